@@ -1,0 +1,24 @@
+// Express 4 and 5.
+import type { ServerResponse } from 'node:http'
+import { type HandlesRequests, type NodeRequest, send, toIncoming } from './node.ts'
+
+const fix =
+  "the body was parsed before the receiver: mount it before express.json(), e.g. app.post('/webhooks', toExpress(receiver)) above app.use(express.json())"
+
+/**
+ * An Express handler.
+ *
+ * @example app.post('/webhooks', toExpress(receiver)) // above app.use(express.json())
+ */
+export function toExpress(receiver: HandlesRequests) {
+  return (
+    request: NodeRequest,
+    response: ServerResponse,
+    next: (error?: unknown) => void,
+  ): void => {
+    receiver
+      .handle(toIncoming(request, { fix }))
+      .then((reply) => send(request, response, reply))
+      .catch(next)
+  }
+}

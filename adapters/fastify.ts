@@ -1,0 +1,32 @@
+// Fastify 5, encapsulated: sibling routes keep their own body parsing.
+import type { Readable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import { type HandlesRequests, toIncoming } from './node.ts'
+
+const fix =
+  'the body was parsed before the receiver: register toFastify(receiver) as its own plugin, without preParsing hooks or raw-body plugins that read the stream'
+
+/** Options of the plugin. */
+export interface FastifyMountOptions {
+  /** Where deliveries arrive, e.g. '/webhooks'. */
+  readonly path: string
+}
+
+/**
+ * A Fastify plugin that owns one path; methods other than POST are answered with 405.
+ *
+ * @example await app.register(toFastify(receiver), { path: '/webhooks' })
+ */
+export function toFastify(receiver: HandlesRequests) {
+  const mount = async (app: FastifyInstance, { path }: FastifyMountOptions) => {
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+    app.all(path, async (request, reply) => {
+      const stream = (request.body ?? request.raw) as Readable
+      const answer = await receiver.handle(toIncoming(request.raw, { fix, stream }))
+      return reply.code(answer.status).headers(answer.headers).send(answer.body)
+    })
+  }
+  return fastifyPlugin(mount, { fastify: '5.x', name: 'idv-webhooks', encapsulate: true })
+}

@@ -1,0 +1,29 @@
+// Next.js: App Router and Pages Router.
+import type { ServerResponse } from 'node:http'
+import { toFetch } from './fetch.ts'
+import { type HandlesRequests, type NodeRequest, send, toIncoming } from './node.ts'
+
+const fix =
+  'Next.js parsed the body before the receiver: add export const config = { api: { bodyParser: false } } beside the default export'
+
+/**
+ * A route handler of the App Router.
+ *
+ * @example export const POST = toNext(receiver)
+ */
+export function toNext(receiver: HandlesRequests) {
+  return toFetch(receiver)
+}
+
+/**
+ * An API route of the Pages Router.
+ *
+ * @example
+ * export default toNextPages(receiver)
+ * export const config = { api: { bodyParser: false } }
+ */
+export function toNextPages(receiver: HandlesRequests) {
+  return async (request: NodeRequest, response: ServerResponse): Promise<void> => {
+    send(request, response, await receiver.handle(toIncoming(request, { fix })))
+  }
+}

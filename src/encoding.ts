@@ -1,0 +1,76 @@
+// Bytes to text and back, strictly: what is not exactly one encoding of the bytes is refused.
+
+export type Encoding = 'hex' | 'base64' | 'base64url'
+
+const hexDigits = /^(?:[0-9a-f]{2})*$/i
+const base64Alphabet = /^[A-Za-z0-9+/]*={0,2}$/
+const base64urlAlphabet = /^[A-Za-z0-9_-]*={0,2}$/
+
+export function toHex(bytes: Uint8Array): string {
+  let text = ''
+  for (const byte of bytes) text += byte.toString(16).padStart(2, '0')
+  return text
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  let binary = ''
+  for (let at = 0; at < bytes.length; at += 0x8000) {
+    binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000))
+  }
+  return btoa(binary)
+}
+
+export function toBase64url(bytes: Uint8Array): string {
+  return toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+export function encode(bytes: Uint8Array, encoding: Encoding): string {
+  if (encoding === 'hex') return toHex(bytes)
+  return encoding === 'base64' ? toBase64(bytes) : toBase64url(bytes)
+}
+
+/** Decodes hex of either case; undefined when it is anything else. */
+export function fromHex(text: string): Uint8Array | undefined {
+  if (!hexDigits.test(text)) return undefined
+  return Uint8Array.from({ length: text.length / 2 }, (_, at) =>
+    Number.parseInt(text.slice(at * 2, at * 2 + 2), 16),
+  )
+}
+
+/** Decodes padded base64; undefined for other letters, padding or unused bits that are not zero. */
+export function fromBase64(text: string): Uint8Array | undefined {
+  if (!base64Alphabet.test(text) || text.length % 4 !== 0) return undefined
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))
+  return toBase64(bytes) === text ? bytes : undefined
+}
+
+/** Decodes base64url with or without padding, as strictly as base64. */
+export function fromBase64url(text: string): Uint8Array | undefined {
+  if (!base64urlAlphabet.test(text)) return undefined
+  const bare = text.replace(/=+$/, '')
+  if (bare.length % 4 === 1 || (bare !== text && text.length % 4 !== 0)) return undefined
+  const padded = bare.padEnd(Math.ceil(bare.length / 4) * 4, '=')
+  return fromBase64(padded.replaceAll('-', '+').replaceAll('_', '/'))
+}
+
+/** Decodes a digest of `length` bytes in one encoding, or in any; undefined when malformed. */
+export function decodeDigest(
+  text: string,
+  encoding: Encoding | 'any',
+  length: number,
+): Uint8Array | undefined {
+  // The longest form of a digest is its hex; more is refused before it is looked at.
+  if (text.length > length * 2) return undefined
+  const readers = { hex: fromHex, base64: fromBase64, base64url: fromBase64url }
+  const tried = encoding === 'any' ? Object.values(readers) : [readers[encoding]]
+  for (const read of tried) {
+    const bytes = read(text)
+    if (bytes?.length === length) return bytes
+  }
+  // Standard letters without padding: neither base64 nor base64url, but unambiguous.
+  if (encoding === 'any' && !text.includes('=')) {
+    const bytes = fromBase64(text.padEnd(Math.ceil(text.length / 4) * 4, '='))
+    if (bytes?.length === length) return bytes
+  }
+  return undefined
+}

@@ -1,0 +1,88 @@
+// The only error class that this package throws: for what the programmer did wrong, never for
+// what a sender did. What a sender did wrong is a value with one of the outcome codes.
+
+/** Codes of a delivery that was refused because of what the sender sent. */
+export type RejectedCode =
+  | 'SIGNATURE_MISSING'
+  | 'SIGNATURE_MALFORMED'
+  | 'SIGNATURE_MISMATCH'
+  | 'TIMESTAMP_OUTSIDE_TOLERANCE'
+  | 'HEADER_AMBIGUOUS'
+  | 'BODY_TOO_LARGE'
+  | 'BODY_INCOMPLETE'
+  | 'BODY_NOT_UTF8'
+  | 'BODY_NOT_JSON'
+  | 'ENVELOPE_INVALID'
+  | 'EVENT_INVALID'
+  | 'CONTENT_TYPE_UNSUPPORTED'
+  | 'ENCODING_UNSUPPORTED'
+
+/** Codes of a delivery that failed because of us: a handler, a store, the set-up. */
+export type FailedCode =
+  | 'HANDLER_FAILED'
+  | 'HANDLER_TIMEOUT'
+  | 'BODY_CONSUMED'
+  | 'STORE_UNAVAILABLE'
+  | 'SECRET_UNAVAILABLE'
+  | 'OVERLOADED'
+  | 'DRAINING'
+
+/** Every literal code that an outcome can carry. */
+export type OutcomeCode = RejectedCode | FailedCode
+
+/** Codes of the mistakes that throw, at `create…` or `on…` time. */
+export type WebhookErrorCode =
+  | 'CLIENT_MISSING'
+  | 'DELIVERY_NOT_VERIFIED'
+  | 'EVENT_NAME_UNKNOWN'
+  | 'HANDLER_INVALID'
+  | 'INBOX_INVALID'
+  | 'OPTION_INVALID'
+  | 'REGISTERED_TOO_LATE'
+  | 'SCHEMA_ASYNC'
+  | 'SCHEMA_INVALID'
+  | 'SCHEME_INVALID'
+  | 'SECRET_INVALID'
+  | 'STORE_FAILED'
+  | 'STORE_UNSUITABLE'
+
+const brand = Symbol.for('idv-webhooks.WebhookError')
+
+/** A mistake in how this package is set up or called; `message` says how to fix it. */
+export class WebhookError extends Error {
+  override readonly name = 'WebhookError'
+  readonly code: WebhookErrorCode
+
+  constructor(code: WebhookErrorCode, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options)
+    this.code = code
+    Object.defineProperty(this, brand, { value: true })
+  }
+}
+
+/** Tells a WebhookError, also one of another installed copy of this package. */
+export function isWebhookError(value: unknown): value is WebhookError {
+  return typeof value === 'object' && value !== null && brand in value
+}
+
+const finalBrand = Symbol.for('idv-webhooks.NonRetryable')
+
+/**
+ * Thrown by a handler to say that no retry can help: with an inbox the entry goes to the dead
+ * letters at once.
+ *
+ * @example throw new NonRetryable('unknown tenant', { cause: error })
+ */
+export class NonRetryable extends Error {
+  override readonly name = 'NonRetryable'
+
+  constructor(message: string, options?: { readonly cause?: unknown }) {
+    super(message, options)
+    Object.defineProperty(this, finalBrand, { value: true })
+  }
+}
+
+/** Tells a NonRetryable, also one of another installed copy of this package. */
+export function isNonRetryable(value: unknown): value is NonRetryable {
+  return typeof value === 'object' && value !== null && finalBrand in value
+}

@@ -1,0 +1,47 @@
+// HMAC by WebCrypto, for runtimes without node:crypto; the platform compares in constant time.
+import type { Digest, MakeHmacKey } from './hmac.ts'
+
+const names = { sha1: 'SHA-1', sha256: 'SHA-256', sha512: 'SHA-512' } as const
+
+export const makeHmacKey: MakeHmacKey = (secret, algorithm) => {
+  let imported: Promise<CryptoKey> | undefined
+  const key = () => {
+    const hash = { name: 'HMAC', hash: names[algorithm] }
+    imported ??= crypto.subtle.importKey('raw', owned(secret), hash, false, ['sign', 'verify'])
+    return imported
+  }
+  return {
+    sign: async (parts) =>
+      new Uint8Array(await crypto.subtle.sign('HMAC', await key(), join(parts))),
+    matches: async (parts, signatures) => {
+      const message = join(parts)
+      let matched = false
+      for (const signature of signatures) {
+        const same = await crypto.subtle.verify('HMAC', await key(), owned(signature), message)
+        matched = same || matched
+      }
+      return matched
+    },
+  }
+}
+
+/** SHA-256 of bytes. */
+export const sha256: Digest = async (bytes) =>
+  new Uint8Array(await crypto.subtle.digest('SHA-256', owned(bytes)))
+
+/** WebCrypto takes no view on shared memory, so a view of any other kind is copied. */
+function owned(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return bytes.buffer instanceof ArrayBuffer
+    ? (bytes as Uint8Array<ArrayBuffer>)
+    : new Uint8Array(bytes)
+}
+
+function join(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((total, part) => total + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}

@@ -1,0 +1,61 @@
+export type { Clock } from './clock.ts'
+export type { Delivery, HeadersInput, VerifiedDelivery } from './delivery.ts'
+export type { Diagnosis } from './diagnose.ts'
+export type { Context, Handler, HandlerFailure, HandlerOptions } from './dispatch.ts'
+export {
+  type FailedCode,
+  isWebhookError,
+  NonRetryable,
+  type OutcomeCode,
+  type RejectedCode,
+  WebhookError,
+  type WebhookErrorCode,
+} from './errors.ts'
+export type { BodyFault, Incoming } from './intake.ts'
+export {
+  type AttemptObserved,
+  type LogOptions,
+  logOutcomes,
+  type Observation,
+  type Observe,
+  type OutcomeObserved,
+} from './observe.ts'
+export type { ReceiverOptions } from './options.ts'
+export {
+  type Outcome,
+  type OutcomeKind,
+  type Reply,
+  type RespondOption,
+  toReply,
+} from './outcome.ts'
+export { type Parsed, type ParseOptions, parse } from './parse.ts'
+export type {
+  Entity,
+  EventMap,
+  EventOf,
+  EventSource,
+  Issue,
+  KnownEvent,
+  UnknownEvent,
+  WebhookEvent,
+} from './protocol/events.ts'
+export type { EventName, LegacyName } from './protocol/names.ts'
+export type {
+  AssembledVerification,
+  Client,
+  ReceivedClient,
+  ReceivedVerification,
+  Requirement,
+  Verification,
+  VerificationStatus,
+} from './protocol/resources.ts'
+export {
+  type Scheme,
+  type SchemeDefinition,
+  type SchemeOptions,
+  schemes,
+} from './protocol/scheme.ts'
+export { createReceiver, type Receiver } from './receiver.ts'
+export type { Secret, SecretInput, SecretOption } from './secrets.ts'
+export { type SignOptions, sign } from './signature.ts'
+export { type Refusal, type VerifyOptions, type VerifyResult, verify } from './verify.ts'

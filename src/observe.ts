@@ -1,0 +1,132 @@
+// What an operator may see: every outcome and attempt, without the event's data, and two ready
+// observers. An observer that throws never reaches a delivery.
+import type { Diagnosis } from './diagnose.ts'
+import type { HandlerFailure } from './dispatch.ts'
+import type { OutcomeCode } from './errors.ts'
+import type { OutcomeKind } from './outcome.ts'
+import type { EventSource } from './protocol/events.ts'
+
+/** What became of a delivery; safe to log, for it holds no data of the event. */
+export interface OutcomeObserved {
+  readonly type: 'outcome'
+  readonly at: Date
+  readonly kind: OutcomeKind
+  readonly code?: OutcomeCode
+  readonly message?: string
+  /** The canonical name and the one that arrived, once the delivery was understood. */
+  readonly name?: string
+  readonly receivedName?: string
+  /** The event came under a legacy name. */
+  readonly legacy: boolean
+  readonly eventId?: string
+  readonly source?: EventSource
+  readonly secretId?: string
+  readonly conflict?: true
+  readonly bytes: number
+  /** What handlers threw; may hold the event's data, so it does not serialise. */
+  readonly errors: readonly HandlerFailure[]
+  diagnose(): Promise<Diagnosis | undefined>
+}
+
+/** One run of one handler. */
+export interface AttemptObserved {
+  readonly type: 'attempt'
+  readonly at: Date
+  readonly name: string
+  readonly eventId?: string
+  readonly handler: string
+  readonly attempt: number
+  readonly ok: boolean
+  readonly code?: HandlerFailure['code']
+}
+
+export type Observation = OutcomeObserved | AttemptObserved
+
+/** The `observe` option. */
+export type Observe = (seen: Observation) => void
+
+/** Options of `logOutcomes`. */
+export interface LogOptions {
+  /** Takes one line of JSON; `console.error` by default. */
+  readonly write?: (line: string) => void
+  /** How many mismatches a minute are diagnosed, so that a flood of forgeries costs little. */
+  readonly diagnosesPerMinute?: number
+}
+
+/**
+ * An observer that writes one line of JSON for each outcome, with the proved cause of a mismatch.
+ * No line holds data of an event or the text of an error.
+ *
+ * @example createReceiver({ secret, observe: logOutcomes() })
+ */
+export function logOutcomes(options: LogOptions = {}): Observe {
+  const { write = console.error, diagnosesPerMinute = 10 } = options
+  let minute = 0
+  let spent = 0
+  const mayDiagnose = (at: Date) => {
+    const now = Math.floor(at.getTime() / 60_000)
+    if (now !== minute) {
+      minute = now
+      spent = 0
+    }
+    spent += 1
+    return spent <= diagnosesPerMinute
+  }
+  return (seen) => {
+    if (seen.type !== 'outcome') return
+    const { errors, diagnose, ...line } = seen
+    const handlers = errors.map(({ handler, code, error }) => ({
+      handler,
+      code,
+      error: describeError(error),
+    }))
+    const facts = { ...line, ...(handlers.length > 0 && { handlers }) }
+    if (seen.kind !== 'rejected' || !mayDiagnose(seen.at)) return write(JSON.stringify(facts))
+    diagnose().then(
+      (diagnosis) => write(JSON.stringify({ ...facts, ...(diagnosis && { diagnosis }) })),
+      () => write(JSON.stringify(facts)),
+    )
+  }
+}
+
+/** The default observer: a process warning for each kind of failure on our side, once. */
+export function warnFailures(): Observe {
+  const warned = new Set<string>()
+  return (seen) => {
+    if (seen.type !== 'outcome' || seen.kind !== 'failed') return
+    const failures = seen.errors.map((one) => `${one.handler}: ${describeError(one.error)}`)
+    const what = [seen.message, ...failures].filter(Boolean).join('; ')
+    const text = `webhook ${seen.code}${seen.name ? ` for ${seen.name}` : ''}${what && `: ${what}`}`
+    if (warned.has(text)) return
+    warned.add(text)
+    warn(`${text} (shown once; see all with the observe option)`, `IDV_${seen.code}`)
+  }
+}
+
+/** Class and place of an error, without its text: that may hold a person's data. */
+export function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error
+  const frame = error.stack
+    ?.split('\n')
+    .find((line) => /^\s+at /.test(line))
+    ?.trim()
+  return [error.name, frame].filter(Boolean).join(' ')
+}
+
+/** A warning to the operator: a process warning where there is a process. */
+export function warn(message: string, code: string): void {
+  const runtime = (globalThis as { process?: { emitWarning?: typeof process.emitWarning } }).process
+  if (runtime?.emitWarning) runtime.emitWarning(message, { code })
+  else console.warn(`${code}: ${message}`)
+}
+
+/** Keeps an observer's own faults away from the delivery. */
+export function guarded(observe: Observe): Observe {
+  return (seen) => {
+    try {
+      observe(seen)
+    } catch (error) {
+      warn(`observe threw ${describeError(error)}`, 'IDV_OBSERVE_FAILED')
+    }
+  }
+}

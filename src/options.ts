@@ -1,0 +1,119 @@
+// The options of a receiver, checked when it is created.
+import type { Clock } from './clock.ts'
+import { WebhookError } from './errors.ts'
+import type { Arrival, Kept } from './inbox/entry.ts'
+import type { Observe } from './observe.ts'
+import type { RespondOption } from './outcome.ts'
+import type { ParseOptions, SchemaMap } from './parse.ts'
+import type { AssembledVerification, Client } from './protocol/resources.ts'
+import type { VerifyOptions } from './verify.ts'
+
+/** What a receiver asks of an inbox; `createInbox` makes one. */
+export interface Keeper {
+  /** Resolves after the commit that holds the delivery; rejects when there was none. */
+  keep(arrival: Arrival): Promise<Kept>
+}
+
+/** What `context.fetch()` asks of a client; `createClient` makes one. */
+export interface ResourceReader {
+  readonly verifications: { get(id: string): Promise<AssembledVerification> }
+  readonly clients: { get(id: string): Promise<Client> }
+}
+
+/** Options of `createReceiver`. */
+export interface ReceiverOptions<Schemas extends SchemaMap = SchemaMap>
+  extends Omit<VerifyOptions, 'now'>,
+    Omit<ParseOptions, 'source' | 'schemas'> {
+  /** Schemas by event name: they replace the built-in ones or add events of your own. */
+  readonly schemas?: Schemas
+  /** Keeps deliveries before they are acknowledged; a worker handles them then. */
+  readonly inbox?: Keeper
+  /** Lets handlers read the current resource by `context.fetch()`. */
+  readonly client?: ResourceReader
+  /** Milliseconds for each handler; default 10,000. */
+  readonly handlerTimeout?: number
+  /** The longest body in bytes; default 1 MiB. */
+  readonly maxBytes?: number
+  /** The most bytes of bodies held at a time; beyond it 503. Default 64 MiB. */
+  readonly maxInFlightBytes?: number
+  /** Overrides of the outcome table. */
+  readonly respond?: RespondOption
+  /** Sees every outcome and attempt; by default failures on our side become process warnings. */
+  readonly observe?: Observe
+  readonly now?: Clock
+}
+
+const names: readonly (keyof ReceiverOptions)[] = [
+  'secret',
+  'scheme',
+  'envelope',
+  'schemas',
+  'validate',
+  'legacy',
+  'inbox',
+  'client',
+  'handlerTimeout',
+  'maxBytes',
+  'maxInFlightBytes',
+  'respond',
+  'observe',
+  'now',
+]
+
+/**
+ * Checks what no other room checks, and fills in the defaults.
+ *
+ * @throws WebhookError `OPTION_INVALID`, `INBOX_INVALID`
+ */
+export function checkedOptions(options: ReceiverOptions) {
+  if (typeof options !== 'object' || options === null) {
+    throw new WebhookError('OPTION_INVALID', 'createReceiver needs options, at least { secret }')
+  }
+  const unknown = Object.keys(options).find((name) => !(names as readonly string[]).includes(name))
+  if (unknown !== undefined) {
+    throw new WebhookError(
+      'OPTION_INVALID',
+      `there is no option '${unknown}': use ${names.join(', ')}`,
+    )
+  }
+  for (const name of ['observe', 'now'] as const) {
+    if (options[name] !== undefined && typeof options[name] !== 'function') {
+      throw new WebhookError('OPTION_INVALID', `${name} is no function`)
+    }
+  }
+  if (options.inbox !== undefined && typeof options.inbox?.keep !== 'function') {
+    throw new WebhookError(
+      'INBOX_INVALID',
+      'inbox is no inbox: make it with createInbox({ store })',
+    )
+  }
+  const maxBytes = positiveInteger('maxBytes', options.maxBytes ?? 1024 ** 2)
+  return {
+    maxBytes,
+    maxInFlightBytes: positiveInteger(
+      'maxInFlightBytes',
+      options.maxInFlightBytes ?? Math.max(64 * 1024 ** 2, maxBytes),
+      maxBytes,
+    ),
+    // setTimeout takes no more than 2^31 - 1 ms and would fire at once beyond it.
+    handlerTimeout: positiveInteger(
+      'handlerTimeout',
+      options.handlerTimeout ?? 10_000,
+      1,
+      2 ** 31 - 1,
+    ),
+  }
+}
+
+function positiveInteger(
+  name: string,
+  value: number,
+  least = 1,
+  most = Number.MAX_SAFE_INTEGER,
+): number {
+  if (Number.isInteger(value) && value >= least && value <= most) return value
+  throw new WebhookError(
+    'OPTION_INVALID',
+    `${name} is ${String(value)}: give a whole number from ${least} to ${most}`,
+  )
+}

@@ -1,0 +1,172 @@
+// What became of a delivery, and the one table from outcome to reply.
+import type { Diagnosis } from './diagnose.ts'
+import type { HandlerFailure } from './dispatch.ts'
+import { type FailedCode, type OutcomeCode, type RejectedCode, WebhookError } from './errors.ts'
+import type { Issue, WebhookEvent } from './protocol/events.ts'
+
+interface Understood {
+  readonly event: WebhookEvent
+  readonly secretId?: string
+}
+
+/** What became of a delivery; `kind` and, where it was not taken, `code` are literal. */
+export type Outcome =
+  | ({ readonly kind: 'handled' } & Understood)
+  | ({ readonly kind: 'ignored' } & Understood)
+  | { readonly kind: 'accepted'; readonly entryId: string; readonly secretId?: string }
+  | {
+      readonly kind: 'duplicate'
+      readonly entryId: string
+      /** The same key came with other bytes: kept as evidence, not run. */
+      readonly conflict?: true
+      readonly secretId?: string
+    }
+  | {
+      readonly kind: 'rejected'
+      readonly code: RejectedCode
+      readonly issues?: readonly Issue[]
+      readonly secretId?: string
+      /** For the operator, never the sender: what was proved about the cause, if anything. */
+      diagnose(): Promise<Diagnosis | undefined>
+    }
+  | {
+      readonly kind: 'failed'
+      readonly code: FailedCode
+      /** What the operator should do. */
+      readonly message?: string
+      /** Every handler that failed, in the order in which they ran. */
+      readonly errors?: readonly HandlerFailure[]
+      /** What went wrong on our side: the look-up of secrets, the store. */
+      readonly error?: unknown
+      readonly event?: WebhookEvent
+      readonly secretId?: string
+    }
+
+export type OutcomeKind = Outcome['kind']
+
+/** An HTTP answer: `body` is JSON text. */
+export interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Overrides of the outcome table, by kind or, more closely, by code. */
+export type RespondOption = Partial<Record<OutcomeKind | OutcomeCode, number | Partial<Reply>>>
+
+/** Seconds after which a sender may try again when the fault is ours. */
+const retryAfter = '5'
+
+const rejected: Readonly<Record<RejectedCode, readonly [status: number, message: string]>> = {
+  SIGNATURE_MISSING: [401, 'the signature is missing'],
+  SIGNATURE_MALFORMED: [401, 'the signature is malformed'],
+  SIGNATURE_MISMATCH: [401, 'the signature does not match'],
+  TIMESTAMP_OUTSIDE_TOLERANCE: [401, 'the signed time is outside the tolerance'],
+  HEADER_AMBIGUOUS: [400, 'a security header is repeated'],
+  BODY_TOO_LARGE: [413, 'the body is too large'],
+  BODY_INCOMPLETE: [400, 'the body is incomplete'],
+  BODY_NOT_UTF8: [400, 'the body is not UTF-8'],
+  BODY_NOT_JSON: [400, 'the body is not JSON'],
+  ENVELOPE_INVALID: [400, 'the body has no event envelope'],
+  EVENT_INVALID: [400, 'the event does not fit its schema'],
+  CONTENT_TYPE_UNSUPPORTED: [415, 'the content type is not JSON'],
+  ENCODING_UNSUPPORTED: [415, 'compressed bodies are not supported'],
+}
+
+const failed: Readonly<Record<FailedCode, readonly [status: number, message: string]>> = {
+  HANDLER_FAILED: [500, 'the event could not be handled'],
+  HANDLER_TIMEOUT: [500, 'the event could not be handled in time'],
+  BODY_CONSUMED: [503, 'the receiver is not set up correctly'],
+  STORE_UNAVAILABLE: [503, 'the receiver is temporarily unavailable'],
+  SECRET_UNAVAILABLE: [503, 'the receiver is temporarily unavailable'],
+  OVERLOADED: [503, 'the receiver is overloaded'],
+  DRAINING: [503, 'the receiver is shutting down'],
+}
+
+/** Tells the faults on our side from those of the sender. */
+export function isFailedCode(code: OutcomeCode): code is FailedCode {
+  return Object.hasOwn(failed, code)
+}
+
+const taken = { handled: 200, ignored: 200, duplicate: 200, accepted: 202 } as const
+
+const json = { 'content-type': 'application/json; charset=utf-8' } as const
+
+/** The reply that tells an outcome to the sender: a code, never a cause. */
+export function toReply(outcome: Outcome, respond: RespondOption = {}): Reply {
+  const standard = standardReply(outcome)
+  const code = 'code' in outcome ? outcome.code : undefined
+  const override = (code && respond[code]) ?? respond[outcome.kind]
+  if (override === undefined) return standard
+  const changed = typeof override === 'number' ? { status: override } : override
+  const status = changed.status ?? standard.status
+  return {
+    status,
+    headers: { ...standard.headers, ...changed.headers },
+    body: changed.body ?? (code ? errorBody(code, messageOf(code), status) : standard.body),
+  }
+}
+
+function standardReply(outcome: Outcome): Reply {
+  switch (outcome.kind) {
+    case 'handled':
+    case 'ignored':
+    case 'duplicate':
+    case 'accepted':
+      return {
+        status: taken[outcome.kind],
+        headers: json,
+        body: JSON.stringify({ outcome: outcome.kind }),
+      }
+    case 'rejected':
+      return errorReply(outcome.code, rejected[outcome.code][0])
+    case 'failed':
+      return errorReply(outcome.code, failed[outcome.code][0])
+  }
+}
+
+function errorReply(code: OutcomeCode, status: number): Reply {
+  const headers = status === 503 ? { ...json, 'retry-after': retryAfter } : json
+  return { status, headers, body: errorBody(code, messageOf(code), status) }
+}
+
+function messageOf(code: OutcomeCode): string {
+  return { ...rejected, ...failed }[code][1]
+}
+
+/** The service's own error form (section 7). */
+function errorBody(code: string, message: string, statusCode: number): string {
+  return JSON.stringify({ code, message, statusCode })
+}
+
+/** The reply to a method other than POST, where the adapter owns the method. */
+export const methodNotAllowed: Reply = {
+  status: 405,
+  headers: { ...json, allow: 'POST' },
+  body: errorBody('METHOD_NOT_ALLOWED', 'send events with POST', 405),
+}
+
+/**
+ * Checks the `respond` option.
+ *
+ * @throws WebhookError `OPTION_INVALID` for an unknown outcome, no status, or a success that would
+ * tell the sender to forget an event which nothing has handled.
+ */
+export function checkRespond(respond: RespondOption = {}): RespondOption {
+  for (const [key, override] of Object.entries(respond)) {
+    const status = typeof override === 'number' ? override : override?.status
+    const isFailure = key === 'failed' || Object.hasOwn(failed, key)
+    const isOutcome =
+      isFailure || key === 'rejected' || key in taken || Object.hasOwn(rejected, key)
+    const refuse = (why: string) => new WebhookError('OPTION_INVALID', `respond.${key} ${why}`)
+    if (!isOutcome) throw refuse('is no outcome: use a kind or a code of the outcome table')
+    if (status === undefined) continue
+    if (!Number.isInteger(status) || status < 200 || status > 599) {
+      throw refuse(`is ${String(status)}: give an HTTP status from 200 to 599`)
+    }
+    if (isFailure && status < 300) {
+      throw refuse('is a success: the sender would forget an event that nothing has handled')
+    }
+  }
+  return respond
+}

@@ -1,0 +1,171 @@
+// The only decoder: verified bytes → strict UTF-8 → JSON → envelope → canonical name → typed
+// event. After it there are no bytes and no legacy names.
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { assertVerified, type VerifiedDelivery } from './delivery.ts'
+import { type RejectedCode, WebhookError } from './errors.ts'
+import { decodeUtf8, parseJson } from './json.ts'
+import { type EnvelopeOption, envelopeReader, type ReadEnvelope } from './protocol/envelope.ts'
+import {
+  type Entity,
+  type EventSource,
+  eventSchemas,
+  type Issue,
+  type WebhookEvent,
+} from './protocol/events.ts'
+import { canonicalName, isEventName, isLegacyName } from './protocol/names.ts'
+
+/** Schemas by canonical event name: they replace the built-in ones or add events of their own. */
+export type SchemaMap = Readonly<Record<string, StandardSchemaV1>>
+
+/** How verified bytes are understood. */
+export interface ParseOptions {
+  readonly envelope?: EnvelopeOption
+  /** Any Standard Schema that validates synchronously. */
+  readonly schemas?: SchemaMap
+  /** What to do with data that does not fit: tell in `event.issues`, refuse, or not look. */
+  readonly validate?: 'report' | 'reject' | 'off'
+  /** Whether a legacy name stands for its canonical one or is unknown. */
+  readonly legacy?: 'accept' | 'reject'
+  readonly source?: EventSource
+}
+
+export type ParseCode = Extract<
+  RejectedCode,
+  'BODY_NOT_UTF8' | 'BODY_NOT_JSON' | 'ENVELOPE_INVALID' | 'EVENT_INVALID'
+>
+
+/** What `parse` made of a delivery. */
+export type Parsed =
+  | { readonly ok: true; readonly event: WebhookEvent; readonly key?: string }
+  | { readonly ok: false; readonly code: ParseCode; readonly issues?: readonly Issue[] }
+
+/** A parser whose options are prepared once. */
+export type Parser = (delivery: VerifiedDelivery, source?: EventSource) => Parsed
+
+/**
+ * Understands verified bytes. What a sender did wrong is a code; nothing is ever guessed.
+ * `key` is the id that tells duplicates, where the signed bytes hold one.
+ *
+ * @throws WebhookError `DELIVERY_NOT_VERIFIED` for bytes that `verify` did not return,
+ * `SCHEMA_ASYNC` for a schema that answers with a promise, `OPTION_INVALID`, `SCHEMA_INVALID`
+ * @example
+ * const verified = await verify(delivery, { secret })
+ * const parsed = verified.ok ? parse(verified) : verified
+ */
+export function parse(
+  verified: VerifiedDelivery | { readonly ok: true; readonly delivery: VerifiedDelivery },
+  options: ParseOptions = {},
+): Parsed {
+  const delivery = 'delivery' in verified ? verified.delivery : verified
+  return createParser(options)(delivery, options.source)
+}
+
+/** Checks the options and prepares them. */
+export function createParser(options: ParseOptions): Parser {
+  const readEnvelope = envelopeReader(options.envelope)
+  const validate = choice('validate', options.validate, ['report', 'reject', 'off'])
+  const legacy = choice('legacy', options.legacy, ['accept', 'reject'])
+  const schemas = checkedSchemas(options.schemas)
+  return (delivery, source = 'webhook') => {
+    assertVerified(delivery)
+    const text = decodeUtf8(delivery.body)
+    if (text === undefined) return { ok: false, code: 'BODY_NOT_UTF8' }
+    const json = parseJson(text)
+    if (json === undefined) return { ok: false, code: 'BODY_NOT_JSON' }
+    const envelope = readEnvelope(json.value, text)
+    if (envelope === undefined) return { ok: false, code: 'ENVELOPE_INVALID' }
+    const name =
+      legacy === 'accept' || !isLegacyName(envelope.name)
+        ? canonicalName(envelope.name)
+        : envelope.name
+    const known = Object.hasOwn(schemas, name)
+    const schema = known && validate !== 'off' ? schemas[name] : undefined
+    const checked = schema ? check(schema, envelope.data, name) : { data: envelope.data }
+    if (checked.issues && validate === 'reject') {
+      return { ok: false, code: 'EVENT_INVALID', issues: checked.issues }
+    }
+    const event = toEvent({ name, known, envelope, source, ...checked })
+    const key = delivery.signedId ?? envelope.key
+    return { ok: true, event, ...(key !== undefined && { key }) }
+  }
+}
+
+interface EventParts {
+  readonly name: string
+  readonly known: boolean
+  readonly envelope: ReadEnvelope
+  readonly source: EventSource
+  readonly data: unknown
+  readonly issues?: readonly Issue[]
+}
+
+function toEvent({ name, known, envelope, source, data, issues }: EventParts): WebhookEvent {
+  const entity = entityOf(name, known, envelope.data)
+  const event = {
+    ...(envelope.id !== undefined && { id: envelope.id }),
+    name,
+    receivedName: envelope.name,
+    data,
+    ...(envelope.occurredAt && { occurredAt: envelope.occurredAt }),
+    ...(entity && { entity }),
+    known,
+    ...(issues && { issues }),
+    source,
+  }
+  // Trust is granted here: the name chose the schema, and `issues` tells where it did not hold.
+  return event as WebhookEvent
+}
+
+/** The order of events is kept for each resource, so a resource is named even for new events. */
+function entityOf(name: string, known: boolean, data: unknown): Entity | undefined {
+  const type = name.includes('.') ? name.slice(0, name.indexOf('.')) : ''
+  const raw = typeof data === 'object' && data !== null ? (data as { id?: unknown }).id : undefined
+  const id = typeof raw === 'string' || typeof raw === 'number' ? String(raw) : ''
+  if (type === '' || (id === '' && !known)) return undefined
+  return { type: type as Entity['type'], id }
+}
+
+function check(schema: StandardSchemaV1, value: unknown, name: string) {
+  const result = schema['~standard'].validate(value)
+  if (result instanceof Promise) {
+    throw new WebhookError(
+      'SCHEMA_ASYNC',
+      `the schema of ${name} answers with a promise: validate synchronously, look things up in the handler`,
+    )
+  }
+  if (!result.issues) return { data: result.value }
+  return { data: value, issues: result.issues.map(toIssue) }
+}
+
+function toIssue(issue: StandardSchemaV1.Issue): Issue {
+  const path = (issue.path ?? []).map((step) => (typeof step === 'object' ? step.key : step))
+  return {
+    message: issue.message,
+    path: path.map((key) => (typeof key === 'number' ? key : String(key))),
+  }
+}
+
+function checkedSchemas(schemas: SchemaMap = {}): SchemaMap {
+  for (const [name, schema] of Object.entries(schemas)) {
+    if (typeof schema?.['~standard']?.validate !== 'function') {
+      throw new WebhookError('SCHEMA_INVALID', `schemas['${name}'] is no Standard Schema`)
+    }
+    if (canonicalName(name) !== name || (!isEventName(name) && !/^[^.*\s]+\.[^*\s]+$/.test(name))) {
+      throw new WebhookError(
+        'SCHEMA_INVALID',
+        `schemas['${name}']: name the event as '<resource>.<event>', e.g. '${canonicalName(name)}'`,
+      )
+    }
+  }
+  return { ...eventSchemas, ...schemas }
+}
+
+function choice<Value extends string>(
+  option: string,
+  value: Value | undefined,
+  allowed: readonly [Value, ...Value[]],
+): Value {
+  if (value === undefined) return allowed[0]
+  if (allowed.includes(value)) return value
+  throw new WebhookError('OPTION_INVALID', `${option} is '${value}': use ${allowed.join(', ')}`)
+}

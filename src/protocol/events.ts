@@ -1,0 +1,88 @@
+// What an event is, once it is understood: its types, and the schema of each event's resource.
+import type { EntityType, EventFamily, EventName } from './names.ts'
+import {
+  type ReceivedClient,
+  type ReceivedVerification,
+  receivedClientSchema,
+  receivedVerificationSchema,
+} from './resources.ts'
+
+/** The schema of the resource that each event carries (section 6; resources of section 2). */
+export const eventSchemas = {
+  'verification.created': receivedVerificationSchema,
+  'verification.submitted': receivedVerificationSchema,
+  'verification.approved': receivedVerificationSchema,
+  'verification.rejected': receivedVerificationSchema,
+  'verification.canceled': receivedVerificationSchema,
+  'verification.expired': receivedVerificationSchema,
+  'client.created': receivedClientSchema,
+  'client.updated': receivedClientSchema,
+  'client.deleted': receivedClientSchema,
+} as const
+
+/** The resource type of each event. */
+export type EventData = {
+  readonly [Name in EventName]: Name extends `verification.${string}`
+    ? ReceivedVerification
+    : ReceivedClient
+}
+
+/** The resource that an event is about, and whose order is kept. */
+export interface Entity {
+  readonly type: EntityType
+  /** The resource's id; empty when the event carries none (it then has `issues`). */
+  readonly id: string
+}
+
+/** How an event came in: by a delivery, from the service's API, or from kept bytes again. */
+export type EventSource = 'webhook' | 'reconcile' | 'replay'
+
+/** One way in which an event's data does not fit its schema. */
+export interface Issue {
+  readonly message: string
+  readonly path: readonly (string | number)[]
+}
+
+interface EventFacts {
+  /** The envelope's id, where it has one. */
+  readonly id?: string
+  /** The name that arrived: a legacy name, or the same as `name`. */
+  readonly receivedName: string
+  readonly occurredAt?: Date
+  /** Present when `data` does not fit the event's schema; the event is delivered all the same. */
+  readonly issues?: readonly Issue[]
+  readonly source: EventSource
+}
+
+/** An event of the service, typed by its name. */
+export interface KnownEvent<Name extends string = EventName, Data = unknown> extends EventFacts {
+  readonly name: Name
+  readonly known: true
+  readonly entity: Entity
+  readonly data: Data
+}
+
+/** An event under a name that this version does not know. */
+export interface UnknownEvent extends EventFacts {
+  readonly name: string
+  readonly known: false
+  /** Present when the name speaks of a known kind of resource and the data has an id. */
+  readonly entity?: Entity
+  readonly data: unknown
+}
+
+/** The event of each name. */
+export type EventMap = {
+  readonly [Name in EventName]: KnownEvent<Name, EventData[Name]>
+}
+
+/** The event under one name, e.g. `EventOf<'verification.approved'>`. */
+export type EventOf<Name extends EventName> = EventMap[Name]
+
+/** Everything that a receiver can dispatch. */
+export type WebhookEvent = EventMap[EventName] | UnknownEvent
+
+/** The events of one family. */
+export type EventOfFamily<Family extends EventFamily> = Family extends `${infer Type}.*`
+  ? Extract<EventMap[EventName], { readonly name: `${Type}.${string}` }>
+  : never

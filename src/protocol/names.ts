@@ -1,0 +1,96 @@
+// The event names of the service (section 6) and the only file that spells a legacy name.
+
+/** The nine event names (section 6). */
+export const eventNames = [
+  'verification.created',
+  'verification.submitted',
+  'verification.approved',
+  'verification.rejected',
+  'verification.canceled',
+  'verification.expired',
+  'client.created',
+  'client.updated',
+  'client.deleted',
+] as const
+
+/** The six older names that `verification.*` replaced (section 6, rule 2; section 9). */
+export const legacyNames = [
+  'request.created',
+  'request.submitted',
+  'request.approved',
+  'request.rejected',
+  'request.canceled',
+  'request.expired',
+] as const
+
+/** The two families of events, as patterns. */
+export const families = ['verification.*', 'client.*'] as const
+
+/** The family pattern that `verification.*` replaced. */
+export const legacyFamily = 'request.*'
+
+export type EventName = (typeof eventNames)[number]
+export type LegacyName = (typeof legacyNames)[number]
+export type EventFamily = (typeof families)[number]
+export type LegacyFamily = typeof legacyFamily
+export type EntityType = 'verification' | 'client'
+
+/** The canonical name of a legacy one. */
+export type CanonicalName<Name extends string> = Name extends `request.${infer Rest}`
+  ? Name extends LegacyName | LegacyFamily
+    ? `verification.${Rest}`
+    : Name
+  : Name
+
+const known: ReadonlySet<string> = new Set(eventNames)
+const canonical: ReadonlyMap<string, string> = new Map(
+  [...legacyNames, legacyFamily].map((name) => [name, name.replace('request.', 'verification.')]),
+)
+
+/**
+ * The canonical form of an event name or filter; what is not a legacy name comes back unchanged.
+ *
+ * @example canonicalName('request.approved') // 'verification.approved'
+ */
+export function canonicalName<const Name extends string>(name: Name): CanonicalName<Name> {
+  return (canonical.get(name) ?? name) as CanonicalName<Name>
+}
+
+/** Tells one of the nine event names. */
+export function isEventName(name: string): name is EventName {
+  return known.has(name)
+}
+
+/** Tells one of the six legacy names or the legacy family. */
+export function isLegacyName(name: string): name is LegacyName | LegacyFamily {
+  return canonical.has(name)
+}
+
+/** The legacy name of a canonical one, where there is one. */
+export function legacyNameOf(name: string): LegacyName | undefined {
+  return legacyNames.find((legacy) => canonical.get(legacy) === name)
+}
+
+/** The kind of resource that an event name speaks of. */
+export function entityTypeOf(name: string): EntityType | undefined {
+  const prefix = canonicalName(name).split('.', 1)[0]
+  return prefix === 'verification' || prefix === 'client' ? prefix : undefined
+}
+
+/** Whether a pattern (a name, a family or `*`) covers a canonical event name. */
+export function covers(pattern: string, name: string): boolean {
+  return (
+    pattern === '*' ||
+    pattern === name ||
+    (pattern.endsWith('.*') && name.startsWith(pattern.slice(0, -1)))
+  )
+}
+
+/**
+ * The event filters of a subscription in canonical form, each once, in their order.
+ *
+ * @example migrateFilters(['request.*', 'client.created']) // ['verification.*', 'client.created']
+ */
+export function migrateFilters(filters: readonly string[]): string[] {
+  return [...new Set(filters.map((filter) => canonicalName(filter)))]
+}

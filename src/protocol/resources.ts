@@ -1,0 +1,207 @@
+// The resources of the service (sections 2.1 to 2.6) as schemas; types are inferred from them.
+// Unknown fields are kept. Enums are the documented ones; `open` also takes later additions.
+import { z } from 'zod'
+
+/** Section 2.1. */
+export const verificationTypes = ['idv', 'kyc', 'share'] as const
+/** Sections 2.1 and 3. */
+export const verificationStatuses = [
+  'initiated',
+  'in_progress',
+  'submitted',
+  'pending_review',
+  'approved',
+  'rejected',
+  'canceled',
+  'expired',
+] as const
+/** Section 3: the statuses that no later event leaves. */
+export const terminalStatuses = ['approved', 'rejected', 'canceled', 'expired'] as const
+/** Section 2.1: the steps that a verification can ask for. */
+export const requirementNames = [
+  'document',
+  'person',
+  'location',
+  'contact',
+  'biometric_face',
+  'business',
+  'pep_hio',
+  'financial',
+  'consent',
+  'attestation',
+  'estate',
+] as const
+/** Section 2.4. */
+export const memberTypes = ['individual', 'business'] as const
+
+/** Section 8: lengths in characters, counts and days. */
+export const limits = {
+  subjectName: 128,
+  subjectPhone: 32,
+  thirdPartyName: 128,
+  thirdPartyOrg: 128,
+  clientShort: 64,
+  clientLong: 128,
+  clientEmail: 255,
+  clientPhone: 32,
+  clientPostalCode: 16,
+  country: 2,
+  expiresDays: { min: 1, max: 90, default: 7 },
+  page: { min: 1, default: 1 },
+  limit: { min: 1, max: 100, default: 20 },
+  search: 100,
+  ratePerMinute: 200,
+} as const
+
+/** A documented value, or one that the service adds later; keeps completion in editors. */
+export type Open<Value extends string> = Value | (string & Record<never, never>)
+
+/** Takes every string, typed with the documented values first. */
+export function open<const Values extends readonly string[]>(
+  _values: Values,
+): z.ZodType<Open<Values[number]>, Open<Values[number]>> {
+  return z.string()
+}
+
+/** An ISO 8601 date-time with any offset (section 2). */
+export const dateTime = z.iso.datetime({ offset: true })
+
+const object = z.record(z.string(), z.unknown())
+
+/** Section 2.1: a verification request, exactly as documented. */
+export const verificationSchema = z.looseObject({
+  id: z.string(),
+  orgId: z.string(),
+  type: z.enum(verificationTypes),
+  status: z.enum(verificationStatuses),
+  requirements: z.array(z.enum(requirementNames)),
+  currentStep: z.string().nullable(),
+  subjectName: z.string().max(limits.subjectName).nullable(),
+  subjectEmail: z.string().nullable(),
+  subjectPhone: z.string().max(limits.subjectPhone).nullable(),
+  requestorName: z.string().nullable(),
+  requestorEmail: z.string().nullable(),
+  requestorCompany: z.string().nullable(),
+  clientId: z.string().nullable(),
+  matterId: z.string().nullable(),
+  expiresDays: z.int().min(limits.expiresDays.min).max(limits.expiresDays.max),
+  expiresAt: dateTime,
+  submittedAt: dateTime.nullable(),
+  accessToken: z.string(),
+  createdAt: dateTime,
+  updatedAt: dateTime,
+})
+
+/** Section 2.2: what the single-request read adds to a verification. */
+export const assembledFields = {
+  score: z.number().min(0).max(100).nullable(),
+  person: object.nullable(),
+  documents: z.array(z.unknown()),
+  biometric: object.nullable(),
+  location: object.nullable(),
+  contact: object.nullable(),
+  business: object.nullable(),
+  financial: object.nullable(),
+  pep: object.nullable(),
+  steps: z.array(z.unknown()),
+}
+
+/** Section 2.2: an assembled request, exactly as documented. */
+export const assembledVerificationSchema = verificationSchema.extend(assembledFields)
+
+/** Section 2.3: a party that gets the result on approval. */
+export const thirdPartySchema = z.looseObject({
+  name: z.string().max(limits.thirdPartyName),
+  email: z.email(),
+  org: z.string().max(limits.thirdPartyOrg).optional(),
+  sharedFields: z.array(z.string()).optional(),
+})
+
+/** Section 2.4: a client record, exactly as documented. */
+export const clientSchema = z.looseObject({
+  id: z.string(),
+  orgId: z.string(),
+  nameFirst: z.string().max(limits.clientShort).nullable(),
+  nameLast: z.string().max(limits.clientShort).nullable(),
+  businessName: z.string().max(limits.clientLong).nullable(),
+  email: z.string().max(limits.clientEmail).nullable(),
+  phone: z.string().max(limits.clientPhone).nullable(),
+  externalId: z.string().max(limits.clientShort).nullable(),
+  memberType: z.enum(memberTypes),
+  addressLine1: z.string().max(limits.clientLong).nullable(),
+  addressLine2: z.string().max(limits.clientLong).nullable(),
+  city: z.string().max(limits.clientShort).nullable(),
+  region: z.string().max(limits.clientShort).nullable(),
+  postalCode: z.string().max(limits.clientPostalCode).nullable(),
+  country: z.string().length(limits.country).nullable(),
+  metadata: object.nullable(),
+  active: z.boolean(),
+  requestCount: z.int(),
+  createdAt: dateTime,
+  updatedAt: dateTime,
+})
+
+/** Section 2.5: where a page stands in its list. */
+export const paginationSchema = z.looseObject({
+  page: z.int(),
+  limit: z.int(),
+  total: z.int(),
+  totalPages: z.int(),
+  hasNext: z.boolean(),
+  hasPrev: z.boolean(),
+})
+
+/** Section 2.5: a page of any resource. */
+export function pageSchema<Item extends z.ZodType>(item: Item) {
+  return z.looseObject({ data: z.array(item), pagination: paginationSchema })
+}
+
+/** Section 7: the body of every error response; a 422 has `errors`. */
+export const errorBodySchema = z.looseObject({
+  code: z.string(),
+  message: z.string(),
+  statusCode: z.int(),
+  errors: z.array(z.looseObject({ field: z.string(), message: z.string() })).optional(),
+})
+
+/** Section 7: the code of each error status. */
+export const errorCodes = {
+  400: 'BAD_REQUEST',
+  401: 'UNAUTHORIZED',
+  402: 'PAYMENT_REQUIRED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  422: 'VALIDATION_ERROR',
+  429: 'RATE_LIMITED',
+} as const
+
+const openVerificationFields = {
+  type: open(verificationTypes),
+  status: open(verificationStatuses),
+  requirements: z.array(open(requirementNames)),
+}
+
+/** A verification as a reader takes it: unknown enum values are let through, typed. */
+export const openVerificationSchema = verificationSchema.extend(openVerificationFields)
+/** An assembled request as a reader takes it. */
+export const openAssembledSchema = assembledVerificationSchema.extend(openVerificationFields)
+/** A client record as a reader takes it. */
+export const openClientSchema = clientSchema.extend({ memberType: open(memberTypes) })
+
+/** The resource of a `verification.*` event: only `id` is sure to be there. */
+export const receivedVerificationSchema = openVerificationSchema.partial().required({ id: true })
+/** The resource of a `client.*` event: only `id` is sure to be there. */
+export const receivedClientSchema = openClientSchema.partial().required({ id: true })
+
+export type VerificationType = (typeof verificationTypes)[number]
+export type VerificationStatus = (typeof verificationStatuses)[number]
+export type Requirement = (typeof requirementNames)[number]
+export type MemberType = (typeof memberTypes)[number]
+export type Verification = z.infer<typeof openVerificationSchema>
+export type AssembledVerification = z.infer<typeof openAssembledSchema>
+export type ThirdParty = z.infer<typeof thirdPartySchema>
+export type Client = z.infer<typeof openClientSchema>
+export type Pagination = z.infer<typeof paginationSchema>
+export type ErrorBody = z.infer<typeof errorBodySchema>
+export type ReceivedVerification = z.infer<typeof receivedVerificationSchema>
+export type ReceivedClient = z.infer<typeof receivedClientSchema>

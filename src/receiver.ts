@@ -1,0 +1,58 @@
+// createReceiver and what it gives: on(…), receive(delivery), handle(request), drain().
+// The corridor itself, that a delivery walks down, is corridor.ts.
+import { Corridor } from './corridor.ts'
+import type { Delivery } from './delivery.ts'
+import type { Handler, HandlerOptions } from './dispatch.ts'
+import type { Incoming } from './intake.ts'
+import type { ReceiverOptions } from './options.ts'
+import type { Outcome, Reply } from './outcome.ts'
+import type { SchemaMap } from './parse.ts'
+import type { EventsWith, LegacyPattern, Matching, Pattern, ResourceOf } from './patterns.ts'
+import type { EventMap } from './protocol/events.ts'
+
+/** Takes deliveries, proves them and hands their events to the handlers. */
+export interface Receiver<Events = EventMap> {
+  /**
+   * Registers a handler for an event name, several, a family (`verification.*`) or `*`.
+   *
+   * @throws WebhookError `EVENT_NAME_UNKNOWN`, `HANDLER_INVALID`, `REGISTERED_TOO_LATE`
+   */
+  on<const P extends Pattern<Events>>(
+    pattern: P | readonly P[],
+    handler: Handler<Matching<Events, P>, ResourceOf<P>>,
+    options?: HandlerOptions,
+  ): this
+  /** @deprecated `request.*` is the older name: register the `verification.*` name. */
+  on<const P extends Pattern<Events> | LegacyPattern>(
+    pattern: P | readonly P[],
+    handler: Handler<Matching<Events, P>, ResourceOf<P>>,
+    options?: HandlerOptions,
+  ): this
+  /** Registers a handler for events that no other matched, unknown names among them. */
+  fallback(handler: Handler<Matching<Events, '*'>>, options?: HandlerOptions): this
+  /** Takes a delivery through the corridor; never throws for what a sender did. */
+  receive(delivery: Delivery): Promise<Outcome>
+  /** The same over HTTP: what adapters call. */
+  handle(incoming: Incoming): Promise<Reply>
+  /**
+   * Takes no more deliveries (503) and resolves when those at work have ended; handlers are
+   * aborted after `grace` milliseconds, 10,000 by default.
+   */
+  drain(options?: { readonly grace?: number }): Promise<void>
+}
+
+/**
+ * Creates a receiver.
+ *
+ * @throws WebhookError `SECRET_INVALID`, `SCHEME_INVALID`, `SCHEMA_INVALID`, `OPTION_INVALID` or
+ * `INBOX_INVALID`, saying how to mend it
+ * @example
+ * const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET })
+ * receiver.on('verification.approved', async (event) => activate(event.data.id))
+ */
+export function createReceiver<const Schemas extends SchemaMap = Record<never, never>>(
+  options: ReceiverOptions<Schemas>,
+): Receiver<EventsWith<Schemas>> {
+  // The corridor is typed for any event; the receiver's types say which ones these options give.
+  return new Corridor(options) as unknown as Receiver<EventsWith<Schemas>>
+}

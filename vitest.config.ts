@@ -1,0 +1,37 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+
+/** The doors, served from source, so that tests and examples need no build. */
+const doors = {
+  'idv-webhooks/express': here('adapters/express.ts'),
+  'idv-webhooks/fastify': here('adapters/fastify.ts'),
+  'idv-webhooks/next': here('adapters/next.ts'),
+  'idv-webhooks/fetch': here('adapters/fetch.ts'),
+  'idv-webhooks/node': here('adapters/node.ts'),
+  'idv-webhooks/protocol': here('src/protocol/index.ts'),
+  'idv-webhooks/testing': here('src/testing/index.ts'),
+  'idv-webhooks/inbox/sqlite': here('src/inbox/stores/sqlite.ts'),
+  'idv-webhooks/inbox': here('src/inbox/index.ts'),
+  'idv-webhooks/client': here('src/client/index.ts'),
+  'idv-webhooks/sandbox': here('src/sandbox/index.ts'),
+  'idv-webhooks': here('src/index.ts'),
+}
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: '#hmac', replacement: here('src/hmac/node.ts') },
+      ...Object.entries(doors).map(([find, replacement]) => ({
+        find: new RegExp(`^${find}$`),
+        replacement,
+      })),
+    ],
+  },
+  test: {
+    include: ['test/**/*.test.ts'],
+    typecheck: { enabled: true, include: ['test/types/*.test-d.ts'] },
+    testTimeout: 20_000,
+  },
+})
