@@ -1,7 +1,7 @@
 // The single-request read of section 2.2: a verification with its score, its step objects and its
 // audit trail. Step data is invented from the verification's id, so that it stays the same.
 import type { AssembledVerification } from '../protocol/resources.ts'
-import type { VerificationRow } from './rows.ts'
+import type { TrailEntry, VerificationRow } from './rows.ts'
 
 type StepData = Readonly<Record<string, unknown>>
 
@@ -46,8 +46,14 @@ export function assemble(row: VerificationRow): AssembledVerification {
     documents: documentAt
       ? [inventDocument(row, { status: 'completed', completedAt: documentAt })]
       : [],
-    steps: [...trail],
+    steps: [creation(row), ...trail],
   }
+}
+
+/** The trail's first entry follows from the row, which therefore need not hold it. */
+function creation({ resource }: VerificationRow): TrailEntry {
+  const { createdAt: at } = resource
+  return { at, action: 'create', actor: 'requestor', step: null, status: 'initiated' }
 }
 
 function invent(place: Place, row: VerificationRow): StepData {
