@@ -185,9 +185,7 @@ function checkedTolerance(tolerance: number | 'none' = defaultTolerance): number
 }
 
 function headerName(field: string, name: string): string {
-  if (typeof name === 'string' && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
-    return name.toLowerCase()
-  }
+  if (typeof name === 'string' && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return name
   throw refuse(`${field} is no header name`)
 }
 
