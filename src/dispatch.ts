@@ -2,9 +2,9 @@
 import leven from 'leven'
 import type { VerifiedDelivery } from './delivery.ts'
 import { WebhookError } from './errors.ts'
-import { warn } from './observe.ts'
 import type { WebhookEvent } from './protocol/events.ts'
 import { canonicalName, covers, isLegacyName } from './protocol/names.ts'
+import { warn } from './warn.ts'
 
 /** What a handler is told besides the event. */
 export interface Context<Resource = unknown> {
