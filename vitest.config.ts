@@ -35,8 +35,18 @@ export default defineConfig({
         resolve: { alias: alias('src/hmac/node.ts') },
         test: {
           name: 'node',
-          include: ['test/**/*.test.ts'],
+          include: ['test/**/*.test.ts', 'examples/*.test.ts'],
+          exclude: ['test/installed/**'],
           typecheck: { enabled: true, include: ['test/types/*.test-d.ts'] },
+        },
+      },
+      {
+        // The packed package, installed into projects of its own.
+        test: {
+          name: 'installed',
+          include: ['test/installed/*.test.ts'],
+          globalSetup: 'test/installed/setup.ts',
+          testTimeout: 180_000,
         },
       },
       {

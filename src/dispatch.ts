@@ -1,7 +1,7 @@
 // Which handlers run for an event, and what became of each. It knows no HTTP and no store.
-import leven from 'leven'
 import type { VerifiedDelivery } from './delivery.ts'
 import { WebhookError } from './errors.ts'
+import { nearest } from './nearest.ts'
 import type { WebhookEvent } from './protocol/events.ts'
 import { canonicalName, covers, isLegacyName } from './protocol/names.ts'
 import { warn } from './warn.ts'
@@ -147,10 +147,9 @@ export class Dispatcher {
     }
     const known = [...this.#names, ...familiesOf(this.#names), '*']
     if (known.includes(pattern)) return pattern
-    const nearest = [...known].sort((a, b) => leven(a, `${pattern}`) - leven(b, `${pattern}`))[0]
     throw new WebhookError(
       'EVENT_NAME_UNKNOWN',
-      `there is no event '${pattern}': did you mean '${nearest}'? For events that this version does not know use fallback() or '*'`,
+      `there is no event '${pattern}': did you mean '${nearest(pattern, known)}'? For events that this version does not know use fallback() or '*'`,
     )
   }
 }
