@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -7,7 +8,7 @@ import { describe, expect, inject, test } from 'vitest'
 
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')
-const { bare, tarball, nodes, bun, deno } = inject('installed')
+const { bare, tarball, nodes, bun, deno, workerd } = inject('installed')
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   exports: Record<string, unknown>
   version: string
@@ -119,6 +120,44 @@ test.each([
   })
   expect(outputFiles[0]?.text).toContain('crypto.subtle')
   expect(outputFiles[0]?.text).not.toMatch(/node:|require\(|createHmac/)
+})
+
+test('the bundle works in a real workerd', async () => {
+  writeFileSync(join(bare, 'program.mjs'), program)
+  const worker = `import { main } from './program.mjs'
+    export default { fetch: async () => new Response(await main()) }`
+  writeFileSync(join(bare, 'worker.mjs'), worker)
+  await build({
+    entryPoints: [join(bare, 'worker.mjs')],
+    outfile: join(bare, 'bundled/worker.js'),
+    bundle: true,
+    format: 'esm',
+    platform: 'neutral',
+    mainFields: ['module', 'main'],
+    conditions: ['workerd', 'worker', 'browser'],
+  })
+  const config = `using Workerd = import "/workerd/workerd.capnp";
+    const config :Workerd.Config = (
+      services = [(name = "main", worker = (
+        modules = [(name = "worker", esModule = embed "worker.js")],
+        compatibilityDate = "2026-01-01",
+      ))],
+      sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+    );`
+  writeFileSync(join(bare, 'bundled/config.capnp'), config)
+  const args = ['serve', '--control-fd=3', 'config.capnp']
+  const child = spawn(workerd, args, {
+    cwd: join(bare, 'bundled'),
+    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+  })
+  try {
+    const [told] = (await once(child.stdio[3] as NodeJS.ReadableStream, 'data')) as [Buffer]
+    const { port } = JSON.parse(told.toString()) as { port: number }
+    const reply = await fetch(`http://127.0.0.1:${port}/`)
+    expect(await reply.text()).toBe(expected)
+  } finally {
+    child.kill('SIGKILL')
+  }
 })
 
 describe('the tarball', () => {
