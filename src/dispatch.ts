@@ -199,8 +199,6 @@ export async function runHandler(registration: Registration, run: Run): Promise<
   try {
     const context = run.contextFor(registration, signal)
     const work = (async () => registration.handler(run.event, context))()
-    // A handler that was given up may still reject; nobody waits for it any more.
-    work.catch(() => {})
     if ((await Promise.race([work, aborted])) !== givenUp) return { ok: true, handler }
     const code = limit.signal.aborted ? 'HANDLER_TIMEOUT' : 'DRAINING'
     return { ok: false, handler, code, error: signal.reason }

@@ -130,7 +130,7 @@ test('the log helper diagnoses under a budget and logs no data', async () => {
   const observe = logOutcomes({ write, diagnosesPerMinute: 2 })
   const receiver = createReceiver({ secret, observe, now: () => now })
   receiver.on('client.created', () => {
-    throw new RangeError('Canary Person')
+    throw Object.assign(new RangeError('Canary Person'), { row: 'Canary' })
   })
   const forged = { body: utf8(`${compact}\n`), headers: await sign(compact, { secret }) }
   for (let sent = 0; sent < 4; sent++) await receiver.receive(forged)

@@ -473,7 +473,9 @@ describe('drain', () => {
   test('ends what is at work, refuses what comes after and aborts what takes too long', async () => {
     const { receiver } = fresh()
     const started = Promise.withResolvers<void>()
+    let begun = 0
     receiver.on('client.created', async (_, { signal }) => {
+      begun += 1
       started.resolve()
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
     })
@@ -483,6 +485,7 @@ describe('drain', () => {
     const drained = receiver.drain({ grace: 10 })
     const late = await receiver.receive(one)
     expect(late).toMatchObject({ kind: 'failed', code: 'DRAINING' })
+    expect(begun).toBe(1)
     expect(toReply(late)).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
     await drained
     expect(await atWork).toMatchObject({ kind: 'failed', code: 'DRAINING' })

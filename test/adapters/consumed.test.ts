@@ -129,11 +129,12 @@ test('a parser that kept the exact bytes has done no harm', async () => {
 test('sibling routes of the Fastify plugin keep their own body parsing', async () => {
   const { receiver } = fresh()
   const app = fastify()
-  app.post('/before', async (request) => request.body)
+  app.post('/before', async (request) => ({ got: request.body }))
   await app.register(toFastify(receiver), { path: '/webhooks' })
-  app.post('/after', async (request) => request.body)
+  app.post('/after', async (request) => ({ got: request.body }))
   for (const url of ['/before', '/after']) {
-    expect((await app.inject({ method: 'POST', url, payload: { a: 1 } })).json()).toEqual({ a: 1 })
+    const reply = await app.inject({ method: 'POST', url, payload: { a: 1 } })
+    expect(reply.json()).toEqual({ got: { a: 1 } })
   }
 })
 
@@ -157,4 +158,20 @@ test('a 64 MiB body is refused before it is buffered', async () => {
   const reply = await fetch(`http://127.0.0.1:${port}/`, init)
   expect(reply.status).toBe(413)
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 ** 2)
+})
+
+test('a body without an end is read no further than the limit over fetch', async () => {
+  const { receiver } = fresh()
+  let pulled = 0
+  const stream = new ReadableStream({
+    pull(controller) {
+      pulled += 1
+      controller.enqueue(new Uint8Array(2 ** 18))
+    },
+  })
+  const headers = await sign('', { secret })
+  const init = { method: 'POST', body: stream, headers, duplex: 'half' } as const
+  const reply = await toFetch(receiver)(new Request('http://app.test/', init))
+  expect(reply.status).toBe(413)
+  expect(pulled).toBeLessThan(10)
 })
