@@ -18,9 +18,11 @@ export default defineConfig({
   target: 'es2023',
   platform: 'neutral',
   external: [/^node:/, '#hmac'],
+  // Deno and workers know Node's modules by their full names alone.
+  removeNodeProtocol: false,
   splitting: true,
   treeshake: true,
   clean: true,
   // The files behind the import condition have no types of their own to give.
-  dts: { entry: doors },
+  dts: { entry: doors, resolve: ['@standard-schema/spec'] },
 })

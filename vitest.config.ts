@@ -19,19 +19,44 @@ const doors = {
   'idv-webhooks': here('src/index.ts'),
 }
 
+const alias = (hmac: string) => [
+  { find: '#hmac', replacement: here(hmac) },
+  ...Object.entries(doors).map(([find, replacement]) => ({
+    find: new RegExp(`^${find}$`),
+    replacement,
+  })),
+]
+
 export default defineConfig({
-  resolve: {
-    alias: [
-      { find: '#hmac', replacement: here('src/hmac/node.ts') },
-      ...Object.entries(doors).map(([find, replacement]) => ({
-        find: new RegExp(`^${find}$`),
-        replacement,
-      })),
-    ],
-  },
   test: {
-    include: ['test/**/*.test.ts'],
-    typecheck: { enabled: true, include: ['test/types/*.test-d.ts'] },
     testTimeout: 20_000,
+    projects: [
+      {
+        resolve: { alias: alias('src/hmac/node.ts') },
+        test: {
+          name: 'node',
+          include: ['test/**/*.test.ts', 'examples/*.test.ts'],
+          exclude: ['test/installed/**'],
+          typecheck: { enabled: true, include: ['test/types/*.test-d.ts'] },
+        },
+      },
+      {
+        // The packed package, installed into projects of its own.
+        test: {
+          name: 'installed',
+          include: ['test/installed/*.test.ts'],
+          globalSetup: 'test/installed/setup.ts',
+          testTimeout: 180_000,
+        },
+      },
+      {
+        // What proves bytes must do so under WebCrypto too.
+        resolve: { alias: alias('src/hmac/web.ts') },
+        test: {
+          name: 'webcrypto',
+          include: ['test/{schemes,secrets,signature,diagnose,parse,receiver}.test.ts'],
+        },
+      },
+    ],
   },
 })

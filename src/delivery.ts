@@ -69,7 +69,8 @@ export function headerList(headers: HeadersInput): HeaderList {
   })
 }
 
-/** All values of one header; `name` in lower case. */
+/** All values of one header, in whatever case it is named. */
 export function headerValues(headers: HeaderList, name: string): string[] {
-  return headers.flatMap(([key, value]) => (key === name ? [value] : []))
+  const wanted = name.toLowerCase()
+  return headers.flatMap(([key, value]) => (key === wanted ? [value] : []))
 }

@@ -2,7 +2,7 @@
 // of the key that does verify. On demand, because it costs more than the refusal itself.
 
 import { makeHmacKey } from '#hmac'
-import type { Delivery, HeaderList } from './delivery.ts'
+import { type Delivery, type HeaderList, headerValues } from './delivery.ts'
 import type { Claim } from './grammar.ts'
 import { decodeUtf8, parseJson } from './json.ts'
 import type { Scheme } from './protocol/scheme.ts'
@@ -29,7 +29,6 @@ export interface Evidence {
   readonly scheme: Scheme
   readonly claims: readonly Claim[]
   readonly keys: readonly SecretKey[]
-  readonly id: string | undefined
   readonly now: Date
 }
 
@@ -74,8 +73,8 @@ export async function diagnoseTime(evidence: Evidence): Promise<Diagnosis | unde
 }
 
 async function proves(evidence: Evidence, key: SecretKey, body: Uint8Array): Promise<boolean> {
-  const { scheme, claims, id, delivery, headers } = evidence
-  const signedId = id ?? headers.find(([name]) => name === scheme.id?.header)?.[1]
+  const { scheme, claims, delivery, headers } = evidence
+  const signedId = scheme.id && headerValues(headers, scheme.id.header)[0]?.trim()
   for (const claim of claims) {
     if (await matches(key, scheme, claim, { body, id: signedId, url: delivery.url })) return true
   }

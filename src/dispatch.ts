@@ -1,10 +1,10 @@
 // Which handlers run for an event, and what became of each. It knows no HTTP and no store.
-import leven from 'leven'
 import type { VerifiedDelivery } from './delivery.ts'
 import { WebhookError } from './errors.ts'
-import { warn } from './observe.ts'
+import { nearest } from './nearest.ts'
 import type { WebhookEvent } from './protocol/events.ts'
 import { canonicalName, covers, isLegacyName } from './protocol/names.ts'
+import { warn } from './warn.ts'
 
 /** What a handler is told besides the event. */
 export interface Context<Resource = unknown> {
@@ -147,10 +147,9 @@ export class Dispatcher {
     }
     const known = [...this.#names, ...familiesOf(this.#names), '*']
     if (known.includes(pattern)) return pattern
-    const nearest = [...known].sort((a, b) => leven(a, `${pattern}`) - leven(b, `${pattern}`))[0]
     throw new WebhookError(
       'EVENT_NAME_UNKNOWN',
-      `there is no event '${pattern}': did you mean '${nearest}'? For events that this version does not know use fallback() or '*'`,
+      `there is no event '${pattern}': did you mean '${nearest(pattern, known)}'? For events that this version does not know use fallback() or '*'`,
     )
   }
 }
@@ -200,8 +199,6 @@ export async function runHandler(registration: Registration, run: Run): Promise<
   try {
     const context = run.contextFor(registration, signal)
     const work = (async () => registration.handler(run.event, context))()
-    // A handler that was given up may still reject; nobody waits for it any more.
-    work.catch(() => {})
     if ((await Promise.race([work, aborted])) !== givenUp) return { ok: true, handler }
     const code = limit.signal.aborted ? 'HANDLER_TIMEOUT' : 'DRAINING'
     return { ok: false, handler, code, error: signal.reason }

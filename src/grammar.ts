@@ -83,7 +83,10 @@ export function writeClaims(
 ): string {
   if (grammar === 'plain') return signatures.join(',')
   if ('list' in grammar) return signatures.map((one) => grammar.list.prefix + one).join(' ')
-  if ('prefix' in grammar) return signatures.map((one) => grammar.prefix + one).join(',')
+  if ('prefix' in grammar) {
+    const prefix = grammar.optional ? '' : grammar.prefix
+    return signatures.map((one) => prefix + one).join(',')
+  }
   const { timestamp: time, signature } = grammar.pairs
   const pairs = signatures.map((one) => `${signature}=${one}`)
   return [...(time === undefined ? [] : [`${time}=${timestamp}`]), ...pairs].join(',')

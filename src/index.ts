@@ -1,5 +1,5 @@
 export type { Clock } from './clock.ts'
-export type { Delivery, HeadersInput, VerifiedDelivery } from './delivery.ts'
+export type { Delivery, HeaderList, HeadersInput, VerifiedDelivery } from './delivery.ts'
 export type { Diagnosis } from './diagnose.ts'
 export type { Context, Handler, HandlerFailure, HandlerOptions } from './dispatch.ts'
 export {

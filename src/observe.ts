@@ -5,6 +5,7 @@ import type { HandlerFailure } from './dispatch.ts'
 import type { OutcomeCode } from './errors.ts'
 import type { OutcomeKind } from './outcome.ts'
 import type { EventSource } from './protocol/events.ts'
+import { warn } from './warn.ts'
 
 /** What became of a delivery; safe to log, for it holds no data of the event. */
 export interface OutcomeObserved {
@@ -111,13 +112,6 @@ export function describeError(error: unknown): string {
     .find((line) => /^\s+at /.test(line))
     ?.trim()
   return [error.name, frame].filter(Boolean).join(' ')
-}
-
-/** A warning to the operator: a process warning where there is a process. */
-export function warn(message: string, code: string): void {
-  const runtime = (globalThis as { process?: { emitWarning?: typeof process.emitWarning } }).process
-  if (runtime?.emitWarning) runtime.emitWarning(message, { code })
-  else console.warn(`${code}: ${message}`)
 }
 
 /** Keeps an observer's own faults away from the delivery. */

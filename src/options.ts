@@ -87,31 +87,17 @@ export function checkedOptions(options: ReceiverOptions) {
       'inbox is no inbox: make it with createInbox({ store })',
     )
   }
-  const maxBytes = positiveInteger('maxBytes', options.maxBytes ?? 1024 ** 2)
-  return {
-    maxBytes,
-    maxInFlightBytes: positiveInteger(
-      'maxInFlightBytes',
-      options.maxInFlightBytes ?? Math.max(64 * 1024 ** 2, maxBytes),
-      maxBytes,
-    ),
-    // setTimeout takes no more than 2^31 - 1 ms and would fire at once beyond it.
-    handlerTimeout: positiveInteger(
-      'handlerTimeout',
-      options.handlerTimeout ?? 10_000,
-      1,
-      2 ** 31 - 1,
-    ),
-  }
+  const { maxBytes = 1024 ** 2, handlerTimeout = 10_000 } = options
+  const { maxInFlightBytes = Math.max(64 * 1024 ** 2, maxBytes) } = options
+  wholeNumber('maxBytes', maxBytes)
+  wholeNumber('maxInFlightBytes', maxInFlightBytes, maxBytes)
+  // setTimeout takes no more than 2^31 - 1 ms and would fire at once beyond it.
+  wholeNumber('handlerTimeout', handlerTimeout, 1, 2 ** 31 - 1)
+  return { maxBytes, maxInFlightBytes, handlerTimeout }
 }
 
-function positiveInteger(
-  name: string,
-  value: number,
-  least = 1,
-  most = Number.MAX_SAFE_INTEGER,
-): number {
-  if (Number.isInteger(value) && value >= least && value <= most) return value
+function wholeNumber(name: string, value: number, least = 1, most = Number.MAX_SAFE_INTEGER): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return
   throw new WebhookError(
     'OPTION_INVALID',
     `${name} is ${String(value)}: give a whole number from ${least} to ${most}`,

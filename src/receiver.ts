@@ -50,9 +50,11 @@ export interface Receiver<Events = EventMap> {
  * const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET })
  * receiver.on('verification.approved', async (event) => activate(event.data.id))
  */
-export function createReceiver<const Schemas extends SchemaMap = Record<never, never>>(
-  options: ReceiverOptions<Schemas>,
-): Receiver<EventsWith<Schemas>> {
-  // The corridor is typed for any event; the receiver's types say which ones these options give.
-  return new Corridor(options) as unknown as Receiver<EventsWith<Schemas>>
+export function createReceiver<const Schemas extends SchemaMap>(
+  options: ReceiverOptions<Schemas> & { readonly schemas: Schemas },
+): Receiver<EventsWith<Schemas>>
+export function createReceiver(options: ReceiverOptions<Record<never, never>>): Receiver
+export function createReceiver(options: ReceiverOptions): unknown {
+  // The corridor is typed for any event; the signatures say which ones these options give.
+  return new Corridor(options)
 }

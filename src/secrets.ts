@@ -18,10 +18,13 @@ export interface Secret {
 /** One secret, or several while rotating. */
 export type SecretInput = string | Uint8Array | Secret | readonly (string | Uint8Array | Secret)[]
 
-/** Secrets, or a look-up that gives them for each delivery, e.g. one for each tenant. */
+/**
+ * Secrets, or a look-up that gives them for each delivery, e.g. one for each tenant; one that
+ * gives nothing or fails is 503 `SECRET_UNAVAILABLE`.
+ */
 export type SecretOption =
   | SecretInput
-  | ((delivery: Delivery) => SecretInput | Promise<SecretInput>)
+  | ((delivery: Delivery) => SecretInput | undefined | Promise<SecretInput | undefined>)
 
 /** A secret as a key, ready to prove bytes. */
 export interface SecretKey {

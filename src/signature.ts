@@ -40,7 +40,7 @@ export function matches(
 /** Options of `sign`. */
 export interface SignOptions {
   /** Several secrets sign side by side, as a rotating sender does. */
-  readonly secret: SecretInput
+  readonly secret: SecretInput | undefined
   readonly scheme?: Scheme
   /** The delivery's id, for schemes that sign one; random by default. */
   readonly id?: string
@@ -50,7 +50,7 @@ export interface SignOptions {
 }
 
 /**
- * The headers that a sender of the scheme adds to a body.
+ * The headers that a sender of the scheme adds to a body; names are in lower case.
  *
  * @throws WebhookError `SECRET_INVALID`
  * @example const headers = await sign(body, { secret: process.env.WEBHOOK_SECRET })
@@ -70,9 +70,20 @@ export async function sign(
   const signatures = await Promise.all(
     compile(options.secret, scheme).map(async ({ key }) => encode(await key.sign(parts), encoding)),
   )
-  return {
-    [scheme.header]: writeClaims(scheme, signatures, timestamp),
-    ...(scheme.timestamp && { [scheme.timestamp.header]: timestamp }),
-    ...(scheme.id && id !== undefined && { [scheme.id.header]: id }),
+  return headerRecord([
+    [scheme.header, writeClaims(scheme, signatures, timestamp)],
+    ...(scheme.timestamp ? [[scheme.timestamp.header, timestamp] as const] : []),
+    ...(scheme.id && id !== undefined ? [[scheme.id.header, id] as const] : []),
+  ])
+}
+
+/** Names in lower case, as they arrive; the scheme's own spelling can be read too. */
+function headerRecord(entries: readonly (readonly [string, string])[]): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of entries) {
+    const spelled = { value, configurable: true, writable: true }
+    if (name !== name.toLowerCase()) Object.defineProperty(headers, name, spelled)
+    headers[name.toLowerCase()] = value
   }
+  return headers
 }

@@ -19,7 +19,8 @@ import { matches } from './signature.ts'
 
 /** Options of `verify`. */
 export interface VerifyOptions {
-  readonly secret: SecretOption
+  /** May be undefined for the compiler, as environment variables are; at run time that throws. */
+  readonly secret: SecretOption | undefined
   readonly scheme?: Scheme
   readonly now?: Clock
 }
@@ -107,15 +108,7 @@ async function prove(delivery: Delivery, { scheme, secrets, now }: Means): Promi
   } catch (error) {
     return { ...refusal('SECRET_UNAVAILABLE'), error }
   }
-  const evidence = {
-    delivery,
-    headers,
-    scheme,
-    claims,
-    keys,
-    now,
-    id: read.ok ? read.id : undefined,
-  }
+  const evidence = { delivery, headers, scheme, claims, keys, now }
   if (!read.ok) return { ...refusal(read.code), diagnose: () => diagnoseTime(evidence) }
   const values = { body: delivery.body, id: read.id, url: delivery.url }
   const at = now.getTime()

@@ -17,6 +17,7 @@ export {
   type WebhookEvent,
 } from './events.ts'
 export {
+  type CanonicalName,
   canonicalName,
   type EntityType,
   type EventFamily,

@@ -33,7 +33,7 @@ export interface SchemeDefinition {
 }
 
 /** A scheme that was checked; made by the builders of `schemes`. */
-export interface Scheme extends Omit<SchemeDefinition, 'signed' | 'tolerance'> {
+export interface Scheme extends SchemeDefinition {
   /** The template in pieces: fixed text, or the name of what stands there. */
   readonly template: readonly TemplatePart[]
   /** Seconds; 'none' where no time is signed or the check is switched off. */
@@ -67,13 +67,12 @@ function define(definition: SchemeDefinition): Scheme {
       throw refuse(`${field} is ${String(value)}: use one of ${allowed.join(', ')}`)
     }
   }
-  const { signed, ...rest } = definition
-  const template = parseTemplate(signed)
+  const template = parseTemplate(definition.signed)
   const values = template.flatMap((part) => ('value' in part ? [part.value] : []))
   checkSources(definition, values)
   const signsTime = values.includes('timestamp')
   return Object.freeze({
-    ...rest,
+    ...definition,
     header: headerName('header', definition.header),
     ...(definition.timestamp && {
       timestamp: { header: headerName('timestamp.header', definition.timestamp.header) },
@@ -185,9 +184,7 @@ function checkedTolerance(tolerance: number | 'none' = defaultTolerance): number
 }
 
 function headerName(field: string, name: string): string {
-  if (typeof name === 'string' && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
-    return name.toLowerCase()
-  }
+  if (typeof name === 'string' && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return name
   throw refuse(`${field} is no header name`)
 }
 

@@ -1,1 +1,25 @@
-export {}
+export {
+  type Capture,
+  type CaptureOptions,
+  capture,
+  type ReadCapture,
+  readCapture,
+} from './capture.ts'
+export { type Duration, type FakeClock, fakeClock } from './fake-clock.ts'
+export { type Fixture, type FixtureName, type FixtureOverrides, fixture } from './fixture.ts'
+export { type Recorded, type Recorder, recordHandlers } from './record-handlers.ts'
+export {
+  type ReplayOptions,
+  type ReplayReport,
+  type ReplayResult,
+  type ReplayTarget,
+  replay,
+} from './replay.ts'
+export {
+  type SignedDelivery,
+  type SignedDeliveryOptions,
+  type Spoil,
+  signedDelivery,
+  spoils,
+} from './signed-delivery.ts'
+export { testSecret } from './test-secret.ts'

@@ -1,0 +1,148 @@
+// A delivery as a file for tests: exact bytes, headers and scheme; by default without the person
+// in it, and signed again with a test secret so that it still verifies.
+import { systemClock } from '../clock.ts'
+import { type Delivery, type HeaderList, headerList } from '../delivery.ts'
+import { fromBase64, toBase64 } from '../encoding.ts'
+import { WebhookError } from '../errors.ts'
+import { decodeUtf8, parseJson } from '../json.ts'
+import { type Scheme, type SchemeDefinition, schemes } from '../protocol/scheme.ts'
+import type { SecretInput } from '../secrets.ts'
+import { sign } from '../signature.ts'
+import { redactJson } from './redact.ts'
+import { testSecret } from './test-secret.ts'
+
+/** A capture file: JSON; only `headers` and `body` are needed to read one. */
+export interface Capture {
+  readonly version: 1
+  /** ISO 8601. */
+  readonly receivedAt: string
+  readonly method: string
+  readonly url: string
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  /** Base64 of the exact bytes. */
+  readonly body: string
+  /** How it is signed, as `schemes.define` takes it. */
+  readonly scheme?: SchemeDefinition
+  /** The person was taken out and the bytes were signed again with the test secret. */
+  readonly redacted?: true
+}
+
+/** Options of `capture`. */
+export interface CaptureOptions {
+  readonly scheme?: Scheme
+  /** Signs the redacted bytes; `testSecret` by default. */
+  readonly secret?: SecretInput
+  /** False keeps the bytes and headers as they arrived, the person in them too. */
+  readonly redact?: boolean
+  /** The request's method; POST by default. */
+  readonly method?: string
+}
+
+/** Headers that say how the bytes travelled, and nothing of who sent them. */
+const keptHeaders = /^(content-type|content-encoding|user-agent|accept)$/
+
+/**
+ * Makes a capture of a delivery.
+ *
+ * @throws WebhookError `SECRET_INVALID`
+ * @example writeFileSync('approved.json', JSON.stringify(await capture(context.delivery), null, 2))
+ */
+export async function capture(delivery: Delivery, options: CaptureOptions = {}): Promise<Capture> {
+  const { scheme = schemes.service(), redact = true, method = 'POST' } = options
+  const receivedAt = delivery.receivedAt ?? systemClock()
+  const headers = headerList(delivery.headers)
+  const { template: _, ...definition } = scheme
+  const facts = { version: 1, receivedAt: receivedAt.toISOString(), method } as const
+  if (!redact) {
+    const body = toBase64(delivery.body)
+    return { ...facts, url: delivery.url ?? '/', headers, body, scheme: definition }
+  }
+  const body = redactBody(delivery.body)
+  const url = withoutQuery(delivery.url ?? '/')
+  const id = scheme.id && `msg_${facts.receivedAt.replaceAll(/\D/g, '')}`
+  const signed = await sign(body, {
+    secret: options.secret ?? testSecret,
+    scheme,
+    now: () => receivedAt,
+    url,
+    ...(id !== undefined && { id }),
+  })
+  return {
+    ...facts,
+    url,
+    headers: [...headers.filter(([name]) => keptHeaders.test(name)), ...Object.entries(signed)],
+    body: toBase64(body),
+    scheme: definition,
+    redacted: true,
+  }
+}
+
+/** What is no JSON cannot be understood, so nothing of it is kept but its length. */
+function redactBody(body: Uint8Array): Uint8Array {
+  const text = decodeUtf8(body)
+  if (text === undefined || parseJson(text) === undefined)
+    return new Uint8Array(body.length).fill(120)
+  const mark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? '\uFEFF' : ''
+  return new TextEncoder().encode(mark + redactJson(text))
+}
+
+function withoutQuery(url: string): string {
+  return url.split(/[?#]/, 1)[0] ?? '/'
+}
+
+/** A capture that was read: a delivery, with what is known of how it came. */
+export interface ReadCapture {
+  readonly delivery: Delivery & { readonly headers: HeaderList }
+  readonly method: string
+  readonly scheme?: Scheme
+  readonly redacted: boolean
+}
+
+/**
+ * Reads a capture from its JSON text or value.
+ *
+ * @throws WebhookError `CAPTURE_INVALID`, saying which part is wrong
+ */
+export function readCapture(capture: string | unknown): ReadCapture {
+  const json = typeof capture === 'string' ? parseText(capture) : capture
+  if (typeof json !== 'object' || json === null) throw invalid('is no object')
+  const { headers, body, receivedAt, method, url, scheme, redacted, version } = json as Readonly<
+    Record<keyof Capture, unknown>
+  >
+  if (version !== undefined && version !== 1) {
+    throw invalid(`has version ${String(version)}: this program reads version 1`)
+  }
+  const bytes = typeof body === 'string' ? fromBase64(body) : undefined
+  if (!bytes) throw invalid('has no `body` in base64')
+  const pairs = Array.isArray(headers) ? (headers as readonly unknown[]) : undefined
+  if (!pairs?.every(isPair)) throw invalid('has no `headers` as a list of [name, value]')
+  const at = receivedAt === undefined ? undefined : new Date(String(receivedAt))
+  if (at && Number.isNaN(at.getTime())) throw invalid('has a `receivedAt` that is no date')
+  return {
+    delivery: {
+      body: bytes,
+      headers: headerList(pairs),
+      ...(typeof url === 'string' && { url }),
+      ...(at && { receivedAt: at }),
+    },
+    method: typeof method === 'string' ? method : 'POST',
+    ...(scheme !== undefined && { scheme: schemes.define(scheme as SchemeDefinition) }),
+    redacted: redacted === true,
+  }
+}
+
+function isPair(pair: unknown): pair is readonly [string, string] {
+  return Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === 'string')
+}
+
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw invalid('is no JSON', cause)
+  }
+}
+
+function invalid(why: string, cause?: unknown): WebhookError {
+  return new WebhookError('CAPTURE_INVALID', `the capture ${why}`, { cause })
+}

@@ -1,0 +1,102 @@
+// Takes the person out of JSON text and leaves everything else as it was spelled: white space,
+// key order, escapes, number forms. What is not known to be harmless is masked.
+import { isEventName, isLegacyName } from '../protocol/names.ts'
+import {
+  memberTypes,
+  requirementNames,
+  verificationStatuses,
+  verificationTypes,
+} from '../protocol/resources.ts'
+
+/** Values of the documented enums say nothing of a person (sections 2.1 and 2.4). */
+const enumValues: ReadonlySet<string> = new Set([
+  ...verificationTypes,
+  ...verificationStatuses,
+  ...requirementNames,
+  ...memberTypes,
+])
+const enumKeys = /^(type|status|requirements|currentStep|memberType)$/
+const nameKeys = /^(event|type|name)$/
+const idKeys = /^(id|eventId|orgId|clientId|matterId)$/
+const timeKeys = /(At|_at)$|^timestamp$/
+const countKeys = /^(score|expiresDays|requestCount|statusCode|page|limit|total|totalPages)$/
+
+/** An id that cannot be a name, an address or a telephone number. */
+const opaqueId = /^(?=.*[A-Za-z_])(?=.*[0-9])[A-Za-z0-9_-]{4,64}$/
+const dateTime = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/
+const plainKey = /^[A-Za-z_][A-Za-z0-9_]{0,40}$/
+/** Objects whose keys are the caller's own and may be anything (sections 2.4 and 4.1). */
+const freeObjects = /^(metadata|config)$/
+
+const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[{}[\]:,]/g
+
+interface Level {
+  readonly kind: '{' | '['
+  /** The key under which this value stands. */
+  readonly under: string
+  /** Whether the keys in it may be anything. */
+  readonly free: boolean
+  key: string
+  expectsKey: boolean
+}
+
+/** Masks every personal value and key of JSON text; the result is JSON of the same shape. */
+export function redactJson(text: string): string {
+  const levels: Level[] = []
+  return text.replace(token, (part) => {
+    const level = levels.at(-1)
+    if (part === '{' || part === '[') {
+      const under = level?.key ?? ''
+      const free = Boolean(level?.free) || freeObjects.test(under)
+      const key = part === '[' ? under : ''
+      levels.push({ kind: part, under, free, key, expectsKey: part === '{' })
+      return part
+    }
+    if (part === '}' || part === ']') {
+      levels.pop()
+      return part
+    }
+    if (part === ':' || part === ',') {
+      if (level?.kind === '{') level.expectsKey = part === ','
+      return part
+    }
+    if (!part.startsWith('"')) return redactNumber(part, level?.key ?? '')
+    if (level?.expectsKey) return redactKey(part, level)
+    const value = JSON.parse(part) as string
+    return isHarmless(value, level, levels.length) ? part : mask(part)
+  })
+}
+
+function redactKey(part: string, level: Level): string {
+  const key = JSON.parse(part) as string
+  level.key = key
+  return level.free || !plainKey.test(key) ? mask(part) : part
+}
+
+function redactNumber(part: string, key: string): string {
+  if (countKeys.test(key) || timeKeys.test(key)) return part
+  return part.replaceAll(/\d/g, '1')
+}
+
+function isHarmless(value: string, level: Level | undefined, depth: number): boolean {
+  const key = level?.key ?? ''
+  if (level?.free) return false
+  if (depth === 1 && nameKeys.test(key)) return isEventName(value) || isLegacyName(value)
+  if (enumKeys.test(key)) return enumValues.has(value)
+  if (idKeys.test(key)) return opaqueId.test(value)
+  return timeKeys.test(key) && dateTime.test(value)
+}
+
+/** Every letter becomes x, every digit 0; marks, lengths and the spelling of escapes stay. */
+function mask(part: string): string {
+  const inside = part.slice(1, -1)
+  const masked = inside.replaceAll(
+    /\\u[0-9a-fA-F]{4}|\\.|\p{L}\p{M}*|\p{N}|[^\x20-\x7e]/gu,
+    (letter) => {
+      if (letter.startsWith('\\u')) return '\\u0078'
+      if (letter.startsWith('\\')) return letter
+      return /\p{N}/u.test(letter) ? '0' : 'x'
+    },
+  )
+  return `"${masked}"`
+}

@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, inject, test } from 'vitest'
+
+const run = promisify(execFile)
+const root = resolve(import.meta.dirname, '../..')
+const { bare } = inject('installed')
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+const readme = read('README.md')
+const manifest = JSON.parse(read('package.json')) as {
+  exports: Record<string, unknown>
+  scripts: Record<string, string>
+}
+
+describe('README.md', () => {
+  const programs = [...readme.matchAll(/```js\n(.*?)```\n\n```text\n(.*?)```/gs)]
+
+  test('has programs with their output', () => {
+    expect(programs.length).toBeGreaterThanOrEqual(3)
+    expect(programs[0]?.[1]?.trimEnd().split('\n').length).toBeLessThanOrEqual(15)
+  })
+
+  test.each(programs.map(([, code = '', output = ''], at) => [at + 1, code, output] as const))(
+    'program %i prints what it says',
+    async (at, code, output) => {
+      writeFileSync(join(bare, `readme-${at}.mjs`), code)
+      const { stdout, stderr } = await run(process.execPath, [`readme-${at}.mjs`], { cwd: bare })
+      expect(stdout).toBe(output)
+      expect(stderr).toBe('')
+    },
+  )
+
+  test('names every door and nothing that a door does not give', async () => {
+    const rows = [...readme.matchAll(/^\| (`idv-webhooks.*?) \| (.*) \|$/gm)]
+    const named = rows.flatMap(([, doors = '']) =>
+      [...doors.matchAll(/`(?:idv-webhooks)?(\/[a-z/]+)?`/g)].map(([, path = '']) => `.${path}`),
+    )
+    const doors = Object.keys(manifest.exports).filter((door) => door !== './package.json')
+    expect(named.sort()).toEqual(doors.sort())
+    const given = new Set<string>()
+    for (const door of doors) {
+      const { stdout } = await run(
+        process.execPath,
+        [
+          '-e',
+          `import('${door.replace(/^\./, 'idv-webhooks')}').then((m) => console.log(Object.keys(m).join()))`,
+        ],
+        { cwd: bare },
+      )
+      for (const name of stdout.trim().split(',')) given.add(name)
+    }
+    const words = rows.flatMap(([, , gives = '']) => gives.match(/\b[A-Za-z]+\b/g) ?? [])
+    const identifiers = words.filter((word) =>
+      /[a-z][A-Z]|^(verify|sign|parse|schemes|fixture|capture|replay)$/.test(word),
+    )
+    expect(identifiers.length).toBeGreaterThan(20)
+    expect(identifiers.filter((word) => !given.has(word))).toEqual([])
+  })
+
+  test('speaks of scripts and files that are there', () => {
+    const text = `${readme}\n${read('CONTRIBUTING.md')}`
+    for (const [, script = ''] of text.matchAll(/npm run ([a-z]+)/g)) {
+      expect(Object.keys(manifest.scripts), script).toContain(script)
+    }
+    for (const [, link = ''] of readme.matchAll(/\]\(([^)#:]+)\)/g)) {
+      expect(
+        () =>
+          link.endsWith('.md') || link.endsWith('.ts') ? read(link) : readdirSync(join(root, link)),
+        link,
+      ).not.toThrow()
+    }
+  })
+})
+
+test('ARCHITECTURE.md gives every file of src its place', () => {
+  const text = read('ARCHITECTURE.md')
+  const rooms = readdirSync(join(root, 'src'))
+    .filter((name) => name !== 'index.ts')
+    .map((name) => name.replace(/\.ts$/, ''))
+  expect(rooms.filter((room) => !text.includes(room))).toEqual([])
+})

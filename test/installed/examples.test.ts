@@ -1,0 +1,150 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { cpSync, readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { sign } from 'idv-webhooks'
+import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+import { exactBodies, notUtf8 } from '../bodies.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const { app } = inject('installed')
+const secret = 'example-secret'
+const examples = join(root, 'examples')
+
+beforeAll(() => cpSync(examples, join(app, 'examples'), { recursive: true }))
+
+const children: ChildProcess[] = []
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+
+/** Starts a command and resolves once `ready` has been printed. */
+function start(args: readonly string[], ready: RegExp) {
+  const child = spawn(process.execPath, args, {
+    cwd: join(app, 'examples'),
+    env: { ...process.env, PORT: '0', WEBHOOK_SECRET: secret, NEXT_TELEMETRY_DISABLED: '1' },
+  })
+  children.push(child)
+  let printed = ''
+  const waiting: [RegExp, (printed: string) => void][] = []
+  const take = (chunk: Buffer) => {
+    printed += chunk
+    for (const [pattern, resolve] of waiting) if (pattern.test(printed)) resolve(printed)
+  }
+  child.stdout?.on('data', take)
+  child.stderr?.on('data', take)
+  const until = (pattern: RegExp) =>
+    new Promise<string>((resolve, reject) => {
+      if (pattern.test(printed)) resolve(printed)
+      waiting.push([pattern, resolve])
+      child.once('exit', (code) => reject(new Error(`it ended with ${code}: ${printed}`)))
+    })
+  return { until, started: until(ready) }
+}
+
+async function post(url: string, event: object | Uint8Array) {
+  const body = event instanceof Uint8Array ? event : new TextEncoder().encode(JSON.stringify(event))
+  const headers = { 'content-type': 'application/json', ...(await sign(body, { secret })) }
+  const good = await fetch(url, { method: 'POST', body: new Uint8Array(body), headers })
+  const forged = await fetch(url, { method: 'POST', body: new Uint8Array([...body, 32]), headers })
+  return [good.status, forged.status]
+}
+
+const event = (name: string) => ({ id: 'evt_1', event: name, data: { id: 'ver_42' } })
+
+test('every example is short enough to read at a glance', () => {
+  const files = readdirSync(examples, { recursive: true, encoding: 'utf8' })
+  for (const file of files.filter((name) => /\.tsx?$/.test(name))) {
+    const lines = readFileSync(join(examples, file), 'utf8').trimEnd().split('\n')
+    expect(lines.length, file).toBeLessThanOrEqual(30)
+  }
+})
+
+test('the examples compile in strict mode against the packed types', () => {
+  const options = [
+    '--strict',
+    '--noEmit',
+    '--skipLibCheck',
+    '--module',
+    'esnext',
+    '--moduleResolution',
+    'bundler',
+    '--target',
+    'es2023',
+    '--jsx',
+    'preserve',
+    '--types',
+    'node',
+  ]
+  const files = readdirSync(join(app, 'examples'), { recursive: true, encoding: 'utf8' })
+    .filter(
+      (name) =>
+        /\.tsx?$/.test(name) &&
+        !name.endsWith('.test.ts') &&
+        !name.includes('.next') &&
+        !name.includes('next-env'),
+    )
+    .map((name) => join('examples', name))
+  const tsc = join(app, 'node_modules/typescript/bin/tsc')
+  execFileSync(process.execPath, [tsc, ...options, ...files], { cwd: app, stdio: 'inherit' })
+})
+
+describe('the example for', () => {
+  test.each(['express', 'fastify', 'hono', 'koa'])('%s receives real deliveries', async (name) => {
+    const { until, started } = start([`${name}.ts`], /listening .*port: (\d+)/s)
+    const port = /port: (\d+)/.exec(await started)?.[1]
+    const replies = await post(`http://127.0.0.1:${port}/webhooks`, event('verification.approved'))
+    expect(replies).toEqual([200, 401])
+    await until(/approved: ver_42/)
+  })
+
+  test('a legacy subscriber counts what still arrives under the old name', async () => {
+    const { until, started } = start(['legacy-subscriber.ts'], /listening .*port: (\d+)/s)
+    const port = /port: (\d+)/.exec(await started)?.[1]
+    expect(await post(`http://127.0.0.1:${port}/`, event('request.approved'))).toEqual([200, 401])
+    await until(/approved: ver_42 \(arrived as request\.approved\)/)
+    await until(/still arriving: request\.approved \(1\)/)
+  })
+
+  test('any fetch runtime answers a Request', async () => {
+    process.env.WEBHOOK_SECRET = secret
+    const file = join(examples, 'fetch.ts')
+    const { default: server } = (await import(file)) as {
+      default: { fetch(request: Request): Promise<Response> }
+    }
+    const body = JSON.stringify(event('verification.approved'))
+    const headers = { 'content-type': 'application/json', ...(await sign(body, { secret })) }
+    const reply = await server.fetch(
+      new Request('http://a.test/', { method: 'POST', body, headers }),
+    )
+    expect(reply.status).toBe(200)
+  })
+})
+
+describe('the Next.js example', () => {
+  const next = join(app, 'node_modules/next/dist/bin/next')
+
+  test('builds without the secret and receives exact bytes through both routers', async () => {
+    const { WEBHOOK_SECRET: _, ...env } = process.env
+    const folder = join(app, 'examples/next')
+    const options = {
+      cwd: folder,
+      env: { ...env, NEXT_TELEMETRY_DISABLED: '1' },
+      stdio: 'pipe',
+    } as const
+    execFileSync(process.execPath, [next, 'build'], options)
+    const { until, started } = start([next, 'start', 'next', '-p', '0'], /localhost:(\d+).*Ready/s)
+    const port = /localhost:(\d+)/.exec(await started)?.[1]
+    for (const path of ['webhooks', 'api/webhooks']) {
+      const url = `http://127.0.0.1:${port}/${path}`
+      expect(await post(url, event('verification.approved')), path).toEqual([200, 401])
+      for (const [name, body] of exactBodies) {
+        expect(await post(url, body), `${path}: ${name}`).toEqual([200, 401])
+      }
+      expect(await post(url, notUtf8), path).toEqual([400, 401])
+      expect((await fetch(url)).status, path).toBe(405)
+      const large = await post(url, new Uint8Array(2 ** 20 + 1).fill(32))
+      expect(large, path).toEqual([413, 413])
+    }
+    await until(/approved: ver_42/)
+  })
+})

@@ -1,0 +1,99 @@
+// Packs the built package and installs it into an empty project, as a user would.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { TestProject } from 'vitest/node'
+
+const root = resolve(import.meta.dirname, '../..')
+
+export interface Installed {
+  /** The packed file. */
+  readonly tarball: string
+  /** A project in which nothing but the package was installed. */
+  readonly bare: string
+  /** A project with the frameworks of the examples beside it. */
+  readonly app: string
+  /** Node executables by version: the floor and the line after it. */
+  readonly nodes: Readonly<Record<string, string>>
+  readonly bun: string
+  readonly deno: string
+  readonly workerd: string
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    installed: Installed
+  }
+}
+
+const frameworks = [
+  'express',
+  'fastify',
+  'hono',
+  '@hono/node-server',
+  'koa',
+  'next',
+  'react',
+  'react-dom',
+  'typescript',
+  '@types/node',
+  '@types/react',
+  '@types/express',
+  '@types/koa',
+]
+const runtimes = ['node@22.18.0', 'node@24.21.0', 'bun@1.4.5', 'deno@2.9.6', 'workerd@1.20261117.1']
+
+export function setup(project: TestProject): () => void {
+  if (!existsSync(join(root, 'dist/index.js'))) {
+    throw new Error('there is no dist to pack: run npm run build first')
+  }
+  const base = mkdtempSync(join(tmpdir(), 'idv-installed-'))
+  const npm = (cwd: string, ...args: string[]) =>
+    execFileSync('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd,
+      stdio: ['ignore', 'pipe', 'inherit'],
+      encoding: 'utf8',
+    })
+  const folder = (name: string) => {
+    const path = mkdtempSync(join(base, `${name}-`))
+    writeFileSync(join(path, 'package.json'), '{"private":true,"type":"module"}\n')
+    return path
+  }
+  npm(root, 'pack', '--ignore-scripts', '--pack-destination', base)
+  const file = readdirSync(base).find((name) => name.endsWith('.tgz'))
+  if (!file) throw new Error('npm pack made no file')
+  const tarball = join(base, file)
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version: string }>
+  }
+  const pinned = frameworks.map(
+    (name) => `${name}@${lock.packages[`node_modules/${name}`]?.version}`,
+  )
+  const install = (name: string, ...packages: string[]) => {
+    const path = folder(name)
+    npm(path, 'install', '--prefer-offline', ...packages)
+    return path
+  }
+  const bare = install('bare', tarball)
+  const app = install('app', tarball, ...pinned)
+  const executables = Object.fromEntries(
+    runtimes.map((one) => {
+      const [name = ''] = one.split('@')
+      return [one, join(install('runtime', one), 'node_modules/.bin', name)]
+    }),
+  )
+  project.provide('installed', {
+    tarball,
+    bare,
+    app,
+    nodes: {
+      '22.18.0': executables['node@22.18.0'] ?? '',
+      '24.21.0': executables['node@24.21.0'] ?? '',
+    },
+    bun: executables['bun@1.4.5'] ?? '',
+    deno: executables['deno@2.9.6'] ?? '',
+    workerd: executables['workerd@1.20261117.1'] ?? '',
+  })
+  return () => rmSync(base, { recursive: true, force: true })
+}

@@ -1,0 +1,308 @@
+import { createReceiver, parse, sign, verify } from 'idv-webhooks'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+const secret = 'parse-secret'
+const utf8 = (text: string) => new TextEncoder().encode(text)
+
+async function verified(body: string | Uint8Array | object) {
+  const bytes =
+    body instanceof Uint8Array ? body : utf8(typeof body === 'string' ? body : JSON.stringify(body))
+  const result = await verify({ body: bytes, headers: await sign(bytes, { secret }) }, { secret })
+  if (!result.ok) throw new Error(result.code)
+  return result
+}
+
+const read = async (body: Parameters<typeof verified>[0], options?: Parameters<typeof parse>[1]) =>
+  parse(await verified(body), options)
+const eventOf = async (...given: Parameters<typeof read>) => {
+  const parsed = await read(...given)
+  if (!parsed.ok) throw new Error(parsed.code)
+  return parsed.event
+}
+const codeOf = async (...given: Parameters<typeof read>) => {
+  const parsed = await read(...given)
+  return parsed.ok ? 'ok' : parsed.code
+}
+
+const createdAt = '2026-03-01T10:00:00+02:00'
+const data = { id: 'ver_1', status: 'approved' }
+
+describe('an envelope', () => {
+  test("in the sandbox's form becomes a typed event", async () => {
+    const body = { id: 'evt_1', event: 'verification.approved', createdAt, data }
+    expect(await eventOf(body)).toEqual({
+      id: 'evt_1',
+      name: 'verification.approved',
+      receivedName: 'verification.approved',
+      data,
+      occurredAt: new Date('2026-03-01T08:00:00Z'),
+      entity: { type: 'verification', id: 'ver_1' },
+      known: true,
+      source: 'webhook',
+    })
+  })
+
+  test('is read under every documented spelling of its parts', async () => {
+    for (const name of ['event', 'type', 'name']) {
+      for (const id of ['id', 'eventId']) {
+        for (const time of ['createdAt', 'created_at', 'timestamp', 'occurredAt']) {
+          for (const resource of ['data', 'payload', 'resource']) {
+            const body = {
+              [name]: 'client.updated',
+              [id]: 'evt_1',
+              [time]: createdAt,
+              [resource]: { id: 'cli_1' },
+            }
+            expect(await eventOf(body)).toMatchObject({
+              name: 'client.updated',
+              id: 'evt_1',
+              data: { id: 'cli_1' },
+              occurredAt: new Date(createdAt),
+            })
+          }
+        }
+      }
+    }
+    const nested = { type: 'verification.approved', data: { object: data } }
+    expect(await eventOf(nested)).toMatchObject({ data })
+  })
+
+  test('prefers the earlier spelling where several are there', async () => {
+    const body = {
+      event: 'client.created',
+      type: 'x',
+      name: 'y',
+      id: 'a',
+      eventId: 'b',
+      data: { id: 'c' },
+      payload: {},
+    }
+    expect(await eventOf(body)).toMatchObject({
+      name: 'client.created',
+      id: 'a',
+      data: { id: 'c' },
+    })
+  })
+
+  test('without a resource of its own is the resource', async () => {
+    const flat = { event: 'verification.approved', eventId: 'evt_1', createdAt, ...data }
+    const parsed = await read(flat)
+    expect(parsed).toMatchObject({ ok: true, key: 'evt_1', event: { id: 'evt_1', data } })
+    // The only id may be the resource's, shared by all of its events: it must not tell duplicates.
+    const doubtful = await read({ event: 'verification.approved', ...data })
+    expect(doubtful).toMatchObject({ event: { id: 'ver_1', data, entity: { id: 'ver_1' } } })
+    expect(doubtful).not.toHaveProperty('key')
+  })
+
+  test('reads times as ISO 8601 or as numbers and leaves out what is none', async () => {
+    const at = async (time: unknown) =>
+      (await eventOf({ event: 'client.created', timestamp: time, data: { id: 'c' } })).occurredAt
+    expect(await at(1772359200)).toEqual(new Date(1772359200_000))
+    expect(await at(1772359200_123)).toEqual(new Date(1772359200_123))
+    for (const nothing of ['garbage 1', '2026', true, 1e300])
+      expect(await at(nothing)).toBeUndefined()
+  })
+
+  test('keeps long numeric ids apart that a number could not hold', async () => {
+    const id = async (text: string) =>
+      (await eventOf(`{"event":"client.created","id":${text},"data":{"id":"c","list":[{"id":7}]}}`))
+        .id
+    expect(await id('12345678901234567890')).toBe('12345678901234567890')
+    expect(await id('12345678901234567891')).toBe('12345678901234567891')
+    expect(await id('42')).toBe('42')
+    expect(await id('true')).toBeUndefined()
+  })
+
+  test('is refused when there is none', async () => {
+    for (const body of [
+      '[]',
+      '"text"',
+      '1',
+      'null',
+      '{}',
+      '{"event":1}',
+      '{"event":""}',
+      '{"data":{}}',
+    ]) {
+      expect(await codeOf(body), body).toBe('ENVELOPE_INVALID')
+    }
+  })
+
+  test('is found at paths of your own or by a function', async () => {
+    const body = {
+      meta: { kind: 'client.created', no: 'evt_9' },
+      at: createdAt,
+      body: { id: 'cli_1' },
+    }
+    const paths = { name: 'meta.kind', id: ['x', 'meta.no'], occurredAt: 'at', data: 'body' }
+    const want = { name: 'client.created', id: 'evt_9', data: { id: 'cli_1' } }
+    expect(await eventOf(body, { envelope: paths })).toMatchObject(want)
+    const envelope = (json: unknown) => {
+      const { meta, body: resource } = json as typeof body
+      return { name: meta.kind, id: meta.no, data: resource }
+    }
+    expect(await read(body, { envelope })).toMatchObject({ key: 'evt_9', event: want })
+    expect(await codeOf('{}', { envelope })).toBe('ENVELOPE_INVALID')
+    expect(await codeOf('{}', { envelope: () => ({ name: 7 }) as never })).toBe('ENVELOPE_INVALID')
+  })
+})
+
+describe('bytes that cannot be understood', () => {
+  test('are refused by code', async () => {
+    expect(await codeOf(Uint8Array.of(0x22, 0xff, 0x22))).toBe('BODY_NOT_UTF8')
+    expect(await codeOf(Uint8Array.of(0xed, 0xa0, 0x80))).toBe('BODY_NOT_UTF8')
+    for (const text of ['', '{', '{"a":1,}', "{'a':1}", 'undefined', '{"a":NaN}', '{}{}']) {
+      expect(await codeOf(text), text).toBe('BODY_NOT_JSON')
+    }
+  })
+
+  test('nested 200,000 deep are refused and the process lives', async () => {
+    const deep = 200_000
+    expect(await codeOf('['.repeat(deep) + ']'.repeat(deep))).toBe('BODY_NOT_JSON')
+    expect(await codeOf('['.repeat(deep))).toBe('BODY_NOT_JSON')
+    expect(await codeOf(`${'{"a":'.repeat(deep)}1${'}'.repeat(deep)}`)).toBe('BODY_NOT_JSON')
+    const nested = (levels: number) =>
+      `{"event":"client.created","data":{"id":"c","x":${'['.repeat(levels)}${']'.repeat(levels)}}}`
+    expect(await codeOf(nested(62))).toBe('ok')
+    expect(await codeOf(nested(63))).toBe('BODY_NOT_JSON')
+    const brackets = `{"event":"client.created","data":{"id":"c","x":"\\"${'['.repeat(deep)}"}}`
+    expect(await codeOf(brackets)).toBe('ok')
+  })
+
+  test('cannot reach a prototype', async () => {
+    const hostile = `{"event":"verification.approved","__proto__":{"admin":true},
+      "data":{"id":"ver_1","__proto__":{"admin":true},"\\u005f_proto__":{"admin":true},
+      "constructor":{"prototype":{"admin":true}},"deep":[{"__proto__":{"admin":true}}]}}`
+    const { data } = await eventOf(hostile)
+    const merge = (into: Record<string, unknown>, from: Record<string, unknown>) => {
+      for (const [key, value] of Object.entries(from)) {
+        if (typeof value === 'object' && value !== null && typeof into[key] === 'object') {
+          merge(into[key] as Record<string, unknown>, value as Record<string, unknown>)
+        } else into[key] = value
+      }
+      return into
+    }
+    expect(Object.assign({}, data)).not.toHaveProperty('admin')
+    expect(merge({}, data as Record<string, unknown>)).not.toHaveProperty('admin')
+    expect({}).not.toHaveProperty('admin')
+    expect(JSON.stringify(data)).not.toContain('admin')
+  })
+})
+
+describe('a name', () => {
+  test('of old stands for its canonical one', async () => {
+    for (const step of ['created', 'submitted', 'approved', 'rejected', 'canceled', 'expired']) {
+      expect(await eventOf({ event: `request.${step}`, data })).toMatchObject({
+        name: `verification.${step}`,
+        receivedName: `request.${step}`,
+        known: true,
+        entity: { type: 'verification', id: 'ver_1' },
+      })
+    }
+  })
+
+  test("of old is unknown under legacy: 'reject'", async () => {
+    const event = await eventOf({ event: 'request.approved', data }, { legacy: 'reject' })
+    expect(event).toMatchObject({ name: 'request.approved', known: false })
+  })
+
+  test('that is not known is passed on as unknown', async () => {
+    expect(await eventOf({ event: 'verification.archived', data })).toMatchObject({
+      known: false,
+      entity: { type: 'verification', id: 'ver_1' },
+    })
+    for (const event of ['request.archived', 'toString', '__proto__', 'ping']) {
+      expect(await eventOf({ event, data: {} })).toMatchObject({ name: event, known: false })
+    }
+  })
+})
+
+describe('data that does not fit', () => {
+  const wrong = { event: 'verification.approved', data: { status: 7, createdAt: 'yesterday' } }
+
+  test('is delivered with its issues by default', async () => {
+    const event = await eventOf(wrong)
+    expect(event.data).toEqual(wrong.data)
+    expect(event.issues?.map(({ path }) => path)).toEqual(
+      expect.arrayContaining([['id'], ['status'], ['createdAt']]),
+    )
+    expect(event.entity).toEqual({ type: 'verification', id: '' })
+  })
+
+  test("is refused under validate: 'reject' and not looked at under 'off'", async () => {
+    expect(await codeOf(wrong, { validate: 'reject' })).toBe('EVENT_INVALID')
+    expect(await eventOf(wrong, { validate: 'off' })).not.toHaveProperty('issues')
+  })
+
+  test('is not that with unknown fields, unknown enum values, nulls and any offset', async () => {
+    const fresh = {
+      id: 'ver_1',
+      status: 'on_hold',
+      type: 'aml',
+      requirements: ['document', 'voice'],
+      matterId: null,
+      createdAt: '2026-03-01T10:00:00.123-03:30',
+      brandNew: { kept: true },
+    }
+    const event = await eventOf({ event: 'verification.created', data: fresh })
+    expect(event).not.toHaveProperty('issues')
+    expect(event.data).toEqual(fresh)
+  })
+})
+
+describe('schemas of your own', () => {
+  test('replace a built-in one and add events', async () => {
+    const schemas = {
+      'verification.approved': z.object({ id: z.string(), score: z.coerce.number() }),
+      'matter.closed': z.object({ id: z.string() }),
+    }
+    const approved = { event: 'verification.approved', data: { id: 'v', score: '88', extra: 1 } }
+    expect(await eventOf(approved, { schemas })).toMatchObject({ data: { id: 'v', score: 88 } })
+    expect(await eventOf({ event: 'matter.closed', data: { id: 'm' } }, { schemas })).toMatchObject(
+      {
+        known: true,
+        entity: { type: 'matter', id: 'm' },
+      },
+    )
+  })
+
+  test('that cannot hold are refused at creation', () => {
+    const make = (schemas: object) => () => createReceiver({ secret, schemas: schemas as never })
+    const code = expect.objectContaining({ code: 'SCHEMA_INVALID' })
+    expect(make({ 'verification.approved': {} })).toThrow(code)
+    expect(make({ 'request.approved': z.object({}) })).toThrow(code)
+    expect(make({ 'verification.*': z.object({}) })).toThrow(code)
+    expect(make({ approved: z.object({}) })).toThrow(code)
+  })
+
+  test('that answer with a promise are a mistake of ours, said as such', async () => {
+    const schema = z.object({ id: z.string().refine(async () => true) })
+    const schemas = { 'verification.approved': schema }
+    const body = { event: 'verification.approved', data }
+    await expect(read(body, { schemas })).rejects.toThrow(
+      expect.objectContaining({ code: 'SCHEMA_ASYNC' }),
+    )
+  })
+})
+
+test('bytes that nobody has verified are not parsed', async () => {
+  const { delivery } = await verified({ event: 'client.created', data })
+  const code = expect.objectContaining({ code: 'DELIVERY_NOT_VERIFIED' })
+  expect(() => parse({ ...delivery })).toThrow(code)
+  expect(() => parse({ ok: true, delivery: { ...delivery, body: utf8('{}') } })).toThrow(code)
+  expect(parse(delivery)).toMatchObject({ ok: true })
+})
+
+test.each([
+  ['envelope', 'event'],
+  ['envelope', { kind: 'x' }],
+  ['envelope', { name: [] }],
+  ['envelope', { name: 7 }],
+  ['validate', 'strict'],
+  ['legacy', 'yes'],
+])('%s: %j is refused at creation', (option, value) => {
+  const make = () => createReceiver({ secret, [option]: value as never })
+  expect(make).toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
+  expect(make).toThrow(option)
+})

@@ -1,0 +1,267 @@
+import express from 'express'
+import fc from 'fast-check'
+import fastify from 'fastify'
+import { Hono } from 'hono'
+import { createReceiver, schemes } from 'idv-webhooks'
+import { toExpress } from 'idv-webhooks/express'
+import { toFastify } from 'idv-webhooks/fastify'
+import { toFetch } from 'idv-webhooks/fetch'
+import { toNode } from 'idv-webhooks/node'
+import {
+  capture,
+  fakeClock,
+  fixture,
+  readCapture,
+  replay,
+  signedDelivery,
+  testSecret,
+} from 'idv-webhooks/testing'
+import Koa from 'koa'
+import { describe, expect, test } from 'vitest'
+import { exactBodies } from '../bodies.ts'
+import { mounts } from '../mounts.ts'
+
+const live = 'the secret of production'
+const text = (base64: string) => Buffer.from(base64, 'base64').toString()
+const person = {
+  subjectName: 'Ludmila Canaryová',
+  subjectEmail: 'canary.person@bird.test',
+  subjectPhone: '+420 777 123 456',
+  addressLine1: '12 Canary Wharf',
+  postalCode: 'E14 5AB',
+  metadata: { 'canary.person@bird.test': 'Canary', nested: [{ note: 'Canary\\Bird "x"' }] },
+  person: { dateOfBirth: '1990-04-01', documentNumber: 998877665544, place: { lat: 50.0755 } },
+}
+const canary = /canary|ludmila|bird|777|wharf|E14|1990|998877|50\.07/i
+
+describe('a capture taken with defaults', () => {
+  const taken = async () => {
+    const event = fixture('verification.approved', { data: { id: 'ver_42', ...person } })
+    const headers = {
+      authorization: 'Bearer canary',
+      cookie: 'canary=1',
+      'x-forwarded-for': '10.7.7.7',
+    }
+    const url = 'https://app.test/webhooks?token=canary'
+    return capture(await signedDelivery(event, { secret: live, headers, url }))
+  }
+
+  test('holds nothing of the person and still verifies under the test secret', async () => {
+    const made = await taken()
+    expect(JSON.stringify(made)).not.toMatch(canary)
+    expect(text(made.body)).not.toMatch(canary)
+    expect(made).toMatchObject({
+      version: 1,
+      method: 'POST',
+      redacted: true,
+      url: 'https://app.test/webhooks',
+    })
+    const receiver = createReceiver({ secret: testSecret })
+    receiver.on('verification.approved', (event) => {
+      expect(event.data).toMatchObject({
+        id: 'ver_42',
+        status: 'approved',
+        subjectEmail: 'xxxxxx.xxxxxx@xxxx.xxxx',
+      })
+      expect(event.issues).toBeUndefined()
+    })
+    const { delivery } = readCapture(JSON.stringify(made))
+    expect(await receiver.receive(delivery)).toMatchObject({ kind: 'handled' })
+    const before = createReceiver({ secret: live })
+    expect(await before.receive(delivery)).toMatchObject({ code: 'SIGNATURE_MISMATCH' })
+  })
+
+  test('keeps the spelling of the JSON', async () => {
+    for (const [name, body] of exactBodies) {
+      const made = await capture(await signedDelivery(body))
+      const [was, is] = [Buffer.from(body).toString(), text(made.body)]
+      const shape = (json: string) =>
+        json
+          .replaceAll(/[A-Za-zé]/g, 'a')
+          .replaceAll(/\d/g, '0')
+          .replaceAll(/\\a[0a]{4}/g, 'u')
+      expect(shape(is), name).toBe(shape(was))
+    }
+  })
+
+  test('of bytes that are no JSON keeps nothing but their length', async () => {
+    const made = await capture(await signedDelivery('Canary Person'))
+    expect(text(made.body)).toBe('x'.repeat('Canary Person'.length))
+  })
+
+  test('masks every personal text and number, wherever it stands', async () => {
+    const secretText = fc
+      .stringMatching(/^[A-Za-z0-9@.+ é-]{6,20}$/)
+      .filter((one) => /[a-wyzA-Z]{3}|[2-9]{3}/.test(one))
+    const tree = fc.letrec<{ node: unknown }>((tie) => ({
+      node: fc.oneof(
+        { maxDepth: 4 },
+        secretText,
+        fc.integer({ min: 222222, max: 999999 }),
+        fc.array(tie('node'), { maxLength: 3 }),
+        fc.dictionary(
+          fc.constantFrom('name', 'note', 'phone', 'metadata', 'email', 'id', 'type', 'x'),
+          tie('node'),
+        ),
+      ),
+    })).node
+    const leaves = (value: unknown): string[] => {
+      if (typeof value === 'string' || typeof value === 'number') return [String(value)]
+      return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leaves) : []
+    }
+    await fc.assert(
+      fc.asyncProperty(tree, async (data) => {
+        const made = await capture(
+          await signedDelivery({ event: 'client.created', data: { person: data } }),
+        )
+        const redacted = text(made.body)
+        for (const leaf of leaves(data)) {
+          // An id of letters and digits without marks stays: it routes the event.
+          if (/^(?=.*[A-Za-z])(?=.*\d)[A-Za-z0-9-]+$/.test(leaf)) continue
+          expect(redacted).not.toContain(JSON.stringify(leaf).slice(1, -1))
+        }
+        expect(JSON.parse(redacted)).toMatchObject({ event: 'client.created' })
+      }),
+    )
+  })
+})
+
+test('a capture with redact: false keeps the exact bytes, headers and signature', async () => {
+  for (const [, body] of exactBodies) {
+    const delivery = await signedDelivery(body, { secret: live })
+    const made = await capture(delivery, { redact: false })
+    const read = readCapture(made)
+    expect(Buffer.from(read.delivery.body)).toEqual(Buffer.from(body))
+    expect(Object.fromEntries(read.delivery.headers)).toEqual(delivery.headers)
+    expect(await createReceiver({ secret: live }).receive(read.delivery)).toMatchObject({
+      kind: 'ignored',
+    })
+  }
+})
+
+describe('a capture that cannot be read', () => {
+  test.each([
+    ['{', 'no JSON'],
+    ['[]', 'body'],
+    ['null', 'no object'],
+    ['{"headers":[]}', 'body'],
+    ['{"headers":[],"body":"%%"}', 'base64'],
+    ['{"body":""}', 'headers'],
+    ['{"body":"","headers":{"a":"b"}}', 'headers'],
+    ['{"body":"","headers":[["a"]]}', 'headers'],
+    ['{"body":"","headers":[],"version":2}', 'version 2'],
+    ['{"body":"","headers":[],"receivedAt":"soon"}', 'receivedAt'],
+  ])('%s says why', (json, why) => {
+    expect(() => readCapture(json)).toThrow(expect.objectContaining({ code: 'CAPTURE_INVALID' }))
+    expect(() => readCapture(json)).toThrow(why)
+  })
+
+  test('needs headers and body alone', () => {
+    expect(readCapture('{"headers":[["A","b"]],"body":"e30="}')).toMatchObject({
+      method: 'POST',
+      delivery: { headers: [['a', 'b']], body: Uint8Array.of(0x7b, 0x7d) },
+    })
+  })
+})
+
+describe('replay', () => {
+  const captures = async () => [
+    await capture(await signedDelivery(fixture('verification.approved'), { secret: live })),
+    await capture(await signedDelivery(fixture('client.created'), { secret: live }), {
+      redact: false,
+    }),
+    JSON.stringify(
+      await capture(await signedDelivery(fixture('request.rejected'), { secret: live })),
+    ),
+  ]
+  const expected = [
+    { index: 0, status: 200, outcome: 'handled' },
+    { index: 1, status: 401, code: 'SIGNATURE_MISMATCH' },
+    { index: 2, status: 200, outcome: 'ignored' },
+  ]
+  const fresh = () => createReceiver({ secret: testSecret }).on('verification.approved', () => {})
+
+  test('through a receiver tells each whole outcome', async () => {
+    const report = await replay(fresh(), await captures())
+    expect(report).toMatchObject({ results: expected, taken: 2, refused: 1, failed: 0 })
+    expect(report.results[0]?.detail).toMatchObject({ kind: 'handled', event: { known: true } })
+  })
+
+  test.each([
+    ['an Express app', () => express().post('/', toExpress(fresh()))],
+    ['a node listener', () => toNode(fresh())],
+    ['a fetch handler', () => toFetch(fresh())],
+    [
+      'a Koa app',
+      () => {
+        const app = new Koa()
+        app.use(async (context) => {
+          context.respond = false
+          await toNode(fresh())(context.req, context.res)
+        })
+        return app
+      },
+    ],
+    [
+      'a Hono app',
+      () => {
+        const handler = toFetch(fresh())
+        return new Hono().post('/', (context) => handler(context.req.raw))
+      },
+    ],
+  ])('through %s', async (_, app) => {
+    const report = await replay(app() as never, await captures())
+    expect(report).toMatchObject({ results: expected, taken: 2, refused: 1 })
+  })
+
+  test('through a Fastify app at a path of its own', async () => {
+    const app = fastify()
+    await app.register(toFastify(fresh()), { path: '/webhooks' })
+    expect(await replay(app, await captures(), { path: '/webhooks' })).toMatchObject({
+      results: expected,
+    })
+  })
+
+  test('through a running server, several at a time, in the order given', async () => {
+    const mounted = await (mounts[0] as (typeof mounts)[0]).start(fresh())
+    const seen: number[] = []
+    const onResult = ({ index }: { index: number }) => seen.push(index)
+    const report = await replay(mounted.url, await captures(), { concurrency: 3, onResult })
+    await mounted.close()
+    expect(report).toMatchObject({ results: expected })
+    expect(seen.sort()).toEqual([0, 1, 2])
+  })
+
+  test('tells a server that does not answer as failed', async () => {
+    const report = await replay('http://127.0.0.1:1/', await captures())
+    expect(report).toMatchObject({
+      taken: 0,
+      refused: 0,
+      failed: 3,
+      results: [{ status: 0 }, {}, {}],
+    })
+    expect(report.results[0]?.error).toBeInstanceOf(Error)
+  })
+
+  test('signs anew with a secret given, and where the signed time lies too far back', async () => {
+    const scheme = schemes.standardWebhooks()
+    const clock = fakeClock('2026-01-01T00:00:00Z')
+    const old = await capture(
+      await signedDelivery(fixture('client.created'), { scheme, now: clock.now }),
+      { scheme },
+    )
+    clock.advance({ days: 30 })
+    const receiver = createReceiver({ secret: testSecret, scheme, now: clock.now })
+    expect(await replay(receiver, [old], { now: clock.now })).toMatchObject({ taken: 1 })
+    const mine = createReceiver({ secret: live })
+    const raw = await capture(await signedDelivery(fixture('client.created')), { redact: false })
+    expect(await replay(mine, [raw])).toMatchObject({ refused: 1 })
+    expect(await replay(mine, [raw], { secret: live })).toMatchObject({ taken: 1 })
+  })
+
+  test('of something that takes no deliveries says so', async () => {
+    await expect(replay({} as never, [])).rejects.toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID' }),
+    )
+  })
+})

@@ -1,0 +1,138 @@
+import { createReceiver, parse, schemes, verify } from 'idv-webhooks'
+import {
+  canonicalName,
+  clientSchema,
+  eventNames,
+  legacyNames,
+  verificationSchema,
+} from 'idv-webhooks/protocol'
+import {
+  fakeClock,
+  fixture,
+  recordHandlers,
+  signedDelivery,
+  spoils,
+  testSecret,
+} from 'idv-webhooks/testing'
+import { describe, expect, test } from 'vitest'
+
+const secret = testSecret
+
+describe('fixture', () => {
+  test.each([...eventNames, ...legacyNames])(
+    '%s is complete and exactly as documented',
+    async (name) => {
+      const event = fixture(name)
+      const schema = name.startsWith('client.') ? clientSchema : verificationSchema
+      expect(schema.strict().parse(event.data)).toEqual(event.data)
+      const result = await verify(await signedDelivery(event), { secret })
+      const parsed = result.ok ? parse(result) : result
+      expect(parsed).toMatchObject({
+        ok: true,
+        event: { name: canonicalName(name), receivedName: name, known: true, id: event.id },
+      })
+      expect(parsed.ok && parsed.event.issues).toBeUndefined()
+      expect(fixture(name)).toEqual(event)
+    },
+  )
+
+  test('takes changes of the envelope and of single fields', () => {
+    const event = fixture('verification.approved', {
+      id: 'evt_9',
+      data: { id: 'ver_9', extra: true },
+    })
+    expect(event).toMatchObject({
+      id: 'evt_9',
+      event: 'verification.approved',
+      data: { id: 'ver_9', status: 'approved', extra: true, type: 'kyc' },
+    })
+  })
+
+  test('of an unknown name throws with the nearest known one', () => {
+    expect(() => fixture('verification.aproved' as never)).toThrow("'verification.approved'")
+  })
+})
+
+const timed = schemes.timestamped()
+const all = [schemes.service(), timed, schemes.standardWebhooks()]
+
+describe('signedDelivery', () => {
+  test.each(all)('verifies under scheme $name', async (scheme) => {
+    const receiver = createReceiver({ secret, scheme })
+    const delivery = await signedDelivery(fixture('client.created'), { scheme })
+    expect(await receiver.receive(delivery)).toMatchObject({ kind: 'ignored' })
+  })
+
+  test('takes an event, JSON text or exact bytes', async () => {
+    const text = '{ "event": "client.created" }'
+    for (const event of [text, new TextEncoder().encode(text)]) {
+      const { body } = await signedDelivery(event)
+      expect(new TextDecoder().decode(body)).toBe(text)
+    }
+  })
+
+  const codes = {
+    tampered: 'SIGNATURE_MISMATCH',
+    unsigned: 'SIGNATURE_MISSING',
+    malformed: 'SIGNATURE_MALFORMED',
+    'wrong-secret': 'SIGNATURE_MISMATCH',
+    stale: 'TIMESTAMP_OUTSIDE_TOLERANCE',
+    truncated: 'SIGNATURE_MISMATCH',
+    reserialized: 'SIGNATURE_MISMATCH',
+  } as const
+
+  test.each(spoils.flatMap((spoil) => all.map((scheme) => [spoil, scheme.name, scheme] as const)))(
+    'spoiled as %s is refused under scheme %s',
+    async (spoil, name, scheme) => {
+      const receiver = createReceiver({ secret, scheme })
+      const make = () => signedDelivery(fixture('verification.approved'), { scheme, spoil })
+      if (spoil === 'stale' && name === 'service') {
+        return expect(make()).rejects.toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
+      }
+      const outcome = await receiver.receive(await make())
+      expect(outcome).toMatchObject({ kind: 'rejected', code: codes[spoil] })
+    },
+  )
+})
+
+test('fakeClock stands still until it is told to move', () => {
+  const clock = fakeClock('2026-01-01T00:00:00Z')
+  expect(clock.now()).toEqual(clock.now())
+  clock.advance({ days: 1, hours: 1, minutes: 1, seconds: 1, milliseconds: 1 })
+  expect(clock.now().toISOString()).toBe('2026-01-02T01:01:01.001Z')
+  clock.set('2026-05-01T00:00:00Z')
+  expect(clock.now().toISOString()).toBe('2026-05-01T00:00:00.000Z')
+})
+
+describe('recordHandlers', () => {
+  const deliver = async (
+    receiver: ReturnType<typeof createReceiver>,
+    name: 'client.created' | 'request.approved',
+  ) => receiver.receive(await signedDelivery(fixture(name)))
+
+  test('keeps what was dispatched and waits for what is still to come', async () => {
+    const receiver = createReceiver({ secret })
+    const recorder = recordHandlers(receiver)
+    const coming = recorder.waitFor('verification.approved')
+    await deliver(receiver, 'client.created')
+    await deliver(receiver, 'request.approved')
+    expect(await coming).toMatchObject({ receivedName: 'request.approved' })
+    expect(await recorder.waitFor('request.approved')).toBe(await coming)
+    expect(await recorder.waitFor(({ entity }) => entity?.type === 'client')).toMatchObject({
+      name: 'client.created',
+    })
+    expect(recorder.calls.map(({ context }) => context.attempt)).toEqual([1, 1])
+    recorder.clear()
+    expect(recorder.events).toEqual([])
+  })
+
+  test('says what came instead when the wait is over', async () => {
+    const receiver = createReceiver({ secret })
+    const recorder = recordHandlers(receiver, ['client.created'])
+    await deliver(receiver, 'client.created')
+    await deliver(receiver, 'request.approved')
+    await expect(recorder.waitFor('client.deleted', { timeout: 5 })).rejects.toThrow(
+      'client.deleted did not come within 5 ms; came: client.created',
+    )
+  })
+})
