@@ -60,7 +60,8 @@ const answers: Readonly<Record<EndpointName, Answer>> = {
 }
 
 async function checkedBody<Output>(schema: Schema<Output>, request: Request): Promise<Output> {
-  const body = (await jsonBody(request)) ?? {}
+  const content = await jsonBody(request)
+  const body = content === undefined ? {} : content
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new Refusal(400, 'The request body must be a JSON object')
   }
