@@ -1,3 +1,4 @@
+export type { Scenario } from '../protocol/scenario.ts'
 export type { Action, Sandbox } from './build-sandbox.ts'
 export { createSandbox } from './create-sandbox.ts'
 export type {
