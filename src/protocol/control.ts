@@ -286,18 +286,5 @@ export const controlRoutes = {
   },
 } as const satisfies Readonly<Record<string, ControlRoute>>
 
-type Routes = typeof controlRoutes
-
 /** The name of a route of the control plane. */
-export type ControlName = keyof Routes
-
-type Part<Route, Name extends string> = Route extends { readonly [Key in Name]: z.ZodType }
-  ? z.infer<Route[Name]>
-  : undefined
-
-/** What a route's handler is given, checked. */
-export interface ControlInput<Name extends ControlName> {
-  readonly params: Part<Routes[Name], 'params'>
-  readonly query: Part<Routes[Name], 'query'>
-  readonly body: Part<Routes[Name], 'body'>
-}
+export type ControlName = keyof typeof controlRoutes
