@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { defineConfig } from 'tsup'
+
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
 
 /** Every key is a door of package.json. */
 const doors = {
@@ -13,13 +16,19 @@ const doors = {
 }
 
 export default defineConfig({
-  entry: { ...doors, 'hmac/node': 'src/hmac/node.ts', 'hmac/web': 'src/hmac/web.ts' },
+  entry: {
+    ...doors,
+    cli: 'src/cli/bin.ts',
+    'hmac/node': 'src/hmac/node.ts',
+    'hmac/web': 'src/hmac/web.ts',
+  },
   format: 'esm',
   target: 'es2023',
   platform: 'neutral',
   external: [/^node:/, '#hmac'],
   // Deno and workers know Node's modules by their full names alone.
   removeNodeProtocol: false,
+  define: { __VERSION__: JSON.stringify(version) },
   splitting: true,
   treeshake: true,
   clean: true,
