@@ -45,7 +45,8 @@ if (process.argv[2] === 'memory') {
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
   const { rss, heapUsed } = process.memoryUsage()
-  console.log(Math.round(rss / 1e6), Math.round(heapUsed / 1e6))
+  const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`
+  console.log(`live ${megabytes(heapUsed)}, resident ${megabytes(rss)}`)
   await sandbox.close()
   process.exit()
 }
@@ -73,4 +74,21 @@ const memory = spawn(process.execPath, ['--expose-gc', here, 'memory'], {
   stdio: ['ignore', 'pipe', 'inherit'],
 })
 const [megabytes] = await once(memory.stdout.setEncoding('utf8'), 'data')
-console.log(`memory with 100,000 verifications    ${String(megabytes).trim()} MB`)
+console.log(`memory with 100,000 verifications    ${String(megabytes).trim()}`)
+
+/** Milliseconds from the start of a process to its first line. */
+async function start(args: readonly string[]): Promise<number> {
+  const begun = performance.now()
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
+  await once(child.stdout, 'data')
+  const took = performance.now() - begun
+  child.kill()
+  await once(child, 'exit')
+  return Math.round(took)
+}
+const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+const bare = await start(['-e', 'console.log(1)'])
+const ready = await start([cli, 'sandbox', '--port', '0', '--json'])
+console.log(
+  `idv-webhooks sandbox ready after      ${ready} ms; a Node that does nothing ${bare} ms`,
+)

@@ -10,6 +10,11 @@ export interface CommandEntry {
 
 export const commands: readonly CommandEntry[] = [
   {
+    name: 'sandbox',
+    summary: 'run the whole service on this machine',
+    load: async () => (await import('./commands/sandbox.ts')).sandbox,
+  },
+  {
     name: 'send',
     summary: 'send a signed event to an address',
     load: async () => (await import('./commands/send.ts')).send,
