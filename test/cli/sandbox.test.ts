@@ -17,7 +17,7 @@ afterEach(async () => {
 function run(args: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [cli, 'sandbox', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, ...env } as NodeJS.ProcessEnv,
+    env: { ...process.env, ...env },
   })
   closing.push(() => ended(child, 'SIGKILL'))
   return child
