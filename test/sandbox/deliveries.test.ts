@@ -105,6 +105,7 @@ describe('deliveries', () => {
     expect(peer.bodies).toHaveLength(2)
     await sandbox.clock.advance({ seconds: 150 })
     expect(only(sandbox).status).toBe('delivered')
+    expect(peer.bodies).toHaveLength(4)
     expect(new Set(peer.bodies).size).toBe(1)
     const [body] = peer.bodies
     const hex = createHmac('sha256', secret).update(String(body)).digest('hex')
@@ -227,6 +228,21 @@ describe('deliveries', () => {
     await create(sandbox)
     await sandbox.drain()
     expect(old.outcomes()).toEqual(['handled', 'SIGNATURE_MISMATCH'])
+  })
+
+  test('are signed once: a retry goes with the signature that it had', async () => {
+    const peer = await answered([{ status: 500 }])
+    const { sandbox } = await fresh(peer.url)
+    await create(sandbox)
+    await sandbox.drain()
+    const [{ id }] = sandbox.deliveries.subscriptions.list() as [Json]
+    sandbox.deliveries.subscriptions.rotateSecret(id, { overlapSeconds: 0 })
+    await sandbox.clock.advance({ seconds: 5 })
+    expect(peer.signatures).toHaveLength(2)
+    expect(new Set(peer.signatures).size).toBe(1)
+    sandbox.deliveries.resend(only(sandbox).id)
+    await sandbox.drain()
+    expect(new Set(peer.signatures).size).toBe(2)
   })
 
   test('never hold the API back, and at most eight are on their way at once', async () => {
