@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
+import type { Fault } from '../../src/protocol/fault-schemas.ts'
 import type { Sandbox } from '../../src/sandbox/build-sandbox.ts'
-import type { Fault } from '../../src/sandbox/faults.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { minimal } from './conformance-rows.ts'
 import { caller, type Json, openSandbox } from './open-sandbox.ts'
@@ -175,6 +175,46 @@ describe('deliveries', () => {
     await sandbox.drain()
     expect(only(sandbox)).toMatchObject({ status: 'pending' })
     expect(only(sandbox).attempts[0].error).toMatch(/time/)
+  })
+
+  test('to a fetch that heeds no signal end in time all the same', async () => {
+    const { sandbox } = await fresh('http://127.0.0.1:9/', {
+      deliveryTimeout: 0.05,
+      fetch: () => new Promise(() => {}),
+    })
+    await create(sandbox)
+    await sandbox.drain()
+    expect(only(sandbox).attempts[0].error).toMatch(/no answer in time/)
+  })
+
+  test('of one verification arrive in the order of its events, those of others beside them', async () => {
+    const order: string[] = []
+    let open = 0
+    let most = 0
+    const { sandbox } = await fresh('http://127.0.0.1:9/', {
+      fetch: async (input) => {
+        open++
+        most = Math.max(most, open)
+        const { event, data } = await (input as Request).json()
+        const first = event === 'verification.submitted'
+        await new Promise((resolve) => setTimeout(resolve, first ? 20 : 1))
+        order.push(`${data.subjectName} ${event}`)
+        open--
+        return new Response()
+      },
+    })
+    const names = ['Ada', 'Grace', 'Alan']
+    for (const subjectName of names) {
+      const { id } = await create(sandbox, { subjectName })
+      await sandbox.act(id, ['start', 'submit', 'approve'])
+    }
+    await sandbox.drain()
+    for (const name of names) {
+      expect(order.filter((one) => one.startsWith(name))).toEqual(
+        ['created', 'submitted', 'approved'].map((what) => `${name} verification.${what}`),
+      )
+    }
+    expect(most).toBe(3)
   })
 
   test('can be sent again many at a time, by a filter', async () => {
@@ -415,6 +455,7 @@ describe('faults of deliveries, as a real receiver meets them:', () => {
   test('that are none are refused, each field named', async () => {
     const { sandbox, call } = await fresh('http://127.0.0.1:9/')
     const faults = [{ kind: 'gremlin' }, { kind: 'drop', times: 0, sometimes: true }]
+    expect(() => sandbox.faults.set(faults as never)).toThrow(/faults\.1\.sometimes is unknown/)
     const { status, body } = await call('PUT', '/_sandbox/faults', { body: { faults } })
     expect(status).toBe(422)
     const fields = body.errors.map(({ field }: Json) => field)
