@@ -19,6 +19,9 @@ export {
   type Observation,
   type Observe,
   type OutcomeObserved,
+  type SettledObserved,
+  type SilenceObserved,
+  type StoreObserved,
 } from './observe.ts'
 export type { ReceiverOptions } from './options.ts'
 export {
@@ -59,3 +62,10 @@ export { createReceiver, type Receiver } from './receiver.ts'
 export type { Secret, SecretInput, SecretOption } from './secrets.ts'
 export { type SignOptions, sign } from './signature.ts'
 export { type Refusal, type VerifyOptions, type VerifyResult, verify } from './verify.ts'
+export {
+  createWorker,
+  type DrainOnceOptions,
+  type DrainOnceReport,
+  type Worker,
+} from './worker.ts'
+export type { WorkerOptions } from './worker-options.ts'
