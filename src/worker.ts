@@ -180,7 +180,11 @@ class InboxWorker implements Worker {
         this.#again = false
         const free = this.#free()
         const { works, next } = await this.#inbox.claim(free)
-        for (const work of works) this.#track(this.#work(work))
+        for (const work of works) {
+          // A drain began while the claim was on its way: the entry goes back as it came.
+          const released = { verdict: { kind: 'released' }, handled: [] } as const
+          this.#track(this.#running ? this.#work(work) : this.#settle(work, released))
+        }
         if (works.length === free) this.#again = true
         else this.#sleepUntil(next)
       }
@@ -286,9 +290,10 @@ class InboxWorker implements Worker {
 function pause(time: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, time)
-    signal.addEventListener('abort', () => {
+    const stop = () => {
       clearTimeout(timer)
       resolve()
-    })
+    }
+    signal.addEventListener('abort', stop, { once: true })
   })
 }

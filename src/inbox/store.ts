@@ -180,7 +180,7 @@ export interface Purged {
 
 export interface StoreStats {
   readonly counts: Readonly<Record<EntryState, number>>
-  /** When the oldest open entry was stored. */
+  /** When the oldest of the entries was stored that stand at the head of a lane. */
   readonly oldest?: number
   /** Since when the longest waiting lane has been due. */
   readonly due?: number

@@ -49,7 +49,7 @@ class MemoryStore implements InboxStore {
   readonly #rows = new Map<string, Row>()
   readonly #keys = new Map<string, Key>()
   readonly #lanes = new Map<string, Lane>()
-  readonly #marks = new Map<string, Mark & { readonly touched: number }>()
+  readonly #marks = new Map<string, { readonly mark: Mark; readonly touched: number }>()
   #seq = 0
 
   async open(): Promise<void> {}
@@ -102,7 +102,7 @@ class MemoryStore implements InboxStore {
       row.until = until
       const earlier = [...this.#rows.values()].filter((one) => one.lane === row.lane)
       const gap = earlier.some((one) => one.state === 'dead' && one.seq < row.seq)
-      return toClaimed(row, gap, this.#marks.get(row.lane))
+      return toClaimed(row, gap, this.#marks.get(row.lane)?.mark)
     })
     return { entries, ...(next !== undefined && { next }) }
   }
@@ -238,7 +238,8 @@ class MemoryStore implements InboxStore {
     for (const state of entryStates) {
       counts[state] = rows.filter((row) => row.state === state).length
     }
-    const oldest = rows.find(({ state }) => isOpen(state))?.storedAt
+    const heads = [...this.#lanes.values()].map(({ head }) => head)
+    const oldest = heads.toSorted((one, two) => one.seq - two.seq)[0]?.storedAt
     const dues = [...this.#lanes.values()].flatMap(({ due }) => due ?? [])
     const due = dues.length > 0 ? Math.min(...dues) : Number.POSITIVE_INFINITY
     return {
@@ -300,9 +301,10 @@ class MemoryStore implements InboxStore {
   }
 
   #note(lane: string, { at, final }: Mark, touched: number): void {
-    const known = this.#marks.get(lane)
+    const known = this.#marks.get(lane)?.mark
     const times = [known?.at, at].filter((time) => time !== undefined)
     const latest = times.length > 0 && { at: Math.max(...times) }
-    this.#marks.set(lane, { ...latest, final: final || known?.final === true, touched })
+    const mark = { ...latest, final: final || known?.final === true }
+    this.#marks.set(lane, { mark, touched })
   }
 }
