@@ -34,18 +34,23 @@ export type OutcomeCode = RejectedCode | FailedCode
 export type WebhookErrorCode =
   | 'CAPTURE_INVALID'
   | 'CLIENT_MISSING'
+  | 'DATA_FILE_FAILED'
   | 'DELIVERY_NOT_VERIFIED'
   | 'EVENT_NAME_UNKNOWN'
   | 'HANDLER_INVALID'
+  | 'ILLEGAL_TRANSITION'
   | 'INBOX_INVALID'
   | 'OPTION_INVALID'
   | 'REGISTERED_TOO_LATE'
+  | 'SCENARIO_FAILED'
+  | 'SCENARIO_INVALID'
   | 'SCHEMA_ASYNC'
   | 'SCHEMA_INVALID'
   | 'SCHEME_INVALID'
   | 'SECRET_INVALID'
   | 'STORE_FAILED'
   | 'STORE_UNSUITABLE'
+  | 'VERIFICATION_UNKNOWN'
 
 const brand = Symbol.for('idv-webhooks.WebhookError')
 

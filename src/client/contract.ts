@@ -1,0 +1,132 @@
+// The endpoints of the service (section 4) as data: what each takes and gives. The client, the
+// sandbox's router and its OpenAPI document all read this one table.
+import { z } from 'zod'
+import {
+  assembledVerificationSchema,
+  clientSchema,
+  dateTime,
+  limits,
+  memberTypes,
+  pageSchema,
+  requirementNames,
+  thirdPartySchema,
+  verificationSchema,
+  verificationStatuses,
+  verificationTypes,
+} from '../protocol/resources.ts'
+
+// `guid`: any UUID shape, whatever its version bits (section 4 says only "format uuid").
+const uuid = z.guid().meta({ format: 'uuid' })
+const object = z.record(z.string(), z.unknown())
+const page = z.int().min(limits.page.min).default(limits.page.default)
+const limit = z.int().min(limits.limit.min).max(limits.limit.max).default(limits.limit.default)
+
+/** Section 4.1. */
+export const createVerificationBody = z.object({
+  type: z.enum(verificationTypes),
+  requirements: z.array(z.enum(requirementNames)).min(1),
+  clientId: uuid.optional(),
+  matterId: uuid.optional(),
+  subjectName: z.string().max(limits.subjectName).optional(),
+  subjectEmail: z.email().optional(),
+  subjectPhone: z.string().max(limits.subjectPhone).optional(),
+  expiresDays: z
+    .int()
+    .min(limits.expiresDays.min)
+    .max(limits.expiresDays.max)
+    .default(limits.expiresDays.default),
+  config: object.optional(),
+  thirdParties: z.array(thirdPartySchema).optional(),
+})
+
+/** Section 4.2. */
+export const listVerificationsQuery = z.object({
+  type: z.enum(verificationTypes).optional(),
+  status: z.array(z.enum(verificationStatuses)).min(1).optional(),
+  clientId: uuid.optional(),
+  matterId: uuid.optional(),
+  search: z.string().max(limits.search).optional(),
+  dateFrom: dateTime.optional(),
+  dateTo: dateTime.optional(),
+  sort: z.enum(['created_at', 'updated_at', 'status']).default('created_at'),
+  page,
+  limit,
+})
+
+/** Section 4.4. */
+export const createClientBody = z.object({
+  nameFirst: z.string().max(limits.clientShort).optional(),
+  nameLast: z.string().max(limits.clientShort).optional(),
+  businessName: z.string().max(limits.clientLong).optional(),
+  email: z.email().max(limits.clientEmail).optional(),
+  phone: z.string().max(limits.clientPhone).optional(),
+  externalId: z.string().max(limits.clientShort).optional(),
+  memberType: z.enum(memberTypes).default('individual'),
+  addressLine1: z.string().max(limits.clientLong).optional(),
+  addressLine2: z.string().max(limits.clientLong).optional(),
+  city: z.string().max(limits.clientShort).optional(),
+  region: z.string().max(limits.clientShort).optional(),
+  postalCode: z.string().max(limits.clientPostalCode).optional(),
+  country: z.string().length(limits.country).default('CA'),
+  metadata: object.optional(),
+})
+
+/** Section 4.5. */
+export const listClientsQuery = z.object({
+  search: z.string().optional(),
+  memberType: z.enum(memberTypes).optional(),
+  active: z.enum(['true', 'false']).optional(),
+  sort: z.enum(['name', 'created_at', 'request_count']).optional(),
+  page,
+  limit,
+})
+
+/** The six endpoints of section 4. */
+export const endpoints = {
+  createVerification: {
+    method: 'POST',
+    path: '/verifications',
+    body: createVerificationBody,
+    status: 201,
+    response: verificationSchema,
+    errors: [401, 402, 403, 422, 429],
+  },
+  listVerifications: {
+    method: 'GET',
+    path: '/verifications',
+    query: listVerificationsQuery,
+    status: 200,
+    response: pageSchema(verificationSchema),
+    errors: [401, 429],
+  },
+  getVerification: {
+    method: 'GET',
+    path: '/verifications/{id}',
+    status: 200,
+    response: assembledVerificationSchema,
+    errors: [401, 404, 429],
+  },
+  createClient: {
+    method: 'POST',
+    path: '/clients',
+    body: createClientBody,
+    status: 201,
+    response: clientSchema,
+    errors: [401, 422, 429],
+  },
+  listClients: {
+    method: 'GET',
+    path: '/clients',
+    query: listClientsQuery,
+    status: 200,
+    response: pageSchema(clientSchema),
+    errors: [401, 429],
+  },
+  getClient: {
+    method: 'GET',
+    path: '/clients/{id}',
+    status: 200,
+    response: clientSchema,
+    errors: [401, 404, 429],
+  },
+} as const

@@ -1,0 +1,134 @@
+// The service's HTTP API under `/v2/api` (sections 4 and 9): a router over the contract's table,
+// with the legacy paths beside the canonical ones. Each look-up is bound to the caller's organisation.
+import { Hono } from 'hono'
+import { endpoints } from '../client/contract.ts'
+import { assemble } from './assemble.ts'
+import { createClientRecord } from './clients.ts'
+import { checked, jsonBody, type Schema } from './exchange.ts'
+import type { Organisation } from './organisations.ts'
+import { methodNotAllowed, notFound, Refusal } from './refusal.ts'
+import { selectClients, selectVerifications } from './selections.ts'
+import { createVerification } from './verifications.ts'
+import type { World } from './world.ts'
+
+/** The path of the API, with the version that section 9 speaks of. */
+export const apiPath = '/v2/api'
+
+type EndpointName = keyof typeof endpoints
+
+interface Call {
+  readonly world: World
+  readonly organisation: Organisation
+  readonly request: Request
+  /** The path's id; empty where it has none. */
+  readonly id: string
+}
+
+type Answer = (call: Call) => unknown
+
+/** What each endpoint does, by the contract's names. */
+const answers: Readonly<Record<EndpointName, Answer>> = {
+  async createVerification({ world, organisation, request }) {
+    const input = await checkedBody(endpoints.createVerification.body, request)
+    return createVerification(world, organisation, input)
+  },
+  listVerifications({ world, organisation, request }) {
+    const { page, limit, ...query } = checkedQuery(endpoints.listVerifications.query, request)
+    const selection = selectVerifications(query)
+    const found = world.verifications.page(organisation.id, selection, { page, limit })
+    return { data: found.rows.map(({ resource }) => resource), pagination: found.pagination }
+  },
+  getVerification({ world, organisation, id }) {
+    const row = world.verifications.get(id)
+    if (row?.resource.orgId !== organisation.id) throw notFound('Verification')
+    return assemble(row)
+  },
+  async createClient({ world, organisation, request }) {
+    const input = await checkedBody(endpoints.createClient.body, request)
+    return createClientRecord(world, organisation, input)
+  },
+  listClients({ world, organisation, request }) {
+    const { page, limit, ...query } = checkedQuery(endpoints.listClients.query, request)
+    const found = world.clients.page(organisation.id, selectClients(query), { page, limit })
+    return { data: found.rows.map(({ resource }) => resource), pagination: found.pagination }
+  },
+  getClient({ world, organisation, id }) {
+    const row = world.clients.get(id)
+    if (row?.resource.orgId !== organisation.id) throw notFound('Client')
+    return row.resource
+  },
+}
+
+async function checkedBody<Output>(schema: Schema<Output>, request: Request): Promise<Output> {
+  const content = await jsonBody(request)
+  const body = content === undefined ? {} : content
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new Refusal(400, 'The request body must be a JSON object')
+  }
+  return checked(schema, body, 'request body')
+}
+
+/** Query parameters are text: numbers are read as such, lists at their commas. */
+function checkedQuery<Output>(schema: Schema<Output>, request: Request): Output {
+  const values: Record<string, unknown> = {}
+  const at = request.url.indexOf('?')
+  if (at >= 0) {
+    for (const [name, text] of new URLSearchParams(request.url.slice(at))) {
+      if (name === 'page' || name === 'limit') values[name] = /^\d{1,9}$/.test(text) ? +text : text
+      else if (name === 'status') values[name] = text.split(',').map((one) => one.trim())
+      else values[name] = text
+    }
+  }
+  return checked(schema, values, 'query')
+}
+
+/** What stands before and after each answer. */
+export interface ApiParts {
+  readonly world: World
+  /** Lets a request in as its organisation, or throws its refusal. */
+  readonly admit: (request: Request) => Organisation | Promise<Organisation>
+  /** Resolves when what the answer speaks of is durable. */
+  readonly settled: () => Promise<void>
+}
+
+/** The older paths of section 9, each with the canonical one that succeeds it. */
+export const legacyPaths: Readonly<Record<string, string>> = {
+  '/verifications': '/requests',
+  '/verifications/{id}': '/requests/{id}',
+}
+
+/** The router of the API, its paths relative to `apiPath`. */
+export function createApi(parts: ApiParts): Hono {
+  const app = new Hono()
+  const methods = new Map<string, string[]>()
+  const mount = (name: EndpointName, path: string, legacy: boolean) => {
+    const { method, status } = endpoints[name]
+    const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1')
+    methods.set(pattern, [...(methods.get(pattern) ?? []), method])
+    app.on(method, pattern, async (context) => {
+      const request = context.req.raw
+      const organisation = await parts.admit(request)
+      const id = context.req.param('id') ?? ''
+      const body = await answers[name]({ world: parts.world, organisation, request, id })
+      await parts.settled()
+      return Response.json(body, { status, ...(legacy && { headers: deprecation(request) }) })
+    })
+  }
+  for (const name of Object.keys(endpoints) as EndpointName[]) {
+    const { path } = endpoints[name]
+    const legacy = legacyPaths[path]
+    mount(name, path, false)
+    if (legacy) mount(name, legacy, true)
+  }
+  for (const [pattern, allow] of methods) {
+    app.all(pattern, () => methodNotAllowed(allow).toResponse())
+  }
+  return app
+}
+
+/** RFC 9745 and RFC 8594: deprecated, and where the successor is. */
+function deprecation(request: Request): Record<string, string> {
+  const { pathname } = new URL(request.url)
+  const successor = pathname.replace('/requests', '/verifications')
+  return { deprecation: '@1735689600', link: `<${successor}>; rel="successor-version"` }
+}

@@ -1,0 +1,228 @@
+// What each route of the control plane does. Input is checked already; what is missing is 404.
+import { subscriptionFilters } from '../protocol/control-schemas.ts'
+import type { Scenario } from '../protocol/scenario.ts'
+import { assemble } from './assemble.ts'
+import { deleteClient, updateClient } from './clients.ts'
+import type { ControlHandlers } from './control.ts'
+import type { EngineClock, EngineDeliveries, EngineFaults, EngineSubscription } from './engine.ts'
+import { magicKeys, magicNames } from './magic.ts'
+import { mask } from './organisations.ts'
+import { assumptions } from './profile.ts'
+import { invalid, notFound, Refusal } from './refusal.ts'
+import type { Snapshot } from './snapshot.ts'
+import { act, type Step } from './verifications.ts'
+import type { World } from './world.ts'
+
+/** What the handlers act on. */
+export interface ControlTargets {
+  readonly world: World
+  readonly clock: EngineClock
+  readonly deliveries: EngineDeliveries
+  readonly faults: EngineFaults
+  readonly secret: () => string
+  readonly drain: () => Promise<void>
+  readonly reset: () => void
+  readonly snapshot: () => Snapshot
+  readonly restore: (snapshot: unknown) => void
+  readonly scenario: () => Scenario
+}
+
+export function controlHandlers(targets: ControlTargets): ControlHandlers {
+  return {
+    ...resourceHandlers(targets),
+    ...subscriptionHandlers(targets),
+    ...deliveryHandlers(targets),
+    ...timeHandlers(targets),
+    ...stateHandlers(targets),
+    ...accessHandlers(targets),
+  }
+}
+
+type Handlers<Name extends keyof ControlHandlers> = Pick<ControlHandlers, Name>
+
+function resourceHandlers({
+  world,
+}: ControlTargets): Handlers<'act' | 'updateClient' | 'deleteClient'> {
+  const clientOf = (id: string) => world.clients.get(id) ?? thrown(notFound('Client'))
+  return {
+    act({ params, body }) {
+      const row = world.verifications.get(params.id) ?? thrown(notFound('Verification'))
+      act(world, row, { steps: body.actions.map(toStep), force: body.force })
+      return assemble(row)
+    },
+    updateClient: ({ params, body }) => updateClient(world, clientOf(params.id), body),
+    deleteClient: ({ params }) => deleteClient(world, clientOf(params.id)),
+  }
+}
+
+/** An action by its name alone, or with a step or a reason. */
+export function toStep(action: Step['action'] | Step): Step {
+  return typeof action === 'string' ? { action } : action
+}
+
+function subscriptionHandlers({
+  world,
+  deliveries: { subscriptions },
+  secret,
+}: ControlTargets): Handlers<
+  | 'listSubscriptions'
+  | 'createSubscription'
+  | 'getSubscription'
+  | 'updateSubscription'
+  | 'deleteSubscription'
+  | 'rotateSecret'
+> {
+  const found = (one: EngineSubscription | undefined) => one ?? thrown(notFound('Subscription'))
+  return {
+    listSubscriptions: ({ query }) => ({
+      data: subscriptions.list().map((one) => shown(one, query.reveal)),
+    }),
+    createSubscription({ body }) {
+      const owner = body.organisationId
+      if (owner !== null && !world.organisations.get(owner)) {
+        throw invalid([{ field: 'organisationId', message: 'names no organisation' }])
+      }
+      return subscriptions.create({ ...body, secret: body.secret ?? secret() })
+    },
+    getSubscription: ({ params, query }) =>
+      shown(found(subscriptions.get(params.id)), query.reveal),
+    updateSubscription: ({ params, body }) => shown(found(subscriptions.update(params.id, body))),
+    deleteSubscription({ params }) {
+      if (!subscriptions.remove(params.id)) throw notFound('Subscription')
+      return { deleted: true }
+    },
+    rotateSecret: ({ params, body }) => found(subscriptions.rotateSecret(params.id, body)),
+  }
+}
+
+/** A subscription as it is shown later on: its secret masked, unless it was asked for. */
+export function shown(subscription: EngineSubscription, reveal?: string): EngineSubscription {
+  if (reveal === 'true') return subscription
+  return { ...subscription, secret: mask(subscription.secret) }
+}
+
+function deliveryHandlers({
+  deliveries,
+  drain,
+}: ControlTargets): Handlers<
+  'listDeliveries' | 'getDelivery' | 'resendDelivery' | 'resendDeliveries' | 'drain'
+> {
+  const found = (one: unknown) => one ?? thrown(notFound('Delivery'))
+  return {
+    listDeliveries: ({ query }) => ({ data: deliveries.list(query) }),
+    getDelivery: ({ params }) => found(deliveries.get(params.id)),
+    resendDeliveries: ({ body }) => ({ resent: deliveries.resendAll(body) }),
+    resendDelivery: ({ params }) => found(deliveries.resend(params.id)),
+    async drain() {
+      await drain()
+      return { drained: true }
+    },
+  }
+}
+
+function timeHandlers({
+  clock,
+}: ControlTargets): Handlers<'getClock' | 'setClock' | 'advanceClock'> {
+  const time = () => ({ now: clock.now().toISOString(), frozen: clock.frozen })
+  return {
+    getClock: time,
+    async setClock({ body }) {
+      if (body.frozen === true) clock.freeze()
+      if (body.now !== undefined) await clock.set(new Date(body.now))
+      if (body.frozen === false) clock.unfreeze()
+      return time()
+    },
+    async advanceClock({ body: { seconds, days } }) {
+      await clock.advance({
+        ...(seconds !== undefined && { seconds }),
+        ...(days !== undefined && { days }),
+      })
+      return time()
+    },
+  }
+}
+
+function stateHandlers({
+  world,
+  faults,
+  reset,
+  snapshot,
+  scenario,
+  restore,
+}: ControlTargets): Handlers<
+  | 'getFaults'
+  | 'setFaults'
+  | 'clearFaults'
+  | 'reset'
+  | 'getSnapshot'
+  | 'putSnapshot'
+  | 'getScenario'
+  | 'getOutbox'
+  | 'getAssumptions'
+> {
+  const faultList = () => ({ faults: faults.list() })
+  return {
+    getFaults: faultList,
+    setFaults({ body }) {
+      const wrong = faults.set(body)
+      if (wrong.length > 0) throw invalid(wrong)
+      return faultList()
+    },
+    clearFaults() {
+      faults.clear()
+      return faultList()
+    },
+    reset() {
+      reset()
+      return { reset: true }
+    },
+    getSnapshot: snapshot,
+    putSnapshot({ body }) {
+      restore(body)
+      return { restored: true }
+    },
+    getScenario: () => refusedWhenTruncated(scenario),
+    getOutbox: () => ({ data: world.outbox.list() }),
+    getAssumptions: () => ({ data: assumptions, magicNames, magicKeys, subscriptionFilters }),
+  }
+}
+
+function accessHandlers({
+  world,
+}: ControlTargets): Handlers<
+  'listOrganisations' | 'updateOrganisation' | 'listKeys' | 'createKey' | 'rotateKey' | 'revokeKey'
+> {
+  const { organisations, clock } = world
+  const saved = <Value>(value: Value | undefined, what: string): Value => {
+    if (value === undefined) throw notFound(what)
+    world.saveOrganisations()
+    return value
+  }
+  return {
+    listOrganisations: () => ({ data: organisations.list() }),
+    updateOrganisation: ({ params, body }) =>
+      saved(organisations.update(params.id, body), 'Organisation'),
+    listKeys: () => ({ data: organisations.keys() }),
+    createKey({ body }) {
+      const { organisationId } = body
+      if (!organisations.get(organisationId)) {
+        throw invalid([{ field: 'organisationId', message: 'names no organisation' }])
+      }
+      return saved(organisations.generate(organisationId, clock.now()), 'API key')
+    },
+    rotateKey: ({ params }) => saved(organisations.rotate(params.id, clock.now()), 'API key'),
+    revokeKey: ({ params }) => saved(organisations.revoke(params.id), 'API key'),
+  }
+}
+
+function refusedWhenTruncated(scenario: () => Scenario): Scenario {
+  try {
+    return scenario()
+  } catch (error) {
+    throw new Refusal(409, error instanceof Error ? error.message : 'there is no scenario')
+  }
+}
+
+function thrown(error: Error): never {
+  throw error
+}

@@ -1,0 +1,129 @@
+// One request of a delivery: the fixed bytes and their signature, spoiled where a fault says so,
+// and what came back.
+import { fromBase64, toBase64 } from '../../encoding.ts'
+import { sign } from '../../signature.ts'
+import { signedDelivery } from '../../testing/signed-delivery.ts'
+import type { AttemptFault } from '../faults.ts'
+import { profile } from '../profile.ts'
+import type { Attempt } from './records.ts'
+
+export interface AttemptParts {
+  readonly url: string
+  readonly body: string
+  readonly signature: Readonly<Record<string, string>>
+  readonly fault: AttemptFault | undefined
+  readonly send: typeof fetch
+  readonly timeoutMs: number
+  readonly now: () => Date
+  readonly closing: AbortSignal
+}
+
+/** More of an answer's body than this is not kept. */
+const keptBody = 16_384
+
+/** The headers of a signature over a delivery's bytes. */
+export function signBody(body: string, secrets: readonly string[], now: () => Date) {
+  return sign(bytesOf(body), { secret: secrets, scheme: profile.scheme, now })
+}
+
+/** Makes one attempt; it never rejects. */
+export async function attempt(parts: AttemptParts): Promise<Attempt> {
+  const { url, fault, now } = parts
+  const at = now()
+  const { bytes, headers } = await spoiled(parts)
+  // What is sent as it was made is kept once.
+  const body = fault ? toBase64(bytes) : parts.body
+  const request = { method: 'POST', url, headers, body } as const
+  const told = { at: at.toISOString(), request, ...(fault && { fault }) }
+  try {
+    const response = await post(parts, bytes, headers)
+    return { ...told, durationMs: now().getTime() - at.getTime(), response }
+  } catch (error) {
+    return { ...told, durationMs: now().getTime() - at.getTime(), error: reason(error) }
+  }
+}
+
+async function post(
+  { url, fault, send, timeoutMs, closing }: AttemptParts,
+  bytes: Uint8Array<ArrayBuffer>,
+  headers: Readonly<Record<string, string>>,
+) {
+  const limit = AbortSignal.timeout(timeoutMs)
+  const streamed = fault === 'slow-drip' || fault === 'connection-reset'
+  const response = await send(
+    new Request(url, {
+      method: 'POST',
+      headers,
+      redirect: 'manual',
+      signal: AbortSignal.any([limit, closing]),
+      // A stream needs half duplex; Request's own types do not know it yet.
+      ...(streamed ? { body: dripping(bytes, fault), duplex: 'half' } : { body: bytes }),
+    } as RequestInit),
+  )
+  return {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    body: (await response.text()).slice(0, keptBody),
+  }
+}
+
+/** The bytes and headers as this attempt sends them. */
+async function spoiled({ body, signature, fault, now }: AttemptParts) {
+  const bytes = bytesOf(body)
+  const headers = { 'content-type': 'application/json', ...signature }
+  const header = profile.scheme.header.toLowerCase()
+  switch (fault) {
+    case 'missing-signature': {
+      const { [header]: _, ...rest } = headers as Record<string, string>
+      return { bytes, headers: rest }
+    }
+    case 'wrong-signature': {
+      const wrong = await signedDelivery(bytes, {
+        scheme: profile.scheme,
+        now,
+        spoil: 'wrong-secret',
+      })
+      return { bytes, headers: { ...headers, ...wrong.headers } }
+    }
+    case 'tampered':
+    case 'truncated': {
+      const changed = await signedDelivery(bytes, { scheme: profile.scheme, now, spoil: fault })
+      return { bytes: changed.body, headers }
+    }
+    case 're-serialised': {
+      // The smallest change that a parser on the way makes: white space that was not there.
+      const json: unknown = JSON.parse(new TextDecoder().decode(bytes))
+      return { bytes: new TextEncoder().encode(JSON.stringify(json, null, 1)), headers }
+    }
+    default:
+      return { bytes, headers }
+  }
+}
+
+/** A body that comes in small pieces, or breaks off in the middle. */
+function dripping(bytes: Uint8Array<ArrayBuffer>, fault: AttemptFault): ReadableStream<Uint8Array> {
+  const piece = Math.max(1, Math.ceil(bytes.length / 8))
+  let at = 0
+  return new ReadableStream({
+    async pull(controller) {
+      if (fault === 'connection-reset' && at >= bytes.length / 2) {
+        return controller.error(new Error('the connection was reset, as a fault asked for'))
+      }
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      controller.enqueue(bytes.slice(at, at + piece))
+      at += piece
+      if (at >= bytes.length) controller.close()
+    },
+  })
+}
+
+function bytesOf(body: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(fromBase64(body) ?? [])
+}
+
+/** An error's own words and those of its cause: fetch says only that it failed. */
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const cause = error.cause instanceof Error ? `: ${error.cause.message}` : ''
+  return `${error.message}${cause}`
+}

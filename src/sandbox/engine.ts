@@ -1,0 +1,141 @@
+// What the API, the control plane and the state need of the clock, the generator, the deliveries
+// and the faults: ports alone, so that each side can be read and tested without the other.
+
+/** The sandbox's time; what falls due happens in the order of time while it moves. */
+export interface EngineClock {
+  now(): Date
+  readonly frozen: boolean
+  freeze(): void
+  unfreeze(): void
+  set(date: Date): Promise<void>
+  advance(by: { readonly seconds?: number; readonly days?: number }): Promise<void>
+  /** Runs a task at a time; returns its cancellation. */
+  schedule(at: Date, task: () => void): () => void
+  dump(): unknown
+  load(saved: unknown): void
+  close(): void
+}
+
+/** Ids, tokens and dice that follow from the seed alone. */
+export interface EngineRandom {
+  uuid(): string
+  token(): string
+  /** A whole number from `min` to `max`, both included. */
+  int(min: number, max: number): number
+  state(): unknown
+  restore(state: unknown): void
+}
+
+/** A subscription as its owner sees it. */
+export interface EngineSubscription {
+  readonly id: string
+  readonly url: string
+  readonly events: readonly string[]
+  readonly secret: string
+  readonly active: boolean
+  readonly createdAt: string
+  /** The organisation whose events it hears; null for all of them. */
+  readonly organisationId?: string | null
+}
+
+export interface SubscriptionInput {
+  readonly url: string
+  readonly events?: readonly string[] | undefined
+  readonly secret?: string | undefined
+  readonly active?: boolean | undefined
+  readonly organisationId?: string | null | undefined
+}
+
+export interface DeliveryFilter {
+  readonly subscriptionId?: string | undefined
+  readonly event?: string | undefined
+  readonly status?: string | undefined
+}
+
+/** Signs, sends and keeps; knows no verification. */
+export interface EngineDeliveries {
+  readonly subscriptions: {
+    list(): readonly EngineSubscription[]
+    get(id: string): EngineSubscription | undefined
+    create(input: SubscriptionInput): EngineSubscription
+    update(
+      id: string,
+      patch: Omit<SubscriptionInput, 'url' | 'organisationId'> & {
+        readonly url?: string | undefined
+      },
+    ): EngineSubscription | undefined
+    remove(id: string): boolean
+    rotateSecret(
+      id: string,
+      options?: {
+        readonly secret?: string | undefined
+        readonly overlapSeconds?: number | undefined
+      },
+    ): EngineSubscription | undefined
+  }
+  /** Makes and keeps the deliveries of an occurrence before it returns; sends them later. */
+  emit(occurrence: {
+    readonly organisationId: string
+    readonly name: string
+    readonly data: unknown
+    readonly occurredAt: Date
+  }): void
+  list(filter?: DeliveryFilter): readonly unknown[]
+  get(id: string): unknown
+  resend(id: string): unknown
+  /** Sends again what fits the filter; gives how many. */
+  resendAll(filter?: DeliveryFilter): number
+  drain(): Promise<void>
+  dump(): EngineDump
+  load(saved: EngineDump): void
+  close(): void
+}
+
+/** Subscriptions and deliveries as JSON, each with its id. */
+export interface EngineDump {
+  readonly subscriptions: readonly { readonly id: string }[]
+  readonly deliveries: readonly { readonly id: string }[]
+}
+
+/** What goes wrong on purpose. */
+export interface EngineFaults {
+  list(): readonly unknown[]
+  /** Replaces all; gives what is wrong with them instead where something is. */
+  set(faults: unknown): readonly { readonly field: string; readonly message: string }[]
+  clear(): void
+  /** The fault that the next API request meets; counts it. */
+  forApi(request: { readonly method: string; readonly path: string }): ApiFault | undefined
+  dump(): unknown
+  load(saved: unknown): void
+}
+
+/** A fault of the API: an error, an answer that never comes, that is broken, or that is late. */
+export interface ApiFault {
+  readonly kind: string
+  /** Seconds of a 429's Retry-After, or of a late answer's delay. */
+  readonly seconds?: number | undefined
+}
+
+/** The four of them, made together because they share the clock and the dice. */
+export interface Engine {
+  readonly clock: EngineClock
+  readonly random: EngineRandom
+  readonly faults: EngineFaults
+  readonly deliveries: EngineDeliveries
+}
+
+/** A subscription or a delivery that was made, changed or (value undefined) removed. */
+export interface EngineChange {
+  readonly kind: 'subscription' | 'delivery'
+  readonly id: string
+  readonly value: unknown
+}
+
+export interface EngineOptions {
+  readonly seed: string | number
+  readonly now: Date | string | (() => Date) | undefined
+  readonly fetch: typeof fetch
+  /** Milliseconds that a delivery waits for its answer. */
+  readonly timeoutMs?: number
+  readonly onChange: (change: EngineChange) => void
+}

@@ -1,0 +1,42 @@
+// The feed as server-sent events. A watcher that does not read is let go, not buffered for ever.
+import type { Feed } from './feed.ts'
+
+const encoder = new TextEncoder()
+/** Messages that may wait for a slow reader before it is let go. */
+const patience = 1000
+
+/** A stream of everything that happens from now on; it ends with the signal. */
+export function eventStream(feed: Feed, gone: AbortSignal): Response {
+  let stop = () => {}
+  let id = 0
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const end = () => {
+          stop()
+          try {
+            controller.close()
+          } catch {
+            // The reader has already left.
+          }
+        }
+        controller.enqueue(encoder.encode(': watching\n\n'))
+        stop = feed.watch(({ type, data }) => {
+          if ((controller.desiredSize ?? 0) <= -patience) return end()
+          id++
+          controller.enqueue(
+            encoder.encode(`id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`),
+          )
+        })
+        gone.addEventListener('abort', end, { once: true })
+      },
+      cancel() {
+        stop()
+      },
+    },
+    { highWaterMark: 1 },
+  )
+  return new Response(stream, {
+    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
+  })
+}

@@ -1,0 +1,101 @@
+// From a request to checked input: reads a body within its limit, as JSON, and checks it and the
+// query against a schema. What is wrong becomes a refusal of section 7, every field at once.
+import { decodeUtf8, parseJson } from '../json.ts'
+import { profile } from './profile.ts'
+import { type FieldError, invalid, Refusal } from './refusal.ts'
+
+/** The part of a schema that checking uses. */
+export interface Schema<Output> {
+  safeParse(
+    value: unknown,
+  ):
+    | { readonly success: true; readonly data: Output }
+    | { readonly success: false; readonly error: { readonly issues: readonly SchemaIssue[] } }
+}
+
+interface SchemaIssue {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}
+
+/** Checks a value; one entry for each offending field, the first thing that is wrong with it. */
+export function checked<Output>(schema: Schema<Output>, value: unknown, what: string): Output {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const errors = new Map<string, FieldError>()
+  for (const { path, message } of result.error.issues) {
+    const field = path.map(String).join('.')
+    if (!errors.has(field)) errors.set(field, { field, message })
+  }
+  throw invalid([...errors.values()], what)
+}
+
+/** The query as an object; of a parameter that is given twice, the last one counts. */
+export function queryOf(url: string): Readonly<Record<string, string>> {
+  const at = url.indexOf('?')
+  if (at < 0) return {}
+  return Object.fromEntries(new URLSearchParams(url.slice(at)))
+}
+
+/** A request's JSON body; undefined when it has none. */
+export async function jsonBody(request: Request): Promise<unknown> {
+  const bytes = await bodyBytes(request)
+  if (bytes.length === 0) return undefined
+  const type = request.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  if (type !== 'application/json' && !/^application\/[\w.+-]+\+json$/.test(type)) {
+    throw new Refusal(400, 'A request with a body must have Content-Type: application/json')
+  }
+  const text = decodeUtf8(bytes)
+  const parsed = text === undefined ? undefined : parseJson(text)
+  if (!parsed) throw new Refusal(400, 'The request body is not valid JSON')
+  return parsed.value
+}
+
+const read = new WeakMap<Request, Uint8Array>()
+
+/** The bytes of a request's body, once they were read and where there were any. */
+export function bodyRead(request: Request): Uint8Array | undefined {
+  return read.get(request)
+}
+
+async function bodyBytes(request: Request): Promise<Uint8Array> {
+  const bytes = await limitedBytes(request)
+  if (bytes.length > 0) read.set(request, bytes)
+  return bytes
+}
+
+async function limitedBytes(request: Request): Promise<Uint8Array> {
+  const { maxBodyBytes } = profile
+  const tooLarge = () => new Refusal(413, `The request body is larger than ${maxBodyBytes} bytes`)
+  if (!request.body) return new Uint8Array()
+  if (Number(request.headers.get('content-length')) > maxBodyBytes) throw tooLarge()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  const reader = request.body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read().catch(() => {
+      throw new Refusal(400, 'The request body ended before its time')
+    })
+    if (done) break
+    length += value.length
+    if (length > maxBodyBytes) {
+      // The rest is not awaited: it may never end.
+      reader.cancel().catch(() => {})
+      throw tooLarge()
+    }
+    chunks.push(value)
+  }
+  return joined(chunks, length)
+}
+
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const [first] = chunks
+  if (first && chunks.length === 1) return first
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
+}

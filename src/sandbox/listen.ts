@@ -1,0 +1,103 @@
+// The sandbox on a port: a bridge from node:http to the web-standard fetch. It knows no route.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
+
+/** Where to listen; loopback and any free port by default. */
+export interface ListenOptions {
+  readonly port?: number | undefined
+  readonly host?: string | undefined
+}
+
+export interface Listening {
+  readonly url: string
+  readonly host: string
+  readonly port: number
+  /** Ends open connections, streams among them. */
+  close(): Promise<void>
+}
+
+export type FetchHandler = (request: Request) => Response | Promise<Response>
+
+/** Serves a handler over HTTP; rejects with the system's error when the port is taken. */
+export async function serve(
+  handler: FetchHandler,
+  options: ListenOptions = {},
+): Promise<Listening> {
+  const { port = 0, host = '127.0.0.1' } = options
+  const server = createServer((request, response) => {
+    answer(handler, request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  const bound = (server.address() as AddressInfo).port
+  const name = host.includes(':') ? `[${host}]` : host
+  return {
+    url: `http://${name}:${bound}`,
+    host,
+    port: bound,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+async function answer(
+  handler: FetchHandler,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const gone = new AbortController()
+  outgoing.once('close', () => gone.abort())
+  const request = toRequest(incoming, gone.signal)
+  if (!request) return malformed(outgoing)
+  const response = await handler(request)
+  for (const [name, value] of response.headers) outgoing.appendHeader(name, value)
+  outgoing.writeHead(response.status)
+  if (!response.body) outgoing.end()
+  else {
+    outgoing.flushHeaders()
+    await pipeline(Readable.fromWeb(response.body as NodeReadableStream), outgoing)
+  }
+  // What is left of a refused body is thrown away, so that the caller hears the answer.
+  if (!incoming.complete) incoming.resume()
+}
+
+/** Undefined when the target or a header is none that the web's Request can hold. */
+function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
+  const method = incoming.method ?? 'GET'
+  const hasBody = method !== 'GET' && method !== 'HEAD'
+  try {
+    // The target is always a path of ours, also one that begins with two slashes.
+    const url = `http://${incoming.headers.host ?? 'localhost'}${pathOf(incoming.url ?? '/')}`
+    const headers = new Headers()
+    for (let at = 0; at < incoming.rawHeaders.length; at += 2) {
+      headers.append(incoming.rawHeaders[at] ?? '', incoming.rawHeaders[at + 1] ?? '')
+    }
+    const body = Readable.toWeb(incoming) as unknown as BodyInit
+    return new Request(url, {
+      method,
+      headers,
+      signal,
+      ...(hasBody && { body, duplex: 'half' }),
+    })
+  } catch {
+    return undefined
+  }
+}
+
+const pathOf = (target: string) => (target.startsWith('/') ? target : '/')
+
+function malformed(outgoing: ServerResponse): void {
+  const body = { code: 'BAD_REQUEST', message: 'The request is malformed', statusCode: 400 }
+  outgoing.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}

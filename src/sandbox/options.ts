@@ -1,0 +1,77 @@
+// The options of a sandbox, checked: what the caller got wrong throws here, with the fix.
+import { WebhookError } from '../errors.ts'
+import type { Scenario } from '../protocol/scenario.ts'
+import type { RateOption } from './gate.ts'
+
+/** A subscription that exists from the start. */
+export interface SubscriptionOption {
+  readonly url: string
+  /** Names, families, `*`, or older forms; everything by default. */
+  readonly events?: readonly string[]
+  /** `sandbox.secret` by default. */
+  readonly secret?: string
+}
+
+/** What `createSandbox` takes; everything has a default. */
+export interface SandboxOptions {
+  /** Drives ids, tokens and dice; the same seed and the same calls give the same bytes. */
+  readonly seed?: string | number
+  /** A time to start at and stand still, or a source of time; the system's time by default. */
+  readonly now?: Date | string | (() => Date)
+  /** A SQLite file that keeps the state; in memory without one. */
+  readonly data?: string
+  readonly subscriptions?: readonly SubscriptionOption[]
+  /** Requests per minute for every organisation, or false for no limit (section 8). */
+  readonly rateLimit?: number | false
+  /** Starts as this scenario says and does what it says; options beside it stand above it. */
+  readonly scenario?: Scenario
+  /** Seconds that a delivery waits for its answer; 10 by default. */
+  readonly deliveryTimeout?: number
+  /** Sends the deliveries; the global fetch by default. */
+  readonly fetch?: typeof fetch
+  /** Sends the invitations, e.g. `smtp://127.0.0.1:1025`; `SMTP_URL` by default. */
+  readonly smtpUrl?: string
+}
+
+/**
+ * Checks the options.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ */
+export function checkOptions(options: SandboxOptions): void {
+  const { seed, now, data, subscriptions, rateLimit, deliveryTimeout } = options
+  refuseUnless(seed === undefined || isSeed(seed), 'seed is neither text nor a finite number')
+  refuseUnless(
+    now === undefined || isTime(now),
+    'now is no date: give a Date, ISO 8601 or a function',
+  )
+  refuseUnless(
+    data === undefined || (typeof data === 'string' && data !== ''),
+    'data is no file name',
+  )
+  refuseUnless(isRate(rateLimit), 'rateLimit is neither a whole number from 0 nor false')
+  refuseUnless(
+    deliveryTimeout === undefined || (deliveryTimeout > 0 && deliveryTimeout <= 86_400),
+    'deliveryTimeout is no number of seconds from 0 to 86400',
+  )
+  refuseUnless(
+    subscriptions === undefined || Array.isArray(subscriptions),
+    'subscriptions is no list',
+  )
+}
+
+/** A start-up fault of the caller. */
+export function refuseUnless(holds: boolean, why: string): void {
+  if (!holds) throw new WebhookError('OPTION_INVALID', `createSandbox: ${why}`)
+}
+
+const isSeed = (seed: unknown) => typeof seed === 'string' || Number.isFinite(seed)
+
+function isTime(now: Date | string | (() => Date)): boolean {
+  const time = typeof now === 'function' ? now() : now
+  return !Number.isNaN(new Date(time).getTime())
+}
+
+function isRate(rate: RateOption): boolean {
+  return rate === undefined || rate === false || (Number.isInteger(rate) && rate >= 0)
+}

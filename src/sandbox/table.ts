@@ -1,0 +1,128 @@
+// Rows of one resource, by id and by organisation in the order of creation, and pages of them.
+// It knows no field but those that place a row.
+import type { Pagination } from '../protocol/resources.ts'
+
+/** What places a row: its resource's id, owner and time, and a number that breaks ties. */
+export interface Row {
+  readonly seq: number
+  readonly resource: { readonly id: string; readonly orgId: string; readonly createdAt: string }
+}
+
+/** Which rows a list shows and in which order; newest first where `compare` is left out. */
+export interface Selection<Kind extends Row> {
+  /** Names the selection: equal keys select the same rows. */
+  readonly key: string
+  readonly keep?: ((row: Kind) => boolean) | undefined
+  readonly compare?: ((one: Kind, other: Kind) => number) | undefined
+}
+
+export interface Table<Kind extends Row> {
+  get(id: string): Kind | undefined
+  insert(row: Kind): void
+  /** Must be called after a row changed, so that no list is answered from an older selection. */
+  changed(row: Kind): void
+  page(orgId: string, selection: Selection<Kind>, at: { page: number; limit: number }): Page<Kind>
+  all(): Iterable<Kind>
+  readonly size: number
+  clear(): void
+}
+
+export interface Page<Kind> {
+  readonly rows: readonly Kind[]
+  readonly pagination: Pagination
+}
+
+interface Shelf<Kind> {
+  /** Oldest first. */
+  readonly rows: Kind[]
+  readonly selected: Map<string, readonly Kind[]>
+}
+
+/** Selections kept until the next change; paging through a list selects and sorts only once. */
+const keptSelections = 8
+
+export function createTable<Kind extends Row>(): Table<Kind> {
+  const byId = new Map<string, Kind>()
+  const shelves = new Map<string, Shelf<Kind>>()
+
+  const shelfOf = (orgId: string): Shelf<Kind> => {
+    let shelf = shelves.get(orgId)
+    if (!shelf) {
+      shelf = { rows: [], selected: new Map() }
+      shelves.set(orgId, shelf)
+    }
+    return shelf
+  }
+
+  return {
+    get: (id) => byId.get(id),
+    insert(row) {
+      const { rows, selected } = shelfOf(row.resource.orgId)
+      byId.set(row.resource.id, row)
+      rows.splice(placeOf(rows, row), 0, row)
+      selected.clear()
+    },
+    changed(row) {
+      shelfOf(row.resource.orgId).selected.clear()
+    },
+    page(orgId, selection, { page, limit }) {
+      const rows = select(shelfOf(orgId), selection)
+      const total = rows.length
+      const totalPages = Math.ceil(total / limit)
+      const start = (page - 1) * limit
+      return {
+        rows: rows.slice(start, start + limit),
+        pagination: {
+          page,
+          limit,
+          total,
+          totalPages,
+          hasNext: page < totalPages,
+          hasPrev: page > 1 && totalPages > 0,
+        },
+      }
+    },
+    all: () => byId.values(),
+    get size() {
+      return byId.size
+    },
+    clear() {
+      byId.clear()
+      shelves.clear()
+    },
+  }
+}
+
+/** Where a row belongs: at the end, unless the clock was set back. */
+function placeOf<Kind extends Row>(rows: readonly Kind[], row: Kind): number {
+  let place = rows.length
+  for (; place > 0; place--) {
+    const before = rows[place - 1]
+    if (before && !isLater(before, row)) break
+  }
+  return place
+}
+
+function isLater(one: Row, other: Row): boolean {
+  const [a, b] = [one.resource.createdAt, other.resource.createdAt]
+  return a > b || (a === b && one.seq > other.seq)
+}
+
+function select<Kind extends Row>(
+  shelf: Shelf<Kind>,
+  { key, keep, compare }: Selection<Kind>,
+): readonly Kind[] {
+  const kept = shelf.selected.get(key)
+  if (kept) return kept
+  const rows: Kind[] = []
+  for (let at = shelf.rows.length - 1; at >= 0; at--) {
+    const row = shelf.rows[at] as Kind
+    if (!keep || keep(row)) rows.push(row)
+  }
+  if (compare) rows.sort(compare)
+  if (shelf.selected.size >= keptSelections) {
+    shelf.selected.delete(shelf.selected.keys().next().value as string)
+  }
+  shelf.selected.set(key, rows)
+  return rows
+}

@@ -1,0 +1,245 @@
+// What can happen to a verification: its creation and the actions of subject, operator and clock.
+// Every change sets updatedAt, leaves a trail and tells of itself by an event.
+import type { Requirement, ThirdParty, Verification } from '../protocol/resources.ts'
+import { limits } from '../protocol/resources.ts'
+import { assemble } from './assemble.ts'
+import { magicActions } from './magic.ts'
+import type { Organisation } from './organisations.ts'
+import { profile } from './profile.ts'
+import { invalid, Refusal } from './refusal.ts'
+import { type ClientRow, nothingCompleted, type TrailEntry, type VerificationRow } from './rows.ts'
+import { type ActionName, allowedIn, transitions } from './transitions.ts'
+import type { World } from './world.ts'
+
+/** The checked body of `POST /verifications` (section 4.1). */
+export interface VerificationInput {
+  readonly type: Verification['type']
+  readonly requirements: readonly Requirement[]
+  readonly clientId?: string | undefined
+  readonly matterId?: string | undefined
+  readonly subjectName?: string | undefined
+  readonly subjectEmail?: string | undefined
+  readonly subjectPhone?: string | undefined
+  readonly expiresDays?: number | undefined
+  readonly config?: Readonly<Record<string, unknown>> | undefined
+  readonly thirdParties?: readonly ThirdParty[] | undefined
+}
+
+/** An action as the control plane takes it: `submit` may name one step, `reject` a reason. */
+export interface Step {
+  readonly action: ActionName
+  readonly step?: Requirement | undefined
+  readonly reason?: string | undefined
+}
+
+const dayMs = 86_400_000
+const noTrail: readonly TrailEntry[] = Object.freeze([])
+
+/** Creates a verification (section 4.1); the answer is the resource before any magic name acts. */
+export function createVerification(
+  world: World,
+  organisation: Organisation,
+  input: VerificationInput,
+): Verification {
+  const client = linkedClient(world, organisation, input.clientId)
+  const resource = newResource(world, organisation, { input, client })
+  const row: VerificationRow = {
+    seq: world.nextSeq(),
+    resource,
+    score: null,
+    completed: nothingCompleted,
+    trail: noTrail,
+    ...(input.config && { config: input.config }),
+    ...(input.thirdParties && { thirdParties: input.thirdParties }),
+  }
+  world.verifications.insert(row)
+  world.saveVerification(row)
+  world.expiries.add({ at: Date.parse(resource.expiresAt), id: resource.id })
+  if (client) {
+    client.resource = { ...client.resource, requestCount: client.resource.requestCount + 1 }
+    world.clients.changed(client)
+    world.saveClient(client)
+  }
+  invite(world, resource)
+  world.emit('verification.created', resource)
+  const actions = magicActions(resource.subjectName)
+  act(world, row, { steps: actions.map((action) => ({ action })) })
+  return resource
+}
+
+function linkedClient(
+  world: World,
+  organisation: Organisation,
+  clientId: string | undefined,
+): ClientRow | undefined {
+  if (clientId === undefined) return undefined
+  const client = world.clients.get(clientId.toLowerCase())
+  if (client?.resource.orgId === organisation.id && client.resource.active) return client
+  throw invalid([{ field: 'clientId', message: 'names no client of this organization' }])
+}
+
+function newResource(
+  { clock, random }: World,
+  organisation: Organisation,
+  { input, client }: { input: VerificationInput; client: ClientRow | undefined },
+): Verification {
+  const now = clock.now()
+  const createdAt = now.toISOString()
+  const expiresDays = input.expiresDays ?? limits.expiresDays.default
+  return {
+    id: random.uuid(),
+    orgId: organisation.id,
+    type: input.type,
+    status: 'initiated',
+    requirements: [...input.requirements],
+    currentStep: null,
+    subjectName: input.subjectName ?? clientName(client),
+    subjectEmail: input.subjectEmail ?? client?.resource.email ?? null,
+    subjectPhone: input.subjectPhone ?? client?.resource.phone ?? null,
+    requestorName: organisation.requestorName,
+    requestorEmail: organisation.requestorEmail,
+    requestorCompany: organisation.name,
+    clientId: client?.resource.id ?? null,
+    matterId: input.matterId ?? null,
+    expiresDays,
+    expiresAt: new Date(now.getTime() + expiresDays * dayMs).toISOString(),
+    submittedAt: null,
+    accessToken: random.token(),
+    createdAt,
+    updatedAt: createdAt,
+  }
+}
+
+/** A person's name, else the business's, cut to what section 8 lets a subject's name have. */
+function clientName(client: ClientRow | undefined): string | null {
+  if (!client) return null
+  const { nameFirst, nameLast, businessName } = client.resource
+  const person = [nameFirst, nameLast].filter(Boolean).join(' ')
+  return (person || businessName)?.slice(0, limits.subjectName) ?? null
+}
+
+function invite({ outbox, random, origin }: World, resource: Verification): void {
+  if (resource.subjectEmail === null) return
+  const link = `${origin()}${profile.subjectPath}${resource.accessToken}`
+  outbox.put({
+    id: random.uuid(),
+    kind: 'invitation',
+    to: resource.subjectEmail,
+    subject: `${resource.requestorCompany} asks you to verify your identity`,
+    text: `${resource.requestorName} asks you to complete ${resource.requirements.length} step(s) by ${resource.expiresAt}:\n\n${link}\n`,
+    verificationId: resource.id,
+    organisationId: resource.orgId,
+    createdAt: resource.createdAt,
+    link,
+  })
+}
+
+/** What `act` does: several steps in a row, all of them or, when one is illegal, none. */
+export interface Actions {
+  readonly steps: readonly Step[]
+  /** Takes every step, legal or not. */
+  readonly force?: boolean | undefined
+}
+
+/**
+ * Acts on a verification.
+ *
+ * Throws a refusal 409 `ILLEGAL_TRANSITION` with what is allowed, before anything has changed.
+ */
+export function act(world: World, row: VerificationRow, { steps, force }: Actions): void {
+  const before = { ...row }
+  const entries: { readonly step: Step; readonly resource: Verification }[] = []
+  try {
+    for (const step of steps) {
+      if (!force) refuseIllegal(row, step)
+      take(world, row, step)
+      entries.push({ step, resource: row.resource })
+    }
+  } catch (error) {
+    Object.assign(row, before)
+    throw error
+  }
+  if (entries.length === 0) return
+  world.verifications.changed(row)
+  world.saveVerification(row)
+  for (const { step, resource } of entries) tell(world, row, { step, resource })
+}
+
+function refuseIllegal({ resource, completed }: VerificationRow, { action, step }: Step): void {
+  const allowed = allowedIn(resource.status)
+  if (!allowed.includes(action)) {
+    const may = allowed.length > 0 ? `allowed: ${allowed.join(', ')}` : 'nothing is allowed'
+    throw illegal(`cannot ${action} a verification that is ${resource.status}; ${may}`, allowed)
+  }
+  if (step === undefined) return
+  const open = resource.requirements.filter((one) => !completed[one])
+  if (open.some((one) => one === step)) return
+  throw illegal(`cannot submit step ${step}; open steps: ${open.join(', ')}`, allowed)
+}
+
+function illegal(message: string, allowed: readonly ActionName[]): Refusal {
+  return new Refusal(409, message, { code: 'ILLEGAL_TRANSITION', more: { allowed } })
+}
+
+/** Changes the row alone; what has to be told follows when all steps are taken. */
+function take(world: World, row: VerificationRow, { action, step, reason }: Step): void {
+  const at = world.clock.now().toISOString()
+  const { to, actor } = transitions[action]
+  const submits = action === 'submit'
+  if (submits) {
+    const now = step === undefined ? row.resource.requirements : [step]
+    const newly = now.filter((one) => !row.completed[one]).map((one) => [one, at])
+    row.completed = { ...row.completed, ...Object.fromEntries(newly) }
+  }
+  const open = row.resource.requirements.filter((one) => !row.completed[one])
+  // One step of several leaves the verification in progress (section 3: submitted when all are).
+  const status = submits && open.length > 0 ? 'in_progress' : to
+  row.resource = {
+    ...row.resource,
+    status,
+    currentStep: status === 'in_progress' ? (open[0] ?? null) : null,
+    submittedAt: status === 'submitted' ? at : row.resource.submittedAt,
+    updatedAt: at,
+  }
+  row.score = scoreAfter(world, row)
+  const entry = { at, action, actor, step: step ?? null, status }
+  row.trail = [...row.trail, reason === undefined ? entry : { ...entry, reason }]
+}
+
+function scoreAfter({ random }: World, { score, resource }: VerificationRow): number | null {
+  const automatic = resource.subjectName?.trim().toLowerCase()
+  if (resource.status === 'approved') return automatic === 'auto approve' ? 97 : (score ?? 90)
+  if (resource.status === 'rejected') return automatic === 'auto reject' ? 12 : random.int(0, 39)
+  return resource.status === 'submitted' ? random.int(60, 95) : score
+}
+
+function tell(
+  world: World,
+  row: VerificationRow,
+  { step, resource }: { readonly step: Step; readonly resource: Verification },
+): void {
+  const { event, to } = transitions[step.action]
+  if (!event || resource.status !== to) return
+  world.emit(event, resource)
+  if (event === 'verification.approved') share(world, row)
+}
+
+/** Section 4.1: the parties get the result on approval, with the fields that were agreed. */
+function share({ outbox, random, clock }: World, row: VerificationRow): void {
+  const result: Readonly<Record<string, unknown>> = { ...assemble(row) }
+  for (const party of row.thirdParties ?? []) {
+    const fields = ['id', 'status', 'score', 'subjectName', ...(party.sharedFields ?? [])]
+    const shared = fields.filter((field) => field !== 'accessToken' && Object.hasOwn(result, field))
+    outbox.put({
+      id: random.uuid(),
+      kind: 'shared_result',
+      to: party.email,
+      subject: `A verification was shared with ${party.org ?? party.name}`,
+      text: `${row.resource.requestorCompany} shares a verification with you: ${row.resource.status}.\n`,
+      verificationId: row.resource.id,
+      organisationId: row.resource.orgId,
+      createdAt: clock.now().toISOString(),
+      shared: Object.fromEntries(shared.map((field) => [field, result[field]])),
+    })
+  }
+}
