@@ -35,6 +35,7 @@ const store = sqliteStore(settings.db, {
 })
 const inbox = createInbox({
   store,
+  ...(process.env.SEALED && { encryption: { key: Buffer.alloc(32, 7) } }),
   retry: { attempts: settings.attempts, delays: [0.02, 0.05] },
 })
 const receiver = createReceiver({

@@ -176,7 +176,7 @@ export class Lab {
     const rows = db.prepare(sql).all() as { seq: number; state: string; body: Uint8Array }[]
     db.close()
     return rows.map(({ seq, state, body }) => {
-      const { id, data } = JSON.parse(new TextDecoder().decode(body)) as {
+      const { id, data } = JSON.parse(new TextDecoder().decode(body.subarray(1))) as {
         id: string
         data: { id: string; tx?: boolean }
       }
