@@ -1,7 +1,7 @@
 // One attempt at one entry of the inbox: parse → match → the handlers that have not succeeded →
 // verdict. Handlers throw what they like; it ends as a verdict.
 import type { Corridor } from './corridor.ts'
-import type { Context, HandlerFailure, Registration } from './dispatch.ts'
+import type { HandlerFailure, Registration } from './dispatch.ts'
 import { isNonRetryable } from './errors.ts'
 import type { EntryFailure } from './inbox/entry.ts'
 import type { StoreTx } from './inbox/store.ts'
@@ -79,7 +79,7 @@ class AttemptRun {
   /** Runs one handler; true when it succeeded. */
   async #one(registration: Registration): Promise<boolean> {
     const { event, key, stale } = this.#subject
-    const { delivery, attempt } = this.#work
+    const { delivery, attempt, gap } = this.#work
     if (!delivery) return false
     const policy = stale ? registration.options.stale : undefined
     if (policy === 'skip') {
@@ -96,7 +96,7 @@ class AttemptRun {
       registrations: [run],
       attempt,
       entryId: this.#work.lease.id,
-      extras: extrasOf(this.#work, stale, tx),
+      extras: { gap, stale, ...(tx && { tx: tx.handle }) },
       signal: this.#by.signal,
     })
     if (report?.ok) this.#handled.push(registration.id)
@@ -130,17 +130,6 @@ function failed<Reason extends string>(reason: Reason) {
 
 function toFailure({ handler, code, error }: HandlerFailure): EntryFailure {
   return { handler, code, error: describeError(error) }
-}
-
-function extrasOf({ gap }: Work, stale: boolean, tx: StoreTx | undefined): Partial<Context> {
-  if (!tx) return { gap, stale }
-  return {
-    gap,
-    stale,
-    get tx() {
-      return tx.handle
-    },
-  }
 }
 
 /** The handler, and then its effects committed; again when another held the transaction. */

@@ -42,7 +42,7 @@ export interface Task {
   readonly attempt: number
   /** The inbox's id of it. */
   readonly entryId?: string
-  /** What an inbox adds to the context; its getters stay getters. */
+  /** What an inbox adds to the context. */
   readonly extras?: Partial<Context>
   /** Aborted when whoever runs it drains; the receiver's own by default. */
   readonly signal?: AbortSignal
@@ -209,11 +209,12 @@ export class Corridor {
       event,
       timeout: this.handlerTimeout,
       drain: task.signal ?? this.#grace.signal,
-      contextFor: (_, signal) => {
-        const fetch = () => fetchResource(this.options.client, event)
-        const extras = Object.getOwnPropertyDescriptors(task.extras ?? {})
-        return Object.defineProperties({ ...facts, signal, fetch }, extras)
-      },
+      contextFor: (_, signal) => ({
+        ...facts,
+        signal,
+        fetch: () => fetchResource(this.options.client, event),
+        ...task.extras,
+      }),
     })
     for (const report of reports) {
       this.observe({

@@ -188,9 +188,9 @@ export interface StoreStats {
 
 /** The transaction of one run of one handler. */
 export interface StoreTx {
-  /** What the handler gets as `context.tx`; asking for it begins the transaction. */
+  /** What the handler gets as `context.tx`; its first use begins the transaction. */
   readonly handle: unknown
-  /** The handler asked while another held the only transaction, and must run again. */
+  /** The handler used it while another held the only transaction, and must run again. */
   readonly missed: boolean
   /** Waits for the transaction and holds it. */
   reserve(): Promise<void>

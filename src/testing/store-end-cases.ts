@@ -104,15 +104,16 @@ export const settlingCases: readonly StoreCase[] = [
     run: async (store) => {
       await store.insert(newEntry())
       const first = await claimOne(store)
-      const begin = (handler: string) => {
+      const begin = async (handler: string) => {
         const tx = store.transaction?.({ id: first.id, fence: first.fence }, handler)
         if (!tx?.handle) throw new Error('there is no transaction')
+        await tx.reserve()
         return tx
       }
-      same(await begin('a').commit(), true)
-      await begin('b').rollback()
+      same(await (await begin('a')).commit(), true)
+      await (await begin('b')).rollback()
       await settle(store, first, { to: 'retry', due: start, ...failed })
-      same(await begin('c').commit(), false)
+      same(await (await begin('c')).commit(), false)
       same((await claimOne(store)).handled, ['a'])
     },
   },

@@ -97,12 +97,22 @@ class HandlerTransaction implements StoreTx {
     this.#handler = handler
   }
 
-  get handle(): SqliteTransaction {
-    this.#begin()
-    return {
-      exec: (sql) => this.#use((db) => void db.exec(sql)),
-      prepare: (sql) => this.#prepare(sql),
-    }
+  /** Begins at the first statement that runs, so that handlers may take `tx` and wait first. */
+  readonly handle: SqliteTransaction = {
+    exec: (sql) => this.#use((db) => void db.exec(sql)),
+    prepare: (sql) => {
+      let statement: SqliteStatement | undefined
+      const use = <Result>(work: (statement: SqliteStatement) => Result) =>
+        this.#use((db) => {
+          statement ??= db.prepare(sql)
+          return work(statement)
+        })
+      return {
+        run: (...values) => use((one) => one.run(...values)),
+        get: (...values) => use((one) => one.get(...values)),
+        all: (...values) => use((one) => one.all(...values)),
+      }
+    },
   }
 
   async reserve(): Promise<void> {
@@ -125,9 +135,9 @@ class HandlerTransaction implements StoreTx {
     this.#end('the handler is over, and its transaction with it')
   }
 
-  #begin(): void {
+  #begun(): SqliteDatabase {
     if (this.#over !== undefined) throw new Error(this.#over)
-    if (this.#db || this.#tryBegin()) return
+    if (this.#db || this.#tryBegin()) return this.#db as SqliteDatabase
     this.missed = true
     throw new Error('another handler has the transaction; this one runs again after it')
   }
@@ -143,21 +153,10 @@ class HandlerTransaction implements StoreTx {
     return true
   }
 
-  #prepare(sql: string): SqliteStatement {
-    const statement = this.#use((db) => db.prepare(sql))
-    return {
-      run: (...values) => this.#use(() => statement.run(...values)),
-      get: (...values) => this.#use(() => statement.get(...values)),
-      all: (...values) => this.#use(() => statement.all(...values)),
-    }
-  }
-
   #use<Result>(work: (db: SqliteDatabase) => Result): Result {
-    if (this.#over !== undefined || !this.#db) {
-      throw new Error(this.#over ?? 'the transaction has not begun')
-    }
-    const result = work(this.#db)
-    if (inTransaction(this.#db)) return result
+    const db = this.#begun()
+    const result = work(db)
+    if (inTransaction(db)) return result
     this.#end('the transaction was ended by hand: leave begin, commit and rollback to the inbox')
     throw new Error(this.#over)
   }
