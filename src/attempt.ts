@@ -10,6 +10,7 @@ import { describeError } from './observe.ts'
 import type { Parsed } from './parse.ts'
 import type { WebhookEvent } from './protocol/events.ts'
 import { isFinal } from './protocol/names.ts'
+import { awaitTurn, learn } from './tx-turns.ts'
 
 /** What an attempt came to: the verdict, and the handlers that succeeded in it. */
 export interface Attempted {
@@ -86,7 +87,11 @@ class AttemptRun {
       this.#handled.push(registration.id)
       return true
     }
-    const tx = this.#by.inbox.transaction?.(this.#work, registration.id)
+    const tx =
+      registration.options.tx === false
+        ? undefined
+        : this.#by.inbox.transaction?.(this.#work, registration.id)
+    if (tx) await awaitTurn(registration, tx)
     const handler = policy === 'refetch' ? refetching(registration) : registration.handler
     const run = { ...registration, handler: tx ? within(tx, handler) : handler }
     const [report] = await this.#by.corridor.run({
@@ -101,6 +106,7 @@ class AttemptRun {
     })
     if (report?.ok) this.#handled.push(registration.id)
     else if (report) this.#failures.push(report)
+    if (tx) learn(registration, tx)
     if (!report?.ok) await tx?.rollback()
     return report?.ok === true
   }

@@ -43,6 +43,12 @@ export interface HandlerOptions {
   readonly id?: string
   /** With an inbox: what to do when a newer event of the same entity was already handled. */
   readonly stale?: 'deliver' | 'skip' | 'refetch'
+  /**
+   * Whether it uses `context.tx`. Without a word the inbox learns it, and where two handlers use it
+   * at the same time one may be run again from its beginning; with `true` it never is, and handlers
+   * of that kind run one at a time; with `false` it gets none.
+   */
+  readonly tx?: boolean
 }
 
 export interface Registration {

@@ -192,8 +192,16 @@ export interface StoreTx {
   readonly handle: unknown
   /** The handler used it while another held the only transaction, and must run again. */
   readonly missed: boolean
-  /** Waits for the transaction and holds it. */
-  reserve(): Promise<void>
+  /** The handler has used it. */
+  readonly used: boolean
+  /** A reservation ran out before the handler used it. */
+  readonly lapsed: boolean
+  /**
+   * Waits until no other handler has the transaction or a reservation, and keeps the others from it
+   * until this one is over, or for so many milliseconds if it does not use it. Waits no longer than
+   * `needed` says.
+   */
+  reserve(milliseconds?: number, needed?: () => boolean): Promise<void>
   /** Commits the effects with the handler's checkpoint; false when the lease was lost. */
   commit(): Promise<boolean>
   /** Undoes the effects; does nothing after a commit. */

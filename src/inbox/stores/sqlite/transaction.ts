@@ -34,7 +34,7 @@ export class TransactionGate {
 
   /** The connection inside a fresh transaction, or undefined when another handler has it. */
   take(holder: object): SqliteDatabase | undefined {
-    if (this.#holder) return undefined
+    if (this.#holder && this.#holder !== holder) return undefined
     this.#line.seize()
     try {
       const db = this.#connection()
@@ -47,14 +47,23 @@ export class TransactionGate {
     }
   }
 
-  /** Resolves when it is this one's turn to `take`. */
-  async turn(): Promise<void> {
-    while (this.#holder) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  /** Resolves when nobody but this one can `take`. */
+  async reserve(holder: object, needed: () => boolean): Promise<void> {
+    while (this.#holder && this.#holder !== holder && needed()) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+    if (!this.#holder && needed()) this.#holder = holder
   }
 
-  give(): void {
+  isHeldBy(holder: object): boolean {
+    return this.#holder === holder
+  }
+
+  /** Ends a reservation or, when it was `begun`, a transaction. */
+  give(holder: object, begun: boolean): void {
+    if (this.#holder !== holder) return
     this.#holder = undefined
-    this.#line.release()
+    if (begun) this.#line.release()
     for (const wake of this.#waiting.splice(0)) wake()
   }
 
@@ -90,6 +99,8 @@ class HandlerTransaction implements StoreTx {
   #timer: ReturnType<typeof setTimeout> | undefined
   #over: string | undefined
   missed = false
+  used = false
+  lapsed = false
 
   constructor(gate: TransactionGate, lease: Lease, handler: string) {
     this.#gate = gate
@@ -115,16 +126,25 @@ class HandlerTransaction implements StoreTx {
     },
   }
 
-  async reserve(): Promise<void> {
-    do await this.#gate.turn()
-    while (this.#over === undefined && !this.#tryBegin())
+  async reserve(milliseconds?: number, needed = () => true): Promise<void> {
+    await this.#gate.reserve(this, needed)
     this.missed = false
+    if (this.#over !== undefined) this.#gate.give(this, false)
+    else if (milliseconds !== undefined && this.#gate.isHeldBy(this)) {
+      this.#timer = setTimeout(() => {
+        this.lapsed = true
+        this.#gate.give(this, false)
+      }, milliseconds)
+    }
   }
 
   async commit(): Promise<boolean> {
     if (this.#over !== undefined) throw new Error(this.#over)
     const db = this.#db
-    if (!db) return true
+    if (!db) {
+      this.#end('the handler is over')
+      return true
+    }
     const held = this.#gate.checkpoint(db, this.#lease, this.#handler)
     if (held) db.exec('commit')
     this.#end('the transaction is committed')
@@ -145,6 +165,8 @@ class HandlerTransaction implements StoreTx {
   #tryBegin(): boolean {
     this.#db = this.#gate.take(this)
     if (!this.#db) return false
+    this.used = true
+    clearTimeout(this.#timer)
     // While it is open no delivery can be kept, so a handler must not wait for the world in it.
     this.#timer = setTimeout(
       () => this.#end(`the transaction was open for ${longestHold} ms: use tx after all waiting`),
@@ -167,11 +189,10 @@ class HandlerTransaction implements StoreTx {
     clearTimeout(this.#timer)
     const db = this.#db
     this.#db = undefined
-    if (!db) return
     try {
-      if (inTransaction(db)) db.exec('rollback')
+      if (db && inTransaction(db)) db.exec('rollback')
     } finally {
-      this.#gate.give()
+      this.#gate.give(this, db !== undefined)
     }
   }
 }
