@@ -10,10 +10,18 @@ const doors = {
   node: 'adapters/node.ts',
   protocol: 'src/protocol/index.ts',
   testing: 'src/testing/index.ts',
+  // Side by side, for the store starts the writer's thread from the file beside its own.
+  inbox: 'src/inbox/index.ts',
+  'inbox-sqlite': 'src/inbox/stores/sqlite.ts',
 }
 
 export default defineConfig({
-  entry: { ...doors, 'hmac/node': 'src/hmac/node.ts', 'hmac/web': 'src/hmac/web.ts' },
+  entry: {
+    ...doors,
+    'hmac/node': 'src/hmac/node.ts',
+    'hmac/web': 'src/hmac/web.ts',
+    'sqlite-writer': 'src/inbox/stores/sqlite-writer.ts',
+  },
   format: 'esm',
   target: 'es2023',
   platform: 'neutral',

@@ -47,6 +47,8 @@ test('every built file knows no await at its top, so that require() works', () =
     'node',
     'protocol',
     'testing',
+    'inbox',
+    'inbox-sqlite',
   ]) {
     const script = `require('${join(installed, 'dist', `${door}.js`)}')`
     expect(() =>
