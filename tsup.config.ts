@@ -12,16 +12,17 @@ const doors = {
   fetch: 'adapters/fetch.ts',
   node: 'adapters/node.ts',
   protocol: 'src/protocol/index.ts',
-  inbox: 'src/inbox/index.ts',
-  'inbox/sqlite': 'src/inbox/stores/sqlite.ts',
   testing: 'src/testing/index.ts',
+  // Side by side, for the store starts the writer's thread from the file beside its own.
+  inbox: 'src/inbox/index.ts',
+  'inbox-sqlite': 'src/inbox/stores/sqlite.ts',
 }
 
 /** Files that are loaded by their place beside a door. */
 const besides = {
   'hmac/node': 'src/hmac/node.ts',
   'hmac/web': 'src/hmac/web.ts',
-  'inbox/sqlite-writer': 'src/inbox/stores/sqlite-writer.ts',
+  'sqlite-writer': 'src/inbox/stores/sqlite-writer.ts',
 }
 
 /** Doors for Node with what they use bundled into them, so that users install nothing extra. */

@@ -11,6 +11,7 @@ export {
   WebhookError,
   type WebhookErrorCode,
 } from './errors.ts'
+export type { SettledAs } from './inbox/work.ts'
 export type { BodyFault, Incoming } from './intake.ts'
 export {
   type AttemptObserved,

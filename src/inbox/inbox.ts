@@ -51,7 +51,7 @@ export interface Inbox {
  * const inbox = createInbox({ store: sqliteStore('inbox.db') })
  * const receiver = createReceiver({ secret, inbox })
  */
-export function createInbox(options: InboxOptions): Inbox & WorkSource {
+export function createInbox(options: InboxOptions): Inbox {
   return new DurableInbox(options)
 }
 

@@ -106,8 +106,10 @@ export const settlingCases: readonly StoreCase[] = [
       const first = await claimOne(store)
       const begin = async (handler: string) => {
         const tx = store.transaction?.({ id: first.id, fence: first.fence }, handler)
-        if (!tx?.handle) throw new Error('there is no transaction')
+        if (!tx) throw new Error('there is no transaction')
         await tx.reserve()
+        const { exec, query } = tx.handle as { readonly [Name in 'exec' | 'query']?: Statement }
+        await (exec ?? query)?.('select 1')
         return tx
       }
       same(await (await begin('a')).commit(), true)
@@ -118,6 +120,9 @@ export const settlingCases: readonly StoreCase[] = [
     },
   },
 ]
+
+/** How a handle of any SQL store runs a statement. */
+type Statement = (sql: string) => unknown
 
 export const deskCases: readonly StoreCase[] = [
   {

@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import type { Context } from 'idv-webhooks'
 import { createInbox } from 'idv-webhooks/inbox'
 import { type SqliteTransaction, sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -73,20 +74,42 @@ describe('context.tx', () => {
     ])
   })
 
-  test('belongs to one handler at a time; who finds it taken runs again and loses nothing', async () => {
+  const contended = async (wait: number, options?: { readonly tx: boolean }) => {
     const { deliver, receiver, worker, effects } = await ready({ worker: { concurrency: 8 } })
     let runs = 0
-    receiver.on('*', async ({ id }, { tx, attempt }) => {
+    const handler = async ({ id }: { readonly id?: string }, { tx, attempt }: Context) => {
       runs++
+      if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
       write(tx, id, attempt)
       await new Promise((resolve) => setTimeout(resolve, 5))
       write(tx, id, -attempt)
-    })
+    }
+    receiver.on('*', handler, options)
     const sent = Array.from({ length: 8 }, (_, at) => event('client.created', { id: `c${at}` }))
     for (const one of sent) await deliver(one)
     expect(await worker.drainOnce()).toMatchObject({ done: 8, retry: 0 })
     expect(effects()).toHaveLength(16)
-    expect(runs).toBe(15)
+    return runs
+  }
+
+  test('belongs to one handler at a time, and the others wait for their turn to start', async () => {
+    expect(await contended(0)).toBe(8)
+    expect(await contended(80, { tx: true })).toBe(8)
+  })
+
+  test('that is first used after a long wait may be taken: its handler runs again and loses nothing', async () => {
+    const runs = await contended(80)
+    expect(runs).toBeGreaterThan(8)
+    expect(runs).toBeLessThanOrEqual(16)
+  })
+
+  test('is not there for who said so', async () => {
+    const { deliver, receiver, worker } = await ready()
+    const seen: unknown[] = []
+    receiver.on('*', (_event, { tx }) => void seen.push(tx), { tx: false })
+    await deliver(event())
+    expect(await worker.drainOnce()).toMatchObject({ done: 1 })
+    expect(seen).toEqual([undefined])
   })
 
   test('is over when its handler timed out: what comes late is not written', async () => {
@@ -125,7 +148,8 @@ describe('context.tx', () => {
     expect((await deliver(event('client.created', { id: 'c' }))).kind).toBe('accepted')
     await worker.drain({ grace: 10 })
     expect(effects()).toEqual([])
-    expect(await inbox.stats()).toMatchObject({ stored: 2 })
+    const [, first] = (await inbox.find()).entries
+    expect(first).toMatchObject({ name: 'verification.approved', state: 'stored' })
   })
 
   test('cannot be ended by hand', async () => {

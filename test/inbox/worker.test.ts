@@ -4,6 +4,7 @@ import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fakeClock, recordHandlers, testSecret } from 'idv-webhooks/testing'
 import { describe, expect, test, vi } from 'vitest'
+import type { WorkSource } from '../../src/inbox/work.ts'
 import { event, type Parts, setUp, until } from './desk.ts'
 import { temporaryFile } from './temporary.ts'
 
@@ -236,10 +237,10 @@ describe.each(stores)('a worker on %s', (_, store) => {
     await first.deliver(event())
     for (const attempt of [1, 2]) {
       // Claimed, and never settled: what a crash leaves behind once the lease is over.
-      const { works } = await (first.inbox as ReturnType<typeof createInbox>).claim(1)
+      const { works } = await (first.inbox as unknown as WorkSource).claim(1)
       expect(works).toMatchObject([{ attempt }])
       clock.advance({ minutes: 2 })
-      await (first.inbox as ReturnType<typeof createInbox>).sweep()
+      await (first.inbox as unknown as WorkSource).sweep()
     }
     expect((await first.inbox.find()).entries).toMatchObject([
       { state: 'dead', reason: 'CRASHED', attempts: 2 },
@@ -319,7 +320,7 @@ describe('a worker', () => {
     await until(async () => (await inbox.stats()).retry === 1)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
     try {
-      await (inbox as ReturnType<typeof createInbox>).sweep()
+      await (inbox as unknown as WorkSource).sweep()
       const again = createWorker(receiver)
       expect(await again.drainOnce()).toMatchObject({ done: 0, retry: 0, dead: 0 })
       expect(begun.toSorted()).toEqual(['fails', 'hangs'])

@@ -17,6 +17,7 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../store.ts'
+import { dueOf, MemoryLanes } from './memory-lanes.ts'
 import { fits, type Row, toClaimed, toStored } from './memory-row.ts'
 
 interface Key {
@@ -24,12 +25,6 @@ interface Key {
   readonly digest: string
   readonly name?: string
   readonly at: number
-}
-
-/** A lane with open entries; no `due` while its head is leased or holds it up. */
-interface Lane {
-  head: Row
-  due?: number
 }
 
 /** A store that forgets everything with its process. */
@@ -48,7 +43,7 @@ class MemoryStore implements InboxStore {
   readonly #settings = new Map<string, Uint8Array>()
   readonly #rows = new Map<string, Row>()
   readonly #keys = new Map<string, Key>()
-  readonly #lanes = new Map<string, Lane>()
+  readonly #lanes = new MemoryLanes(this.#rows)
   readonly #marks = new Map<string, { readonly mark: Mark; readonly touched: number }>()
   #seq = 0
 
@@ -81,21 +76,14 @@ class MemoryStore implements InboxStore {
     if (isTwin) return { kind: 'duplicate', id: other.entry }
     if (twin && !other) this.#keys.set(twin.key, { entry: id, digest, name: twin.name, at })
     const row = this.#add(entry, 'stored')
-    if (!this.#lanes.has(row.lane)) this.#lanes.set(row.lane, { head: row, due: at })
+    this.#lanes.arrive(row)
     return { kind: 'stored', id }
   }
 
   async claim({ now, limit, until }: ClaimRequest): Promise<ClaimResult> {
-    const waiting = [...this.#lanes.values()].flatMap((lane) =>
-      lane.due === undefined ? [] : [{ lane, due: lane.due }],
-    )
-    waiting.sort((one, two) => one.due - two.due || one.lane.head.seq - two.lane.head.seq)
-    const due = waiting.filter((one) => one.due <= now).slice(0, limit)
-    const next = waiting[due.length]?.due
-    const entries = due.map(({ lane }) => {
-      const row = lane.head
-      delete lane.due
-      delete row.due
+    const { due, next } = this.#lanes.waiting(now, limit)
+    const entries = due.map((row) => {
+      this.#lanes.hold(row)
       row.state = 'leased'
       row.attempt++
       row.fence++
@@ -129,21 +117,20 @@ class MemoryStore implements InboxStore {
 
   async settle(settlement: Settlement): Promise<boolean> {
     const row = this.#held(settlement.lease)
-    const lane = row && this.#lanes.get(row.lane)
-    if (!row || !lane) return false
+    if (!row) return false
     for (const handler of settlement.handled) row.handled.add(handler)
     const { to, at } = settlement
     if (to === 'released') {
       row.attempt--
       row.state = row.attempt > 0 ? 'retry' : 'stored'
-      this.#wait(lane, at)
+      this.#lanes.wait(row, at)
       return true
     }
     row.state = to
     if (to === 'retry' || to === 'dead') row.failures = settlement.failures
     if ('reason' in settlement) row.reason = settlement.reason
     if (to === 'retry') {
-      this.#wait(lane, settlement.due)
+      this.#lanes.wait(row, settlement.due)
       return true
     }
     row.settledAt = at
@@ -152,7 +139,7 @@ class MemoryStore implements InboxStore {
       delete row.reason
       if (settlement.mark) this.#note(row.lane, settlement.mark, at)
     }
-    if (to !== 'dead' || !settlement.hold) this.#advance(row.lane)
+    if (to !== 'dead' || !settlement.hold) this.#lanes.advance(row.lane)
     return true
   }
 
@@ -184,7 +171,7 @@ class MemoryStore implements InboxStore {
         row.source = 'replay'
         row.handled.clear()
       }
-      this.#enter(row, now)
+      this.#lanes.enter(row, now)
       reopened++
     }
     return reopened
@@ -238,14 +225,12 @@ class MemoryStore implements InboxStore {
     for (const state of entryStates) {
       counts[state] = rows.filter((row) => row.state === state).length
     }
-    const heads = [...this.#lanes.values()].map(({ head }) => head)
-    const oldest = heads.toSorted((one, two) => one.seq - two.seq)[0]?.storedAt
-    const dues = [...this.#lanes.values()].flatMap(({ due }) => due ?? [])
-    const due = dues.length > 0 ? Math.min(...dues) : Number.POSITIVE_INFINITY
+    const oldest = this.#lanes.oldest()
+    const [due] = this.#lanes.waiting(now, 1).due
     return {
       counts,
       ...(oldest !== undefined && { oldest }),
-      ...(due <= now && { due }),
+      ...(due && { due: dueOf(due) }),
     }
   }
 
@@ -272,32 +257,11 @@ class MemoryStore implements InboxStore {
     return row?.state === 'leased' && row.fence === fence ? row : undefined
   }
 
-  #wait(lane: Lane, due: number): void {
-    lane.due = due
-    lane.head.due = due
-  }
-
-  /** The oldest open entry becomes the head of its lane; a lane without any is gone. */
-  #advance(name: string): void {
-    const rows = [...this.#rows.values()].sort((one, two) => one.seq - two.seq)
-    const head = rows.find(({ lane, state }) => lane === name && isOpen(state))
-    if (head) this.#lanes.set(name, { head, due: head.due ?? head.storedAt })
-    else this.#lanes.delete(name)
-  }
-
-  #enter(row: Row, now: number): void {
-    row.due = now
-    const lane = this.#lanes.get(row.lane)
-    const held = lane && (lane.head.state === 'leased' || lane.head.state === 'dead')
-    if (!held) this.#advance(row.lane)
-  }
-
   #skip(row: Row, reason: EntryReason, now: number): void {
     row.state = 'skipped'
     row.reason = reason
     row.settledAt = now
-    delete row.due
-    if (this.#lanes.get(row.lane)?.head === row) this.#advance(row.lane)
+    this.#lanes.leave(row)
   }
 
   #note(lane: string, { at, final }: Mark, touched: number): void {

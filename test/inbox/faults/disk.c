@@ -3,6 +3,7 @@
 //    machine would find after its power was cut (lost page cache; no torn sectors),
 //  - while the file DISK_FAIL exists every sync fails with EIO.
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +32,21 @@ static const char *watched(int fd, char *path, size_t size) {
   return path + prefix + 1;
 }
 
+/* A deletion is on the disk with the next sync of anything, as on a journaled file system. */
+static void forget_deleted(const char *survived) {
+  const char *dir = getenv("DISK_DIR");
+  char live[PATH_MAX], copy[PATH_MAX];
+  struct dirent *entry;
+  DIR *all = opendir(survived);
+  while (all && (entry = readdir(all))) {
+    if (entry->d_name[0] == '.') continue;
+    snprintf(live, sizeof live, "%s/%s", dir, entry->d_name);
+    snprintf(copy, sizeof copy, "%s/%s", survived, entry->d_name);
+    if (access(live, F_OK)) unlink(copy);
+  }
+  if (all) closedir(all);
+}
+
 static void survive(const char *path, const char *name) {
   const char *to = getenv("DISK_SURVIVED");
   char whole[PATH_MAX], part[PATH_MAX];
@@ -47,6 +63,7 @@ static void survive(const char *path, const char *name) {
   if (in >= 0) close(in);
   if (out >= 0) close(out);
   rename(part, whole);
+  forget_deleted(to);
   pthread_mutex_unlock(&one_at_a_time);
 }
 

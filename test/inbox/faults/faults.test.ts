@@ -165,14 +165,14 @@ describe('a handler', () => {
     const at = lab()
     const poison = event('poison', 'ver_1', { behaviour: 'exit always' })
     await at.start({ attempts: 3 })
-    await at.send(poison)
-    await at.send(event('next'))
+    const delivered = [at.deliver(poison), at.deliver(event('next'))]
     let crashes = 0
     while ((await at.ended()) === 7) {
       crashes++
       await at.start({ attempts: 3 }).catch(() => {})
       if (crashes === 3) break
     }
+    await Promise.all(delivered)
     await at.quiet()
     expect(crashes).toBe(3)
     expect(starts(at, 'poison')).toHaveLength(3)

@@ -184,8 +184,8 @@ export class Lab {
     })
   }
 
-  effects(): string[] {
-    const db = new DatabaseSync(this.file, { readOnly: true })
+  effects(file = this.file): string[] {
+    const db = new DatabaseSync(file, { readOnly: true })
     try {
       const rows = db.prepare('select id from effects').all() as { id: string }[]
       return rows.map(({ id }) => id)
