@@ -13,6 +13,16 @@ const doors = {
   node: 'adapters/node.ts',
   protocol: 'src/protocol/index.ts',
   testing: 'src/testing/index.ts',
+  // Side by side, for the store starts the writer's thread from the file beside its own.
+  inbox: 'src/inbox/index.ts',
+  'inbox-sqlite': 'src/inbox/stores/sqlite.ts',
+}
+
+/** Files that are loaded by their place beside a door. */
+const besides = {
+  'hmac/node': 'src/hmac/node.ts',
+  'hmac/web': 'src/hmac/web.ts',
+  'sqlite-writer': 'src/inbox/stores/sqlite-writer.ts',
 }
 
 /** Doors for Node with what they use bundled into them, so that users install nothing extra. */
@@ -33,9 +43,9 @@ const both: Options = {
 export default defineConfig([
   {
     ...both,
-    entry: { ...doors, 'hmac/node': 'src/hmac/node.ts', 'hmac/web': 'src/hmac/web.ts' },
+    entry: { ...doors, ...besides },
     platform: 'neutral',
-    // The files behind the import condition have no types of their own to give.
+    // What stands beside a door has no types of its own to give.
     dts: { entry: doors, resolve: ['@standard-schema/spec'] },
   },
   {

@@ -43,6 +43,12 @@ export interface HandlerOptions {
   readonly id?: string
   /** With an inbox: what to do when a newer event of the same entity was already handled. */
   readonly stale?: 'deliver' | 'skip' | 'refetch'
+  /**
+   * Whether it uses `context.tx`. Without a word the inbox learns it, and where two handlers use it
+   * at the same time one may be run again from its beginning; with `true` it never is, and handlers
+   * of that kind run one at a time; with `false` it gets none.
+   */
+  readonly tx?: boolean
 }
 
 export interface Registration {
@@ -105,6 +111,12 @@ export class Dispatcher {
     return found.length > 0 ? found : this.#fallbacks
   }
 
+  /** Whether any handler wants the current resource in place of a stale one. */
+  refetches(): boolean {
+    const all = [...this.#registrations, ...this.#fallbacks]
+    return all.some(({ options }) => options.stale === 'refetch')
+  }
+
   #add(
     list: Registration[],
     patterns: readonly string[],
@@ -121,6 +133,13 @@ export class Dispatcher {
       throw new WebhookError(
         'HANDLER_INVALID',
         `the handler for ${patterns.join(', ')} is no function`,
+      )
+    }
+    const { stale = 'deliver' } = options
+    if (!['deliver', 'skip', 'refetch'].includes(stale)) {
+      throw new WebhookError(
+        'HANDLER_INVALID',
+        `stale is '${stale}': use 'deliver', 'skip' or 'refetch'`,
       )
     }
     const all = [...this.#registrations, ...this.#fallbacks]

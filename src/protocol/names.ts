@@ -77,6 +77,19 @@ export function entityTypeOf(name: string): EntityType | undefined {
   return prefix === 'verification' || prefix === 'client' ? prefix : undefined
 }
 
+const final: ReadonlySet<string> = new Set<EventName>([
+  'verification.approved',
+  'verification.rejected',
+  'verification.canceled',
+  'verification.expired',
+  'client.deleted',
+])
+
+/** Whether an event brings its resource to an end state (section 3), after which nothing comes. */
+export function isFinal(name: string): boolean {
+  return final.has(name)
+}
+
 /** Whether a pattern (a name, a family or `*`) covers a canonical event name. */
 export function covers(pattern: string, name: string): boolean {
   return (

@@ -1,0 +1,33 @@
+// What the corridor hands to an inbox: the proved bytes, with what could be read of them.
+import type { VerifiedDelivery } from './delivery.ts'
+import type { Arrival } from './inbox/entry.ts'
+import type { Parsed } from './parse.ts'
+import type { Entity, WebhookEvent } from './protocol/events.ts'
+
+export function toArrival(delivery: VerifiedDelivery, parsed: Parsed): Arrival {
+  if (!parsed.ok) {
+    const key = delivery.signedId
+    return { delivery, source: 'webhook', ...(key !== undefined && { key }) }
+  }
+  const { event, key } = parsed
+  const related = clientOf(event)
+  return {
+    delivery,
+    source: event.source,
+    ...(key !== undefined && { key }),
+    name: event.name,
+    receivedName: event.receivedName,
+    ...(event.entity && { entity: event.entity }),
+    ...(related && { related }),
+    ...(event.occurredAt && { occurredAt: event.occurredAt }),
+  }
+}
+
+/** A verification names its client (section 2.1): who forgets the client means both. */
+function clientOf({ entity, data }: WebhookEvent): Entity | undefined {
+  if (entity?.type !== 'verification' || typeof data !== 'object' || data === null) return undefined
+  const { clientId } = data as { readonly clientId?: unknown }
+  return typeof clientId === 'string' && clientId !== ''
+    ? { type: 'client', id: clientId }
+    : undefined
+}
