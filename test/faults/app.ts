@@ -76,7 +76,14 @@ const worker = createWorker(receiver, {
   grace: 3_000,
 })
 const server = createServer(toNode(receiver))
-process.once('SIGTERM', () => note({ type: 'terminated' }))
+let begun = 0
+let answered = 0
+server.on('request', (_, response) => {
+  begun++
+  response.once('finish', () => answered++)
+})
+process.once('SIGTERM', () => server.close())
+process.once('exit', () => note({ type: 'exit', begun, answered }))
 if (WORKER === '1') await worker.start()
 else await inbox.open()
 server.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {

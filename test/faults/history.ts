@@ -3,7 +3,8 @@
 
 /** One line of a history; `at` is the machine's monotonic clock in milliseconds. */
 export type Happening = { readonly at: number } & (
-  | { readonly type: 'boot' | 'terminated' | 'fenced' }
+  | { readonly type: 'boot' | 'fenced' }
+  | { readonly type: 'exit'; readonly begun: number; readonly answered: number }
   | { readonly type: 'answered'; readonly key: string; readonly status: number }
   | { readonly type: 'commit'; readonly ids: readonly string[] }
   | {
@@ -149,7 +150,8 @@ function startsInOrder(history: History): string[] {
 function doneHasOneEffect({ rows, effects }: History): string[] {
   const counts = new Map<string, number>()
   for (const key of effects) counts.set(key, (counts.get(key) ?? 0) + 1)
-  return rows.flatMap(({ key, state }) => {
+  const own = rows.filter(({ reason }) => reason !== 'CONFLICT')
+  return own.flatMap(({ key, state }) => {
     const count = counts.get(key) ?? 0
     const right = state === 'done' ? 1 : 0
     return count === right ? [] : [`${key} is ${state} and has ${count} effects`]

@@ -25,7 +25,8 @@ export interface Sent {
 /** A folder with a database, the app that serves it, and the history of both sides. */
 export class Bench {
   readonly folder: string
-  readonly live: string
+  /** The database. */
+  live: string
   readonly history: string
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 })
   #child: ChildProcess | undefined
