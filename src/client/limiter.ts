@@ -39,7 +39,10 @@ const minute = 60_000
 export function createLimiter(options: LimiterOptions = {}): Limiter {
   const { perMinute = limits.ratePerMinute, now = systemClock } = options
   if (!Number.isSafeInteger(perMinute) || perMinute < 1) {
-    throw new WebhookError('OPTION_INVALID', `perMinute is ${perMinute}: give a whole number from 1`)
+    throw new WebhookError(
+      'OPTION_INVALID',
+      `perMinute is ${perMinute}: give a whole number from 1`,
+    )
   }
   const time = steady(now)
   const queue = new Set<Waiter>()
