@@ -37,7 +37,7 @@ export class ApiError<Code extends string = string> extends Error {
   override readonly name: string = 'ApiError'
   readonly code: Code
   /** The HTTP status, where there was an answer; 422 also for input that was not even sent. */
-  readonly status?: number
+  declare readonly status?: number
   readonly requestInfo: RequestFacts
 
   constructor({ code, message, status, requestInfo, cause }: ApiErrorFacts<Code>) {
@@ -106,9 +106,9 @@ export interface RateFacts {
 /** 429: too many requests, also after the retries. */
 export class RateLimitedError extends ApiError<'RATE_LIMITED'> {
   override readonly name = 'RateLimitedError'
-  readonly retryAfter?: number
-  readonly limit?: number
-  readonly remaining?: number
+  declare readonly retryAfter?: number
+  declare readonly limit?: number
+  declare readonly remaining?: number
 
   constructor(facts: ApiErrorFacts<'RATE_LIMITED'>, { retryAfter, limit, remaining }: RateFacts) {
     super(facts)

@@ -1,6 +1,6 @@
 // The typed client of the service: its six endpoints, and walks over its two lists.
 import type { AssembledVerification, Client, Verification } from '../protocol/resources.ts'
-import { OutcomeUnknownError } from './api-error.ts'
+import { MalformedResponseError, OutcomeUnknownError } from './api-error.ts'
 import { type ClientOptions, createSender } from './client-options.ts'
 import type {
   ClientQuery,
@@ -82,6 +82,7 @@ function verifications(sender: Sender): Verifications {
       createPager<Verification, VerificationQuery>({
         query: { limit: 100, ...query },
         read: (one) => list(one, options),
+        endless: () => endless('listVerifications', '/verifications'),
         ...pinning<VerificationQuery, Verification>(query, (own) =>
           list({ ...own, sort: 'created_at', page: 1, limit: 1 }, options),
         ),
@@ -107,6 +108,7 @@ function clients(sender: Sender): Clients {
       createPager<Client, ClientQuery>({
         query: { limit: 100, ...query },
         read: (one) => list(one, options),
+        endless: () => endless('listClients', '/clients'),
       }),
   })
 }
@@ -125,4 +127,13 @@ function outcomeUnknown<Resource>(
 ): OutcomeUnknownError<Resource> {
   const { status, requestInfo } = cause
   return new OutcomeUnknownError({ status, requestInfo, cause }, lookUp)
+}
+
+function endless(endpoint: 'listVerifications' | 'listClients', path: string) {
+  return new MalformedResponseError({
+    code: 'RESPONSE_MALFORMED',
+    message:
+      'the list does not end: page after page says that there is a next one, with nothing new',
+    requestInfo: { endpoint, method: 'GET', path, attempts: 1 },
+  })
 }

@@ -33,6 +33,8 @@ export interface Reading<Item, Query> {
   readonly pinBefore?: (query: Query) => Promise<Query>
   /** The same, from the first page. */
   readonly pinAfter?: (query: Query, first: Page<Item>) => Query
+  /** What a list that never ends is told by. */
+  readonly endless: () => Error
 }
 
 /** So many pages without a new record are no drift; the list does not end. */
@@ -68,6 +70,7 @@ async function* walk<Item extends { readonly id: string }, Query extends object>
   read,
   pinBefore,
   pinAfter,
+  endless,
 }: Reading<Item, Query>): AsyncGenerator<Page<Item>> {
   const seen = new Set<string>()
   let pinned = pinBefore ? await pinBefore(query) : query
@@ -81,4 +84,5 @@ async function* walk<Item extends { readonly id: string }, Query extends object>
     yield { ...got, data }
     if (!got.pagination.hasNext) return
   }
+  throw endless()
 }

@@ -61,3 +61,12 @@ export async function failure(work: Promise<unknown>): Promise<unknown> {
     (error: unknown) => error,
   )
 }
+
+/** The address of a service that is not there. */
+export async function nowhere(): Promise<string> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return `http://127.0.0.1:${port}/v2/api`
+}
