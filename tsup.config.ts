@@ -1,6 +1,6 @@
-import { defineConfig } from 'tsup'
+import { defineConfig, type Options } from 'tsup'
 
-/** Every key is a door of package.json. */
+/** Doors that run everywhere and bundle nothing; every key here and below is one of package.json's. */
 const doors = {
   index: 'src/index.ts',
   express: 'adapters/express.ts',
@@ -12,17 +12,38 @@ const doors = {
   testing: 'src/testing/index.ts',
 }
 
-export default defineConfig({
-  entry: { ...doors, 'hmac/node': 'src/hmac/node.ts', 'hmac/web': 'src/hmac/web.ts' },
+/** Doors for Node with what they use bundled into them, so that users install nothing extra. */
+const tools = {
+  sandbox: 'src/sandbox/index.ts',
+}
+
+const both: Options = {
   format: 'esm',
   target: 'es2023',
-  platform: 'neutral',
-  external: [/^node:/, '#hmac'],
+  external: [/^node:/, '#hmac', 'zod'],
   // Deno and workers know Node's modules by their full names alone.
   removeNodeProtocol: false,
   splitting: true,
   treeshake: true,
-  clean: true,
-  // The files behind the import condition have no types of their own to give.
-  dts: { entry: doors, resolve: ['@standard-schema/spec'] },
-})
+}
+
+export default defineConfig([
+  {
+    ...both,
+    entry: { ...doors, 'hmac/node': 'src/hmac/node.ts', 'hmac/web': 'src/hmac/web.ts' },
+    platform: 'neutral',
+    // The files behind the import condition have no types of their own to give.
+    dts: { entry: doors, resolve: ['@standard-schema/spec'] },
+  },
+  {
+    ...both,
+    entry: tools,
+    platform: 'node',
+    noExternal: ['hono', 'nodemailer', 'zod-openapi'],
+    // What is bundled from CommonJS asks for Node's modules by require.
+    banner: {
+      js: "import { createRequire as __createRequire } from 'node:module'\nconst require = __createRequire(import.meta.url)",
+    },
+    dts: { entry: tools },
+  },
+])

@@ -42,6 +42,7 @@ export type WebhookErrorCode =
   | 'INBOX_INVALID'
   | 'OPTION_INVALID'
   | 'REGISTERED_TOO_LATE'
+  | 'SCENARIO_FAILED'
   | 'SCENARIO_INVALID'
   | 'SCHEMA_ASYNC'
   | 'SCHEMA_INVALID'

@@ -57,6 +57,8 @@ export const subscriptionFilters = [
   '*',
 ] as const
 
+export type SubscriptionFilter = (typeof subscriptionFilters)[number]
+
 const filter = z.enum(subscriptionFilters)
 const target = z.url({ protocol: /^https?$/ })
 const secret = z.string().min(8).max(256).regex(/^\S+$/, 'must not hold white space')

@@ -216,6 +216,13 @@ export const controlRoutes = {
     status: 200,
     response: json,
   },
+  getScenario: {
+    method: 'get',
+    path: '/scenario',
+    summary: 'What was done since the start or the last reset, as a scenario that does it again',
+    status: 200,
+    response: json,
+  },
   getOutbox: {
     method: 'get',
     path: '/outbox',

@@ -11,14 +11,14 @@ export async function withFault(
 ): Promise<Response> {
   const seconds = fault.seconds ?? 1
   switch (fault.kind) {
-    case 'error429':
+    case 'error-429':
       throw rateLimited({ limit: 0, remaining: 0, retryAfter: Math.max(1, Math.ceil(seconds)) })
-    case 'error500':
+    case 'error-500':
       throw new Refusal(500, 'The service failed, as a fault asked for')
     case 'timeout':
       await gone(request.signal, parts.closing)
       throw new Refusal(503, 'The service did not answer, as a fault asked for')
-    case 'malformedJson': {
+    case 'malformed-json': {
       const answer = await parts.answer()
       const text = await answer.text()
       const headers = new Headers(answer.headers)

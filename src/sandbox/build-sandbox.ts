@@ -2,6 +2,7 @@
 // port. What requests do is decided elsewhere.
 import { WebhookError } from '../errors.ts'
 import type { AssembledVerification } from '../protocol/resources.ts'
+import type { Scenario } from '../protocol/scenario.ts'
 import { apiPath } from './api.ts'
 import { createApp } from './app.ts'
 import { assemble } from './assemble.ts'
@@ -11,6 +12,8 @@ import type { Engine, EngineChange, EngineClock, EngineDeliveries, EngineFaults 
 import type { Listening, ListenOptions } from './listen.ts'
 import { smtpMailer } from './mailer.ts'
 import type { SandboxOptions } from './options.ts'
+import { recordedClock, recordedDeliveries, recordedFaults } from './recorded.ts'
+import { record } from './recorder.ts'
 import { invalid, Refusal } from './refusal.ts'
 import { createState, type SandboxState } from './sandbox-state.ts'
 import { type Snapshot, snapshotFault } from './snapshot.ts'
@@ -49,10 +52,19 @@ export interface Sandbox {
   readonly deliveries: EngineDeliveries
   /** Resolves when no delivery and no mail is due. */
   drain(): Promise<void>
+  /** What drove ids, tokens and dice. */
+  readonly seed: string | number
   /** Back to the state right after the start, in everything. */
   reset(): void
   /** The whole state as JSON, secrets included. */
   snapshot(): Snapshot
+  /**
+   * What was done since the start or the last reset, as a scenario that does it again, byte for
+   * byte: print it when a test fails.
+   *
+   * @throws WebhookError `SCENARIO_FAILED` after more than 10,000 actions.
+   */
+  scenario(): Scenario
   /** @throws WebhookError `OPTION_INVALID` when it is no snapshot. */
   restore(snapshot: Snapshot): void
   close(): Promise<void>
@@ -76,14 +88,19 @@ export function buildSandbox({ options, ...parts }: SandboxParts): Sandbox {
     origin: url,
     subscriptions: options.subscriptions ?? [],
   })
-  const { engine, world, journal } = state
-  const drain = async () => {
-    await engine.deliveries.drain()
-    await world.outbox.drain()
-    await journal.settled()
+  const { engine, journal } = state
+  const recording = record(state, { options, seed: parts.seed })
+  const { recorder, reset, restore, scenario } = recording
+  const drain = () => settle(state)
+  const targets = {
+    ...engine,
+    ...state,
+    drain,
+    reset,
+    scenario,
+    restore: (next: unknown) => replace(state, { next, restore }),
   }
-  const targets = { ...engine, ...state, drain, restore: (next: unknown) => replace(state, next) }
-  const fetch = createApp({
+  const answer = createApp({
     targets,
     feed: state.feed,
     journal,
@@ -92,9 +109,16 @@ export function buildSandbox({ options, ...parts }: SandboxParts): Sandbox {
     origin: url,
     closing: closing.signal,
   })
+  const fetch = (request: Request) => {
+    recorder.note(request)
+    return answer(request)
+  }
   return {
     fetch,
-    drain,
+    async drain() {
+      recorder.add({ drain: true })
+      await drain()
+    },
     async listen(where) {
       const { serve } = await import('./listen.ts')
       listening = await serve(fetch, where)
@@ -107,15 +131,21 @@ export function buildSandbox({ options, ...parts }: SandboxParts): Sandbox {
       return `${url()}${apiPath}`
     },
     apiKey: 'key_acme',
+    seed: parts.seed,
     get secret() {
       return state.secret()
     },
-    act: (id, actions, { force } = {}) => actOn(state, id, { actions, force }),
-    clock: state.clock,
-    faults: engine.faults,
-    deliveries: engine.deliveries,
-    reset: state.reset,
+    act(id, actions, { force } = {}) {
+      const steps = [actions].flat()
+      recorder.add({ act: id, actions: steps, ...(force !== undefined && { force }) })
+      return actOn(state, id, { actions: steps, force })
+    },
+    clock: recordedClock(state.clock, recorder),
+    faults: recordedFaults(engine.faults, recorder),
+    deliveries: recordedDeliveries(engine.deliveries, recorder),
+    reset,
     snapshot: state.snapshot,
+    scenario,
     restore(next) {
       const fault = snapshotFault(next)
       if (fault)
@@ -123,7 +153,7 @@ export function buildSandbox({ options, ...parts }: SandboxParts): Sandbox {
           'OPTION_INVALID',
           `the snapshot ${fault}: give one that snapshot() gave`,
         )
-      state.restore(next)
+      restore(next)
     },
     async close() {
       closing.abort()
@@ -134,6 +164,12 @@ export function buildSandbox({ options, ...parts }: SandboxParts): Sandbox {
       parts.file?.close()
     },
   }
+}
+
+async function settle({ engine, world, journal }: SandboxState): Promise<void> {
+  await engine.deliveries.drain()
+  await world.outbox.drain()
+  await journal.settled()
 }
 
 interface Wanted {
@@ -159,16 +195,21 @@ async function actOn(
   return assemble(row)
 }
 
+interface Replacement {
+  readonly next: unknown
+  readonly restore: (next: Snapshot) => void
+}
+
 /** A snapshot from outside: what is none is refused, and what cannot be loaded leaves no trace. */
-function replace(state: SandboxState, next: unknown): void {
+function replace(state: SandboxState, { next, restore }: Replacement): void {
   const refuse = (message: string) => invalid([{ field: '', message }], 'snapshot')
   const fault = snapshotFault(next)
   if (fault) throw refuse(fault)
   const before = state.snapshot()
   try {
-    state.restore(next as Snapshot)
+    restore(next as Snapshot)
   } catch {
-    state.restore(before)
+    restore(before)
     throw refuse('holds something that cannot be loaded')
   }
 }

@@ -66,6 +66,8 @@ export function createSandboxClock({ source, frozenAt }: ClockOptions): SandboxC
     arm()
   }
   const moveTo = async (target: number) => {
+    // What is due already happens at the time it is due.
+    await settle()
     for (let task = next(target); task; task = next(target)) {
       tasks.delete(task)
       // Time never goes back for a task that was late already.

@@ -1,5 +1,6 @@
 // What each route of the control plane does. Input is checked already; what is missing is 404.
 import { subscriptionFilters } from '../protocol/control-schemas.ts'
+import type { Scenario } from '../protocol/scenario.ts'
 import { assemble } from './assemble.ts'
 import { deleteClient, updateClient } from './clients.ts'
 import type { ControlHandlers } from './control.ts'
@@ -7,7 +8,7 @@ import type { EngineClock, EngineDeliveries, EngineFaults, EngineSubscription } 
 import { magicKeys, magicNames } from './magic.ts'
 import { mask } from './organisations.ts'
 import { assumptions } from './profile.ts'
-import { invalid, notFound } from './refusal.ts'
+import { invalid, notFound, Refusal } from './refusal.ts'
 import type { Snapshot } from './snapshot.ts'
 import { act, type Step } from './verifications.ts'
 import type { World } from './world.ts'
@@ -23,6 +24,7 @@ export interface ControlTargets {
   readonly reset: () => void
   readonly snapshot: () => Snapshot
   readonly restore: (snapshot: unknown) => void
+  readonly scenario: () => Scenario
 }
 
 export function controlHandlers(targets: ControlTargets): ControlHandlers {
@@ -142,6 +144,7 @@ function stateHandlers({
   faults,
   reset,
   snapshot,
+  scenario,
   restore,
 }: ControlTargets): Handlers<
   | 'getFaults'
@@ -150,6 +153,7 @@ function stateHandlers({
   | 'reset'
   | 'getSnapshot'
   | 'putSnapshot'
+  | 'getScenario'
   | 'getOutbox'
   | 'getAssumptions'
 > {
@@ -174,6 +178,7 @@ function stateHandlers({
       restore(body)
       return { restored: true }
     },
+    getScenario: () => refusedWhenTruncated(scenario),
     getOutbox: () => ({ data: world.outbox.list() }),
     getAssumptions: () => ({ data: assumptions, magicNames, magicKeys, subscriptionFilters }),
   }
@@ -204,6 +209,14 @@ function accessHandlers({
     },
     rotateKey: ({ params }) => saved(organisations.rotate(params.id, clock.now()), 'API key'),
     revokeKey: ({ params }) => saved(organisations.revoke(params.id), 'API key'),
+  }
+}
+
+function refusedWhenTruncated(scenario: () => Scenario): Scenario {
+  try {
+    return scenario()
+  } catch (error) {
+    throw new Refusal(409, error instanceof Error ? error.message : 'there is no scenario')
   }
 }
 

@@ -51,7 +51,20 @@ export async function jsonBody(request: Request): Promise<unknown> {
   return parsed.value
 }
 
+const read = new WeakMap<Request, Uint8Array>()
+
+/** The bytes of a request's body, once they were read and where there were any. */
+export function bodyRead(request: Request): Uint8Array | undefined {
+  return read.get(request)
+}
+
 async function bodyBytes(request: Request): Promise<Uint8Array> {
+  const bytes = await limitedBytes(request)
+  if (bytes.length > 0) read.set(request, bytes)
+  return bytes
+}
+
+async function limitedBytes(request: Request): Promise<Uint8Array> {
   const { maxBodyBytes } = profile
   const tooLarge = () => new Refusal(413, `The request body is larger than ${maxBodyBytes} bytes`)
   if (!request.body) return new Uint8Array()

@@ -27,7 +27,7 @@ export const attemptFaults = [
   'connection-reset',
 ] as const
 /** Faults of the API. */
-export const apiFaults = ['error429', 'error500', 'timeout', 'malformedJson', 'slow'] as const
+export const apiFaults = ['error-429', 'error-500', 'timeout', 'malformed-json', 'slow'] as const
 
 export type PlannedFault = (typeof plannedFaults)[number]
 export type AttemptFault = (typeof attemptFaults)[number]

@@ -1,5 +1,6 @@
 // The options of a sandbox, checked: what the caller got wrong throws here, with the fix.
 import { WebhookError } from '../errors.ts'
+import type { Scenario } from '../protocol/scenario.ts'
 import type { RateOption } from './gate.ts'
 
 /** A subscription that exists from the start. */
@@ -22,6 +23,8 @@ export interface SandboxOptions {
   readonly subscriptions?: readonly SubscriptionOption[]
   /** Requests per minute for every organisation, or false for no limit (section 8). */
   readonly rateLimit?: number | false
+  /** Starts as this scenario says and does what it says; options beside it stand above it. */
+  readonly scenario?: Scenario
   /** Sends the deliveries; the global fetch by default. */
   readonly fetch?: typeof fetch
   /** Sends the invitations, e.g. `smtp://127.0.0.1:1025`; `SMTP_URL` by default. */

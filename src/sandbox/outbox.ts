@@ -16,6 +16,8 @@ export interface Mail {
   readonly shared?: Readonly<Record<string, unknown>>
   /** Where the mail stands: only kept, or handed to the mail server. */
   readonly transport: 'none' | 'pending' | 'sent' | 'failed'
+  /** Why the mail server did not take it. */
+  readonly error?: string
 }
 
 /** Hands a mail to a mail server; rejects when the server did not take it. */
@@ -38,12 +40,12 @@ export function createOutbox(mailer: Mailer | undefined, saved: (mail: Mail) => 
     saved(mail)
   }
   const send = async (mailer: Mailer, mail: Mail) => {
-    const transport = await mailer(mail).then(
-      () => 'sent' as const,
-      () => 'failed' as const,
+    const sent = await mailer(mail).then(
+      () => ({ transport: 'sent' }) as const,
+      (error: unknown) => ({ transport: 'failed', error: String(error) }) as const,
     )
     // A reset in the meantime has taken the mail away.
-    if (mails.get(mail.id) === mail) keep({ ...mail, transport })
+    if (mails.get(mail.id) === mail) keep({ ...mail, ...sent })
   }
   const track = (sending: Promise<void>) => {
     onTheirWay.add(sending)

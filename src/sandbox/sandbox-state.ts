@@ -28,6 +28,8 @@ export interface SandboxState {
   readonly feed: Feed
   /** The clock as users see it: every change of it is kept. */
   readonly clock: EngineClock
+  /** Whether it began empty, without what a data file held. */
+  readonly fresh: boolean
   secret(): string
   snapshot(): Snapshot
   restore(snapshot: Snapshot): void
@@ -97,6 +99,7 @@ export function createState(options: StateOptions): SandboxState {
     journal,
     feed,
     clock: keptClock(clock, () => record(organisationsChange(world.organisations.dump()))),
+    fresh: !saved,
     secret: () => secret,
     snapshot: () => structuredClone(snapshot()),
     restore: (next) => restore(structuredClone(next)),

@@ -42,6 +42,11 @@ function change(kind: string, id: string, value: unknown): Change {
   return { kind, id, value }
 }
 
+/** The seed that a file began with, so that what follows from it stays the same. */
+export function seedIn(file: DataFile): string | number | undefined {
+  return snapshotIn(file)?.seed
+}
+
 /** The snapshot in a file; undefined when the file is new or not whole. */
 export function snapshotIn(file: DataFile): Snapshot | undefined {
   const kinds = file.read()

@@ -28,7 +28,7 @@ export interface VerificationInput {
 /** An action as the control plane takes it: `submit` may name one step, `reject` a reason. */
 export interface Step {
   readonly action: ActionName
-  readonly step?: string | undefined
+  readonly step?: Requirement | undefined
   readonly reason?: string | undefined
 }
 

@@ -85,9 +85,7 @@ export const resourceRows: readonly Row[] = [
     'a created verification has every field of Request, as typed',
     async (on) => {
       const body = await create(on)
-      expect(Object.keys(body).toSorted()).toEqual(
-        Object.keys(verificationSchema.shape).toSorted(),
-      )
+      expect(Object.keys(body).toSorted()).toEqual(Object.keys(verificationSchema.shape).toSorted())
       expect(verificationSchema.safeParse(body).error).toBeUndefined()
     },
   ],
@@ -152,12 +150,10 @@ export const resourceRows: readonly Row[] = [
       expect(body.steps.map((one: Json) => one.action)).toEqual(['create', 'start', 'submit'])
     },
   ],
-  refused(
-    '2.3',
-    'a third party needs a name and an e-mail',
-    { ...minimal, thirdParties: [{}] },
-    ['thirdParties.0.name', 'thirdParties.0.email'],
-  ),
+  refused('2.3', 'a third party needs a name and an e-mail', { ...minimal, thirdParties: [{}] }, [
+    'thirdParties.0.name',
+    'thirdParties.0.email',
+  ]),
   refused(
     '2.3',
     'a third party has name and org of at most 128 characters and an e-mail in its form',
@@ -544,7 +540,8 @@ export const clientRows: readonly Row[] = [
     '8',
     'clients email takes 255 characters and no more, country exactly 2',
     async ({ call }) => {
-      const email = (length: number) => `a@${`${'x'.repeat(60)}.`.repeat(4)}${'x'.repeat(length - 246)}`
+      const email = (length: number) =>
+        `a@${`${'x'.repeat(60)}.`.repeat(4)}${'x'.repeat(length - 246)}`
       const send = async (body: object) => (await call('POST', `${api}/clients`, { body })).status
       expect(await send({ email: email(256) })).toBe(422)
       expect(await send({ email: email(255) })).toBe(201)
@@ -616,23 +613,25 @@ const endpoints = [
 ] as const
 
 const answersOf = (key: string | null, status: number, code: string): Row[] =>
-  endpoints.map(([method, path]): Row => [
-    '5, 7',
-    `${method} ${path.replace(uuid, '{id}')} answers ${status} ${code} to ${key ?? 'no key'}`,
-    async ({ call }) => {
-      const answer = await call(method, `${api}${path}`, {
-        key,
-        ...(method === 'POST' && { body: minimal }),
-      })
-      expect(answer.status).toBe(status)
-      expect(answer.body).toMatchObject({ code, statusCode: status })
-      expect(errorBodySchema.safeParse(answer.body).error).toBeUndefined()
-      if (status !== 429) return
-      for (const name of ['retry-after', 'x-ratelimit-limit', 'x-ratelimit-remaining']) {
-        expect(answer.headers.get(name), name).toMatch(/^\d+$/)
-      }
-    },
-  ])
+  endpoints.map(
+    ([method, path]): Row => [
+      '5, 7',
+      `${method} ${path.replace(uuid, '{id}')} answers ${status} ${code} to ${key ?? 'no key'}`,
+      async ({ call }) => {
+        const answer = await call(method, `${api}${path}`, {
+          key,
+          ...(method === 'POST' && { body: minimal }),
+        })
+        expect(answer.status).toBe(status)
+        expect(answer.body).toMatchObject({ code, statusCode: status })
+        expect(errorBodySchema.safeParse(answer.body).error).toBeUndefined()
+        if (status !== 429) return
+        for (const name of ['retry-after', 'x-ratelimit-limit', 'x-ratelimit-remaining']) {
+          expect(answer.headers.get(name), name).toMatch(/^\d+$/)
+        }
+      },
+    ],
+  )
 
 export const accessRows: readonly Row[] = [
   ...answersOf(null, 401, 'UNAUTHORIZED'),

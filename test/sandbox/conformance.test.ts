@@ -3,8 +3,8 @@ import {
   accessRows,
   clientRows,
   eventRows,
-  resourceRows,
   type Row,
+  resourceRows,
   verificationRows,
   versionRows,
 } from './conformance-rows.ts'

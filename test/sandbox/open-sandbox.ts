@@ -1,26 +1,13 @@
 // Sandboxes for these tests, and the calls that they make of them.
-import { buildSandbox, type Sandbox } from '../../src/sandbox/build-sandbox.ts'
-import { openDataFile } from '../../src/sandbox/data-file.ts'
-import { checkOptions, type SandboxOptions } from '../../src/sandbox/options.ts'
-import { standInEngine } from './stand-in-engine.ts'
+import type { Sandbox } from '../../src/sandbox/build-sandbox.ts'
+import { createSandbox } from '../../src/sandbox/create-sandbox.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
 
 export const start = '2026-03-01T10:00:00.000Z'
 
-export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const all = { seed: 7, now: start, rateLimit: false as const, ...options }
-  checkOptions(all)
-  return buildSandbox({
-    options: all,
-    seed: all.seed,
-    file: all.data === undefined ? undefined : openDataFile(all.data),
-    makeEngine: (onChange) =>
-      standInEngine({
-        seed: all.seed,
-        now: new Date(typeof all.now === 'function' ? all.now() : all.now),
-        fetch: all.fetch ?? fetch,
-        onChange,
-      }),
-  })
+/** A sandbox of a known seed that stands still and limits nobody, unless the test says otherwise. */
+export function openSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  return createSandbox({ seed: 7, now: start, rateLimit: false, ...options })
 }
 
 export interface CallOptions {

@@ -30,7 +30,9 @@ export async function attempt(parts: AttemptParts): Promise<Attempt> {
   const { url, fault, now } = parts
   const at = now()
   const { bytes, headers } = await spoiled(parts)
-  const request = { method: 'POST', url, headers, body: toBase64(bytes) } as const
+  // What is sent as it was made is kept once.
+  const body = fault ? toBase64(bytes) : parts.body
+  const request = { method: 'POST', url, headers, body } as const
   const told = { at: at.toISOString(), request, ...(fault && { fault }) }
   try {
     const response = await post(parts, bytes, headers)

@@ -79,11 +79,11 @@ export function createDeliveries(parts: DeliveriesParts): EngineDeliveries {
   }
   function start(): void {
     if (closing.signal.aborted) return
-    const ready = [...due].flatMap((id) => rows.get(id) ?? []).sort((one, two) => one.seq - two.seq)
-    for (const row of ready) {
+    for (const id of due) {
       if (inFlight.size >= profile.delivery.concurrency) return
-      if (row.after && inOrder(row)) continue
-      due.delete(row.id)
+      const row = rows.get(id)
+      if (!row || (row.after && inOrder(row))) continue
+      due.delete(id)
       const work = bring(row).finally(() => {
         inFlight.delete(row.id)
         start()

@@ -1,0 +1,70 @@
+// A scenario of the sandbox as data: where it starts and what is done to it, so that the same file
+// gives the same bytes again.
+import { z } from 'zod'
+import { actionsBody, advanceBody, json, subscriptionFilters } from './control-schemas.ts'
+import { dateTime } from './resources.ts'
+
+const at = dateTime.optional()
+/** Names the `id` of the answer; `{name}` stands for it in what follows. */
+const as = z
+  .string()
+  .regex(/^[a-z][\w-]*$/i)
+  .optional()
+const method = z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
+const request = z.strictObject({
+  method: method.default('GET'),
+  /** From `/v2/api` or `/_sandbox` on. */
+  path: z.string().startsWith('/'),
+  key: z.string().optional(),
+  body: z.unknown().optional(),
+  /** A body that is no JSON, as base64. */
+  bytes: z.base64().optional(),
+  contentType: z.string().optional(),
+})
+
+/** One thing that is done; `at` moves the clock there first. */
+export const scenarioAction = z.union([
+  z.strictObject({
+    create: z.enum(['verification', 'client']),
+    body: json.default({}),
+    key: z.string().optional(),
+    as,
+    at,
+  }),
+  z.strictObject({
+    act: z.string(),
+    actions: actionsBody.shape.actions,
+    force: z.boolean().optional(),
+    at,
+  }),
+  z.strictObject({ request, as, expect: z.int().optional(), at }),
+  z.strictObject({ advance: advanceBody, at }),
+  z.strictObject({ faults: z.array(json), at }),
+  z.strictObject({ drain: z.literal(true), at }),
+])
+
+/** A scenario file. */
+export const scenarioSchema = z.strictObject({
+  version: z.literal(1),
+  seed: z.union([z.string(), z.number()]).optional(),
+  /** Where the clock stands; it stands still unless `frozen` is false. */
+  clock: z.strictObject({ now: dateTime, frozen: z.boolean().optional() }).optional(),
+  rateLimit: z.union([z.int().min(0), z.literal(false)]).optional(),
+  subscriptions: z
+    .array(
+      z.strictObject({
+        url: z.url(),
+        events: z.array(z.enum(subscriptionFilters)).optional(),
+        secret: z.string().optional(),
+      }),
+    )
+    .optional(),
+  faults: z.array(json).optional(),
+  /** A state to start from instead of an empty one. */
+  snapshot: json.optional(),
+  actions: z.array(scenarioAction).default([]),
+})
+
+export type Scenario = z.input<typeof scenarioSchema>
+export type ReadScenario = z.output<typeof scenarioSchema>
+export type ScenarioAction = z.output<typeof scenarioAction>

@@ -1,0 +1,55 @@
+// Makes a sandbox from a user's options: checks them, opens the data file, chooses the seed. How
+// the parts stand together is decided in build-sandbox.ts.
+import { encode } from '../encoding.ts'
+import { buildSandbox, type Sandbox } from './build-sandbox.ts'
+import { createEngine } from './create-engine.ts'
+import { checkOptions, type SandboxOptions } from './options.ts'
+import { seedIn } from './saved-state.ts'
+import { readScenario, runScenario, withScenario } from './scenario.ts'
+
+/**
+ * The whole service in a box: its HTTP API, its signed events, and a control plane to act on both.
+ *
+ * @throws WebhookError `OPTION_INVALID`, `DATA_FILE_FAILED`, `SCENARIO_INVALID`, `SCENARIO_FAILED`
+ * @example
+ * const sandbox = await createSandbox({ seed: 1, subscriptions: [{ url: 'http://127.0.0.1:3000/' }] })
+ * await sandbox.fetch(new Request(`${sandbox.baseUrl}/verifications`, { … }))
+ * await sandbox.drain()
+ */
+export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox> {
+  const scenario = given.scenario && readScenario(given.scenario)
+  const options = scenario ? withScenario(given, scenario) : given
+  checkOptions(options)
+  const sandbox = await open(options)
+  if (!scenario) return sandbox
+  try {
+    await runScenario(sandbox, scenario)
+    return sandbox
+  } catch (error) {
+    await sandbox.close()
+    throw error
+  }
+}
+
+async function open(options: SandboxOptions): Promise<Sandbox> {
+  const { data, now } = options
+  const file = data === undefined ? undefined : (await import('./data-file.ts')).openDataFile(data)
+  const seed = options.seed ?? (file && seedIn(file)) ?? randomSeed()
+  const send = options.fetch ?? fetch
+  try {
+    return buildSandbox({
+      options,
+      seed,
+      file,
+      makeEngine: (onChange) => createEngine({ seed, now, fetch: send, onChange }),
+    })
+  } catch (error) {
+    file?.close()
+    throw error
+  }
+}
+
+/** A new one each time; it is shown, so that a run can be repeated. */
+function randomSeed(): string {
+  return encode(crypto.getRandomValues(new Uint8Array(8)), 'hex')
+}

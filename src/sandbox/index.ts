@@ -1,0 +1,16 @@
+export type { Scenario } from '../protocol/scenario.ts'
+export type { Action, Sandbox } from './build-sandbox.ts'
+export { createSandbox } from './create-sandbox.ts'
+export type {
+  DeliveryFilter,
+  EngineClock as SandboxClock,
+  EngineDeliveries as SandboxDeliveries,
+  EngineFaults as SandboxFaults,
+  EngineSubscription as Subscription,
+  SubscriptionInput,
+} from './engine.ts'
+export type { Fault, FaultKind } from './faults.ts'
+export type { Listening, ListenOptions } from './listen.ts'
+export type { SandboxOptions, SubscriptionOption } from './options.ts'
+export { type Assumption, assumptions } from './profile.ts'
+export type { Snapshot } from './snapshot.ts'

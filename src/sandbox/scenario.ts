@@ -1,0 +1,162 @@
+// Scenario files: they are checked, and what they say is done to a sandbox in its order. Every
+// action is a request that any user could make.
+
+import { fromBase64 } from '../encoding.ts'
+import { WebhookError } from '../errors.ts'
+import { type ReadScenario, type ScenarioAction, scenarioSchema } from '../protocol/scenario.ts'
+import { apiPath } from './api.ts'
+import { controlPath } from './control.ts'
+import type { SandboxOptions } from './options.ts'
+
+/** The parts of a sandbox that a scenario needs. */
+export interface Stage {
+  readonly url: string
+  readonly apiKey: string
+  readonly fetch: (request: Request) => Promise<Response>
+}
+
+/**
+ * Reads a scenario.
+ *
+ * @throws WebhookError `SCENARIO_INVALID` with every place that is wrong.
+ */
+export function readScenario(value: unknown): ReadScenario {
+  const read = scenarioSchema.safeParse(value)
+  if (read.success) return read.data
+  const wrong = read.error.issues.map(
+    ({ path, message }) => `${path.map(String).join('.') || 'the file'}: ${message}`,
+  )
+  throw new WebhookError('SCENARIO_INVALID', `the scenario is not valid: ${wrong.join('; ')}`)
+}
+
+/** The options that a scenario gives; what the caller says himself stands above it. */
+export function withScenario(options: SandboxOptions, scenario: ReadScenario): SandboxOptions {
+  const { seed, clock, rateLimit, subscriptions } = scenario
+  const now = clock && (clock.frozen === false ? runningFrom(clock.now) : clock.now)
+  return {
+    ...(seed !== undefined && { seed }),
+    ...(now !== undefined && { now }),
+    ...(rateLimit !== undefined && { rateLimit }),
+    ...(subscriptions && { subscriptions: subscriptions.map(subscriptionOption) }),
+    ...options,
+  }
+}
+
+type GivenSubscription = NonNullable<ReadScenario['subscriptions']>[number]
+
+function subscriptionOption({ url, events, secret }: GivenSubscription) {
+  return { url, ...(events && { events }), ...(secret !== undefined && { secret }) }
+}
+
+/** A clock that starts at a time and goes on from there. */
+function runningFrom(start: string): () => Date {
+  const offset = Date.parse(start) - Date.now()
+  return () => new Date(Date.now() + offset)
+}
+
+/**
+ * Does what a scenario says.
+ *
+ * @throws WebhookError `SCENARIO_FAILED` with the action whose answer was not as expected.
+ */
+export async function runScenario(stage: Stage, scenario: ReadScenario): Promise<void> {
+  const names = new Map<string, string>()
+  const { snapshot, faults, actions } = scenario
+  const opening: ScenarioAction[] = [
+    ...(snapshot ? [asRequest('PUT', '/snapshot', snapshot)] : []),
+    ...(faults ? [{ faults }] : []),
+  ]
+  for (const [at, action] of [...opening, ...actions].entries()) {
+    const where = at < opening.length ? 'its opening' : `action ${at - opening.length}`
+    if (action.at !== undefined) {
+      await perform(stage, { action: asRequest('PUT', '/clock', { now: action.at }), names, where })
+    }
+    await perform(stage, { action, names, where })
+  }
+}
+
+interface Performance {
+  readonly action: ScenarioAction
+  readonly names: Map<string, string>
+  readonly where: string
+}
+
+async function perform(stage: Stage, { action, names, where }: Performance): Promise<void> {
+  const request = filled(toRequest(action), names)
+  const response = await stage.fetch(toWebRequest(stage, request))
+  const text = await response.text()
+  const expected = 'request' in action ? action.expect : undefined
+  // A request of its own may be meant to fail; everything else must go well.
+  const wrong = expected === undefined ? !('request' in action) && !response.ok : false
+  if (wrong || (expected !== undefined && expected !== response.status)) {
+    const message = `the scenario failed at ${where}: ${request.method} ${request.path} answered ${response.status} ${text.slice(0, 500)}`
+    throw new WebhookError('SCENARIO_FAILED', message)
+  }
+  if ('as' in action && action.as !== undefined) names.set(action.as, idIn(text))
+}
+
+interface ScenarioRequest {
+  readonly method: string
+  readonly path: string
+  readonly key?: string | undefined
+  readonly body?: unknown
+  readonly bytes?: string | undefined
+  readonly contentType?: string | undefined
+}
+
+const asRequest = (method: 'POST' | 'PUT', path: string, body: unknown) => ({
+  request: { method, path: `${controlPath}${path}`, body },
+})
+
+function toRequest(action: ScenarioAction): ScenarioRequest {
+  if ('request' in action) return action.request
+  if ('create' in action) {
+    const { create, body, key } = action
+    return { method: 'POST', path: `${apiPath}/${create}s`, body, key }
+  }
+  if ('act' in action) {
+    const { act, actions, force } = action
+    const body = { actions, ...(force !== undefined && { force }) }
+    return asRequest('POST', `/verifications/{${act}}/actions`, body).request
+  }
+  if ('advance' in action) return asRequest('POST', '/clock/advance', action.advance).request
+  if ('faults' in action) return asRequest('PUT', '/faults', { faults: action.faults }).request
+  return asRequest('POST', '/drain', {}).request
+}
+
+/** Puts ids where names stand; a name that nothing has is taken for an id itself. */
+function filled(request: ScenarioRequest, names: ReadonlyMap<string, string>): ScenarioRequest {
+  const fill = (text: string) =>
+    text.replaceAll(/\{([\w-]+)\}/g, (whole, name: string) => {
+      return names.get(name) ?? (whole === text ? whole : name)
+    })
+  const inside = (value: unknown): unknown => {
+    if (typeof value === 'string') return names.size > 0 ? (names.get(bare(value)) ?? value) : value
+    if (Array.isArray(value)) return value.map(inside)
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inside(one)]))
+  }
+  return { ...request, path: fill(request.path), body: inside(request.body) }
+}
+
+/** The name in `{name}`; nothing that could be one otherwise. */
+const bare = (text: string) => /^\{([\w-]+)\}$/.exec(text)?.[1] ?? ''
+
+function toWebRequest({ url, apiKey }: Stage, request: ScenarioRequest): Request {
+  const { method, path, key = apiKey, body, bytes, contentType = 'application/json' } = request
+  const json = body === undefined ? undefined : JSON.stringify(body)
+  const content: BodyInit | undefined = bytes === undefined ? json : decoded(bytes)
+  return new Request(`${url}${path}`, {
+    method,
+    headers: { 'x-api-key': key, ...(content !== undefined && { 'content-type': contentType }) },
+    ...(content !== undefined && method !== 'GET' && { body: content }),
+  })
+}
+
+const decoded = (base64: string) => new Uint8Array(fromBase64(base64) ?? [])
+
+function idIn(text: string): string {
+  const { id } = JSON.parse(text) as { readonly id?: unknown }
+  if (typeof id === 'string') return id
+  throw new WebhookError('SCENARIO_FAILED', 'an action with "as" answered without an id')
+}

@@ -1,0 +1,362 @@
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import { SMTPServer } from 'smtp-server'
+import { afterEach, describe, expect, test } from 'vitest'
+import { controlRoutes } from '../../src/protocol/control.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import { minimal } from './conformance-rows.ts'
+import { createEventSource } from './event-source.ts'
+import { caller, type Json, openSandbox } from './open-sandbox.ts'
+
+const closing: (() => Promise<unknown> | void)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+})
+
+async function fresh(options: SandboxOptions = {}) {
+  const sandbox = await openSandbox({ fetch: async () => new Response(), ...options })
+  closing.push(() => sandbox.close())
+  const call = caller(sandbox.url, sandbox.fetch)
+  const create = async (body: Json = {}) =>
+    (await call('POST', '/v2/api/verifications', { body: { ...minimal, ...body } })).body
+  const act = (id: string, actions: unknown[], more: object = {}) =>
+    call('POST', `/_sandbox/verifications/${id}/actions`, { body: { actions, ...more } })
+  return { sandbox, call, create, act }
+}
+
+describe('actions', () => {
+  const legal: Readonly<Record<string, readonly string[]>> = {
+    initiated: ['start', 'cancel', 'expire'],
+    in_progress: ['submit', 'cancel', 'expire'],
+    submitted: ['review', 'approve', 'reject', 'cancel'],
+    pending_review: ['approve', 'reject', 'cancel'],
+    approved: [],
+    rejected: [],
+    canceled: [],
+    expired: [],
+  }
+  const ways: Readonly<Record<string, readonly string[]>> = {
+    initiated: [],
+    in_progress: ['start'],
+    submitted: ['start', 'submit'],
+    pending_review: ['start', 'submit', 'review'],
+    approved: ['start', 'submit', 'approve'],
+    rejected: ['start', 'submit', 'reject'],
+    canceled: ['cancel'],
+    expired: ['expire'],
+  }
+  const actions = ['start', 'submit', 'review', 'approve', 'reject', 'cancel', 'expire']
+
+  test.each(Object.keys(legal))(
+    'of a verification that is %s are the legal ones alone',
+    async (status) => {
+      const { create, act } = await fresh()
+      for (const action of actions) {
+        const { id } = await create()
+        const way = ways[status] ?? []
+        if (way.length > 0) await act(id, [...way])
+        const answer = await act(id, [action])
+        if (legal[status]?.includes(action)) expect(answer.status, action).toBe(200)
+        else {
+          expect(answer.status, action).toBe(409)
+          expect(answer.body).toMatchObject({ code: 'ILLEGAL_TRANSITION', statusCode: 409 })
+          expect(answer.body.allowed.toSorted()).toEqual(legal[status]?.toSorted())
+          expect(answer.body.message).toContain(legal[status]?.[0] ?? 'nothing is allowed')
+          const forced = await act(id, [action], { force: true })
+          expect(forced.status, `forced ${action}`).toBe(200)
+        }
+      }
+    },
+  )
+
+  test('several in one call are all taken, or none and no event', async () => {
+    const { sandbox, call, create, act } = await fresh({
+      subscriptions: [{ url: 'http://127.0.0.1:9/' }],
+    })
+    const { id } = await create()
+    const before = sandbox.deliveries.list().length
+    expect((await act(id, ['start', 'submit', 'start'])).status).toBe(409)
+    expect((await call('GET', `/v2/api/verifications/${id}`)).body.status).toBe('initiated')
+    expect(sandbox.deliveries.list()).toHaveLength(before)
+    expect((await act(id, ['start', 'submit', 'review', 'reject'])).body.status).toBe('rejected')
+  })
+
+  test('submit one step or all, and show the step that is next', async () => {
+    const { create, act } = await fresh()
+    const { id } = await create({ requirements: ['person', 'document', 'consent'] })
+    const step = (name: string) => ({ action: 'submit', step: name })
+    expect((await act(id, ['start'])).body.currentStep).toBe('person')
+    const one = (await act(id, [step('person')])).body
+    expect([one.status, one.currentStep, one.person.status]).toEqual([
+      'in_progress',
+      'document',
+      'completed',
+    ])
+    const again = await act(id, [step('person')])
+    expect([again.status, again.body.message]).toEqual([409, expect.stringContaining('document')])
+    const all = (await act(id, ['submit'])).body
+    expect([all.status, all.currentStep]).toEqual(['submitted', null])
+    expect(all.submittedAt).not.toBeNull()
+  })
+
+  test('are refused in the error form when they are none', async () => {
+    const { create, act } = await fresh()
+    const { id } = await create()
+    expect((await act(id, ['destroy'])).status).toBe(422)
+    expect((await act(id, [])).status).toBe(422)
+    expect((await act('nobody', ['start'])).status).toBe(404)
+  })
+
+  test('can be taken without HTTP, with an error of its own code', async () => {
+    const { sandbox, create } = await fresh()
+    const { id } = await create()
+    const rejected = { action: 'reject', reason: 'blurred' } as const
+    const read = await sandbox.act(id, ['start', 'submit', rejected])
+    expect(read.status).toBe('rejected')
+    expect(read.steps.at(-1)).toMatchObject({ action: 'reject', reason: 'blurred' })
+    await expect(sandbox.act(id, 'start')).rejects.toMatchObject({ code: 'ILLEGAL_TRANSITION' })
+    await expect(sandbox.act('x', 'start')).rejects.toMatchObject({ code: 'VERIFICATION_UNKNOWN' })
+  })
+})
+
+describe('a verification', () => {
+  test('loads name, e-mail and phone from its client, unless they are given', async () => {
+    const { call, create } = await fresh()
+    const body = { nameFirst: 'Ada', nameLast: 'Lovelace', email: 'a@x.example', phone: '1' }
+    const client = (await call('POST', '/v2/api/clients', { body })).body
+    expect(await create({ clientId: client.id })).toMatchObject({
+      subjectName: 'Ada Lovelace',
+      subjectEmail: 'a@x.example',
+      subjectPhone: '1',
+    })
+    expect(await create({ clientId: client.id, subjectPhone: '2' })).toMatchObject({
+      subjectName: 'Ada Lovelace',
+      subjectPhone: '2',
+    })
+  })
+
+  test('invites its subject, and shares its result on approval with what was agreed alone', async () => {
+    const { call, create, act } = await fresh()
+    const party = { name: 'Bank', email: 'bank@x.example', sharedFields: ['person', 'accessToken'] }
+    const { id, accessToken } = await create({
+      requirements: ['person'],
+      subjectEmail: 's@x.example',
+      thirdParties: [party],
+    })
+    const outbox = async () => (await call('GET', '/_sandbox/outbox')).body.data
+    const [invitation] = await outbox()
+    expect(invitation).toMatchObject({ kind: 'invitation', to: 's@x.example' })
+    expect(invitation.text).toContain(accessToken)
+    await act(id, ['start', 'submit'])
+    expect(await outbox()).toHaveLength(1)
+    await act(id, ['approve'])
+    const shared = (await outbox()).at(-1)
+    expect(shared).toMatchObject({ kind: 'shared_result', to: 'bank@x.example' })
+    expect(Object.keys(shared.shared)).toEqual(['id', 'status', 'score', 'subjectName', 'person'])
+  })
+
+  test('is mailed for over SMTP where that is set', async () => {
+    const mails: string[] = []
+    const server = new SMTPServer({
+      authOptional: true,
+      onData(stream, _session, done) {
+        const chunks: Buffer[] = []
+        stream.on('data', (chunk) => chunks.push(chunk))
+        stream.on('end', () => {
+          mails.push(Buffer.concat(chunks).toString())
+          done()
+        })
+      },
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server.server, 'listening')
+    closing.push(() => new Promise<void>((resolve) => server.close(resolve)))
+    const { port } = server.server.address() as { port: number }
+    const { sandbox, call, create } = await fresh({ smtpUrl: `smtp://127.0.0.1:${port}` })
+    const { accessToken } = await create({ subjectEmail: 's@x.example' })
+    await sandbox.drain()
+    const [mail] = mails
+    expect(mail).toContain('To: s@x.example')
+    expect(mail?.replaceAll('=\r\n', '')).toContain(accessToken)
+    const { body } = await call('GET', '/_sandbox/outbox')
+    expect(body.data[0].transport).toBe('sent')
+  })
+
+  test('is made also when the mail server is down, and the outbox says why', async () => {
+    const { sandbox, call, create } = await fresh({ smtpUrl: 'smtp://127.0.0.1:1' })
+    expect((await create({ subjectEmail: 's@x.example' })).status).toBe('initiated')
+    await sandbox.drain()
+    const [mail] = (await call('GET', '/_sandbox/outbox')).body.data
+    expect(mail).toMatchObject({
+      transport: 'failed',
+      error: expect.stringContaining('ECONNREFUSED'),
+    })
+  })
+})
+
+describe('the control plane', () => {
+  test('answers on loopback names alone, and to no page of another site', async () => {
+    const { sandbox } = await fresh()
+    const { port } = await sandbox.listen()
+    const status = (headers: Record<string, string>, path = '/_sandbox/clock') =>
+      new Promise((resolve, reject) => {
+        httpRequest({ port, host: '127.0.0.1', path, headers }, (answer) => {
+          answer.resume()
+          resolve(answer.statusCode)
+        })
+          .on('error', reject)
+          .end()
+      })
+    for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example']) {
+      expect(await status({ host: `${host}:${port}` }), host).toBe(403)
+    }
+    for (const host of ['localhost', '127.0.0.1', '[::1]', 'sandbox.localhost']) {
+      expect(await status({ host: `${host}:${port}` }), host).toBe(200)
+    }
+    const host = `localhost:${port}`
+    expect(await status({ host, origin: `http://${host}` })).toBe(200)
+    for (const origin of [
+      'http://evil.example',
+      'null',
+      'http://localhost:1',
+      `http://127.0.0.1:${port}`,
+    ]) {
+      expect(await status({ host, origin }), origin).toBe(403)
+    }
+    // The API itself is for any client, as the service is.
+    const key = { 'x-api-key': 'key_acme' }
+    expect(await status({ host: 'api.example', ...key }, '/v2/api/clients')).toBe(200)
+  })
+
+  test('listens on loopback unless it is told otherwise, on any free port', async () => {
+    const { sandbox } = await fresh()
+    const { host, port } = await sandbox.listen()
+    expect([host, sandbox.url]).toEqual(['127.0.0.1', `http://127.0.0.1:${port}`])
+    const other = await fresh()
+    await expect(other.sandbox.listen({ port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  })
+
+  test('shows a secret when it is made and on request, and masks it otherwise', async () => {
+    const { sandbox, call } = await fresh({
+      subscriptions: [{ url: 'http://127.0.0.1:9/', secret: 'a-secret-that-is-long' }],
+    })
+    const made = await call('POST', '/_sandbox/subscriptions', {
+      body: { url: 'http://127.0.0.1:9/', secret: 'another-secret-to-hide' },
+    })
+    expect([made.status, made.body.secret]).toEqual([201, 'another-secret-to-hide'])
+    const path = `/_sandbox/subscriptions/${made.body.id}`
+    const texts = [
+      (await call('GET', '/_sandbox/subscriptions')).body,
+      (await call('GET', path)).body,
+      (await call('PATCH', path, { body: { active: false } })).body,
+    ].map((body) => JSON.stringify(body))
+    for (const text of texts) expect(text).not.toMatch(/a-secret-that-is-long|another-secret-to/)
+    expect((await call('GET', `${path}?reveal=true`)).body.secret).toBe('another-secret-to-hide')
+    const rotated = await call('POST', `${path}/rotate`)
+    expect(rotated.body.secret).not.toBe('another-secret-to-hide')
+    const plain = await call('POST', '/_sandbox/subscriptions', {
+      body: { url: 'http://127.0.0.1:9/' },
+    })
+    expect(plain.body.secret).toBe(sandbox.secret)
+  })
+
+  test('refuses a subscription that cannot work', async () => {
+    const { call } = await fresh()
+    const fields = async (body: Json) => {
+      const answer = await call('POST', '/_sandbox/subscriptions', { body })
+      return [answer.status, (answer.body.errors ?? []).map(({ field }: Json) => field)]
+    }
+    expect(await fields({ url: 'ftp://x/' })).toEqual([422, ['url']])
+    expect(await fields({ url: 'http://x/', events: ['verification.nothing'] })).toEqual([
+      422,
+      ['events.0'],
+    ])
+    expect(await fields({ url: 'http://x/', secret: 'has space' })).toEqual([422, ['secret']])
+    expect(await fields({ url: 'http://x/', organisationId: 'org_nobody' })).toEqual([
+      422,
+      ['organisationId'],
+    ])
+    expect(
+      (await fields({ url: 'http://x/', events: ['request.*', 'client.created', '*'] }))[0],
+    ).toBe(201)
+  })
+
+  test('freezes, sets and moves the clock', async () => {
+    const { call } = await fresh({ now: () => new Date() })
+    expect((await call('GET', '/_sandbox/clock')).body.frozen).toBe(false)
+    const body = { now: '2027-01-01T00:00:00.000Z', frozen: true }
+    expect((await call('PUT', '/_sandbox/clock', { body })).body).toEqual(body)
+    const moved = await call('POST', '/_sandbox/clock/advance', { body: { days: 1, seconds: 1 } })
+    expect(moved.body.now).toBe('2027-01-02T00:00:01.000Z')
+    expect((await call('POST', '/_sandbox/clock/advance', { body: {} })).status).toBe(422)
+    expect((await call('POST', '/_sandbox/clock/advance', { body: { days: -1 } })).status).toBe(422)
+    const freed = await call('PUT', '/_sandbox/clock', { body: { frozen: false } })
+    expect(Date.parse(freed.body.now)).toBeGreaterThanOrEqual(Date.parse(moved.body.now))
+  })
+
+  test('fires expiries and retries in the order of time while the clock moves', async () => {
+    const seen: string[] = []
+    let fail = true
+    const { sandbox, create } = await fresh({
+      subscriptions: [{ url: 'http://127.0.0.1:9/' }],
+      fetch: async (input) => {
+        const { event, data } = await (input as Request).json()
+        seen.push(`${event} ${data.subjectName} ${sandbox.clock.now().toISOString()}`)
+        return new Response(null, { status: event === 'verification.created' && fail ? 500 : 200 })
+      },
+    })
+    await create({ expiresDays: 2, subjectName: 'two' })
+    await sandbox.drain()
+    await sandbox.clock.advance({ seconds: 5 })
+    fail = false
+    await create({ expiresDays: 1, subjectName: 'one' })
+    await sandbox.drain()
+    await sandbox.clock.advance({ days: 3 })
+    expect(seen).toEqual([
+      'verification.created two 2026-03-01T10:00:00.000Z',
+      'verification.created two 2026-03-01T10:00:05.000Z',
+      'verification.created one 2026-03-01T10:00:05.000Z',
+      'verification.created two 2026-03-01T10:00:35.000Z',
+      'verification.expired one 2026-03-02T10:00:05.000Z',
+      'verification.expired two 2026-03-03T10:00:00.000Z',
+    ])
+  })
+
+  test('streams what happens', async () => {
+    const { sandbox, create } = await fresh({ subscriptions: [{ url: 'http://127.0.0.1:9/' }] })
+    const { url } = await sandbox.listen()
+    const events = await createEventSource(`${url}/_sandbox/events`)
+    closing.push(events.close)
+    await create({ subjectName: 'Ada' })
+    const happened = await events.until('delivery')
+    expect(happened.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['verification', 'verification.created', 'delivery']),
+    )
+    const streamed = JSON.stringify(happened)
+    expect(streamed).not.toContain(sandbox.secret)
+  })
+
+  test('has a handler for each route, and refuses other methods and paths in the error form', async () => {
+    const { call } = await fresh()
+    for (const { path, method } of Object.values(controlRoutes)) {
+      const other = ['get', 'post', 'put', 'patch', 'delete'].find(
+        (one) =>
+          !Object.values(controlRoutes).some(
+            (route) => route.path === path && route.method === one,
+          ),
+      )
+      const at = `/_sandbox${path.replace('{id}', 'x')}`
+      const answer = await call(method.toUpperCase(), at, method === 'get' ? {} : { body: {} })
+      expect(answer.status, `${method} ${at}`).not.toBe(405)
+      expect(answer.status, `${method} ${at}`).toBeLessThan(500)
+      if (!other) continue
+      const refused = await call(other.toUpperCase(), at)
+      expect([refused.status, refused.body.code], `${other} ${at}`).toEqual([
+        405,
+        'METHOD_NOT_ALLOWED',
+      ])
+      expect(refused.headers.get('allow')).toContain(method.toUpperCase())
+    }
+    expect((await call('GET', '/_sandbox/nothing')).status).toBe(404)
+  })
+})
