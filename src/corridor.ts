@@ -2,8 +2,9 @@
 // understood. Everything that a sender can do wrong comes out as an outcome.
 import { sha256 } from '#hmac'
 import { admit } from './admit.ts'
+import { toArrival } from './arrival.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { type Delivery, headerList, type VerifiedDelivery } from './delivery.ts'
+import { type Delivery, headerList, markVerified, type VerifiedDelivery } from './delivery.ts'
 import {
   type Context,
   Dispatcher,
@@ -15,8 +16,7 @@ import {
 } from './dispatch.ts'
 import { toHex } from './encoding.ts'
 import type { FailedCode, OutcomeCode } from './errors.ts'
-import { fetchResource } from './fetch-resource.ts'
-import type { Arrival } from './inbox/entry.ts'
+import { ResourceReads } from './fetch-resource.ts'
 import { type Incoming, Intake } from './intake.ts'
 import { guarded, type Observe, warnFailures } from './observe.ts'
 import { checkedOptions, type ReceiverOptions } from './options.ts'
@@ -29,7 +29,7 @@ import {
   toReply,
 } from './outcome.ts'
 import { createParser, type Parsed, type Parser } from './parse.ts'
-import type { WebhookEvent } from './protocol/events.ts'
+import type { EventSource, WebhookEvent } from './protocol/events.ts'
 import { eventNames, isLegacyName } from './protocol/names.ts'
 import { createVerifier, type Verifier } from './verify.ts'
 
@@ -56,6 +56,7 @@ export class Corridor {
   readonly handlerTimeout: number
   readonly #maxBytes: number
   readonly #peek: Parser
+  readonly #reads: ResourceReads
   readonly #verifier: Verifier
   readonly #intake: Intake
   readonly #grace = new AbortController()
@@ -74,6 +75,7 @@ export class Corridor {
     this.#intake = new Intake(limits, this.#verifier)
     this.parser = createParser(options)
     this.#peek = createParser({ ...options, validate: 'off' })
+    this.#reads = new ResourceReads(options.client, this.now)
     this.dispatcher = new Dispatcher([...eventNames, ...Object.keys(options.schemas ?? {})])
   }
 
@@ -99,6 +101,15 @@ export class Corridor {
 
   receive(delivery: Delivery): Promise<Outcome> {
     return this.#track(this.#receive(delivery))
+  }
+
+  /** Takes the bytes of an event that the service's API showed: nobody sent it, so none signed it. */
+  feed(body: Uint8Array): Promise<Outcome> {
+    this.dispatcher.seal()
+    if (this.#draining) return this.#track(Promise.resolve(this.#ended(refusal('DRAINING'), 0)))
+    const headers = [['content-type', 'application/json']] as const
+    const delivery = markVerified({ body, headers, receivedAt: this.now() })
+    return this.#track(this.#accept(delivery, 'reconcile'))
   }
 
   async drain({ grace = 10_000 } = {}): Promise<void> {
@@ -134,9 +145,12 @@ export class Corridor {
   async #prove(arrived: Delivery): Promise<Outcome> {
     const verified = await this.#verifier.verify(arrived)
     if (!verified.ok) return this.#refused(verified, arrived.body.length)
-    const { delivery } = verified
-    if (this.options.inbox) return this.#keep(delivery)
-    return this.#dispatch(delivery, this.parser(delivery))
+    return this.#accept(verified.delivery)
+  }
+
+  async #accept(delivery: VerifiedDelivery, source: EventSource = 'webhook'): Promise<Outcome> {
+    if (this.options.inbox) return this.#keep(delivery, source)
+    return this.#dispatch(delivery, this.parser(delivery, source))
   }
 
   #refused(
@@ -149,12 +163,12 @@ export class Corridor {
     return this.#ended({ kind: 'failed', code, message, error }, bytes)
   }
 
-  async #keep(delivery: VerifiedDelivery): Promise<Outcome> {
-    const parsed = this.#peek(delivery)
+  async #keep(delivery: VerifiedDelivery, source: EventSource): Promise<Outcome> {
+    const parsed = this.#peek(delivery, source)
     const event = parsed.ok ? parsed.event : undefined
     const bytes = delivery.body.length
     try {
-      const kept = await this.options.inbox?.keep(toArrival(delivery, parsed))
+      const kept = await this.options.inbox?.keep(toArrival(delivery, parsed, source))
       if (kept) return this.#ended({ ...kept, ...idsOf(delivery) }, bytes, event)
       throw new TypeError('the inbox answered nothing')
     } catch (error) {
@@ -197,7 +211,7 @@ export class Corridor {
       contextFor: (registration, signal) => ({
         ...facts,
         signal,
-        fetch: () => fetchResource(this.options.client, event),
+        fetch: () => this.#reads.current(event, { signal, receivedAt: delivery.receivedAt }),
         ...task.extras?.(registration),
       }),
     })
@@ -254,23 +268,6 @@ function idsOf({ secretId }: VerifiedDelivery): Ids {
 function refusal(code: OutcomeCode, message?: string): Outcome {
   if (isFailedCode(code)) return { kind: 'failed', code, ...(message !== undefined && { message }) }
   return { kind: 'rejected', code, diagnose: noDiagnosis }
-}
-
-function toArrival(delivery: VerifiedDelivery, parsed: Parsed): Arrival {
-  if (!parsed.ok) {
-    const key = delivery.signedId
-    return { delivery, source: 'webhook', ...(key !== undefined && { key }) }
-  }
-  const { event, key } = parsed
-  return {
-    delivery,
-    source: event.source,
-    ...(key !== undefined && { key }),
-    name: event.name,
-    receivedName: event.receivedName,
-    ...(event.entity && { entity: event.entity }),
-    ...(event.occurredAt && { occurredAt: event.occurredAt }),
-  }
 }
 
 /** A timeout is named only where nothing worse happened. */

@@ -12,6 +12,11 @@ export interface Arrival {
   readonly receivedName?: string
   readonly entity?: Entity
   readonly occurredAt?: Date
+  /**
+   * What happened, whoever tells of it: of a webhook and what reconcile fed with the same one, the
+   * second is a duplicate. Two webhooks are told apart by their keys alone.
+   */
+  readonly occurrence?: string
 }
 
 /** What keeping came to; it resolves after the commit that holds the delivery. */

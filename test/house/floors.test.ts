@@ -43,7 +43,7 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/protocol\//, 1],
   [/^src\/(admit|diagnose|dispatch|intake|observe|outcome|parse|patterns|verify)\.ts$/, 2],
   [/^src\/inbox\/(?!stores\/|index)/, 3],
-  [/^src\/(corridor|fetch-resource|options|receiver|worker)\.ts$/, 4],
+  [/^src\/(arrival|corridor|fetch-resource|options|receiver|worker)\.ts$/, 4],
   [/^src\/(inbox\/stores|client)\//, 5],
   [/^src\/testing\//, 6],
   [/^src\/sandbox\//, 7],
