@@ -7,7 +7,7 @@ import {
   OutcomeUnknownError,
   type RequestObserved,
 } from '../../src/client/index.ts'
-import { clientOf, failure, nowhere, openSandbox, serve, start } from './service.ts'
+import { clientOf, failure, nowhere, openSandbox, serve, start, strike } from './service.ts'
 
 const input = { type: 'kyc', requirements: ['consent'], subjectName: 'Ada Lost' } as const
 const apiKey = 'key_very_secret'
@@ -103,6 +103,38 @@ describe('reads', () => {
   })
 })
 
+describe('what a sandbox does on purpose', () => {
+  const open = async (over: 'fetch' | 'HTTP', options: Partial<ClientOptions>) => {
+    const sandbox = openSandbox()
+    if (over === 'HTTP') await sandbox.listen()
+    const { baseUrl } = sandbox
+    const own = over === 'HTTP' ? { fetch, baseUrl } : { baseUrl }
+    return { sandbox, api: clientOf(sandbox, { limiter: false, ...own, ...options }) }
+  }
+
+  test.each([
+    ['a storm of 429s', { kind: 'error-429', times: 4 }],
+    ['500s', { kind: 'error-500', times: 4 }],
+    ['answers that never come', { kind: 'timeout', times: 2 }],
+    ['JSON that is cut off', { kind: 'malformed-json', times: 4 }],
+  ])('%s: reads come through, by fetch and over HTTP', async (_, fault) => {
+    for (const over of ['fetch', 'HTTP'] as const) {
+      const retry = { baseDelay: 0, maxRetryAfter: 0 }
+      const { sandbox, api } = await open(over, { retry, timeout: 100 })
+      const { id } = await api.clients.create({ nameFirst: 'Ada' })
+      strike(sandbox, { ...fault, path: '/clients' })
+      expect(await api.clients.get(id)).toMatchObject({ nameFirst: 'Ada' })
+    }
+  })
+
+  test('a slow answer is waited for as long as it may take', async () => {
+    const { sandbox, api } = await open('HTTP', { retry: false })
+    strike(sandbox, { kind: 'slow', seconds: 0.2 })
+    expect(await failure(api.clients.list({}, { timeout: 50 }))).toMatchObject({ code: 'TIMEOUT' })
+    expect((await api.clients.list()).data).toEqual([])
+  })
+})
+
 describe('every status has its class, whatever the body', () => {
   test.each([
     [400, 'BadRequestError', 'BAD_REQUEST'],
@@ -182,7 +214,7 @@ describe('Retry-After', () => {
 describe('creations', () => {
   test('are repeated after a 429, for nothing was done', async () => {
     const sandbox = openSandbox({ now: start })
-    sandbox.faults.set([{ kind: 'error429', times: 3, seconds: 0 }])
+    strike(sandbox, { kind: 'error-429', times: 3, method: 'POST' })
     const api = clientOf(sandbox, { limiter: false, retry: { maxRetryAfter: 0 } })
     await api.clients.create({ externalId: 'crm-1' })
     expect((await api.clients.list()).pagination.total).toBe(1)

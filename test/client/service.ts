@@ -2,7 +2,7 @@
 // servers for what a sandbox would never do.
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { type ClientOptions, createClient } from '../../src/client/index.ts'
 import { buildSandbox, type Sandbox } from '../../src/sandbox/build-sandbox.ts'
 import { createEngine } from '../../src/sandbox/create-engine.ts'
@@ -34,6 +34,11 @@ export function clientOf(sandbox: Sandbox, options: Partial<ClientOptions> = {})
     now: () => sandbox.clock.now(),
     ...options,
   })
+}
+
+/** Makes things go wrong in a sandbox from now on. */
+export function strike(sandbox: Sandbox, ...faults: readonly object[]): void {
+  expect(sandbox.faults.set(faults)).toEqual([])
 }
 
 /** A real server that answers as told, its address, and what it was asked. */
