@@ -9,6 +9,7 @@ const doors = {
   fetch: 'adapters/fetch.ts',
   node: 'adapters/node.ts',
   protocol: 'src/protocol/index.ts',
+  client: 'src/client/index.ts',
   testing: 'src/testing/index.ts',
 }
 

@@ -1,5 +1,6 @@
 // The errors that a call of the client can end in: one family, each member with a literal code.
 // None ever holds the API key, a query or a body.
+import type { Client, Verification } from '../protocol/resources.ts'
 import type { endpoints } from './contract.ts'
 
 /** The name of an endpoint in the contract's table. */
@@ -138,23 +139,23 @@ export class MalformedResponseError extends ApiError<'RESPONSE_MALFORMED'> {
   override readonly name = 'MalformedResponseError'
 }
 
+/** Asks what the service has: verifications or clients, as the create call would have made. */
+type LookUp = () => Promise<readonly (Verification | Client)[]>
+
 /**
  * A create call after which nobody can know whether the resource exists. It was not repeated,
  * because the service has no idempotency keys; `lookUp()` tells what is there, `cause` what failed.
  */
-export class OutcomeUnknownError<Resource = unknown> extends ApiError<'OUTCOME_UNKNOWN'> {
+export class OutcomeUnknownError extends ApiError<'OUTCOME_UNKNOWN'> {
   override readonly name = 'OutcomeUnknownError'
   /**
    * What the service has that fits the call, newest first. Empty means: not there, or not yet.
    *
    * @throws ApiError when the look-up itself fails
    */
-  declare readonly lookUp: () => Promise<readonly Resource[]>
+  declare readonly lookUp: LookUp
 
-  constructor(
-    facts: Omit<ApiErrorFacts, 'code' | 'message'>,
-    lookUp: () => Promise<readonly Resource[]>,
-  ) {
+  constructor(facts: Omit<ApiErrorFacts, 'code' | 'message'>, lookUp: LookUp) {
     const message =
       'whether the service took it is unknown, so it was not repeated: ask error.lookUp()'
     super({ ...facts, message, code: 'OUTCOME_UNKNOWN' })

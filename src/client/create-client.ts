@@ -1,6 +1,6 @@
 // The typed client of the service: its six endpoints, and walks over its two lists.
 import type { AssembledVerification, Client, Verification } from '../protocol/resources.ts'
-import { MalformedResponseError, OutcomeUnknownError } from './api-error.ts'
+import { type ApiError, MalformedResponseError, OutcomeUnknownError } from './api-error.ts'
 import { type ClientOptions, createSender } from './client-options.ts'
 import type {
   ClientQuery,
@@ -121,10 +121,7 @@ async function read<
   throw called.error
 }
 
-function outcomeUnknown<Resource>(
-  cause: { readonly status?: number; readonly requestInfo: OutcomeUnknownError['requestInfo'] },
-  lookUp: () => Promise<readonly Resource[]>,
-): OutcomeUnknownError<Resource> {
+function outcomeUnknown(cause: ApiError, lookUp: OutcomeUnknownError['lookUp']) {
   const { status, requestInfo } = cause
   return new OutcomeUnknownError({ status, requestInfo, cause }, lookUp)
 }
