@@ -57,16 +57,19 @@ export async function* scan(
 /** Watches whether the newest come first, over all pages. */
 function falling<Item>(timeOf: (item: Item) => string) {
   let last = Number.POSITIVE_INFINITY
+  let first: number | undefined
   let holds = true
   return {
     holds(items: readonly Item[]): boolean {
       for (const item of items) {
         const time = Date.parse(timeOf(item))
+        first ??= time
         if (!(time <= last)) holds = false
         last = time
       }
       return holds
     },
-    isBefore: (time: number) => last < time,
+    /** All that follows is older; records of one time alone prove no order. */
+    isBefore: (time: number) => last < time && first !== undefined && last < first,
   }
 }

@@ -338,6 +338,18 @@ describe('time limits and signals', () => {
       retry: false,
     })
     expect(await failure(api.clients.list({}, { timeout: 30 }))).toMatchObject({ code: 'TIMEOUT' })
+    let canceled = false
+    const body = new ReadableStream({
+      cancel() {
+        canceled = true
+      },
+    })
+    const slow = client('https://x.test/v2/api', {
+      fetch: async () => new Response(body),
+      retry: false,
+    })
+    expect(await failure(slow.clients.list({}, { timeout: 30 }))).toMatchObject({ code: 'TIMEOUT' })
+    expect(canceled).toBe(true)
   })
 
   test('the caller’s signal ends a call wherever it is, with its own reason', async () => {

@@ -49,12 +49,16 @@ describe('iterate', () => {
   test.each(['created_at', 'updated_at', 'status'] as const)(
     'by %s is not shifted by what is created meanwhile',
     async (sort) => {
-      const { api, ids, add } = await filled(30)
+      const { api, ids, add, asked } = await filled(30)
       const got = await collect(api.verifications.iterate({ sort, limit: 7 }), async () => {
         await add()
       })
       expect(new Set(got.map(({ id }) => id))).toEqual(new Set(ids))
       expect(got).toHaveLength(ids.length)
+      // Five pages, all pinned but the first look; the other sorts cost one look at the newest.
+      expect(asked).toHaveLength(sort === 'created_at' ? 5 : 6)
+      const [, ...pinned] = asked.map((one) => one.get('dateTo'))
+      expect(new Set(pinned)).toEqual(new Set(['2026-03-01T10:00:29.000Z']))
     },
   )
 

@@ -272,6 +272,9 @@ describe('reconcile', () => {
     expect(report.watermark).toBeUndefined()
     expect([inbox.entries, written]).toEqual([[], []])
     expect(report.unseen.join()).toContain('4.5')
+    await reconcile({ ...options, dryRun: false, watermark: undefined } as never)
+    expect(await reconcile(options)).toMatchObject({ complete: true, events: { missing: 0 } })
+    expect(written).toEqual([])
   })
 
   test('tells its progress after every page', async () => {
@@ -342,7 +345,7 @@ describe('a service that sorts otherwise', () => {
     const { sandbox, api, receiver } = setup
     drop(sandbox)
     await live(setup, 150)
-    await addClient(setup, { deleted: true })
+    for (let at = 0; at < 110; at++) await addClient(setup, { deleted: at === 0 })
     await sandbox.clock.advance({ seconds: 1 })
     const since = sandbox.clock.now()
     const events = await live(setup, 2)
@@ -390,6 +393,25 @@ describe('the watermark', () => {
     // What the inbox will one day have forgotten must not look missing then.
     const all = events.length + 2
     expect(derived).toEqual([all, all, 0, 0])
+  })
+
+  test('is read from exactly when the inbox may have forgotten what came before it', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    await live(setup, 6)
+    const now = () => sandbox.clock.now()
+    const { watermark } = await reconcile({ client: api, receiver, since: start, now })
+    await sandbox.clock.advance({ days: 8 })
+    drop(sandbox)
+    const [created = ''] = await live(setup, 1)
+    const report = await reconcile({ client: api, receiver, since: watermark, now } as never)
+    // Two that had not ended have expired meanwhile.
+    expect(report.gap.byName).toEqual({
+      'verification.created': 1,
+      'verification.submitted': 1,
+      'verification.approved': 1,
+    })
+    expect(created).toContain('created')
   })
 
   test('is not behind what changed while a run was reading', async () => {
