@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
+
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
 
 /** Doors that run everywhere and bundle nothing; every key here and below is one of package.json's. */
 const doors = {
@@ -38,9 +41,9 @@ export default defineConfig([
   },
   {
     ...both,
-    entry: tools,
+    entry: { ...tools, cli: 'src/cli/bin.ts' },
     platform: 'node',
-    noExternal: ['hono', 'nodemailer', 'zod-openapi'],
+    define: { __VERSION__: JSON.stringify(version) },
     // What is bundled from CommonJS asks for Node's modules by require.
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'\nconst require = __createRequire(import.meta.url)",

@@ -1,77 +1,113 @@
-// The main job, to be watched: an Express app with the receiver takes a stream of deliveries over
-// HTTP, good and bad, and tells what became of each.
+// The main job, to be watched: the service in a box on one port, an Express app with the receiver
+// on another. A verification lives its life over the API, and its events arrive, good and bad.
 import type { AddressInfo } from 'node:net'
 import { styleText } from 'node:util'
 import express from 'express'
-import { createReceiver, schemes } from 'idv-webhooks'
+import { createReceiver, type Observation } from 'idv-webhooks'
 import { toExpress } from 'idv-webhooks/express'
-import { fixture, type SignedDelivery, signedDelivery } from 'idv-webhooks/testing'
+import { createSandbox, type FaultKind } from 'idv-webhooks/sandbox'
 
 const secret = 'a-secret-for-the-demo'
-const handled: string[] = []
+/** What a handler did, by the id of its event. */
+const said = new Map<string | undefined, string>()
 
-const receiver = createReceiver({ secret, observe: () => {} })
-receiver.on('verification.approved', (event) => {
-  handled.push(`${event.data.subjectName} is approved`)
+const receiver = createReceiver({ secret, observe: print })
+receiver.on('verification.approved', async (event) => {
+  said.set(event.id, `${event.data.subjectName} is approved`)
 })
-receiver.on('verification.rejected', (event) => {
-  handled.push(`${event.data.subjectName} is rejected`)
+receiver.on('verification.rejected', async (event) => {
+  said.set(event.id, `${event.data.subjectName} is rejected`)
 })
-receiver.fallback((event) => {
-  handled.push(`${event.name} has no handler of its own`)
-})
+receiver.fallback(() => {})
 
-const app = express().post('/webhooks', toExpress(receiver))
-const server = app.listen(0, '127.0.0.1')
+const server = express().post('/webhooks', toExpress(receiver)).listen(0, '127.0.0.1')
 await new Promise((resolve) => server.once('listening', resolve))
-const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`
+const hooks = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`
 
-const approved = fixture('verification.approved')
-const stream: [what: string, delivery: SignedDelivery][] = [
-  ['approved', await signedDelivery(approved, { secret })],
-  ['rejected', await signedDelivery(fixture('verification.rejected'), { secret })],
-  [
-    'approved, under its legacy name',
-    await signedDelivery(fixture('request.approved'), { secret }),
-  ],
-  [
-    'a name nobody knows yet',
-    await signedDelivery({ ...approved, event: 'verification.archived' }, { secret }),
-  ],
-  [
-    'two secrets while rotating',
-    await signedDelivery(approved, { secret: ['another-secret', secret] }),
-  ],
-  [
-    'forged: signed with another secret',
-    await signedDelivery(approved, { secret, spoil: 'wrong-secret' }),
-  ],
-  ['forged: not signed at all', await signedDelivery(approved, { secret, spoil: 'unsigned' })],
-  ['tampered: one bit is changed', await signedDelivery(approved, { secret, spoil: 'tampered' })],
-  [
-    'parsed and written again on its way',
-    await signedDelivery(approved, { secret, spoil: 'reserialized' }),
-  ],
-  ['truncated', await signedDelivery(approved, { secret, spoil: 'truncated' })],
-  [
-    'another signature scheme',
-    await signedDelivery(approved, { secret, scheme: schemes.timestamped() }),
-  ],
-  ['oversized: 2 MiB', await signedDelivery(' '.repeat(2 * 1024 ** 2), { secret })],
-  ['signed, but no JSON', await signedDelivery('approved!', { secret })],
-  ['the first one again, a duplicate', await signedDelivery(approved, { secret })],
-]
+const sandbox = await createSandbox({ seed: 'demo', subscriptions: [{ url: hooks, secret }] })
+await sandbox.listen()
 
-console.log(`\nA receiver listens at ${url} and ${stream.length} deliveries arrive:\n`)
-for (const [what, { body, headers }] of stream) {
-  handled.length = 0
-  const response = await fetch(url, { method: 'POST', body, headers })
-  const reply = (await response.json()) as { outcome?: string; code?: string }
-  const color = response.ok ? 'green' : 'red'
-  const status = styleText(color, `${response.status} ${reply.outcome ?? reply.code}`)
-  console.log(`  ${what.padEnd(38)} ${status}${handled.length ? `  → ${handled.join()}` : ''}`)
+/** Calls the service's API as any client would. */
+async function api(path: string, body?: object) {
+  const response = await fetch(`${sandbox.baseUrl}${path}`, {
+    method: body ? 'POST' : 'GET',
+    headers: { 'x-api-key': sandbox.apiKey, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  console.log(`  ${body ? 'POST' : 'GET '} ${path} ${styleText('dim', String(response.status))}`)
+  return (await response.json()) as { readonly id: string; readonly [field: string]: unknown }
 }
-console.log('\nOnly what the secret proves reaches a handler; every refusal has its code.')
-console.log('A duplicate is handled again here: telling duplicates needs an inbox.\n')
+
+/** A line for what became of each delivery. */
+function print(one: Observation): void {
+  if (one.type !== 'outcome') return
+  const name = one.receivedName ?? 'a delivery that proves nothing'
+  const known = one.name && one.name !== one.receivedName ? ` = ${one.name}` : ''
+  const good = one.kind !== 'rejected' && one.kind !== 'failed'
+  const outcome = styleText(good ? 'green' : 'red', one.code ?? one.kind)
+  const words = said.get(one.eventId)
+  console.log(`      ${`${name}${known}`.padEnd(52)} ${outcome}${words ? `  → ${words}` : ''}`)
+}
+
+console.log(`
+The service runs at ${sandbox.baseUrl}, the receiver at ${hooks}.
+
+A verification is created, its subject completes it, an operator approves:`)
+const ada = await api('/verifications', {
+  type: 'kyc',
+  requirements: ['document', 'biometric_face'],
+  subjectName: 'Ada Lovelace',
+})
+await sandbox.drain()
+await sandbox.act(ada.id, ['start', 'submit', 'review', 'approve'])
+await sandbox.drain()
+const { status, score } = await api(`/verifications/${ada.id}`)
+console.log(`      status ${status}, score ${score}`)
+
+console.log('\nAn older subscription hears the same under the legacy names:')
+const [subscription] = sandbox.deliveries.subscriptions.list()
+sandbox.deliveries.subscriptions.create({ url: hooks, secret, events: ['request.*'] })
+const grace = await api('/verifications', {
+  type: 'idv',
+  requirements: ['document'],
+  subjectName: 'Grace Hopper',
+})
+await sandbox.act(grace.id, ['start', 'submit', 'reject'])
+await sandbox.drain()
+
+console.log('\nA week passes in an instant, and what nobody completed expires:')
+await api('/verifications', { type: 'share', requirements: ['consent'], subjectName: 'No Answer' })
+await sandbox.clock.advance({ days: 8 })
+await sandbox.drain()
+
+console.log('\nEverything a sender or a stranger can get wrong, one after the other:')
+sandbox.deliveries.subscriptions.update(subscription?.id ?? '', { active: false })
+const faults: readonly FaultKind[] = [
+  ...(['wrong-signature', 'missing-signature', 'tampered', 'truncated'] as const),
+  ...(['re-serialised', 'oversized', 'unknown-event', 'duplicate'] as const),
+]
+const { id } = sandbox.deliveries.subscriptions.create({
+  url: hooks,
+  secret,
+  events: ['client.created'],
+})
+for (const kind of faults) {
+  sandbox.faults.set([{ kind, subscriptionId: id, times: 1 }])
+  console.log(`    ${kind}`)
+  await sandbox.fetch(
+    new Request(`${sandbox.baseUrl}/clients`, {
+      method: 'POST',
+      headers: { 'x-api-key': sandbox.apiKey, 'content-type': 'application/json' },
+      body: '{"nameFirst":"Alan"}',
+    }),
+  )
+  await sandbox.drain()
+}
+
+console.log(`
+Only what the secret proves reaches a handler; every refusal has its code.
+A duplicate is handled again here: telling duplicates needs an inbox.
+`)
+await sandbox.close()
 await receiver.drain()
 server.close()

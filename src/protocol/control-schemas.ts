@@ -86,6 +86,12 @@ export const subscriptionSchema = z.looseObject({
   createdAt: dateTime,
 })
 
+export const deliveryFilter = z.object({
+  subscriptionId: z.string().optional(),
+  event: z.string().optional(),
+  status: z.string().optional(),
+})
+
 export const organisationPatch = z
   .object({
     plan: z.enum(['Professional', 'Business', 'Enterprise', 'Starter']),

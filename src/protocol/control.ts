@@ -7,6 +7,7 @@ import {
   clientPatch,
   clockBody,
   clockSchema,
+  deliveryFilter,
   id,
   json,
   keySchema,
@@ -118,11 +119,7 @@ export const controlRoutes = {
     method: 'get',
     path: '/deliveries',
     summary: 'List deliveries, newest first',
-    query: z.object({
-      subscriptionId: z.string().optional(),
-      event: z.string().optional(),
-      status: z.string().optional(),
-    }),
+    query: deliveryFilter,
     status: 200,
     response: list(json),
   },
@@ -139,6 +136,15 @@ export const controlRoutes = {
     path: '/deliveries/{id}/resend',
     summary: 'Send a delivery again',
     params: id,
+    status: 200,
+    response: json,
+  },
+  resendDeliveries: {
+    method: 'post',
+    path: '/resend',
+    summary: 'Send again every delivery that fits a filter',
+    body: deliveryFilter,
+    bodyOptional: true,
     status: 200,
     response: json,
   },
@@ -286,18 +292,5 @@ export const controlRoutes = {
   },
 } as const satisfies Readonly<Record<string, ControlRoute>>
 
-type Routes = typeof controlRoutes
-
 /** The name of a route of the control plane. */
-export type ControlName = keyof Routes
-
-type Part<Route, Name extends string> = Route extends { readonly [Key in Name]: z.ZodType }
-  ? z.infer<Route[Name]>
-  : undefined
-
-/** What a route's handler is given, checked. */
-export interface ControlInput<Name extends ControlName> {
-  readonly params: Part<Routes[Name], 'params'>
-  readonly query: Part<Routes[Name], 'query'>
-  readonly body: Part<Routes[Name], 'body'>
-}
+export type ControlName = keyof typeof controlRoutes

@@ -110,8 +110,8 @@ export function buildSandbox({ options, ...parts }: SandboxParts): Sandbox {
     closing: closing.signal,
   })
   const fetch = (request: Request) => {
-    recorder.note(request)
-    return answer(request)
+    const noted = recorder.note(request)
+    return answer(request).finally(noted)
   }
   return {
     fetch,

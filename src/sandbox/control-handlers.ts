@@ -104,11 +104,14 @@ export function shown(subscription: EngineSubscription, reveal?: string): Engine
 function deliveryHandlers({
   deliveries,
   drain,
-}: ControlTargets): Handlers<'listDeliveries' | 'getDelivery' | 'resendDelivery' | 'drain'> {
+}: ControlTargets): Handlers<
+  'listDeliveries' | 'getDelivery' | 'resendDelivery' | 'resendDeliveries' | 'drain'
+> {
   const found = (one: unknown) => one ?? thrown(notFound('Delivery'))
   return {
     listDeliveries: ({ query }) => ({ data: deliveries.list(query) }),
     getDelivery: ({ params }) => found(deliveries.get(params.id)),
+    resendDeliveries: ({ body }) => ({ resent: deliveries.resendAll(body) }),
     resendDelivery: ({ params }) => found(deliveries.resend(params.id)),
     async drain() {
       await drain()

@@ -1,12 +1,8 @@
 // The control plane under `/_sandbox`: a router over its table of routes. It checks where a request
 // comes from and what it holds; what each route does is decided by its handler.
 import { Hono } from 'hono'
-import {
-  type ControlInput,
-  type ControlName,
-  type ControlRoute,
-  controlRoutes,
-} from '../protocol/control.ts'
+import { type ControlName, type ControlRoute, controlRoutes } from '../protocol/control.ts'
+import type { ControlInput } from '../protocol/control-input.ts'
 import { checked, jsonBody, queryOf } from './exchange.ts'
 import { methodNotAllowed, Refusal } from './refusal.ts'
 

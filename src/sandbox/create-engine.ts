@@ -4,15 +4,17 @@ import { createSandboxClock } from './clock.ts'
 import { createDeliveries } from './deliveries/deliveries.ts'
 import type { Engine, EngineOptions } from './engine.ts'
 import { createFaults } from './faults.ts'
+import { profile } from './profile.ts'
 import { createRandom } from './random.ts'
 
 /** A date stands still, a function runs, and without either it is the system's time. */
-export function createEngine({ seed, now, fetch: send, onChange }: EngineOptions): Engine {
+export function createEngine(options: EngineOptions): Engine {
+  const { seed, now, fetch: send, timeoutMs = profile.delivery.timeoutMs, onChange } = options
   const running = typeof now === 'function' ? now : systemClock
   const frozenAt = now === undefined || typeof now === 'function' ? undefined : new Date(now)
   const clock = createSandboxClock({ source: running, frozenAt })
   const random = createRandom(seed)
   const faults = createFaults(random)
-  const deliveries = createDeliveries({ clock, random, faults, send, onChange })
+  const deliveries = createDeliveries({ clock, random, faults, send, timeoutMs, onChange })
   return { clock, random, faults, deliveries }
 }

@@ -32,7 +32,7 @@ export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox
 }
 
 async function open(options: SandboxOptions): Promise<Sandbox> {
-  const { data, now } = options
+  const { data, now, deliveryTimeout } = options
   const file = data === undefined ? undefined : (await import('./data-file.ts')).openDataFile(data)
   const seed = options.seed ?? (file && seedIn(file)) ?? randomSeed()
   const send = options.fetch ?? fetch
@@ -41,7 +41,14 @@ async function open(options: SandboxOptions): Promise<Sandbox> {
       options,
       seed,
       file,
-      makeEngine: (onChange) => createEngine({ seed, now, fetch: send, onChange }),
+      makeEngine: (onChange) =>
+        createEngine({
+          seed,
+          now,
+          fetch: send,
+          ...(deliveryTimeout !== undefined && { timeoutMs: deliveryTimeout * 1000 }),
+          onChange,
+        }),
     })
   } catch (error) {
     file?.close()

@@ -83,6 +83,8 @@ export interface EngineDeliveries {
   list(filter?: DeliveryFilter): readonly unknown[]
   get(id: string): unknown
   resend(id: string): unknown
+  /** Sends again what fits the filter; gives how many. */
+  resendAll(filter?: DeliveryFilter): number
   drain(): Promise<void>
   dump(): EngineDump
   load(saved: EngineDump): void
@@ -133,5 +135,7 @@ export interface EngineOptions {
   readonly seed: string | number
   readonly now: Date | string | (() => Date) | undefined
   readonly fetch: typeof fetch
+  /** Milliseconds that a delivery waits for its answer. */
+  readonly timeoutMs?: number
   readonly onChange: (change: EngineChange) => void
 }

@@ -25,6 +25,8 @@ export interface SandboxOptions {
   readonly rateLimit?: number | false
   /** Starts as this scenario says and does what it says; options beside it stand above it. */
   readonly scenario?: Scenario
+  /** Seconds that a delivery waits for its answer; 10 by default. */
+  readonly deliveryTimeout?: number
   /** Sends the deliveries; the global fetch by default. */
   readonly fetch?: typeof fetch
   /** Sends the invitations, e.g. `smtp://127.0.0.1:1025`; `SMTP_URL` by default. */
@@ -37,7 +39,7 @@ export interface SandboxOptions {
  * @throws WebhookError `OPTION_INVALID`
  */
 export function checkOptions(options: SandboxOptions): void {
-  const { seed, now, data, subscriptions, rateLimit } = options
+  const { seed, now, data, subscriptions, rateLimit, deliveryTimeout } = options
   refuseUnless(seed === undefined || isSeed(seed), 'seed is neither text nor a finite number')
   refuseUnless(
     now === undefined || isTime(now),
@@ -48,6 +50,10 @@ export function checkOptions(options: SandboxOptions): void {
     'data is no file name',
   )
   refuseUnless(isRate(rateLimit), 'rateLimit is neither a whole number from 0 nor false')
+  refuseUnless(
+    deliveryTimeout === undefined || (deliveryTimeout > 0 && deliveryTimeout <= 86_400),
+    'deliveryTimeout is no number of seconds from 0 to 86400',
+  )
   refuseUnless(
     subscriptions === undefined || Array.isArray(subscriptions),
     'subscriptions is no list',

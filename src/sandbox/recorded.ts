@@ -92,6 +92,10 @@ export function recordedDeliveries(
       note('POST', `/deliveries/${id}/resend`)
       return deliveries.resend(id)
     },
+    resendAll(filter) {
+      note('POST', '/resend', filter ?? {})
+      return deliveries.resendAll(filter)
+    },
     drain() {
       recorder.add({ drain: true })
       return deliveries.drain()

@@ -70,8 +70,8 @@ export function record(state: SandboxState, { options, seed }: Beginning): Recor
 type Action = NonNullable<Scenario['actions']>[number]
 
 export interface Recorder {
-  /** Writes down a request that may change something. */
-  note(request: Request): void
+  /** Writes down a request that may change something; call what it gives when it is answered. */
+  note(request: Request): () => void
   /** Writes down what was done without a request. */
   add(action: Action): void
   /** Begins anew, from a state where one is given. */
@@ -82,19 +82,29 @@ export interface Recorder {
 const most = 10_000
 
 export function createRecorder(clock: Pick<EngineClock, 'now'>): Recorder {
-  let noted: { readonly request?: Request; readonly action?: Action; readonly at: string }[] = []
+  let noted: { request?: Request; action?: Action; readonly at: string }[] = []
   let from: Snapshot | undefined
   let truncated = false
 
   const push = (one: { request?: Request; action?: Action }) => {
-    if (noted.length < most) noted.push({ ...one, at: clock.now().toISOString() })
+    const entry = { ...one, at: clock.now().toISOString() }
+    if (noted.length < most) noted.push(entry)
     else truncated = true
+    return entry
   }
   return {
     note(request) {
-      if (changes(request)) push({ request })
+      if (truncated || !changes(request)) return () => {}
+      const entry: (typeof noted)[number] = push({ request })
+      // Its body has been read by then; the request itself holds far more than is needed.
+      return () => {
+        entry.action = toAction(request)
+        delete entry.request
+      }
     },
-    add: (action) => push({ action }),
+    add(action) {
+      push({ action })
+    },
     restart(snapshot) {
       noted = []
       truncated = false

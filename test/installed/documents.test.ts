@@ -9,24 +9,30 @@ const root = resolve(import.meta.dirname, '../..')
 const { bare } = inject('installed')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const readme = read('README.md')
+const guides = readdirSync(join(root, 'docs')).map((file) => `docs/${file}`)
 const manifest = JSON.parse(read('package.json')) as {
   exports: Record<string, unknown>
   scripts: Record<string, string>
 }
 
 describe('README.md', () => {
-  const programs = [...readme.matchAll(/```js\n(.*?)```\n\n```text\n(.*?)```/gs)]
+  const programs = ['README.md', ...guides].flatMap((file) =>
+    [...read(file).matchAll(/```js\n(.*?)```\n\n```text\n(.*?)```/gs)].map(
+      ([, code = '', output = ''], at) => ({ file, at, code, output }),
+    ),
+  )
 
   test('has programs with their output', () => {
-    expect(programs.length).toBeGreaterThanOrEqual(3)
-    expect(programs[0]?.[1]?.trimEnd().split('\n').length).toBeLessThanOrEqual(15)
+    expect(programs.length).toBeGreaterThanOrEqual(5)
+    expect(programs[0]?.code.trimEnd().split('\n').length).toBeLessThanOrEqual(15)
   })
 
-  test.each(programs.map(([, code = '', output = ''], at) => [at + 1, code, output] as const))(
-    'program %i prints what it says',
-    async (at, code, output) => {
-      writeFileSync(join(bare, `readme-${at}.mjs`), code)
-      const { stdout, stderr } = await run(process.execPath, [`readme-${at}.mjs`], { cwd: bare })
+  test.each(programs)(
+    'and the guides: program $at of $file prints what it says',
+    async ({ file, at, code, output }) => {
+      const name = `${file.replaceAll(/\W/g, '-')}-${at}.mjs`
+      writeFileSync(join(bare, name), code)
+      const { stdout, stderr } = await run(process.execPath, [name], { cwd: bare })
       expect(stdout).toBe(output)
       expect(stderr).toBe('')
     },

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
 import {
   accessRows,
@@ -46,5 +47,12 @@ test('every section from 2 to 9 has rows', () => {
   const documented = ['2.1', '2.2', '2.3', '2.4', '2.5', '3', '4.1', '4.2', '4.3', '4.4', '4.5']
   for (const section of [...documented, '4.6', '5', '6', '7', '8', '9']) {
     expect(sections, section).toContain(section)
+  }
+})
+
+test('the guide to the sandbox tells where each section is shown', () => {
+  const guide = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
+  for (const section of new Set(rows.flatMap(([sections]) => sections.split(', ')))) {
+    expect(guide, section).toMatch(new RegExp(`^\\| ${section.replace('.', '\\.')} `, 'm'))
   }
 })

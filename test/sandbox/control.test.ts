@@ -8,7 +8,7 @@ import { minimal } from './conformance-rows.ts'
 import { createEventSource } from './event-source.ts'
 import { caller, type Json, openSandbox } from './open-sandbox.ts'
 
-const closing: (() => Promise<unknown> | void)[] = []
+const closing: (() => unknown)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()
 })

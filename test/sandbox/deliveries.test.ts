@@ -161,6 +161,34 @@ describe('deliveries', () => {
     expect(only(sandbox).attempts[0].error).toMatch(/ECONNREFUSED/)
   })
 
+  test('to who does not answer in time are tried again', async () => {
+    const { sandbox } = await fresh('http://127.0.0.1:9/', {
+      deliveryTimeout: 0.05,
+      fetch: (input) =>
+        new Promise((_resolve, reject) => {
+          const { signal } = input as Request
+          signal.addEventListener('abort', () => reject(signal.reason))
+        }),
+    })
+    await create(sandbox)
+    await sandbox.drain()
+    expect(only(sandbox)).toMatchObject({ status: 'pending' })
+    expect(only(sandbox).attempts[0].error).toMatch(/time/)
+  })
+
+  test('can be sent again many at a time, by a filter', async () => {
+    const peer = await answered()
+    const { sandbox, call } = await fresh(peer.url)
+    for (let at = 0; at < 3; at++) await sandbox.act((await create(sandbox)).id, 'cancel')
+    await sandbox.drain()
+    const body = { event: 'verification.canceled' }
+    expect((await call('POST', '/_sandbox/resend', { body })).body).toEqual({ resent: 3 })
+    await sandbox.drain()
+    expect(peer.bodies).toHaveLength(9)
+    const twice = peer.bodies.filter((one) => one.includes('verification.canceled'))
+    expect([twice.length, new Set(twice).size]).toEqual([6, 3])
+  })
+
   test('wait while their subscription is paused, and go with it', async () => {
     const peer = await answered()
     const { sandbox, call } = await fresh(peer.url)

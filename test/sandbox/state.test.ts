@@ -13,7 +13,7 @@ import { minimal } from './conformance-rows.ts'
 import { caller, type Json, openSandbox, start } from './open-sandbox.ts'
 import { answering, receiving, secret } from './receiving.ts'
 
-const closing: (() => Promise<void> | void)[] = []
+const closing: (() => unknown)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()
 })

@@ -13,6 +13,7 @@ export interface AttemptParts {
   readonly signature: Readonly<Record<string, string>>
   readonly fault: AttemptFault | undefined
   readonly send: typeof fetch
+  readonly timeoutMs: number
   readonly now: () => Date
   readonly closing: AbortSignal
 }
@@ -43,11 +44,11 @@ export async function attempt(parts: AttemptParts): Promise<Attempt> {
 }
 
 async function post(
-  { url, fault, send, closing }: AttemptParts,
+  { url, fault, send, timeoutMs, closing }: AttemptParts,
   bytes: Uint8Array<ArrayBuffer>,
   headers: Readonly<Record<string, string>>,
 ) {
-  const limit = AbortSignal.timeout(profile.delivery.timeoutMs)
+  const limit = AbortSignal.timeout(timeoutMs)
   const streamed = fault === 'slow-drip' || fault === 'connection-reset'
   const response = await send(
     new Request(url, {

@@ -2,7 +2,7 @@
 // failed, until the retries are spent. Every change is told before anything else happens.
 import { isEventName } from '../../protocol/names.ts'
 import type { SandboxClock } from '../clock.ts'
-import type { EngineChange, EngineDeliveries, EngineDump } from '../engine.ts'
+import type { DeliveryFilter, EngineChange, EngineDeliveries, EngineDump } from '../engine.ts'
 import type { AttemptFault, SandboxFaults } from '../faults.ts'
 import { profile } from '../profile.ts'
 import type { SandboxRandom } from '../random.ts'
@@ -16,6 +16,7 @@ export interface DeliveriesParts {
   readonly random: SandboxRandom
   readonly faults: SandboxFaults
   readonly send: typeof fetch
+  readonly timeoutMs: number
   readonly onChange: (change: EngineChange) => void
 }
 
@@ -118,6 +119,7 @@ export function createDeliveries(parts: DeliveriesParts): EngineDeliveries {
       signature,
       fault,
       send: parts.send,
+      timeoutMs: parts.timeoutMs,
       now,
       closing: closing.signal,
     })
@@ -140,6 +142,18 @@ export function createDeliveries(parts: DeliveriesParts): EngineDeliveries {
     const next = { ...row, attempts, nextAttemptAt }
     put(next)
     plan(next)
+  }
+  /** Undefined when its subscription is gone. */
+  function sendAgain(row: DeliveryRow): DeliveryRow | undefined {
+    if (!subscriptions.rows.has(row.subscriptionId)) return undefined
+    unplan(row.id)
+    // Sent by hand it is signed with the secrets of today.
+    const { signature: _, after: __, ...fresh } = row
+    const nextAttemptAt = clock.now().toISOString()
+    const next = { ...fresh, status: 'pending', nextAttemptAt } as const
+    put(next)
+    plan(next)
+    return next
   }
   async function drain(): Promise<void> {
     do {
@@ -175,33 +189,18 @@ export function createDeliveries(parts: DeliveriesParts): EngineDeliveries {
         }
       }
     },
-    list: (filter = {}) =>
-      [...rows.values()]
-        .filter(
-          ({ subscriptionId, event, canonicalEvent, status }) =>
-            (filter.subscriptionId === undefined || filter.subscriptionId === subscriptionId) &&
-            (filter.event === undefined || [event, canonicalEvent].includes(filter.event)) &&
-            (filter.status === undefined || filter.status === status),
-        )
-        .reverse()
-        .map(summary),
+    list: (filter = {}) => [...rows.values()].filter(fits(filter)).reverse().map(summary),
     get: (id) => {
       const row = rows.get(id)
       return row && details(row)
     },
     resend(id) {
       const row = rows.get(id)
-      const subscription = row && subscriptions.rows.get(row.subscriptionId)
-      if (!row || !subscription) return undefined
-      unplan(id)
-      // Sent by hand it is signed with the secrets of today.
-      const { signature: _, after: __, ...fresh } = row
-      const nextAttemptAt = clock.now().toISOString()
-      const next = { ...fresh, status: 'pending', nextAttemptAt } as const
-      put(next)
-      plan(next)
-      return details(next)
+      const again = row && sendAgain(row)
+      return again && details(again)
     },
+    resendAll: (filter = {}) =>
+      [...rows.values()].filter(fits(filter)).filter((row) => sendAgain(row)).length,
     drain,
     dump: () => ({
       subscriptions: [...subscriptions.rows.values()],
@@ -221,6 +220,13 @@ export function createDeliveries(parts: DeliveriesParts): EngineDeliveries {
       for (const cancel of scheduled.values()) cancel()
     },
   }
+}
+
+function fits(filter: DeliveryFilter) {
+  return ({ subscriptionId, event, canonicalEvent, status }: DeliveryRow): boolean =>
+    (filter.subscriptionId === undefined || filter.subscriptionId === subscriptionId) &&
+    (filter.event === undefined || [event, canonicalEvent].includes(filter.event)) &&
+    (filter.status === undefined || filter.status === status)
 }
 
 /** Seconds that an answer asks to wait, as a number or a date; capped. */

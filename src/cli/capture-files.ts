@@ -1,0 +1,50 @@
+// Captures by name: files, folders of them, or stdin, each read and checked before any is used.
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { isWebhookError } from '../index.ts'
+import { type ReadCapture, readCapture } from '../testing/index.ts'
+import { CliError } from './exit-code.ts'
+import type { Session } from './session.ts'
+
+/** A capture with the name of its file, as the caller wrote it. */
+export interface NamedCapture extends ReadCapture {
+  readonly file: string
+  /** The JSON text as it stands in the file. */
+  readonly source: string
+}
+
+/** Reads captures in the order given; a folder gives its .json files by name. */
+export async function readCaptures(
+  session: Session,
+  paths: readonly string[],
+): Promise<readonly NamedCapture[]> {
+  const captures: NamedCapture[] = []
+  for (const path of paths) {
+    if (path === '-') captures.push(read('stdin', await text(session.stdin)))
+    else captures.push(...fromPath(session.cwd, path))
+  }
+  return captures
+}
+
+function fromPath(cwd: string, path: string): readonly NamedCapture[] {
+  const full = resolve(cwd, path)
+  const found = statSync(full, { throwIfNoEntry: false })
+  if (!found) throw new CliError('CAPTURE_MISSING', `${path} is not there`)
+  if (!found.isDirectory()) return [read(path, readFileSync(full, 'utf8'))]
+  const files = readdirSync(full)
+    .filter((name) => name.endsWith('.json'))
+    .sort()
+    .map((name) => join(full, name))
+  if (files.length === 0) throw new CliError('CAPTURE_MISSING', `${path} holds no .json files`)
+  return files.map((file) => read(relative(cwd, file), readFileSync(file, 'utf8')))
+}
+
+function read(file: string, source: string): NamedCapture {
+  try {
+    return { ...readCapture(source), file, source }
+  } catch (error) {
+    if (!isWebhookError(error)) throw error
+    throw new CliError(error.code, `${file}: ${error.message}`)
+  }
+}

@@ -1,0 +1,170 @@
+// capture: a recording proxy. What it keeps holds no person unless that is asked for twice.
+import { once } from 'node:events'
+import { relative, resolve } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { schemes, verify } from '../../index.ts'
+import { eventNames, legacyNames } from '../../protocol/index.ts'
+import { capture as toCapture } from '../../testing/index.ts'
+import { type Answer, toldOutcome } from '../deliver.ts'
+import { CliError, exitCodes } from '../exit-code.ts'
+import { hintFor } from '../hints.ts'
+import { count, printable } from '../output.ts'
+import { type Arrival, startRecorder } from '../recorder.ts'
+import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
+import { findSecrets, type NamedSecret, type SecretOptions, secretFileOption } from '../secrets.ts'
+import { act, addressFrom, declare, type Session, wholeFrom } from '../session.ts'
+import { writeWhole } from '../write-file.ts'
+
+interface CaptureOptions extends SecretOptions, SchemeChoice {
+  readonly port: number
+  readonly host: string
+  readonly forward?: string
+  readonly dir: string
+  readonly raw?: boolean
+  readonly yes?: boolean
+  readonly count?: number
+  readonly status: number
+  readonly maxBytes: number
+}
+
+export const capture = (session: Session) =>
+  declare('capture', {
+    summary: 'record deliveries as files, and hand them on',
+    details: [
+      'Listens, keeps the exact bytes of every delivery as a file, and hands it on to your app. The person is taken out of what is kept and the bytes are signed again with the public test secret; --raw keeps everything as it came, which discover needs, and asks for a word of consent (--yes).',
+    ],
+    examples: [
+      'idv-webhooks capture --port 4000 --forward http://localhost:3000/webhooks',
+      'idv-webhooks capture --raw --yes --count 2 --dir private-captures',
+    ],
+  })
+    .option('--port <port>', 'where to listen; 0 takes a free one', wholeFrom(0, 65535), 4000)
+    .option('--host <host>', 'the address to listen on', '127.0.0.1')
+    .option('--forward <url>', 'hand every delivery on, and answer as the app does', addressFrom)
+    .option('--dir <dir>', 'where the files go', 'captures')
+    .option('--raw', 'keep deliveries as they came, with the person in them')
+    .option('--yes', 'the word of consent that --raw needs')
+    .option('--count <n>', 'stop after so many', wholeFrom(1))
+    .option('--status <status>', 'the answer where nothing is forwarded', wholeFrom(200, 599), 200)
+    .option('--max-bytes <n>', 'the largest body to take', wholeFrom(1), 10 * 1024 * 1024)
+    .addOption(secretFileOption())
+    .addOption(schemeOption())
+    .action(act<CaptureOptions>(session, (options) => run(session, options)))
+
+async function run(session: Session, options: CaptureOptions) {
+  const { out, signal } = session
+  if (options.raw) await askConsent(session, options)
+  const secrets = await findSecrets(session, options)
+  const enough = new AbortController()
+  let kept = 0
+  const recorder = await startRecorder({
+    ...options,
+    timeout: 30,
+    signal,
+    async onArrival(arrival, answer) {
+      kept += 1
+      const number = kept
+      await keep(session, { options, secrets, number }, { arrival, answer })
+      if (number === options.count) enough.abort()
+    },
+  })
+  const { url, port } = recorder
+  out.record({ type: 'ready', url, port, dir: options.dir, raw: Boolean(options.raw) })
+  out.say(`listening on ${out.tint('bold', url)}, keeping captures in ${options.dir}/`)
+  const ends = AbortSignal.any([signal, enough.signal])
+  if (!ends.aborted) await once(ends, 'abort')
+  await recorder.close()
+  out.record({ type: 'summary', captures: kept })
+  out.say(`${count(kept, 'capture')} kept in ${options.dir}/`)
+  return exitCodes.ok
+}
+
+async function askConsent({ stdin, out }: Session, { yes }: CaptureOptions): Promise<void> {
+  const warning = '--raw keeps names, addresses and documents of real people in plain files'
+  if (yes) return
+  if (!stdin.isTTY || !process.stderr.isTTY || out.json) {
+    throw new CliError('CONSENT_MISSING', `${warning}: give --yes if that is what you want`)
+  }
+  const line = createInterface({ input: stdin, output: process.stderr })
+  const said = await line.question(`${warning}. Type yes to go on: `).finally(() => line.close())
+  if (said.trim().toLowerCase() !== 'yes')
+    throw new CliError('CONSENT_MISSING', 'not without a yes')
+}
+
+interface Keeping {
+  readonly options: CaptureOptions
+  readonly secrets: readonly NamedSecret[]
+  readonly number: number
+}
+
+async function keep(
+  session: Session,
+  { options, secrets, number }: Keeping,
+  { arrival, answer }: { readonly arrival: Arrival; readonly answer: Answer | undefined },
+): Promise<void> {
+  const { out, cwd } = session
+  const receivedAt = session.now()
+  const delivery = { ...arrival, receivedAt }
+  const scheme = chosenScheme(session, options) ?? schemes.service()
+  const proved =
+    secrets.length === 0
+      ? undefined
+      : await verify(delivery, { secret: secrets, scheme, now: () => receivedAt })
+  const { method } = arrival
+  const made = await toCapture(delivery, { scheme, method, redact: !options.raw })
+  const event = nameOf(arrival.body)
+  const time = receivedAt.toISOString().replaceAll(/[-:]|\.\d+/g, '')
+  const name = `${time}-${String(number).padStart(3, '0')}-${event ?? 'unknown'}.json`
+  const path = resolve(cwd, options.dir, name)
+  writeWhole(path, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 })
+  const file = relative(cwd, path)
+  const told = answer && { status: answer.status, ...toldOutcome(answer) }
+  const verified = proved && { verified: proved.ok, ...(!proved.ok && { code: proved.code }) }
+  out.record({
+    type: 'capture',
+    file,
+    method,
+    bytes: arrival.body.length,
+    event,
+    ...verified,
+    ...(told && { answer: told }),
+  })
+  out.data(describe(session, { arrival, file, event, answer, verified }))
+  const hint = answer && answer.status >= 200 && answer.status < 300 ? undefined : answer
+  const said = hint && hintFor({ ...hint, ...toldOutcome(hint) })
+  if (said) out.say(out.tint('yellow', `  ${said}`))
+}
+
+interface Told {
+  readonly arrival: Arrival
+  readonly file: string
+  readonly event: string | undefined
+  readonly answer: Answer | undefined
+  readonly verified: { readonly verified: boolean; readonly code?: string } | undefined
+}
+
+function describe({ out }: Session, { arrival, file, event, answer, verified }: Told): string {
+  const good = answer && answer.status >= 200 && answer.status < 300
+  const status = answer && (answer.status === 0 ? (answer.error ?? '---') : String(answer.status))
+  const signature = verified && (verified.verified ? 'signed' : (verified.code ?? ''))
+  return [
+    printable(`${arrival.method} ${new URL(arrival.url).pathname}`),
+    event ?? 'unknown',
+    `${arrival.body.length} bytes`,
+    ...(signature ? [out.paint(verified.verified ? 'green' : 'red', signature)] : []),
+    ...(status ? [out.paint(good ? 'green' : 'red', printable(status))] : []),
+    file,
+  ].join('  ')
+}
+
+/** The event's name, where it is one of the service's: anything else could be a person's. */
+function nameOf(body: Uint8Array): string | undefined {
+  try {
+    const json = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown> | null
+    const name = json?.event ?? json?.type ?? json?.name
+    const known: readonly unknown[] = [...eventNames, ...legacyNames]
+    return known.includes(name) ? String(name) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,131 @@
+// discover: the signature scheme of captured deliveries, found once, by hand, and pinned in code.
+// A receiver never guesses; this is for the afternoon before there is one.
+import { testSecret } from '../../testing/index.ts'
+import { type NamedCapture, readCaptures } from '../capture-files.ts'
+import { inWords, toCode } from '../discover/paste.ts'
+import { type Fit, type Found, searchScheme } from '../discover/search.ts'
+import { exitCodes } from '../exit-code.ts'
+import { count, printable } from '../output.ts'
+import { repeated } from '../repeated.ts'
+import { findSecrets, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
+import { act, addressFrom, declare, type Session } from '../session.ts'
+
+interface DiscoverOptions extends SecretOptions {
+  readonly url?: string
+  readonly template?: readonly string[]
+}
+
+export const discover = (session: Session) =>
+  declare('discover', {
+    summary: 'find the signature scheme of captured deliveries',
+    details: [
+      'Searches for the one way of signing that proves every capture under your secret: which header, how it is written, which encoding, how the secret becomes a key, what is signed. Prints it as code to paste. Take captures as they came (capture --raw), two or more of different events.',
+      'Exits 0 when one scheme fits; 1 when several do (capture one more), none does, or no signature is present.',
+    ],
+    examples: [
+      'idv-webhooks discover private-captures/',
+      'idv-webhooks discover a.json b.json --json > scheme.json && idv-webhooks verify a.json --scheme scheme.json',
+      "idv-webhooks discover a.json --template '{id}/{timestamp}/{body}'",
+    ],
+  })
+    .argument('<captures...>', 'capture files, folders of them, or - for stdin')
+    .option(
+      '--url <url>',
+      'the address that the sender knows, for schemes that sign it',
+      addressFrom,
+    )
+    .option('--template <text>', 'another thing that may be signed; may be repeated', repeated)
+    .addOption(secretFileOption())
+    .action(act<DiscoverOptions>(session, (options, paths) => run(session, options, paths)))
+
+async function run(session: Session, options: DiscoverOptions, paths: readonly string[]) {
+  const { out, signal } = session
+  const captures = await readCaptures(session, paths)
+  const redacted = captures.filter((capture) => capture.redacted)
+  const secrets = await (redacted.length === captures.length ? findSecrets : needSecrets)(
+    session,
+    options,
+  )
+  if (redacted.length > 0) {
+    out.say(
+      `${count(redacted.length, 'capture was', 'captures were')} redacted and signed again by this program, so the scheme is ours and not the sender's: record with capture --raw`,
+    )
+  }
+  const found = await searchScheme({
+    captures,
+    secrets: [
+      ...secrets,
+      ...(redacted.length > 0 ? [{ id: 'test-secret', value: testSecret }] : []),
+    ],
+    url: options.url,
+    templates: options.template ?? [],
+    signal,
+    onProgress: (tried) => out.progress(`${tried} schemes tried`),
+  })
+  tell(session, captures, found)
+  return found.result === 'found' ? exitCodes.ok : exitCodes.failed
+}
+
+function tell({ out }: Session, captures: readonly NamedCapture[], found: Found): void {
+  const facts = { type: 'discovered', result: found.result, captures: captures.length }
+  switch (found.result) {
+    case 'found': {
+      const { scheme, body } = found.fit
+      out.record({ ...facts, scheme, body, code: toCode(found.fit) })
+      out.data(toCode(found.fit))
+      out.say(`${out.tint('green', 'found')} ${printable(inWords(scheme))}`)
+      for (const line of remarks(captures, found.fit, found.weaker)) out.say(line)
+      return
+    }
+    case 'ambiguous': {
+      const fits = found.fits.map(({ scheme, body }) => ({ scheme, body }))
+      out.record({ ...facts, fits })
+      out.data('ambiguous')
+      for (const { scheme } of fits) out.data(`  ${printable(describe(scheme))}`)
+      out.say(
+        `${fits.length} schemes fit equally well: capture one more, of another event and at another time`,
+      )
+      return
+    }
+    case 'no-signature': {
+      out.record({ ...facts, files: found.files })
+      out.data('no signature present')
+      for (const file of found.files) out.data(`  ${printable(file)}`)
+      out.say('no header of these captures could be a signature')
+      return
+    }
+    case 'no-match': {
+      out.record(facts)
+      out.data('no scheme fits')
+      out.say(
+        'the captures look signed, but not with this secret in a way that is known here: check the secret, capture before any proxy, or give what is signed with --template',
+      )
+    }
+  }
+}
+
+function describe(scheme: Fit['scheme']): string {
+  const sources = [
+    ...(scheme.timestamp ? [`{timestamp} from ${scheme.timestamp.header}`] : []),
+    ...(scheme.id ? [`{id} from ${scheme.id.header}`] : []),
+  ]
+  return [inWords(scheme), ...sources].join(', ')
+}
+
+function remarks(
+  captures: readonly NamedCapture[],
+  { scheme, body }: Fit,
+  weaker: readonly Fit[],
+): readonly string[] {
+  const one = captures.length === 1
+  const plain = scheme.header === 'x-service-signature' && scheme.signed === '{body}'
+  const isDefault = plain && scheme.key === 'utf8' && scheme.algorithm === 'sha256'
+  return [
+    ...(isDefault && body === 'exact'
+      ? ['schemes.service(), the default, reads this too: you can leave the scheme out']
+      : []),
+    ...(body === 'exact' ? [] : ['the signed bytes are not those that arrived: see the comment']),
+    ...(weaker.length > 0 ? ['weaker signatures are sent beside it, and not needed'] : []),
+    ...(one ? ['proved by one capture; a second one would make it sure'] : []),
+  ]
+}

@@ -1,0 +1,152 @@
+// sandbox: the whole service on this machine, until Ctrl-C, or for the length of a scenario.
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/index.ts'
+import { CliError, exitCodes } from '../exit-code.ts'
+import { count } from '../output.ts'
+import { repeated } from '../repeated.ts'
+import { findSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
+import { act, addressFrom, declare, type Session, wholeFrom } from '../session.ts'
+import { watchSandbox } from '../watch-sandbox.ts'
+
+interface Options extends SecretOptions {
+  readonly port: number
+  readonly host: string
+  readonly seed?: string
+  readonly at?: string
+  readonly data?: string
+  readonly scenario?: string
+  readonly subscribe?: readonly string[]
+  readonly events?: readonly string[]
+  readonly rateLimit?: number
+  readonly unlimited?: boolean
+  readonly once?: boolean
+  readonly quiet?: boolean
+}
+
+export const sandbox = (session: Session) =>
+  declare('sandbox', {
+    summary: 'run the whole service on this machine',
+    details: [
+      'Serves the API under /v2/api and the control plane under /_sandbox, on loopback, and prints a key and a secret to use them with. What happens is printed as it happens.',
+      'API keys: key_acme key_globex key_initech; key_revoked key_unpaid key_noplan key_limited give 401 402 403 429. Subject names: "Auto Approve" "Auto Reject" "Auto Review" "No Answer".',
+    ],
+    examples: [
+      'idv-webhooks sandbox --subscribe http://localhost:3000/webhooks',
+      'idv-webhooks sandbox --data sandbox.db --port 4800',
+      'idv-webhooks sandbox --scenario failing.json --once',
+    ],
+  })
+    .option('--port <port>', 'where to listen; 0 takes any free port', wholeFrom(0, 65_535), 4747)
+    .option('--host <host>', 'the address to listen on', '127.0.0.1')
+    .option('--subscribe <url>', 'send events there; may be repeated', addressOf)
+    .option('--events <filter>', 'only these events for --subscribe; may be repeated', repeated)
+    .option('--data <file>', 'keep the state in a SQLite file')
+    .option('--scenario <file>', 'start as a scenario file says, and do what it says')
+    .option('--once', 'end when the scenario is done and nothing is due')
+    .option('--seed <seed>', 'drive ids, tokens and dice by this')
+    .option('--at <time>', 'start at this time and stand still (ISO 8601)')
+    .option('--rate-limit <n>', 'requests a minute for every organisation', wholeFrom(0))
+    .option('--unlimited', 'no rate limit')
+    .option('--quiet', 'do not print what happens')
+    .addOption(secretFileOption())
+    .action(act<Options>(session, (options) => run(session, options)))
+
+function addressOf(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, addressFrom(text)]
+}
+
+async function run(session: Session, options: Options) {
+  const { out, signal } = session
+  if (options.once && options.scenario === undefined) {
+    throw new CliError('USAGE', 'error: --once needs a scenario: --scenario <file>')
+  }
+  const made = await createSandbox(await toSandboxOptions(session, options))
+  try {
+    await listen(made, options)
+    announce(session, made)
+    const watching = options.quiet || options.once ? undefined : watchSandbox(session, made)
+    if (options.once) await made.drain()
+    else if (!signal.aborted) await once(signal, 'abort')
+    await watching?.end()
+    if (options.once) summarise(session, made)
+  } finally {
+    await made.close()
+    out.record({ type: 'closed' })
+  }
+  return exitCodes.ok
+}
+
+async function toSandboxOptions(session: Session, options: Options): Promise<SandboxOptions> {
+  const { seed, at, data, scenario, subscribe, events, rateLimit, unlimited } = options
+  const [secret] = await findSecrets(session, options)
+  const given = secret && asText(secret.value)
+  return {
+    ...(seed !== undefined && { seed }),
+    ...(at !== undefined && { now: at }),
+    ...(data !== undefined && { data: resolve(session.cwd, data) }),
+    ...(scenario !== undefined && { scenario: readJson(session, scenario) as never }),
+    ...(unlimited ? { rateLimit: false as const } : rateLimit !== undefined && { rateLimit }),
+    ...(session.env.SMTP_URL && { smtpUrl: session.env.SMTP_URL }),
+    ...(subscribe && {
+      subscriptions: subscribe.map((url) => ({
+        url,
+        ...(events && { events }),
+        ...(given !== undefined && { secret: given }),
+      })),
+    }),
+  }
+}
+
+const asText = (value: string | Uint8Array) =>
+  typeof value === 'string' ? value : new TextDecoder().decode(value)
+
+function readJson({ cwd }: Session, file: string): unknown {
+  const path = resolve(cwd, file)
+  if (!existsSync(path)) throw new CliError('FILE_MISSING', `${file} is not there`)
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    throw new CliError('SCENARIO_INVALID', `${file} is no JSON`)
+  }
+}
+
+async function listen(made: Sandbox, { port, host }: Options): Promise<void> {
+  try {
+    await made.listen({ port, host })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'LISTEN_FAILED'
+    if (code !== 'EADDRINUSE') throw error
+    const message = `port ${port} is taken: stop what listens there, or give --port 0 for any free one`
+    throw new CliError(code, message, exitCodes.failed)
+  }
+}
+
+/** The one time that the key and the secret are printed. */
+function announce({ out }: Session, { url, baseUrl, apiKey, secret, seed }: Sandbox): void {
+  const control = `${url}/_sandbox`
+  out.record({ type: 'ready', url, baseUrl, control, apiKey, secret, seed })
+  out.say(`the sandbox is ready on ${out.tint('bold', url)}`)
+  const facts = { API: baseUrl, control, key: apiKey, secret, seed: String(seed) }
+  for (const [name, value] of Object.entries(facts)) out.say(`  ${name.padEnd(8)} ${value}`)
+}
+
+function summarise({ out }: Session, made: Sandbox): void {
+  const deliveries = made.deliveries.list() as readonly Listed[]
+  const counts: Record<string, number> = {}
+  for (const { event, status, attempts } of deliveries.toReversed()) {
+    counts[status] = (counts[status] ?? 0) + 1
+    out.record({ type: 'delivery', event, status, attempts: attempts.length })
+    out.data(`${event}  ${status}  ${count(attempts.length, 'attempt')}`)
+  }
+  out.record({ type: 'summary', deliveries: counts })
+  const words = Object.entries(counts).map(([status, many]) => `${many} ${status}`)
+  out.say(`deliveries: ${words.join(', ') || 'none'}`)
+}
+
+interface Listed {
+  readonly event: string
+  readonly status: string
+  readonly attempts: readonly unknown[]
+}

@@ -1,0 +1,110 @@
+// Sends one delivery over HTTP exactly as it is: every header in its order and spelling, every byte.
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+
+/** What is sent. */
+export interface Shipment {
+  readonly url: string
+  readonly method?: string
+  /** Without those of the transport, which are added. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: Uint8Array
+  /** Sends the body in pieces, without a length. */
+  readonly chunks?: readonly Uint8Array[]
+}
+
+/** An answer, or why there was none. */
+export interface Answer {
+  /** 0 when there was no answer. */
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** At most 64 KiB of it. */
+  readonly body: Uint8Array
+  readonly milliseconds: number
+  /** ECONNREFUSED, TIMEOUT and the like. */
+  readonly error?: string
+}
+
+/** The bounds of waiting. */
+export interface DeliverOptions {
+  /** Seconds. */
+  readonly timeout: number
+  readonly signal: AbortSignal
+}
+
+const mostBytes = 64 * 1024
+const transport = /^(content-length|host|connection|transfer-encoding|keep-alive|expect)$/i
+
+/** Sends and waits for the whole answer; a fault of the network is an answer of status 0. */
+export function deliver(shipment: Shipment, options: DeliverOptions): Promise<Answer> {
+  const started = performance.now()
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  const settle = (answer: Partial<Answer>) =>
+    resolve({
+      status: 0,
+      headers: {},
+      body: new Uint8Array(),
+      milliseconds: performance.now() - started,
+      ...answer,
+    })
+  const { url, method = 'POST', body, chunks } = shipment
+  const start = url.startsWith('https:') ? requestHttps : requestHttp
+  const request = start(url, { method, headers: rawHeaders(shipment), signal: options.signal })
+  const timer = setTimeout(
+    () => request.destroy(Object.assign(new Error('timeout'), { code: 'TIMEOUT' })),
+    options.timeout * 1000,
+  )
+  request.on('response', (response) => {
+    const parts: Buffer[] = []
+    let bytes = 0
+    response.on('data', (part: Buffer) => {
+      if (bytes < mostBytes) parts.push(part)
+      bytes += part.length
+    })
+    response.on('error', (error) => settle({ error: codeOf(error) }))
+    response.on('end', () => {
+      const headers = Object.fromEntries(
+        Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
+      )
+      const whole = Buffer.concat(parts).subarray(0, mostBytes)
+      settle({ status: response.statusCode ?? 0, headers, body: whole })
+    })
+  })
+  request.on('error', (error) => {
+    if (options.signal.aborted) reject(error)
+    else settle({ error: codeOf(error) })
+  })
+  for (const chunk of chunks ?? [body]) request.write(chunk)
+  request.end()
+  return promise.finally(() => clearTimeout(timer))
+}
+
+function rawHeaders({ url, headers, body, chunks, method }: Shipment): string[] {
+  const own = headers.filter(([name]) => !transport.test(name))
+  const bodiless = body.length === 0 && /^(GET|HEAD|DELETE|OPTIONS)$/.test(method ?? '')
+  const length = chunks ? ['Transfer-Encoding', 'chunked'] : ['Content-Length', `${body.length}`]
+  return ['Host', new URL(url).host, ...own.flat(), ...(bodiless ? [] : length)]
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error ? String(error.code) : error.name
+}
+
+/** What an answer's JSON says of the outcome. */
+export interface ToldOutcome {
+  readonly outcome?: string
+  readonly code?: string
+}
+
+/** Reads `outcome` and `code` from an answer; text of other shapes gives neither. */
+export function toldOutcome({ body }: Pick<Answer, 'body'>): ToldOutcome {
+  try {
+    const json = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown> | null
+    return {
+      ...(typeof json?.outcome === 'string' && { outcome: json.outcome }),
+      ...(typeof json?.code === 'string' && { code: json.code }),
+    }
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,90 @@
+// Bytes that a sender may have signed instead of those that it sent: the JSON spelled otherwise,
+// with or without a line break at its end.
+
+/** How the signed bytes differ from those that arrived. */
+export type BodyVariant =
+  | 'exact'
+  | 'without-newline'
+  | 'with-newline'
+  | 'minified'
+  | 'minified-with-newline'
+  | 'sorted'
+  | 'sorted-with-newline'
+  | 'spaced'
+  | 'indented'
+
+/** Makes one variant of a body; undefined where it would be the body itself or cannot be made. */
+export function bodyVariant(body: Uint8Array, variant: BodyVariant): Uint8Array | undefined {
+  const made = variantOf(body, variant)
+  if (made === undefined || variant === 'exact') return made
+  return equal(made, body) ? undefined : made
+}
+
+/** The variants to try where the exact bytes do not fit. */
+export const otherVariants: readonly BodyVariant[] = [
+  'without-newline',
+  'with-newline',
+  'minified',
+  'minified-with-newline',
+  'sorted',
+  'sorted-with-newline',
+  'spaced',
+  'indented',
+]
+
+function variantOf(body: Uint8Array, variant: BodyVariant): Uint8Array | undefined {
+  if (variant === 'exact') return body
+  const text = decode(body)
+  if (text === undefined) return undefined
+  if (variant === 'without-newline') return encode(text.replace(/(\r?\n)+$/, ''))
+  if (variant === 'with-newline') return encode(`${text}\n`)
+  const json = parse(text)
+  if (json === undefined) return undefined
+  const spelled = {
+    minified: JSON.stringify(json.value),
+    sorted: JSON.stringify(sorted(json.value)),
+    spaced: spaced(json.value),
+    indented: JSON.stringify(json.value, null, 2),
+  }
+  const [name = '', newline] = variant.split('-with-')
+  return encode(spelled[name as keyof typeof spelled] + (newline ? '\n' : ''))
+}
+
+function sorted(json: unknown): unknown {
+  if (Array.isArray(json)) return json.map(sorted)
+  if (typeof json !== 'object' || json === null) return json
+  const entries = Object.entries(json).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([key, value]) => [key, sorted(value)]))
+}
+
+/** `{"a": 1, "b": [1, 2]}`, as Python writes it. */
+function spaced(json: unknown): string {
+  if (Array.isArray(json)) return `[${json.map(spaced).join(', ')}]`
+  if (typeof json !== 'object' || json === null) return JSON.stringify(json)
+  const entries = Object.entries(json).map(
+    ([key, value]) => `${JSON.stringify(key)}: ${spaced(value)}`,
+  )
+  return `{${entries.join(', ')}}`
+}
+
+function decode(body: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
+  } catch {
+    return undefined
+  }
+}
+
+function parse(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}
+
+const encode = (text: string) => new TextEncoder().encode(text)
+
+function equal(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at])
+}

@@ -1,0 +1,75 @@
+// Every scheme worth trying on a delivery, as data: what is signed, with which key, where the time
+// and the id come from.
+import type { SchemeDefinition } from '../../index.ts'
+import { idHeaders, type Reading, timeHeaders } from './readings.ts'
+
+type Headers = readonly (readonly [name: string, value: string])[]
+
+const orders: readonly (readonly string[])[] = [
+  ['{body}'],
+  ['{timestamp}', '{body}'],
+  ['{body}', '{timestamp}'],
+  ['{id}', '{body}'],
+  ['{body}', '{id}'],
+  ['{id}', '{timestamp}', '{body}'],
+  ['{timestamp}', '{id}', '{body}'],
+  ['{url}', '{body}'],
+  ['{body}', '{url}'],
+  ['{timestamp}', '{url}', '{body}'],
+  ['{url}', '{timestamp}', '{body}'],
+  ['{id}', '{url}', '{body}'],
+]
+const separators = ['.', '', ':', '\n', '|', ',', '-', '_', ' ']
+
+/** The signed templates that senders use, the plainest first. */
+export const templates: readonly string[] = [
+  ...new Set([
+    ...orders.flatMap((order) => separators.map((separator) => order.join(separator))),
+    ...['v0', 'v1'].flatMap((version) =>
+      ['.', ':'].map((separator) => [version, '{timestamp}', '{body}'].join(separator)),
+    ),
+  ]),
+]
+
+/** What bounds the candidates. */
+export interface CandidateOptions {
+  readonly headers: Headers
+  readonly hasUrl: boolean
+  readonly keys: readonly SchemeDefinition['key'][]
+  /** Templates of the caller's own, tried first. */
+  readonly templates: readonly string[]
+}
+
+/** Every scheme that a reading of the headers allows. */
+export function* candidatesOf(
+  reading: Reading,
+  options: CandidateOptions,
+): Generator<SchemeDefinition> {
+  const { headers, hasUrl, keys } = options
+  const { timed, ...fixed } = reading
+  const others = headers.filter(([name]) => name !== reading.header)
+  for (const signed of new Set([...options.templates, ...templates])) {
+    if (signed.includes('{url}') && !hasUrl) continue
+    const signsTime = signed.includes('{timestamp}')
+    if (timed && !signsTime) continue
+    const times = signsTime && !timed ? timeHeaders(others) : [undefined]
+    const ids = signed.includes('{id}') ? idHeaders(others) : [undefined]
+    for (const [time, id] of pairsOf(times, ids)) {
+      if (time !== undefined && time === id) continue
+      for (const key of keys) {
+        yield {
+          name: 'discovered',
+          ...fixed,
+          key,
+          signed,
+          ...(time !== undefined && { timestamp: { header: time } }),
+          ...(id !== undefined && { id: { header: id } }),
+        }
+      }
+    }
+  }
+}
+
+function pairsOf<A, B>(some: readonly A[], others: readonly B[]): readonly (readonly [A, B])[] {
+  return some.flatMap((a) => others.map((b) => [a, b] as const))
+}

@@ -1,0 +1,70 @@
+// A found scheme as code to paste.
+import type { SchemeDefinition } from '../../index.ts'
+import type { Fit } from './search.ts'
+
+/** How to spell the bytes that were signed, where they are not those that arrive. */
+const respelled: Readonly<Record<Exclude<Fit['body'], 'exact'>, string>> = {
+  'without-newline': 'the body without the line break at its end',
+  'with-newline': 'the body and a line break after it',
+  minified: 'JSON.stringify(JSON.parse(text))',
+  'minified-with-newline': 'JSON.stringify(JSON.parse(text)) and a line break after it',
+  sorted: 'JSON.stringify(JSON.parse(text)) with the keys of every object sorted',
+  'sorted-with-newline': 'JSON with the keys of every object sorted, and a line break after it',
+  spaced: "the JSON with ', ' and ': ', as Python's json.dumps writes it",
+  indented: 'JSON.stringify(JSON.parse(text), null, 2)',
+}
+
+/** The code that makes a receiver of the scheme. */
+export function toCode({ scheme, body }: Fit): string {
+  const definition = isTimed(scheme) ? { ...scheme, tolerance: 300 } : scheme
+  const note =
+    body === 'exact'
+      ? []
+      : [
+          '// Careful: the bytes that arrived are not the bytes that were signed. What was signed is',
+          `// ${respelled[body]}.`,
+          '// Find what changes them on their way; where the sender itself signs another spelling,',
+          '// spell the body so before it is given to verify(), and parse only what was verified.',
+        ]
+  return [
+    "import { createReceiver, schemes } from 'idv-webhooks'",
+    '',
+    ...note,
+    'const receiver = createReceiver({',
+    '  secret: process.env.WEBHOOK_SECRET,',
+    `  scheme: schemes.define(${literal(definition, '  ')}),`,
+    '})',
+  ].join('\n')
+}
+
+/** What the scheme means, in a line. */
+export function inWords({ header, algorithm, encoding, key, signed }: SchemeDefinition): string {
+  const how = encoding === 'any' ? 'base64 without padding' : encoding
+  return `${header}: HMAC-${algorithm.toUpperCase()} in ${how} over ${JSON.stringify(signed)}, the secret read as ${key}`
+}
+
+function isTimed(scheme: SchemeDefinition): boolean {
+  return scheme.signed.includes('{timestamp}')
+}
+
+function literal(value: unknown, indent: string): string {
+  if (typeof value === 'string') return quoted(value)
+  if (typeof value !== 'object' || value === null) return String(value)
+  const inner = `${indent}  `
+  const lines = Object.entries(value).map(([key, one]) => {
+    const short = typeof one === 'object' ? inline(one) : literal(one, inner)
+    return `${inner}${key}: ${short},`
+  })
+  return `{\n${lines.join('\n')}\n${indent}}`
+}
+
+function inline(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return literal(value, '')
+  const parts = Object.entries(value).map(([key, one]) => `${key}: ${inline(one)}`)
+  return `{ ${parts.join(', ')} }`
+}
+
+function quoted(text: string): string {
+  const escaped = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
+  return `'${escaped}'`
+}

@@ -1,0 +1,142 @@
+// What the headers of a delivery could mean: every way in which one of them could carry
+// signatures, and where a time or an id could come from.
+import type { SchemeDefinition } from '../../index.ts'
+
+type Headers = readonly (readonly [name: string, value: string])[]
+
+/** One way to read a header as signatures. */
+export interface Reading
+  extends Pick<SchemeDefinition, 'header' | 'algorithm' | 'encoding' | 'grammar'> {
+  /** The time stands in the signature's own header. */
+  readonly timed: boolean
+}
+
+type Digest = Pick<Reading, 'algorithm' | 'encoding'>
+
+const algorithms = [
+  ['sha256', 32],
+  ['sha512', 64],
+  ['sha1', 20],
+] as const
+
+/** The digests that a text could be; the likelier encoding first. */
+export function digestsOf(text: string): readonly Digest[] {
+  return algorithms.flatMap(([algorithm, bytes]): Digest[] => {
+    const bare = text.replace(/=+$/, '')
+    if (text.length === bytes * 2 && /^[0-9a-f]+$/i.test(text)) {
+      return [{ algorithm, encoding: 'hex' }]
+    }
+    if (bare.length !== Math.ceil((bytes * 4) / 3)) return []
+    const padded = text.length === Math.ceil(bytes / 3) * 4
+    const standard = /^[A-Za-z0-9+/]+$/.test(bare)
+    const forUrls = /^[\w-]+$/.test(bare)
+    const exact = bare === text
+    if (!padded && !exact) return []
+    return [
+      ...(standard && padded ? [{ algorithm, encoding: 'base64' } as const] : []),
+      ...(forUrls ? [{ algorithm, encoding: 'base64url' } as const] : []),
+      // Standard letters without padding are neither; only `any` reads them.
+      ...(standard && exact && !padded ? [{ algorithm, encoding: 'any' } as const] : []),
+    ]
+  })
+}
+
+/** Every way to read the headers as signatures; none when no signature is present. */
+export function readingsOf(headers: Headers): readonly Reading[] {
+  const readings = headers.flatMap(([header, value]) => readHeader(header, value.trim()))
+  const seen = new Map(readings.map((reading) => [JSON.stringify(reading), reading]))
+  return [...seen.values()]
+}
+
+function readHeader(header: string, value: string): readonly Reading[] {
+  return (
+    [asList, asPairs, asPrefixed, asPlain]
+      .map((read) => read(value).map((reading) => ({ header, ...reading })))
+      // The most particular reading that fits; a laxer one would only repeat it.
+      .find((found) => found.length > 0) ?? []
+  )
+}
+
+type Headerless = Omit<Reading, 'header'>
+
+/** `v1,… v1,…` */
+function asList(value: string): Headerless[] {
+  return value.split(/ +/).flatMap((token) => {
+    const [, prefix, text] = /^([\w-]+,)([^,]+)$/.exec(token) ?? []
+    if (prefix === undefined || text === undefined || digestsOf(prefix.slice(0, -1)).length > 0) {
+      return []
+    }
+    return digestsOf(text).map((digest) => ({
+      ...digest,
+      grammar: { list: { prefix } },
+      timed: false,
+    }))
+  })
+}
+
+/** `t=…,v1=…`: at least two different names. */
+function asPairs(value: string): Headerless[] {
+  const pairs = value.split(/[ ,]+/).map((part) => /^([\w-]+)=(.*)$/.exec(part))
+  const names = new Set(pairs.map((pair) => pair?.[1]))
+  if (names.size < 2) return []
+  const times = pairs.flatMap((pair) => (pair && isTime(pair[2] ?? '') ? [pair[1] ?? ''] : []))
+  return pairs.flatMap((pair) =>
+    digestsOf(pair?.[2] ?? '').flatMap((digest) => {
+      const signature = pair?.[1] ?? ''
+      const timed = times.map((timestamp) => ({
+        ...digest,
+        grammar: { pairs: { signature, timestamp } },
+        timed: true,
+      }))
+      return [...timed, { ...digest, grammar: { pairs: { signature } }, timed: false }]
+    }),
+  )
+}
+
+/** `sha256=…`, several with the same prefix allowed. */
+function asPrefixed(value: string): Headerless[] {
+  return value.split(/[ ,]+/).flatMap((token) => {
+    const [, prefix, text] = /^([\w.-]+[=:])(.+)$/.exec(token) ?? []
+    if (prefix === undefined || text === undefined) return []
+    return digestsOf(text).map((digest) => ({ ...digest, grammar: { prefix }, timed: false }))
+  })
+}
+
+function asPlain(value: string): Headerless[] {
+  const tokens = value.split(/[ ,]+/)
+  return tokens.flatMap((token) =>
+    digestsOf(token).map((digest) => ({ ...digest, grammar: 'plain' as const, timed: false })),
+  )
+}
+
+/** Seconds since the epoch: from 1973 to the year 5138. */
+function isTime(text: string): boolean {
+  return /^\d{9,11}$/.test(text)
+}
+
+const ordinary =
+  /^(accept|accept-.*|authorization|cache-control|cdn-.*|cf-.*|connection|content-.*|cookie|date|expect|forwarded|host|keep-alive|origin|referer|sec-.*|te|traceparent|tracestate|transfer-encoding|upgrade.*|user-agent|via|x-forwarded-.*|x-real-ip)$/i
+
+/** The headers that could be the time that is signed. */
+export function timeHeaders(headers: Headers): readonly string[] {
+  return unique(headers.filter(([name, value]) => !ordinary.test(name) && meansTime(name, value)))
+}
+
+/** The headers that could be the id that is signed. */
+export function idHeaders(headers: Headers): readonly string[] {
+  return unique(
+    headers.filter(
+      ([name, value]) =>
+        !ordinary.test(name) &&
+        !meansTime(name, value) &&
+        /^[\x21-\x7e]{1,128}$/.test(value.trim()),
+    ),
+  )
+}
+
+/** A number may be a time or an id; then the header's name tells. */
+function meansTime(name: string, value: string): boolean {
+  return isTime(value.trim()) && (/time|stamp|date|sent/i.test(name) || !/id\b|nonce/i.test(name))
+}
+
+const unique = (headers: Headers) => [...new Set(headers.map(([name]) => name))]

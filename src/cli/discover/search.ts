@@ -1,0 +1,163 @@
+// The search itself: which schemes prove every capture. Each is put to the same verify() that a
+// receiver uses, so what is found works.
+import { isWebhookError, type SchemeDefinition, schemes, verify } from '../../index.ts'
+import type { NamedCapture } from '../capture-files.ts'
+import type { NamedSecret } from '../secrets.ts'
+import { type BodyVariant, bodyVariant, otherVariants } from './body-variants.ts'
+import { candidatesOf } from './candidates.ts'
+import { readingsOf } from './readings.ts'
+
+/** A scheme that proves all captures, and which bytes it signs. */
+export interface Fit {
+  readonly scheme: SchemeDefinition
+  readonly body: BodyVariant
+}
+
+/** What was found. */
+export type Found =
+  | { readonly result: 'found'; readonly fit: Fit; readonly weaker: readonly Fit[] }
+  | { readonly result: 'ambiguous'; readonly fits: readonly Fit[] }
+  | { readonly result: 'no-match' }
+  /** These captures have no header that could be a signature. */
+  | { readonly result: 'no-signature'; readonly files: readonly string[] }
+
+/** What is searched. */
+export interface SearchOptions {
+  readonly captures: readonly NamedCapture[]
+  readonly secrets: readonly NamedSecret[]
+  /** The address that the sender knows, where captures have another. */
+  readonly url?: string | undefined
+  readonly templates: readonly string[]
+  readonly signal: AbortSignal
+  readonly onProgress?: (tried: number) => void
+}
+
+/** Finds the scheme of captures. */
+export async function searchScheme(options: SearchOptions): Promise<Found> {
+  const { captures } = options
+  const bare = captures.filter(({ delivery }) => readingsOf(delivery.headers).length === 0)
+  if (bare.length > 0) return { result: 'no-signature', files: bare.map(({ file }) => file) }
+  // Other spellings of the body only where no scheme proves the exact one.
+  for (const variants of [['exact'], otherVariants] as const) {
+    let fits = await fitsOf(options, variants)
+    for (const capture of captures.slice(1)) fits = await stillFitting(options, fits, capture)
+    if (fits.length > 0) return choose(fits)
+  }
+  return { result: 'no-match' }
+}
+
+async function fitsOf(options: SearchOptions, variants: readonly BodyVariant[]): Promise<Fit[]> {
+  const [first] = options.captures
+  if (!first) return []
+  const { headers, url } = first.delivery
+  const fits: Fit[] = []
+  let tried = 0
+  for (const reading of readingsOf(headers)) {
+    const bounds = {
+      headers,
+      hasUrl: (options.url ?? url) !== undefined,
+      keys: keysFor(options.secrets),
+      templates: options.templates,
+    }
+    for (const scheme of candidatesOf(reading, bounds)) {
+      for (const body of variants) {
+        tried += 1
+        if (tried % 500 === 0) await breathe(options, tried)
+        if (await proves(options, { scheme, body }, first)) fits.push({ scheme, body })
+      }
+    }
+  }
+  return fits
+}
+
+/** Lets Ctrl-C in, and tells how far it has come. */
+async function breathe({ signal, onProgress }: SearchOptions, tried: number): Promise<void> {
+  onProgress?.(tried)
+  await new Promise<void>((resolve) => setImmediate(resolve))
+  signal.throwIfAborted()
+}
+
+async function stillFitting(options: SearchOptions, fits: readonly Fit[], capture: NamedCapture) {
+  const kept: Fit[] = []
+  for (const fit of fits) if (await proves(options, fit, capture)) kept.push(fit)
+  return kept
+}
+
+async function proves(options: SearchOptions, fit: Fit, capture: NamedCapture): Promise<boolean> {
+  const { delivery } = capture
+  const body = bodyVariant(delivery.body, fit.body) ?? delivery.body
+  const scheme = schemes.define({
+    ...fit.scheme,
+    ...(fit.scheme.signed.includes('{timestamp}') && { tolerance: 'none' as const }),
+  })
+  for (const url of urlsOf(options.url ?? delivery.url)) {
+    for (const secret of options.secrets) {
+      try {
+        const proof = await verify({ ...delivery, body, ...(url && { url }) }, { secret, scheme })
+        if (proof.ok) return true
+      } catch (error) {
+        // A secret that is no base64 proves nothing under a scheme that wants base64.
+        if (!isWebhookError(error)) throw error
+      }
+    }
+  }
+  return false
+}
+
+/** Behind a tunnel or proxy the sender's https:// arrives as http://. */
+function urlsOf(url: string | undefined): readonly (string | undefined)[] {
+  if (!url?.startsWith('http://')) return [url]
+  return [url, url.replace('http://', 'https://')]
+}
+
+/** The readings of the secrets' text that differ. */
+function keysFor(secrets: readonly NamedSecret[]): readonly SchemeDefinition['key'][] {
+  const texts = secrets.flatMap(({ value }) => (typeof value === 'string' ? [value] : []))
+  const marked = texts.some((text) => text.startsWith('whsec_'))
+  return texts.length === 0 ? ['utf8'] : ['utf8', marked ? 'whsec' : 'base64', 'hex']
+}
+
+const strength = { sha1: 1, sha256: 2, sha512: 3 } as const
+const encodings = ['hex', 'base64', 'base64url', 'any']
+
+/** One scheme where the fits differ in nothing that matters; else they are ambiguous. */
+function choose(all: readonly Fit[]): Found {
+  const best = Math.max(...all.map(({ scheme }) => strength[scheme.algorithm]))
+  const strong = all.filter(({ scheme }) => strength[scheme.algorithm] === best)
+  const weaker = all.filter((fit) => !strong.includes(fit))
+  const owned = strong.filter((fit) => !repeatsOwnTime(fit, strong))
+  const byMeaning = new Map<string, Fit>()
+  for (const fit of owned) {
+    const { encoding, ...meaning } = fit.scheme
+    const key = JSON.stringify([meaning, fit.body])
+    const before = byMeaning.get(key)
+    if (!before || encodings.indexOf(encoding) < encodings.indexOf(before.scheme.encoding)) {
+      byMeaning.set(key, fit)
+    }
+  }
+  const [fit, ...others] = distinct([...byMeaning.values()])
+  if (fit && others.length === 0) return { result: 'found', fit, weaker }
+  return { result: 'ambiguous', fits: fit ? [fit, ...others] : [] }
+}
+
+/** A time in the signature's own header is the signed one, whichever other header repeats it. */
+function repeatsOwnTime({ scheme }: Fit, fits: readonly Fit[]): boolean {
+  if (!scheme.timestamp) return false
+  return fits.some(
+    (other) =>
+      !other.scheme.timestamp &&
+      other.scheme.header === scheme.header &&
+      other.scheme.signed === scheme.signed,
+  )
+}
+
+/** Of the spellings of one body the first counts: they are the same bytes, or as good as. */
+function distinct(fits: readonly Fit[]): readonly Fit[] {
+  const seen = new Set<string>()
+  return fits.filter(({ scheme }) => {
+    const key = JSON.stringify(scheme)
+    if (seen.has(key)) return false
+    seen.add(key)
+    return true
+  })
+}

@@ -1,0 +1,116 @@
+// One run from arguments to exit code: signals, settings, the command, and what became of it.
+import { CommanderError } from 'commander'
+import { commands } from './commands.ts'
+import { loadConfig } from './config.ts'
+import { CliError, type ExitCode, exitCodes, toFailure } from './exit-code.ts'
+import { createOutput, type Output, printable } from './output.ts'
+import { createProgram, mapOf } from './program.ts'
+import { refuseSecretArguments } from './secrets.ts'
+import type { Session } from './session.ts'
+
+/** What must be known before the arguments are parsed. */
+interface Early {
+  readonly json: boolean
+  readonly color: boolean
+  readonly config: string | undefined
+  readonly operands: readonly string[]
+}
+
+/** Runs the command line; sets the exit code and never calls exit while output is on its way. */
+export async function main(): Promise<void> {
+  const args = process.argv.slice(2)
+  const early = readEarly(args)
+  const { stdout, stderr } = process
+  const out = createOutput({ stdout, stderr, json: early.json, color: early.color })
+  const signal = interruption()
+  try {
+    refuseSecretArguments(args)
+    const session = await createSession(early, out, signal)
+    await run(session, args, early)
+    process.exitCode = signal.aborted ? exitCodes.interrupted : session.ending.exitCode
+  } catch (error) {
+    process.exitCode = report(error, out, signal)
+  }
+}
+
+async function createSession(early: Early, out: Output, signal: AbortSignal): Promise<Session> {
+  const { env, stdin } = process
+  const cwd = process.cwd()
+  const config = await loadConfig(cwd, early.config ?? env.IDV_CONFIG)
+  const ending = { exitCode: exitCodes.ok as ExitCode }
+  // The one place of the command line that reads the time.
+  return { out, env, stdin, cwd, config, signal, now: () => new Date(), ending }
+}
+
+async function run(session: Session, args: readonly string[], early: Early): Promise<void> {
+  const [first, second] = early.operands
+  const named = first === 'help' ? second : first
+  const known = commands.some(({ name }) => name === named)
+  const whole = named === 'completion' || named === 'config' || args.includes('--map')
+  const program = await createProgram(session, whole ? undefined : known ? [named ?? ''] : [])
+  if (args.includes('--map')) {
+    process.stdout.write(`${JSON.stringify(mapOf(program), null, 2)}\n`)
+    return
+  }
+  if (args.length === 0) {
+    throw new CliError('USAGE', program.helpInformation().trimEnd())
+  }
+  await program.parseAsync([...args], { from: 'user' })
+}
+
+/** Reads the few options that count before parsing; commander reads them again later. */
+function readEarly(args: readonly string[]): Early {
+  const end = args.indexOf('--')
+  const own = end === -1 ? args : args.slice(0, end)
+  const spaced = own.indexOf('--config')
+  const joined = own.find((arg) => arg.startsWith('--config='))?.slice('--config='.length)
+  return {
+    json: own.includes('--json'),
+    color: !own.includes('--no-color'),
+    config: spaced === -1 ? joined : own[spaced + 1],
+    operands: own.filter(
+      (arg, at) => !arg.startsWith('-') && !(spaced !== -1 && at === spaced + 1),
+    ),
+  }
+}
+
+/** Ctrl-C and SIGTERM end a run in order, a second one at once; so does a reader that left. */
+function interruption(): AbortSignal {
+  const controller = new AbortController()
+  const stop = () => {
+    if (controller.signal.aborted) process.exit(exitCodes.interrupted)
+    controller.abort()
+    setTimeout(() => process.exit(exitCodes.interrupted), 3000).unref()
+  }
+  process.on('SIGINT', stop)
+  process.on('SIGTERM', stop)
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+      process.exit(process.exitCode ?? exitCodes.failed)
+    })
+  }
+  return controller.signal
+}
+
+/** Tells what went wrong, on stderr and under --json on stdout too; gives the exit code. */
+function report(error: unknown, out: Output, signal: AbortSignal): ExitCode {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return exitCodes.ok
+    const message = error.message.replace(/^error: /, '')
+    return report(new CliError('USAGE', usage(message)), out, signal)
+  }
+  const { code, message, exitCode } = toFailure(error, signal)
+  out.record({ type: 'error', code, message })
+  out.say(code === 'USAGE' ? message : `${out.tint('red', 'error:')} ${lines(message)}`)
+  return exitCode
+}
+
+function usage(message: string): string {
+  if (message === '(outputHelp)') return 'say which command: see idv-webhooks --help'
+  return `error: ${lines(message)}\nsee idv-webhooks --help, or --help after a command`
+}
+
+function lines(message: string): string {
+  return message.split('\n').map(printable).join('\n')
+}

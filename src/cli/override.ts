@@ -1,0 +1,61 @@
+// Changes single fields of JSON by their paths: `data.status=approved`, `data.tags.0=x`.
+import { CliError } from './exit-code.ts'
+
+/** What is changed: `path=value` where the value is JSON, else text; and paths to leave out. */
+export interface Changes {
+  readonly sets: readonly string[]
+  readonly remove: readonly string[]
+}
+
+type Container = Record<string, unknown>
+
+/** A changed copy; missing objects on the way are made. */
+export function override(json: unknown, { sets, remove }: Changes): unknown {
+  const copy = structuredClone(json)
+  for (const set of sets) {
+    const at = set.indexOf('=')
+    if (at < 1) throw refuse(`--override ${set} is no path=value`)
+    const value = readValue(set.slice(at + 1))
+    const { container, key } = walk(copy, set.slice(0, at), true)
+    if (container) container[key] = value
+  }
+  for (const path of remove) {
+    const { container, key } = walk(copy, path, false)
+    if (Array.isArray(container)) container.splice(Number(key), 1)
+    else if (container) delete container[key]
+  }
+  return copy
+}
+
+function walk(root: unknown, path: string, make: boolean): { container?: Container; key: string } {
+  const keys = path.split('.')
+  if (keys.some((key) => key === '' || key === '__proto__')) throw refuse(`${path} is no path`)
+  const key = keys.pop() ?? ''
+  let at = root
+  for (const step of keys) {
+    if (!isContainer(at)) throw refuse(`${path} leads through something that has no fields`)
+    if (!Object.hasOwn(at, step)) {
+      if (!make) return { key }
+      at[step] = {}
+    }
+    at = at[step]
+  }
+  if (isContainer(at)) return { container: at, key }
+  throw refuse(`${path} leads through something that has no fields`)
+}
+
+function readValue(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function isContainer(value: unknown): value is Container {
+  return typeof value === 'object' && value !== null
+}
+
+function refuse(why: string): CliError {
+  return new CliError('USAGE', `error: ${why}`)
+}

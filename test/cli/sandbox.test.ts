@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { afterEach, expect, test } from 'vitest'
+import { receiving, secret } from '../sandbox/receiving.ts'
+
+const cli = join(import.meta.dirname, '../../dist/cli.js')
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+})
+
+function run(args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [cli, 'sandbox', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  })
+  closing.push(() => ended(child, 'SIGKILL'))
+  return child
+}
+
+async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  if (child.exitCode === null && child.signalCode === null) {
+    child.kill(signal)
+    await once(child, 'exit')
+  }
+  return child.exitCode
+}
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'idv-cli-sandbox-'))
+  closing.push(() => rmSync(path, { recursive: true }))
+  return path
+}
+
+async function ready(child: ReturnType<typeof run>) {
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const next = async () => JSON.parse((await lines.next()).value as string)
+  const first = await next()
+  expect(first.type).toBe('ready')
+  return { ...first, next }
+}
+
+const create = (baseUrl: string, apiKey: string, body: object = {}) =>
+  fetch(`${baseUrl}/verifications`, {
+    method: 'POST',
+    headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ type: 'idv', requirements: ['document'], ...body }),
+  })
+
+test('says where it is ready, serves, prints what happens, and ends with 130 at Ctrl-C', async () => {
+  const receiver = await receiving()
+  closing.push(receiver.close)
+  const child = run(['--port', '0', '--json', '--subscribe', receiver.url], {
+    WEBHOOK_SECRET: secret,
+  })
+  const { baseUrl, apiKey, next } = await ready(child)
+  expect(new URL(baseUrl).hostname).toBe('127.0.0.1')
+  const response = await create(baseUrl, apiKey, { subjectName: 'Ada Lovelace' })
+  expect(response.status).toBe(201)
+  const made = await next()
+  expect(made).toMatchObject({ type: 'verification', status: 'initiated' })
+  const delivery = await next()
+  expect(delivery).toMatchObject({
+    type: 'delivery',
+    event: 'verification.created',
+    status: 'delivered',
+    answer: 200,
+  })
+  expect(JSON.stringify([made, delivery])).not.toContain('Ada')
+  expect(receiver.outcomes()).toEqual(['handled'])
+  expect(await ended(child, 'SIGINT')).toBe(130)
+})
+
+test('keeps its state in a file from one run to the next', async () => {
+  const data = join(folder(), 'sandbox.db')
+  const one = run(['--port', '0', '--json', '--quiet', '--data', data])
+  const first = await ready(one)
+  const { id } = (await (await create(first.baseUrl, first.apiKey)).json()) as { id: string }
+  const clash = run(['--port', '0', '--data', data])
+  expect(await text(clash.stderr)).toMatch(/another sandbox using it/)
+  await ended(one, 'SIGTERM')
+  const two = await ready(run(['--port', '0', '--json', '--quiet', '--data', data]))
+  expect([two.secret, two.seed]).toEqual([first.secret, first.seed])
+  const read = await fetch(`${two.baseUrl}/verifications/${id}`, {
+    headers: { 'x-api-key': two.apiKey },
+  })
+  expect(read.status).toBe(200)
+})
+
+test('names the way out when its port is taken', async () => {
+  const { url } = await ready(run(['--port', '0', '--json', '--quiet']))
+  const child = run(['--port', new URL(url).port])
+  const said = await text(child.stderr)
+  expect(said).toMatch(/port \d+ is taken: .* --port 0/)
+  expect(await ended(child, 'SIGTERM')).toBe(1)
+})
+
+test('does what a scenario says, once', async () => {
+  const receiver = await receiving()
+  closing.push(receiver.close)
+  const file = join(folder(), 'scenario.json')
+  const scenario = {
+    version: 1,
+    seed: 7,
+    clock: { now: '2026-01-01T00:00:00Z' },
+    subscriptions: [{ url: receiver.url, secret }],
+    actions: [
+      { create: 'verification', body: { type: 'idv', requirements: ['document'] }, as: 'ada' },
+      { act: 'ada', actions: ['start', 'submit', 'approve'] },
+    ],
+  }
+  writeFileSync(file, JSON.stringify(scenario))
+  const child = run(['--port', '0', '--scenario', file, '--once'])
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+  expect(stdout).toBe(
+    [
+      'verification.created  delivered  1 attempt',
+      'verification.submitted  delivered  1 attempt',
+      'verification.approved  delivered  1 attempt',
+      '',
+    ].join('\n'),
+  )
+  expect(stderr).toMatch(/seed {5}7\n/)
+  expect(stderr).toMatch(/deliveries: 3 delivered\n$/)
+  expect(receiver.outcomes()).toEqual(['handled', 'handled', 'handled'])
+})
+
+test('refuses a scenario or options that are none, with 2', async () => {
+  const file = join(folder(), 'scenario.json')
+  writeFileSync(file, '{"version":2}')
+  for (const [args, message] of [
+    [['--scenario', file], /SCENARIO|scenario is not valid: version/],
+    [['--scenario', 'nowhere.json'], /nowhere\.json is not there/],
+    [['--once'], /--once needs a scenario/],
+    [['--at', 'soon'], /now is no date/],
+    [['--port', '70000'], /0 to 65535/],
+  ] as const) {
+    const child = run(args)
+    expect(await text(child.stderr)).toMatch(message)
+    await ended(child, 'SIGTERM')
+    expect(child.exitCode, args.join(' ')).toBe(2)
+  }
+})
