@@ -14,6 +14,9 @@ const doors = {
   protocol: 'src/protocol/index.ts',
   client: 'src/client/index.ts',
   testing: 'src/testing/index.ts',
+  // Side by side, for the store starts the writer's thread from the file beside its own.
+  inbox: 'src/inbox/index.ts',
+  'inbox-sqlite': 'src/inbox/stores/sqlite.ts',
 }
 
 /** Doors for Node with what they use bundled into them, so that users install nothing extra. */
@@ -34,7 +37,12 @@ const both: Options = {
 export default defineConfig([
   {
     ...both,
-    entry: { ...doors, 'hmac/node': 'src/hmac/node.ts', 'hmac/web': 'src/hmac/web.ts' },
+    entry: {
+      ...doors,
+      'hmac/node': 'src/hmac/node.ts',
+      'hmac/web': 'src/hmac/web.ts',
+      'sqlite-writer': 'src/inbox/stores/sqlite-writer.ts',
+    },
     platform: 'neutral',
     // The files behind the import condition have no types of their own to give.
     dts: { entry: doors, resolve: ['@standard-schema/spec'] },

@@ -1,11 +1,10 @@
-// What an inbox is handed for a verified delivery: the delivery, and what could be read of it.
+// What the corridor hands to an inbox: the proved bytes, with what could be read of them.
 import type { VerifiedDelivery } from './delivery.ts'
 import type { Arrival } from './inbox/entry.ts'
 import type { Parsed } from './parse.ts'
-import type { EventSource } from './protocol/events.ts'
+import type { Entity, EventSource, WebhookEvent } from './protocol/events.ts'
 import { happensOnce } from './protocol/names.ts'
 
-/** Bytes that nobody understood arrive without a name. */
 export function toArrival(
   delivery: VerifiedDelivery,
   parsed: Parsed,
@@ -16,7 +15,8 @@ export function toArrival(
     return { delivery, source, ...(key !== undefined && { key }) }
   }
   const { event, key } = parsed
-  const occurrence = event.entity && occurrenceOf(event.name, event.entity)
+  const related = clientOf(event)
+  const occurrence = occurrenceOf(event)
   return {
     delivery,
     source,
@@ -24,15 +24,23 @@ export function toArrival(
     name: event.name,
     receivedName: event.receivedName,
     ...(event.entity && { entity: event.entity }),
+    ...(related && { related }),
     ...(event.occurredAt && { occurredAt: event.occurredAt }),
     ...(occurrence !== undefined && { occurrence }),
   }
 }
 
-/** The one occurrence of an event that a resource has once in its life; undefined for others. */
-export function occurrenceOf(
-  name: string,
-  { type, id }: { readonly type: string; readonly id: string },
-): string | undefined {
-  return happensOnce(name) && id !== '' ? JSON.stringify([name, type, id]) : undefined
+/** A verification names its client (section 2.1): who forgets the client means both. */
+function clientOf({ entity, data }: WebhookEvent): Entity | undefined {
+  if (entity?.type !== 'verification' || typeof data !== 'object' || data === null) return undefined
+  const { clientId } = data as { readonly clientId?: unknown }
+  return typeof clientId === 'string' && clientId !== ''
+    ? { type: 'client', id: clientId }
+    : undefined
+}
+
+/** The one occurrence of an event that a resource has once in its life. */
+function occurrenceOf({ name, entity }: WebhookEvent): string | undefined {
+  if (!entity?.id || !happensOnce(name)) return undefined
+  return JSON.stringify([name, entity.type, entity.id])
 }

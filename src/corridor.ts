@@ -18,7 +18,7 @@ import { toHex } from './encoding.ts'
 import type { FailedCode, OutcomeCode } from './errors.ts'
 import { ResourceReads } from './fetch-resource.ts'
 import { type Incoming, Intake } from './intake.ts'
-import { guarded, type Observe, warnFailures } from './observe.ts'
+import { describeError, guarded, type Observe, warnFailures } from './observe.ts'
 import { checkedOptions, type ReceiverOptions } from './options.ts'
 import {
   checkRespond,
@@ -40,8 +40,12 @@ export interface Task {
   readonly delivery: VerifiedDelivery
   readonly registrations: readonly Registration[]
   readonly attempt: number
+  /** The inbox's id of it. */
+  readonly entryId?: string
   /** What an inbox adds to the context. */
-  readonly extras?: (registration: Registration) => Partial<Context>
+  readonly extras?: Partial<Context>
+  /** Aborted when whoever runs it drains; the receiver's own by default. */
+  readonly signal?: AbortSignal
 }
 
 type Ids = { readonly secretId?: string }
@@ -54,6 +58,8 @@ export class Corridor {
   readonly observe: Observe
   readonly now: Clock
   readonly handlerTimeout: number
+  /** Set by a worker that watches for silence. */
+  onArrival: Observe | undefined
   readonly #maxBytes: number
   readonly #peek: Parser
   readonly #reads: ResourceReads
@@ -67,7 +73,11 @@ export class Corridor {
     const limits = checkedOptions(options)
     this.options = options
     this.now = options.now ?? systemClock
-    this.observe = guarded(options.observe ?? warnFailures())
+    const observe = guarded(options.observe ?? warnFailures())
+    this.observe = (seen) => {
+      observe(seen)
+      this.onArrival?.(seen)
+    }
     this.handlerTimeout = limits.handlerTimeout
     this.#maxBytes = limits.maxBytes
     checkRespond(options.respond)
@@ -117,6 +127,11 @@ export class Corridor {
     const timer = setTimeout(() => this.abort(), grace)
     while (this.#atWork.size > 0) await Promise.allSettled(this.#atWork)
     clearTimeout(timer)
+  }
+
+  /** Resolves when the deliveries that are at work now have ended. */
+  async quiet(): Promise<void> {
+    await Promise.allSettled([...this.#atWork])
   }
 
   /** Aborts the handlers that are at work. */
@@ -207,12 +222,12 @@ export class Corridor {
     const reports = await runHandlers(task.registrations, {
       event,
       timeout: this.handlerTimeout,
-      drain: this.#grace.signal,
-      contextFor: (registration, signal) => ({
+      drain: task.signal ?? this.#grace.signal,
+      contextFor: (_, signal) => ({
         ...facts,
         signal,
         fetch: () => this.#reads.current(event, { signal, receivedAt: delivery.receivedAt }),
-        ...task.extras?.(registration),
+        ...task.extras,
       }),
     })
     for (const report of reports) {
@@ -221,10 +236,11 @@ export class Corridor {
         at: this.now(),
         name: event.name,
         ...(event.id !== undefined && { eventId: event.id }),
+        ...(task.entryId !== undefined && { entryId: task.entryId }),
         handler: report.handler,
         attempt,
         ok: report.ok,
-        ...(!report.ok && { code: report.code }),
+        ...(!report.ok && { code: report.code, error: describeError(report.error) }),
       })
     }
     return reports

@@ -105,6 +105,12 @@ export class Dispatcher {
     return found.length > 0 ? found : this.#fallbacks
   }
 
+  /** Whether any handler wants the current resource in place of a stale one. */
+  refetches(): boolean {
+    const all = [...this.#registrations, ...this.#fallbacks]
+    return all.some(({ options }) => options.stale === 'refetch')
+  }
+
   #add(
     list: Registration[],
     patterns: readonly string[],
@@ -121,6 +127,13 @@ export class Dispatcher {
       throw new WebhookError(
         'HANDLER_INVALID',
         `the handler for ${patterns.join(', ')} is no function`,
+      )
+    }
+    const { stale = 'deliver' } = options
+    if (!['deliver', 'skip', 'refetch'].includes(stale)) {
+      throw new WebhookError(
+        'HANDLER_INVALID',
+        `stale is '${stale}': use 'deliver', 'skip' or 'refetch'`,
       )
     }
     const all = [...this.#registrations, ...this.#fallbacks]

@@ -11,6 +11,7 @@ export {
   WebhookError,
   type WebhookErrorCode,
 } from './errors.ts'
+export type { SettledAs } from './inbox/work.ts'
 export type { BodyFault, Incoming } from './intake.ts'
 export {
   type AttemptObserved,
@@ -19,6 +20,9 @@ export {
   type Observation,
   type Observe,
   type OutcomeObserved,
+  type SettledObserved,
+  type SilenceObserved,
+  type StoreObserved,
 } from './observe.ts'
 export type { ReceiverOptions } from './options.ts'
 export {
@@ -59,3 +63,10 @@ export { createReceiver, type Receiver } from './receiver.ts'
 export type { Secret, SecretInput, SecretOption } from './secrets.ts'
 export { type SignOptions, sign } from './signature.ts'
 export { type Refusal, type VerifyOptions, type VerifyResult, verify } from './verify.ts'
+export {
+  createWorker,
+  type DrainOnceOptions,
+  type DrainOnceReport,
+  type Worker,
+} from './worker.ts'
+export type { WorkerOptions } from './worker-options.ts'

@@ -39,9 +39,50 @@ export interface AttemptObserved {
   readonly attempt: number
   readonly ok: boolean
   readonly code?: HandlerFailure['code']
+  /** Class and place of what it threw, not the text. */
+  readonly error?: string
+  /** With an inbox: the entry that was handled. */
+  readonly entryId?: string
 }
 
-export type Observation = OutcomeObserved | AttemptObserved
+/** With an inbox: what became of one attempt at an entry. */
+export interface SettledObserved {
+  readonly type: 'settled'
+  readonly at: Date
+  readonly entryId: string
+  /** `released` by a drain; `lost` when another held the entry by then. */
+  readonly state: 'done' | 'retry' | 'dead' | 'skipped' | 'released' | 'lost'
+  readonly attempt: number
+  readonly name?: string
+  readonly reason?: string
+  /** Milliseconds since it was kept. */
+  readonly age: number
+}
+
+/** With a worker: nothing came for much longer than usual. */
+export interface SilenceObserved {
+  readonly type: 'silence'
+  readonly at: Date
+  /** When the last delivery came. */
+  readonly since: Date
+  /** The median gap before, in milliseconds. */
+  readonly usual: number
+}
+
+/** With a worker: the store did not do what it was asked; the worker tries again. */
+export interface StoreObserved {
+  readonly type: 'store'
+  readonly at: Date
+  readonly asked: string
+  readonly error: string
+}
+
+export type Observation =
+  | OutcomeObserved
+  | AttemptObserved
+  | SettledObserved
+  | SilenceObserved
+  | StoreObserved
 
 /** The `observe` option. */
 export type Observe = (seen: Observation) => void
@@ -55,7 +96,8 @@ export interface LogOptions {
 }
 
 /**
- * An observer that writes one line of JSON for each outcome, with the proved cause of a mismatch.
+ * An observer that writes one line of JSON for each outcome, with the proved cause of a mismatch,
+ * and for what went wrong or was settled in an inbox.
  * No line holds data of an event or the text of an error.
  *
  * @example createReceiver({ secret, observe: logOutcomes() })
@@ -74,7 +116,8 @@ export function logOutcomes(options: LogOptions = {}): Observe {
     return spent <= diagnosesPerMinute
   }
   return (seen) => {
-    if (seen.type !== 'outcome') return
+    if (seen.type === 'attempt' && seen.ok) return
+    if (seen.type !== 'outcome') return write(JSON.stringify(seen))
     const { errors, diagnose, ...line } = seen
     const handlers = errors.map(({ handler, code, error }) => ({
       handler,
@@ -94,6 +137,11 @@ export function logOutcomes(options: LogOptions = {}): Observe {
 export function warnFailures(): Observe {
   const warned = new Set<string>()
   return (seen) => {
+    if (seen.type === 'settled' && seen.state === 'dead') {
+      const about = seen.name ? ` (${seen.name})` : ''
+      const why = `${seen.reason} after ${seen.attempt} attempts`
+      return warn(`entry ${seen.entryId}${about} is a dead letter: ${why}`, 'IDV_DEAD_LETTER')
+    }
     if (seen.type !== 'outcome' || seen.kind !== 'failed') return
     const failures = seen.errors.map((one) => `${one.handler}: ${describeError(one.error)}`)
     const what = [seen.message, ...failures].filter(Boolean).join('; ')

@@ -1,4 +1,5 @@
-// What the receiver hands to an inbox, and what it hears back.
+// One delivery in the inbox: what the receiver hands over, what it hears back, the states that an
+// entry goes through and the moves between them.
 import type { VerifiedDelivery } from '../delivery.ts'
 import type { Entity, EventSource } from '../protocol/events.ts'
 
@@ -11,6 +12,8 @@ export interface Arrival {
   readonly name?: string
   readonly receivedName?: string
   readonly entity?: Entity
+  /** Another resource that the event speaks of; forgetting that one forgets this event too. */
+  readonly related?: Entity
   readonly occurredAt?: Date
   /**
    * What happened, whoever tells of it: of a webhook and what reconcile fed with the same one, the
@@ -23,3 +26,81 @@ export interface Arrival {
 export type Kept =
   | { readonly kind: 'accepted'; readonly entryId: string }
   | { readonly kind: 'duplicate'; readonly entryId: string; readonly conflict?: true }
+
+/** The states of an entry. `stored`, `leased` and `retry` are open, the others are ends. */
+export const entryStates = ['stored', 'leased', 'retry', 'done', 'dead', 'skipped'] as const
+export type EntryState = (typeof entryStates)[number]
+
+const moves: Readonly<Record<EntryState, readonly EntryState[]>> = {
+  stored: ['leased', 'skipped'],
+  // Back to stored or retry: a drain released it, and no attempt is counted.
+  leased: ['done', 'retry', 'dead', 'skipped', 'stored'],
+  retry: ['leased', 'skipped'],
+  done: ['stored'],
+  dead: ['stored', 'skipped'],
+  skipped: ['stored'],
+}
+
+/** Whether an entry may go from one state to another. */
+export function mayMove(from: EntryState, to: EntryState): boolean {
+  return moves[from].includes(to)
+}
+
+/** Whether an entry of this state is still to be handled. */
+export function isOpen(state: EntryState): boolean {
+  return state === 'stored' || state === 'leased' || state === 'retry'
+}
+
+/** Why an entry is where it is; never text of an error or of the event. */
+export type EntryReason =
+  | 'HANDLER_FAILED'
+  | 'HANDLER_TIMEOUT'
+  | 'NON_RETRYABLE'
+  | 'CRASHED'
+  | 'UNREADABLE'
+  | 'BODY_NOT_UTF8'
+  | 'BODY_NOT_JSON'
+  | 'ENVELOPE_INVALID'
+  | 'EVENT_INVALID'
+  | 'NO_HANDLER'
+  | 'CONFLICT'
+  | 'DISMISSED'
+  | 'FORGOTTEN'
+
+/** A handler that failed at the last attempt: class and place of its error, not the text. */
+export interface EntryFailure {
+  readonly handler: string
+  readonly code: string
+  readonly error: string
+}
+
+/** An entry as an operator sees it: everything but the payload. */
+export interface Entry {
+  readonly id: string
+  readonly state: EntryState
+  readonly source: EventSource
+  readonly name?: string
+  readonly receivedName?: string
+  readonly eventId?: string
+  readonly entity?: Entity
+  readonly occurredAt?: Date
+  readonly receivedAt: Date
+  /** Attempts that were begun since it arrived or was redriven. */
+  readonly attempts: number
+  /** When a retry is due. */
+  readonly dueAt?: Date
+  readonly settledAt?: Date
+  readonly reason?: EntryReason
+  readonly failures: readonly EntryFailure[]
+  /** The handlers that have succeeded. */
+  readonly handled: readonly string[]
+  /** How often it was redriven or replayed. */
+  readonly generation: number
+  /** The entry whose key this one shares, with other bytes. */
+  readonly conflictOf?: string
+  readonly bytes: number
+  /** The payload is gone: its retention is over, or the person was forgotten. */
+  readonly erased: boolean
+  /** The payload, only where it was asked for. */
+  readonly delivery?: VerifiedDelivery
+}

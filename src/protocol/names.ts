@@ -84,6 +84,19 @@ export function happensOnce(name: string): boolean {
   return known.has(name) && !repeated.has(name)
 }
 
+const final: ReadonlySet<string> = new Set<EventName>([
+  'verification.approved',
+  'verification.rejected',
+  'verification.canceled',
+  'verification.expired',
+  'client.deleted',
+])
+
+/** Whether an event brings its resource to an end state (section 3), after which nothing comes. */
+export function isFinal(name: string): boolean {
+  return final.has(name)
+}
+
 /** Whether a pattern (a name, a family or `*`) covers a canonical event name. */
 export function covers(pattern: string, name: string): boolean {
   return (

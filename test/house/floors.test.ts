@@ -41,9 +41,12 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/(clock|delivery|encoding|grammar|json|nearest|secrets|signature|warn)\.ts$/, 1],
   [/^src\/hmac\//, 1],
   [/^src\/protocol\//, 1],
-  [/^src\/(admit|diagnose|dispatch|intake|observe|outcome|parse|patterns|verify)\.ts$/, 2],
+  [/^src\/(admit|diagnose|dispatch|intake|observe|outcome|parse|patterns|silence|verify)\.ts$/, 2],
   [/^src\/inbox\/(?!stores\/|index)/, 3],
-  [/^src\/(arrival|corridor|fetch-resource|options|receiver|worker)\.ts$/, 4],
+  [
+    /^src\/(arrival|attempt|corridor|fetch-resource|options|receiver|worker|worker-options)\.ts$/,
+    4,
+  ],
   [/^src\/(inbox\/stores|client)\//, 5],
   [/^src\/testing\//, 6],
   [/^src\/sandbox\//, 7],
@@ -101,7 +104,9 @@ describe('imports', () => {
   })
 
   test('of the inbox by the corridor are types', () => {
-    for (const file of ['src/corridor.ts', 'src/options.ts', 'src/receiver.ts']) {
+    for (const file of ['arrival', 'attempt', 'corridor', 'options', 'receiver', 'worker'].map(
+      (name) => `src/${name}.ts`,
+    )) {
       const text = readFileSync(join(root, file), 'utf8')
       for (const [line] of text.matchAll(/^import .*inbox\/.*$/gm)) {
         expect(line, file).toMatch(/^import type /)
@@ -125,8 +130,7 @@ describe('one dependency, one door', () => {
   })
 
   test('node: reaches neither the core nor the fetch adapter', () => {
-    const allowed =
-      /^(src\/hmac\/node\.ts|src\/(cli|sandbox|inbox|testing|worker)|adapters\/(?!fetch))/
+    const allowed = /^(src\/hmac\/node\.ts|src\/(cli|sandbox|inbox|testing)|adapters\/(?!fetch))/
     const users = outside.filter(({ to }) => to.startsWith('node:'))
     expect(users.filter(({ from }) => !allowed.test(from))).toEqual([])
   })

@@ -1,0 +1,205 @@
+// The inbox as an operator sees it: look entries up, run them again, erase what must go.
+import type { Clock } from '../clock.ts'
+import type { Entity } from '../protocol/events.ts'
+import { unpackDelivery, unpackFacts } from './content.ts'
+import type { Entry, EntryState } from './entry.ts'
+import type { Fingerprints } from './fingerprint.ts'
+import type { Seal } from './seal.ts'
+import type { InboxStore, Purged, StoredEntry, StoreQuery } from './store.ts'
+
+/** Which entries; what is left out holds of any. */
+export interface EntryFilter {
+  readonly id?: string | readonly string[]
+  readonly state?: EntryState | readonly EntryState[]
+  /** The canonical name of the event. */
+  readonly name?: string
+  /** An entity, or `type:id`; also finds events that speak of it. */
+  readonly entity?: Entity | string
+  /** Received since then. */
+  readonly since?: Date | string
+  /** Part of the entry's id or the event's name, or the whole id of an event or its entity. */
+  readonly search?: string
+}
+
+/** A page of entries, newest first. */
+export interface EntryQuery extends EntryFilter {
+  /** Default 50, at most 500. */
+  readonly limit?: number
+  /** Where the page before ended. */
+  readonly cursor?: string
+}
+
+export interface EntryPage {
+  readonly entries: readonly Entry[]
+  /** Give it back for the next page; missing on the last. */
+  readonly cursor?: string
+}
+
+/** Counts by state, and how far behind the handlers are. */
+export interface InboxStats extends Readonly<Record<EntryState, number>> {
+  /** Milliseconds since the oldest open entry was kept. */
+  readonly oldestAge?: number
+  /** Milliseconds by which the longest waiting entry is overdue; 0 when nothing waits. */
+  readonly lag: number
+}
+
+/** Days after which payloads and keys go. */
+export interface RetentionDays {
+  readonly done: number
+  readonly dead: number
+  readonly keys: number
+}
+
+/** What the desk of an inbox is made from. */
+export interface DeskParts {
+  readonly store: InboxStore
+  readonly seal: Seal
+  readonly fingerprints: Fingerprints
+  readonly now: Clock
+  readonly retention: RetentionDays
+}
+
+const day = 24 * 60 * 60 * 1000
+const pageSize = 500
+
+/** The operator's side of an open inbox. */
+export class Desk {
+  readonly #parts: DeskParts
+
+  constructor(parts: DeskParts) {
+    this.#parts = parts
+  }
+
+  async find({ limit = 50, cursor, ...filter }: EntryQuery): Promise<EntryPage> {
+    const size = Math.min(Math.max(1, Math.floor(limit)), pageSize)
+    const query = { ...this.#query(filter), limit: size, ...(cursor && { after: cursor }) }
+    const found = await this.#parts.store.find(query)
+    const last = found.length === size ? found.at(-1)?.id : undefined
+    const entries = found.map((entry) => this.#toEntry(entry))
+    return { entries, ...(last !== undefined && { cursor: last }) }
+  }
+
+  async get(id: string, withDelivery: boolean): Promise<Entry | undefined> {
+    const query = { ids: [id], limit: 1, withBody: withDelivery }
+    const [found] = await this.#parts.store.find(query)
+    return found && this.#toEntry(found)
+  }
+
+  async stats(): Promise<InboxStats> {
+    const now = this.#now()
+    const { counts, oldest, due } = await this.#parts.store.stats(now)
+    return {
+      ...counts,
+      ...(oldest !== undefined && { oldestAge: Math.max(0, now - oldest) }),
+      lag: due === undefined ? 0 : Math.max(0, now - due),
+    }
+  }
+
+  /** Pages through what fits, so that a hundred thousand dead letters are no single transaction. */
+  async redrive(filter: EntryFilter): Promise<number> {
+    const named = filter.id !== undefined
+    const from = (['dead', 'skipped'] as const).filter((state) =>
+      filter.state === undefined ? true : [filter.state].flat().includes(state),
+    )
+    let redriven = 0
+    let after: string | undefined
+    do {
+      const query = { ...this.#query(filter), states: from, limit: pageSize }
+      const found = await this.#parts.store.find({ ...query, ...(after && { after }) })
+      // Evidence of a conflict and what a person settled run only when they are named.
+      const ids = found.flatMap((one) => (one.facts && (named || !isSetAside(one)) ? [one.id] : []))
+      redriven += await this.#parts.store.reopen({ ids, from, now: this.#now() })
+      after = found.length === pageSize ? found.at(-1)?.id : undefined
+    } while (after !== undefined)
+    return redriven
+  }
+
+  async replay(id: string): Promise<boolean> {
+    const [found] = await this.#parts.store.find({ ids: [id], limit: 1 })
+    if (!found?.facts) return false
+    const reopening = { ids: [id], from: ['done'], now: this.#now(), replay: true } as const
+    return (await this.#parts.store.reopen(reopening)) === 1
+  }
+
+  dismiss(id: string): Promise<boolean> {
+    return this.#parts.store.dismiss(id, this.#now())
+  }
+
+  forget(entity: Entity | string): Promise<number> {
+    return this.#parts.store.forget(this.#lane(entity), this.#now())
+  }
+
+  async purge(): Promise<Purged> {
+    const { store, retention } = this.#parts
+    const now = this.#now()
+    const purge = {
+      doneBefore: now - retention.done * day,
+      deadBefore: now - retention.dead * day,
+      keysBefore: now - retention.keys * day,
+      limit: pageSize,
+    }
+    let erased = 0
+    let deleted = 0
+    for (let more = true; more; ) {
+      const gone = await store.purge(purge)
+      erased += gone.erased
+      deleted += gone.deleted
+      more = gone.erased + gone.deleted > 0
+    }
+    return { erased, deleted }
+  }
+
+  #now(): number {
+    return this.#parts.now().getTime()
+  }
+
+  #lane(entity: Entity | string): string {
+    if (typeof entity !== 'string') return this.#parts.fingerprints.lane(entity)
+    const colon = entity.indexOf(':')
+    const type = entity.slice(0, colon) as Entity['type']
+    return this.#parts.fingerprints.lane({ type, id: entity.slice(colon + 1) })
+  }
+
+  #query({ id, state, name, entity, since, search }: EntryFilter): Omit<StoreQuery, 'limit'> {
+    return {
+      ...(id !== undefined && { ids: [id].flat() }),
+      ...(state !== undefined && { states: [state].flat() }),
+      ...(name !== undefined && { name }),
+      ...(entity !== undefined && { lane: this.#lane(entity) }),
+      ...(since !== undefined && { since: new Date(since).getTime() }),
+      ...(search && { text: { part: search, keys: this.#keysOf(search) } }),
+    }
+  }
+
+  /** Ids are kept as hashes, so a whole id is found and a part of one is not. */
+  #keysOf(search: string): string[] {
+    const { fingerprints } = this.#parts
+    const lanes = (['verification', 'client'] as const).map((type) =>
+      fingerprints.lane({ type, id: search }),
+    )
+    return [fingerprints.key('id', search), ...lanes, this.#lane(search)]
+  }
+
+  #toEntry(stored: StoredEntry): Entry {
+    const { id, facts, body, attempt, storedAt, occurredAt, due, settledAt, ...rest } = stored
+    const known = facts && unpackFacts(id, facts, this.#parts.seal)
+    const delivery = facts && body && unpackDelivery(id, { facts, body }, this.#parts.seal)
+    return {
+      ...rest,
+      id,
+      ...(known?.key !== undefined && { eventId: known.key }),
+      ...(known?.entity && { entity: known.entity }),
+      ...(occurredAt !== undefined && { occurredAt: new Date(occurredAt) }),
+      receivedAt: new Date(known?.receivedAt ?? storedAt),
+      attempts: attempt,
+      ...(due !== undefined && { dueAt: new Date(due) }),
+      ...(settledAt !== undefined && { settledAt: new Date(settledAt) }),
+      erased: facts === undefined,
+      ...(delivery && { delivery }),
+    }
+  }
+}
+
+function isSetAside({ reason }: StoredEntry): boolean {
+  return reason === 'CONFLICT' || reason === 'DISMISSED'
+}

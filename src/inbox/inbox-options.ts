@@ -1,0 +1,109 @@
+// The options of an inbox, checked when it is created.
+import type { Clock } from '../clock.ts'
+import { WebhookError } from '../errors.ts'
+import type { RetentionDays } from './desk.ts'
+import { createRetry, type Retry, type RetryOptions } from './retry.ts'
+import type { EncryptionOptions } from './seal.ts'
+import type { InboxStore, StoreCapabilities } from './store.ts'
+
+/** Options of `createInbox`. */
+export interface InboxOptions {
+  readonly store: InboxStore
+  readonly retry?: RetryOptions
+  /** After a dead letter its entity goes on (`context.gap` tells) or waits; default `continue`. */
+  readonly onDead?: 'continue' | 'block'
+  /** `body`: deliveries without an id are told apart by their bytes. Default `id`. */
+  readonly dedupe?: 'id' | 'body'
+  /** Days: payloads 7 after done, 90 after dead or skipped; keys that tell duplicates 30. */
+  readonly retention?: Partial<RetentionDays>
+  /** Seals payloads and kept headers at rest. */
+  readonly encryption?: EncryptionOptions
+  /** What the store must promise; it is asked at start. */
+  readonly needs?: Partial<Omit<StoreCapabilities, 'dedupeDays'>>
+  /** Milliseconds for the store's answer to a delivery, beyond which it is 503; default 2,000. */
+  readonly timeout?: number
+  /** Milliseconds for which a claim holds without a sign of life; default 60,000. */
+  readonly lease?: number
+  /** By default a clock that corrections of the system's clock do not move. */
+  readonly now?: Clock
+}
+
+/** The options, checked and filled in. */
+export interface InboxLimits {
+  readonly retry: Retry
+  readonly retention: RetentionDays
+  readonly timeout: number
+  readonly lease: number
+  readonly dedupeBodies: boolean
+}
+
+const names: readonly (keyof InboxOptions)[] = [
+  'store',
+  'retry',
+  'onDead',
+  'dedupe',
+  'retention',
+  'encryption',
+  'needs',
+  'timeout',
+  'lease',
+  'now',
+]
+
+/** @throws WebhookError `OPTION_INVALID`, `INBOX_INVALID`, `STORE_UNSUITABLE` */
+export function checkedInboxOptions(options: InboxOptions): InboxLimits {
+  if (typeof options?.store?.insert !== 'function') {
+    throw new WebhookError(
+      'INBOX_INVALID',
+      "createInbox needs a store, e.g. createInbox({ store: sqliteStore('inbox.db') })",
+    )
+  }
+  const unknown = Object.keys(options).find((name) => !(names as readonly string[]).includes(name))
+  if (unknown !== undefined) {
+    throw refusal(`there is no option '${unknown}': use ${names.join(', ')}`)
+  }
+  oneOf('onDead', options.onDead, ['continue', 'block'])
+  oneOf('dedupe', options.dedupe, ['id', 'body'])
+  const { timeout = 2_000, lease = 60_000 } = options
+  positive('timeout', timeout)
+  positive('lease', lease)
+  const retention = { done: 7, dead: 90, keys: 30, ...options.retention }
+  for (const [name, days] of Object.entries(retention)) positive(`retention.${name}`, days)
+  checkNeeds(options.store, { ...options.needs, dedupeDays: retention.keys })
+  const dedupeBodies = options.dedupe === 'body'
+  return { retry: createRetry(options.retry), retention, timeout, lease, dedupeBodies }
+}
+
+const survival: readonly StoreCapabilities['survives'][] = ['nothing', 'restart', 'power-cut']
+
+function checkNeeds(store: InboxStore, needs: Partial<StoreCapabilities>): void {
+  const has = store.capabilities
+  const unmet = [
+    needs.order === 'entity' && has.order !== 'entity' && "order: 'entity'",
+    needs.tx && !has.tx && 'tx: true',
+    needs.survives &&
+      survival.indexOf(has.survives) < survival.indexOf(needs.survives) &&
+      `survives: '${needs.survives}'`,
+    (needs.dedupeDays ?? 0) > has.dedupeDays &&
+      `retention.keys: ${needs.dedupeDays} (it remembers ${has.dedupeDays} days)`,
+  ].filter((need) => typeof need === 'string')
+  if (unmet.length === 0) return
+  throw new WebhookError(
+    'STORE_UNSUITABLE',
+    `the ${store.name} store cannot promise ${unmet.join(', ')}: use another store or need less`,
+  )
+}
+
+function oneOf(name: string, value: string | undefined, allowed: readonly string[]): void {
+  if (value === undefined || allowed.includes(value)) return
+  throw refusal(`${name} is '${value}': use ${allowed.join(' or ')}`)
+}
+
+function positive(name: string, value: number): void {
+  if (Number.isFinite(value) && value > 0) return
+  throw refusal(`${name} is ${String(value)}: give a number above 0`)
+}
+
+function refusal(message: string): WebhookError {
+  return new WebhookError('OPTION_INVALID', message)
+}

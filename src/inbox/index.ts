@@ -1,0 +1,8 @@
+export type { EntryFilter, EntryPage, EntryQuery, InboxStats, RetentionDays } from './desk.ts'
+export type { Arrival, Entry, EntryFailure, EntryReason, EntryState, Kept } from './entry.ts'
+export { createInbox, type Inbox } from './inbox.ts'
+export type { InboxOptions } from './inbox-options.ts'
+export type { RetryOptions } from './retry.ts'
+export type { EncryptionKey, EncryptionOptions } from './seal.ts'
+export type * from './store.ts'
+export { memoryStore } from './stores/memory.ts'

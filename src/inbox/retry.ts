@@ -1,0 +1,56 @@
+// When an entry that failed is tried again: pure arithmetic, no timers.
+import { WebhookError } from '../errors.ts'
+
+/** The `retry` option. */
+export interface RetryOptions {
+  /** Attempts in all; default 12. A crash counts as one, a drain does not. */
+  readonly attempts?: number
+  /** The longest waits in milliseconds, after the first attempt, the second …; the last repeats. */
+  readonly delays?: readonly number[]
+  /** Draws the wait out of [0, longest) by a number out of [0, 1). */
+  readonly random?: () => number
+}
+
+/** Waits of 1 s to 8 h: twelve attempts spread over up to about 22 hours. */
+export const standardDelays = [
+  1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 14_400_000, 21_600_000,
+  28_800_000,
+] as const
+
+/** A plan of retries. */
+export interface Retry {
+  readonly attempts: number
+  /** Milliseconds to wait after an attempt failed, or undefined when it was the last. */
+  delayAfter(attempt: number): number | undefined
+}
+
+/**
+ * Checks the option and fills in the defaults. The wait is fully jittered: a sender's outage ends
+ * for all at once, and their retries must not.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ */
+export function createRetry(options: RetryOptions = {}): Retry {
+  const { attempts = 12, delays = standardDelays, random = Math.random } = options
+  if (!Number.isInteger(attempts) || attempts < 1) {
+    throw new WebhookError(
+      'OPTION_INVALID',
+      `retry.attempts is ${String(attempts)}: give a whole number from 1`,
+    )
+  }
+  const fits = (delay: unknown) => Number.isFinite(delay) && Number(delay) >= 0
+  if (!Array.isArray(delays) || delays.length === 0 || !delays.every(fits)) {
+    throw new WebhookError(
+      'OPTION_INVALID',
+      'retry.delays must list milliseconds, e.g. [1000, 60_000]',
+    )
+  }
+  return {
+    attempts,
+    delayAfter: (attempt) => {
+      if (attempt >= attempts) return undefined
+      const longest = delays[Math.min(attempt, delays.length) - 1] ?? 0
+      return Math.round(random() * longest)
+    },
+  }
+}

@@ -1,0 +1,51 @@
+// The writer's thread of the SQLite store: carries out one batch after the other and, when it has
+// nothing to do, moves the log into the file.
+import { parentPort, workerData } from 'node:worker_threads'
+import { WebhookError } from '../../errors.ts'
+import { carryOut } from './sqlite/batch.ts'
+import { loadDriver } from './sqlite/driver.ts'
+import { type Call, Engine } from './sqlite/engine.ts'
+import { type Owned, openOwned } from './sqlite/opening.ts'
+import type { ThreadData, ThreadMessage } from './sqlite/thread.ts'
+
+const idle = 250
+
+function serve({ file, driver, check, busy }: ThreadData, tell: (message: ThreadMessage) => void) {
+  const flag = new Int32Array(busy)
+  let owned: Owned
+  try {
+    owned = openOwned({ file, open: loadDriver(driver), check })
+  } catch (error) {
+    const code = error instanceof WebhookError ? error.code : 'STORE_FAILED'
+    tell({ opened: false, code, message: error instanceof Error ? error.message : String(error) })
+    return
+  }
+  const engine = new Engine(owned)
+  tell({ opened: true, epoch: owned.epoch })
+  let rest: ReturnType<typeof setTimeout> | undefined
+  parentPort?.on('message', (message: readonly Call[] | 'close') => {
+    clearTimeout(rest)
+    if (message === 'close') {
+      owned.close()
+      parentPort?.close()
+      return
+    }
+    const answer = carryOut(engine, message)
+    Atomics.store(flag, 0, 0)
+    Atomics.notify(flag, 0)
+    tell(answer)
+    rest = setTimeout(() => checkpoint(engine), idle)
+  })
+}
+
+/** Nothing is lost when it fails: the log stays, and the next commit tells. */
+function checkpoint(engine: Engine): void {
+  try {
+    engine.checkpointWal('passive')
+  } catch {}
+}
+
+if (parentPort) {
+  const port = parentPort
+  serve(workerData as ThreadData, (message) => port.postMessage(message))
+}

@@ -1,0 +1,168 @@
+// The embedded store: one SQLite file, written by a thread of its own that groups commits, each of
+// them synced before anybody hears of it.
+import { WebhookError } from '../../errors.ts'
+import type {
+  ClaimRequest,
+  ClaimResult,
+  InboxStore,
+  Inserted,
+  Lapsed,
+  Lease,
+  NewEntry,
+  Purge,
+  Purged,
+  Reopening,
+  Settlement,
+  StoredEntry,
+  StoreQuery,
+  StoreStats,
+  StoreTx,
+} from '../store.ts'
+import { loadDriver, type SqliteDriver } from './sqlite/driver.ts'
+import { openInline } from './sqlite/inline.ts'
+import { Line } from './sqlite/line.ts'
+import { openThread } from './sqlite/thread.ts'
+import { TransactionGate } from './sqlite/transaction.ts'
+
+export type {
+  SqliteDatabase,
+  SqliteDriver,
+  SqliteStatement,
+  SqliteValue,
+} from './sqlite/driver.ts'
+export type { SqliteTransaction } from './sqlite/transaction.ts'
+
+/** Options of `sqliteStore`. */
+export interface SqliteStoreOptions {
+  /** `node:sqlite` by default. */
+  readonly driver?: SqliteDriver
+  /** What is checked at start: `integrity` (default) reads the whole file, `quick` most of it. */
+  readonly check?: 'integrity' | 'quick'
+}
+
+/**
+ * A store in one file, owned by one process at a time.
+ *
+ * @throws WebhookError `OPTION_INVALID`; opening it throws `STORE_FAILED` or `STORE_UNSUITABLE`
+ * @example createInbox({ store: sqliteStore('/var/lib/app/inbox.db') })
+ */
+export function sqliteStore(file: string, options: SqliteStoreOptions = {}): InboxStore {
+  if (typeof file !== 'string' || file === '') {
+    throw new WebhookError(
+      'OPTION_INVALID',
+      "sqliteStore needs a path, e.g. sqliteStore('inbox.db')",
+    )
+  }
+  return new SqliteStore(file, options)
+}
+
+class SqliteStore implements InboxStore {
+  readonly name = 'SQLite'
+  readonly capabilities = {
+    order: 'entity',
+    survives: 'power-cut',
+    dedupeDays: Number.POSITIVE_INFINITY,
+    tx: true,
+  } as const
+  readonly #file: string
+  readonly #options: SqliteStoreOptions
+  #line: Line | undefined
+  #gate: TransactionGate | undefined
+
+  constructor(file: string, options: SqliteStoreOptions) {
+    this.#file = file
+    this.#options = options
+  }
+
+  async open(): Promise<void> {
+    const { driver = 'node:sqlite', check = 'integrity' } = this.#options
+    const open = loadDriver(driver)
+    const broken = (message: string) => this.#line?.break(message)
+    const writer =
+      typeof driver === 'function'
+        ? openInline(this.#file, driver, check)
+        : await openThread(script(), { file: this.#file, driver, check }, broken)
+    this.#line = new Line(writer)
+    this.#gate = new TransactionGate(this.#line, writer.epoch, () => open(this.#file))
+  }
+
+  async close(): Promise<void> {
+    const line = this.#line
+    this.#line = undefined
+    this.#gate?.close()
+    await line?.close()
+  }
+
+  recall(name: string, initial: Uint8Array): Promise<Uint8Array> {
+    return this.#call('recall', { name, initial })
+  }
+
+  remember(name: string, value: Uint8Array): Promise<void> {
+    return this.#call('remember', { name, value })
+  }
+
+  insert(entry: NewEntry): Promise<Inserted> {
+    return this.#call('insert', entry, entry.body.length + entry.facts.length)
+  }
+
+  claim(request: ClaimRequest): Promise<ClaimResult> {
+    return this.#call('claim', request)
+  }
+
+  async renew(leases: readonly Lease[], until: number): Promise<void> {
+    if (leases.length > 0) await this.#call('renew', { leases, until })
+  }
+
+  lapsed(now: number): Promise<readonly Lapsed[]> {
+    return this.#call('lapsed', now)
+  }
+
+  checkpoint(lease: Lease, handler: string): Promise<boolean> {
+    return this.#call('checkpoint', { lease, handler })
+  }
+
+  settle(settlement: Settlement): Promise<boolean> {
+    return this.#call('settle', settlement)
+  }
+
+  transaction(lease: Lease, handler: string): StoreTx {
+    if (this.#gate) return this.#gate.transaction(lease, handler)
+    throw new WebhookError('STORE_FAILED', 'the inbox is closed')
+  }
+
+  find(query: StoreQuery): Promise<readonly StoredEntry[]> {
+    return this.#call('find', query)
+  }
+
+  reopen(reopening: Reopening): Promise<number> {
+    return this.#call('reopen', reopening)
+  }
+
+  dismiss(id: string, now: number): Promise<boolean> {
+    return this.#call('dismiss', { id, now })
+  }
+
+  forget(lane: string, now: number): Promise<number> {
+    return this.#call('forget', { lane, now })
+  }
+
+  purge(purge: Purge): Promise<Purged> {
+    return this.#call('purge', purge)
+  }
+
+  stats(now: number): Promise<StoreStats> {
+    return this.#call('stats', now)
+  }
+
+  #call<Answer>(...[method, argument, bytes]: Parameters<Line['call']>): Promise<Answer> {
+    if (this.#line) return this.#line.call(method, argument, bytes)
+    return Promise.reject(new WebhookError('STORE_FAILED', 'the inbox is closed'))
+  }
+}
+
+/** Both spelled out, so that bundlers find the file. */
+function script(): URL {
+  return import.meta.url.endsWith('.ts')
+    ? new URL('./sqlite-writer.ts', import.meta.url)
+    : new URL('./sqlite-writer.js', import.meta.url)
+}

@@ -1,0 +1,86 @@
+// The part of a SQLite library that the store uses: node:sqlite by default, better-sqlite3 or any
+// other of this shape instead.
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { WebhookError } from '../../../errors.ts'
+
+export type SqliteValue = null | number | bigint | string | Uint8Array
+
+/** A prepared statement. */
+export interface SqliteStatement {
+  run(...values: SqliteValue[]): { readonly changes: number | bigint }
+  get(...values: SqliteValue[]): unknown
+  all(...values: SqliteValue[]): unknown[]
+}
+
+/** An open database: what `node:sqlite` and `better-sqlite3` have in common. */
+export interface SqliteDatabase {
+  exec(sql: string): unknown
+  prepare(sql: string): SqliteStatement
+  close(): unknown
+  /** node:sqlite's name for being inside a transaction, and better-sqlite3's. */
+  readonly isTransaction?: boolean
+  readonly inTransaction?: boolean
+}
+
+/**
+ * A module's name or path, whose default export opens a database by `new Database(file)`; or a
+ * function that opens one, which then works on the calling thread.
+ */
+export type SqliteDriver = string | ((file: string) => SqliteDatabase)
+
+type DatabaseClass = new (file: string) => SqliteDatabase
+
+/** @throws WebhookError `OPTION_INVALID` when the module is not there or is no driver */
+export function loadDriver(driver: SqliteDriver = 'node:sqlite'): (file: string) => SqliteDatabase {
+  if (typeof driver === 'function') return driver
+  if (driver === 'node:sqlite') {
+    const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+    return (file) => new DatabaseSync(file) as unknown as SqliteDatabase
+  }
+  const Database = databaseClass(driver)
+  return (file) => new Database(file)
+}
+
+function databaseClass(name: string): DatabaseClass {
+  let loaded: unknown
+  try {
+    loaded = createRequire(join(process.cwd(), 'package.json'))(name)
+  } catch (cause) {
+    const message = `the SQLite driver '${name}' cannot be loaded: install it, or leave driver out for node:sqlite`
+    throw new WebhookError('OPTION_INVALID', message, { cause })
+  }
+  const found = (loaded as { default?: unknown } | null)?.default ?? loaded
+  if (typeof found === 'function') return found as DatabaseClass
+  throw new WebhookError('OPTION_INVALID', `'${name}' is no SQLite driver: it exports no class`)
+}
+
+/** Whether a transaction is open; a failed commit has closed it already. */
+export function inTransaction(db: SqliteDatabase): boolean {
+  return (db.isTransaction ?? db.inTransaction) === true
+}
+
+/** SQLite's extended result code, of either driver's errors. */
+export function resultCode(error: unknown): number | string | undefined {
+  const { errcode, code } = (error ?? {}) as { errcode?: unknown; code?: unknown }
+  if (typeof errcode === 'number') return errcode
+  return typeof code === 'string' && code.startsWith('SQLITE_') ? code : undefined
+}
+
+const fatal: readonly unknown[] = [
+  // What an fsync that failed has left on the disk nobody knows; only a restart reads it anew.
+  ...[1034, 'SQLITE_IOERR_FSYNC', 1290, 'SQLITE_IOERR_DIR_FSYNC'],
+  ...[11, 'SQLITE_CORRUPT', 26, 'SQLITE_NOTADB'],
+]
+
+/** Whether nothing more may be written before a restart. */
+export function isFatal(error: unknown): boolean {
+  const code = resultCode(error)
+  return fatal.includes(code) || (typeof code === 'number' && (code & 0xff) === 11)
+}
+
+/** Whether another connection holds the lock. */
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error)
+  return typeof code === 'number' ? (code & 0xff) === 5 : code?.startsWith('SQLITE_BUSY') === true
+}

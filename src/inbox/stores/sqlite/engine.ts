@@ -1,0 +1,258 @@
+// What the store can be asked, as synchronous work on one connection; a batch of it is one
+// transaction, and so one sync.
+import { WebhookError } from '../../../errors.ts'
+import type {
+  Claimed,
+  ClaimRequest,
+  ClaimResult,
+  Inserted,
+  Lapsed,
+  Lease,
+  Mark,
+  NewEntry,
+  Settlement,
+} from '../../store.ts'
+import { Clerk } from './clerk.ts'
+import { inTransaction } from './driver.ts'
+import { type Head, Ledger, type Row } from './ledger.ts'
+import type { Owned } from './opening.ts'
+
+/** One question to the engine: the name of a method, and its argument. */
+export type Call = readonly [method: keyof Questions, argument: never]
+
+type Questions = Omit<Engine, 'transact' | 'checkpointWal'> & Omit<Clerk, never>
+
+/** The writes of the corridor and the worker. */
+export class Engine {
+  readonly #ledger: Ledger
+  readonly #clerk: Clerk
+  readonly #epoch: number
+
+  constructor({ db, epoch }: Pick<Owned, 'db' | 'epoch'>) {
+    this.#ledger = new Ledger(db)
+    this.#clerk = new Clerk(this.#ledger)
+    this.#epoch = epoch
+  }
+
+  /** Answers all of it in one transaction, or throws and has done none of it. */
+  transact(calls: readonly Call[]): unknown[] {
+    const { db } = this.#ledger
+    db.exec('begin immediate')
+    try {
+      this.#assertOwner()
+      const answers = calls.map(([method, argument]) => this.#answer(method, argument))
+      this.#ledger.writeCounts()
+      db.exec('commit')
+      return answers
+    } catch (error) {
+      this.#ledger.forgetCounts()
+      // A commit that failed has rolled back by itself; a second one would hide its error.
+      if (inTransaction(db)) db.exec('rollback')
+      throw error
+    }
+  }
+
+  /** Moves the log into the file; `truncate` leaves no copy of what was erased in it. */
+  checkpointWal(how: 'passive' | 'truncate'): void {
+    this.#ledger.db.exec(`pragma wal_checkpoint(${how})`)
+  }
+
+  insert(entry: NewEntry): Inserted {
+    const { id, key, digest, twin, storedAt } = entry
+    if (key !== undefined && !this.#addKey(key, { ...entry, name: null })) {
+      return this.#known(entry, key)
+    }
+    if (twin && !this.#addKey(twin.key, { id, digest, name: twin.name, storedAt })) {
+      const other = this.#ledger.get('select entry, name from idv_keys where key = ?', twin.key)
+      if (other && other.name !== twin.name) {
+        const first = String(other.entry)
+        if (key) this.#ledger.run('update idv_keys set entry = ? where key = ?', first, key)
+        return { kind: 'duplicate', id: first }
+      }
+    }
+    const seq = this.#addEntry(entry, 'stored')
+    const lane = 'insert into idv_lanes values (?, ?, ?) on conflict do nothing'
+    this.#ledger.run(lane, entry.lane, seq, storedAt)
+    return { kind: 'stored', id }
+  }
+
+  claim({ now, limit, until }: ClaimRequest): ClaimResult {
+    const heads = this.#ledger.all(claimSql, now, limit)
+    const entries = heads.map((head) => this.#lease(head, until))
+    const next = this.#ledger.get(nextDueSql)?.due
+    return { entries, ...(typeof next === 'number' && { next }) }
+  }
+
+  renew({ leases, until }: { readonly leases: readonly Lease[]; readonly until: number }): void {
+    const sql =
+      "update idv_entries set lease_until = ? where id = ? and fence = ? and state = 'leased'"
+    for (const { id, fence } of leases) this.#ledger.run(sql, until, id, fence)
+  }
+
+  lapsed(now: number): Lapsed[] {
+    const sql = `select id, fence, attempt from idv_entries
+      where state = 'leased' and (owner <> ? or lease_until <= ?) order by seq`
+    return this.#ledger.all(sql, this.#epoch, now) as unknown as Lapsed[]
+  }
+
+  checkpoint({ lease, handler }: { readonly lease: Lease; readonly handler: string }): boolean {
+    const head = this.#held(lease)
+    if (head) this.#addHandled(head.seq, [handler])
+    return head !== undefined
+  }
+
+  settle(settlement: Settlement): boolean {
+    const head = this.#held(settlement.lease)
+    if (!head) return false
+    this.#addHandled(head.seq, settlement.handled)
+    if (settlement.to === 'released') this.#release(head, settlement.at)
+    else if (settlement.to === 'retry') this.#retry(head, settlement)
+    else this.#end(head, settlement)
+    return true
+  }
+
+  #answer(method: Call[0], argument: never): unknown {
+    const desk: unknown = method in this ? this : this.#clerk
+    return (desk as Record<string, (argument: never) => unknown>)[method]?.(argument)
+  }
+
+  /** Where locks do not work, an owner that was replaced must not write. */
+  #assertOwner(): void {
+    const row = this.#ledger.get("select value from idv_settings where name = 'epoch'")
+    if (row?.value === this.#epoch) return
+    throw new WebhookError(
+      'STORE_FAILED',
+      'another process has taken the inbox over: stop this one',
+    )
+  }
+
+  #addKey(
+    key: string,
+    {
+      id,
+      digest,
+      name,
+      storedAt,
+    }: Pick<NewEntry, 'id' | 'digest' | 'storedAt'> & { name: string | null },
+  ): boolean {
+    const sql = 'insert into idv_keys values (?, ?, ?, ?, ?) on conflict do nothing'
+    return this.#ledger.run(sql, key, id, digest, name, storedAt) === 1
+  }
+
+  #known(entry: NewEntry, key: string): Inserted {
+    const known = this.#ledger.get('select entry, digest from idv_keys where key = ?', key)
+    const id = String(known?.entry)
+    if (known?.digest === entry.digest) return { kind: 'duplicate', id }
+    if (this.#addKey(`${key} ${entry.digest}`, { ...entry, name: null })) {
+      const seq = this.#addEntry(entry, 'skipped')
+      const sql = `update idv_entries set reason = 'CONFLICT', conflict_of = ?, settled_at = stored_at
+        where seq = ?`
+      this.#ledger.run(sql, id, seq)
+    }
+    return { kind: 'conflict', id }
+  }
+
+  #addEntry(entry: NewEntry, state: 'stored' | 'skipped'): number {
+    const values = [
+      ...[entry.id, state, entry.lane, entry.related ?? null, entry.name ?? null],
+      ...[entry.receivedName ?? null, entry.source, entry.occurredAt ?? null],
+      ...[entry.storedAt, entry.bytes],
+    ]
+    const { seq } = this.#ledger.get(insertSql, ...values) ?? {}
+    this.#ledger.run(
+      'insert into idv_contents values (?, ?, ?)',
+      Number(seq),
+      entry.facts,
+      entry.body,
+    )
+    this.#ledger.moved(undefined, state)
+    return Number(seq)
+  }
+
+  #lease({ lane = '', head = 0 }: Row, until: number): Claimed {
+    this.#ledger.run('update idv_lanes set due = null where lane = ?', lane)
+    const before = this.#ledger.get('select state from idv_entries where seq = ?', head)
+    const row = this.#ledger.get(leaseSql, this.#epoch, until, head) ?? {}
+    this.#ledger.moved(before?.state as Head['state'], 'leased')
+    const handled = this.#ledger.all('select handler from idv_handled where seq = ?', head)
+    const mark = this.#ledger.get('select at, final from idv_marks where lane = ?', lane)
+    const content = this.#ledger.get('select facts, body from idv_contents where seq = ?', head)
+    const present = Object.entries(row).filter(([, value]) => value !== null)
+    return {
+      ...Object.fromEntries(present),
+      ...content,
+      handled: handled.map(({ handler }) => String(handler)),
+      gap: this.#ledger.get(gapSql, lane, head) !== undefined,
+      ...(mark && { mark: toMark(mark) }),
+    } as unknown as Claimed
+  }
+
+  #held({ id, fence }: Lease): Head | undefined {
+    const head = this.#ledger.head(id)
+    return head?.state === 'leased' && head.fence === fence ? head : undefined
+  }
+
+  #addHandled(seq: number, handlers: readonly string[]): void {
+    const sql = 'insert into idv_handled values (?, ?) on conflict do nothing'
+    for (const handler of handlers) this.#ledger.run(sql, seq, handler)
+  }
+
+  #release({ seq, lane, attempt }: Head, at: number): void {
+    const state = attempt > 1 ? 'retry' : 'stored'
+    const sql = 'update idv_entries set state = ?, attempt = attempt - 1, due = ? where seq = ?'
+    this.#ledger.run(sql, state, at, seq)
+    this.#ledger.moved('leased', state)
+    this.#ledger.run('update idv_lanes set due = ? where lane = ?', at, lane)
+  }
+
+  #retry(
+    { seq, lane }: Head,
+    { due, reason, failures }: Extract<Settlement, { to: 'retry' }>,
+  ): void {
+    const sql =
+      "update idv_entries set state = 'retry', due = ?, reason = ?, failures = ? where seq = ?"
+    this.#ledger.run(sql, due, reason, JSON.stringify(failures), seq)
+    this.#ledger.moved('leased', 'retry')
+    this.#ledger.run('update idv_lanes set due = ? where lane = ?', due, lane)
+  }
+
+  #end(head: Head, ended: Extract<Settlement, { to: 'done' | 'dead' | 'skipped' }>): void {
+    const { to, at } = ended
+    const reason = to === 'done' ? null : ended.reason
+    const failures = to === 'dead' ? JSON.stringify(ended.failures) : null
+    const sql = `update idv_entries set state = ?, settled_at = ?, reason = ?, failures = ?, due = null
+      where seq = ?`
+    this.#ledger.run(sql, to, at, reason, failures, head.seq)
+    this.#ledger.moved('leased', to)
+    if (to === 'done' && ended.mark) this.#note(head.lane, ended.mark, at)
+    if (to !== 'dead' || !ended.hold) this.#ledger.advance(head.lane)
+  }
+
+  #note(lane: string, { at = null, final }: { at?: number | null; final: boolean }, now: number) {
+    this.#ledger.run(markSql, lane, at, Number(final), now)
+  }
+}
+
+function toMark({ at, final }: Row): Mark {
+  return { final: final === 1, ...(typeof at === 'number' && { at }) }
+}
+
+/** Reads as many rows of one index as it takes lanes. */
+export const claimSql = `select lane, head from idv_lanes
+  where due is not null and due <= ? order by due, head limit ?`
+
+const nextDueSql = 'select due from idv_lanes where due is not null order by due limit 1'
+
+const insertSql = `insert into idv_entries
+  (id, state, lane, related, name, received_name, source, occurred_at, stored_at, bytes)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning seq`
+
+const leaseSql = `update idv_entries set state = 'leased', attempt = attempt + 1, fence = fence + 1,
+  owner = ?, lease_until = ?, due = null where seq = ?
+  returning id, fence, attempt, name, source, occurred_at as occurredAt, stored_at as storedAt`
+
+const gapSql = "select 1 from idv_entries where lane = ? and seq < ? and state = 'dead' limit 1"
+
+const markSql = `insert into idv_marks values (?, ?, ?, ?) on conflict do update set
+  at = nullif(max(coalesce(at, 0), coalesce(excluded.at, 0)), 0),
+  final = max(final, excluded.final), touched = excluded.touched`

@@ -1,0 +1,99 @@
+// The rows behind the engine: prepared statements, the counts by state, and the heads of lanes.
+import type { EntryState } from '../../entry.ts'
+import type { SqliteDatabase, SqliteStatement, SqliteValue } from './driver.ts'
+
+export type Row = Readonly<Record<string, SqliteValue>>
+
+/** The part of an entry that decides about it. */
+export interface Head {
+  readonly seq: number
+  readonly id: string
+  readonly lane: string
+  readonly state: EntryState
+  readonly attempt: number
+  readonly fence: number
+}
+
+const open = "('stored', 'leased', 'retry')"
+
+/** One connection's statements, and what one transaction changes in the counts. */
+export class Ledger {
+  readonly db: SqliteDatabase
+  readonly #statements = new Map<string, SqliteStatement>()
+  readonly #moved = new Map<EntryState, number>()
+
+  constructor(db: SqliteDatabase) {
+    this.db = db
+  }
+
+  run(sql: string, ...values: readonly SqliteValue[]): number {
+    return Number(this.#prepare(sql).run(...values).changes)
+  }
+
+  get(sql: string, ...values: readonly SqliteValue[]): Row | undefined {
+    return this.#prepare(sql).get(...values) as Row | undefined
+  }
+
+  all(sql: string, ...values: readonly SqliteValue[]): Row[] {
+    return this.#prepare(sql).all(...values) as Row[]
+  }
+
+  /** Writes the change of an entry's state down for the counts; undefined is not there. */
+  moved(from: EntryState | undefined, to: EntryState | undefined): void {
+    if (from) this.#moved.set(from, (this.#moved.get(from) ?? 0) - 1)
+    if (to) this.#moved.set(to, (this.#moved.get(to) ?? 0) + 1)
+  }
+
+  /** Brings the counts up to date; the last statement of a transaction. */
+  writeCounts(): void {
+    for (const [state, by] of this.#moved) {
+      if (by !== 0) this.run('update idv_counts set count = count + ? where state = ?', by, state)
+    }
+    this.#moved.clear()
+  }
+
+  forgetCounts(): void {
+    this.#moved.clear()
+  }
+
+  head(id: string): Head | undefined {
+    const sql = 'select seq, id, lane, state, attempt, fence from idv_entries where id = ?'
+    return this.get(sql, id) as unknown as Head | undefined
+  }
+
+  /** The oldest open entry becomes the head of its lane; a lane without any is gone. */
+  advance(lane: string): void {
+    const sql = `select seq, state, coalesce(due, stored_at) as due from idv_entries
+      where lane = ? and state in ${open} order by seq limit 1`
+    const next = this.get(sql, lane)
+    if (!next) {
+      this.run('delete from idv_lanes where lane = ?', lane)
+      return
+    }
+    const due = next.state === 'leased' ? null : (next.due ?? null)
+    const upsert = `insert into idv_lanes values (?, ?, ?)
+      on conflict do update set head = excluded.head, due = excluded.due`
+    this.run(upsert, lane, next.seq ?? null, due)
+  }
+
+  /** A lane's head stays where it is while it is leased, or dead and in the way. */
+  isHeld(lane: string): boolean {
+    const sql = `select e.state from idv_lanes l join idv_entries e on e.seq = l.head
+      where l.lane = ?`
+    const state = this.get(sql, lane)?.state
+    return state === 'leased' || state === 'dead'
+  }
+
+  isHead({ lane, seq }: Head): boolean {
+    return this.get('select head from idv_lanes where lane = ?', lane)?.head === seq
+  }
+
+  #prepare(sql: string): SqliteStatement {
+    let statement = this.#statements.get(sql)
+    if (!statement) {
+      statement = this.db.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+}

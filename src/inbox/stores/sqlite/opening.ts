@@ -1,0 +1,171 @@
+// Opens the file for its one owner, and only in the settings that keep the promise: WAL, every
+// commit synced, an intact file, nobody else's.
+import { closeSync, existsSync, openSync, realpathSync, statfsSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { WebhookError } from '../../../errors.ts'
+import { isBusy, isFatal, type SqliteDatabase } from './driver.ts'
+import { migrate } from './schema.ts'
+
+type Open = (file: string) => SqliteDatabase
+
+/** How to open a file. */
+export interface Opening {
+  readonly file: string
+  readonly open: Open
+  /** How much of the file is read at start: all of it and its indexes, or all but those. */
+  readonly check: 'integrity' | 'quick'
+}
+
+/** An owned database; `epoch` grows with every owner. */
+export interface Owned {
+  readonly db: SqliteDatabase
+  readonly epoch: number
+  close(): void
+}
+
+/** @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`, both naming the file and the way back */
+export function openOwned({ file, open, check }: Opening): Owned {
+  const path = realPath(file)
+  const lock = takeLock(`${path}-owner`, open)
+  let db: SqliteDatabase | undefined
+  try {
+    if (createPrivate(path)) initialise(path, open)
+    db = open(path)
+    configure(db)
+    migrate(db)
+    const epoch = nextEpoch(db)
+    assertDurable(db)
+    assertIntact(db, path, check)
+    const owned = db
+    const close = () => {
+      owned.close()
+      lock.close()
+    }
+    return { db: owned, epoch, close }
+  } catch (error) {
+    db?.close()
+    lock.close()
+    throw explained(error, path)
+  }
+}
+
+/** The settings of every connection that writes; each has its own. */
+export function configure(db: SqliteDatabase, synchronous: 'full' | 'normal' = 'full'): void {
+  db.exec('pragma journal_mode = wal')
+  db.exec(`pragma synchronous = ${synchronous}`)
+  db.exec('pragma busy_timeout = 1000')
+  db.exec('pragma fullfsync = 1')
+  db.exec('pragma checkpoint_fullfsync = 1')
+  // What is erased must not be read from the free pages of the file.
+  db.exec('pragma secure_delete = on')
+  db.exec('pragma journal_size_limit = 67108864')
+  db.exec('pragma wal_autocheckpoint = 4000')
+}
+
+const networkFileSystems: readonly number[] = [0x6969, 0x517b, 0xff534d42, 0xfe534d42]
+
+function realPath(file: string): string {
+  if (file === '' || file.startsWith(':memory:') || file.startsWith('file:')) {
+    throw new WebhookError(
+      'STORE_UNSUITABLE',
+      `sqliteStore needs the path of a file, not '${file}': for tests use memoryStore()`,
+    )
+  }
+  const folder = dirname(resolve(file))
+  try {
+    const { type } = statfsSync(folder)
+    if (networkFileSystems.includes(type >>> 0)) {
+      throw new WebhookError(
+        'STORE_UNSUITABLE',
+        `${folder} is on a network file system, whose locks and syncs SQLite cannot trust: use a local disk`,
+      )
+    }
+    return existsSync(file) ? realpathSync(file) : join(realpathSync(folder), basename(file))
+  } catch (cause) {
+    if (cause instanceof WebhookError) throw cause
+    throw new WebhookError('STORE_FAILED', `there is no folder ${folder}: create it`, { cause })
+  }
+}
+
+/** Creates the file for its owner's eyes alone; SQLite gives its other files the same mode. */
+function createPrivate(path: string): boolean {
+  // Never opened when it is there: closing it would drop the locks of this process on it.
+  if (existsSync(path)) return false
+  closeSync(openSync(path, 'wx', 0o600))
+  return true
+}
+
+/** Switches to WAL and writes once, before anything depends on the file. */
+function initialise(path: string, open: Open): void {
+  const db = open(path)
+  try {
+    configure(db)
+    migrate(db)
+  } finally {
+    db.close()
+  }
+}
+
+/** A lock that dies with its process: a transaction held open on a file of its own. */
+function takeLock(path: string, open: Open): SqliteDatabase {
+  try {
+    createPrivate(path)
+    const lock = open(path)
+    try {
+      lock.exec('pragma busy_timeout = 0')
+      lock.exec('begin exclusive')
+      return lock
+    } catch (error) {
+      lock.close()
+      throw error
+    }
+  } catch (cause) {
+    if (!isBusy(cause)) throw explained(cause, path)
+    throw new WebhookError(
+      'STORE_FAILED',
+      `another process has the inbox ${path.replace(/-owner$/, '')} open: one process owns it, so stop the other or give this one a file of its own`,
+      { cause },
+    )
+  }
+}
+
+function nextEpoch(db: SqliteDatabase): number {
+  const sql = `insert into idv_settings values ('epoch', 1)
+    on conflict do update set value = value + 1 returning value`
+  return Number((db.prepare(sql).get() as { value: unknown }).value)
+}
+
+/** Read back after a write: before it the pragma shows what was asked, not what is. */
+function assertDurable(db: SqliteDatabase): void {
+  const { journal_mode: journal } = db.prepare('pragma journal_mode').get() as Row
+  const { synchronous } = db.prepare('pragma synchronous').get() as Row
+  if (journal === 'wal' && Number(synchronous) >= 2) return
+  throw new WebhookError(
+    'STORE_UNSUITABLE',
+    `SQLite runs with journal_mode ${journal} and synchronous ${synchronous}, which can lose what was acknowledged: the file needs wal and 2 (full)`,
+  )
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+function assertIntact(db: SqliteDatabase, path: string, check: Opening['check']): void {
+  const pragma = `${check}_check`
+  const answer = Object.values(db.prepare(`pragma ${pragma}(1)`).get() as Row)[0]
+  if (answer !== 'ok') throw damaged(path)
+}
+
+function damaged(path: string, cause?: unknown): WebhookError {
+  return new WebhookError(
+    'STORE_FAILED',
+    `the inbox ${path} is damaged and nothing was changed: keep a copy with its -wal file, then restore your backup, or save what can be read with: sqlite3 ${path} .recover | sqlite3 recovered.db`,
+    { cause },
+  )
+}
+
+function explained(error: unknown, path: string): WebhookError {
+  if (error instanceof WebhookError) return error
+  if (isFatal(error)) return damaged(path, error)
+  const said = error instanceof Error ? error.message : String(error)
+  const message = `the inbox ${path} cannot be opened (${said}): the folder must be there, and this user must be allowed to write in it`
+  return new WebhookError('STORE_FAILED', message, { cause: error })
+}

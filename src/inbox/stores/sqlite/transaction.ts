@@ -1,0 +1,177 @@
+// `context.tx` on SQLite: one transaction at a time on a connection of the calling thread. It
+// commits a handler's effects together with its checkpoint, under the fence of its lease.
+import type { Lease, StoreTx } from '../../store.ts'
+import { inTransaction, type SqliteDatabase, type SqliteStatement } from './driver.ts'
+import type { Line } from './line.ts'
+import { configure } from './opening.ts'
+
+/** What a handler gets as `context.tx`: synchronous, and over when the handler is. */
+export interface SqliteTransaction {
+  exec(sql: string): void
+  prepare(sql: string): SqliteStatement
+}
+
+const longestHold = 1_000
+
+/** Lets one handler at a time write; the others wait, and so does the writer. */
+export class TransactionGate {
+  readonly #line: Line
+  readonly #open: () => SqliteDatabase
+  readonly #epoch: number
+  readonly #waiting: (() => void)[] = []
+  #db: SqliteDatabase | undefined
+  #holder: object | undefined
+
+  constructor(line: Line, epoch: number, open: () => SqliteDatabase) {
+    this.#line = line
+    this.#epoch = epoch
+    this.#open = open
+  }
+
+  transaction(lease: Lease, handler: string): StoreTx {
+    return new HandlerTransaction(this, lease, handler)
+  }
+
+  /** The connection inside a fresh transaction, or undefined when another handler has it. */
+  take(holder: object): SqliteDatabase | undefined {
+    if (this.#holder) return undefined
+    this.#line.seize()
+    try {
+      const db = this.#connection()
+      db.exec('begin immediate')
+      this.#holder = holder
+      return db
+    } catch (error) {
+      this.#line.release()
+      throw error
+    }
+  }
+
+  /** Resolves when it is this one's turn to `take`. */
+  async turn(): Promise<void> {
+    while (this.#holder) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  }
+
+  give(): void {
+    this.#holder = undefined
+    this.#line.release()
+    for (const wake of this.#waiting.splice(0)) wake()
+  }
+
+  /** Writes the checkpoint of a handler whose lease still holds. */
+  checkpoint(db: SqliteDatabase, { id, fence }: Lease, handler: string): boolean {
+    const sql = `insert into idv_handled select seq, ? from idv_entries
+      where id = ? and fence = ? and owner = ? and state = 'leased' on conflict do nothing`
+    return Number(db.prepare(sql).run(handler, id, fence, this.#epoch).changes) === 1
+  }
+
+  close(): void {
+    this.#db?.close()
+    this.#db = undefined
+  }
+
+  #connection(): SqliteDatabase {
+    if (!this.#db) {
+      this.#db = this.#open()
+      // No sync of its own: what is settled after it syncs the log up to there, and until then
+      // a power cut takes the effects and their checkpoint together.
+      configure(this.#db, 'normal')
+      this.#db.exec('pragma wal_autocheckpoint = 0')
+    }
+    return this.#db
+  }
+}
+
+class HandlerTransaction implements StoreTx {
+  readonly #gate: TransactionGate
+  readonly #lease: Lease
+  readonly #handler: string
+  #db: SqliteDatabase | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #over: string | undefined
+  missed = false
+
+  constructor(gate: TransactionGate, lease: Lease, handler: string) {
+    this.#gate = gate
+    this.#lease = lease
+    this.#handler = handler
+  }
+
+  /** Begins at the first statement that runs, so that handlers may take `tx` and wait first. */
+  readonly handle: SqliteTransaction = {
+    exec: (sql) => this.#use((db) => void db.exec(sql)),
+    prepare: (sql) => {
+      let statement: SqliteStatement | undefined
+      const use = <Result>(work: (statement: SqliteStatement) => Result) =>
+        this.#use((db) => {
+          statement ??= db.prepare(sql)
+          return work(statement)
+        })
+      return {
+        run: (...values) => use((one) => one.run(...values)),
+        get: (...values) => use((one) => one.get(...values)),
+        all: (...values) => use((one) => one.all(...values)),
+      }
+    },
+  }
+
+  async reserve(): Promise<void> {
+    do await this.#gate.turn()
+    while (this.#over === undefined && !this.#tryBegin())
+    this.missed = false
+  }
+
+  async commit(): Promise<boolean> {
+    if (this.#over !== undefined) throw new Error(this.#over)
+    const db = this.#db
+    if (!db) return true
+    const held = this.#gate.checkpoint(db, this.#lease, this.#handler)
+    if (held) db.exec('commit')
+    this.#end('the transaction is committed')
+    return held
+  }
+
+  async rollback(): Promise<void> {
+    this.#end('the handler is over, and its transaction with it')
+  }
+
+  #begun(): SqliteDatabase {
+    if (this.#over !== undefined) throw new Error(this.#over)
+    if (this.#db || this.#tryBegin()) return this.#db as SqliteDatabase
+    this.missed = true
+    throw new Error('another handler has the transaction; this one runs again after it')
+  }
+
+  #tryBegin(): boolean {
+    this.#db = this.#gate.take(this)
+    if (!this.#db) return false
+    // While it is open no delivery can be kept, so a handler must not wait for the world in it.
+    this.#timer = setTimeout(
+      () => this.#end(`the transaction was open for ${longestHold} ms: use tx after all waiting`),
+      longestHold,
+    )
+    return true
+  }
+
+  #use<Result>(work: (db: SqliteDatabase) => Result): Result {
+    const db = this.#begun()
+    const result = work(db)
+    if (inTransaction(db)) return result
+    this.#end('the transaction was ended by hand: leave begin, commit and rollback to the inbox')
+    throw new Error(this.#over)
+  }
+
+  #end(why: string): void {
+    if (this.#over !== undefined) return
+    this.#over = why
+    clearTimeout(this.#timer)
+    const db = this.#db
+    this.#db = undefined
+    if (!db) return
+    try {
+      if (inTransaction(db)) db.exec('rollback')
+    } finally {
+      this.#gate.give()
+    }
+  }
+}

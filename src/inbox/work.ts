@@ -1,0 +1,180 @@
+// The inbox as a worker sees it: claims with their deliveries opened, and what an attempt's end
+// means by the plan of retries.
+import type { Clock } from '../clock.ts'
+import type { VerifiedDelivery } from '../delivery.ts'
+import type { EventSource } from '../protocol/events.ts'
+import { isFinal } from '../protocol/names.ts'
+import { unpackDelivery } from './content.ts'
+import type { EntryFailure, EntryReason } from './entry.ts'
+import type { Retry } from './retry.ts'
+import type { Seal } from './seal.ts'
+import type { Claimed, InboxStore, Lease, Mark, Settlement, StoreTx } from './store.ts'
+
+/** One claimed entry, ready to be handled. */
+export interface Work {
+  readonly lease: Lease
+  readonly attempt: number
+  readonly source: EventSource
+  readonly name?: string
+  readonly storedAt: number
+  /** Undefined when no key opens it. */
+  readonly delivery?: VerifiedDelivery
+  readonly handled: readonly string[]
+  readonly gap: boolean
+  readonly mark?: Mark
+}
+
+/** How an attempt ended. */
+export type Verdict =
+  | { readonly kind: 'done'; readonly occurrence?: Occurrence }
+  | {
+      readonly kind: 'failed'
+      readonly reason: EntryReason
+      readonly failures: readonly EntryFailure[]
+      /** No retry can help. */
+      readonly fatal: boolean
+    }
+  | { readonly kind: 'skipped'; readonly reason: EntryReason }
+  | { readonly kind: 'released' }
+
+/** The part of an event that tells its place in the life of its entity. */
+export interface Occurrence {
+  readonly name: string
+  readonly occurredAt?: Date
+}
+
+/** What became of an attempt: `lost` when another holds the entry by now. */
+export type SettledAs = Settlement['to'] | 'lost'
+
+/** What a worker needs of an inbox. */
+export interface WorkSource {
+  readonly now: Clock
+  /** Milliseconds for which a claim holds without being renewed. */
+  readonly lease: number
+  open(): Promise<void>
+  close(): Promise<void>
+  claim(limit: number): Promise<{ readonly works: readonly Work[]; readonly next?: number }>
+  /** Resolves after the commit. */
+  settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledAs>
+  checkpoint(work: Work, handler: string): Promise<boolean>
+  transaction?(work: Work, handler: string): StoreTx
+  /** Holds the leases of what is still at work. */
+  renew(works: readonly Work[]): Promise<void>
+  /** Counts a crash for every lease whose holder is gone; how many there were. */
+  sweep(): Promise<number>
+  purge(): Promise<unknown>
+  /** Tells when there may be something to claim; the function that it gives ends that. */
+  onWork(wake: () => void): () => void
+}
+
+/** What the work of an inbox is made from. */
+export interface WorkParts {
+  readonly store: InboxStore
+  readonly seal: Seal
+  readonly retry: Retry
+  readonly now: Clock
+  /** Milliseconds for which a claim holds without being renewed. */
+  readonly lease: number
+  readonly hold: boolean
+}
+
+/** Claims and settles for the workers of one inbox. */
+export class Claims {
+  readonly #parts: WorkParts
+
+  constructor(parts: WorkParts) {
+    this.#parts = parts
+  }
+
+  async claim(limit: number) {
+    const { store, lease } = this.#parts
+    const now = this.#now()
+    const { entries, next } = await store.claim({ now, limit, until: now + lease })
+    const works = entries.map((entry) => this.#toWork(entry))
+    return { works, ...(next !== undefined && { next }) }
+  }
+
+  async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledAs> {
+    const settlement = this.#settlement(work, verdict, handled)
+    return (await this.#parts.store.settle(settlement)) ? settlement.to : 'lost'
+  }
+
+  async renew(works: readonly Work[]): Promise<void> {
+    const until = this.#now() + this.#parts.lease
+    await this.#parts.store.renew(
+      works.map((work) => work.lease),
+      until,
+    )
+  }
+
+  async sweep(): Promise<number> {
+    const lapsed = await this.#parts.store.lapsed(this.#now())
+    for (const { id, fence, attempt } of lapsed) {
+      const failed = { reason: 'CRASHED', failures: [], attempt } as const
+      // The first crash may be a neighbour's fault, so that entry goes on at once.
+      const settlement = this.#failure({ id, fence }, failed, attempt === 1 ? 0 : undefined)
+      await this.#parts.store.settle({ ...settlement, handled: [] })
+    }
+    return lapsed.length
+  }
+
+  #now(): number {
+    return this.#parts.now().getTime()
+  }
+
+  #toWork(entry: Claimed): Work {
+    const { id, fence, attempt, name, source, storedAt, handled, gap, mark } = entry
+    const delivery = unpackDelivery(id, entry, this.#parts.seal)
+    return {
+      lease: { id, fence },
+      attempt,
+      source,
+      storedAt,
+      ...(name !== undefined && { name }),
+      ...(delivery && { delivery }),
+      handled,
+      gap,
+      ...(mark && { mark }),
+    }
+  }
+
+  #settlement({ lease, attempt }: Work, verdict: Verdict, handled: readonly string[]): Settlement {
+    const at = this.#now()
+    switch (verdict.kind) {
+      case 'done': {
+        const mark = verdict.occurrence && markOf(verdict.occurrence)
+        return { to: 'done', lease, at, handled, ...(mark && { mark }) }
+      }
+      case 'skipped':
+        return { to: 'skipped', lease, at, handled, reason: verdict.reason }
+      case 'released':
+        return { to: 'released', lease, at, handled }
+      case 'failed': {
+        const { reason, failures, fatal } = verdict
+        const last = fatal ? Number.POSITIVE_INFINITY : attempt
+        return { ...this.#failure(lease, { reason, failures, attempt: last }), handled }
+      }
+    }
+  }
+
+  #failure(
+    lease: Lease,
+    failed: {
+      readonly reason: EntryReason
+      readonly failures: readonly EntryFailure[]
+      readonly attempt: number
+    },
+    wait?: number,
+  ) {
+    const { attempt, ...why } = failed
+    const at = this.#now()
+    const delay = this.#parts.retry.delayAfter(attempt)
+    if (delay === undefined)
+      return { to: 'dead', lease, at, hold: this.#parts.hold, ...why } as const
+    return { to: 'retry', lease, at, due: at + (wait ?? delay), ...why } as const
+  }
+}
+
+function markOf({ name, occurredAt }: Occurrence): Mark {
+  return { final: isFinal(name), ...(occurredAt && { at: occurredAt.getTime() }) }
+}

@@ -1,0 +1,34 @@
+// Whether a sender fell silent: nothing came for many times the usual gap. Pure but for its memory.
+
+const remembered = 101
+const fewest = 20
+
+/** Remembers when deliveries came. */
+export class SilenceWatch {
+  readonly #factor: number
+  readonly #gaps: number[] = []
+  #last: number | undefined
+  #told = false
+
+  /** `factor` times the median gap is silence, but never less than a minute. */
+  constructor(factor: number) {
+    this.#factor = factor
+  }
+
+  arrived(at: number): void {
+    if (this.#last !== undefined) this.#gaps.push(Math.max(0, at - this.#last))
+    if (this.#gaps.length > remembered) this.#gaps.shift()
+    this.#last = at
+    this.#told = false
+  }
+
+  /** Told once for each silence. */
+  check(now: number): { readonly since: number; readonly usual: number } | undefined {
+    if (this.#told || this.#last === undefined || this.#gaps.length < fewest) return undefined
+    const sorted = this.#gaps.toSorted((one, two) => one - two)
+    const usual = sorted[Math.floor(sorted.length / 2)] ?? 0
+    if (now - this.#last < Math.max(60_000, usual * this.#factor)) return undefined
+    this.#told = true
+    return { since: this.#last, usual }
+  }
+}

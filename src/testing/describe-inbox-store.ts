@@ -1,0 +1,68 @@
+// The conformance suite of stores: hand it a store and it checks every promise of the port.
+import { WebhookError } from '../errors.ts'
+import type { InboxStore } from '../inbox/store.ts'
+import { keepingCases, laneCases, type StoreCase } from './store-cases.ts'
+import { deskCases, settlingCases } from './store-end-cases.ts'
+
+/** The two functions of a test runner that the suite needs. */
+export interface TestRunner {
+  describe(name: string, body: () => void): unknown
+  test(name: string, body: () => Promise<void>): unknown
+}
+
+/** Where the suite gets its stores from. */
+export interface StoreUnderTest {
+  /** A fresh and empty store. */
+  create(): InboxStore | Promise<InboxStore>
+  /** A store over what the last one has left, once that is closed; for stores that survive. */
+  reopen?(): InboxStore | Promise<InboxStore>
+  /** Vitest's, Jest's or Mocha's globals by default; with node:test pass `{ describe, test }`. */
+  readonly runner?: TestRunner
+}
+
+/**
+ * Describes a store by the promises of the port, as tests.
+ *
+ * @throws WebhookError `OPTION_INVALID` where there is no test runner
+ * @example describeInboxStore('my store', { create: () => myStore() })
+ */
+export function describeInboxStore(name: string, under: StoreUnderTest): void {
+  const { describe, test } = under.runner ?? globalRunner()
+  const all = [keepingCases, laneCases, settlingCases, deskCases].flat()
+  describe(`the ${name} store`, () => {
+    for (const one of all) test(one.name, () => run(one, under))
+  })
+}
+
+async function run(one: StoreCase, under: StoreUnderTest): Promise<void> {
+  let store = await under.create()
+  if (!applies(one, store, under)) return
+  await store.open(() => {})
+  const again = async () => {
+    await store.close()
+    store = (await under.reopen?.()) ?? store
+    await store.open(() => {})
+    return store
+  }
+  try {
+    await one.run(store, again)
+  } finally {
+    await store.close()
+  }
+}
+
+function applies({ needs }: StoreCase, { capabilities }: InboxStore, under: StoreUnderTest) {
+  if (needs === 'order') return capabilities.order === 'entity'
+  if (needs === 'tx') return capabilities.tx
+  return needs !== 'restart' || (capabilities.survives !== 'nothing' && under.reopen !== undefined)
+}
+
+function globalRunner(): TestRunner {
+  const { describe, test, it } = globalThis as Partial<TestRunner> & { it?: TestRunner['test'] }
+  const found = test ?? it
+  if (describe && found) return { describe, test: found }
+  throw new WebhookError(
+    'OPTION_INVALID',
+    "describeInboxStore found no test runner: pass runner, e.g. import { describe, test } from 'vitest'",
+  )
+}

@@ -1,0 +1,248 @@
+// What every store must do when attempts end, people look, and time passes.
+import { same } from './same.ts'
+import { claim, claimOne, newEntry, type StoreCase, settle } from './store-cases.ts'
+
+const start = Date.UTC(2026, 0, 1)
+const day = 24 * 60 * 60 * 1000
+const failures = [{ handler: 'h', code: 'HANDLER_FAILED', error: 'Error' }]
+const failed = { reason: 'HANDLER_FAILED', failures } as const
+
+export const settlingCases: readonly StoreCase[] = [
+  {
+    name: 'takes nothing from a lease that was lost',
+    run: async (store) => {
+      await store.insert(newEntry())
+      const first = await claimOne(store)
+      await settle(store, first, { to: 'retry', due: start, ...failed })
+      const second = await claimOne(store)
+      const lease = { id: first.id, fence: first.fence }
+      same(await settle(store, first, { to: 'done' }), false)
+      same(await store.checkpoint(lease, 'late'), false)
+      same(second.handled, [])
+      same(await settle(store, second, { to: 'done' }), true)
+      same(await settle(store, second, { to: 'done' }), false, 'twice')
+      same((await store.stats(start)).counts.done, 1)
+    },
+  },
+  {
+    name: 'hands the checkpoints of handlers to the next attempt',
+    run: async (store) => {
+      await store.insert(newEntry())
+      const first = await claimOne(store)
+      same(await store.checkpoint({ id: first.id, fence: first.fence }, 'a'), true)
+      await settle(store, first, { to: 'retry', due: start, handled: ['b', 'a'], ...failed })
+      same([...(await claimOne(store)).handled].sort(), ['a', 'b'])
+    },
+  },
+  {
+    name: 'counts no attempt that was released, and fences it all the same',
+    run: async (store) => {
+      await store.insert(newEntry())
+      const first = await claimOne(store)
+      same(await settle(store, first, { to: 'released' }), true)
+      same((await store.stats(start)).counts.stored, 1)
+      const second = await claimOne(store)
+      same([second.attempt, second.fence > first.fence], [1, true])
+      same(await settle(store, first, { to: 'done' }), false)
+    },
+  },
+  {
+    name: 'shows why an entry ended',
+    run: async (store) => {
+      for (let at = 0; at < 3; at++) await store.insert(newEntry())
+      const [one, two, three] = await claim(store)
+      if (one) await settle(store, one, { to: 'done', handled: ['h'], at: start + 1 })
+      if (two) await settle(store, two, { to: 'dead', hold: false, ...failed })
+      if (three) await settle(store, three, { to: 'skipped', reason: 'NO_HANDLER' })
+      const found = await store.find({ limit: 10 })
+      same(
+        found.map((entry) => [entry.state, entry.reason, entry.failures, entry.handled]),
+        [
+          ['skipped', 'NO_HANDLER', [], []],
+          ['dead', 'HANDLER_FAILED', failures, []],
+          ['done', undefined, [], ['h']],
+        ],
+      )
+      same(found[2]?.settledAt, start + 1)
+    },
+  },
+  {
+    name: 'lists leases past their time, unless they were renewed',
+    run: async (store) => {
+      await store.insert(newEntry())
+      await store.insert(newEntry())
+      const [one, two] = await claim(store)
+      if (!one || !two) throw new Error('two were to be claimed')
+      same(await store.lapsed(start + 59_999), [])
+      await store.renew([{ id: one.id, fence: one.fence }], start + 120_000)
+      const { id, fence, attempt } = two
+      same(await store.lapsed(start + 60_000), [{ id, fence, attempt }])
+      same(await claim(store, 10, start + 60_000), [], 'it is settled, not claimed')
+    },
+  },
+  {
+    name: 'gives what an owner left leased, and all the rest, to the next one',
+    needs: 'restart',
+    run: async (store, again) => {
+      const [left, waiting] = [newEntry(), newEntry()]
+      await store.insert(left)
+      const { id, fence, attempt } = await claimOne(store)
+      await store.insert(waiting)
+      const next = await again()
+      same(await next.lapsed(start), [{ id, fence, attempt }])
+      same(await next.insert({ ...waiting, id: 'other' }), { kind: 'duplicate', id: waiting.id })
+      same((await claimOne(next)).body, waiting.body)
+      const lease = { id, fence }
+      const lapsed = { to: 'retry', due: start, reason: 'CRASHED', failures: [] } as const
+      same(await next.settle({ ...lapsed, lease, at: start, handled: [] }), true)
+      same((await claimOne(next)).attempt, 2)
+    },
+  },
+  {
+    name: 'commits a checkpoint with the transaction, and only under its lease',
+    needs: 'tx',
+    run: async (store) => {
+      await store.insert(newEntry())
+      const first = await claimOne(store)
+      const begin = async (handler: string) => {
+        const tx = store.transaction?.({ id: first.id, fence: first.fence }, handler)
+        if (!tx?.handle) throw new Error('there is no transaction')
+        await tx.reserve()
+        return tx
+      }
+      same(await (await begin('a')).commit(), true)
+      await (await begin('b')).rollback()
+      await settle(store, first, { to: 'retry', due: start, ...failed })
+      same(await (await begin('c')).commit(), false)
+      same((await claimOne(store)).handled, ['a'])
+    },
+  },
+]
+
+export const deskCases: readonly StoreCase[] = [
+  {
+    name: 'finds by state, name, lane, time and text, newest first and page by page',
+    run: async (store) => {
+      const lane = 'looked-up'
+      const first = newEntry({ lane, name: 'client.created', storedAt: start - 10 })
+      const second = newEntry({ related: lane })
+      const third = newEntry({ key: 'a-key' })
+      for (const entry of [first, second, third]) await store.insert(entry)
+      const ids = async (query: object) =>
+        (await store.find({ limit: 10, ...query })).map(({ id }) => id)
+      same(await ids({}), [third.id, second.id, first.id])
+      same(await ids({ limit: 1, after: third.id }), [second.id])
+      same(await ids({ name: 'client.created' }), [first.id])
+      same(await ids({ lane }), [second.id, first.id])
+      same(await ids({ since: start }), [third.id, second.id])
+      same(await ids({ ids: [first.id, third.id] }), [third.id, first.id])
+      same(await ids({ states: ['done'] }), [])
+      same(await ids({ text: { part: 'client.', keys: [] } }), [first.id])
+      same(await ids({ text: { part: 'nothing', keys: ['a-key', lane] } }), [
+        third.id,
+        second.id,
+        first.id,
+      ])
+    },
+  },
+  {
+    name: 'reopens what ended, in its place before younger entries',
+    needs: 'order',
+    run: async (store) => {
+      const lane = 'reopened'
+      const [first, second] = [newEntry({ lane }), newEntry({ lane })]
+      await store.insert(first)
+      const dying = await claimOne(store)
+      await settle(store, dying, { to: 'dead', hold: false, handled: ['a'], ...failed })
+      await store.insert(second)
+      const reopening = { ids: [first.id, second.id], from: ['dead' as const], now: start }
+      same(await store.reopen(reopening), 1)
+      const again = await claimOne(store)
+      same([again.id, again.attempt, again.handled], [first.id, 1, ['a']])
+      await settle(store, again, { to: 'done' })
+      same((await claimOne(store)).id, second.id)
+      const replay = { ids: [first.id], from: ['done' as const], now: start, replay: true }
+      same(await store.reopen(replay), 1)
+      same(await claim(store), [], 'while a younger one is at work')
+      const [found] = await store.find({ ids: [first.id], limit: 1 })
+      same([found?.source, found?.handled, found?.generation], ['replay', [], 2])
+    },
+  },
+  {
+    name: 'forgets an entity: payloads go, open entries are skipped, a holder loses its lease',
+    run: async (store) => {
+      const lane = 'person'
+      const leased = newEntry({ lane })
+      const waiting = newEntry({ lane })
+      const related = newEntry({ related: lane, storedAt: start + 1 })
+      const other = newEntry({ storedAt: start + 2 })
+      for (const entry of [leased, waiting, related, other]) await store.insert(entry)
+      const held = await claimOne(store)
+      same(await store.forget(lane, start), 3)
+      same(await settle(store, held, { to: 'done' }), false)
+      same(
+        (await claim(store, 10, start + 5)).map(({ id }) => id),
+        [other.id],
+      )
+      const found = await store.find({ lane, limit: 10, withBody: true })
+      same(
+        found.map(({ state, reason, facts, body }) => [state, reason, facts, body]),
+        Array.from({ length: 3 }, () => ['skipped', 'FORGOTTEN', undefined, undefined]),
+      )
+      same(await store.reopen({ ids: [leased.id], from: ['skipped'], now: start }), 0)
+    },
+  },
+  {
+    name: 'erases payloads after their time and forgets keys after theirs',
+    run: async (store) => {
+      const [done, dead, open] = [newEntry(), newEntry(), newEntry()]
+      for (const entry of [done, dead]) await store.insert(entry)
+      const [one, two] = await claim(store)
+      if (one) await settle(store, one, { to: 'done' })
+      if (two) await settle(store, two, { to: 'dead', hold: false, ...failed })
+      await store.insert(open)
+      const purge = (days: number) => {
+        const now = start + days * day
+        const [doneBefore, deadBefore] = [now - 7 * day, now - 90 * day]
+        return store.purge({ doneBefore, deadBefore, keysBefore: now - 30 * day, limit: 100 })
+      }
+      same(await purge(6), { erased: 0, deleted: 0 })
+      same(await purge(8), { erased: 1, deleted: 0 })
+      same((await store.insert({ ...done, id: 'again' })).kind, 'duplicate')
+      same((await purge(31)).deleted, 4, 'three keys and the entry that was done')
+      same(await store.insert({ ...done, id: 'anew' }), { kind: 'stored', id: 'anew' })
+      same((await purge(91)).erased, 1)
+      const left = await store.find({ limit: 10 })
+      same(
+        left.map(({ state }) => state),
+        ['stored', 'stored'],
+      )
+      same((await store.stats(start)).counts, { ...none, stored: 2 })
+    },
+  },
+  {
+    name: 'counts by state, and knows how far behind it is',
+    run: async (store) => {
+      same(await store.stats(start), { counts: none })
+      await store.insert(newEntry({ storedAt: start - 100 }))
+      await store.insert(newEntry({ storedAt: start - 50 }))
+      const counts = { ...none, stored: 2 }
+      same(await store.stats(start), { counts, oldest: start - 100, due: start - 100 })
+      const first = await claimOne(store)
+      same(await store.stats(start), {
+        counts: { ...none, stored: 1, leased: 1 },
+        oldest: start - 100,
+        due: start - 50,
+      })
+      await settle(store, first, { to: 'retry', due: start + 10, ...failed })
+      const second = await claimOne(store)
+      await settle(store, second, { to: 'done' })
+      same(await store.stats(start), {
+        counts: { ...none, retry: 1, done: 1 },
+        oldest: start - 100,
+      })
+    },
+  },
+]
+
+const none = { stored: 0, leased: 0, retry: 0, done: 0, dead: 0, skipped: 0 }

@@ -1,0 +1,60 @@
+// The options of a worker, checked when it is created, and the process signals that it can obey.
+import { WebhookError } from './errors.ts'
+
+/** Options of `createWorker`. */
+export interface WorkerOptions {
+  /** Entries at a time; each entity still has one at a time. Default 16. */
+  readonly concurrency?: number
+  /** Milliseconds for handlers at work when the worker drains; default 10,000. */
+  readonly grace?: number
+  /**
+   * Signals at which the process drains and exits with 0, e.g. `['SIGTERM', 'SIGINT']`: no new
+   * deliveries (503), no new claims, requests and handlers end, the store is closed.
+   */
+  readonly signals?: readonly ('SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT')[]
+  /** `observe` is told when nothing came for so many times the median gap; default 10. */
+  readonly silence?: number
+}
+
+interface ProcessLike {
+  once(signal: string, listener: () => void): unknown
+  off(signal: string, listener: () => void): unknown
+  exit(code: number): void
+}
+
+/** @throws WebhookError `OPTION_INVALID` */
+export function checkedWorkerOptions(options: WorkerOptions) {
+  const { concurrency = 16, grace = 10_000, silence = 10, signals = [] } = options
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {
+    throw refusal(`concurrency is ${String(concurrency)}: give a whole number from 1 to 10000`)
+  }
+  if (!Number.isFinite(grace) || grace < 0 || grace >= 2 ** 31) {
+    throw refusal(`grace is ${String(grace)}: give milliseconds`)
+  }
+  if (!(silence > 1)) throw refusal(`silence is ${String(silence)}: give a factor above 1`)
+  return { concurrency, grace, silence, onSignal: signalsOf(signals) }
+}
+
+/** Drains at the first signal; a second one ends the process at once, as ever. */
+function signalsOf(signals: readonly string[]) {
+  return (end: () => Promise<void>): (() => void) => {
+    if (signals.length === 0) return () => {}
+    const { process } = globalThis as { process?: ProcessLike }
+    if (!process) throw refusal('signals needs a process: there is none on this runtime')
+    const obey = () => {
+      // What the last replies wrote must leave before the process does.
+      end().then(
+        () => setTimeout(() => process.exit(0), 20),
+        () => process.exit(1),
+      )
+    }
+    for (const signal of signals) process.once(signal, obey)
+    return () => {
+      for (const signal of signals) process.off(signal, obey)
+    }
+  }
+}
+
+function refusal(message: string): WebhookError {
+  return new WebhookError('OPTION_INVALID', message)
+}

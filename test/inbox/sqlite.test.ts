@@ -1,0 +1,362 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { createInbox } from 'idv-webhooks/inbox'
+import { type SqliteTransaction, sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { claimSql } from '../../src/inbox/stores/sqlite/engine.ts'
+import { event, setUp, until } from './desk.ts'
+import { temporaryFile, temporaryFolder } from './temporary.ts'
+
+/** A database of the application beside ours, on the same file. */
+function application(file: string) {
+  const db = new DatabaseSync(file)
+  onTestFinished(() => db.close())
+  return db
+}
+
+describe('context.tx', () => {
+  const ready = async (parts = {}) => {
+    const file = temporaryFile()
+    const parted = setUp({ store: sqliteStore(file), ...parts })
+    await parted.inbox.open()
+    const db = application(file)
+    db.exec('create table approvals (id text, attempt integer)')
+    const effects = () => db.prepare('select id, attempt from approvals order by rowid').all()
+    return { ...parted, db, effects }
+  }
+  const write = (tx: unknown, id: string | undefined, attempt: number) =>
+    (tx as SqliteTransaction).prepare('insert into approvals values (?, ?)').run(id ?? '', attempt)
+
+  test('commits effects together with the checkpoint of their handler', async () => {
+    const { deliver, receiver, worker, effects } = await ready()
+    receiver
+      .on('*', ({ id }, { tx, attempt }) => {
+        expect(write(tx, id, attempt).changes).toBe(1)
+      })
+      .on('*', (_, { attempt }) => {
+        if (attempt === 1) throw new Error('later')
+      })
+    const one = event()
+    await deliver(one)
+    expect(await worker.drainOnce()).toMatchObject({ retry: 1, done: 1 })
+    expect(effects()).toEqual([{ id: one.id, attempt: 1 }])
+  })
+
+  test('sees its own writes, and undoes them when the handler fails', async () => {
+    const { deliver, receiver, worker, effects } = await ready()
+    receiver.on('*', ({ id }, { tx, attempt }) => {
+      const handle = tx as SqliteTransaction
+      write(handle, id, attempt)
+      handle.exec('insert into approvals select id, -attempt from approvals')
+      expect(handle.prepare('select count(*) as n from approvals').get()).toEqual({ n: 2 })
+      if (attempt < 3) throw new Error('no')
+    })
+    const one = event()
+    await deliver(one)
+    expect(await worker.drainOnce()).toMatchObject({ retry: 2, done: 1 })
+    expect(effects()).toEqual([
+      { id: one.id, attempt: 3 },
+      { id: one.id, attempt: -3 },
+    ])
+  })
+
+  test('belongs to one handler at a time; who finds it taken runs again and loses nothing', async () => {
+    const { deliver, receiver, worker, effects } = await ready({ worker: { concurrency: 8 } })
+    let runs = 0
+    receiver.on('*', async ({ id }, { tx, attempt }) => {
+      runs++
+      write(tx, id, attempt)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      write(tx, id, -attempt)
+    })
+    const sent = Array.from({ length: 8 }, (_, at) => event('client.created', { id: `c${at}` }))
+    for (const one of sent) await deliver(one)
+    expect(await worker.drainOnce()).toMatchObject({ done: 8, retry: 0 })
+    expect(effects()).toHaveLength(16)
+    expect(runs).toBe(15)
+  })
+
+  test('is over when its handler timed out: what comes late is not written', async () => {
+    const { deliver, receiver, worker, effects } = await ready({ receiver: { handlerTimeout: 20 } })
+    const late = Promise.withResolvers<void>()
+    const told = Promise.withResolvers<unknown>()
+    receiver.on('*', async ({ id }, { tx, attempt }) => {
+      write(tx, id, attempt)
+      if (attempt > 1) return
+      await late.promise
+      try {
+        write(tx, id, 100)
+      } catch (error) {
+        told.resolve(error)
+      }
+    })
+    const one = event()
+    await deliver(one)
+    expect(await worker.drainOnce()).toMatchObject({ retry: 1, done: 1 })
+    late.resolve()
+    expect(await told.promise).toMatchObject({ message: /handler is over/ })
+    expect(effects()).toEqual([{ id: one.id, attempt: 2 }])
+  })
+
+  test('lets deliveries be kept while it is open, for it is never open for long', async () => {
+    const { deliver, receiver, worker, effects, inbox } = await ready({ retry: { attempts: 1 } })
+    const begun = Promise.withResolvers<void>()
+    receiver.on('verification.approved', async ({ id }, { tx, attempt, signal }) => {
+      write(tx, id, attempt)
+      begun.resolve()
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    })
+    await deliver(event())
+    await worker.start()
+    await begun.promise
+    expect((await deliver(event('client.created', { id: 'c' }))).kind).toBe('accepted')
+    await worker.drain({ grace: 10 })
+    expect(effects()).toEqual([])
+    expect(await inbox.stats()).toMatchObject({ stored: 2 })
+  })
+
+  test('cannot be ended by hand', async () => {
+    const { deliver, receiver, worker, effects } = await ready({ retry: { attempts: 1 } })
+    receiver.on('*', ({ id }, { tx, attempt }) => {
+      write(tx, id, attempt)
+      ;(tx as SqliteTransaction).exec('rollback')
+    })
+    await deliver(event())
+    expect(await worker.drainOnce()).toMatchObject({ dead: 1 })
+    expect(effects()).toEqual([])
+  })
+})
+
+describe('the file', () => {
+  const open = async (file: string, options = {}) => {
+    const inbox = createInbox({ store: sqliteStore(file, options) })
+    onTestFinished(() => inbox.close())
+    await inbox.open()
+    return inbox
+  }
+
+  test('is for its owner alone', async () => {
+    const file = temporaryFile()
+    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+    await inbox.open()
+    await deliver(event())
+    for (const name of readdirSync(dirname(file))) {
+      expect(statSync(join(dirname(file), name)).mode & 0o777, name).toBe(0o600)
+    }
+  })
+
+  test('belongs to one process: the second is refused, the first goes on', async () => {
+    const file = temporaryFile()
+    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+    await inbox.open()
+    const script = `
+      import { createInbox } from '${import.meta.dirname}/../../src/inbox/index.ts'
+      import { sqliteStore } from '${import.meta.dirname}/../../src/inbox/stores/sqlite.ts'
+      createInbox({ store: sqliteStore(${JSON.stringify(file)}) }).open()
+        .then(() => console.log('opened'), (error) => console.log(error.code, error.message))`
+    const run = async () => {
+      const child: ChildProcess = spawn(process.execPath, [
+        '--input-type=module-typescript',
+        '-e',
+        script,
+      ])
+      let said = ''
+      child.stdout?.on('data', (chunk) => {
+        said += chunk
+      })
+      await once(child, 'close')
+      return said
+    }
+    expect(await run()).toMatch(/^STORE_FAILED another process has the inbox .*inbox\.db open/)
+    expect((await deliver(event())).kind).toBe('accepted')
+    await expect(open(file)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    await inbox.close()
+    expect(await run()).toMatch(/^opened/)
+  })
+
+  test('is refused when a newer program has written it', async () => {
+    const file = temporaryFile()
+    await (await open(file)).close()
+    application(file).exec("update idv_settings set value = 99 where name = 'schema'")
+    await expect(open(file)).rejects.toMatchObject({
+      code: 'STORE_UNSUITABLE',
+      message: expect.stringMatching(/schema 99.*upgrade/),
+    })
+  })
+
+  test('is refused when it is damaged, with the way back', async () => {
+    const file = temporaryFile()
+    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+    for (let at = 0; at < 50; at++) await deliver(event())
+    await inbox.close()
+    const size = statSync(file).size
+    const handle = openSync(file, 'r+')
+    for (let at = 4096; at < size; at += 4096)
+      writeSync(handle, Buffer.alloc(64, 7), 0, 64, at + 900)
+    const message = expect.stringMatching(/is damaged.*backup.*\.recover/)
+    await expect(open(file)).rejects.toMatchObject({ code: 'STORE_FAILED', message })
+    writeFileSync(file, 'this is no database, but it is long enough to look at '.repeat(99))
+    await expect(open(file)).rejects.toMatchObject({ code: 'STORE_FAILED', message })
+  })
+
+  test('is refused where it cannot be trusted or written', async () => {
+    const folder = temporaryFolder()
+    const missing = open(join(folder, 'none', 'inbox.db'))
+    await expect(missing).rejects.toMatchObject({ message: /there is no folder .*none/ })
+    await expect(open(':memory:')).rejects.toMatchObject({ code: 'STORE_UNSUITABLE' })
+    expect(() => sqliteStore('')).toThrow(/needs a path/)
+    mkdirSync(join(folder, 'directory.db'))
+    await expect(open(join(folder, 'directory.db'))).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    chmodSync(folder, 0o700)
+  })
+
+  test('is refused on a driver that will not sync every commit', async () => {
+    class Careless extends DatabaseSync {
+      override exec(sql: string) {
+        super.exec(sql.replace(/synchronous = full/, 'synchronous = normal'))
+      }
+    }
+    const file = temporaryFile()
+    const driver = (path: string) => new Careless(path)
+    await expect(open(file, { driver })).rejects.toMatchObject({
+      code: 'STORE_UNSUITABLE',
+      message: expect.stringMatching(/synchronous 1/),
+    })
+  })
+
+  test('is refused with a driver that is not there', async () => {
+    await expect(open(temporaryFile(), { driver: 'no-such-driver' })).rejects.toMatchObject({
+      code: 'OPTION_INVALID',
+      message: expect.stringMatching(/install it/),
+    })
+  })
+
+  test('may hold tables of the application, and leaves their version number alone', async () => {
+    const file = temporaryFile()
+    const db = application(file)
+    db.exec('create table mine (id text); pragma user_version = 7')
+    await open(file)
+    expect(db.prepare('pragma user_version').get()).toEqual({ user_version: 7 })
+  })
+
+  test('is found again under every way to write its path', async () => {
+    const folder = temporaryFolder()
+    await open(join(folder, 'inbox.db'))
+    await expect(open(`${folder}/./x/../inbox.db`)).rejects.toThrow(/another process|no folder/)
+    mkdirSync(join(folder, 'x'))
+    await expect(open(`${folder}/x/../inbox.db`)).rejects.toThrow(/another process/)
+  })
+})
+
+describe('a claim', () => {
+  test('reads the heads of free lanes by their index, however long the backlog', async () => {
+    const file = temporaryFile()
+    const { inbox } = setUp({ store: sqliteStore(file) })
+    await inbox.open()
+    const plan = application(file).prepare(`explain query plan ${claimSql}`).all(0, 16)
+    expect(plan.map(({ detail }) => detail)).toEqual([
+      'SEARCH idv_lanes USING COVERING INDEX idv_lanes_due (due>? AND due<?)',
+    ])
+  })
+
+  test('finds the next of a lane by an index of open entries alone', async () => {
+    const file = temporaryFile()
+    const { inbox } = setUp({ store: sqliteStore(file) })
+    await inbox.open()
+    const sql = `explain query plan select seq from idv_entries
+      where lane = 'a' and state in ('stored', 'leased', 'retry') order by seq limit 1`
+    expect(application(file).prepare(sql).all()).toMatchObject([
+      { detail: expect.stringContaining('USING INDEX idv_entries_open (lane=?)') },
+    ])
+  })
+})
+
+describe('what is at rest', () => {
+  const canary = 'CANARY-7d1f-Robin-Example'
+
+  test('shows nothing of a person in file, log or lock when it is sealed', async () => {
+    const file = temporaryFile()
+    const encryption = { key: 'a1'.repeat(32) }
+    const { deliver, inbox, receiver, worker, seen } = setUp({
+      store: sqliteStore(file),
+      encryption,
+      retry: { attempts: 2, delays: [0] },
+    })
+    receiver.on('verification.*', ({ data }) => {
+      if (data.id?.endsWith('bad')) throw new Error(canary, { cause: data })
+    })
+    const email = `${canary}@example.test`
+    await deliver(event('verification.approved', { id: `${email}`, subjectName: canary }))
+    await deliver(event('verification.approved', { id: `${email}-bad`, clientId: email }))
+    await deliver({ ...event('verification.approved', { subjectName: canary }), id: canary })
+    await deliver(`{"no envelope": "${canary}"`)
+    expect(await worker.drainOnce()).toMatchObject({ done: 2, dead: 2 })
+    for (const name of readdirSync(dirname(file))) {
+      const text = readFileSync(join(dirname(file), name), 'latin1')
+      expect(text.includes(canary), name).toBe(false)
+    }
+    const { eventId: _, ...rest } = seen.find((one) => 'eventId' in one) as { eventId: string }
+    const told = seen.map(({ ...one }) => ({ ...one, eventId: undefined }))
+    expect(JSON.stringify([rest, told])).not.toContain(canary)
+    expect((await inbox.find({ entity: `verification:${email}` })).entries).toHaveLength(1)
+  })
+
+  test('leaves no trace in the file of what was forgotten, sealed or not', async () => {
+    const file = temporaryFile()
+    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+    for (let at = 0; at < 20; at++) await deliver(event('client.created', { id: `c${at}` }))
+    await deliver(event('verification.approved', { subjectName: canary }))
+    const traces = () =>
+      readdirSync(dirname(file)).filter((name) =>
+        readFileSync(join(dirname(file), name), 'latin1').includes(canary),
+      )
+    expect(traces()).not.toEqual([])
+    expect(await inbox.forget('verification:ver_1')).toBe(1)
+    expect(traces()).toEqual([])
+  })
+})
+
+test('many arrivals at once share commits', async () => {
+  const file = temporaryFile()
+  let commits = 0
+  class Counting extends DatabaseSync {
+    override exec(sql: string) {
+      if (sql === 'commit') commits++
+      super.exec(sql)
+    }
+  }
+  const { deliver, inbox } = setUp({
+    store: sqliteStore(file, { driver: (path) => new Counting(path) }),
+  })
+  await inbox.open()
+  commits = 0
+  const kinds = await Promise.all(Array.from({ length: 300 }, () => deliver(event())))
+  expect(kinds.every(({ kind }) => kind === 'accepted')).toBe(true)
+  expect(commits).toBeLessThan(30)
+})
+
+test('closing and opening again loses nothing and runs on', async () => {
+  const file = temporaryFile()
+  const { deliver, inbox, receiver, worker, settled } = setUp({ store: sqliteStore(file) })
+  receiver.on('*', () => {})
+  await deliver(event())
+  await inbox.close()
+  expect(existsSync(`${file}-wal`)).toBe(false)
+  await deliver(event())
+  await worker.start()
+  await until(() => settled().length === 2)
+  expect(settled()).toEqual(['done', 'done'])
+})
