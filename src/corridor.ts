@@ -114,11 +114,10 @@ export class Corridor {
   }
 
   /** Takes the bytes of an event that the service's API showed: nobody sent it, so none signed it. */
-  feed(body: Uint8Array): Promise<Outcome> {
+  async feed(body: Uint8Array): Promise<Outcome> {
     this.dispatcher.seal()
-    if (this.#draining) return this.#track(Promise.resolve(this.#ended(refusal('DRAINING'), 0)))
-    const headers = [['content-type', 'application/json']] as const
-    const delivery = markVerified({ body, headers, receivedAt: this.now() })
+    if (this.#draining) return this.#ended(refusal('DRAINING'), body.length)
+    const delivery = markVerified({ body, headers: [], receivedAt: this.now() })
     return this.#track(this.#accept(delivery, 'reconcile'))
   }
 

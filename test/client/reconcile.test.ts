@@ -1,32 +1,37 @@
-import { createReceiver, type WebhookEvent } from 'idv-webhooks'
+import { createReceiver, createWorker, type WebhookEvent } from 'idv-webhooks'
 import { toFetch } from 'idv-webhooks/fetch'
+import { createInbox, type InboxStore, memoryStore } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fixture, signedDelivery } from 'idv-webhooks/testing'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   type ApiClient,
   createReconciler,
   type ReconcileReport,
   reconcile,
+  type SeenEvents,
   type Watermark,
 } from '../../src/client/index.ts'
 import type { Sandbox } from '../../src/sandbox/build-sandbox.ts'
+import { temporaryFile } from '../inbox/temporary.ts'
 import { clientOf, failure, openSandbox, start, strike } from './service.ts'
-import { smallInbox } from './small-inbox.ts'
 
 const input = { type: 'kyc', requirements: ['consent'] } as const
 const secret = 'a-secret-of-the-tests'
 
+type SeenQuery = Parameters<SeenEvents['find']>[0]
+
 interface Setup {
   readonly sandbox: Sandbox
   readonly api: ApiClient
-  readonly inbox: ReturnType<typeof smallInbox>
+  readonly inbox: ReturnType<typeof createInbox>
   readonly receiver: ReturnType<typeof createReceiver>
   readonly handled: WebhookEvent[]
 }
 
 /** A sandbox that sends to a receiver with an inbox, without a port. */
-async function open({ seed = 7 } = {}): Promise<Setup> {
-  const inbox = smallInbox()
+async function open({ seed = 7, store = memoryStore() as InboxStore } = {}): Promise<Setup> {
+  const inbox = createInbox({ store })
   const receiver = createReceiver({ secret, inbox })
   const handled: WebhookEvent[] = []
   receiver.on('*', (event) => handled.push(event))
@@ -38,6 +43,18 @@ async function open({ seed = 7 } = {}): Promise<Setup> {
     subscriptions: [{ url: 'http://app.test/webhooks', secret }],
   })
   return { sandbox, api: clientOf(sandbox, { limiter: false }), inbox, receiver, handled }
+}
+
+/** How many entries an inbox has. */
+async function kept(inbox: Setup['inbox']): Promise<number> {
+  const { stored, leased, retry, done, dead, skipped } = await inbox.stats()
+  return stored + leased + retry + done + dead + skipped
+}
+
+/** Handles everything that was kept. */
+async function work(receiver: Setup['receiver']): Promise<void> {
+  const { retry, dead, skipped } = await createWorker(receiver).drainOnce()
+  expect({ retry, dead, skipped }).toEqual({ retry: 0, dead: 0, skipped: 0 })
 }
 
 const drop = (sandbox: Sandbox, fault: object = {}) => strike(sandbox, { kind: 'drop', ...fault })
@@ -81,16 +98,16 @@ async function addClient({ sandbox, api }: Setup, { deleted = false } = {}): Pro
 describe('reconcile', () => {
   test('feeds every derivable event that never came, once, and finds nothing the next time', async () => {
     const setup = await open()
-    const { sandbox, api, receiver, inbox, handled } = setup
+    const { sandbox, api, receiver, handled } = setup
     drop(sandbox, { probability: 0.5 })
     const events = await live(setup, 30)
     for (const deleted of [true, false, true]) events.push(...(await addClient(setup, { deleted })))
     await sandbox.drain()
-    await inbox.work(receiver)
+    await work(receiver)
     const came = handled.length
     expect(came).toBeLessThan(events.length)
     const report = await reconcile({ client: api, receiver, since: start })
-    await inbox.work(receiver)
+    await work(receiver)
     expect(told(handled)).toEqual(events.sort())
     expect(report).toMatchObject({
       complete: true,
@@ -107,12 +124,13 @@ describe('reconcile', () => {
   })
 
   test('drops a tenth of 2,000 deliveries, and one run makes every state handled once', async () => {
-    const setup = await open({ seed: 2026 })
-    const { sandbox, api, receiver, inbox, handled } = setup
+    const setup = await open({ seed: 2026, store: sqliteStore(temporaryFile()) })
+    onTestFinished(() => setup.inbox.close())
+    const { sandbox, api, receiver, handled } = setup
     drop(sandbox, { probability: 0.1 })
     const events = await live(setup, 1000)
     await sandbox.drain()
-    await inbox.work(receiver)
+    await work(receiver)
     const lost = events.length - handled.length
     expect(events.length).toBeGreaterThan(2000)
     expect(lost).toBeGreaterThan(150)
@@ -120,7 +138,7 @@ describe('reconcile', () => {
       missing: lost,
       fed: lost,
     })
-    await inbox.work(receiver)
+    await work(receiver)
     expect(told(handled)).toEqual(events.sort())
     expect((await reconcile({ client: api, receiver, since: start })).events.missing).toBe(0)
   })
@@ -132,9 +150,8 @@ describe('reconcile', () => {
     const events = await live(setup, 30)
     const stop = new AbortController()
     const dying = {
-      keep: inbox.keep,
-      find: (query: Parameters<typeof inbox.find>[0]) => {
-        if (inbox.entries.length === 20) stop.abort(new Error('killed'))
+      async find(query: SeenQuery) {
+        if ((await kept(inbox)) === 20) stop.abort(new Error('killed'))
         return inbox.find(query)
       },
     }
@@ -146,10 +163,10 @@ describe('reconcile', () => {
       signal: stop.signal,
     })
     expect(await failure(killed)).toMatchObject({ message: 'killed' })
-    expect(inbox.entries).toHaveLength(20)
+    expect(await kept(inbox)).toBe(20)
     const report = await reconcile({ client: api, receiver, since: start })
     expect(report.events.present).toBe(20)
-    await inbox.work(receiver)
+    await work(receiver)
     expect(told(handled)).toEqual(events.sort())
   })
 
@@ -160,7 +177,7 @@ describe('reconcile', () => {
     const [, submitted, approved] = await live(setup, 1)
     await reconcile({ client: api, receiver, since: start })
     const deliver = async (name: 'verification.approved' | 'request.submitted', id: string) => {
-      const event = fixture(name, { id: `evt_late_${name}`, data: { id } })
+      const event = fixture(name, { id: `evt_late_${name}_${id}`, data: { id } })
       return receiver.receive(await signedDelivery(event, { secret }))
     }
     const [id = ''] = (submitted ?? '').split(' ').slice(1)
@@ -168,7 +185,7 @@ describe('reconcile', () => {
     expect(await deliver('verification.approved', id)).toMatchObject({ kind: 'duplicate' })
     expect(await deliver('request.submitted', id)).toMatchObject({ kind: 'duplicate' })
     expect(await deliver('verification.approved', 'another')).toMatchObject({ kind: 'accepted' })
-    expect(inbox.entries).toHaveLength(4)
+    expect(await kept(inbox)).toBe(4)
   })
 
   test('counts what comes by webhook while it runs as arrived, not fed', async () => {
@@ -177,8 +194,7 @@ describe('reconcile', () => {
     drop(sandbox)
     await live(setup, 1)
     const racing = {
-      keep: inbox.keep,
-      async find(query: Parameters<typeof inbox.find>[0]) {
+      async find(query: SeenQuery) {
         const found = await inbox.find(query)
         if (query.name !== 'verification.approved') return found
         const event = fixture('verification.approved', { data: { id: query.entity.id } })
@@ -192,11 +208,11 @@ describe('reconcile', () => {
 
   test('gives handlers the resource as it is, from the source reconcile, under stable ids', async () => {
     const setup = await open()
-    const { sandbox, api, receiver, inbox, handled } = setup
+    const { sandbox, api, receiver, handled } = setup
     drop(sandbox)
     const [created = ''] = await live(setup, 1)
     await reconcile({ client: api, receiver, since: start })
-    await inbox.work(receiver)
+    await work(receiver)
     const [, id] = created.split(' ')
     expect(handled.map(({ name }) => name)).toEqual([
       'verification.created',
@@ -216,14 +232,14 @@ describe('reconcile', () => {
 
   test('is understood whatever envelope the receiver expects of the sender', async () => {
     const { sandbox, api } = await open()
-    const inbox = smallInbox()
+    const inbox = createInbox({ store: memoryStore() })
     const receiver = createReceiver({ secret, inbox, envelope: { name: 'kind', data: 'object' } })
     const handled: WebhookEvent[] = []
     receiver.on('*', (event) => handled.push(event))
     drop(sandbox)
     await api.verifications.create(input)
     await reconcile({ client: api, receiver, since: start })
-    await inbox.work(receiver)
+    await work(receiver)
     expect(handled).toMatchObject([{ name: 'verification.created', source: 'reconcile' }])
   })
 
@@ -274,7 +290,7 @@ describe('reconcile', () => {
       gap: { share: 1, oldest: start, byName: { 'verification.created': 6 } },
     })
     expect(report.watermark).toBeUndefined()
-    expect([inbox.entries, written]).toEqual([[], []])
+    expect([await kept(inbox), written]).toEqual([0, []])
     expect(report.unseen.join()).toContain('4.5')
     await reconcile({ ...options, dryRun: false, watermark: undefined } as never)
     expect(await reconcile(options)).toMatchObject({ complete: true, events: { missing: 0 } })
@@ -297,7 +313,8 @@ describe('reconcile', () => {
 
   test('stops when the store is down, and keeps no watermark', async () => {
     const { sandbox, api } = await open()
-    const inbox = { ...smallInbox(), keep: () => Promise.reject(new Error('disk full')) }
+    const keep = () => Promise.reject(new Error('disk full'))
+    const inbox = { keep, find: async () => ({ entries: [] }) }
     const receiver = createReceiver({ secret, inbox, observe: () => {} })
     drop(sandbox)
     await api.verifications.create(input)
@@ -316,7 +333,10 @@ describe('reconcile', () => {
     const bare = createReceiver({ secret })
     for (const [code, options] of [
       ['INBOX_INVALID', { receiver: bare, since: start }],
-      ['INBOX_INVALID', { receiver: bare, since: start, inbox: smallInbox() }],
+      [
+        'INBOX_INVALID',
+        { receiver: bare, since: start, inbox: createInbox({ store: memoryStore() }) },
+      ],
       ['OPTION_INVALID', { receiver: {}, since: start }],
       ['OPTION_INVALID', { receiver }],
       ['OPTION_INVALID', { receiver, since: 'yesterday' }],
@@ -466,7 +486,7 @@ describe('the schedule', () => {
     await twice
     await reconciler.stop()
     const count = reports.length
-    expect(reports[0]?.events.fed).toBe(inbox.entries.length)
+    expect(reports[0]?.events.fed).toBe(await kept(inbox))
     expect(reports[1]?.events.missing).toBe(0)
     await new Promise((next) => setTimeout(next, 10))
     expect(reports).toHaveLength(count)
