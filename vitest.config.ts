@@ -36,7 +36,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts', 'examples/*.test.ts'],
-          exclude: ['test/installed/**'],
+          exclude: ['test/installed/**', 'test/faults/**'],
           typecheck: { enabled: true, include: ['test/types/*.test-d.ts'] },
         },
       },
@@ -47,6 +47,15 @@ export default defineConfig({
           include: ['test/installed/*.test.ts'],
           globalSetup: 'test/installed/setup.ts',
           testTimeout: 180_000,
+        },
+      },
+      {
+        // The built package in processes that are killed, starved and cut off.
+        test: {
+          name: 'faults',
+          include: ['test/faults/*.test.ts'],
+          globalSetup: 'test/faults/setup.ts',
+          testTimeout: 60_000,
         },
       },
       {

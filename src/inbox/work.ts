@@ -78,6 +78,9 @@ export interface WorkParts {
   readonly hold: boolean
 }
 
+/** Milliseconds between the returns of entries that one crash interrupted. */
+const apart = 50
+
 /** Claims and settles for the workers of one inbox. */
 export class Claims {
   readonly #parts: WorkParts
@@ -109,10 +112,12 @@ export class Claims {
 
   async sweep(): Promise<number> {
     const lapsed = await this.#parts.store.lapsed(this.#now())
-    for (const { id, fence, attempt } of lapsed) {
+    for (const [at, { id, fence, attempt }] of lapsed.entries()) {
       const failed = { reason: 'CRASHED', failures: [], attempt } as const
-      // The first crash may be a neighbour's fault, so that entry goes on at once.
-      const settlement = this.#failure({ id, fence }, failed, attempt === 1 ? 0 : undefined)
+      // Of those that a crash interrupted one may have caused it: they come back at once but one
+      // by one, so that it takes no neighbours along a second time.
+      const wait = attempt === 1 ? at * apart : undefined
+      const settlement = this.#failure({ id, fence }, failed, wait)
       await this.#parts.store.settle({ ...settlement, handled: [] })
     }
     return lapsed.length
