@@ -1,6 +1,8 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createReceiver, createWorker } from 'idv-webhooks'
 import { createInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
@@ -78,6 +80,40 @@ test('goes on from its watermark file', async () => {
   const before = readFileSync(file, 'utf8')
   expect((await run([...args, '--dry-run'])).code).toBe(1)
   expect(readFileSync(file, 'utf8')).toBe(before)
+})
+
+test('ends the same however often it is killed', { timeout: 60_000 }, async () => {
+  const { run, sandbox, api, folder } = await open()
+  for (let at = 0; at < 400; at++) {
+    const { id } = await api.verifications.create({ type: 'idv', requirements: ['consent'] })
+    if (at % 2 === 0) await sandbox.act(id, ['start', 'submit', 'reject'])
+  }
+  const args = [cli, 'reconcile', '--base-url', sandbox.baseUrl, '--inbox', 'inbox.db', ...since]
+  const kept: number[] = []
+  for (const wait of [1, 40, 90]) {
+    const child = spawn(process.execPath, [...args, '--json'], {
+      cwd: folder,
+      env: { ...process.env, IDV_API_KEY: sandbox.apiKey },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    await once(child.stdout, 'data')
+    await new Promise((resolve) => setTimeout(resolve, wait))
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const dry = await run([...since, '--dry-run', '--json'])
+    kept.push(report(dry.stdout).events.present)
+  }
+  expect(kept).toEqual([...kept].sort((one, other) => one - other))
+  expect(kept[0]).toBeGreaterThan(0)
+  expect(await run([...since, '--json'])).toMatchObject({ code: 0 })
+  const inbox = createInbox({ store: sqliteStore(join(folder, 'inbox.db')) })
+  onTestFinished(() => inbox.close())
+  const receiver = createReceiver({ secret: 'unused', inbox })
+  const handled: string[] = []
+  receiver.on('*', ({ name, entity }) => handled.push(`${name} ${entity?.id}`))
+  await createWorker(receiver).drainOnce()
+  expect(handled).toHaveLength(4 + 400 + 2 * 200)
+  expect(new Set(handled).size).toBe(handled.length)
 })
 
 test('leaves an inbox alone that another process has open', async () => {

@@ -123,7 +123,9 @@ describe('reconcile', () => {
     expect(again.events).toMatchObject({ derived: events.length, missing: 0, fed: 0 })
   })
 
-  test('drops a tenth of 2,000 deliveries, and one run makes every state handled once', async () => {
+  test('drops a tenth of 2,000 deliveries, and one run makes every state handled once', {
+    timeout: 60_000,
+  }, async () => {
     const setup = await open({ seed: 2026, store: sqliteStore(temporaryFile()) })
     onTestFinished(() => setup.inbox.close())
     const { sandbox, api, receiver, handled } = setup
