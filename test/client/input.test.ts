@@ -4,6 +4,7 @@ import { clientOf, failure, openSandbox, start } from './service.ts'
 
 const silent = () => {
   const send = vi.fn(async () => Response.json({}))
+  const observe = () => {}
   return {
     send,
     api: createClient({ baseUrl: 'https://x.test/v2/api', apiKey: 'k1', fetch: send }),
@@ -134,7 +135,12 @@ describe('options', () => {
 
   test('a slash at the end of the base address does no harm', async () => {
     const send = vi.fn(async (_: Request) => Response.json({ id: 'c1' }))
-    await createClient({ ...good, baseUrl: `${good.baseUrl}/`, fetch: send }).clients.get('c1')
+    await createClient({
+      ...good,
+      baseUrl: `${good.baseUrl}/`,
+      fetch: send,
+      observe: () => {},
+    }).clients.get('c1')
     expect(send.mock.calls[0]?.[0].url).toBe('https://x.test/v2/api/clients/c1')
   })
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createClient, createLimiter } from '../../src/client/index.ts'
-import { failure } from './service.ts'
+import { clientOf, failure, openSandbox } from './service.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 })
@@ -136,6 +136,20 @@ describe('the limiter', () => {
     await vi.advanceTimersByTimeAsync(2)
     await Promise.all([first, ...others])
     expect(sent.slice(1).every((at) => at >= 30_000)).toBe(true)
+  })
+
+  test('keeps 50 callers within the sandbox’s own limit: nobody ever hears 429', async () => {
+    const sandbox = openSandbox({ now: () => new Date(), rateLimit: 200 })
+    const statuses: (number | undefined)[] = []
+    const api = clientOf(sandbox, { observe: ({ status }) => statuses.push(status) })
+    const callers = Promise.all(
+      Array.from({ length: 50 }, async () => {
+        for (let at = 0; at < 13; at++) await api.clients.list()
+      }),
+    )
+    await vi.advanceTimersByTimeAsync(4 * 60_000)
+    await callers
+    expect(statuses).toEqual(Array.from({ length: 650 }, () => 200))
   })
 
   test('is shared by the clients that it is given to', async () => {

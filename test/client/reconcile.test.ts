@@ -95,6 +95,11 @@ async function addClient({ sandbox, api }: Setup, { deleted = false } = {}): Pro
   return [`client.created ${id}`, `client.deleted ${id}`]
 }
 
+const stores = [
+  ['memory', () => memoryStore()],
+  ['SQLite', () => sqliteStore(temporaryFile())],
+] as const
+
 describe('reconcile', () => {
   test('feeds every derivable event that never came, once, and finds nothing the next time', async () => {
     const setup = await open()
@@ -172,41 +177,49 @@ describe('reconcile', () => {
     expect(told(handled)).toEqual(events.sort())
   })
 
-  test('makes a late real delivery a duplicate, under the older name too', async () => {
-    const setup = await open()
-    const { sandbox, api, receiver, inbox } = setup
-    drop(sandbox)
-    const [, submitted, approved] = await live(setup, 1)
-    await reconcile({ client: api, receiver, since: start })
-    const deliver = async (name: 'verification.approved' | 'request.submitted', id: string) => {
-      const event = fixture(name, { id: `evt_late_${name}_${id}`, data: { id } })
-      return receiver.receive(await signedDelivery(event, { secret }))
-    }
-    const [id = ''] = (submitted ?? '').split(' ').slice(1)
-    expect(approved).toBe(`verification.approved ${id}`)
-    expect(await deliver('verification.approved', id)).toMatchObject({ kind: 'duplicate' })
-    expect(await deliver('request.submitted', id)).toMatchObject({ kind: 'duplicate' })
-    expect(await deliver('verification.approved', 'another')).toMatchObject({ kind: 'accepted' })
-    expect(await kept(inbox)).toBe(4)
-  })
+  test.each(stores)(
+    'makes a late real delivery a duplicate, under the older name too (%s)',
+    async (_, make) => {
+      const setup = await open({ store: make() })
+      onTestFinished(() => setup.inbox.close())
+      const { sandbox, api, receiver, inbox } = setup
+      drop(sandbox)
+      const [, submitted, approved] = await live(setup, 1)
+      await reconcile({ client: api, receiver, since: start })
+      const deliver = async (name: 'verification.approved' | 'request.submitted', id: string) => {
+        const event = fixture(name, { id: `evt_late_${name}_${id}`, data: { id } })
+        return receiver.receive(await signedDelivery(event, { secret }))
+      }
+      const [id = ''] = (submitted ?? '').split(' ').slice(1)
+      expect(approved).toBe(`verification.approved ${id}`)
+      expect(await deliver('verification.approved', id)).toMatchObject({ kind: 'duplicate' })
+      expect(await deliver('request.submitted', id)).toMatchObject({ kind: 'duplicate' })
+      expect(await deliver('verification.approved', 'another')).toMatchObject({ kind: 'accepted' })
+      expect(await kept(inbox)).toBe(4)
+    },
+  )
 
-  test('counts what comes by webhook while it runs as arrived, not fed', async () => {
-    const setup = await open()
-    const { sandbox, api, receiver, inbox } = setup
-    drop(sandbox)
-    await live(setup, 1)
-    const racing = {
-      async find(query: SeenQuery) {
-        const found = await inbox.find(query)
-        if (query.name !== 'verification.approved') return found
-        const event = fixture('verification.approved', { data: { id: query.entity.id } })
-        await receiver.receive(await signedDelivery(event, { secret }))
-        return found
-      },
-    }
-    const { events } = await reconcile({ client: api, receiver, inbox: racing, since: start })
-    expect(events).toMatchObject({ missing: 3, fed: 2, arrived: 1 })
-  })
+  test.each(stores)(
+    'counts what comes by webhook while it runs as arrived, not fed (%s)',
+    async (_, make) => {
+      const setup = await open({ store: make() })
+      onTestFinished(() => setup.inbox.close())
+      const { sandbox, api, receiver, inbox } = setup
+      drop(sandbox)
+      await live(setup, 1)
+      const racing = {
+        async find(query: SeenQuery) {
+          const found = await inbox.find(query)
+          if (query.name !== 'verification.approved') return found
+          const event = fixture('verification.approved', { data: { id: query.entity.id } })
+          await receiver.receive(await signedDelivery(event, { secret }))
+          return found
+        },
+      }
+      const { events } = await reconcile({ client: api, receiver, inbox: racing, since: start })
+      expect(events).toMatchObject({ missing: 3, fed: 2, arrived: 1 })
+    },
+  )
 
   test('gives handlers the resource as it is, from the source reconcile, under stable ids', async () => {
     const setup = await open()
