@@ -4,11 +4,8 @@ import { clientOf, failure, openSandbox, start } from './service.ts'
 
 const silent = () => {
   const send = vi.fn(async () => Response.json({}))
-  const observe = () => {}
-  return {
-    send,
-    api: createClient({ baseUrl: 'https://x.test/v2/api', apiKey: 'k1', fetch: send }),
-  }
+  const baseUrl = 'https://x.test/v2/api'
+  return { send, api: createClient({ baseUrl, apiKey: 'k1', fetch: send, observe: () => {} }) }
 }
 
 describe('input', () => {
