@@ -2,24 +2,31 @@
 import type { VerifiedDelivery } from './delivery.ts'
 import type { Arrival } from './inbox/entry.ts'
 import type { Parsed } from './parse.ts'
-import type { Entity, WebhookEvent } from './protocol/events.ts'
+import type { Entity, EventSource, WebhookEvent } from './protocol/events.ts'
+import { happensOnce } from './protocol/names.ts'
 
-export function toArrival(delivery: VerifiedDelivery, parsed: Parsed): Arrival {
+export function toArrival(
+  delivery: VerifiedDelivery,
+  parsed: Parsed,
+  source: EventSource,
+): Arrival {
   if (!parsed.ok) {
     const key = delivery.signedId
-    return { delivery, source: 'webhook', ...(key !== undefined && { key }) }
+    return { delivery, source, ...(key !== undefined && { key }) }
   }
   const { event, key } = parsed
   const related = clientOf(event)
+  const occurrence = occurrenceOf(event)
   return {
     delivery,
-    source: event.source,
+    source,
     ...(key !== undefined && { key }),
     name: event.name,
     receivedName: event.receivedName,
     ...(event.entity && { entity: event.entity }),
     ...(related && { related }),
     ...(event.occurredAt && { occurredAt: event.occurredAt }),
+    ...(occurrence !== undefined && { occurrence }),
   }
 }
 
@@ -30,4 +37,10 @@ function clientOf({ entity, data }: WebhookEvent): Entity | undefined {
   return typeof clientId === 'string' && clientId !== ''
     ? { type: 'client', id: clientId }
     : undefined
+}
+
+/** The one occurrence of an event that a resource has once in its life. */
+function occurrenceOf({ name, entity }: WebhookEvent): string | undefined {
+  if (!entity?.id || !happensOnce(name)) return undefined
+  return JSON.stringify([name, entity.type, entity.id])
 }

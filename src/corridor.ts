@@ -4,7 +4,7 @@ import { sha256 } from '#hmac'
 import { admit } from './admit.ts'
 import { toArrival } from './arrival.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { type Delivery, headerList, type VerifiedDelivery } from './delivery.ts'
+import { type Delivery, headerList, markVerified, type VerifiedDelivery } from './delivery.ts'
 import {
   type Context,
   Dispatcher,
@@ -16,7 +16,7 @@ import {
 } from './dispatch.ts'
 import { toHex } from './encoding.ts'
 import type { FailedCode, OutcomeCode } from './errors.ts'
-import { fetchResource } from './fetch-resource.ts'
+import { ResourceReads } from './fetch-resource.ts'
 import { type Incoming, Intake } from './intake.ts'
 import { describeError, guarded, type Observe, warnFailures } from './observe.ts'
 import { checkedOptions, type ReceiverOptions } from './options.ts'
@@ -29,7 +29,7 @@ import {
   toReply,
 } from './outcome.ts'
 import { createParser, type Parsed, type Parser } from './parse.ts'
-import type { WebhookEvent } from './protocol/events.ts'
+import type { EventSource, WebhookEvent } from './protocol/events.ts'
 import { eventNames, isLegacyName } from './protocol/names.ts'
 import { createVerifier, type Verifier } from './verify.ts'
 
@@ -62,6 +62,7 @@ export class Corridor {
   onArrival: Observe | undefined
   readonly #maxBytes: number
   readonly #peek: Parser
+  readonly #reads: ResourceReads
   readonly #verifier: Verifier
   readonly #intake: Intake
   readonly #grace = new AbortController()
@@ -84,6 +85,7 @@ export class Corridor {
     this.#intake = new Intake(limits, this.#verifier)
     this.parser = createParser(options)
     this.#peek = createParser({ ...options, validate: 'off' })
+    this.#reads = new ResourceReads(options.client, this.now)
     this.dispatcher = new Dispatcher([...eventNames, ...Object.keys(options.schemas ?? {})])
   }
 
@@ -109,6 +111,14 @@ export class Corridor {
 
   receive(delivery: Delivery): Promise<Outcome> {
     return this.#track(this.#receive(delivery))
+  }
+
+  /** Takes the bytes of an event that the service's API showed: nobody sent it, so none signed it. */
+  async feed(body: Uint8Array): Promise<Outcome> {
+    this.dispatcher.seal()
+    if (this.#draining) return this.#ended(refusal('DRAINING'), body.length)
+    const delivery = markVerified({ body, headers: [], receivedAt: this.now() })
+    return this.#track(this.#accept(delivery, 'reconcile'))
   }
 
   async drain({ grace = 10_000 } = {}): Promise<void> {
@@ -149,9 +159,12 @@ export class Corridor {
   async #prove(arrived: Delivery): Promise<Outcome> {
     const verified = await this.#verifier.verify(arrived)
     if (!verified.ok) return this.#refused(verified, arrived.body.length)
-    const { delivery } = verified
-    if (this.options.inbox) return this.#keep(delivery)
-    return this.#dispatch(delivery, this.parser(delivery))
+    return this.#accept(verified.delivery)
+  }
+
+  async #accept(delivery: VerifiedDelivery, source: EventSource = 'webhook'): Promise<Outcome> {
+    if (this.options.inbox) return this.#keep(delivery, source)
+    return this.#dispatch(delivery, this.parser(delivery, source))
   }
 
   #refused(
@@ -164,12 +177,12 @@ export class Corridor {
     return this.#ended({ kind: 'failed', code, message, error }, bytes)
   }
 
-  async #keep(delivery: VerifiedDelivery): Promise<Outcome> {
-    const parsed = this.#peek(delivery)
+  async #keep(delivery: VerifiedDelivery, source: EventSource): Promise<Outcome> {
+    const parsed = this.#peek(delivery, source)
     const event = parsed.ok ? parsed.event : undefined
     const bytes = delivery.body.length
     try {
-      const kept = await this.options.inbox?.keep(toArrival(delivery, parsed))
+      const kept = await this.options.inbox?.keep(toArrival(delivery, parsed, source))
       if (kept) return this.#ended({ ...kept, ...idsOf(delivery) }, bytes, event)
       throw new TypeError('the inbox answered nothing')
     } catch (error) {
@@ -212,7 +225,7 @@ export class Corridor {
       contextFor: (_, signal) => ({
         ...facts,
         signal,
-        fetch: () => fetchResource(this.options.client, event),
+        fetch: () => this.#reads.current(event, { signal, receivedAt: delivery.receivedAt }),
         ...task.extras,
       }),
     })

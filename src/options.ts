@@ -16,8 +16,12 @@ export interface Keeper {
 
 /** What `context.fetch()` asks of a client; `createClient` makes one. */
 export interface ResourceReader {
-  readonly verifications: { get(id: string): Promise<AssembledVerification> }
-  readonly clients: { get(id: string): Promise<Client> }
+  readonly verifications: {
+    get(id: string, options: { readonly signal: AbortSignal }): Promise<AssembledVerification>
+  }
+  readonly clients: {
+    get(id: string, options: { readonly signal: AbortSignal }): Promise<Client>
+  }
 }
 
 /** Options of `createReceiver`. */

@@ -45,6 +45,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   {
+    name: 'reconcile',
+    summary: 'find events that never came, and put them into the inbox',
+    load: async () => (await import('./commands/reconcile.ts')).reconcile,
+  },
+  {
     name: 'migrate',
     summary: 'move from the legacy event names to the current ones',
     load: async () => (await import('./commands/migrate.ts')).migrate,

@@ -15,6 +15,11 @@ export interface Arrival {
   /** Another resource that the event speaks of; forgetting that one forgets this event too. */
   readonly related?: Entity
   readonly occurredAt?: Date
+  /**
+   * What happened, whoever tells of it: of a webhook and what reconcile fed with the same one, the
+   * second is a duplicate. Two webhooks are told apart by their keys alone.
+   */
+  readonly occurrence?: string
 }
 
 /** What keeping came to; it resolves after the commit that holds the delivery. */

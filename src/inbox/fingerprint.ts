@@ -5,7 +5,7 @@ import type { Entity } from '../protocol/events.ts'
 /** Hashes what must be compared but need not be read. */
 export interface Fingerprints {
   lane(entity: Entity): string
-  key(kind: 'id' | 'body' | 'twin', ...parts: readonly string[]): string
+  key(kind: 'id' | 'body' | 'twin' | 'occurrence', ...parts: readonly string[]): string
 }
 
 /** `salt` stays the same as long as the store lives: keys are compared over years. */

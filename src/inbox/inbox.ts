@@ -10,7 +10,7 @@ import { createEntryIds } from './entry-id.ts'
 import { createFingerprints, digestOf, type Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { createSeal, type Seal } from './seal.ts'
-import type { InboxStore, NewEntry, Purged, StoreCapabilities } from './store.ts'
+import type { InboxStore, NewEntry, Purged, StoreCapabilities, Twin } from './store.ts'
 import { Claims, type SettledAs, type Verdict, type Work, type WorkSource } from './work.ts'
 
 /** Keeps what was proved before it is acknowledged, until it is handled. */
@@ -194,13 +194,13 @@ class DurableInbox implements Inbox, WorkSource {
     const id = this.#nextId()
     const digest = digestOf(delivery.body)
     const key = this.#keyOf(arrival, digest, fingerprints)
-    const twin = twinOf(arrival, fingerprints)
+    const twins = twinsOf(arrival, fingerprints)
     return {
       id,
       lane: entity && entity.id !== '' ? fingerprints.lane(entity) : id,
       digest,
       ...(key !== undefined && { key }),
-      ...(twin && { twin }),
+      ...(twins.length > 0 && { twins }),
       ...(related && { related: fingerprints.lane(related) }),
       ...(name !== undefined && { name }),
       ...(receivedName !== undefined && { receivedName }),
@@ -263,12 +263,20 @@ class DurableInbox implements Inbox, WorkSource {
   }
 }
 
-/** While old and new subscriptions overlap, an occurrence comes under both names and two ids. */
-function twinOf(
-  { name, receivedName, entity, occurredAt }: Arrival,
-  fingerprints: Fingerprints,
-): NewEntry['twin'] {
-  if (!name || !receivedName || !entity?.id || !occurredAt) return undefined
-  const parts = [name, entity.type, entity.id, occurredAt.toISOString()]
-  return { key: fingerprints.key('twin', ...parts), name: receivedName }
+/**
+ * While old and new subscriptions overlap, an occurrence comes under both names and two ids. What
+ * reconcile fed and what a webhook tells of the same occurrence have ids of their own as well.
+ */
+function twinsOf(arrival: Arrival, fingerprints: Fingerprints): readonly Twin[] {
+  const { name, receivedName, entity, occurredAt, occurrence, source } = arrival
+  const twins: Twin[] = []
+  if (name && receivedName && entity?.id && occurredAt) {
+    const parts = [name, entity.type, entity.id, occurredAt.toISOString()]
+    twins.push({ key: fingerprints.key('twin', ...parts), name: receivedName })
+  }
+  if (occurrence !== undefined) {
+    const key = fingerprints.key('occurrence', occurrence)
+    twins.push({ key, name: source === 'reconcile' ? source : 'webhook' })
+  }
+  return twins
 }

@@ -15,6 +15,12 @@ export interface StoreCapabilities {
   readonly tx: boolean
 }
 
+/** What happened, hashed, and the name under which this entry tells of it. */
+export interface Twin {
+  readonly key: string
+  readonly name: string
+}
+
 /** Opaque bytes and hashes of what arrived; times are milliseconds since the epoch. */
 export interface NewEntry {
   readonly id: string
@@ -22,8 +28,8 @@ export interface NewEntry {
   readonly lane: string
   /** Tells duplicates; the store's unique index decides. */
   readonly key?: string
-  /** Tells the same occurrence under another name. */
-  readonly twin?: { readonly key: string; readonly name: string }
+  /** Each tells the same occurrence under another name: one that is known makes a duplicate. */
+  readonly twins?: readonly Twin[]
   /** Tells the bytes of two deliveries with one key apart. */
   readonly digest: string
   /** A second lane under which it can be found and forgotten. */

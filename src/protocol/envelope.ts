@@ -50,9 +50,27 @@ type Json = Readonly<Record<string, unknown>>
  * @throws WebhookError `OPTION_INVALID` when the option is neither paths nor a function.
  */
 export function envelopeReader(option: EnvelopeOption = {}): EnvelopeReader {
+  const theirs = readerOf(option)
+  return (body, source) =>
+    isOwn(body) ? fromPaths(defaultEnvelope, body, source) : theirs(body, source)
+}
+
+function readerOf(option: EnvelopeOption): EnvelopeReader {
   if (typeof option === 'function') return (body) => fromFunction(option, body)
   const paths = checkedPaths(option)
   return (body, source) => (isObject(body) ? fromPaths(paths, body, source) : undefined)
+}
+
+/** Says in the bytes that this package made them, for as long as they are kept. */
+const ownMark = 'idv-webhooks/reconcile'
+
+/** An event that nobody sent, in an envelope that is read the same whatever `envelope` says. */
+export function ownEnvelope({ id, name, occurredAt, data }: EnvelopeReading): object {
+  return { madeBy: ownMark, id, event: name, createdAt: occurredAt, data }
+}
+
+function isOwn(body: unknown): body is Json {
+  return isObject(body) && body.madeBy === ownMark
 }
 
 function checkedPaths(option: EnvelopePaths): Record<Part, readonly string[]> {

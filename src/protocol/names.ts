@@ -77,6 +77,13 @@ export function entityTypeOf(name: string): EntityType | undefined {
   return prefix === 'verification' || prefix === 'client' ? prefix : undefined
 }
 
+const repeated: ReadonlySet<string> = new Set<EventName>(['client.updated'])
+
+/** Whether an event comes once in the life of its resource (sections 3 and 6). */
+export function happensOnce(name: string): boolean {
+  return known.has(name) && !repeated.has(name)
+}
+
 const final: ReadonlySet<string> = new Set<EventName>([
   'verification.approved',
   'verification.rejected',

@@ -143,9 +143,9 @@ export const keepingCases: readonly StoreCase[] = [
   {
     name: 'tells the same occurrence under another name, and only under another',
     run: async (store) => {
-      const twin = (name: string) => ({ key: 'occurrence', name })
-      const first = newEntry({ twin: twin('old') })
-      const second = newEntry({ twin: twin('new') })
+      const twins = (name: string) => [{ key: 'occurrence', name }]
+      const first = newEntry({ twins: twins('old') })
+      const second = newEntry({ twins: twins('new') })
       await store.insert(first)
       same(await store.insert(second), { kind: 'duplicate', id: first.id })
       same(
@@ -153,7 +153,7 @@ export const keepingCases: readonly StoreCase[] = [
         { kind: 'duplicate', id: first.id },
         'the second one again',
       )
-      same((await store.insert(newEntry({ twin: twin('old') }))).kind, 'stored')
+      same((await store.insert(newEntry({ twins: twins('old') }))).kind, 'stored')
     },
   },
   {

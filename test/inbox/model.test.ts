@@ -32,7 +32,7 @@ const insert = fc
       spelled: `insert in ${name}, key ${key}, digest ${digest}, twin ${twin}`,
       run: ({ store }, now) => {
         const id = entryAt(inserted)
-        const twins = twin < 3 && { twin: { key: `twin ${key}`, name: `name ${twin}` } }
+        const twins = twin < 3 && { twins: [{ key: `twin ${key}`, name: `name ${twin}` }] }
         const content = { facts: Uint8Array.of(1), body: Uint8Array.of(inserted) }
         const related = { related: `lane-${key % 4}` }
         const facts = { id, lane: name, key: `key-${key}`, digest: `${digest}`, storedAt: now }

@@ -159,6 +159,20 @@ test.each([
   expect(outputFiles[0]?.text).not.toMatch(/node:|require\(|createHmac/)
 })
 
+test('the client needs no node: module either', async () => {
+  writeFileSync(join(bare, 'client.mjs'), "export * from 'idv-webhooks/client'\n")
+  const { outputFiles } = await build({
+    entryPoints: [join(bare, 'client.mjs')],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'neutral',
+    mainFields: ['module', 'main'],
+    conditions: ['workerd', 'worker', 'browser'],
+  })
+  expect(outputFiles[0]?.text).not.toMatch(/node:|require\(/)
+})
+
 test('the bundle works in a real workerd', async () => {
   writeFileSync(join(bare, 'program.mjs'), program)
   const worker = `import { main } from './program.mjs'

@@ -62,19 +62,21 @@ class MemoryStore implements InboxStore {
   }
 
   async insert(entry: NewEntry): Promise<Inserted> {
-    const { key, digest, twin, id, storedAt: at } = entry
+    const { key, digest, twins = [], id, storedAt: at } = entry
     const first = key === undefined ? undefined : this.#keys.get(key)
     if (first) {
       if (first.digest === digest) return { kind: 'duplicate', id: first.entry }
       this.#keepEvidence(entry, first)
       return { kind: 'conflict', id: first.entry }
     }
-    const other = twin && this.#keys.get(twin.key)
-    const isTwin = other !== undefined && other.name !== twin?.name
-    const kept = isTwin ? other.entry : id
-    if (key !== undefined) this.#keys.set(key, { entry: kept, digest, at })
-    if (isTwin) return { kind: 'duplicate', id: other.entry }
-    if (twin && !other) this.#keys.set(twin.key, { entry: id, digest, name: twin.name, at })
+    const other = twins
+      .map((twin) => ({ twin, known: this.#keys.get(twin.key) }))
+      .find(({ twin, known }) => known && known.name !== twin.name)?.known
+    if (key !== undefined) this.#keys.set(key, { entry: other?.entry ?? id, digest, at })
+    if (other) return { kind: 'duplicate', id: other.entry }
+    for (const { key: same, name } of twins) {
+      if (!this.#keys.has(same)) this.#keys.set(same, { entry: id, digest, name, at })
+    }
     const row = this.#add(entry, 'stored')
     this.#lanes.arrive(row)
     return { kind: 'stored', id }
@@ -235,7 +237,7 @@ class MemoryStore implements InboxStore {
   }
 
   #add(entry: NewEntry, state: EntryState): Row {
-    const { key: _, twin: __, digest: ___, ...facts } = entry
+    const { key: _, twins: __, digest: ___, ...facts } = entry
     const fresh = { attempt: 0, fence: 0, until: 0, generation: 0, failures: [] }
     const row = { ...facts, ...fresh, seq: ++this.#seq, state, handled: new Set<string>() }
     this.#rows.set(entry.id, row)

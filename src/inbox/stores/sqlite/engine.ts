@@ -11,6 +11,7 @@ import type {
   Mark,
   NewEntry,
   Settlement,
+  Twin,
 } from '../../store.ts'
 import { Clerk } from './clerk.ts'
 import { inTransaction } from './driver.ts'
@@ -58,22 +59,26 @@ export class Engine {
   }
 
   insert(entry: NewEntry): Inserted {
-    const { id, key, digest, twin, storedAt } = entry
+    const { id, key, digest, twins = [], storedAt } = entry
     if (key !== undefined && !this.#addKey(key, { ...entry, name: null })) {
       return this.#known(entry, key)
     }
-    if (twin && !this.#addKey(twin.key, { id, digest, name: twin.name, storedAt })) {
-      const other = this.#ledger.get('select entry, name from idv_keys where key = ?', twin.key)
-      if (other && other.name !== twin.name) {
-        const first = String(other.entry)
-        if (key) this.#ledger.run('update idv_keys set entry = ? where key = ?', first, key)
-        return { kind: 'duplicate', id: first }
-      }
+    const twin = twins.map((one) => this.#entryOfTwin(one)).find((first) => first !== undefined)
+    if (twin !== undefined) {
+      if (key) this.#ledger.run('update idv_keys set entry = ? where key = ?', twin, key)
+      return { kind: 'duplicate', id: twin }
     }
+    for (const { key: same, name } of twins) this.#addKey(same, { id, digest, name, storedAt })
     const seq = this.#addEntry(entry, 'stored')
     const lane = 'insert into idv_lanes values (?, ?, ?) on conflict do nothing'
     this.#ledger.run(lane, entry.lane, seq, storedAt)
     return { kind: 'stored', id }
+  }
+
+  /** The entry that told of the same under another name. */
+  #entryOfTwin({ key, name }: Twin): string | undefined {
+    const known = this.#ledger.get('select entry, name from idv_keys where key = ?', key)
+    return known && known.name !== name ? String(known.entry) : undefined
   }
 
   claim({ now, limit, until }: ClaimRequest): ClaimResult {

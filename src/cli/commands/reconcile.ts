@@ -1,0 +1,118 @@
+// reconcile: finds the events that never came, by the service's API, and puts them into the inbox.
+import { resolve } from 'node:path'
+import {
+  type ApiClient,
+  createClient,
+  type ReconcileReport,
+  reconcile as reconcileInbox,
+} from '../../client/index.ts'
+import { createInbox, type Inbox } from '../../inbox/index.ts'
+import { createReceiver } from '../../index.ts'
+import { CliError, exitCodes } from '../exit-code.ts'
+import { count } from '../output.ts'
+import { act, addressFrom, declare, type Session, wholeFrom } from '../session.ts'
+import { watermarkFile } from '../watermark-file.ts'
+
+interface Options {
+  readonly baseUrl?: string
+  readonly inbox?: string
+  readonly since?: string
+  readonly until?: string
+  readonly watermark?: string
+  readonly rate?: number
+  readonly dryRun?: boolean
+}
+
+export const reconcile = (session: Session) =>
+  declare('reconcile', {
+    summary: 'find events that never came, and put them into the inbox',
+    details: [
+      'Reads verifications and clients from the API (key: IDV_API_KEY), derives the events that must have happened, and puts those that the inbox has not seen into it; the application’s worker handles them. A delivery that comes late is a duplicate then, and a second run finds nothing.',
+      'A SQLite inbox has one owner: stop the application for the run, or run createReconciler() inside it. The config file may give `inbox` and `client` as made by createInbox() and createClient().',
+      'Exits 0 when nothing is missing any more, 1 when something still is.',
+    ],
+    examples: [
+      'idv-webhooks reconcile --base-url https://api.example.com/v2/api --inbox inbox.db --since 2026-03-01 --dry-run',
+      'idv-webhooks reconcile --inbox inbox.db --since 2026-03-01 --watermark reconcile.json',
+    ],
+  })
+    .option('--base-url <url>', 'the API, ending in /v2/api', addressFrom)
+    .option('--inbox <file>', 'the SQLite file of the inbox')
+    .option('--since <time>', 'where to begin (ISO 8601), unless the watermark tells')
+    .option('--until <time>', 'leave out what changed later (ISO 8601)')
+    .option('--watermark <file>', 'begin where the last whole run ended, and note the end here')
+    .option(
+      '--rate <n>',
+      'at most so many requests a minute; the plan’s 200 by default',
+      wholeFrom(1),
+    )
+    .option('--dry-run', 'count what is missing and change nothing')
+    .action(act<Options>(session, (options) => run(session, options)))
+
+async function run(session: Session, options: Options) {
+  const { out, signal, now } = session
+  const { since, until, watermark, dryRun = false } = options
+  const client = clientOf(session, options)
+  const { inbox, close } = await inboxOf(session, options)
+  // Nothing is verified here, so this secret proves nothing.
+  const receiver = createReceiver({ secret: crypto.randomUUID(), inbox, observe: () => {} })
+  try {
+    const report = await reconcileInbox({
+      client,
+      receiver,
+      signal,
+      now,
+      dryRun,
+      ...(since !== undefined && { since }),
+      ...(until !== undefined && { until }),
+      ...(watermark !== undefined && { watermark: watermarkFile(session, watermark) }),
+      onProgress: (at) => {
+        out.progress(`${at.stream}: ${count(at.read, 'record')} read, ${at.missing} missing`)
+        out.record({ type: 'progress', ...at })
+      },
+    })
+    tell(session, report)
+    return report.complete ? exitCodes.ok : exitCodes.failed
+  } finally {
+    await close()
+  }
+}
+
+function clientOf({ config, env }: Session, { baseUrl, rate }: Options): ApiClient {
+  const given = config.values.client as Partial<ApiClient> | undefined
+  if (given?.verifications && given.clients && baseUrl === undefined) return given as ApiClient
+  if (baseUrl === undefined) throw new CliError('USAGE', 'error: say where: --base-url <url>')
+  if (!env.IDV_API_KEY) throw new CliError('API_KEY_MISSING', 'no API key: set IDV_API_KEY')
+  return createClient({
+    baseUrl,
+    apiKey: env.IDV_API_KEY,
+    ...(rate !== undefined && { limiter: rate }),
+  })
+}
+
+async function inboxOf({ config, cwd }: Session, { inbox: file }: Options) {
+  const given = config.values.inbox as Inbox | string | undefined
+  if (file === undefined && typeof given === 'object' && typeof given.keep === 'function') {
+    return { inbox: given, close: () => given.close() }
+  }
+  const path = file ?? (typeof given === 'string' ? given : undefined)
+  if (path === undefined) throw new CliError('USAGE', 'error: say which inbox: --inbox <file>')
+  const { sqliteStore } = await import('../../inbox/stores/sqlite.ts')
+  const inbox = createInbox({ store: sqliteStore(resolve(cwd, path)) })
+  return { inbox, close: () => inbox.close() }
+}
+
+function tell({ out }: Session, report: ReconcileReport): void {
+  const { read, events, gap, failures, unseen, dryRun } = report
+  out.record({ type: 'report', ...report })
+  const records = `${count(read.verifications, 'verification')}, ${count(read.clients, 'client')}`
+  out.data(`read     ${records}`)
+  out.data(`events   ${events.derived} must have happened, ${events.present} had come`)
+  const names = Object.entries(gap.byName).map(([name, many]) => `${many} ${name}`)
+  out.data(`missing  ${[events.missing, ...names].join(', ')}`)
+  if (gap.oldest) out.data(`gap      ${gap.oldest} to ${gap.newest}`)
+  if (!dryRun) out.data(`fed      ${events.fed}; ${events.arrived} came meanwhile`)
+  for (const { name, id, code } of failures) out.say(`failed   ${name} ${id}: ${code}`)
+  out.say('The API does not show, so no run can find:')
+  for (const line of unseen) out.say(`  ${line}`)
+}

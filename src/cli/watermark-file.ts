@@ -1,0 +1,24 @@
+// A watermark in a file: read when it is there, written whole.
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Watermark, WatermarkStore } from '../client/index.ts'
+import { CliError } from './exit-code.ts'
+import type { Session } from './session.ts'
+import { writeWhole } from './write-file.ts'
+
+export function watermarkFile({ cwd }: Session, file: string): WatermarkStore {
+  const path = resolve(cwd, file)
+  return {
+    read() {
+      if (!existsSync(path)) return undefined
+      try {
+        return JSON.parse(readFileSync(path, 'utf8')) as Watermark
+      } catch {
+        throw new CliError('WATERMARK_INVALID', `${file} is no watermark: remove it, give --since`)
+      }
+    },
+    write(watermark) {
+      writeWhole(path, `${JSON.stringify(watermark, null, 2)}\n`)
+    },
+  }
+}

@@ -1,0 +1,50 @@
+// Where the service is and how its paths are spelled: the base address, the two path families of
+// section 4, ids and queries. Nothing in an id can lead to another path.
+import { WebhookError } from '../errors.ts'
+
+/** Section 9: the deprecated paths stay until interface release 2.19.0 at least. */
+export type PathFamily = 'canonical' | 'legacy'
+
+/** The segment that every base address ends with (section 9). */
+const version = '/v2/api'
+
+/**
+ * Checks a base address; it comes back without a slash at its end.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ */
+export function checkedBaseUrl(baseUrl: unknown): string {
+  const refuse = (why: string) =>
+    new WebhookError(
+      'OPTION_INVALID',
+      `baseUrl ${why}: give the service's address with its version, e.g. https://api.example.com${version}`,
+    )
+  if (typeof baseUrl !== 'string' || !URL.canParse(baseUrl)) throw refuse('is no URL')
+  const url = new URL(baseUrl)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refuse('is not http or https')
+  if (url.username || url.password) throw refuse('holds a name or password')
+  if (url.search || url.hash) throw refuse('has a query or a fragment')
+  const path = url.pathname.replace(/\/$/, '')
+  if (!path.endsWith(version)) throw refuse(`does not end in ${version}`)
+  return `${url.origin}${path}`
+}
+
+/** The path of an endpoint below the base address. */
+export function pathOf(pattern: string, family: PathFamily, id?: string): string {
+  const path = family === 'legacy' ? pattern.replace(/^\/verifications/, '/requests') : pattern
+  return id === undefined ? path : path.replace('{id}', encodeURIComponent(id))
+}
+
+/** What is wrong with an id; `.` and `..` would lead to another path. */
+export function idFault(id: unknown): string | undefined {
+  if (typeof id !== 'string') return 'must be a string'
+  return /^\.{0,2}$/.test(id) ? 'must be the id of a resource' : undefined
+}
+
+/** A checked query as text, with its question mark; lists are joined by commas (section 4.2). */
+export function queryText(query: Readonly<Record<string, unknown>>): string {
+  const entries = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, Array.isArray(value) ? value.join(',') : String(value)]],
+  )
+  return entries.length === 0 ? '' : `?${new URLSearchParams(entries)}`
+}

@@ -1,0 +1,93 @@
+// One request over the wire, within its time: the answer with its whole body, or how it failed.
+// The time limit and the caller's signal hold even for a fetch that does not listen to them.
+import { decodeUtf8 } from '../json.ts'
+import { orAborted } from './wait.ts'
+
+/** Sends a request; the global fetch is one, and so is a sandbox's. */
+export type Fetch = (request: Request) => Promise<Response>
+
+/** An answer, its body read to the end. */
+export interface Answered {
+  readonly status: number
+  readonly headers: Headers
+  /** Undefined when it was not UTF-8. */
+  readonly text: string | undefined
+}
+
+/** What one attempt came to. */
+export type Attempted =
+  | ({ readonly kind: 'answered' } & Answered)
+  | { readonly kind: 'timeout' }
+  | { readonly kind: 'broken'; readonly error: unknown }
+  | { readonly kind: 'too large' }
+
+/** What is sent, and within which time. */
+export interface Attempt {
+  readonly url: string
+  readonly init: RequestInit
+  /** Milliseconds, from the first byte sent to the last one read. */
+  readonly timeout: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A page of 100 records is far below; what is above is no answer of this service. */
+const maxBytes = 64 * 1024 ** 2
+
+/** Sends once. Rejects with the caller's reason when the caller aborts, and never else. */
+export async function attempt(send: Fetch, { url, init, timeout, signal }: Attempt) {
+  const limit = new AbortController()
+  const timer = setTimeout(() => limit.abort(), timeout)
+  const stop = signal ? AbortSignal.any([limit.signal, signal]) : limit.signal
+  try {
+    return await exchange(send, { request: new Request(url, { ...init, signal: stop }), stop })
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason
+    return limit.signal.aborted ? ({ kind: 'timeout' } as const) : broken(error)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function broken(error: unknown): Attempted {
+  return { kind: 'broken', error }
+}
+
+async function exchange(
+  send: Fetch,
+  { request, stop }: { readonly request: Request; readonly stop: AbortSignal },
+): Promise<Attempted> {
+  const response = await orAborted(send(request), stop)
+  const { status, headers } = response
+  const bytes = await readBytes(response, stop)
+  if (bytes === undefined) return { kind: 'too large' }
+  return { kind: 'answered', status, headers, text: decodeUtf8(bytes) }
+}
+
+async function readBytes(response: Response, stop: AbortSignal): Promise<Uint8Array | undefined> {
+  const reader = response.body?.getReader()
+  if (!reader) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  try {
+    for (;;) {
+      const { done, value } = await orAborted(reader.read(), stop)
+      if (done) return joined(chunks, length)
+      length += value.length
+      if (length > maxBytes) return undefined
+      chunks.push(value)
+    }
+  } finally {
+    // Ends what is left of a body that nobody reads on; a body that was read has no rest.
+    reader.cancel().catch(() => {})
+  }
+}
+
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
+}

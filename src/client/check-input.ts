@@ -1,0 +1,58 @@
+// Input is checked before it is sent, by the schemas that the service's own answers follow: what
+// the service would refuse with 422 costs no request.
+import { type FieldError, type RequestFacts, ValidationError } from './api-error.ts'
+
+/** The part of a schema that checking uses. */
+interface Schema {
+  safeParse(value: unknown):
+    | { readonly success: true }
+    | {
+        readonly success: false
+        readonly error: {
+          readonly issues: readonly {
+            readonly path: readonly PropertyKey[]
+            readonly message: string
+          }[]
+        }
+      }
+}
+
+/**
+ * Refuses what the service would refuse, with an entry for each offending field.
+ *
+ * @throws ValidationError
+ */
+export function checkInput(schema: Schema, value: unknown, requestInfo: RequestFacts): void {
+  const result = schema.safeParse(value)
+  if (result.success) return
+  const errors = new Map<string, FieldError>()
+  for (const { path, message } of result.error.issues) {
+    const field = path.map(String).join('.')
+    if (!errors.has(field)) errors.set(field, { field, message })
+  }
+  throw invalidInput([...errors.values()], requestInfo)
+}
+
+/** Input that is not sent, in the form of the service's own 422. */
+export function invalidInput(
+  errors: readonly FieldError[],
+  requestInfo: RequestFacts,
+): ValidationError {
+  return new ValidationError({ message: 'the input is not valid', errors, requestInfo })
+}
+
+/** A query as the wire has it: dates and booleans as text, one status as a list. */
+export function wireQuery(query: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(query).flatMap(([name, value]: [string, unknown]) =>
+      value === undefined ? [] : [[name, wireValue(name, value)]],
+    ),
+  )
+}
+
+function wireValue(name: string, value: unknown): unknown {
+  // An invalid date becomes text that the schema refuses.
+  if (value instanceof Date) return Number.isNaN(+value) ? String(value) : value.toISOString()
+  if (typeof value === 'boolean') return String(value)
+  return name === 'status' && typeof value === 'string' ? value.split(',') : value
+}

@@ -1,0 +1,39 @@
+export type { PathFamily } from './address.ts'
+export {
+  ApiError,
+  BadRequestError,
+  type EndpointName,
+  type FieldError,
+  ForbiddenError,
+  isApiError,
+  MalformedResponseError,
+  NetworkError,
+  NotFoundError,
+  OutcomeUnknownError,
+  PaymentRequiredError,
+  type RateFacts,
+  RateLimitedError,
+  type RequestFacts,
+  ServerError,
+  TimeoutError,
+  UnauthorizedError,
+  ValidationError,
+} from './api-error.ts'
+export type { Fetch } from './attempt.ts'
+export type { ClientOptions } from './client-options.ts'
+export { type ApiClient, type Clients, createClient, type Verifications } from './create-client.ts'
+export { createReconciler, type Reconciler, type ReconcilerOptions } from './create-reconciler.ts'
+export type {
+  ClientQuery,
+  CreateClientInput,
+  CreateVerificationInput,
+  VerificationQuery,
+} from './inputs.ts'
+export { createLimiter, type Limiter, type LimiterOptions } from './limiter.ts'
+export type { ObserveRequests, RequestObserved } from './observe-requests.ts'
+export type { Page, Pager } from './pager.ts'
+export { type ReconcileOptions, reconcile, type SeenEvents } from './reconcile.ts'
+export type { FeedFailure, ReconcileProgress, ReconcileReport } from './reconcile-report.ts'
+export type { CallOptions } from './request.ts'
+export type { RetryOptions } from './retry.ts'
+export type { Mark, Watermark, WatermarkStore } from './watermark.ts'

@@ -1,0 +1,138 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createReceiver, createWorker } from 'idv-webhooks'
+import { createInbox } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { expect, onTestFinished, test } from 'vitest'
+import { createSandbox } from '../../src/sandbox/create-sandbox.ts'
+import { clientOf } from '../client/service.ts'
+import { temporaryFolder } from '../inbox/temporary.ts'
+
+const cli = join(import.meta.dirname, '../../dist/cli.js')
+
+/** A sandbox on a port with some verifications, and the command run against it. */
+async function open() {
+  const sandbox = await createSandbox({ seed: 7, rateLimit: false })
+  onTestFinished(() => sandbox.close())
+  await sandbox.listen()
+  const api = clientOf(sandbox, { limiter: false })
+  const { id } = await api.verifications.create({ type: 'kyc', requirements: ['consent'] })
+  await sandbox.act(id, ['start', 'submit', 'approve'])
+  await api.clients.create()
+  const folder = temporaryFolder()
+  const run = (args: readonly string[], env: Record<string, string> = {}) =>
+    new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+      execFile(
+        process.execPath,
+        [cli, 'reconcile', '--base-url', sandbox.baseUrl, '--inbox', 'inbox.db', ...args],
+        { cwd: folder, env: { ...process.env, IDV_API_KEY: sandbox.apiKey, ...env } },
+        (error, stdout, stderr) =>
+          resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+      )
+    })
+  return { sandbox, api, folder, run }
+}
+
+const since = ['--since', '2020-01-01T00:00:00Z']
+const report = (stdout: string) => {
+  const lines = stdout.trim().split('\n')
+  return lines.map((line) => JSON.parse(line)).find(({ type }) => type === 'report')
+}
+
+test('tells what is missing, feeds it, and finds nothing the next time', async () => {
+  const { run, folder } = await open()
+  const dry = await run([...since, '--dry-run'])
+  expect(dry).toMatchObject({ code: 1 })
+  expect(dry.stdout).toContain(
+    'missing  4, 1 verification.created, 1 verification.submitted, 1 verification.approved, 1 client.created',
+  )
+  expect(dry.stderr).toContain('client.updated')
+  const fed = await run([...since, '--json'])
+  expect(fed.code).toBe(0)
+  expect(report(fed.stdout)).toMatchObject({ complete: true, events: { missing: 4, fed: 4 } })
+  const again = await run([...since, '--json'])
+  expect(report(again.stdout)).toMatchObject({ events: { missing: 0, present: 4 } })
+  const inbox = createInbox({ store: sqliteStore(join(folder, 'inbox.db')) })
+  onTestFinished(() => inbox.close())
+  const { entries } = await inbox.find()
+  expect(entries.map(({ source, state }) => `${source} ${state}`)).toEqual(
+    Array.from({ length: 4 }, () => 'reconcile stored'),
+  )
+})
+
+test('goes on from its watermark file', async () => {
+  const { run, folder, api } = await open()
+  const args = ['--watermark', 'mark.json', '--json']
+  expect(await run(args)).toMatchObject({ code: 2 })
+  expect((await run([...since, ...args])).code).toBe(0)
+  const file = join(folder, 'mark.json')
+  expect(Object.keys(JSON.parse(readFileSync(file, 'utf8')))).toEqual([
+    'verifications',
+    'clients',
+    'deletions',
+  ])
+  await api.clients.create()
+  const next = await run(args)
+  expect(report(next.stdout)).toMatchObject({ events: { missing: 1, fed: 1 } })
+  await api.clients.create()
+  const before = readFileSync(file, 'utf8')
+  expect((await run([...args, '--dry-run'])).code).toBe(1)
+  expect(readFileSync(file, 'utf8')).toBe(before)
+})
+
+test('ends the same however often it is killed', { timeout: 60_000 }, async () => {
+  const { run, sandbox, api, folder } = await open()
+  for (let at = 0; at < 400; at++) {
+    const { id } = await api.verifications.create({ type: 'idv', requirements: ['consent'] })
+    if (at % 2 === 0) await sandbox.act(id, ['start', 'submit', 'reject'])
+  }
+  const args = [cli, 'reconcile', '--base-url', sandbox.baseUrl, '--inbox', 'inbox.db', ...since]
+  const kept: number[] = []
+  for (const wait of [1, 40, 90]) {
+    const child = spawn(process.execPath, [...args, '--json'], {
+      cwd: folder,
+      env: { ...process.env, IDV_API_KEY: sandbox.apiKey },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    await once(child.stdout, 'data')
+    await new Promise((resolve) => setTimeout(resolve, wait))
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const dry = await run([...since, '--dry-run', '--json'])
+    kept.push(report(dry.stdout).events.present)
+  }
+  expect(kept).toEqual([...kept].sort((one, other) => one - other))
+  expect(kept[0]).toBeGreaterThan(0)
+  expect(await run([...since, '--json'])).toMatchObject({ code: 0 })
+  const inbox = createInbox({ store: sqliteStore(join(folder, 'inbox.db')) })
+  onTestFinished(() => inbox.close())
+  const receiver = createReceiver({ secret: 'unused', inbox })
+  const handled: string[] = []
+  receiver.on('*', ({ name, entity }) => handled.push(`${name} ${entity?.id}`))
+  await createWorker(receiver).drainOnce()
+  expect(handled).toHaveLength(4 + 400 + 2 * 200)
+  expect(new Set(handled).size).toBe(handled.length)
+})
+
+test('leaves an inbox alone that another process has open', async () => {
+  const { run, folder } = await open()
+  const inbox = createInbox({ store: sqliteStore(join(folder, 'inbox.db')) })
+  onTestFinished(() => inbox.close())
+  await inbox.open()
+  const refused = await run(since)
+  expect(refused.code).not.toBe(0)
+  expect(refused.stderr).toContain('another process has the inbox')
+})
+
+test('says what it needs, and never shows the key', async () => {
+  const { run, folder } = await open()
+  expect(await run(since, { IDV_API_KEY: '' })).toMatchObject({ code: 2 })
+  const wrong = await run(since, { IDV_API_KEY: 'key_not_known' })
+  expect(wrong).toMatchObject({ code: 1 })
+  expect(wrong.stderr).toContain('UNAUTHORIZED')
+  expect(wrong.stderr + wrong.stdout).not.toContain('key_not_known')
+  expect((await run(['--since', 'yesterday'])).code).toBe(2)
+  expect(existsSync(join(folder, 'mark.json'))).toBe(false)
+})

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import { clientEvents, verificationEvents } from '../../src/client/derive-events.ts'
+import type { Client, Verification } from '../../src/protocol/index.ts'
+import { fixture } from '../../src/testing/fixture.ts'
+
+const created = fixture('verification.created').data as Verification
+const times = (data: Partial<Verification>) =>
+  verificationEvents({ ...created, ...data }).map(
+    ({ name, occurredAt, changedAt }) => `${name} ${occurredAt} ${changedAt}`,
+  )
+
+describe('a verification tells', () => {
+  const at = '2026-03-02T00:00:00Z'
+  const [born] = times({})
+
+  test('that it was created, and nothing else while it is open', () => {
+    expect(times({ status: 'in_progress', updatedAt: at })).toEqual([born])
+    expect(times({ status: 'a_later_status', updatedAt: at })).toEqual([born])
+  })
+
+  test('when it was submitted, by its own time where it has one', () => {
+    expect(times({ status: 'pending_review', submittedAt: at })).toEqual([
+      born,
+      `verification.submitted ${at} ${at}`,
+    ])
+    expect(times({ status: 'submitted', updatedAt: at })).toEqual([
+      born,
+      `verification.submitted ${at} ${at}`,
+    ])
+  })
+
+  test.each(['approved', 'rejected', 'canceled'] as const)('that it was %s', (status) => {
+    expect(times({ status, updatedAt: at })).toEqual([born, `verification.${status} ${at} ${at}`])
+  })
+
+  test('that it expired: at its expiry, however late the service noted it', () => {
+    const expiresAt = '2026-03-01T23:00:00Z'
+    expect(times({ status: 'expired', expiresAt, updatedAt: at })).toEqual([
+      born,
+      `verification.expired ${expiresAt} ${at}`,
+    ])
+    const early = '2026-03-01T12:00:00Z'
+    expect(times({ status: 'expired', expiresAt, updatedAt: early })).toEqual([
+      born,
+      `verification.expired ${early} ${early}`,
+    ])
+  })
+})
+
+test('a client tells that it was created and deleted, never what was updated', () => {
+  const client = fixture('client.updated').data as Client
+  expect(clientEvents(client).map(({ name }) => name)).toEqual(['client.created'])
+  const deleted = fixture('client.deleted').data as Client
+  expect(clientEvents(deleted).map(({ name, changedAt }) => [name, changedAt])).toEqual([
+    ['client.created', deleted.createdAt],
+    ['client.deleted', deleted.updatedAt],
+  ])
+})

@@ -1,0 +1,157 @@
+import { describe, expect, test, vi } from 'vitest'
+import { createClient, ValidationError } from '../../src/client/index.ts'
+import { clientOf, failure, openSandbox, start } from './service.ts'
+
+const silent = () => {
+  const send = vi.fn(async () => Response.json({}))
+  const baseUrl = 'https://x.test/v2/api'
+  return { send, api: createClient({ baseUrl, apiKey: 'k1', fetch: send, observe: () => {} }) }
+}
+
+describe('input', () => {
+  test('that the service would refuse is not sent, and every wrong field is named', async () => {
+    const { send, api } = silent()
+    const error = await failure(
+      api.verifications.create({
+        type: 'idv',
+        requirements: [],
+        clientId: 'no-uuid',
+        subjectName: 'x'.repeat(129),
+        subjectEmail: 'nobody',
+        subjectPhone: '1'.repeat(33),
+        expiresDays: 91,
+        thirdParties: [{ name: 'x', email: 'nobody' }],
+      }),
+    )
+    expect(error).toBeInstanceOf(ValidationError)
+    expect((error as ValidationError).errors.map(({ field }) => field)).toEqual([
+      'requirements',
+      'clientId',
+      'subjectName',
+      'subjectEmail',
+      'subjectPhone',
+      'expiresDays',
+      'thirdParties.0.email',
+    ])
+    expect(error).toMatchObject({
+      code: 'VALIDATION_ERROR',
+      status: 422,
+      requestInfo: { attempts: 0 },
+    })
+    expect(send).not.toHaveBeenCalled()
+  })
+
+  test('is refused with the same fields and words as the service refuses it', async () => {
+    const sandbox = openSandbox({ now: start })
+    const wrong = { type: 'pdf', requirements: ['document', 'soul'], expiresDays: 0 }
+    const answer = await sandbox.fetch(
+      new Request(`${sandbox.baseUrl}/verifications`, {
+        method: 'POST',
+        headers: { 'x-api-key': sandbox.apiKey, 'content-type': 'application/json' },
+        body: JSON.stringify(wrong),
+      }),
+    )
+    const error = await failure(clientOf(sandbox).verifications.create(wrong as never))
+    expect((error as ValidationError).errors).toEqual((await answer.json()).errors)
+  })
+
+  test.each([
+    ['limit', { limit: 101 }],
+    ['page', { page: 0 }],
+    ['sort', { sort: 'name' }],
+    ['status.1', { status: ['approved', 'lost'] }],
+    ['status.0', { status: 'lost' }],
+    ['search', { search: 'x'.repeat(101) }],
+    ['dateFrom', { dateFrom: 'yesterday' }],
+    ['dateTo', { dateTo: new Date('nothing') }],
+    ['matterId', { matterId: '7' }],
+  ])('a list’s %s is checked', async (field, query) => {
+    const { send, api } = silent()
+    const error = await failure(api.verifications.list(query as never))
+    expect(error).toMatchObject({ errors: [{ field }] })
+    expect(send).not.toHaveBeenCalled()
+  })
+
+  test('ids cannot lead to another path', async () => {
+    const { send, api } = silent()
+    for (const id of ['', '.', '..', undefined, null, 7]) {
+      expect(await failure(api.verifications.get(id as never))).toMatchObject({
+        errors: [{ field: 'id' }],
+      })
+    }
+    expect(send).not.toHaveBeenCalled()
+    await failure(api.clients.get('../verifications?x=1#/'))
+    const [request] = send.mock.calls[0] as unknown as [Request]
+    expect(request.url).toBe('https://x.test/v2/api/clients/..%2Fverifications%3Fx%3D1%23%2F')
+  })
+
+  test('time limits that cannot hold are refused', async () => {
+    const { api } = silent()
+    for (const timeout of [0, -1, Number.NaN, 2 ** 31]) {
+      expect(await failure(api.clients.list({}, { timeout }))).toMatchObject({
+        errors: [{ field: 'timeout' }],
+      })
+    }
+  })
+
+  test('that a later release of the service takes is passed on', async () => {
+    const { send, api } = silent()
+    await failure(api.clients.create({ nameFirst: 'Ada', nickname: 'A' } as never))
+    const [request] = send.mock.calls[0] as unknown as [Request]
+    expect(await request.json()).toEqual({ nameFirst: 'Ada', nickname: 'A' })
+  })
+})
+
+describe('options', () => {
+  const good = { baseUrl: 'https://x.test/v2/api', apiKey: 'key_secret' }
+  test.each([
+    ['does not end in /v2/api', { baseUrl: 'https://x.test' }],
+    ['does not end in /v2/api', { baseUrl: 'https://x.test/v2/api/verifications' }],
+    ['is no URL', { baseUrl: 'x.test/v2/api' }],
+    ['is no URL', { baseUrl: undefined }],
+    ['is not http', { baseUrl: 'ftp://x.test/v2/api' }],
+    ['has a query', { baseUrl: 'https://x.test/v2/api?x=1' }],
+    ['holds a name', { baseUrl: 'https://me:pw@x.test/v2/api' }],
+    ['apiKey is missing', { apiKey: undefined }],
+    ['apiKey is missing', { apiKey: '' }],
+    ['white space', { apiKey: 'key_secret\n' }],
+    ['timeout is 0', { timeout: 0 }],
+    ['retry.retries', { retry: -1 }],
+    ['retry.tries', { retry: { tries: 3 } }],
+    ['perMinute', { limiter: 0 }],
+    ['limiter is none', { limiter: {} }],
+    ['pathFamily', { pathFamily: 'older' }],
+    ["did you mean 'baseUrl'", { baseURL: 'x' }],
+    ['fetch is no function', { fetch: 'x' }],
+  ])('that are wrong are told at creation: %s', (why, wrong) => {
+    const make = () => createClient({ ...good, ...(wrong as object) })
+    expect(make).toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
+    expect(make).toThrow(why)
+    expect(make).not.toThrow(/key_secret/)
+  })
+
+  test('a slash at the end of the base address does no harm', async () => {
+    const send = vi.fn(async (_: Request) => Response.json({ id: 'c1' }))
+    await createClient({
+      ...good,
+      baseUrl: `${good.baseUrl}/`,
+      fetch: send,
+      observe: () => {},
+    }).clients.get('c1')
+    expect(send.mock.calls[0]?.[0].url).toBe('https://x.test/v2/api/clients/c1')
+  })
+
+  test('the legacy paths are taken on demand, with a warning', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const send = vi.fn(async (_: Request) => Response.json({ id: 'v1' }))
+    const api = createClient({ ...good, fetch: send, pathFamily: 'legacy', observe: () => {} })
+    await api.verifications.get('v1')
+    await api.clients.get('c1')
+    expect(send.mock.calls.map(([{ url }]) => new URL(url).pathname)).toEqual([
+      '/v2/api/requests/v1',
+      '/v2/api/clients/c1',
+    ])
+    expect(warned).toHaveBeenCalledWith(expect.any(String), { code: 'IDV_LEGACY_PATH' })
+    warned.mockRestore()
+  })
+})

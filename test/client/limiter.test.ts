@@ -1,0 +1,173 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createClient, createLimiter } from '../../src/client/index.ts'
+import { clientOf, failure, openSandbox } from './service.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 0 })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** No minute, wherever it begins, holds more than `most` of these times. */
+const busiestMinute = (times: readonly number[]) =>
+  Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 60_000).length))
+
+describe('the limiter', () => {
+  test('holds 200 a minute exactly under 50 concurrent callers, and starves none', async () => {
+    const sent: { at: number; who: number }[] = []
+    const api = createClient({
+      baseUrl: 'https://x.test/v2/api',
+      apiKey: 'k1',
+      observe: () => {},
+      fetch: async (request) => {
+        sent.push({ at: Date.now(), who: Number(request.url.split('/').at(-1)) })
+        return Response.json({ id: 'c' })
+      },
+    })
+    let stop = false
+    const callers = Array.from({ length: 50 }, async (_, who) => {
+      while (!stop) await api.clients.get(String(who))
+    })
+    await vi.advanceTimersByTimeAsync(5 * 60_000 - 1)
+    expect(sent).toHaveLength(1000)
+    expect(busiestMinute(sent.map(({ at }) => at))).toBe(200)
+    const each = Array.from(
+      { length: 50 },
+      (_, who) => sent.filter((one) => one.who === who).length,
+    )
+    expect(each).toEqual(Array.from({ length: 50 }, () => 20))
+    stop = true
+    await vi.advanceTimersByTimeAsync(60_000)
+    await Promise.all(callers)
+  })
+
+  test('keeps to the rate when answers take their time, wherever the service’s window begins', async () => {
+    const limiter = createLimiter({ perMinute: 10 })
+    const arrived: number[] = []
+    let dice = 1
+    const call = async () => {
+      const leave = await limiter.acquire()
+      dice = (dice * 48_271) % 2_147_483_647
+      // On its way for up to 20 s before the service counts it, and again back.
+      await new Promise((resolve) => setTimeout(resolve, dice % 20_000))
+      arrived.push(Date.now())
+      await new Promise((resolve) => setTimeout(resolve, dice % 7000))
+      leave()
+    }
+    const calls = Promise.all(Array.from({ length: 100 }, call))
+    await vi.runAllTimersAsync()
+    await calls
+    expect(arrived).toHaveLength(100)
+    expect(busiestMinute(arrived)).toBeLessThanOrEqual(10)
+  })
+
+  test('serves in the order of asking', async () => {
+    const limiter = createLimiter({ perMinute: 3 })
+    const order: number[] = []
+    const calls = Promise.all(
+      Array.from({ length: 20 }, async (_, who) => {
+        const leave = await limiter.acquire()
+        order.push(who)
+        leave()
+      }),
+    )
+    expect(limiter.waiting).toBe(17)
+    await vi.runAllTimersAsync()
+    await calls
+    expect(order).toEqual(Array.from({ length: 20 }, (_, who) => who))
+  })
+
+  test('lets a waiter go at once when it is aborted, and its place to the next', async () => {
+    const limiter = createLimiter({ perMinute: 1 })
+    ;(await limiter.acquire())()
+    const stop = new AbortController()
+    const aborted = failure(limiter.acquire(stop.signal))
+    const next = limiter.acquire()
+    stop.abort(new Error('left'))
+    expect(await aborted).toMatchObject({ message: 'left' })
+    expect(await failure(limiter.acquire(stop.signal))).toMatchObject({ message: 'left' })
+    expect(limiter.waiting).toBe(1)
+    await vi.advanceTimersByTimeAsync(60_000)
+    ;(await next)()
+  })
+
+  test('counts an end once, however often it is told', async () => {
+    const limiter = createLimiter({ perMinute: 2 })
+    const leave = await limiter.acquire()
+    leave()
+    leave()
+    const granted: number[] = []
+    for (const who of [2, 3, 4]) limiter.acquire().then(() => granted.push(who))
+    await vi.advanceTimersByTimeAsync(59_999)
+    expect(granted).toEqual([2])
+    // One of the two places is still taken by the second.
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(granted).toEqual([2, 3])
+  })
+
+  test('does not stop when the clock is set back', async () => {
+    const limiter = createLimiter({ perMinute: 1 })
+    ;(await limiter.acquire())()
+    vi.setSystemTime(-86_400_000)
+    let granted = false
+    limiter.acquire().then(() => (granted = true))
+    await vi.advanceTimersByTimeAsync(60_001)
+    expect(granted).toBe(true)
+  })
+
+  test('is paused as a whole by one call’s Retry-After', async () => {
+    const sent: number[] = []
+    const api = createClient({
+      baseUrl: 'https://x.test/v2/api',
+      apiKey: 'k1',
+      observe: () => {},
+      fetch: async () => {
+        sent.push(Date.now())
+        if (sent.length > 1) return Response.json({ id: 'c' })
+        return Response.json({}, { status: 429, headers: { 'retry-after': '30' } })
+      },
+    })
+    const first = api.clients.get('1')
+    await vi.advanceTimersByTimeAsync(1)
+    const others = Array.from({ length: 5 }, (_, who) => api.clients.get(String(who)))
+    await vi.advanceTimersByTimeAsync(29_998)
+    expect(sent).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(2)
+    await Promise.all([first, ...others])
+    expect(sent.slice(1).every((at) => at >= 30_000)).toBe(true)
+  })
+
+  test('keeps 50 callers within the sandbox’s own limit: nobody ever hears 429', async () => {
+    const sandbox = openSandbox({ now: () => new Date(), rateLimit: 200 })
+    const statuses: (number | undefined)[] = []
+    const api = clientOf(sandbox, { observe: ({ status }) => statuses.push(status) })
+    const callers = Promise.all(
+      Array.from({ length: 50 }, async () => {
+        for (let at = 0; at < 13; at++) await api.clients.list()
+      }),
+    )
+    await vi.advanceTimersByTimeAsync(4 * 60_000)
+    await callers
+    expect(statuses).toEqual(Array.from({ length: 650 }, () => 200))
+  })
+
+  test('is shared by the clients that it is given to', async () => {
+    let sent = 0
+    const options = {
+      baseUrl: 'https://x.test/v2/api',
+      apiKey: 'k1',
+      limiter: createLimiter({ perMinute: 2 }),
+      observe: () => {},
+      fetch: async () => {
+        sent += 1
+        return Response.json({ id: 'c' })
+      },
+    }
+    const calls = [1, 2, 3].map(() => createClient(options).clients.get('c'))
+    await vi.advanceTimersByTimeAsync(59_000)
+    expect(sent).toBe(2)
+    await vi.advanceTimersByTimeAsync(1000)
+    await Promise.all(calls)
+  })
+})

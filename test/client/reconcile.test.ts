@@ -1,0 +1,549 @@
+import { createReceiver, createWorker, type WebhookEvent } from 'idv-webhooks'
+import { toFetch } from 'idv-webhooks/fetch'
+import { createInbox, type InboxStore, memoryStore } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { fixture, signedDelivery } from 'idv-webhooks/testing'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  type ApiClient,
+  createReconciler,
+  type ReconcileReport,
+  reconcile,
+  type SeenEvents,
+  type Watermark,
+} from '../../src/client/index.ts'
+import type { Sandbox } from '../../src/sandbox/build-sandbox.ts'
+import { temporaryFile } from '../inbox/temporary.ts'
+import { clientOf, failure, openSandbox, start, strike } from './service.ts'
+
+const input = { type: 'kyc', requirements: ['consent'] } as const
+const secret = 'a-secret-of-the-tests'
+
+type SeenQuery = Parameters<SeenEvents['find']>[0]
+
+interface Setup {
+  readonly sandbox: Sandbox
+  readonly api: ApiClient
+  readonly inbox: ReturnType<typeof createInbox>
+  readonly receiver: ReturnType<typeof createReceiver>
+  readonly handled: WebhookEvent[]
+}
+
+/** A sandbox that sends to a receiver with an inbox, without a port. */
+async function open({ seed = 7, store = memoryStore() as InboxStore } = {}): Promise<Setup> {
+  const inbox = createInbox({ store })
+  const receiver = createReceiver({ secret, inbox })
+  const handled: WebhookEvent[] = []
+  receiver.on('*', (event) => handled.push(event))
+  const handle = toFetch(receiver)
+  const sandbox = openSandbox({
+    seed,
+    now: start,
+    fetch: async (target, init) => handle(new Request(target as string, init)),
+    subscriptions: [{ url: 'http://app.test/webhooks', secret }],
+  })
+  return { sandbox, api: clientOf(sandbox, { limiter: false }), inbox, receiver, handled }
+}
+
+/** How many entries an inbox has. */
+async function kept(inbox: Setup['inbox']): Promise<number> {
+  const { stored, leased, retry, done, dead, skipped } = await inbox.stats()
+  return stored + leased + retry + done + dead + skipped
+}
+
+/** Handles everything that was kept. */
+async function work(receiver: Setup['receiver']): Promise<void> {
+  const { retry, dead, skipped } = await createWorker(receiver).drainOnce()
+  expect({ retry, dead, skipped }).toEqual({ retry: 0, dead: 0, skipped: 0 })
+}
+
+const drop = (sandbox: Sandbox, fault: object = {}) => strike(sandbox, { kind: 'drop', ...fault })
+
+const told = (events: readonly WebhookEvent[]) =>
+  events.map(({ name, entity }) => `${name} ${entity?.id}`).sort()
+
+/** Lives of verifications and clients, time passing between their events. */
+async function live({ sandbox, api }: Setup, count: number): Promise<string[]> {
+  const lives = [
+    ['start', 'submit', 'approve'],
+    ['start', 'submit', 'review', 'reject'],
+    ['cancel'],
+    ['start', 'expire'],
+    ['start', 'submit'],
+    [],
+  ] as const
+  const events: string[] = []
+  const names = { submit: 'submitted', approve: 'approved', reject: 'rejected', cancel: 'canceled' }
+  for (let at = 0; at < count; at++) {
+    const { id } = await api.verifications.create(input)
+    events.push(`verification.created ${id}`)
+    for (const action of lives[at % lives.length] ?? []) {
+      await sandbox.clock.advance({ seconds: 1 })
+      await sandbox.act(id, action)
+      const name = { ...names, expire: 'expired', start: '', review: '' }[action]
+      if (name) events.push(`verification.${name} ${id}`)
+    }
+  }
+  return events
+}
+
+async function addClient({ sandbox, api }: Setup, { deleted = false } = {}): Promise<string[]> {
+  const { id } = await api.clients.create({ nameFirst: 'Ada' })
+  if (!deleted) return [`client.created ${id}`]
+  const url = `${sandbox.url}/_sandbox/clients/${id}`
+  expect((await sandbox.fetch(new Request(url, { method: 'DELETE' }))).ok).toBe(true)
+  return [`client.created ${id}`, `client.deleted ${id}`]
+}
+
+const stores = [
+  ['memory', () => memoryStore()],
+  ['SQLite', () => sqliteStore(temporaryFile())],
+] as const
+
+describe('reconcile', () => {
+  test('feeds every derivable event that never came, once, and finds nothing the next time', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver, handled } = setup
+    drop(sandbox, { probability: 0.5 })
+    const events = await live(setup, 30)
+    for (const deleted of [true, false, true]) events.push(...(await addClient(setup, { deleted })))
+    await sandbox.drain()
+    await work(receiver)
+    const came = handled.length
+    expect(came).toBeLessThan(events.length)
+    const report = await reconcile({ client: api, receiver, since: start })
+    await work(receiver)
+    expect(told(handled)).toEqual(events.sort())
+    expect(report).toMatchObject({
+      complete: true,
+      events: {
+        derived: events.length,
+        present: came,
+        missing: events.length - came,
+        fed: events.length - came,
+        failed: 0,
+      },
+    })
+    const again = await reconcile({ client: api, receiver, since: start })
+    expect(again.events).toMatchObject({ derived: events.length, missing: 0, fed: 0 })
+  })
+
+  test('drops a tenth of 2,000 deliveries, and one run makes every state handled once', {
+    timeout: 60_000,
+  }, async () => {
+    const setup = await open({ seed: 2026, store: sqliteStore(temporaryFile()) })
+    onTestFinished(() => setup.inbox.close())
+    const { sandbox, api, receiver, handled } = setup
+    drop(sandbox, { probability: 0.1 })
+    const events = await live(setup, 1000)
+    await sandbox.drain()
+    await work(receiver)
+    const lost = events.length - handled.length
+    expect(events.length).toBeGreaterThan(2000)
+    expect(lost).toBeGreaterThan(150)
+    expect((await reconcile({ client: api, receiver, since: start })).events).toMatchObject({
+      missing: lost,
+      fed: lost,
+    })
+    await work(receiver)
+    expect(told(handled)).toEqual(events.sort())
+    expect((await reconcile({ client: api, receiver, since: start })).events.missing).toBe(0)
+  })
+
+  test('ends the same when it is killed in the middle and run again', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver, inbox, handled } = setup
+    drop(sandbox)
+    const events = await live(setup, 30)
+    const stop = new AbortController()
+    const dying = {
+      async find(query: SeenQuery) {
+        if ((await kept(inbox)) === 20) stop.abort(new Error('killed'))
+        return inbox.find(query)
+      },
+    }
+    const killed = reconcile({
+      client: api,
+      receiver,
+      inbox: dying,
+      since: start,
+      signal: stop.signal,
+    })
+    expect(await failure(killed)).toMatchObject({ message: 'killed' })
+    expect(await kept(inbox)).toBe(20)
+    const report = await reconcile({ client: api, receiver, since: start })
+    expect(report.events.present).toBe(20)
+    await work(receiver)
+    expect(told(handled)).toEqual(events.sort())
+  })
+
+  test.each(stores)(
+    'makes a late real delivery a duplicate, under the older name too (%s)',
+    async (_, make) => {
+      const setup = await open({ store: make() })
+      onTestFinished(() => setup.inbox.close())
+      const { sandbox, api, receiver, inbox } = setup
+      drop(sandbox)
+      const [, submitted, approved] = await live(setup, 1)
+      await reconcile({ client: api, receiver, since: start })
+      const deliver = async (name: 'verification.approved' | 'request.submitted', id: string) => {
+        const event = fixture(name, { id: `evt_late_${name}_${id}`, data: { id } })
+        return receiver.receive(await signedDelivery(event, { secret }))
+      }
+      const [id = ''] = (submitted ?? '').split(' ').slice(1)
+      expect(approved).toBe(`verification.approved ${id}`)
+      expect(await deliver('verification.approved', id)).toMatchObject({ kind: 'duplicate' })
+      expect(await deliver('request.submitted', id)).toMatchObject({ kind: 'duplicate' })
+      expect(await deliver('verification.approved', 'another')).toMatchObject({ kind: 'accepted' })
+      expect(await kept(inbox)).toBe(4)
+    },
+  )
+
+  test.each(stores)(
+    'counts what comes by webhook while it runs as arrived, not fed (%s)',
+    async (_, make) => {
+      const setup = await open({ store: make() })
+      onTestFinished(() => setup.inbox.close())
+      const { sandbox, api, receiver, inbox } = setup
+      drop(sandbox)
+      await live(setup, 1)
+      const racing = {
+        async find(query: SeenQuery) {
+          const found = await inbox.find(query)
+          if (query.name !== 'verification.approved') return found
+          const event = fixture('verification.approved', { data: { id: query.entity.id } })
+          await receiver.receive(await signedDelivery(event, { secret }))
+          return found
+        },
+      }
+      const { events } = await reconcile({ client: api, receiver, inbox: racing, since: start })
+      expect(events).toMatchObject({ missing: 3, fed: 2, arrived: 1 })
+    },
+  )
+
+  test('gives handlers the resource as it is, from the source reconcile, under stable ids', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver, handled } = setup
+    drop(sandbox)
+    const [created = ''] = await live(setup, 1)
+    await reconcile({ client: api, receiver, since: start })
+    await work(receiver)
+    const [, id] = created.split(' ')
+    expect(handled.map(({ name }) => name)).toEqual([
+      'verification.created',
+      'verification.submitted',
+      'verification.approved',
+    ])
+    expect(handled[0]).toMatchObject({
+      id: `reconcile:verification.created:${id}`,
+      source: 'reconcile',
+      known: true,
+      receivedName: 'verification.created',
+      occurredAt: new Date(start),
+      data: { id, status: 'approved' },
+    })
+    expect(handled.every((event) => event.issues === undefined)).toBe(true)
+  })
+
+  test('is understood whatever envelope the receiver expects of the sender', async () => {
+    const { sandbox, api } = await open()
+    const inbox = createInbox({ store: memoryStore() })
+    const receiver = createReceiver({ secret, inbox, envelope: { name: 'kind', data: 'object' } })
+    const handled: WebhookEvent[] = []
+    receiver.on('*', (event) => handled.push(event))
+    drop(sandbox)
+    await api.verifications.create(input)
+    await reconcile({ client: api, receiver, since: start })
+    await work(receiver)
+    expect(handled).toMatchObject([{ name: 'verification.created', source: 'reconcile' }])
+  })
+
+  test('looks only at what changed since, and stops reading there', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    drop(sandbox)
+    await live(setup, 250)
+    for (let at = 0; at < 150; at++) {
+      await addClient(setup)
+      await sandbox.clock.advance({ seconds: 1 })
+    }
+    await sandbox.clock.advance({ days: 1 })
+    const since = sandbox.clock.now()
+    await sandbox.clock.advance({ seconds: 1 })
+    const events = await live(setup, 3)
+    const report = await reconcile({ client: api, receiver, since })
+    expect(report.events).toMatchObject({ derived: events.length, fed: events.length })
+    expect(report.read).toEqual({ verifications: 100, clients: 100 })
+  })
+
+  test('leaves out what changed after until', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    drop(sandbox)
+    const [created] = await live(setup, 1)
+    await sandbox.clock.advance({ seconds: 100 })
+    await live(setup, 1)
+    const options = { client: api, receiver, since: start, until: new Date(start) }
+    const report = await reconcile(options)
+    expect(created).toContain('verification.created')
+    expect(report.gap.byName).toEqual({ 'verification.created': 1 })
+  })
+
+  test('on a dry run feeds nothing, keeps no watermark and tells the gap', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver, inbox } = setup
+    drop(sandbox)
+    const events = await live(setup, 6)
+    const written: Watermark[] = []
+    const watermark = { read: () => undefined, write: (one: Watermark) => void written.push(one) }
+    const options = { client: api, receiver, since: start, watermark, dryRun: true }
+    const report = await reconcile(options)
+    expect(report).toMatchObject({
+      dryRun: true,
+      complete: false,
+      events: { missing: events.length, fed: 0 },
+      gap: { share: 1, oldest: start, byName: { 'verification.created': 6 } },
+    })
+    expect(report.watermark).toBeUndefined()
+    expect([await kept(inbox), written]).toEqual([0, []])
+    expect(report.unseen.join()).toContain('4.5')
+    await reconcile({ ...options, dryRun: false, watermark: undefined } as never)
+    expect(await reconcile(options)).toMatchObject({ complete: true, events: { missing: 0 } })
+    expect(written).toEqual([])
+  })
+
+  test('tells its progress after every page', async () => {
+    const setup = await open()
+    drop(setup.sandbox)
+    await live(setup, 150)
+    const seen: string[] = []
+    await reconcile({
+      client: setup.api,
+      receiver: setup.receiver,
+      since: start,
+      onProgress: ({ stream, read }) => seen.push(`${stream} ${read}`),
+    })
+    expect(seen).toEqual(['verifications 100', 'verifications 150', 'clients 150', 'deletions 150'])
+  })
+
+  test('stops when the store is down, and keeps no watermark', async () => {
+    const { sandbox, api } = await open()
+    const keep = () => Promise.reject(new Error('disk full'))
+    const inbox = { keep, find: async () => ({ entries: [] }) }
+    const receiver = createReceiver({ secret, inbox, observe: () => {} })
+    drop(sandbox)
+    await api.verifications.create(input)
+    await api.verifications.create(input)
+    const report = await reconcile({ client: api, receiver, since: start })
+    expect(report).toMatchObject({
+      complete: false,
+      events: { missing: 1, failed: 1 },
+      failures: [{ name: 'verification.created', code: 'STORE_UNAVAILABLE' }],
+    })
+    expect(report.watermark).toBeUndefined()
+  })
+
+  test('needs an inbox, a receiver and a beginning', async () => {
+    const { api, receiver } = await open()
+    const bare = createReceiver({ secret })
+    for (const [code, options] of [
+      ['INBOX_INVALID', { receiver: bare, since: start }],
+      [
+        'INBOX_INVALID',
+        { receiver: bare, since: start, inbox: createInbox({ store: memoryStore() }) },
+      ],
+      ['OPTION_INVALID', { receiver: {}, since: start }],
+      ['OPTION_INVALID', { receiver }],
+      ['OPTION_INVALID', { receiver, since: 'yesterday' }],
+      ['OPTION_INVALID', { receiver, since: {} }],
+      ['OPTION_INVALID', { receiver, since: start, until: 'soon' }],
+    ] as const) {
+      const work = reconcile({ client: api, ...options } as never)
+      expect(await failure(work)).toMatchObject({ code })
+    }
+  })
+})
+
+describe('a service that sorts otherwise', () => {
+  /** The same lists, oldest first. */
+  const reversed = (api: ApiClient): ApiClient => {
+    const flip = (list: { toArray(options: { max: number }): Promise<unknown[]> }) => ({
+      async *pages() {
+        const items = (await list.toArray({ max: 10_000 })).reverse()
+        for (let at = 0; at < items.length; at += 100) yield { data: items.slice(at, at + 100) }
+      },
+    })
+    return {
+      verifications: { iterate: (query: object) => flip(api.verifications.iterate(query)) },
+      clients: { iterate: (query: object) => flip(api.clients.iterate(query)) },
+    } as never
+  }
+
+  test('is read to the end, so that nothing is missed', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    drop(sandbox)
+    await live(setup, 150)
+    for (let at = 0; at < 110; at++) await addClient(setup, { deleted: at === 0 })
+    await sandbox.clock.advance({ seconds: 1 })
+    const since = sandbox.clock.now()
+    const events = await live(setup, 2)
+    events.push(...(await addClient(setup)))
+    const report = await reconcile({ client: reversed(api), receiver, since })
+    expect(report.events.fed).toBe(events.length)
+  })
+})
+
+describe('the watermark', () => {
+  const advance = { seconds: 3600 }
+
+  test('begins the next run where the last one ended', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    drop(sandbox)
+    await live(setup, 150)
+    await sandbox.clock.advance({ seconds: 7200 })
+    await live(setup, 1)
+    const now = () => sandbox.clock.now()
+    const first = await reconcile({ client: api, receiver, since: start, now })
+    await sandbox.clock.advance({ days: 2 })
+    const events = await live(setup, 3)
+    const since = first.watermark
+    const second = await reconcile({ client: api, receiver, since, now } as never)
+    expect(second.events).toMatchObject({ missing: events.length, fed: events.length })
+    expect(second.read.verifications).toBe(100)
+  })
+
+  test('looks at the hour before it once more, and never again', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    const events = await live(setup, 6)
+    await addClient(setup, { deleted: true })
+    await sandbox.drain()
+    const now = () => sandbox.clock.now()
+    const derived: number[] = []
+    let since: Watermark | string = start
+    for (let run = 0; run < 4; run++) {
+      const report: ReconcileReport = await reconcile({ client: api, receiver, since, now })
+      derived.push(report.events.derived)
+      since = report.watermark ?? start
+      await sandbox.clock.advance(advance)
+    }
+    // What the inbox will one day have forgotten must not look missing then.
+    const all = events.length + 2
+    expect(derived).toEqual([all, all, 0, 0])
+  })
+
+  test('is read from exactly when the inbox may have forgotten what came before it', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    await live(setup, 6)
+    const now = () => sandbox.clock.now()
+    const { watermark } = await reconcile({ client: api, receiver, since: start, now })
+    await sandbox.clock.advance({ days: 8 })
+    drop(sandbox)
+    const [created = ''] = await live(setup, 1)
+    const report = await reconcile({ client: api, receiver, since: watermark, now } as never)
+    // One that was never begun has expired meanwhile.
+    expect(report.events).toMatchObject({ derived: 4, missing: 3 })
+    expect(created).toContain('created')
+  })
+
+  test('is not behind what changed while a run was reading', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    drop(sandbox)
+    const { id } = await api.verifications.create(input)
+    await sandbox.clock.advance({ seconds: 1 })
+    const now = () => sandbox.clock.now()
+    const client = {
+      ...api,
+      clients: {
+        ...api.clients,
+        iterate: (query: object) => {
+          // After the verifications were read, before the clients are.
+          if (!('active' in query)) void sandbox.act(id, 'cancel')
+          return api.clients.iterate(query)
+        },
+      },
+    }
+    const { watermark } = await reconcile({ client, receiver, since: start, now })
+    await addClient(setup)
+    await sandbox.clock.advance(advance)
+    const report = await reconcile({ client: api, receiver, since: watermark, now } as never)
+    expect(report.gap.byName).toEqual({ 'verification.canceled': 1, 'client.created': 1 })
+  })
+})
+
+describe('the schedule', () => {
+  test('runs from its own watermark, one run at a time, and stops', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver, inbox } = setup
+    drop(sandbox)
+    await live(setup, 3)
+    const reports: ReconcileReport[] = []
+    const { promise: twice, resolve } = Promise.withResolvers<void>()
+    const reconciler = createReconciler({
+      client: api,
+      receiver,
+      since: start,
+      every: 1,
+      grace: 0,
+      now: () => sandbox.clock.now(),
+      onReport: (report) => {
+        reports.push(report)
+        if (reports.length === 2) resolve()
+      },
+    })
+    reconciler.start()
+    reconciler.start()
+    expect(reconciler.run()).toBe(reconciler.run())
+    await twice
+    await reconciler.stop()
+    const count = reports.length
+    expect(reports[0]?.events.fed).toBe(await kept(inbox))
+    expect(reports[1]?.events.missing).toBe(0)
+    await new Promise((next) => setTimeout(next, 10))
+    expect(reports).toHaveLength(count)
+  })
+
+  test('waits for what may still be on its way', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    drop(sandbox)
+    await live(setup, 1)
+    const now = () => sandbox.clock.now()
+    const reconciler = createReconciler({ client: api, receiver, since: start, grace: 60_000, now })
+    expect((await reconciler.run()).events.missing).toBe(0)
+    await sandbox.clock.advance({ seconds: 61 })
+    expect((await reconciler.run()).events.missing).toBe(3)
+  })
+
+  test('goes on after a run that failed, and tells why', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    strike(sandbox, { kind: 'error-500', times: 5 })
+    const errors: unknown[] = []
+    const { promise: done, resolve } = Promise.withResolvers<ReconcileReport>()
+    const reconciler = createReconciler({
+      client: api,
+      receiver,
+      since: start,
+      every: 1,
+      onReport: resolve,
+      onError: (error) => errors.push(error),
+    })
+    reconciler.start()
+    expect((await done).complete).toBe(true)
+    await reconciler.stop()
+    expect(errors).toMatchObject([{ name: 'ServerError' }])
+  })
+
+  test('refuses times that cannot hold', () => {
+    for (const wrong of [{ every: 0 }, { grace: -1 }, { every: 2 ** 31 }]) {
+      expect(() => createReconciler({ ...wrong } as never)).toThrow(
+        expect.objectContaining({ code: 'OPTION_INVALID' }),
+      )
+    }
+  })
+})

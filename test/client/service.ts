@@ -1,0 +1,77 @@
+// The service that these tests call: a sandbox in the process, by fetch or over HTTP, and small
+// servers for what a sandbox would never do.
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished } from 'vitest'
+import { type ClientOptions, createClient } from '../../src/client/index.ts'
+import { buildSandbox, type Sandbox } from '../../src/sandbox/build-sandbox.ts'
+import { createEngine } from '../../src/sandbox/create-engine.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+
+export const start = '2026-03-01T10:00:00.000Z'
+
+/** A sandbox that ends with its test. */
+export function openSandbox(options: SandboxOptions = {}): Sandbox {
+  const seed = options.seed ?? 7
+  const sandbox = buildSandbox({
+    options: { rateLimit: false, ...options },
+    seed,
+    file: undefined,
+    makeEngine: (onChange) =>
+      createEngine({ seed, now: options.now, fetch: options.fetch ?? fetch, onChange }),
+  })
+  onTestFinished(() => sandbox.close())
+  return sandbox
+}
+
+/** A client of a sandbox, without a port and without waits between its attempts. */
+export function clientOf(sandbox: Sandbox, options: Partial<ClientOptions> = {}) {
+  return createClient({
+    baseUrl: sandbox.baseUrl,
+    apiKey: sandbox.apiKey,
+    fetch: sandbox.fetch,
+    retry: { baseDelay: 0 },
+    now: () => sandbox.clock.now(),
+    ...options,
+  })
+}
+
+/** Makes things go wrong in a sandbox from now on. */
+export function strike(sandbox: Sandbox, ...faults: readonly object[]): void {
+  expect(sandbox.faults.set(faults)).toEqual([])
+}
+
+/** A real server that answers as told, its address, and what it was asked. */
+export async function serve(listener: RequestListener) {
+  const seen: string[] = []
+  const server = createServer((request, response) => {
+    seen.push(`${request.method} ${request.url}`)
+    listener(request, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  const { port } = server.address() as AddressInfo
+  return { port, seen, baseUrl: `http://127.0.0.1:${port}/v2/api` }
+}
+
+/** What a promise rejects with. */
+export async function failure(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => {
+      throw new Error('it did not fail')
+    },
+    (error: unknown) => error,
+  )
+}
+
+/** The address of a service that is not there. */
+export async function nowhere(): Promise<string> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return `http://127.0.0.1:${port}/v2/api`
+}

@@ -1,0 +1,143 @@
+import { createReceiver } from 'idv-webhooks'
+import { fakeClock, signedDelivery } from 'idv-webhooks/testing'
+import { describe, expect, test } from 'vitest'
+import { clientOf, failure, openSandbox, start } from './client/service.ts'
+
+const secret = 'a-secret-of-the-tests'
+const input = { type: 'kyc', requirements: ['consent'] } as const
+
+/** A sandbox, a receiver whose handlers ask it, and what was asked. */
+function open() {
+  const clock = fakeClock(start)
+  const sandbox = openSandbox({ now: start })
+  const asked: string[] = []
+  const api = clientOf(sandbox, {
+    limiter: false,
+    fetch: (request) => {
+      if (request.method === 'GET') asked.push(new URL(request.url).pathname)
+      return sandbox.fetch(request)
+    },
+  })
+  const receiver = createReceiver({ secret, client: api, now: clock.now })
+  const deliver = async (event: string, id: string) =>
+    receiver.receive({
+      ...(await signedDelivery({ id: `evt_${event}`, event, data: { id } }, { secret })),
+      receivedAt: clock.now(),
+    })
+  return { clock, sandbox, api, asked, receiver, deliver }
+}
+
+describe('context.fetch()', () => {
+  test('gives the truth of now, whatever the event says', async () => {
+    const { sandbox, api, receiver, deliver } = open()
+    const got: unknown[] = []
+    receiver.on('verification.*', async (event, { fetch }) => {
+      got.push([event.name, (await fetch())?.status])
+    })
+    const { id } = await api.verifications.create(input)
+    await sandbox.act(id, ['start', 'submit', 'approve'])
+    await deliver('verification.approved', id)
+    await deliver('request.submitted', id)
+    await deliver('verification.created', id)
+    expect(got).toEqual([
+      ['verification.approved', 'approved'],
+      ['verification.submitted', 'approved'],
+      ['verification.created', 'approved'],
+    ])
+  })
+
+  test('is null once a client is deleted, softly or for good', async () => {
+    const { sandbox, api, receiver, deliver } = open()
+    const got: unknown[] = []
+    receiver.on('client.*', async (_, { fetch }) => got.push(await fetch()))
+    const { id } = await api.clients.create()
+    await deliver('client.created', id)
+    await sandbox.fetch(new Request(`${sandbox.url}/_sandbox/clients/${id}`, { method: 'DELETE' }))
+    const { receiver: again, deliver: late } = open()
+    again.on('client.*', async (_, { fetch }) => got.push(await fetch()))
+    await late('client.updated', 'gone-for-good')
+    expect(got).toEqual([expect.objectContaining({ id, active: true }), null])
+    expect((await api.clients.get(id)).active).toBe(false)
+  })
+
+  test('is null for a deleted client that can still be read', async () => {
+    const { sandbox, api, receiver, deliver } = open()
+    const got: unknown[] = []
+    receiver.on('client.*', async (_, { fetch }) => got.push(await fetch()))
+    const { id } = await api.clients.create()
+    await sandbox.fetch(new Request(`${sandbox.url}/_sandbox/clients/${id}`, { method: 'DELETE' }))
+    await deliver('client.deleted', id)
+    await deliver('client.updated', id)
+    expect(got).toEqual([null, null])
+  })
+
+  test('is asked once by all handlers, at the same time and shortly after', async () => {
+    const { clock, api, asked, receiver, deliver } = open()
+    receiver.on('verification.created', async (_, { fetch }) => Promise.all([fetch(), fetch()]))
+    receiver.on('verification.created', (_, { fetch }) => fetch())
+    const { id } = await api.verifications.create(input)
+    await Promise.all([deliver('verification.created', id), deliver('verification.created', id)])
+    expect(asked).toHaveLength(1)
+    clock.advance({ milliseconds: 999 })
+    await deliver('verification.created', id)
+    expect(asked).toHaveLength(2)
+  })
+
+  test('never gives an answer from before the event came', async () => {
+    const { clock, sandbox, api, asked, receiver, deliver } = open()
+    const got: unknown[] = []
+    receiver.on('verification.*', async (_, { fetch }) => got.push((await fetch())?.status))
+    const { id } = await api.verifications.create(input)
+    await deliver('verification.created', id)
+    clock.advance({ milliseconds: 1 })
+    await sandbox.act(id, 'cancel')
+    await deliver('verification.canceled', id)
+    expect(got).toEqual(['initiated', 'canceled'])
+    expect(asked).toHaveLength(2)
+  })
+
+  test('asks anew when the last answer is old, or was none', async () => {
+    const { clock, sandbox, api, asked, receiver, deliver } = open()
+    let old = false
+    receiver.on('verification.created', async (_, { fetch }) => {
+      await fetch()
+      if (old) clock.advance({ seconds: 1 })
+      await fetch()
+    })
+    const { id } = await api.verifications.create(input)
+    await deliver('verification.created', id)
+    expect(asked).toHaveLength(1)
+    old = true
+    clock.advance({ seconds: 1 })
+    await deliver('verification.created', id)
+    expect(asked).toHaveLength(3)
+    clock.advance({ seconds: 1 })
+    expect(sandbox.faults.set([{ kind: 'error-500', times: 5 }])).toEqual([])
+    const failed = await deliver('verification.created', id)
+    expect(failed).toMatchObject({ errors: [{ error: { name: 'ServerError' } }] })
+    old = false
+    expect(await deliver('verification.created', id)).toMatchObject({ kind: 'handled' })
+  })
+
+  test('ends with its own handler, and the request with the last that waits', async () => {
+    const ended: unknown[] = []
+    const get = (_: string, { signal }: { readonly signal: AbortSignal }) =>
+      new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => {
+          ended.push(signal.reason.name)
+          reject(signal.reason)
+        })
+      })
+    const client = { verifications: { get }, clients: { get } }
+    const receiver = createReceiver({ secret, client, handlerTimeout: 20 })
+    const reasons: unknown[] = []
+    receiver.on('client.created', async (_, { fetch }) => {
+      reasons.push(((await failure(fetch())) as Error).name)
+    })
+    const event = { event: 'client.created', data: { id: 'c1' } }
+    const outcome = await receiver.receive(await signedDelivery(event, { secret }))
+    expect(outcome).toMatchObject({ kind: 'failed', code: 'HANDLER_TIMEOUT' })
+    expect(reasons).toEqual(['TimeoutError'])
+    expect(ended).toEqual(['TimeoutError'])
+  })
+})
