@@ -24,7 +24,7 @@ export function isReplacement(text: string): boolean {
 const steps = legacyNames.map((name) => name.split('.')[1]).join('|')
 const wholeName = new RegExp(`(?<![\\w$.-])${legacyPrefix}\\.(?:${steps})(?![\\w$-])`)
 const openEnd = new RegExp(`(?<![\\w$.-])${legacyPrefix}(?:\\.([a-z]*))?$`)
-const wildcard = new RegExp(`(?<![\\w$.-])${legacyPrefix}\\.(?:[*%#>]|\\{)`)
+const wildcard = new RegExp(`(?<![\\w$.-])${legacyPrefix}\\.(?:(?:\\*\\*?|[%#>])(?!\\w)|\\{)`)
 const bareStep = new RegExp(`^\\.?(?:${steps})(?![\\w-])`)
 
 /** Why a piece of text holds a legacy name without being one; undefined when it does not. */

@@ -60,9 +60,10 @@ async function run(session: Session, options: CodeOptions, given: readonly strin
     files.push(migrateFile(cwd, path, rule))
   }
   const written = Boolean(options.write)
+  const telling = { written, advised: new Set<string>() }
   for (const file of files) {
     if (written && file.edits.length > 0) writeWhole(file.path, file.output)
-    if (!options.sarif) tellFile(out, file, written)
+    if (!options.sarif) tellFile(out, file, telling)
   }
   if (options.sarif) process.stdout.write(`${JSON.stringify(toSarif(files, cwd), null, 2)}\n`)
   const totals = totalsOf(files)

@@ -34,8 +34,15 @@ export function diffOf({ file, input, output }: MigratedFile): string {
   return formatPatch(patch, FILE_HEADERS_ONLY)
 }
 
+/** How files are told. */
+export interface Telling {
+  readonly written: boolean
+  /** What was already advised: each advice is given once. */
+  readonly advised: Set<string>
+}
+
 /** Tells one file. */
-export function tellFile(out: Output, one: MigratedFile, written: boolean): void {
+export function tellFile(out: Output, one: MigratedFile, { written, advised }: Telling): void {
   const { file, edits, findings, error } = one
   if (edits.length > 0) {
     out.record({ type: 'file', file, edits, written })
@@ -46,9 +53,9 @@ export function tellFile(out: Output, one: MigratedFile, written: boolean): void
     const { kind, line, column, text, suggestion } = finding
     out.record({ type: kind === 'collision' ? 'collision' : 'finding', file, ...finding })
     const color = kind === 'collision' ? 'red' : 'yellow'
-    out.say(
-      `${printable(file)}:${line}:${column}: ${out.tint(color, kind)} ${printable(text)}\n  ${suggestion}`,
-    )
+    out.say(`${printable(file)}:${line}:${column}: ${out.tint(color, kind)} ${printable(text)}`)
+    if (!advised.has(suggestion)) out.say(`  ${suggestion}`)
+    advised.add(suggestion)
   }
   if (!error) return
   out.record({ type: 'unreadable', file, ...error })

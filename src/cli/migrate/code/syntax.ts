@@ -1,5 +1,5 @@
 // Source text to a tree that can be walked, whatever dialect it is written in.
-import { type ParserOptions, parse } from '@babel/parser'
+import { type ParserOptions, parse, parseExpression } from '@babel/parser'
 
 /** A node of any kind: where it stands, and fields that depend on its type. */
 export interface SyntaxNode {
@@ -79,6 +79,17 @@ export function parseSource(text: string, file: string): Syntax {
     }
   }
   throw failure
+}
+
+/**
+ * Parses JSON text, so that the place of every value in it is known.
+ *
+ * @throws SyntaxError
+ */
+export function parseJsonPlaces(text: string): SyntaxNode {
+  JSON.parse(text.replace(/^\uFEFF/, ''))
+  // JSON is an expression; only a key twice is an error that JSON does not know.
+  return parseExpression(text, { errorRecovery: true }) as unknown as SyntaxNode
 }
 
 const asides = new Set(['loc', 'extra', 'leadingComments', 'trailingComments', 'innerComments'])
