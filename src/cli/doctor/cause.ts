@@ -111,14 +111,14 @@ const alterationsKnown: readonly Alteration[] = [
     makes: (body) => encode(decode(body).trim()),
   },
   {
-    cause: 'mark-removed',
-    breaks: 'a byte order mark',
-    makes: (body) => encode(decode(body).replace(/^\uFEFF/, '')),
-  },
-  {
     cause: 'decoded-as-text',
     breaks: 'a body that is no UTF-8',
     makes: (body) => encode(decode(body)),
+  },
+  {
+    cause: 'mark-removed',
+    breaks: 'a byte order mark',
+    makes: (body) => encode(decode(body).replace(/^\uFEFF/, '')),
   },
   {
     cause: 'decoded-as-latin1',
@@ -148,8 +148,7 @@ async function alterations(
   for (const { cause, breaks, makes } of alterationsKnown) {
     const failed = of(examined, breaks)
     if (!failed || failed.holds || proved.has(cause)) continue
-    if (cause.startsWith('mark') && has(proved, 'reserialized')) continue
-    if (cause === 'newline-removed' && has(proved, 'reserialized')) continue
+    if (followsFrom(proved, cause)) continue
     if (await isProved(session, patient, { probe: failed.probe, makes })) proved.add(cause)
   }
   const malformed = of(examined, 'a body that is no JSON')
@@ -160,8 +159,10 @@ async function alterations(
   )
 }
 
-function has(causes: ReadonlySet<Cause>, beginning: string): boolean {
-  return [...causes].some((cause) => cause.startsWith(beginning))
+/** Whoever parses or decodes also drops marks and line breaks: that needs no naming of its own. */
+function followsFrom(proved: ReadonlySet<Cause>, cause: Cause): boolean {
+  if (cause !== 'mark-removed' && cause !== 'newline-removed') return false
+  return proved.has('reserialized-on-the-way') || proved.has('decoded-as-text')
 }
 
 /** A proxy hands on what it cannot parse; a parser in the app refuses it in its own words. */
@@ -182,8 +183,7 @@ async function isProved(
   }
   if (signedBody === undefined) return false
   const { status } = await sendProbe(session, patient, { probe, signedBody })
-  // The body that is no UTF-8 is verified and then refused for that: no longer 401 is the proof.
-  return probe.guarantee === 'refuses'
-    ? status === 400 || status === 202
-    : status >= 200 && status < 300
+  // The body that is no UTF-8 may be refused for that, once it is verified.
+  const verified = status >= 200 && status < 300
+  return probe.guarantee === 'refuses' ? verified || status === 400 : verified
 }
