@@ -159,10 +159,11 @@ async function alterations(
   )
 }
 
-/** Whoever parses or decodes also drops marks and line breaks: that needs no naming of its own. */
+/** Whoever parses decodes, and whoever decodes drops marks: that needs no naming of its own. */
 function followsFrom(proved: ReadonlySet<Cause>, cause: Cause): boolean {
-  if (cause !== 'mark-removed' && cause !== 'newline-removed') return false
-  return proved.has('reserialized-on-the-way') || proved.has('decoded-as-text')
+  const parsed = proved.has('reserialized-on-the-way')
+  if (cause === 'decoded-as-text' || cause === 'newline-removed') return parsed
+  return cause === 'mark-removed' && (parsed || proved.has('decoded-as-text'))
 }
 
 /** A proxy hands on what it cannot parse; a parser in the app refuses it in its own words. */

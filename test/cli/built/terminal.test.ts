@@ -5,13 +5,13 @@ import { apps, secret } from './apps.ts'
 import { folder, root, run, runAtTerminal, start } from './run.ts'
 
 const env = { WEBHOOK_SECRET: secret }
-const escape = '\u001b['
+const control = '\u001b['
 
 describe('at a terminal', () => {
   test('there is colour and progress', async () => {
     const args = ['send', 'client.created', '--to', await apps.sound(), '--times', '2']
     const { screen, code } = await runAtTerminal(args, { env })
-    expect(screen).toContain(`${escape}32m200${escape}39m`)
+    expect(screen).toContain(`${control}32m200${control}39m`)
     expect(screen).toContain('1/2 sent')
     expect(screen).toContain('2 deliveries: 2 taken, 0 refused, 0 failed')
     expect(code).toBe(0)
@@ -23,7 +23,7 @@ describe('at a terminal', () => {
   ])('there is no colour with %s', async (_, env, flags) => {
     const args = ['send', 'client.created', '--to', await apps.sound(), ...flags]
     const { screen } = await runAtTerminal(args, { env })
-    expect(screen).not.toContain(`${escape}32m`)
+    expect(screen).not.toContain(`${control}32m`)
     expect(screen).toContain('200')
   })
 
@@ -47,7 +47,7 @@ describe('elsewhere', () => {
   test('FORCE_COLOR brings colour, for those who ask', async () => {
     const args = ['send', 'client.created', '--to', await apps.sound()]
     const { stdout } = await run(args, { env: { ...env, FORCE_COLOR: '1' } })
-    expect(stdout).toContain(`${escape}32m200`)
+    expect(stdout).toContain(`${control}32m200`)
   })
 
   test('what comes from outside cannot steer the terminal', async () => {
