@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import ts from 'typescript'
 import { expect, inject, test } from 'vitest'
 
 const { bare } = inject('installed')
@@ -27,9 +28,7 @@ test('no built file reaches for a package that a user has not', () => {
   expect(built.length).toBeGreaterThan(20)
   for (const file of built) {
     const text = readFileSync(join(installed, 'dist', file), 'utf8')
-    const imported = [...text.matchAll(/(?:from|import)\s*\(?\s*['"]([^'"\n]+)['"]/g)].map(
-      ([, to = '']) => to,
-    )
+    const imported = ts.preProcessFile(text, true, true).importedFiles.map((one) => one.fileName)
     expect(
       imported.filter((to) => !allowed.test(to)),
       file,

@@ -1,10 +1,10 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { schemes } from 'idv-webhooks'
 import { capture, fixture, signedDelivery, testSecret } from 'idv-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { apps, receiver, secret, serve } from './apps.ts'
-import { folder, type RunOptions, run, runJson, transcript } from './run.ts'
+import { folder, type RunOptions, root, run, runJson, transcript } from './run.ts'
 
 const env = { WEBHOOK_SECRET: secret }
 
@@ -63,6 +63,39 @@ describe('help', () => {
       variable: 'IDV_TO',
     })
     expect(code).toBe(0)
+  })
+
+  test('gives examples of commands and options that there are', async () => {
+    interface Map {
+      name: string
+      commands: Map[]
+      options: { flags: string }[]
+    }
+    const map = JSON.parse((await run(['--map'])).stdout) as Map
+    const readme = readFileSync(join(root, 'README.md'), 'utf8')
+    const table = [...readme.matchAll(/^\| `([a-z]+)` \|/gm)].map(([, name]) => name)
+    expect(table).toEqual(map.commands.map(({ name }) => name))
+    const helps = map.commands.flatMap((one) => [
+      [one.name],
+      ...one.commands.map((sub) => [one.name, sub.name]),
+    ])
+    const texts = await Promise.all(
+      helps.map(async (path) => (await run([...path, '--help'])).stdout),
+    )
+    const lines = [...texts, readme].flatMap((text) => text.match(/idv-webhooks [a-z].*/g) ?? [])
+    const calls = lines
+      .flatMap((line) => line.split(/ [|&]+ /))
+      .filter((line) => /^idv-webhooks [a-z]+ /.test(line))
+    expect(calls.length).toBeGreaterThan(25)
+    for (const call of calls) {
+      const [, name = '', sub] = call.split(' ')
+      const command = map.commands.find((one) => one.name === name)
+      const flags = [command, command?.commands.find((one) => one.name === sub), map].flatMap(
+        (one) => one?.options.flatMap(({ flags }) => flags.match(/--[a-z-]+/g) ?? []) ?? [],
+      )
+      for (const flag of call.match(/ --[a-z-]+/g) ?? [])
+        expect([call, ...flags]).toContain(flag.trim())
+    }
   })
 
   test('the version goes to stdout', async () => {

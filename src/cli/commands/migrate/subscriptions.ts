@@ -14,7 +14,7 @@ import {
 import {
   type SubscriptionService,
   subscriptionService,
-} from '../../migrate/subscriptions/service.ts'
+} from '../../migrate/subscriptions/subscription-routes.ts'
 import { count, printable } from '../../output.ts'
 import { act, declare, type Session } from '../../session.ts'
 

@@ -2,7 +2,7 @@
 // that failed, or on demand all that the journal knows.
 import type { Journal, Pair } from './journal.ts'
 import type { Planned, Subscription } from './plan.ts'
-import type { SubscriptionService } from './service.ts'
+import type { SubscriptionService } from './subscription-routes.ts'
 
 /** What was done, or why not. */
 export interface Step {
