@@ -187,6 +187,18 @@ describe('--apply', () => {
     expect(state().map(([id]) => id)).toEqual(['other'])
   })
 
+  test('hands on what else a subscription has', async () => {
+    const own = {
+      ...old('sub_1', ['request.approved']),
+      organisationId: 'org_1',
+      createdAt: 'then',
+    }
+    const { url, rows } = await service([own])
+    await run(['migrate', 'subscriptions', url, '--apply'], { cwd: folder() })
+    expect(rows[1]).toMatchObject({ id: 'new_1', organisationId: 'org_1' })
+    expect(rows[1]).not.toHaveProperty('createdAt')
+  })
+
   test('takes legacy names out of one that has the current ones', async () => {
     const { url, state } = await service([old('sub_1', ['request.approved', 'verification.*'])])
     await run(['migrate', 'subscriptions', url, '--apply'], { cwd: folder() })

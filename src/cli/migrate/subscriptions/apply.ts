@@ -114,9 +114,7 @@ async function create(
   undo: Undo[],
 ): Promise<Taken> {
   const { subscription, beside } = planned
-  const { url, secret } = subscription
-  const input = { url, events: beside, active: true, ...(secret !== undefined && { secret }) }
-  const { id } = await service.create(input)
+  const { id } = await service.create({ ...withoutId(subscription), events: beside })
   undo.push(() => service.remove(id))
   const step: Step = { id: subscription.id, did: 'created', replacement: id }
   return { step, pair: toPair(subscription, id, 'created') }

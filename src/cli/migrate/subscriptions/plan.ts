@@ -10,6 +10,8 @@ export interface Subscription {
   readonly events: readonly string[]
   readonly active: boolean
   readonly secret?: string
+  /** Whatever else it has and a replacement must have too, such as whose events it hears. */
+  readonly others?: Readonly<Record<string, unknown>>
 }
 
 /** What becomes of one subscription. */
@@ -84,7 +86,8 @@ export function readSubscriptions(json: unknown): readonly Subscription[] {
 }
 
 export function readSubscription(json: unknown, at?: number): Subscription {
-  const { id, url, events, active, secret } = (json ?? {}) as Readonly<Record<string, unknown>>
+  const { id, url, events, active, secret, createdAt, updatedAt, ...rest } = (json ??
+    {}) as Readonly<Record<string, unknown>>
   const texts = (value: unknown): value is readonly string[] =>
     Array.isArray(value) && value.every((one) => typeof one === 'string')
   if (typeof id !== 'string' || typeof url !== 'string' || !texts(events)) {
@@ -93,5 +96,7 @@ export function readSubscription(json: unknown, at?: number): Subscription {
   }
   // A masked secret is none: signing with it would break the receiver.
   const shown = typeof secret === 'string' && !/[*•…]/.test(secret) ? { secret } : {}
-  return { id, url, events, active: active !== false, ...shown }
+  const others = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null))
+  const more = Object.keys(others).length > 0 ? { others } : {}
+  return { id, url, events, active: active !== false, ...shown, ...more }
 }

@@ -33,7 +33,8 @@ export function subscriptionService(options: ServiceOptions): SubscriptionServic
       const found = await ask('GET', `${one(id)}?reveal=true`)
       return found === undefined ? undefined : readSubscription(found)
     },
-    create: async (input) => readSubscription(await ask('POST', '/subscriptions', input)),
+    create: async ({ others, ...input }) =>
+      readSubscription(await ask('POST', '/subscriptions', { ...others, ...input })),
     setEvents: async (id, events) => void (await ask('PATCH', one(id), { events })),
     remove: async (id) => void (await ask('DELETE', one(id))),
     async delivered(id) {
