@@ -133,7 +133,11 @@ export const apps = {
     return serve(proxyTo(await serve(toNode(receiver())), (body) => `${body.toString()}\n`))
   },
   async 'a gateway that trims'() {
-    return serve(proxyTo(await serve(toNode(receiver())), (body) => body.toString().trim()))
+    return serve(
+      proxyTo(await serve(toNode(receiver())), (body) =>
+        Buffer.from(body.toString('latin1').trim(), 'latin1'),
+      ),
+    )
   },
   'another secret': () => serve(toNode(createReceiver({ secret: 'another-secret-of-the-app' }))),
   'no verification': () =>

@@ -39,7 +39,9 @@ describe('a mistake is named with its fix', () => {
     ['a login page', 'redirected', 'unknown', /address it leads to/],
   ] as const)('%s', async (app, cause, framework, fix) => {
     const found = await doctor(app)
-    expect(found.causes[0], JSON.stringify(found.fails)).toBe(cause)
+    expect(found.causes.filter((one) => !/^(parser-limit|unbounded)$/.test(String(one)))).toEqual([
+      cause,
+    ])
     expect(found.framework).toBe(framework)
     expect(found.advice[0]?.fix).toMatch(fix)
     expect(found.code).toBe(1)

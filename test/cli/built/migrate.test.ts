@@ -110,7 +110,8 @@ describe('migrate code', () => {
     const legacy = "on('request.approved')\n"
     const cwd = project({
       '.gitignore': 'dist/\n*.gen.ts\n!keep.gen.ts\n',
-      'src/.gitignore': 'local.ts\n',
+      'src/.gitignore': 'local.ts\n!own.gen.ts\n',
+      'src/own.gen.ts': legacy,
       'dist/a.js': legacy,
       'src/a.gen.ts': legacy,
       'src/keep.gen.ts': legacy,
@@ -120,9 +121,9 @@ describe('migrate code', () => {
     })
     const { records } = await runJson(['migrate', 'code'], { cwd })
     const files = records.filter(({ type }) => type === 'file').map(({ file }) => file)
-    expect(files).toEqual(['src/a.ts', 'src/keep.gen.ts'])
+    expect(files).toEqual(['src/a.ts', 'src/keep.gen.ts', 'src/own.gen.ts'])
     const inside = await runJson(['migrate', 'code', 'src'], { cwd })
-    expect(inside.records.filter(({ type }) => type === 'file').length).toBe(2)
+    expect(inside.records.filter(({ type }) => type === 'file').length).toBe(3)
   })
 
   test('prints SARIF that names rule and place', async () => {

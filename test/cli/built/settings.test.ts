@@ -67,6 +67,14 @@ describe('settings', () => {
     expect(code).toBe(2)
   })
 
+  test('that are broken do not keep help away', async () => {
+    const cwd = folder()
+    writeFileSync(join(cwd, 'idv-webhooks.config.js'), 'throw new Error()')
+    expect(await run(['send', '--help'], { cwd })).toMatchObject({ code: 0, stderr: '' })
+    expect(await run(['completion', 'bash'], { cwd })).toMatchObject({ code: 0, stderr: '' })
+    expect(await run(['config'], { cwd })).toMatchObject({ code: 2, stdout: '' })
+  })
+
   test('in effect are shown with where they come from, secrets only as being there', async () => {
     const cwd = folder()
     const file = { to: nowhere, times: 3, scheme: 'timestamped', secret: 'from-the-file' }

@@ -24,7 +24,7 @@ const old = (id: string, events: string[], active = true): Row => ({
 /** The subscription routes, over a real server: what the tool speaks to. */
 async function service(
   rows: Row[],
-  options: { failOn?: (method: string, path: string) => boolean } = {},
+  options: { failOn?: (method: string, path: string) => boolean; masks?: boolean } = {},
 ) {
   const asked: string[] = []
   const delivered: { subscriptionId: string; status: string }[] = []
@@ -40,7 +40,8 @@ async function service(
     const row = rows.find((one) => one.id === id)
     const reply = (status: number, json: unknown) =>
       response.writeHead(status).end(JSON.stringify(json))
-    const mask = (one: Row) => (searchParams.get('reveal') ? one : { ...one, secret: 'sec…***' })
+    const mask = (one: Row) =>
+      searchParams.get('reveal') && !options.masks ? one : { ...one, secret: 'sec…***' }
     if (method !== 'GET') asked.push(`${method} ${path}`)
     if (options.failOn?.(method, path)) return reply(500, { code: 'BROKEN' })
     if (path === '/deliveries') return reply(200, { data: delivered })
@@ -185,6 +186,12 @@ describe('--apply', () => {
     deliver('other')
     await run(['migrate', 'subscriptions', url, '--apply'], { cwd: folder() })
     expect(state().map(([id]) => id)).toEqual(['other'])
+  })
+
+  test('never passes on a secret that is only shown masked', async () => {
+    const { url, rows } = await service([old('sub_1', ['request.approved'])], { masks: true })
+    await run(['migrate', 'subscriptions', url, '--apply'], { cwd: folder() })
+    expect(rows[1]).toMatchObject({ id: 'new_1', secret: 'secret-of-new_1' })
   })
 
   test('hands on what else a subscription has', async () => {

@@ -1,7 +1,7 @@
 // migrate code: renames exact legacy names in sources; what only run time settles it reports.
 import { CliError, type ExitCode, exitCodes } from '../../exit-code.ts'
 import { type MigratedFile, migrateFile } from '../../migrate/code/migrate-files.ts'
-import { defaultBases, type PathOptions } from '../../migrate/code/paths.ts'
+import { defaultBases } from '../../migrate/code/paths.ts'
 import { type Totals, tellFile, tellTotals, totalsOf } from '../../migrate/code/report.ts'
 import { isDirty } from '../../migrate/code/repository.ts'
 import { toSarif } from '../../migrate/code/sarif.ts'
@@ -45,23 +45,22 @@ export const migrateCode = (session: Session) =>
     .action(act<CodeOptions>(session, (options, paths) => run(session, options, paths)))
 
 async function run(session: Session, options: CodeOptions, given: readonly string[]) {
-  if (options.write && options.check)
+  if (options.write && options.check) {
     throw new CliError('USAGE', 'error: --write or --check, not both')
+  }
   const { cwd, out } = session
   if (options.write && !options.force) refuseDirty(cwd)
   const paths = sourceFiles(cwd, given.length === 0 ? ['.'] : given)
-  const rule = pathRule(options)
+  const rule = options.paths ? { bases: options.base ?? defaultBases } : undefined
+  const written = Boolean(options.write)
   const files: MigratedFile[] = []
   for (const [at, path] of paths.entries()) {
-    // A breath now and then lets Ctrl-C in; before writing, nothing has happened yet.
-    if (at % 20 === 0) await new Promise<void>((resolve) => setImmediate(resolve))
-    session.signal.throwIfAborted()
-    out.progress(`${at}/${paths.length} files`)
+    await breathe(session, at, paths.length)
     files.push(migrateFile(cwd, path, rule))
   }
-  const written = Boolean(options.write)
   const telling = { written, advised: new Set<string>() }
-  for (const file of files) {
+  for (const [at, file] of files.entries()) {
+    await breathe(session, at, files.length)
     if (written && file.edits.length > 0) writeWhole(file.path, file.output)
     if (!options.sarif) tellFile(out, file, telling)
   }
@@ -71,16 +70,20 @@ async function run(session: Session, options: CodeOptions, given: readonly strin
   return exitCodeOf(totals, options)
 }
 
+/** Lets Ctrl-C in between two files, so that it finds each of them whole. */
+async function breathe({ signal, out }: Session, at: number, all: number): Promise<void> {
+  if (at % 20 !== 0) return
+  out.progress(`${at}/${all} files`)
+  await new Promise<void>((resolve) => setImmediate(resolve))
+  signal.throwIfAborted()
+}
+
 function refuseDirty(cwd: string): void {
   if (!isDirty(cwd)) return
   throw new CliError(
     'TREE_DIRTY',
     'not everything is committed, and a rename would mix with it: commit or stash first, or give --force',
   )
-}
-
-function pathRule({ paths, base = defaultBases }: CodeOptions): PathOptions | undefined {
-  return paths ? { bases: base } : undefined
 }
 
 function exitCodeOf(

@@ -28,7 +28,7 @@ function inFolder(folder: string): readonly string[] {
   const top = repositoryOf(folder) ?? folder
   const steps = relative(top, folder).split(sep).filter(Boolean)
   const above = steps.map((_, at) => join(top, ...steps.slice(0, at)))
-  const rules = [...above.flatMap(rulesOf), ...excludesOf(top)]
+  const rules = [...excludesOf(top), ...above.flatMap(rulesOf)]
   return walkFolder(folder, rules)
 }
 
