@@ -36,8 +36,18 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts', 'examples/*.test.ts'],
-          exclude: ['test/installed/**', 'test/faults/**'],
+          exclude: ['test/installed/**', 'test/faults/**', 'test/cli/built/**'],
           typecheck: { enabled: true, include: ['test/types/*.test-d.ts'] },
+        },
+      },
+      {
+        // The command line, as it is built.
+        resolve: { alias: alias('src/hmac/node.ts') },
+        test: {
+          name: 'cli',
+          include: ['test/cli/built/*.test.ts'],
+          globalSetup: 'test/cli/built/setup.ts',
+          testTimeout: 60_000,
         },
       },
       {

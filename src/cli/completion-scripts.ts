@@ -18,7 +18,7 @@ export interface Words {
 const namesOf = (one: Words) => one.commands.map(({ name }) => name)
 const flagsOf = (one: Words) => one.options.map(({ flag }) => flag)
 
-/** Follows the words typed so far down the tree; the same in bash and zsh. */
+/** Follows the words typed so far down the tree. */
 function walk(all: readonly Words[], indent: string): string {
   const paths = all.filter(({ path }) => path.length > 0).map(({ path }) => path.join(' '))
   return paths.map((path) => `${indent}"${path}") at="${path}" ;;`).join('\n')
@@ -47,7 +47,7 @@ function wordCases(all: readonly Words[], indent: string): string {
     .join('\n')
 }
 
-/** A script for bash 3.2 and newer. */
+/** A script for bash 3.2 and newer, and for zsh by its bashcompinit. */
 export function bashScript(all: readonly Words[]): string {
   return `# bash completion of idv-webhooks
 _idv_webhooks() {
@@ -75,42 +75,10 @@ complete -o filenames -F _idv_webhooks idv-webhooks
 `
 }
 
-/** A script for zsh, as a function of the completion system. */
+/** A script for zsh, which runs that of bash. */
 export function zshScript(all: readonly Words[]): string {
-  return `#compdef idv-webhooks
-# zsh completion of idv-webhooks
-_idv_webhooks() {
-  local at="" offer="" files="" prev="\${words_typed[-1]}" word
-  local -a typed candidates
-  typed=("\${(@)words_typed}")
-  for word in "\${typed[@]}"; do
-    case "\${at:+$at }$word" in
-${walk(all, '      ')}
-    esac
-  done
-  case "$prev" in
-${choiceCases(all, '    ')}
-    *)
-      case "$at" in
-${wordCases(all, '        ')}
-      esac ;;
-  esac
-  candidates=(\${=offer})
-  (( \${#candidates} )) && compadd -- "\${candidates[@]}"
-  [[ -n "$files" || \${#candidates} -eq 0 || "$PREFIX" != -* ]] && _files
-  return 0
-}
-_idv_webhooks_entry() {
-  local -a words_typed
-  words_typed=("\${(@)words[2,CURRENT-1]}")
-  _idv_webhooks
-}
-if [ "$funcstack[1]" = "_idv-webhooks" ]; then
-  _idv_webhooks_entry "$@"
-else
-  compdef _idv_webhooks_entry idv-webhooks
-fi
-`
+  return `autoload -U +X bashcompinit && bashcompinit
+${bashScript(all)}`
 }
 
 /** A script for fish 3 and newer. */

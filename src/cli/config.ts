@@ -5,7 +5,6 @@ import { basename, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Command, Option } from 'commander'
 import { CliError } from './exit-code.ts'
-import { repeated } from './repeated.ts'
 
 /** What a config file said; `values` has its keys as they stand. */
 export interface Config {
@@ -56,19 +55,9 @@ function refuse(file: string, why: string): CliError {
   return new CliError('CONFIG_INVALID', `config file ${basename(file)} ${why}`)
 }
 
-/** The environment variable of an option that takes a value: `--to` is IDV_TO. */
-export function variableOf(option: Option): string | undefined {
-  if (!option.required && !option.optional) return undefined
-  if (option.variadic || option.parseArg === repeated) return undefined
-  if (option.attributeName() === 'config') return undefined
-  return `IDV_${option.attributeName().replaceAll(/[A-Z]/g, '_$&').toUpperCase()}`
-}
-
-/** Gives a command's options their environment variables and the config file's values. */
+/** Gives a command's options the config file's values. */
 export function applySettings(command: Command, config: Config): void {
   for (const option of command.options) {
-    const variable = variableOf(option)
-    if (variable !== undefined) option.env(variable)
     const key = option.attributeName()
     const value = config.values[key]
     if (value === undefined || otherKeys.includes(key)) continue

@@ -68,6 +68,8 @@ export function deliver(shipment: Shipment, options: DeliverOptions): Promise<An
       )
       const whole = Buffer.concat(parts).subarray(0, mostBytes)
       settle({ status: response.statusCode ?? 0, headers, body: whole })
+      // Answered before it was read: nobody will take the rest.
+      if (!request.writableFinished) request.destroy()
     })
   })
   request.on('error', (error) => {

@@ -14,6 +14,8 @@ interface Early {
   readonly color: boolean
   readonly config: string | undefined
   readonly operands: readonly string[]
+  /** Nothing is done but to print what the program knows of itself. */
+  readonly helpOnly: boolean
 }
 
 /** Runs the command line; sets the exit code and never calls exit while output is on its way. */
@@ -36,7 +38,10 @@ export async function main(): Promise<void> {
 async function createSession(early: Early, out: Output, signal: AbortSignal): Promise<Session> {
   const { env, stdin } = process
   const cwd = process.cwd()
-  const config = await loadConfig(cwd, early.config ?? env.IDV_CONFIG)
+  // Help must come even where the config file is broken.
+  const config = early.helpOnly
+    ? { values: {} }
+    : await loadConfig(cwd, early.config ?? env.IDV_CONFIG)
   const ending = { exitCode: exitCodes.ok as ExitCode }
   // The one place of the command line that reads the time.
   return { out, env, stdin, cwd, config, signal, now: () => new Date(), ending }
@@ -68,6 +73,7 @@ function readEarly(args: readonly string[]): Early {
     json: own.includes('--json'),
     color: !own.includes('--no-color'),
     config: spaced === -1 ? joined : own[spaced + 1],
+    helpOnly: own.some((arg) => /^(-h|--help|-V|--version|--map|help|completion)$/.test(arg)),
     operands: own.filter(
       (arg, at) => !arg.startsWith('-') && !(spaced !== -1 && at === spaced + 1),
     ),

@@ -67,7 +67,7 @@ export function createOutput({ stdout, stderr, json, color }: OutputOptions): Ou
     },
     progress: (line) => {
       if (!stderr.isTTY || json) return
-      stderr.write(`${clearLine}${line.slice(0, (stderr.columns ?? 80) - 1)}`)
+      stderr.write(`${clearLine}${line.slice(0, (stderr.columns || 80) - 1)}`)
       transient = true
     },
     paint: (style, text) => styled(stdout, style, text),

@@ -113,10 +113,15 @@ function note({ out }: Session, plan: SendPlan, noted: Noted): void {
   ]
   out.data(columns.join('  ').trimEnd())
   if (body !== undefined) out.data(printable(body))
-  const hint = kind === plan.expect ? undefined : hintFor({ ...answer, ...told })
+  const hint = kind === plan.expect ? undefined : hintOf(plan, { ...answer, ...told })
   if (hint === undefined || tally.hints.has(hint)) return
   tally.hints.add(hint)
   out.say(out.tint('yellow', `  ${hint}`))
+}
+
+function hintOf({ expect }: SendPlan, answer: Parameters<typeof hintFor>[0]): string | undefined {
+  if (expect === 'taken' || kindOf(answer.status) !== 'taken') return hintFor(answer)
+  return 'taken, though it should have been refused: what answers there does not verify'
 }
 
 function kindOf(status: number): 'taken' | 'refused' | 'failed' {

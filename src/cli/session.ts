@@ -1,7 +1,8 @@
 // What one run of a command may touch, and how a command is declared: its words, its examples and
 // the function that does it.
-import { Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { Clock } from '../index.ts'
+import { CommandWithVariables } from './command-with-variables.ts'
 import type { Config } from './config.ts'
 import type { ExitCode } from './exit-code.ts'
 import type { Output } from './output.ts'
@@ -33,7 +34,7 @@ export interface Declaration {
 
 /** Begins a command whose help shows its examples. */
 export function declare(name: string, { summary, details, examples }: Declaration): Command {
-  const command = new Command(name)
+  const command = new CommandWithVariables(name)
     .summary(summary)
     .description(details?.join('\n\n') ?? `${summary}.`)
   if (examples.length === 0) return command

@@ -103,6 +103,14 @@ describe('imports', () => {
     expect(others).toEqual([])
   })
 
+  test('of the command line from other rooms are doors', () => {
+    const through = inside.filter(
+      ({ from, to }) => from.startsWith('src/cli/') && !to.startsWith('src/cli/'),
+    )
+    expect(through.length).toBeGreaterThan(10)
+    expect(through.filter(({ to }) => !to.endsWith('/index.ts'))).toEqual([])
+  })
+
   test('of the inbox by the corridor are types', () => {
     for (const file of ['arrival', 'attempt', 'corridor', 'options', 'receiver', 'worker'].map(
       (name) => `src/${name}.ts`,
@@ -124,6 +132,11 @@ describe('one dependency, one door', () => {
     ['pg-boss', /^src\/inbox\/stores\/postgres/],
     ['bullmq', /^src\/inbox\/stores\/redis/],
     ['leven', /^src\/nearest\.ts$/],
+    ['commander', /^src\/cli\/(?!migrate|discover|doctor)/],
+    ['@babel/parser', /^src\/cli\/migrate\/code\/syntax\.ts$/],
+    ['magic-string', /^src\/cli\/migrate\/code\/rewrite\.ts$/],
+    ['diff', /^src\/cli\/migrate\/code\/report\.ts$/],
+    ['ignore', /^src\/cli\/migrate\/code\/source-files\.ts$/],
   ])('%s', (name, allowed) => {
     const users = outside.filter(({ to }) => to === name || to.startsWith(`${name}/`))
     expect(users.filter(({ from }) => !allowed.test(from))).toEqual([])

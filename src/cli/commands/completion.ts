@@ -12,7 +12,7 @@ export const completion = (session: Session): Command => {
     summary: 'print a completion script for bash, zsh or fish',
     examples: [
       'idv-webhooks completion bash > ~/.local/share/bash-completion/completions/idv-webhooks',
-      'idv-webhooks completion zsh > ~/.zfunc/_idv-webhooks',
+      'source <(idv-webhooks completion zsh)   # in ~/.zshrc',
       'idv-webhooks completion fish > ~/.config/fish/completions/idv-webhooks.fish',
     ],
   })

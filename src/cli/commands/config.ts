@@ -1,4 +1,5 @@
 // config: the settings in effect and where each comes from; of a secret only that there is one.
+import { variableName } from '../command-with-variables.ts'
 import { exitCodes } from '../exit-code.ts'
 import { printable } from '../output.ts'
 import { findSecrets } from '../secrets.ts'
@@ -30,7 +31,7 @@ async function run(session: Session): Promise<void> {
     ...(env.IDV_API_KEY ? [{ key: 'apiKey', value: '(not shown)', source: 'environment' }] : []),
     ...fromEnvironment(session),
     ...Object.entries(found.values)
-      .filter(([key]) => key !== 'secret' && env[variableOf(key)] === undefined)
+      .filter(([key]) => key !== 'secret' && env[variableName(key)] === undefined)
       .map(([key, value]) => ({ key, value: shown(value), source: 'file' })),
   ]
   out.say(found.file ? `config file: ${found.file}` : 'no config file')
@@ -51,8 +52,6 @@ function fromEnvironment({ env }: Session): readonly Setting[] {
     return [{ key, value, source: 'environment' }]
   })
 }
-
-const variableOf = (key: string) => `IDV_${key.replaceAll(/[A-Z]/g, '_$&').toUpperCase()}`
 
 /** Objects may hold secrets of their own, so they are named and not spelled. */
 function shown(value: unknown): string {

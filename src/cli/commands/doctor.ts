@@ -1,4 +1,116 @@
-// doctor: to come.
-import { declare, type Session } from '../session.ts'
+// doctor: probes a running receiver through its whole stack, and names what alters the bytes.
+import { schemes } from '../../index.ts'
+import { type Answer, deliver } from '../deliver.ts'
+import { adviceFor } from '../doctor/advice.ts'
+import { findCauses } from '../doctor/cause.ts'
+import { type Examined, examine, type Patient } from '../doctor/examine.ts'
+import { frameworkOf } from '../doctor/framework.ts'
+import { type Check, checkClock, checkNode, checkSecret } from '../doctor/local-checks.ts'
+import { exitCodes } from '../exit-code.ts'
+import { count, printable } from '../output.ts'
+import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
+import { findSecrets, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
+import { act, addressFrom, declare, numberFrom, type Session } from '../session.ts'
 
-export const doctor = (_session: Session) => declare('doctor', { summary: 'to come', examples: [] })
+interface DoctorOptions extends SecretOptions, SchemeChoice {
+  readonly url?: string
+  readonly timeout: number
+}
+
+export const doctor = (session: Session) =>
+  declare('doctor', {
+    summary: 'probe a running receiver and name what is wrong with it',
+    details: [
+      'Sends signed deliveries with awkward bodies, and ones that must be refused, through your real stack, and reports which guarantees hold. Where bytes are altered it signs what the alteration would make of them, so the cause is proved; the fix is for the framework that answers. The event is called idv-webhooks.doctor: handlers of real events do not run, a fallback or `*` handler does.',
+      'Without --url it checks Node and the secrets only. Exits 1 when a guarantee does not hold.',
+    ],
+    examples: [
+      'idv-webhooks doctor --url http://localhost:3000/webhooks',
+      'idv-webhooks doctor --url https://staging.example.com/webhooks --scheme timestamped --json',
+    ],
+  })
+    .option('--url <url>', 'the address of the running receiver', addressFrom)
+    .option('--timeout <seconds>', 'how long to wait for an answer', numberFrom(0.001), 15)
+    .addOption(secretFileOption())
+    .addOption(schemeOption())
+    .action(act<DoctorOptions>(session, (options) => run(session, options)))
+
+async function run(session: Session, options: DoctorOptions) {
+  const { url, timeout } = options
+  const scheme = chosenScheme(session, options) ?? schemes.service()
+  const secret = await (url === undefined ? findSecrets : needSecrets)(session, options)
+  const checks = [
+    checkNode(process.versions.node),
+    ...(await Promise.all(secret.map((one) => checkSecret(one, scheme)))),
+  ]
+  for (const check of checks) tellCheck(session, check)
+  const broken = checks.some(({ state }) => state === 'failed')
+  if (url === undefined || broken) {
+    if (url === undefined) session.out.say('give --url to probe a running receiver')
+    return broken ? exitCodes.failed : exitCodes.ok
+  }
+  return probe(session, { url, timeout, scheme, secret })
+}
+
+async function probe(session: Session, patient: Patient) {
+  const { out } = session
+  const nowhere = await deliver(
+    {
+      url: new URL('/idv-webhooks-doctor', patient.url).href,
+      method: 'GET',
+      headers: [],
+      body: new Uint8Array(),
+    },
+    { timeout: patient.timeout, signal: session.signal },
+  )
+  const reachable = nowhere.error === undefined
+  const clock = checkClock(nowhere.headers.date, session.now(), patient.scheme)
+  if (reachable) tellCheck(session, clock)
+  const examined = reachable ? await examine(session, patient) : [unreachable(nowhere)]
+  const framework = frameworkOf([...examined.map(({ answer }) => answer), nowhere])
+  if (framework !== 'unknown') out.say(`${framework} answers at ${printable(patient.url)}`)
+  for (const one of examined) tellProbe(session, one)
+  const causes = await findCauses(session, patient, examined)
+  for (const cause of causes) {
+    const advice = adviceFor(cause, framework)
+    out.record({ type: 'cause', framework, ...advice })
+    out.data(`${out.paint('red', 'cause')}  ${advice.message}  (${cause})`)
+    out.data(`${out.paint('green', 'fix')}    ${advice.fix}`)
+  }
+  const failed = examined.filter(({ holds }) => !holds).length
+  out.record({ type: 'summary', probes: examined.length, failed, causes, framework })
+  out.say(
+    failed === 0
+      ? `all of ${count(examined.length, 'probe')} hold`
+      : `${failed} of ${count(examined.length, 'probe')} do not hold`,
+  )
+  return failed > 0 || clock.state === 'failed' ? exitCodes.failed : exitCodes.ok
+}
+
+/** No answer to the first request: the probes would only repeat it. */
+function unreachable(answer: Answer): Examined {
+  const probe = {
+    name: 'a genuine delivery',
+    guarantee: 'takes',
+    body: new Uint8Array(),
+    signature: 'right',
+    good: () => false,
+  } as const
+  return { probe, answer, told: {}, holds: false }
+}
+
+function tellCheck({ out }: Session, { name, state, message }: Check): void {
+  out.record({ type: 'check', name, state, message })
+  const color = { ok: 'green', warning: 'yellow', failed: 'red' } as const
+  out.data(`${out.paint(color[state], state.padEnd(7))} ${printable(name)}: ${printable(message)}`)
+}
+
+function tellProbe({ out }: Session, { probe, holds, answer, told }: Examined): void {
+  const { name, guarantee } = probe
+  const { status, error } = answer
+  const facts = { status, ...told, ...(error !== undefined && { error }) }
+  out.record({ type: 'probe', name, guarantee, holds, ...facts })
+  const word = holds ? out.paint('green', 'holds  ') : out.paint('red', 'fails  ')
+  const answered = holds ? '' : `  ${[status || '', told.code ?? error ?? ''].join(' ').trim()}`
+  out.data(`${word} ${guarantee}: ${name}${printable(answered)}`)
+}

@@ -70,9 +70,10 @@ async function run(session: Session, options: SendOptions, event: string | undef
   if (event === undefined && file === undefined) {
     throw new CliError('USAGE', 'error: say what to send: the name of an event, or --file <file>')
   }
+  // A misspelt name is told before a secret is asked for.
+  const make = maker(session, options, event)
   const secret = await needSecrets(session, options)
   const scheme = chosenScheme(session, options) ?? schemes.service()
-  const make = maker(session, options, event)
   const extra = (options.header ?? []).map(headerOf)
   const sending: Sending = {
     name: [event ?? file, options.fault].filter(Boolean).join(' '),

@@ -69,6 +69,13 @@ function judgedAt(session: Session, at: string | undefined): Date | undefined {
   throw new CliError('USAGE', "error: --at is no time: give 'now' or ISO 8601")
 }
 
+const unproved: Partial<Record<string, string>> = {
+  SIGNATURE_MISSING: 'it has no signature in the header of this scheme: see discover',
+  SIGNATURE_MALFORMED: 'its signature is not written as this scheme writes one: see discover',
+  SIGNATURE_MISMATCH: 'nothing more is proved: another secret, other bytes, or another scheme',
+  HEADER_AMBIGUOUS: 'a security header stands twice',
+}
+
 async function tell(
   out: Output,
   { file, delivery }: NamedCapture,
@@ -88,5 +95,5 @@ async function tell(
   out.data(`${out.paint('red', 'no')}  ${name}: ${result.code} (scheme ${printable(scheme)})`)
   if (diagnosis)
     out.data(`    ${printable(diagnosis.message)}\n    fix: ${printable(diagnosis.fix)}`)
-  else out.data('    nothing more is proved: another secret, other bytes, or another scheme')
+  else out.data(`    ${printable(unproved[result.code] ?? 'nothing more is proved')}`)
 }

@@ -26,7 +26,9 @@ export const templates: readonly string[] = [
   ...new Set([
     ...orders.flatMap((order) => separators.map((separator) => order.join(separator))),
     ...['v0', 'v1'].flatMap((version) =>
-      ['.', ':'].map((separator) => [version, '{timestamp}', '{body}'].join(separator)),
+      orders
+        .filter((order) => order.includes('{timestamp}') && order.at(-1) === '{body}')
+        .flatMap((order) => ['.', ':'].map((separator) => [version, ...order].join(separator))),
     ),
   ]),
 ]

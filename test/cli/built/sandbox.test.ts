@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { afterEach, expect, test } from 'vitest'
-import { receiving, secret } from '../sandbox/receiving.ts'
+import { receiving, secret } from '../../sandbox/receiving.ts'
 
-const cli = join(import.meta.dirname, '../../dist/cli.js')
+const cli = join(import.meta.dirname, '../../../dist/cli.js')
 const closing: (() => unknown)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()

@@ -1,0 +1,97 @@
+// migrate code: renames exact legacy names in sources; what only run time settles it reports.
+import { CliError, type ExitCode, exitCodes } from '../../exit-code.ts'
+import { type MigratedFile, migrateFile } from '../../migrate/code/migrate-files.ts'
+import { defaultBases } from '../../migrate/code/paths.ts'
+import { type Totals, tellFile, tellTotals, totalsOf } from '../../migrate/code/report.ts'
+import { isDirty } from '../../migrate/code/repository.ts'
+import { toSarif } from '../../migrate/code/sarif.ts'
+import { sourceFiles } from '../../migrate/code/source-files.ts'
+import { repeated } from '../../repeated.ts'
+import { act, declare, type Session } from '../../session.ts'
+import { writeWhole } from '../../write-file.ts'
+
+interface CodeOptions {
+  readonly write?: boolean
+  readonly check?: boolean
+  readonly strict?: boolean
+  readonly force?: boolean
+  readonly sarif?: boolean
+  readonly paths?: boolean
+  readonly base?: readonly string[]
+}
+
+export const migrateCode = (session: Session) =>
+  declare('code', {
+    summary: 'rename legacy event names in JavaScript and TypeScript',
+    details: [
+      'Renames literals that are exactly a legacy name: strings, object keys, case labels, types. Formatting stays byte for byte. Names that are made at run time are reported, never guessed; where old and new name would meet, that is reported as a collision and left alone. A comment idv-webhooks-ignore keeps a line (the next one, on a line of its own), idv-webhooks-ignore-file a file.',
+      'Without --write nothing is written and a diff is shown. --check exits 0 when there is nothing to rename, 1 when there is, or a collision, and 2 when a file cannot be parsed.',
+    ],
+    examples: [
+      'idv-webhooks migrate code',
+      'idv-webhooks migrate code src test --write',
+      'idv-webhooks migrate code --check --sarif > legacy-names.sarif',
+      'idv-webhooks migrate code src --paths --base https://api.example.com/v2/api',
+    ],
+  })
+    .argument('[paths...]', 'files and folders; the current folder by default')
+    .option('--write', 'change the files')
+    .option('--check', 'change nothing; tell by the exit code')
+    .option('--strict', 'with --check: fail for what is only reported, too')
+    .option('--force', 'with --write: go on although not everything is committed')
+    .option('--sarif', 'print SARIF 2.1.0 instead')
+    .option('--paths', 'also rename the API path /requests to /verifications')
+    .option('--base <base>', 'with --paths: what stands before the path; may be repeated', repeated)
+    .action(act<CodeOptions>(session, (options, paths) => run(session, options, paths)))
+
+async function run(session: Session, options: CodeOptions, given: readonly string[]) {
+  if (options.write && options.check) {
+    throw new CliError('USAGE', 'error: --write or --check, not both')
+  }
+  const { cwd, out } = session
+  if (options.write && !options.force) refuseDirty(cwd)
+  const paths = sourceFiles(cwd, given.length === 0 ? ['.'] : given)
+  const rule = options.paths ? { bases: options.base ?? defaultBases } : undefined
+  const written = Boolean(options.write)
+  const files: MigratedFile[] = []
+  for (const [at, path] of paths.entries()) {
+    await breathe(session, at, paths.length)
+    files.push(migrateFile(cwd, path, rule))
+  }
+  const telling = { written, advised: new Set<string>() }
+  for (const [at, file] of files.entries()) {
+    await breathe(session, at, files.length)
+    if (written && file.edits.length > 0) writeWhole(file.path, file.output)
+    if (!options.sarif) tellFile(out, file, telling)
+  }
+  if (options.sarif) process.stdout.write(`${JSON.stringify(toSarif(files, cwd), null, 2)}\n`)
+  const totals = totalsOf(files)
+  if (!options.sarif) tellTotals(out, totals, written)
+  return exitCodeOf(totals, options)
+}
+
+/** Lets Ctrl-C in between two files, so that it finds each of them whole. */
+async function breathe({ signal, out }: Session, at: number, all: number): Promise<void> {
+  if (at % 20 !== 0) return
+  out.progress(`${at}/${all} files`)
+  await new Promise<void>((resolve) => setImmediate(resolve))
+  signal.throwIfAborted()
+}
+
+function refuseDirty(cwd: string): void {
+  if (!isDirty(cwd)) return
+  throw new CliError(
+    'TREE_DIRTY',
+    'not everything is committed, and a rename would mix with it: commit or stash first, or give --force',
+  )
+}
+
+function exitCodeOf(
+  { changed, findings, collisions, errors }: Totals,
+  options: CodeOptions,
+): ExitCode {
+  if (errors > 0) return exitCodes.usage
+  if (collisions > 0) return exitCodes.failed
+  if (!options.check) return exitCodes.ok
+  return changed > 0 || (options.strict && findings > 0) ? exitCodes.failed : exitCodes.ok
+}

@@ -1,0 +1,58 @@
+// migrate data: SQL that renames stored event names. It is printed, never run.
+import { Option } from 'commander'
+import { CliError, exitCodes } from '../../exit-code.ts'
+import { type Dialect, dialects, toSql } from '../../migrate/sql.ts'
+import { act, declare, type Session } from '../../session.ts'
+
+interface DataOptions {
+  readonly dialect?: Dialect
+  readonly table?: string
+  readonly column?: string
+  readonly oldColumn: string
+  readonly reverse?: boolean
+}
+
+export const migrateData = (session: Session) =>
+  declare('data', {
+    summary: 'print SQL that renames stored event names, and takes it back',
+    details: [
+      'Prints SQL for a table of yours: counts before and after, the renaming in one transaction, a column that keeps the old name. The script that takes it back follows as a comment; --reverse prints it alone. Nothing is run.',
+    ],
+    examples: [
+      'idv-webhooks migrate data --dialect postgres --table webhook_events --column name | psql -v ON_ERROR_STOP=1',
+      'idv-webhooks migrate data --dialect sqlite --table events --column event_name --reverse',
+    ],
+  })
+    .addOption(new Option('--dialect <dialect>', 'which database').choices([...dialects]))
+    .option('--table <name>', 'the table, with its schema if it needs one')
+    .option('--column <name>', 'the column that holds event names')
+    .option('--old-column <name>', 'the new column that keeps the old name', 'legacy_name')
+    .option('--reverse', 'print the script that takes it back')
+    .action(act<DataOptions>(session, (options) => run(session, options)))
+
+async function run({ out }: Session, options: DataOptions) {
+  const dialect = given(options.dialect, '--dialect')
+  const table = given(options.table, '--table')
+  const column = given(options.column, '--column')
+  for (const name of [table, column, options.oldColumn]) {
+    if (/^$|[\0\r\n]/.test(name)) throw new CliError('USAGE', 'error: a name is empty or broken')
+  }
+  const scripts = toSql({ ...options, dialect, table, column })
+  out.record({ type: 'script', dialect, ...scripts })
+  if (options.reverse) {
+    out.data(scripts.reverse.trimEnd())
+    return exitCodes.ok
+  }
+  const back = scripts.reverse.trimEnd().split('\n')
+  const comment = back.map((line) => `-- ${line.replace(/^-- /, '')}`.trimEnd()).join('\n')
+  out.data(`${scripts.forward}\n${comment}`)
+  return exitCodes.ok
+}
+
+function given<Value>(value: Value | undefined, flag: string): Value {
+  if (value !== undefined) return value
+  throw new CliError(
+    'USAGE',
+    `error: say ${flag}, e.g. --dialect postgres --table events --column name`,
+  )
+}

@@ -1,0 +1,60 @@
+// What can be said without a receiver: Node, the secret's shape, the clock.
+import { type Scheme, type Secret, verify } from '../../index.ts'
+import { testSecret } from '../../testing/index.ts'
+
+/** A check of the surroundings. */
+export interface Check {
+  readonly name: string
+  readonly state: 'ok' | 'warning' | 'failed'
+  readonly message: string
+}
+
+/** The version of Node that runs this. */
+export function checkNode(version: string): Check {
+  const [major = 0] = version.split('.').map(Number)
+  const odd = major % 2 === 1
+  return {
+    name: 'node',
+    state: odd ? 'warning' : 'ok',
+    message: odd ? `Node ${version} gets no long-term support` : `Node ${version}`,
+  }
+}
+
+/** A secret's shape; its value is never part of a message. */
+export async function checkSecret(secret: Secret, scheme: Scheme): Promise<Check> {
+  const name = `secret ${secret.id ?? ''}`.trim()
+  const { value } = secret
+  try {
+    await verify({ body: new Uint8Array(), headers: {} }, { secret, scheme })
+  } catch (error) {
+    return {
+      name,
+      state: 'failed',
+      message: error instanceof Error ? error.message : 'is unusable',
+    }
+  }
+  const warning = (message: string): Check => ({ name, state: 'warning', message })
+  if (value === testSecret) return warning('is the public test secret: anyone can sign with it')
+  if (value.length < 16) return warning(`has only ${value.length} characters: take 32 or more`)
+  if (typeof value === 'string' && value.startsWith('whsec_') && scheme.key === 'utf8') {
+    return warning("begins with whsec_, and the scheme reads it as text: is its key 'whsec'?")
+  }
+  if (typeof value === 'string' && new Set(value).size < 8) {
+    return warning('repeats itself: make one with openssl rand -hex 32')
+  }
+  return { name, state: 'ok', message: `${value.length} characters, read as ${scheme.key}` }
+}
+
+/** How far the clock of the other side is from ours, by its Date header. */
+export function checkClock(date: string | undefined, now: Date, scheme: Scheme): Check {
+  const theirs = date === undefined ? Number.NaN : new Date(date).getTime()
+  if (Number.isNaN(theirs)) return { name: 'clock', state: 'ok', message: 'the app tells no time' }
+  const seconds = Math.round((theirs - now.getTime()) / 1000)
+  const far = Math.abs(seconds) > 30
+  const state = far ? (scheme.tolerance === 'none' ? 'warning' : 'failed') : 'ok'
+  const side = seconds > 0 ? 'ahead of' : 'behind'
+  const message = far
+    ? `the app's clock is ${Math.abs(seconds)} s ${side} ours: let both follow NTP`
+    : "the app's clock agrees with ours"
+  return { name: 'clock', state, message }
+}

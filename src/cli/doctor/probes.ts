@@ -1,0 +1,147 @@
+// The probes: deliveries as awkward as real ones get, and what a sound receiver does with each.
+// Their event is no name of the service, so that no handler of an event runs.
+
+/** What a probe asks of the receiver. */
+export type Guarantee = 'takes' | 'exact bytes' | 'refuses' | 'bounded'
+
+/** A probe: what is sent, and what must come of it. */
+export interface Probe {
+  readonly name: string
+  readonly guarantee: Guarantee
+  readonly body: Uint8Array
+  /** How the delivery is signed: over its bytes, not at all, or wrongly. */
+  readonly signature: 'right' | 'none' | 'wrong' | 'malformed' | 'twice' | 'stale'
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sends the body in so many pieces, without a length. */
+  readonly pieces?: number
+  /** The statuses that keep the guarantee. */
+  readonly good: (status: number) => boolean
+}
+
+/** The name that probes bear. */
+export const probeEvent = 'idv-webhooks.doctor'
+
+const taken = (status: number) => status >= 200 && status < 300
+const refused = (status: number) => status >= 400 && status < 500
+const utf8 = (text: string) => new TextEncoder().encode(text)
+
+/** Everything that makes a probe, but its event's id. */
+type Sketch = Omit<Probe, 'signature' | 'good'> & Partial<Pick<Probe, 'signature' | 'good'>>
+
+/** Makes all probes; `id` makes each an event of its own, `gzip` compresses. */
+export function makeProbes(options: {
+  readonly id: (probe: string) => string
+  readonly gzip: (body: Uint8Array) => Uint8Array
+  readonly timed: boolean
+}): readonly Probe[] {
+  const { id, gzip, timed } = options
+  const json = (name: string, rest = '') =>
+    `{"id":"${id(name)}","event":"${probeEvent}","data":{"id":"doctor"}${rest}}`
+  const sketches: readonly Sketch[] = [
+    ...taking(json),
+    ...exact(json, id),
+    ...refusing(json, gzip),
+    ...(timed ? [stale(json)] : []),
+  ]
+  return sketches.map((sketch) => ({
+    signature: 'right',
+    good: sketch.guarantee === 'refuses' ? refused : taken,
+    ...sketch,
+  }))
+}
+
+type Json = (name: string, rest?: string) => string
+
+function taking(json: Json): readonly Sketch[] {
+  const guarantee = 'takes'
+  return [
+    { name: 'a genuine delivery', guarantee, body: utf8(json('genuine')) },
+    {
+      name: 'a charset in the content type',
+      guarantee,
+      body: utf8(json('charset')),
+      headers: { 'content-type': 'application/json; charset=utf-8' },
+    },
+    {
+      name: 'a body without a length (chunked)',
+      guarantee,
+      body: utf8(json('chunked')),
+      pieces: 3,
+    },
+    {
+      name: 'a body of 256 KiB',
+      guarantee,
+      body: utf8(json('large', `,"filler":"${'x'.repeat(256 * 1024)}"`)),
+    },
+  ]
+}
+
+function exact(json: Json, id: (probe: string) => string): readonly Sketch[] {
+  const spelled: readonly (readonly [name: string, body: string])[] = [
+    ['odd white space', `{ "id" : "${id('space')}" ,\t"event":\r\n "${probeEvent}","data":{ } }`],
+    ['an escaped letter (\\u00e9)', json('escape', ',"note":"caf\\u00e9"')],
+    ['a letter beyond ASCII (é)', json('letter', ',"note":"café"')],
+    ['a key that stands twice', json('twice', ',"note":1,"note":2')],
+    ['numbers as they are spelled (1.0, 1e3)', json('number', ',"n":1.0,"m":1e3')],
+    ['a number of 20 digits', json('digits', ',"n":12345678901234567890')],
+    ['an escaped slash', json('slash', ',"note":"a\\/b"')],
+    ['keys like integers', json('keys', ',"10":1,"9":2')],
+    ['replacement patterns ($&)', json('pattern', ',"note":"$& $1 $$ $`"')],
+    ['a line break at the end', `${json('newline')}\n`],
+    ['a byte order mark', `\uFEFF${json('mark')}`],
+  ]
+  return spelled.map(([name, body]) => ({ name, guarantee: 'exact bytes', body: utf8(body) }))
+}
+
+function refusing(json: Json, gzip: (body: Uint8Array) => Uint8Array): readonly Sketch[] {
+  const guarantee = 'refuses'
+  return [
+    { name: 'no signature', guarantee, body: utf8(json('unsigned')), signature: 'none' },
+    { name: 'a wrong signature', guarantee, body: utf8(json('wrong')), signature: 'wrong' },
+    { name: 'a malformed signature', guarantee, body: utf8(json('bad')), signature: 'malformed' },
+    { name: 'two signature headers', guarantee, body: utf8(json('two')), signature: 'twice' },
+    {
+      name: 'a compressed body',
+      guarantee,
+      body: gzip(utf8(json('gzip'))),
+      headers: { 'content-encoding': 'gzip' },
+    },
+    {
+      name: 'a body that is no UTF-8',
+      guarantee,
+      body: Uint8Array.from([...utf8('{"event":"'), 0xff, 0xfe, ...utf8('"}')]),
+      // With an inbox it is kept as a dead letter.
+      good: (status) => status === 400 || status === 202,
+    },
+    {
+      name: 'a body that is no JSON',
+      guarantee,
+      body: utf8('{"event":'),
+      good: (status) => status === 400 || status === 202,
+    },
+    {
+      name: 'another method (GET)',
+      guarantee,
+      body: new Uint8Array(),
+      signature: 'none',
+      method: 'GET',
+    },
+    {
+      name: 'a body of 12 MiB',
+      guarantee: 'bounded',
+      body: utf8(json('huge', `,"filler":"${'x'.repeat(12 * 1024 * 1024)}"`)),
+      // A connection that is closed on it has been refused as well.
+      good: (status) => status === 413 || status === 0,
+    },
+  ]
+}
+
+function stale(json: Json): Sketch {
+  return {
+    name: 'a signature of an hour ago',
+    guarantee: 'refuses',
+    body: utf8(json('stale')),
+    signature: 'stale',
+  }
+}

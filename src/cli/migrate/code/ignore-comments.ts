@@ -1,0 +1,29 @@
+// Comments by which a person keeps the tool away: `idv-webhooks-ignore` for the line it stands on
+// or the next one, `idv-webhooks-ignore-file` for the whole file.
+import type { SyntaxComment } from './syntax.ts'
+
+/** What is to be left alone. */
+export interface Ignored {
+  readonly all: boolean
+  /** Lines, from 1. */
+  readonly lines: ReadonlySet<number>
+}
+
+export function ignoredLines(text: string, comments: readonly SyntaxComment[]): Ignored {
+  const lines = new Set<number>()
+  let all = false
+  for (const { value, start, end } of comments) {
+    if (/\bidv-webhooks-ignore-file\b/.test(value)) all = true
+    else if (/\bidv-webhooks-ignore\b/.test(value)) {
+      lines.add(lineAt(text, start))
+      // A comment with nothing but white space before it speaks of the next line.
+      const before = text.slice(text.lastIndexOf('\n', start - 1) + 1, start)
+      if (/^[\s{]*$/.test(before)) lines.add(lineAt(text, end) + 1)
+    }
+  }
+  return { all, lines }
+}
+
+function lineAt(text: string, offset: number): number {
+  return text.slice(0, offset).split(/\r\n|[\n\r\u2028\u2029]/).length
+}

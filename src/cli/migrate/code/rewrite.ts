@@ -1,0 +1,157 @@
+// One file's rewriting: exact legacy names in literals, nothing else, every other byte as it was.
+import MagicString from 'magic-string'
+import { isReplacement, replacementOf } from '../legacy.ts'
+import { type Dynamic, dynamicUse, inSum } from './dynamic.ts'
+import { type Ignored, ignoredLines } from './ignore-comments.ts'
+import { type PathOptions, pathUse } from './paths.ts'
+import { isModuleName, type Place, placesOf } from './places.ts'
+import { type Ancestors, parseSource, type SyntaxNode, textOf, walk } from './syntax.ts'
+
+/** A place in a file, counted from 1. */
+export interface Position {
+  readonly line: number
+  readonly column: number
+}
+
+/** A literal that is rewritten. */
+export interface Edit extends Position {
+  readonly from: string
+  readonly to: string
+}
+
+/** Something that a person must decide. */
+export interface Finding extends Position {
+  readonly kind: Dynamic['kind'] | 'collision' | 'path'
+  /** The source text of the place. */
+  readonly text: string
+  readonly suggestion: string
+}
+
+/** What became of a file. */
+export interface Rewritten {
+  readonly output: string
+  readonly edits: readonly Edit[]
+  readonly findings: readonly Finding[]
+}
+
+interface Occurrence {
+  readonly node: SyntaxNode
+  readonly text: string
+  readonly places: readonly Place[]
+}
+
+/**
+ * Rewrites the legacy names of a file.
+ *
+ * @throws SyntaxError when the file cannot be parsed
+ */
+export function rewriteSource(text: string, file: string, paths?: PathOptions): Rewritten {
+  if (!/request/i.test(text)) return { output: text, edits: [], findings: [] }
+  const { root, comments } = parseSource(text, file)
+  const ignored = ignoredLines(text, comments)
+  if (ignored.all) return { output: text, edits: [], findings: [] }
+  const seen = collect(root, paths)
+  const source = createSource(text, ignored)
+  const collisions = collisionsOf(seen.names)
+  const edits = [
+    ...seen.names.flatMap(({ node, text: from }) => {
+      const to = collisions.has(from) ? undefined : replacementOf(from)
+      return to === undefined ? [] : source.replace(node, { from, to })
+    }),
+    ...seen.paths.flatMap((use) => (use.to === undefined ? [] : source.replace(use.node, use))),
+  ]
+  const findings = [
+    ...seen.dynamic.flatMap(({ kind, node, suggestion }) => source.find(node, kind, suggestion)),
+    ...seen.paths.flatMap((use) =>
+      use.to === undefined ? source.find(use.node, 'path', use.suggestion) : [],
+    ),
+    ...[...collisions].flatMap(([from, node]) =>
+      source.find(node, 'collision', collisionAdvice(from)),
+    ),
+  ]
+  const inOrder = (a: Position, b: Position) => a.line - b.line || a.column - b.column
+  return { output: source.output(), edits: edits.sort(inOrder), findings: findings.sort(inOrder) }
+}
+
+function collect(root: SyntaxNode, paths: PathOptions | undefined) {
+  const names: Occurrence[] = []
+  const dynamic: Dynamic[] = []
+  const pathUses: NonNullable<ReturnType<typeof pathUse>>[] = []
+  walk(root, (node, ancestors) => {
+    const path = paths && pathUse(node, ancestors, paths)
+    if (path) pathUses.push(path)
+    const use = dynamicUse(node, ancestors)
+    if (use) dynamic.push(use)
+    const text = use ? undefined : nameAt(node, ancestors)
+    if (text !== undefined) names.push({ node, text, places: placesOf(node, ancestors) })
+  })
+  return { names, dynamic, paths: pathUses }
+}
+
+/** An old or new name that stands as a literal of its own. */
+function nameAt(node: SyntaxNode, ancestors: Ancestors): string | undefined {
+  const text = textOf(node)
+  if (text === undefined || isModuleName(node, ancestors) || inSum(ancestors)) return undefined
+  if (ancestors.at(-1)?.type === 'TaggedTemplateExpression') return undefined
+  return replacementOf(text) !== undefined || isReplacement(text) ? text : undefined
+}
+
+/** Legacy names whose replacement already stands in the same place: two handlers would meet. */
+function collisionsOf(names: readonly Occurrence[]): ReadonlyMap<string, SyntaxNode> {
+  const collisions = new Map<string, SyntaxNode>()
+  for (const { node, text, places } of names) {
+    const to = replacementOf(text)
+    if (to === undefined || collisions.has(text)) continue
+    const meets = names.some(
+      (other) =>
+        other.text === to &&
+        other.places.some((one) =>
+          places.some(({ kind, scope }) => kind === one.kind && scope === one.scope),
+        ),
+    )
+    if (meets) collisions.set(text, node)
+  }
+  return collisions
+}
+
+function collisionAdvice(from: string): string {
+  return `${replacementOf(from)} is registered here too, and ${from} would meet it: keep one of them by hand`
+}
+
+/** The text with its edits; ignored lines are left alone. */
+function createSource(text: string, ignored: Ignored) {
+  const edited = new MagicString(text)
+  const starts = lineStarts(text)
+  const position = (node: SyntaxNode): Position => {
+    const line = starts.findLastIndex((start) => start <= node.start)
+    return { line: line + 1, column: node.start - (starts[line] ?? 0) + 1 }
+  }
+  return {
+    output: () => edited.toString(),
+    replace(
+      node: SyntaxNode,
+      { from, to }: { readonly from: string; readonly to: string },
+    ): Edit[] {
+      const at = position(node)
+      if (ignored.lines.has(at.line)) return []
+      // What stands between the quotes; the quotes stay.
+      const inside = node.type === 'TemplateElement' ? 0 : 1
+      edited.update(node.start + inside, node.end - inside, to)
+      return [{ ...at, from, to }]
+    },
+    find(node: SyntaxNode, kind: Finding['kind'], suggestion: string): Finding[] {
+      const at = position(node)
+      if (ignored.lines.has(at.line)) return []
+      const snippet = text.slice(node.start, node.end).replaceAll(/\s+/g, ' ')
+      const short = snippet.length > 80 ? `${snippet.slice(0, 79)}…` : snippet
+      return [{ ...at, kind, text: short, suggestion }]
+    },
+  }
+}
+
+function lineStarts(text: string): readonly number[] {
+  return [
+    0,
+    ...Array.from(text.matchAll(/\r\n|[\n\r\u2028\u2029]/g), (end) => end.index + end[0].length),
+  ]
+}

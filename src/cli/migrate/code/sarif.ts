@@ -1,0 +1,64 @@
+// The same findings as SARIF 2.1.0, which code scanning services read.
+import { pathToFileURL } from 'node:url'
+import type { MigratedFile } from './migrate-files.ts'
+
+const rules = {
+  'legacy-event-name': 'A legacy event name; migrate code --write renames it.',
+  'legacy-api-path': 'A legacy API path; migrate code --paths --write renames it.',
+  'dynamic-event-name': 'A legacy event name that is made at run time; a person must look at it.',
+  'event-name-collision': 'The old and the new name are registered in one place.',
+  unreadable: 'A file that could not be parsed.',
+} as const
+
+type Rule = keyof typeof rules
+
+/** The SARIF log of a run. */
+export function toSarif(files: readonly MigratedFile[], cwd: string): object {
+  return {
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    version: '2.1.0',
+    runs: [
+      {
+        tool: {
+          driver: {
+            name: 'idv-webhooks migrate code',
+            rules: Object.entries(rules).map(([id, text]) => ({ id, shortDescription: { text } })),
+          },
+        },
+        originalUriBaseIds: { ROOT: { uri: `${pathToFileURL(cwd).href}/` } },
+        columnKind: 'utf16CodeUnits',
+        results: files.flatMap(resultsOf),
+      },
+    ],
+  }
+}
+
+function resultsOf({ file, edits, findings, error }: MigratedFile): object[] {
+  const result = (rule: Rule, text: string, at: { line?: number; column?: number }) => ({
+    ruleId: rule,
+    level: rule === 'dynamic-event-name' ? 'warning' : 'error',
+    message: { text },
+    locations: [
+      {
+        physicalLocation: {
+          artifactLocation: { uri: encodeURI(file.replaceAll('\\', '/')), uriBaseId: 'ROOT' },
+          region: { startLine: at.line ?? 1, startColumn: at.column ?? 1 },
+        },
+      },
+    ],
+  })
+  return [
+    ...edits.map((edit) =>
+      result(
+        edit.from.includes('/') ? 'legacy-api-path' : 'legacy-event-name',
+        `${edit.from} is ${edit.to} now`,
+        edit,
+      ),
+    ),
+    ...findings.map((one) => {
+      const rule = one.kind === 'collision' ? 'event-name-collision' : 'dynamic-event-name'
+      return result(rule, `${one.text}: ${one.suggestion}`, one)
+    }),
+    ...(error ? [result('unreadable', error.message, error)] : []),
+  ]
+}

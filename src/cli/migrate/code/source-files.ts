@@ -1,0 +1,74 @@
+// Which files are looked at: those named, and in folders the sources that git would not ignore.
+import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { join, relative, resolve, sep } from 'node:path'
+import ignore, { type Ignore } from 'ignore'
+import { CliError } from '../../exit-code.ts'
+import { repositoryOf } from './repository.ts'
+import { isSource } from './syntax.ts'
+
+interface Rules {
+  readonly folder: string
+  readonly rules: Ignore
+}
+
+/** The source files of paths, each once, in a stable order. */
+export function sourceFiles(cwd: string, paths: readonly string[]): readonly string[] {
+  const files = paths.flatMap((path) => {
+    const full = resolve(cwd, path)
+    const found = statSync(full, { throwIfNoEntry: false })
+    if (!found) throw new CliError('FILE_MISSING', `${path} is not there`)
+    if (found.isDirectory()) return inFolder(realpathSync(full))
+    if (isSource(full)) return [realpathSync(full)]
+    throw new CliError('FILE_UNSUPPORTED', `${path} is neither JavaScript nor TypeScript`)
+  })
+  return [...new Set(files)]
+}
+
+function inFolder(folder: string): readonly string[] {
+  const top = repositoryOf(folder) ?? folder
+  const steps = relative(top, folder).split(sep).filter(Boolean)
+  const above = steps.map((_, at) => join(top, ...steps.slice(0, at)))
+  const rules = [...excludesOf(top), ...above.flatMap(rulesOf)]
+  return walkFolder(folder, rules)
+}
+
+function walkFolder(folder: string, above: readonly Rules[]): readonly string[] {
+  const rules = [...above, ...rulesOf(folder)]
+  return readdirSync(folder, { withFileTypes: true })
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) {
+        const skipped = entry.name === 'node_modules' || entry.name === '.git'
+        return skipped || isIgnored(`${path}${sep}`, rules) ? [] : walkFolder(path, rules)
+      }
+      // Links are not followed: what they lead to is found where it stands.
+      return entry.isFile() && isSource(entry.name) && !isIgnored(path, rules) ? [path] : []
+    })
+}
+
+/** The nearest .gitignore that speaks of a path decides, as git does. */
+function isIgnored(path: string, rules: readonly Rules[]): boolean {
+  for (const { folder, rules: own } of [...rules].reverse()) {
+    const name = relative(folder, path).split(sep).join('/') + (path.endsWith(sep) ? '/' : '')
+    const { ignored, unignored } = own.test(name)
+    if (ignored || unignored) return ignored
+  }
+  return false
+}
+
+function rulesOf(folder: string): readonly Rules[] {
+  return rulesIn(folder, join(folder, '.gitignore'))
+}
+
+function excludesOf(top: string): readonly Rules[] {
+  return rulesIn(top, join(top, '.git', 'info', 'exclude'))
+}
+
+function rulesIn(folder: string, file: string): readonly Rules[] {
+  try {
+    return [{ folder, rules: ignore().add(readFileSync(file, 'utf8')) }]
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,58 @@
+// Renames the event of a body in the JSON text itself, so that every other byte stays.
+import { nodeAt, nodesAt, parseJsonPlaces, type SyntaxNode, textOf } from './code/syntax.ts'
+import { replacementOf } from './legacy.ts'
+
+/** A body under the current name. */
+export interface RenamedEvent {
+  readonly body: Uint8Array
+  readonly from: string
+  readonly to: string
+}
+
+/** Renames the event of a body; undefined when it bears no legacy name where one is looked for. */
+export function renameEvent(
+  body: Uint8Array,
+  namePaths: readonly string[],
+): RenamedEvent | undefined {
+  const text = decode(body)
+  const node = text === undefined ? undefined : nameNode(text, namePaths)
+  const from = node && textOf(node)
+  const to = from === undefined ? undefined : replacementOf(from)
+  if (text === undefined || !node || from === undefined || to === undefined) return undefined
+  const renamed = text.slice(0, node.start + 1) + to + text.slice(node.end - 1)
+  return { body: new TextEncoder().encode(renamed), from, to }
+}
+
+/** The first path that leads to something other than null is the name, as the receiver reads it. */
+function nameNode(text: string, paths: readonly string[]): SyntaxNode | undefined {
+  let root: SyntaxNode
+  try {
+    root = parseJsonPlaces(text)
+  } catch {
+    return undefined
+  }
+  for (const path of paths) {
+    const found = path
+      .split('.')
+      .reduce<SyntaxNode | undefined>((node, key) => node && member(node, key), root)
+    if (found && found.type !== 'NullLiteral') return found
+  }
+  return undefined
+}
+
+/** Of a key that stands twice the last counts, as in JSON.parse. */
+function member(node: SyntaxNode, key: string): SyntaxNode | undefined {
+  const property = nodesAt(node, 'properties').findLast((one) => {
+    const name = nodeAt(one, 'key')
+    return name !== undefined && textOf(name) === key
+  })
+  return nodeAt(property, 'value')
+}
+
+function decode(body: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,150 @@
+// Apps as people write them: a sound one, and one for each classic mistake before the receiver.
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  request,
+  type Server,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import fastify from 'fastify'
+import { createReceiver, type Receiver, toReply } from 'idv-webhooks'
+import { toExpress } from 'idv-webhooks/express'
+import { toFastify } from 'idv-webhooks/fastify'
+import { toNextPages } from 'idv-webhooks/next'
+import { toNode } from 'idv-webhooks/node'
+import { apiResolver } from 'next/dist/server/api-utils/node/api-resolver.js'
+import { onTestFinished } from 'vitest'
+
+export const secret = 'a-secret-for-the-command-line'
+
+export const receiver = () => createReceiver({ secret })
+
+/** Serves until the test ends; gives the address of the route. */
+export async function serve(listener: RequestListener, path = '/webhooks'): Promise<string> {
+  const server: Server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`
+}
+
+/** What a handler of one's own does with a body that it has spelled again. */
+async function answer(own: Receiver, request: IncomingMessage, body: string | Buffer) {
+  const headers = Object.entries(request.headers).map(
+    ([name, value]) => [name, String(value)] as const,
+  )
+  const outcome = await own.receive({ body: new Uint8Array(Buffer.from(body)), headers })
+  return toReply(outcome)
+}
+
+async function bytesOf(message: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = []
+  for await (const part of message) parts.push(part as Buffer)
+  return Buffer.concat(parts)
+}
+
+/** A proxy that makes of every body what `change` says. */
+function proxyTo(url: string, change: (body: Buffer) => Buffer | string): RequestListener {
+  return async (incoming, outgoing) => {
+    const body = Buffer.from(change(await bytesOf(incoming)))
+    const { 'transfer-encoding': _, ...headers } = incoming.headers
+    const onward = request(
+      url,
+      { method: incoming.method, headers: { ...headers, 'content-length': body.length } },
+      (reply) => {
+        outgoing.writeHead(reply.statusCode ?? 502, reply.headers)
+        reply.pipe(outgoing)
+      },
+    )
+    onward.on('error', () => outgoing.destroy())
+    onward.end(body)
+  }
+}
+
+const reparse = (body: Buffer) => {
+  try {
+    return JSON.stringify(JSON.parse(body.toString()))
+  } catch {
+    return body
+  }
+}
+
+/** Each gives the address of its route. */
+export const apps = {
+  sound: () => serve(toNode(receiver())),
+  'sound, express': () => serve(express().post('/webhooks', toExpress(receiver()))),
+  async 'sound, fastify'() {
+    const app = fastify()
+    await app.register(toFastify(receiver()), { path: '/webhooks' })
+    await app.ready()
+    return serve((request, response) => app.routing(request, response))
+  },
+  'express.json() first': () =>
+    serve(express().use(express.json()).post('/webhooks', toExpress(receiver()))),
+  'express.json(), then JSON.stringify': () => {
+    const own = receiver()
+    const app = express().use(express.json())
+    app.post('/webhooks', async (request, response) => {
+      const { status, body } = await answer(own, request, JSON.stringify(request.body))
+      response.status(status).send(body)
+    })
+    return serve(app)
+  },
+  'express.text() first': () => {
+    const own = receiver()
+    const app = express().use(express.text({ type: '*/*' }))
+    app.post('/webhooks', async (request, response) => {
+      const { status, body } = await answer(own, request, request.body)
+      response.status(status).send(body)
+    })
+    return serve(app)
+  },
+  async 'the default parser of Fastify'() {
+    const own = receiver()
+    const app = fastify()
+    app.post('/webhooks', async (request, response) => {
+      const { status, body } = await answer(own, request.raw, JSON.stringify(request.body))
+      return response.code(status).header('content-type', 'application/json').send(body)
+    })
+    await app.ready()
+    return serve((request, response) => app.routing(request, response))
+  },
+  // The Pages Router's own code, with the body parser that a route gets by default.
+  'the Pages Router with its body parser': () => {
+    const route = { default: toNextPages(receiver()) }
+    const context = {
+      previewModeId: 'a',
+      previewModeEncryptionKey: 'b',
+      previewModeSigningKey: 'c',
+    }
+    return serve((request, response) => {
+      response.setHeader('x-powered-by', 'Next.js')
+      void apiResolver(request, response, {}, route, context as never, false)
+    })
+  },
+  async 'a proxy that re-serialises'() {
+    return serve(proxyTo(await serve(toNode(receiver())), reparse))
+  },
+  async 'a logger that adds a line break'() {
+    return serve(proxyTo(await serve(toNode(receiver())), (body) => `${body.toString()}\n`))
+  },
+  async 'a gateway that trims'() {
+    return serve(
+      proxyTo(await serve(toNode(receiver())), (body) =>
+        Buffer.from(body.toString('latin1').trim(), 'latin1'),
+      ),
+    )
+  },
+  'another secret': () => serve(toNode(createReceiver({ secret: 'another-secret-of-the-app' }))),
+  'no verification': () =>
+    serve(async (request, response) => {
+      await bytesOf(request)
+      response.end('{"ok":true}')
+    }),
+  'a login page': () =>
+    serve((_, response) => response.writeHead(302, { location: '/login' }).end()),
+} satisfies Record<string, () => Promise<string>>

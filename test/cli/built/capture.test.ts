@@ -1,0 +1,149 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { createServer, type IncomingMessage, request } from 'node:http'
+import { join } from 'node:path'
+import { sign, verify } from 'idv-webhooks'
+import { type Capture, fixture, readCapture, testSecret } from 'idv-webhooks/testing'
+import { expect, test } from 'vitest'
+import { apps, secret, serve } from './apps.ts'
+import { folder, run, start } from './run.ts'
+
+const env = { WEBHOOK_SECRET: secret }
+
+async function recording(args: readonly string[] = []) {
+  const dir = join(folder(), 'captures')
+  const { until, ended, child } = start(['capture', '--port', '0', '--dir', dir, ...args], { env })
+  const [, url = ''] = await until(/"url":"([^"]+)"|listening on (\S+),/).then(([, json, text]) => [
+    '',
+    json ?? text,
+  ])
+  const files = () => readdirSync(dir).sort()
+  const read = (name = '') => JSON.parse(readFileSync(join(dir, name), 'utf8')) as Capture
+  return { dir, url, ended, child, files, read, until }
+}
+
+/** A delivery with a person in every field that has room for one. */
+const event = fixture('verification.approved')
+const body = ` ${JSON.stringify(event, null, 1)}\n`
+
+async function post(url: string, extra: Record<string, string> = {}) {
+  const signed = await sign(body, { secret })
+  const headers = { 'content-type': 'application/json', ...signed, ...extra }
+  return fetch(`${url}/webhooks?token=private`, { method: 'POST', body, headers })
+}
+
+test('a capture holds no person, and verifies under the test secret', async () => {
+  const { url, ended, dir, files, read } = await recording(['--count', '1'])
+  await post(url, { authorization: 'Bearer private', 'x-forwarded-for': '203.0.113.9' })
+  expect((await ended).code).toBe(0)
+  const [file = ''] = files()
+  expect(file).toMatch(/^\d{8}T\d{6}Z-001-verification\.approved\.json$/)
+  const capture = read(file)
+  const text = readFileSync(join(dir, file), 'utf8') + Buffer.from(capture.body, 'base64')
+  const { subjectName, subjectEmail, subjectPhone, requestorName, accessToken } = event.data
+  for (const one of [subjectName, subjectEmail, subjectPhone, requestorName, accessToken]) {
+    expect(text).not.toContain(one)
+  }
+  expect(text).not.toMatch(/Robin|Example|private|203\.0\.113|Bearer/)
+  expect(text).not.toContain(secret)
+  const { delivery, redacted } = readCapture(capture)
+  expect(redacted).toBe(true)
+  expect((await verify(delivery, { secret: testSecret })).ok).toBe(true)
+  expect(statSync(join(dir, file)).mode & 0o077).toBe(0)
+})
+
+test('--raw keeps the exact bytes and headers', async () => {
+  const { url, ended, files, read } = await recording(['--count', '1', '--raw', '--yes'])
+  await post(url)
+  await ended
+  const capture = read(files()[0])
+  expect(Buffer.from(capture.body, 'base64').toString()).toBe(body)
+  expect(capture.url).toMatch(/\/webhooks\?token=private$/)
+  expect((await verify(readCapture(capture).delivery, { secret })).ok).toBe(true)
+})
+
+test('the app behind gets the exact bytes and headers, and its answer goes back', async () => {
+  const seen: { url?: string; raw: string[]; body: string }[] = []
+  const app = await serve(async (request, response) => {
+    let text = ''
+    for await (const part of request) text += part
+    seen.push({ url: request.url ?? '', raw: request.rawHeaders, body: text })
+    response.writeHead(418, { 'x-app': 'mine' }).end('short and stout')
+  }, '')
+  const { url, ended } = await recording(['--count', '1', '--forward', app])
+  // fetch would spell the header's name its own way.
+  const headers = { 'X-Odd-Case': 'kept', 'Content-Length': body.length }
+  const outgoing = request(`${url}/webhooks?token=private`, { method: 'POST', headers })
+  outgoing.end(body)
+  const [reply] = (await once(outgoing, 'response')) as [IncomingMessage]
+  const answer = Buffer.concat(await reply.toArray()).toString()
+  expect([reply.statusCode, reply.headers['x-app'], answer]).toEqual([
+    418,
+    'mine',
+    'short and stout',
+  ])
+  await ended
+  expect(seen).toMatchObject([{ url: '/webhooks?token=private', body }])
+  expect(seen[0]?.raw.join()).toContain('X-Odd-Case,kept')
+})
+
+test('each is told as it comes: signed or not, and what the app said', async () => {
+  const { url, ended } = await recording([
+    '--count',
+    '2',
+    '--json',
+    '--forward',
+    await apps.sound(),
+  ])
+  await post(url)
+  await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"event":"Robin Example"}',
+  })
+  const { stdout, code } = await ended
+  const records = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as object)
+  expect(records).toMatchObject([
+    { type: 'ready', raw: false },
+    {
+      type: 'capture',
+      event: 'verification.approved',
+      bytes: body.length,
+      verified: true,
+      answer: { status: 200, outcome: 'ignored' },
+    },
+    { type: 'capture', verified: false, code: 'SIGNATURE_MISSING', answer: { status: 401 } },
+    { type: 'summary', captures: 2 },
+  ])
+  expect(stdout).not.toContain('Robin')
+  expect(code).toBe(0)
+})
+
+test('a capture replays into the app', async () => {
+  const { url, ended, dir } = await recording(['--count', '1'])
+  await post(url)
+  await ended
+  const args = ['replay', dir, '--to', await apps.sound(), '--resign']
+  expect(await run(args, { env })).toMatchObject({ code: 0 })
+})
+
+test('a body beyond the bound is refused and not kept', async () => {
+  const { url, child, ended, files } = await recording(['--max-bytes', '100'])
+  expect((await post(url)).status).toBe(413)
+  child.kill('SIGINT')
+  await ended
+  expect(() => files()).toThrow('ENOENT')
+})
+
+test('a port that is taken is an error with a way out', async () => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  const { code, stderr } = await run(['capture', '--port', String(port)])
+  server.close()
+  expect(code).toBe(1)
+  expect(stderr).toContain('is taken: give another --port')
+})

@@ -1,0 +1,379 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { schemes } from 'idv-webhooks'
+import { capture, fixture, signedDelivery, testSecret } from 'idv-webhooks/testing'
+import { describe, expect, test } from 'vitest'
+import { apps, receiver, secret, serve } from './apps.ts'
+import { folder, type RunOptions, root, run, runJson, transcript } from './run.ts'
+
+const env = { WEBHOOK_SECRET: secret }
+
+/** Runs and holds the whole transcript to its file. */
+async function golden(name: string, args: readonly string[], options: RunOptions = {}) {
+  const ran = await run(args, options)
+  const hidden = options.cwd ? { [options.cwd]: 'CWD' } : {}
+  await expect(transcript(args, ran, hidden)).toMatchFileSnapshot(`transcripts/${name}.txt`)
+  return ran
+}
+
+/** A raw capture as a file of a folder. */
+async function captureFile(cwd: string, name: string, options: Parameters<typeof capture>[1] = {}) {
+  const delivery = await signedDelivery(fixture('verification.approved'), {
+    secret,
+    now: () => new Date('2026-03-01T10:00:00Z'),
+    ...(options.scheme && { scheme: options.scheme }),
+  })
+  const made = await capture(delivery, options)
+  writeFileSync(join(cwd, name), JSON.stringify(made))
+  return made
+}
+
+describe('help', () => {
+  const whole = ['send', 'capture', 'replay', 'verify', 'discover', 'doctor', 'migrate', 'config']
+
+  test('of the whole names every command', async () => {
+    expect(await golden('help', ['--help'])).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test.each([
+    ...[...whole, 'completion'].map((name) => [name]),
+    ['migrate', 'code'],
+    ['migrate', 'captures'],
+    ['migrate', 'data'],
+    ['migrate', 'subscriptions'],
+  ])('of %s %s has examples', async (...path) => {
+    const args = [...path.filter(Boolean), '--help']
+    const ran = await golden(`help-${path.filter(Boolean).join('-')}`, args)
+    expect(ran).toMatchObject({ code: 0, stderr: '' })
+    expect(ran.stdout).toMatch(/Examples:\n {2}\$ /)
+  })
+
+  test('is the same as help <command>', async () => {
+    const [long, short] = await Promise.all([run(['send', '--help']), run(['help', 'send'])])
+    expect(short).toEqual(long)
+  })
+
+  test('is also data, for programs', async () => {
+    const { stdout, code } = await run(['--map'])
+    const map = JSON.parse(stdout) as { commands: { name: string; options: unknown[] }[] }
+    expect(map.commands.map(({ name }) => name)).toEqual([...whole, 'completion'])
+    expect(map.commands[0]?.options).toContainEqual({
+      flags: '--to <url>',
+      description: 'where to send it',
+      variable: 'IDV_TO',
+    })
+    expect(code).toBe(0)
+  })
+
+  test('gives examples of commands and options that there are', async () => {
+    interface Map {
+      name: string
+      commands: Map[]
+      options: { flags: string }[]
+    }
+    const map = JSON.parse((await run(['--map'])).stdout) as Map
+    const readme = readFileSync(join(root, 'README.md'), 'utf8')
+    const table = [...readme.matchAll(/^\| `([a-z]+)` \|/gm)].map(([, name]) => name)
+    expect(table).toEqual(map.commands.map(({ name }) => name))
+    const helps = map.commands.flatMap((one) => [
+      [one.name],
+      ...one.commands.map((sub) => [one.name, sub.name]),
+    ])
+    const texts = await Promise.all(
+      helps.map(async (path) => (await run([...path, '--help'])).stdout),
+    )
+    const lines = [...texts, readme].flatMap((text) => text.match(/idv-webhooks [a-z].*/g) ?? [])
+    const calls = lines
+      .flatMap((line) => line.split(/ [|&]+ /))
+      .filter((line) => /^idv-webhooks [a-z]+ /.test(line))
+    expect(calls.length).toBeGreaterThan(25)
+    for (const call of calls) {
+      const [, name = '', sub] = call.split(' ')
+      const command = map.commands.find((one) => one.name === name)
+      const flags = [command, command?.commands.find((one) => one.name === sub), map].flatMap(
+        (one) => one?.options.flatMap(({ flags }) => flags.match(/--[a-z-]+/g) ?? []) ?? [],
+      )
+      for (const flag of call.match(/ --[a-z-]+/g) ?? [])
+        expect([call, ...flags]).toContain(flag.trim())
+    }
+  })
+
+  test('the version goes to stdout', async () => {
+    expect(await run(['--version'])).toMatchObject({ code: 0, stdout: '0.1.0\n', stderr: '' })
+  })
+})
+
+describe('a mistake in the call is 2, on stderr alone', () => {
+  test.each([
+    ['nothing', []],
+    ['an unknown command', ['sned']],
+    ['an unknown option', ['send', '--tto', 'x']],
+    ['an unknown event', ['send', 'verification.aproved', '--to', 'http://127.0.0.1:9/']],
+    ['no address', ['send', 'client.created']],
+    ['a bad address', ['send', 'client.created', '--to', 'localhost']],
+    ['a bad number', ['send', 'client.created', '--times', 'many']],
+    ['an unknown fault', ['send', 'client.created', '--fault', 'odd']],
+    ['no captures', ['verify']],
+    ['a missing capture', ['verify', 'nowhere.json']],
+    ['no secret', ['discover', 'package.json']],
+    ['an unknown scheme', ['send', 'client.created', '--to', 'http://a.test', '--scheme', 'odd']],
+    ['--raw without consent', ['capture', '--raw', '--port', '0']],
+    ['half of migrate', ['migrate']],
+    ['migrate data without a table', ['migrate', 'data', '--dialect', 'sqlite']],
+    ['both modes', ['migrate', 'code', '--write', '--check']],
+    ['an export that is applied', ['migrate', 'subscriptions', 'export.json', '--apply']],
+  ])('%s', async (name, args) => {
+    const options = /scheme/.test(name) ? { env } : {}
+    const ran = await golden(`usage-${name.replaceAll(/\W+/g, '-')}`, args, options)
+    expect(ran).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  test('and under --json a line that says so', async () => {
+    const { records, code } = await runJson(['send', 'client.created'])
+    expect(records).toEqual([
+      { type: 'error', code: 'USAGE', message: expect.stringContaining('--to') },
+    ])
+    expect(code).toBe(2)
+  })
+})
+
+describe('send', () => {
+  test('tells status and time of each', async () => {
+    const args = ['send', 'request.approved', '--to', await apps.sound(), '--times', '3']
+    expect(await golden('send', args, { env })).toMatchObject({ code: 0 })
+  })
+
+  test('sends what was overridden, an event of its own each time', async () => {
+    const own = receiver()
+    const seen: { id: string | undefined; city: unknown; phone: boolean }[] = []
+    own.on('client.updated', ({ id, data }) => {
+      seen.push({ id, city: data.city, phone: 'phone' in data })
+    })
+    const { toNode } = await import('idv-webhooks/node')
+    const to = await serve(toNode(own))
+    const overrides = ['--override', 'data.city=Ottawa', '--remove', 'data.phone']
+    const args = ['send', 'client.updated', '--to', to, '--times', '2', ...overrides]
+    expect(await run(args, { env })).toMatchObject({ code: 0 })
+    expect(seen.map(({ city, phone }) => [city, phone])).toEqual(Array(2).fill(['Ottawa', false]))
+    expect(new Set(seen.map(({ id }) => id)).size).toBe(2)
+  })
+
+  test('sends the exact bytes of a file', async () => {
+    const cwd = folder()
+    writeFileSync(join(cwd, 'event.json'), '{ "event":"x.y",\n"data" : {} }\n')
+    const { records, code } = await runJson(
+      ['send', '--file', 'event.json', '--to', await apps.sound(), '--show-payload'],
+      { env, cwd },
+    )
+    expect(records[0]).toMatchObject({
+      type: 'sent',
+      status: 200,
+      outcome: 'ignored',
+      body: '{ "event":"x.y",\n"data" : {} }\n',
+    })
+    expect(code).toBe(0)
+  })
+
+  test('hides the payload unless it is asked for', async () => {
+    const ran = await run(['send', 'client.created', '--to', await apps.sound()], { env })
+    expect(ran.stdout + ran.stderr).not.toMatch(/Robin|example\.com/)
+  })
+
+  test.each(['tampered', 'unsigned', 'malformed', 'wrong-secret', 'truncated', 'reserialized'])(
+    'with the fault %s is fine when it is refused',
+    async (fault) => {
+      const args = ['send', 'client.created', '--to', await apps.sound(), '--fault', fault]
+      const { records, code } = await runJson(args, { env })
+      expect(records[0]).toMatchObject({ status: 401 })
+      expect(code).toBe(0)
+    },
+  )
+
+  test('with a fault fails when it is taken', async () => {
+    const url = await apps['no verification']()
+    const args = ['send', 'client.created', '--to', url, '--fault', 'tampered']
+    expect(await golden('send-fault-taken', args, { env })).toMatchObject({ code: 1 })
+  })
+
+  test('says what to do when nothing listens', async () => {
+    const args = ['send', 'client.created', '--to', 'http://127.0.0.1:1/']
+    expect(await golden('send-refused', args, { env })).toMatchObject({ code: 1 })
+  })
+
+  test('says what to do when a parser was first', async () => {
+    const url = await apps['express.json() first']()
+    const args = ['send', 'client.created', '--to', url]
+    expect(await golden('send-consumed', args, { env })).toMatchObject({ code: 1 })
+  })
+})
+
+describe('verify', () => {
+  test('says yes with the id of the secret', async () => {
+    const cwd = folder()
+    await captureFile(cwd, 'raw.json', { redact: false })
+    await captureFile(cwd, 'redacted.json')
+    const args = ['verify', 'raw.json', 'redacted.json']
+    expect(await golden('verify-yes', args, { cwd, env })).toMatchObject({ code: 0 })
+  })
+
+  test('says no with what was proved', async () => {
+    const cwd = folder()
+    const made = await captureFile(cwd, 'raw.json', { redact: false })
+    const body = Buffer.from(made.body, 'base64').toString()
+    const written = Buffer.from(JSON.stringify(JSON.parse(body), null, 2)).toString('base64')
+    writeFileSync(join(cwd, 'changed.json'), JSON.stringify({ ...made, body: written }))
+    writeFileSync(join(cwd, 'unsigned.json'), JSON.stringify({ headers: [], body: made.body }))
+    const args = ['verify', 'changed.json', 'unsigned.json']
+    expect(await golden('verify-no', args, { cwd, env })).toMatchObject({ code: 1 })
+    const { records } = await runJson(args, { cwd, env })
+    expect(records).toEqual([
+      {
+        type: 'verified',
+        file: 'changed.json',
+        scheme: 'service',
+        bytes: expect.any(Number),
+        ok: false,
+        code: 'SIGNATURE_MISMATCH',
+        diagnosis: expect.objectContaining({ cause: 'body-reserialized' }),
+      },
+      expect.objectContaining({ ok: false, code: 'SIGNATURE_MISSING' }),
+    ])
+  })
+
+  test('judges a signed time by when it came, or as asked', async () => {
+    const cwd = folder()
+    await captureFile(cwd, 'timed.json', { redact: false, scheme: schemes.timestamped() })
+    expect(await run(['verify', 'timed.json'], { cwd, env })).toMatchObject({ code: 0 })
+    const late = await runJson(['verify', 'timed.json', '--at', 'now'], { cwd, env })
+    expect(late.records).toMatchObject([
+      { code: 'TIMESTAMP_OUTSIDE_TOLERANCE', diagnosis: { cause: 'clock-skew' } },
+    ])
+    expect(late.code).toBe(1)
+  })
+
+  test('reads a capture from stdin and secrets from a file, by name', async () => {
+    const cwd = folder()
+    const input = JSON.stringify(await captureFile(cwd, 'raw.json', { redact: false }))
+    const ring = [
+      { id: 'old', value: 'another-secret-of-old' },
+      { id: 'new', value: secret },
+    ]
+    writeFileSync(join(cwd, 'ring.json'), JSON.stringify(ring))
+    const args = ['verify', '-', '--secret-file', 'ring.json']
+    const { records } = await runJson(args, { cwd, input })
+    expect(records).toMatchObject([{ ok: true, secretId: 'new' }])
+  })
+})
+
+describe('replay', () => {
+  test('tells the outcome of each capture and all together', async () => {
+    const cwd = folder()
+    await captureFile(cwd, 'a.json', { redact: false })
+    await captureFile(cwd, 'b.json')
+    const args = ['replay', 'a.json', 'b.json', '--to', await apps.sound()]
+    expect(await golden('replay', args, { cwd, env })).toMatchObject({ code: 1 })
+  })
+
+  test('signs anew with the local secret, many at a time', async () => {
+    const cwd = folder()
+    for (const at of Array(12).keys()) {
+      await captureFile(cwd, `${at}.json`, { scheme: schemes.timestamped() })
+    }
+    const { toNode } = await import('idv-webhooks/node')
+    const { createReceiver } = await import('idv-webhooks')
+    const own = createReceiver({ secret, scheme: schemes.timestamped() })
+    const args = ['replay', '.', '--to', await serve(toNode(own)), '--resign']
+    const { records, code } = await runJson([...args, '--concurrency', '4'], { cwd, env })
+    expect(records.at(-1)).toEqual({
+      type: 'summary',
+      wanted: 12,
+      sent: 12,
+      taken: 12,
+      refused: 0,
+      failed: 0,
+    })
+    expect(code).toBe(0)
+  })
+})
+
+describe('discover', () => {
+  test('prints the scheme as code to paste', async () => {
+    const cwd = folder()
+    const scheme = schemes.define({
+      name: 'vendor',
+      header: 'X-Vendor-Signature',
+      algorithm: 'sha256',
+      key: 'utf8',
+      encoding: 'base64',
+      grammar: { pairs: { signature: 'v1', timestamp: 't' } },
+      signed: '{timestamp}.{body}',
+    })
+    await captureFile(cwd, 'a.json', { redact: false, scheme })
+    const ran = await golden('discover', ['discover', 'a.json'], { cwd, env })
+    expect(ran.code).toBe(0)
+    const { stdout } = await run(['discover', 'a.json', '--json'], { cwd, env })
+    writeFileSync(join(cwd, 'scheme.json'), stdout)
+    const verified = await run(['verify', 'a.json', '--scheme', 'scheme.json'], { cwd, env })
+    expect(verified.code).toBe(0)
+  })
+
+  test('says ambiguous, none and no signature present', async () => {
+    const cwd = folder()
+    const scheme = schemes.define({
+      name: 'vendor',
+      header: 'X-Sig',
+      algorithm: 'sha256',
+      key: 'utf8',
+      encoding: 'hex',
+      grammar: 'plain',
+      signed: '{id}.{body}',
+      id: { header: 'X-Event-Id' },
+    })
+    const made = await captureFile(cwd, 'a.json', { redact: false, scheme })
+    const id = made.headers.find(([name]) => name === 'x-event-id')?.[1] ?? ''
+    const twice = { ...made, headers: [...made.headers, ['x-message-id', id]] }
+    writeFileSync(join(cwd, 'twice.json'), JSON.stringify(twice).replaceAll(id, 'evt_1'))
+    writeFileSync(join(cwd, 'twice.json'), JSON.stringify(twice))
+    writeFileSync(join(cwd, 'bare.json'), JSON.stringify({ ...made, headers: [] }))
+    const ambiguous = await run(['discover', 'twice.json'], { cwd, env })
+    expect(ambiguous).toMatchObject({ code: 1, stdout: expect.stringMatching(/^ambiguous\n/) })
+    expect(ambiguous.stderr).toContain('capture one more')
+    expect(await run(['discover', 'bare.json'], { cwd, env })).toMatchObject({
+      code: 1,
+      stdout: 'no signature present\n  bare.json\n',
+    })
+    const other = { WEBHOOK_SECRET: 'another-secret' }
+    expect(await run(['discover', 'a.json'], { cwd, env: other })).toMatchObject({
+      code: 1,
+      stdout: 'no scheme fits\n',
+    })
+  })
+
+  test('warns of captures that were signed again', async () => {
+    const cwd = folder()
+    await captureFile(cwd, 'a.json')
+    const { stderr } = await run(['discover', 'a.json'], { cwd })
+    expect(stderr).toContain('capture --raw')
+  })
+})
+
+describe('doctor', () => {
+  test('tells every guarantee of a sound app', async () => {
+    const args = ['doctor', '--url', await apps.sound()]
+    expect(await golden('doctor-sound', args, { env })).toMatchObject({ code: 0 })
+  })
+
+  test('tells what is wrong with another', async () => {
+    const args = ['doctor', '--url', await apps['a proxy that re-serialises']()]
+    expect(await golden('doctor-proxy', args, { env })).toMatchObject({ code: 1 })
+  })
+
+  test('without an address looks at Node and the secret', async () => {
+    expect(await golden('doctor-local', ['doctor'], { env })).toMatchObject({ code: 0 })
+    const weak = await runJson(['doctor'], { env: { WEBHOOK_SECRET: testSecret } })
+    expect(weak.records).toContainEqual(expect.objectContaining({ state: 'warning' }))
+    const broken = await runJson(['doctor'], { env: { WEBHOOK_SECRET: `${secret}\n` } })
+    expect(broken.records).toContainEqual(expect.objectContaining({ state: 'failed' }))
+    expect(broken.code).toBe(1)
+  })
+})

@@ -1,0 +1,321 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { createReceiver, schemes, verify } from 'idv-webhooks'
+import {
+  capture,
+  fixture,
+  readCapture,
+  replay,
+  signedDelivery,
+  testSecret,
+} from 'idv-webhooks/testing'
+import { describe, expect, test } from 'vitest'
+import { secret } from './apps.ts'
+import { folder, root, run, runJson, transcript } from './run.ts'
+
+const env = { WEBHOOK_SECRET: secret }
+
+const git = (cwd: string, ...args: readonly string[]) =>
+  execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t.test', ...args], {
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+
+/** A project under git with these files, all committed. */
+function project(files: Readonly<Record<string, string | Uint8Array>>): string {
+  const cwd = folder()
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(join(cwd, name, '..'), { recursive: true })
+    writeFileSync(join(cwd, name), content)
+  }
+  git(cwd, 'init', '-q')
+  git(cwd, 'add', '-A', '-f')
+  git(cwd, 'commit', '-qm', 'all')
+  return cwd
+}
+
+const sources = {
+  'src/handlers.ts':
+    "receiver.on('request.approved', handle)\nreceiver.on(`request.${step}`, handle)\n",
+  'src/clean.ts': "receiver.on('client.created', handle)\n",
+  'src/both.js': "on('request.expired', a)\non('verification.expired', b)\n",
+}
+
+describe('migrate code', () => {
+  test('shows a diff that git takes, and changes nothing', async () => {
+    const cwd = project(sources)
+    const args = ['migrate', 'code', 'src']
+    const ran = await run(args, { cwd })
+    await expect(transcript(args, ran)).toMatchFileSnapshot('transcripts/migrate-code.txt')
+    expect(git(cwd, 'status', '--porcelain')).toBe('')
+    writeFileSync(join(cwd, 'x.diff'), ran.stdout)
+    git(cwd, 'apply', 'x.diff')
+    expect(readFileSync(join(cwd, 'src/handlers.ts'), 'utf8')).toContain("'verification.approved'")
+  })
+
+  test('--write changes the literals; a second run changes nothing', async () => {
+    const { 'src/both.js': _, ...clean } = sources
+    const cwd = project(clean)
+    expect(await run(['migrate', 'code', '--write'], { cwd })).toMatchObject({ code: 0 })
+    expect(git(cwd, 'diff', '--stat')).toContain('1 file changed, 1 insertion(+), 1 deletion(-)')
+    const again = await runJson(['migrate', 'code', '--write', '--force'], { cwd })
+    expect(again.records.at(-1)).toMatchObject({ type: 'summary', changed: 0, findings: 1 })
+    expect(again.code).toBe(0)
+  })
+
+  test('--check is 0 when clean, 1 when not, 2 when a file cannot be read', async () => {
+    const check = async (files: Record<string, string | Uint8Array>, ...flags: string[]) =>
+      (await run(['migrate', 'code', '--check', ...flags], { cwd: project(files) })).code
+    expect(await check({ 'a.ts': sources['src/clean.ts'] })).toBe(0)
+    expect(await check({ 'a.ts': "on('request.approved')" })).toBe(1)
+    expect(await check({ 'a.ts': sources['src/both.js'] })).toBe(1)
+    expect(await check({ 'a.ts': "on('request.approved'" })).toBe(2)
+    expect(await check({ 'a.ts': Uint8Array.from([0x2f, 0x2f, 0xff]) })).toBe(2)
+    expect(await check({ 'a.ts': 'on(`request.${x}`)' })).toBe(0)
+    expect(await check({ 'a.ts': 'on(`request.${x}`)' }, '--strict')).toBe(1)
+  })
+
+  test('refuses a tree with work in it, unless forced', async () => {
+    const cwd = project(sources)
+    writeFileSync(join(cwd, 'new.ts'), '')
+    const ran = await run(['migrate', 'code', '--write'], { cwd })
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--force') })
+    expect(readFileSync(join(cwd, 'src/handlers.ts'), 'utf8')).toBe(sources['src/handlers.ts'])
+    await run(['migrate', 'code', '--write', '--force'], { cwd })
+    expect(readFileSync(join(cwd, 'src/handlers.ts'), 'utf8')).toContain('verification.approved')
+  })
+
+  test('keeps CRLF, a byte order mark, and the mode of the file', async () => {
+    const cwd = project({ 'a.ts': "\uFEFFon('request.approved')\r\nf()\r\n" })
+    chmodSync(join(cwd, 'a.ts'), 0o755)
+    await run(['migrate', 'code', '--write', '--force'], { cwd })
+    expect(readFileSync(join(cwd, 'a.ts'), 'utf8')).toBe(
+      "\uFEFFon('verification.approved')\r\nf()\r\n",
+    )
+    expect(statSync(join(cwd, 'a.ts')).mode & 0o777).toBe(0o755)
+  })
+
+  test('passes over what git ignores', async () => {
+    const legacy = "on('request.approved')\n"
+    const cwd = project({
+      '.gitignore': 'dist/\n*.gen.ts\n!keep.gen.ts\n',
+      'src/.gitignore': 'local.ts\n!own.gen.ts\n',
+      'src/own.gen.ts': legacy,
+      'dist/a.js': legacy,
+      'src/a.gen.ts': legacy,
+      'src/keep.gen.ts': legacy,
+      'src/local.ts': legacy,
+      'src/a.ts': legacy,
+      'node_modules/x/a.js': legacy,
+    })
+    const { records } = await runJson(['migrate', 'code'], { cwd })
+    const files = records.filter(({ type }) => type === 'file').map(({ file }) => file)
+    expect(files).toEqual(['src/a.ts', 'src/keep.gen.ts', 'src/own.gen.ts'])
+    const inside = await runJson(['migrate', 'code', 'src'], { cwd })
+    expect(inside.records.filter(({ type }) => type === 'file').length).toBe(3)
+  })
+
+  test('prints SARIF that names rule and place', async () => {
+    const cwd = project(sources)
+    const { stdout } = await run(['migrate', 'code', '--sarif', '--check'], { cwd })
+    const { version, runs } = JSON.parse(stdout) as {
+      version: string
+      runs: { results: object[]; tool: { driver: { rules: { id: string }[] } } }[]
+    }
+    expect(version).toBe('2.1.0')
+    const place = (uri: string, startLine: number, startColumn: number) => [
+      {
+        physicalLocation: {
+          artifactLocation: { uri, uriBaseId: 'ROOT' },
+          region: { startLine, startColumn },
+        },
+      },
+    ]
+    expect(runs[0]?.results).toMatchObject([
+      { ruleId: 'event-name-collision', level: 'error', locations: place('src/both.js', 1, 4) },
+      { ruleId: 'legacy-event-name', level: 'error', locations: place('src/handlers.ts', 1, 13) },
+      {
+        ruleId: 'dynamic-event-name',
+        level: 'warning',
+        locations: place('src/handlers.ts', 2, 13),
+      },
+    ])
+  })
+
+  test('moves the legacy example of this repository, which then still runs', async () => {
+    const example = readFileSync(join(root, 'examples/legacy-subscriber.ts'), 'utf8')
+    // The handler as it stood before the migration began.
+    const before = example.replace("'verification.approved'", "'request.approved'")
+    const cwd = project({ 'subscriber.ts': before })
+    await run(['migrate', 'code', '--write'], { cwd })
+    expect(readFileSync(join(cwd, 'subscriber.ts'), 'utf8')).toBe(example)
+  })
+
+  test('renames API paths only when asked', async () => {
+    const cwd = project({ 'a.ts': 'fetch(`/v2/api/requests/${id}`)\napp.get("/requests")\n' })
+    expect((await run(['migrate', 'code', '--check'], { cwd })).code).toBe(0)
+    const { records } = await runJson(['migrate', 'code', '--check', '--paths'], { cwd })
+    expect(records).toMatchObject([
+      {
+        type: 'file',
+        edits: [{ line: 1, from: '/v2/api/requests/', to: '/v2/api/verifications/' }],
+      },
+      { type: 'finding', line: 2, kind: 'path' },
+      { type: 'summary' },
+    ])
+  })
+})
+
+describe('migrate captures', () => {
+  async function captures(cwd: string) {
+    const delivery = await signedDelivery(
+      `{ "id":"evt_1",\n  "event" : "request.approved", "data": {"id":"ver_1"} }`,
+      { secret, now: () => new Date('2026-03-01T10:00:00Z') },
+    )
+    const raw = await capture(delivery, { redact: false })
+    writeFileSync(join(cwd, 'request-approved.json'), JSON.stringify(raw))
+    writeFileSync(join(cwd, 'redacted.json'), JSON.stringify(await capture(delivery)))
+    const current = await capture(await signedDelivery(fixture('client.created'), { secret }))
+    writeFileSync(join(cwd, 'current.json'), JSON.stringify(current))
+    return raw
+  }
+
+  test('writes new files that verify, and keeps the originals', async () => {
+    const cwd = folder()
+    const raw = await captures(cwd)
+    const args = ['migrate', 'captures', '.']
+    const ran = await run(args, { cwd, env })
+    await expect(transcript(args, ran)).toMatchFileSnapshot('transcripts/migrate-captures.txt')
+    expect(readdirSync(cwd).sort()).toEqual([
+      'current.json',
+      'redacted.json',
+      'redacted.migrated.json',
+      'request-approved.json',
+      'verification-approved.json',
+    ])
+    expect(JSON.parse(readFileSync(join(cwd, 'request-approved.json'), 'utf8'))).toEqual(raw)
+    const read = (name: string) => readCapture(readFileSync(join(cwd, name), 'utf8'))
+    const migrated = read('verification-approved.json')
+    expect(new TextDecoder().decode(migrated.delivery.body)).toBe(
+      `{ "id":"evt_1",\n  "event" : "verification.approved", "data": {"id":"ver_1"} }`,
+    )
+    expect((await verify(migrated.delivery, { secret })).ok).toBe(true)
+    const redacted = read('redacted.migrated.json')
+    expect((await verify(redacted.delivery, { secret: testSecret })).ok).toBe(true)
+    expect((await run(args, { cwd, env })).stderr).toContain('0 files written · 2 already there')
+  })
+
+  test('both the old and the new file run in a test-suite', async () => {
+    const cwd = folder()
+    mkdirSync(join(cwd, 'captures'))
+    copyFileSync(
+      join(root, 'examples/captures/request-approved.json'),
+      join(cwd, 'captures/a.json'),
+    )
+    await run(['migrate', 'captures', 'captures'], { cwd })
+    const receiver = createReceiver({ secret: testSecret })
+    const names: string[] = []
+    receiver.on('verification.approved', ({ receivedName }) => names.push(receivedName))
+    const files = readdirSync(join(cwd, 'captures')).sort()
+    await replay(
+      receiver,
+      files.map((name) => readFileSync(join(cwd, 'captures', name), 'utf8')),
+    )
+    expect(names).toEqual(['request.approved', 'verification.approved'])
+  })
+
+  test('does not make a forged capture genuine', async () => {
+    const cwd = folder()
+    const forged = await capture(
+      await signedDelivery(fixture('request.approved'), { secret: 'another-secret' }),
+      { redact: false },
+    )
+    writeFileSync(join(cwd, 'forged.json'), JSON.stringify(forged))
+    const ran = await run(['migrate', 'captures', 'forged.json'], { cwd, env })
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('does not verify') })
+    expect(readdirSync(cwd)).toEqual(['forged.json'])
+  })
+
+  test('signs as the scheme of the capture does, at its time', async () => {
+    const cwd = folder()
+    const scheme = schemes.standardWebhooks()
+    const options = { secret: testSecret, scheme, now: () => new Date('2026-03-01T10:00:00Z') }
+    const delivery = await signedDelivery(fixture('request.expired'), { ...options, id: 'msg_7' })
+    const made = await capture(delivery, { scheme, redact: false, secret: testSecret })
+    writeFileSync(join(cwd, 'a.json'), JSON.stringify(made))
+    await run(['migrate', 'captures', 'a.json'], { cwd, env: { WEBHOOK_SECRET: testSecret } })
+    const { delivery: after } = readCapture(readFileSync(join(cwd, 'a.migrated.json'), 'utf8'))
+    expect(await verify(after, options)).toMatchObject({
+      ok: true,
+      delivery: { signedId: 'msg_7' },
+    })
+  })
+})
+
+describe('migrate data', () => {
+  const sql = async (dialect: string, ...flags: string[]) => {
+    const args = [
+      'migrate',
+      'data',
+      '--dialect',
+      dialect,
+      '--table',
+      'audit.events',
+      '--column',
+      'name',
+    ]
+    const ran = await run([...args, ...flags])
+    expect(ran).toMatchObject({ code: 0, stderr: '' })
+    return { ...ran, args: [...args, ...flags] }
+  }
+
+  test.each(['sqlite', 'postgres', 'mysql'])('prints SQL for %s', async (dialect) => {
+    const { args, ...ran } = await sql(dialect)
+    await expect(transcript(args, ran)).toMatchFileSnapshot(
+      `transcripts/migrate-data-${dialect}.txt`,
+    )
+  })
+
+  test('renames in a real database, and takes it back', async () => {
+    const database = new DatabaseSync(':memory:')
+    database.exec("ATTACH ':memory:' AS audit; CREATE TABLE audit.events (id INTEGER, name TEXT)")
+    const insert = database.prepare('INSERT INTO audit.events VALUES (?, ?)')
+    const before = ['request.approved', 'client.created', 'request.other', 'request.expired']
+    for (const [at, name] of before.entries()) insert.run(at, name)
+    const names = () =>
+      database
+        .prepare('SELECT name FROM audit.events ORDER BY id')
+        .all()
+        .map(({ name }) => name)
+    database.exec((await sql('sqlite')).stdout)
+    expect(names()).toEqual([
+      'verification.approved',
+      'client.created',
+      'request.other',
+      'verification.expired',
+    ])
+    database.exec((await sql('sqlite', '--reverse')).stdout)
+    expect(names()).toEqual(before)
+    expect(Object.keys(database.prepare('SELECT * FROM audit.events').get() ?? {})).toEqual([
+      'id',
+      'name',
+    ])
+  })
+
+  test('quotes names that would break out', async () => {
+    const args = ['migrate', 'data', '--dialect', 'postgres', '--table', 'a"; DROP TABLE b; --']
+    const { stdout } = await run([...args, '--column', 'c'])
+    expect(stdout).toContain('"a""; DROP TABLE b; --"')
+  })
+})

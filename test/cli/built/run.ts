@@ -1,0 +1,133 @@
+// Runs the built command line as a shell would: plainly, with input, at a real terminal, or in the
+// background until it says something.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { onTestFinished } from 'vitest'
+
+export const root = resolve(import.meta.dirname, '../../..')
+export const cli = join(root, 'dist/cli.js')
+
+/** What a run printed and how it ended. */
+export interface Ran {
+  readonly stdout: string
+  readonly stderr: string
+  readonly code: number | null
+}
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+  readonly input?: string
+  readonly nodeArgs?: readonly string[]
+}
+
+/** Only what a fresh login has: no secret, no colour setting of whoever runs the tests. */
+const bareEnv: Record<string, string> = {
+  PATH: process.env.PATH ?? '',
+  HOME: tmpdir(),
+  TERM: 'xterm',
+  LANG: 'C.UTF-8',
+}
+
+function begin(args: readonly string[], options: RunOptions): ChildProcess {
+  const { env = {}, cwd = root, nodeArgs = [] } = options
+  return spawn(process.execPath, [...nodeArgs, cli, ...args], {
+    cwd,
+    env: { ...bareEnv, ...env } as NodeJS.ProcessEnv,
+  })
+}
+
+async function finish(child: ChildProcess): Promise<Ran> {
+  let [stdout, stderr] = ['', '']
+  child.stdout?.on('data', (part) => {
+    stdout += part
+  })
+  child.stderr?.on('data', (part) => {
+    stderr += part
+  })
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { stdout, stderr, code }
+}
+
+/** Runs to the end. */
+export function run(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const child = begin(args, options)
+  child.stdin?.end(options.input ?? '')
+  return finish(child)
+}
+
+/** Runs to the end and reads its --json lines. */
+export async function runJson(args: readonly string[], options: RunOptions = {}) {
+  const ran = await run([...args, '--json'], options)
+  const lines = ran.stdout.split('\n').filter((line) => line !== '')
+  const records = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  return { ...ran, records }
+}
+
+/** Runs at a terminal of its own (a pty); what both streams print comes as one. */
+export async function runAtTerminal(args: readonly string[], options: RunOptions = {}) {
+  const { env = {}, cwd = root } = options
+  const quoted = [process.execPath, cli, ...args].map((arg) => `'${arg.replaceAll("'", "'\\''")}'`)
+  const child = spawn('script', ['-qec', quoted.join(' '), '/dev/null'], {
+    cwd,
+    env: { ...bareEnv, ...env } as NodeJS.ProcessEnv,
+  })
+  if (options.input !== undefined) child.stdin.write(options.input)
+  const ran = await finish(child)
+  return { screen: ran.stdout.replaceAll('\r\n', '\n'), code: ran.code }
+}
+
+/** Starts a run that goes on; `until` waits for a text on either stream. */
+export function start(args: readonly string[], options: RunOptions = {}) {
+  const child = begin(args, options)
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let all = ''
+  const ended = finish(child)
+  const until = (pattern: RegExp) =>
+    new Promise<RegExpExecArray>((resolve, reject) => {
+      const look = () => {
+        const found = pattern.exec(all)
+        if (found) resolve(found)
+      }
+      for (const stream of [child.stdout, child.stderr]) {
+        stream?.on('data', (part) => {
+          all += part
+          look()
+        })
+      }
+      look()
+      ended.then(() => reject(new Error(`ended without ${pattern}: ${all}`)))
+    })
+  return { child, ended, until }
+}
+
+/** A folder that is gone after the test. */
+export function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'idv-cli-'))
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+/** A run as a transcript: what changes from run to run is replaced. */
+export function transcript(args: readonly string[], ran: Ran, hidden: Record<string, string> = {}) {
+  const parts = [
+    `$ idv-webhooks ${args.join(' ')}`,
+    ...(ran.stdout ? ['--- stdout', ran.stdout.trimEnd()] : []),
+    ...(ran.stderr ? ['--- stderr', ran.stderr.trimEnd()] : []),
+    `--- exit ${ran.code}`,
+    '',
+  ]
+  const text = Object.entries(hidden).reduce(
+    (all, [value, name]) => all.replaceAll(value, name),
+    parts.join('\n'),
+  )
+  return text
+    .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
+    .replaceAll(/ *\d+(\.\d+)? ms/g, ' N ms')
+    .replaceAll(/"milliseconds":[\d.]+/g, '"milliseconds":N')
+    .replaceAll(/\d{8}T\d{6}Z/g, 'TIME')
+    .replaceAll(/Node \d+\.\d+\.\d+/g, 'Node N')
+}

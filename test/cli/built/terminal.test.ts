@@ -1,0 +1,138 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { apps, secret } from './apps.ts'
+import { folder, root, run, runAtTerminal, start } from './run.ts'
+
+const env = { WEBHOOK_SECRET: secret }
+const control = '\u001b['
+
+describe('at a terminal', () => {
+  test('there is colour and progress', async () => {
+    const args = ['send', 'client.created', '--to', await apps.sound(), '--times', '2']
+    const { screen, code } = await runAtTerminal(args, { env })
+    expect(screen).toContain(`${control}32m200${control}39m`)
+    expect(screen).toContain('1/2 sent')
+    expect(screen).toContain('2 deliveries: 2 taken, 0 refused, 0 failed')
+    expect(code).toBe(0)
+  })
+
+  test.each([
+    ['NO_COLOR', { ...env, NO_COLOR: '1' }, []],
+    ['--no-color', env, ['--no-color']],
+  ])('there is no colour with %s', async (_, env, flags) => {
+    const args = ['send', 'client.created', '--to', await apps.sound(), ...flags]
+    const { screen } = await runAtTerminal(args, { env })
+    expect(screen).not.toContain(`${control}32m`)
+    expect(screen).toContain('200')
+  })
+
+  test('--raw asks for a yes, and a no ends it', async () => {
+    const args = ['capture', '--raw', '--port', '0', '--dir', join(folder(), 'private')]
+    const { screen, code } = await runAtTerminal(args, { input: 'no\r' })
+    expect(screen).toContain('Type yes to go on:')
+    expect(screen).toContain('not without a yes')
+    expect(code).toBe(2)
+  })
+})
+
+describe('elsewhere', () => {
+  test('there is neither', async () => {
+    const args = ['send', 'client.created', '--to', await apps.sound(), '--times', '2']
+    const { stdout, stderr } = await run(args, { env })
+    expect(stdout + stderr).not.toContain('\u001b')
+    expect(stderr).not.toContain('1/2')
+  })
+
+  test('FORCE_COLOR brings colour, for those who ask', async () => {
+    const args = ['send', 'client.created', '--to', await apps.sound()]
+    const { stdout } = await run(args, { env: { ...env, FORCE_COLOR: '1' } })
+    expect(stdout).toContain(`${control}32m200`)
+  })
+
+  test('what comes from outside cannot steer the terminal', async () => {
+    const cwd = folder()
+    const name = 'odd\u001b[31m.json'
+    writeFileSync(
+      join(cwd, name),
+      readFileSync(join(root, 'examples/captures/request-approved.json')),
+    )
+    const { stdout } = await run(['verify', name], { cwd })
+    expect(stdout).toContain('odd\\u001b[31m.json')
+  })
+})
+
+describe('Ctrl-C', () => {
+  test('ends a long run with 130 and a summary of what was done', async () => {
+    const args = ['send', 'client.created', '--to', await apps.sound()]
+    const { child, until, ended } = start([...args, '--times', '1000', '--rate', '5'], { env })
+    await until(/200/)
+    child.kill('SIGINT')
+    const { code, stderr } = await ended
+    expect(code).toBe(130)
+    expect(stderr).toMatch(/1 delivery: 1 taken, 0 refused, 0 failed, 999 not sent/)
+  })
+
+  test('ends a recording with 130, and every file is whole', async () => {
+    const dir = join(folder(), 'captures')
+    const { child, until, ended } = start(['capture', '--port', '0', '--dir', dir], { env })
+    const [, url = ''] = await until(/listening on (http:\S+),/)
+    await run(['send', 'client.created', '--to', url, '--times', '5'], { env })
+    child.kill('SIGINT')
+    expect((await ended).code).toBe(130)
+    const files = readdirSync(dir)
+    expect(files.length).toBe(5)
+    for (const file of files) JSON.parse(readFileSync(join(dir, file), 'utf8'))
+  })
+
+  test('leaves sources whole, renamed or not', async () => {
+    const cwd = folder()
+    mkdirSync(join(cwd, 'src'))
+    const line = "on('request.approved')\n"
+    const before = line.repeat(50)
+    const after = before.replaceAll('request', 'verification')
+    const states = new Set<string>()
+    for (const at of Array(1500).keys()) writeFileSync(join(cwd, 'src', `${at}.ts`), before)
+    const { child, ended } = start(['migrate', 'code', 'src', '--write', '--json'], { cwd })
+    child.stdout?.once('data', () => child.kill('SIGINT'))
+    expect((await ended).code).toBe(130)
+    for (const file of readdirSync(join(cwd, 'src'))) {
+      expect(file).toMatch(/^\d+\.ts$/)
+      const text = readFileSync(join(cwd, 'src', file), 'utf8')
+      expect([before, after]).toContain(text)
+      states.add(text)
+    }
+    expect(states).toEqual(new Set([before, after]))
+  })
+})
+
+test('a reader that leaves early is no error to see', async () => {
+  const { execFileSync } = await import('node:child_process')
+  const { cli } = await import('./run.ts')
+  const out = execFileSync(
+    'bash',
+    ['-c', `'${process.execPath}' '${cli}' --map | head -c 20; echo`],
+    {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
+  expect(out).toMatch(/^\{/)
+})
+
+test('an old Node says so in one line and exits 1', async () => {
+  const cwd = folder()
+  const version = "Object.defineProperty(process.versions, 'node', { value: '20.19.0' })"
+  writeFileSync(join(cwd, 'old.mjs'), version)
+  const ran = await run(['--help'], { nodeArgs: ['--import', join(cwd, 'old.mjs')] })
+  expect(ran).toEqual({
+    stdout: '',
+    stderr: 'idv-webhooks needs Node 22.18 or newer, and this is 20.19.0\n',
+    code: 1,
+  })
+})
+
+test('an old Node could read the file that tells it', () => {
+  const text = readFileSync(join(root, 'dist/cli.js'), 'utf8')
+  expect(text.split('\n').filter((line) => /^import\b|\?\?|\?\./.test(line))).toEqual([])
+})

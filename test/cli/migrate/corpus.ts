@@ -1,0 +1,307 @@
+// Snippets as people write them, and what must become of each. `kinds` are what is reported.
+
+/** A snippet; without `output` nothing in it may change. */
+export interface Snippet {
+  readonly name: string
+  readonly input: string
+  readonly output?: string
+  readonly kinds?: readonly string[]
+  readonly file?: string
+}
+
+const same = (name: string, input: string, kinds: readonly string[] = []): Snippet => ({
+  name,
+  input,
+  kinds,
+})
+const becomes = (name: string, input: string, output: string, file?: string): Snippet => ({
+  name,
+  input,
+  output,
+  ...(file && { file }),
+})
+
+const literals: readonly Snippet[] = [
+  becomes('single quotes', `on('request.approved')`, `on('verification.approved')`),
+  becomes('double quotes', `on("request.rejected")`, `on("verification.rejected")`),
+  becomes('a template without holes', 'on(`request.created`)', 'on(`verification.created`)'),
+  becomes('the family', `receiver.on('request.*', f)`, `receiver.on('verification.*', f)`),
+  becomes(
+    'every step',
+    `x=['request.created','request.submitted','request.approved','request.rejected','request.canceled','request.expired']`,
+    `x=['verification.created','verification.submitted','verification.approved','verification.rejected','verification.canceled','verification.expired']`,
+  ),
+  becomes(
+    'an object key',
+    `const h = { 'request.approved': f }`,
+    `const h = { 'verification.approved': f }`,
+  ),
+  becomes(
+    'a computed key',
+    `const h = { ['request.approved']: f }`,
+    `const h = { ['verification.approved']: f }`,
+  ),
+  becomes(
+    'a method',
+    `const h = { 'request.approved'(event) {} }`,
+    `const h = { 'verification.approved'(event) {} }`,
+  ),
+  becomes(
+    'a class member',
+    `class A { 'request.approved' = 1 }`,
+    `class A { 'verification.approved' = 1 }`,
+  ),
+  becomes(
+    'member access',
+    `handlers['request.approved'](e)`,
+    `handlers['verification.approved'](e)`,
+  ),
+  becomes(
+    'optional access',
+    `handlers?.["request.approved"]?.(e)`,
+    `handlers?.["verification.approved"]?.(e)`,
+  ),
+  becomes(
+    'a case label',
+    `switch (n) { case 'request.expired': f() }`,
+    `switch (n) { case 'verification.expired': f() }`,
+  ),
+  becomes(
+    'a comparison',
+    `if (e.name === 'request.approved') f()`,
+    `if (e.name === 'verification.approved') f()`,
+  ),
+  becomes(
+    'a default value',
+    `function f(n = 'request.created') {}`,
+    `function f(n = 'verification.created') {}`,
+  ),
+  becomes(
+    'a conditional',
+    `const n = x ? 'request.approved' : 'request.rejected'`,
+    `const n = x ? 'verification.approved' : 'verification.rejected'`,
+  ),
+  becomes(
+    'a nested object',
+    `const o = { a: { b: ['request.approved'] } }`,
+    `const o = { a: { b: ['verification.approved'] } }`,
+  ),
+  becomes(
+    'an argument that is a list',
+    `r.on(['request.approved', 'client.created'], f)`,
+    `r.on(['verification.approved', 'client.created'], f)`,
+  ),
+  becomes(
+    'a destructured key',
+    `const { 'request.approved': f } = handlers`,
+    `const { 'verification.approved': f } = handlers`,
+  ),
+  becomes(
+    'includes',
+    `names.includes('request.approved')`,
+    `names.includes('verification.approved')`,
+  ),
+  becomes(
+    'a hole of a template',
+    "x = `got ${ 'request.approved' }`",
+    "x = `got ${ 'verification.approved' }`",
+  ),
+  becomes('a spread list', `f(...['request.approved'])`, `f(...['verification.approved'])`),
+  becomes('an escape in the name', `on('request\\u002eapproved')`, `on('verification.approved')`),
+  becomes(
+    'a decorator',
+    `class A { @On('request.approved') f() {} }`,
+    `class A { @On('verification.approved') f() {} }`,
+  ),
+  becomes(
+    'JSX',
+    `<Filter event="request.approved" on={'request.expired'}/>`,
+    `<Filter event="verification.approved" on={'verification.expired'}/>`,
+    'a.jsx',
+  ),
+  becomes('new Set', `new Set(['request.approved'])`, `new Set(['verification.approved'])`),
+  becomes(
+    'await and top level',
+    `await send('request.approved')`,
+    `await send('verification.approved')`,
+  ),
+  becomes(
+    'a return at top level',
+    `return 'request.approved'`,
+    `return 'verification.approved'`,
+    'a.cjs',
+  ),
+  becomes(
+    'a hashbang',
+    `#!/usr/bin/env node\non('request.approved')`,
+    `#!/usr/bin/env node\non('verification.approved')`,
+  ),
+  becomes(
+    'Flow',
+    `// @flow\nconst a: ?string = 'request.approved'`,
+    `// @flow\nconst a: ?string = 'verification.approved'`,
+    'a.js',
+  ),
+]
+
+const types: readonly Snippet[] = [
+  becomes(
+    'a union',
+    `type N = 'request.approved' | 'client.created'`,
+    `type N = 'verification.approved' | 'client.created'`,
+    'a.ts',
+  ),
+  becomes(
+    'an interface',
+    `interface M { 'request.approved': A }`,
+    `interface M { 'verification.approved': A }`,
+    'a.ts',
+  ),
+  becomes(
+    'an indexed type',
+    `type A = M['request.approved']`,
+    `type A = M['verification.approved']`,
+    'a.ts',
+  ),
+  becomes('a type argument', `on<'request.approved'>(f)`, `on<'verification.approved'>(f)`, 'a.ts'),
+  becomes(
+    'an enum',
+    `enum E { A = 'request.approved' }`,
+    `enum E { A = 'verification.approved' }`,
+    'a.ts',
+  ),
+  becomes(
+    'satisfies',
+    `const n = 'request.approved' satisfies N`,
+    `const n = 'verification.approved' satisfies N`,
+    'a.ts',
+  ),
+  becomes(
+    'an assertion of old',
+    `const n = <N>'request.approved'`,
+    `const n = <N>'verification.approved'`,
+    'a.ts',
+  ),
+  becomes(
+    'as const',
+    `const n = ['request.approved'] as const`,
+    `const n = ['verification.approved'] as const`,
+    'a.mts',
+  ),
+  becomes(
+    'a declaration',
+    `declare function on(n: 'request.approved'): void`,
+    `declare function on(n: 'verification.approved'): void`,
+    'a.d.ts',
+  ),
+  becomes(
+    'a parameter decorator',
+    `class A { f(@On('request.approved') x: B) {} }`,
+    `class A { f(@On('verification.approved') x: B) {} }`,
+    'a.ts',
+  ),
+  becomes(
+    'TSX generics',
+    `const f = <T,>(x: T) => <A on="request.approved" />`,
+    `const f = <T,>(x: T) => <A on="verification.approved" />`,
+    'a.tsx',
+  ),
+  becomes(
+    'a template type without holes',
+    'type N = `request.approved`',
+    'type N = `verification.approved`',
+    'a.ts',
+  ),
+]
+
+const untouched: readonly Snippet[] = [
+  same('the current name', `on('verification.approved')`),
+  same('another word', `on('request.approve')`),
+  same('another case', `on('Request.Approved')`),
+  same('a property of a request', `req.request.approved`),
+  same('a request object', `const request = { approved: 1 }; request.approved`),
+  same('a comment', `// request.approved\n/* 'request.approved' */\nf('client.created')`),
+  same('a longer name', `on('my.request.approved')`),
+  same('a name with a suffix', `on('request.approved-at')`),
+  same('an import', `import x from 'request.approved'`),
+  same('an export', `export * from 'request.approved'`),
+  same('a require', `require('request.approved')`),
+  same('a dynamic import', `import('request.approved')`),
+  same('JSX text', `<p>request.approved</p>`),
+  same('a directive', `'request.approved'\nf()`),
+  same('a log of a request', 'log(`request.body is ${request.body}`)'),
+  same('both names in a pattern', '/^(request|verification)\\.approved$/.test(n)'),
+  same('any name in a pattern', '/^[a-z]+\\.approved$/.test(n)'),
+  same('a URL', `fetch('https://example.com/request.html')`),
+  same('an ignored line', `on('request.approved') // idv-webhooks-ignore`),
+  same('the line after', `// idv-webhooks-ignore: on purpose\non('request.approved')`),
+  same(
+    'an ignored file',
+    `/* idv-webhooks-ignore-file */\non('request.approved')\non('request.expired')`,
+  ),
+]
+
+const dynamic: readonly Snippet[] = [
+  same('a template', 'on(`request.${step}`)', ['template']),
+  same('a template with a part of the step', 'on(`request.app${rest}`)', ['template']),
+  same('a template of two holes', 'on(`request${dot}approved`)', ['template']),
+  same('a template type', 'type N = `request.${Step}`', ['template']),
+  same('startsWith', `n.startsWith('request.')`, ['prefix']),
+  same('a replaced prefix', `n.replace('request.', '')`, ['prefix']),
+  same('a split', `n.split('.')[0] === 'request'`, ['prefix']),
+  same('a wildcard of SQL', `where('name', 'like', 'request.%')`, ['prefix']),
+  same('a concatenation', `on('request.' + step)`, ['concatenation']),
+  same('a concatenation of literals', `on('request' + '.approved')`, ['concatenation']),
+  same('a name and a suffix', `f('request.approved' + suffix)`, ['concatenation']),
+  same('a longer sum', `log('got ' + 'request.' + step)`, ['concatenation']),
+  same('a regular expression', '/^request\\./.test(n)', ['regexp']),
+  same('a class of letters', '/^request[.]/.test(n)', ['regexp']),
+  same('new RegExp', `new RegExp('^request\\\\.')`, ['regexp']),
+  same('a name in SQL', `sql("select 1 where name = 'request.approved'")`, ['embedded']),
+  same('a list in a string', `process.env.EVENTS ?? 'request.approved,client.created'`, [
+    'embedded',
+  ]),
+  same('a tagged template', 'sql`request.approved`', []),
+]
+
+const collisions: readonly Snippet[] = [
+  same('two handlers', `r.on('request.approved', f)\nr.on('verification.approved', g)`, [
+    'collision',
+  ]),
+  same(
+    'two handlers, one in a list',
+    `r.on(['request.approved'], f)\nr.on('verification.approved', g)`,
+    ['collision'],
+  ),
+  same('two keys', `x = { 'request.approved': f, 'verification.approved': g }`, ['collision']),
+  same('two cases', `switch (n) { case 'request.approved': case 'verification.approved': f() }`, [
+    'collision',
+  ]),
+  same('two assignments', `h['request.approved'] = f\nh['verification.approved'] = g`, [
+    'collision',
+  ]),
+  same('two comparisons', `if (n === 'request.approved' || n === 'verification.approved') f()`, [
+    'collision',
+  ]),
+  same('one list', `r.on(['request.approved', 'verification.approved'], f)`, ['collision']),
+  same('one union', `type N = 'request.approved' | 'verification.approved'`, ['collision']),
+  {
+    name: 'one name collides, the others move',
+    input: `r.on('request.approved', f)\nr.on('verification.approved', g)\nr.on('request.expired', h)`,
+    output: `r.on('request.approved', f)\nr.on('verification.approved', g)\nr.on('verification.expired', h)`,
+    kinds: ['collision'],
+  },
+  becomes(
+    'two objects do not meet',
+    `a = { 'request.approved': f }\nb = { 'verification.approved': g }`,
+    `a = { 'verification.approved': f }\nb = { 'verification.approved': g }`,
+  ),
+]
+
+export const corpus: readonly Snippet[] = [
+  ...literals,
+  ...types,
+  ...untouched,
+  ...dynamic,
+  ...collisions,
+]

@@ -1,0 +1,28 @@
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, inject, test } from 'vitest'
+
+const run = promisify(execFile)
+const { bare, nodes } = inject('installed')
+const command = join(bare, 'node_modules/.bin/idv-webhooks')
+const example = resolve(import.meta.dirname, '../../examples/captures/request-approved.json')
+
+test.each([
+  ['this Node', () => process.execPath],
+  ['Node 22.18', () => nodes['22.18.0'] as string],
+  ['Node 24', () => nodes['24.21.0'] as string],
+])('the command line works on %s with nothing else installed', async (_, node) => {
+  writeFileSync(join(bare, 'capture.json'), readFileSync(example))
+  writeFileSync(join(bare, 'legacy.ts'), "on('request.approved')\n")
+  const config = "export default { scheme: 'service' satisfies string }\n"
+  writeFileSync(join(bare, 'idv-webhooks.config.ts'), config)
+  const cli = (...args: readonly string[]) => run(node(), [command, ...args], { cwd: bare })
+  expect(await cli('verify', 'capture.json')).toEqual({
+    stdout: 'yes capture.json is signed with test-secret (scheme service)\n',
+    stderr: '',
+  })
+  const { stdout } = await cli('migrate', 'code', 'legacy.ts')
+  expect(stdout).toContain("+on('verification.approved')")
+})
