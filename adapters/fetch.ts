@@ -1,24 +1,45 @@
 // Any Request → Response runtime: Hono, Bun, Deno, workers, SvelteKit, Remix.
-import type { BodyFault, Receiver } from '../src/index.ts'
+import type { BodyFault, Receiver, Worker } from '../src/index.ts'
 
 const message =
   'the body was read before the receiver: hand it the untouched Request, before request.json() or a body parser'
+
+/** For hosts that stop between requests: what was kept is handled once the reply has left. */
+export interface FetchMountOptions {
+  readonly worker?: Pick<Worker, 'drainOnce'>
+  /** Keeps the host awake until then: Next's `after`; a worker runtime's own is found by itself. */
+  readonly waitUntil?: (work: Promise<unknown>) => void
+}
 
 /**
  * A fetch handler.
  *
  * @example export default { fetch: toFetch(receiver) }
  */
-export function toFetch(receiver: Pick<Receiver, 'handle'>) {
-  return async (request: Request): Promise<Response> => {
+export function toFetch(receiver: Pick<Receiver, 'handle'>, options: FetchMountOptions = {}) {
+  return async (request: Request, ...context: readonly unknown[]): Promise<Response> => {
     const { status, headers, body } = await receiver.handle({
       method: request.method,
       url: request.url,
       headers: request.headers,
       read: (limit) => readBody(request, limit),
     })
+    if (options.worker && status < 300) {
+      // The host shows a failure of its own where it stops early; the entries stay kept.
+      const work = options.worker.drainOnce().catch(() => {})
+      const waitUntil = options.waitUntil ?? waitUntilOf(context)
+      waitUntil?.(work)
+    }
     return new Response(body, { status, headers })
   }
+}
+
+/** `fetch(request, env, context)`: the context of workers and edge runtimes. */
+function waitUntilOf(context: readonly unknown[]): FetchMountOptions['waitUntil'] {
+  const host = context.find(
+    (one) => typeof (one as { waitUntil?: unknown } | null)?.waitUntil === 'function',
+  ) as { waitUntil(work: Promise<unknown>): void } | undefined
+  return host && ((work) => host.waitUntil(work))
 }
 
 async function readBody(request: Request, limit: number): Promise<Uint8Array | BodyFault> {

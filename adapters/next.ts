@@ -1,6 +1,6 @@
 // Next.js: App Router and Pages Router.
 import type { ServerResponse } from 'node:http'
-import { toFetch } from './fetch.ts'
+import { type FetchMountOptions, toFetch } from './fetch.ts'
 import { type HandlesRequests, type NodeRequest, send, toIncoming } from './node.ts'
 
 const fix =
@@ -11,8 +11,8 @@ const fix =
  *
  * @example export const POST = toNext(receiver)
  */
-export function toNext(receiver: HandlesRequests) {
-  return toFetch(receiver)
+export function toNext(receiver: HandlesRequests, options?: FetchMountOptions) {
+  return toFetch(receiver, options)
 }
 
 /**

@@ -63,6 +63,6 @@ function globalRunner(): TestRunner {
   if (describe && found) return { describe, test: found }
   throw new WebhookError(
     'OPTION_INVALID',
-    "describeInboxStore found no test runner: pass runner, e.g. import { describe, test } from 'vitest'",
+    'describeInboxStore found no test runner: pass runner, the { describe, test } of yours',
   )
 }

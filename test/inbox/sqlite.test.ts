@@ -329,6 +329,43 @@ describe('what is at rest', () => {
   })
 })
 
+describe('beside its owner', () => {
+  test('an operator finds, redrives and forgets, and the owner notices', async () => {
+    const file = temporaryFile()
+    const { deliver, inbox, receiver, worker, settled } = setUp({
+      store: sqliteStore(file),
+      retry: { attempts: 1 },
+    })
+    let broken = true
+    receiver.on('*', () => {
+      if (broken) throw new Error('no')
+    })
+    await worker.start()
+    await deliver(event())
+    await until(() => settled().length === 1)
+    const beside = createInbox({ store: sqliteStore(file, { access: 'operate' }) })
+    onTestFinished(() => beside.close())
+    expect((await beside.find()).entries).toMatchObject([{ state: 'dead' }])
+    broken = false
+    expect(await beside.redrive({})).toBe(1)
+    await until(() => settled().length === 2)
+    expect(settled()).toEqual(['dead', 'done'])
+    expect(await beside.forget('verification:ver_1')).toBe(1)
+    expect((await inbox.find()).entries).toMatchObject([{ erased: true }])
+    const stranger = setUp({ store: sqliteStore(file, { access: 'operate' }) })
+    expect(await stranger.deliver(event())).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await expect(stranger.worker.start()).rejects.toThrow(/keeps and claims nothing/)
+  })
+
+  test('an operator needs a file that is there and is an inbox', async () => {
+    const file = temporaryFile()
+    const open = () => createInbox({ store: sqliteStore(file, { access: 'operate' }) }).open()
+    await expect(open()).rejects.toThrow(/there is no inbox/)
+    application(file).exec('create table mine (id text)')
+    await expect(open()).rejects.toMatchObject({ code: 'STORE_UNSUITABLE' })
+  })
+})
+
 test('many arrivals at once share commits', async () => {
   const file = temporaryFile()
   let commits = 0

@@ -103,6 +103,43 @@ describe('in an empty project', () => {
   })
 })
 
+/** Keeps an event, crashes a handler, and ends with one effect; prints what became of it. */
+const inboxProgram = `
+import { mkdtempSync } from 'node:fs'
+import { createReceiver, createWorker, sign } from 'idv-webhooks'
+import { createInbox } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+const secret = 'installed-secret'
+const inbox = createInbox({
+  store: sqliteStore(mkdtempSync('inbox-') + '/inbox.db'),
+  retry: { attempts: 3, delays: [0] },
+  encryption: { key: 'a1'.repeat(32) },
+})
+const receiver = createReceiver({ secret, inbox })
+const counts = []
+receiver.on('*', (event, { tx, attempt }) => {
+  tx.exec('create table if not exists effects (attempt integer)')
+  tx.prepare('insert into effects values (?)').run(attempt)
+  counts.push(tx.prepare('select count(*) as n from effects').get().n)
+  if (attempt === 1) throw new Error('later')
+})
+const body = new TextEncoder().encode('{"id":"evt_1","event":"request.approved","data":{"id":"ver_1"}}')
+const headers = await sign(body, { secret })
+const kinds = []
+for (const _ of [1, 2]) kinds.push((await receiver.receive({ body, headers })).kind)
+const report = await createWorker(receiver).drainOnce()
+const { done } = await inbox.stats()
+console.log(JSON.stringify([kinds, report.retry, done, counts]))
+`
+
+test('the inbox on SQLite works on every Node, and lets the process end by itself', async () => {
+  writeFileSync(join(bare, 'inbox.mjs'), inboxProgram)
+  for (const node of [process.execPath, nodes['22.18.0'], nodes['24.21.0']] as string[]) {
+    const { stdout } = await run(node, ['inbox.mjs'], { cwd: bare })
+    expect(stdout.trim(), node).toBe('[["accepted","duplicate"],1,1,[1,1]]')
+  }
+})
+
 test.each([
   ['workerd', ['workerd', 'worker', 'browser']],
   ['an edge runtime', ['edge-light']],

@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { sign } from 'idv-webhooks'
@@ -38,7 +39,7 @@ function start(args: readonly string[], ready: RegExp) {
       waiting.push([pattern, resolve])
       child.once('exit', (code) => reject(new Error(`it ended with ${code}: ${printed}`)))
     })
-  return { until, started: until(ready) }
+  return { child, until, started: until(ready) }
 }
 
 async function post(url: string, event: object | Uint8Array) {
@@ -95,6 +96,17 @@ describe('the example for', () => {
     const replies = await post(`http://127.0.0.1:${port}/webhooks`, event('verification.approved'))
     expect(replies).toEqual([200, 401])
     await until(/approved: ver_42/)
+  })
+
+  test('an inbox answers once an event is kept, handles it, and ends at SIGTERM', async () => {
+    const { child, until, started } = start(['inbox.ts'], /listening .*port: (\d+)/s)
+    const port = /port: (\d+)/.exec(await started)?.[1]
+    const url = `http://127.0.0.1:${port}/webhooks`
+    expect(await post(url, event('verification.approved'))).toEqual([202, 401])
+    await until(/approved: ver_42 \(attempt 1\)/)
+    expect(await post(url, event('verification.approved'))).toEqual([200, 401])
+    child.kill('SIGTERM')
+    expect((await once(child, 'exit'))[0]).toBe(0)
   })
 
   test('a legacy subscriber counts what still arrives under the old name', async () => {

@@ -5,16 +5,20 @@ import { WebhookError } from '../../errors.ts'
 import { carryOut } from './sqlite/batch.ts'
 import { loadDriver } from './sqlite/driver.ts'
 import { type Call, Engine } from './sqlite/engine.ts'
-import { type Owned, openOwned } from './sqlite/opening.ts'
+import { type Owned, openBeside, openOwned } from './sqlite/opening.ts'
 import type { ThreadData, ThreadMessage } from './sqlite/thread.ts'
 
 const idle = 250
 
-function serve({ file, driver, check, busy }: ThreadData, tell: (message: ThreadMessage) => void) {
+function serve(
+  { file, driver, check, access, busy }: ThreadData,
+  tell: (message: ThreadMessage) => void,
+) {
   const flag = new Int32Array(busy)
   let owned: Owned
   try {
-    owned = openOwned({ file, open: loadDriver(driver), check })
+    const opening = { file, open: loadDriver(driver), check }
+    owned = access === 'own' ? openOwned(opening) : openBeside(opening)
   } catch (error) {
     const code = error instanceof WebhookError ? error.code : 'STORE_FAILED'
     tell({ opened: false, code, message: error instanceof Error ? error.message : String(error) })

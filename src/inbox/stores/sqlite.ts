@@ -38,6 +38,11 @@ export interface SqliteStoreOptions {
   readonly driver?: SqliteDriver
   /** What is checked at start: `integrity` (default) reads the whole file, `quick` most of it. */
   readonly check?: 'integrity' | 'quick'
+  /**
+   * `operate` opens the file beside the process that owns it, for finding, redriving, replaying
+   * and forgetting; nothing can be kept or claimed there. Default `own`.
+   */
+  readonly access?: 'own' | 'operate'
 }
 
 /**
@@ -75,15 +80,16 @@ class SqliteStore implements InboxStore {
   }
 
   async open(): Promise<void> {
-    const { driver = 'node:sqlite', check = 'integrity' } = this.#options
+    const { driver = 'node:sqlite', check = 'integrity', access = 'own' } = this.#options
+    const file = this.#file
     const open = loadDriver(driver)
     const broken = (message: string) => this.#line?.break(message)
     const writer =
       typeof driver === 'function'
-        ? openInline(this.#file, driver, check)
-        : await openThread(script(), { file: this.#file, driver, check }, broken)
+        ? openInline({ file, open, check }, access)
+        : await openThread(script(), { file, driver, check, access }, broken)
     this.#line = new Line(writer)
-    this.#gate = new TransactionGate(this.#line, writer.epoch, () => open(this.#file))
+    this.#gate = new TransactionGate(this.#line, writer.epoch ?? 0, () => open(file))
   }
 
   async close(): Promise<void> {

@@ -27,7 +27,7 @@ type Questions = Omit<Engine, 'transact' | 'checkpointWal'> & Omit<Clerk, never>
 export class Engine {
   readonly #ledger: Ledger
   readonly #clerk: Clerk
-  readonly #epoch: number
+  readonly #epoch: number | undefined
 
   constructor({ db, epoch }: Pick<Owned, 'db' | 'epoch'>) {
     this.#ledger = new Ledger(db)
@@ -97,7 +97,7 @@ export class Engine {
   lapsed(now: number): Lapsed[] {
     const sql = `select id, fence, attempt from idv_entries
       where state = 'leased' and (owner <> ? or lease_until <= ?) order by seq`
-    return this.#ledger.all(sql, this.#epoch, now) as unknown as Lapsed[]
+    return this.#ledger.all(sql, this.#epoch ?? 0, now) as unknown as Lapsed[]
   }
 
   checkpoint({ lease, handler }: { readonly lease: Lease; readonly handler: string }): boolean {
@@ -118,11 +118,15 @@ export class Engine {
 
   #answer(method: Call[0], argument: never): unknown {
     const desk: unknown = method in this ? this : this.#clerk
+    if (desk === this && this.#epoch === undefined) {
+      throw new WebhookError('STORE_FAILED', "access: 'operate' keeps and claims nothing")
+    }
     return (desk as Record<string, (argument: never) => unknown>)[method]?.(argument)
   }
 
   /** Where locks do not work, an owner that was replaced must not write. */
   #assertOwner(): void {
+    if (this.#epoch === undefined) return
     const row = this.#ledger.get("select value from idv_settings where name = 'epoch'")
     if (row?.value === this.#epoch) return
     throw new WebhookError(
@@ -177,7 +181,7 @@ export class Engine {
   #lease({ lane = '', head = 0 }: Row, until: number): Claimed {
     this.#ledger.run('update idv_lanes set due = null where lane = ?', lane)
     const before = this.#ledger.get('select state from idv_entries where seq = ?', head)
-    const row = this.#ledger.get(leaseSql, this.#epoch, until, head) ?? {}
+    const row = this.#ledger.get(leaseSql, this.#epoch ?? 0, until, head) ?? {}
     this.#ledger.moved(before?.state as Head['state'], 'leased')
     const handled = this.#ledger.all('select handler from idv_handled where seq = ?', head)
     const mark = this.#ledger.get('select at, final from idv_marks where lane = ?', lane)

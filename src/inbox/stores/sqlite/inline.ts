@@ -2,18 +2,16 @@
 // one turn of the event loop is one commit.
 
 import { carryOut } from './batch.ts'
-import type { SqliteDatabase } from './driver.ts'
 import { Engine } from './engine.ts'
 import type { Writer } from './line.ts'
-import { openOwned } from './opening.ts'
+import { type Opening, openBeside, openOwned } from './opening.ts'
 
 /** @throws WebhookError of `openOwned` */
 export function openInline(
-  file: string,
-  open: (file: string) => SqliteDatabase,
-  check: 'integrity' | 'quick',
-): Writer & { readonly epoch: number } {
-  const owned = openOwned({ file, open, check })
+  opening: Opening,
+  access: 'own' | 'operate',
+): Writer & { readonly epoch: number | undefined } {
+  const owned = access === 'own' ? openOwned(opening) : openBeside(opening)
   const engine = new Engine(owned)
   let scheduled: (() => void) | undefined
   const flush = () => {

@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync, realpathSync, statfsSync } from 'node:
 import { basename, dirname, join, resolve } from 'node:path'
 import { WebhookError } from '../../../errors.ts'
 import { isBusy, isFatal, type SqliteDatabase } from './driver.ts'
-import { migrate } from './schema.ts'
+import { assertSchema, migrate } from './schema.ts'
 
 type Open = (file: string) => SqliteDatabase
 
@@ -16,11 +16,34 @@ export interface Opening {
   readonly check: 'integrity' | 'quick'
 }
 
-/** An owned database; `epoch` grows with every owner. */
+/** An open database; `epoch` grows with every owner, and who only operates has none. */
 export interface Owned {
   readonly db: SqliteDatabase
-  readonly epoch: number
+  readonly epoch?: number
   close(): void
+}
+
+/**
+ * Opens a file beside its owner, for looking and for redriving: nothing is kept or claimed there.
+ *
+ * @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`
+ */
+export function openBeside({ file, open }: Pick<Opening, 'file' | 'open'>): Owned {
+  const path = realPath(file)
+  if (!existsSync(path)) {
+    throw new WebhookError('STORE_FAILED', `there is no inbox ${path}: check the path`)
+  }
+  let db: SqliteDatabase | undefined
+  try {
+    db = open(path)
+    configure(db)
+    assertSchema(db, path)
+    const opened = db
+    return { db, close: () => opened.close() }
+  } catch (error) {
+    db?.close()
+    throw explained(error, path)
+  }
 }
 
 /** @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`, both naming the file and the way back */

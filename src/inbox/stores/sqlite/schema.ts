@@ -74,14 +74,7 @@ export function migrate(db: SqliteDatabase): void {
   try {
     // Not user_version: the file may also hold tables of the application, and that number is its.
     db.exec('create table if not exists idv_settings (name text primary key, value any) strict')
-    const row = db.prepare("select value from idv_settings where name = 'schema'").get()
-    const version = Number((row as { value?: unknown } | undefined)?.value ?? 0)
-    if (version > schemaVersion) {
-      throw new WebhookError(
-        'STORE_UNSUITABLE',
-        `the inbox file has schema ${version}, and this version of idv-webhooks knows ${schemaVersion}: upgrade the package, or restore the backup from before`,
-      )
-    }
+    const version = knownVersion(db)
     for (const step of steps.slice(version)) db.exec(step)
     if (version < schemaVersion) {
       db.prepare("insert or replace into idv_settings values ('schema', ?)").run(schemaVersion)
@@ -91,4 +84,28 @@ export function migrate(db: SqliteDatabase): void {
     if ((db.isTransaction ?? db.inTransaction) === true) db.exec('rollback')
     throw error
   }
+}
+
+/**
+ * Refuses a file that is not just as this program would make it.
+ *
+ * @throws WebhookError `STORE_UNSUITABLE`
+ */
+export function assertSchema(db: SqliteDatabase, path: string): void {
+  const table = "select 1 from sqlite_schema where name = 'idv_settings'"
+  if (db.prepare(table).get() && knownVersion(db) === schemaVersion) return
+  throw new WebhookError(
+    'STORE_UNSUITABLE',
+    `${path} is no inbox of this version: start the application once with it, then try again`,
+  )
+}
+
+function knownVersion(db: SqliteDatabase): number {
+  const row = db.prepare("select value from idv_settings where name = 'schema'").get()
+  const version = Number((row as { value?: unknown } | undefined)?.value ?? 0)
+  if (version <= schemaVersion) return version
+  throw new WebhookError(
+    'STORE_UNSUITABLE',
+    `the inbox file has schema ${version}, and this version of idv-webhooks knows ${schemaVersion}: upgrade the package, or restore the backup from before`,
+  )
 }

@@ -10,17 +10,18 @@ export interface ThreadData {
   readonly file: string
   readonly driver: string
   readonly check: 'integrity' | 'quick'
+  readonly access: 'own' | 'operate'
   /** One 32-bit word: 1 while a batch is carried out. */
   readonly busy: SharedArrayBuffer
 }
 
 /** What the thread says: first how opening went, then the answer of each batch. */
 export type ThreadMessage =
-  | { readonly opened: true; readonly epoch: number }
+  | { readonly opened: true; readonly epoch: number | undefined }
   | { readonly opened: false; readonly code: WebhookErrorCode; readonly message: string }
   | BatchAnswer
 
-type Opened = Writer & { readonly epoch: number }
+type Opened = Writer & { readonly epoch: number | undefined }
 
 /** `script` is the thread's file; `broken` hears when it ended by itself. */
 export function openThread(
@@ -34,7 +35,7 @@ export function openThread(
   let answered: ((answer: BatchAnswer) => void) | undefined
   let closing = false
   const ended = new Promise<void>((resolve) => thread.once('exit', () => resolve()))
-  const writer = (epoch: number): Opened => ({
+  const writer = (epoch: number | undefined): Opened => ({
     epoch,
     send: (calls: readonly Call[], tell) => {
       answered = tell
