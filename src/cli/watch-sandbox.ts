@@ -1,6 +1,6 @@
 // Prints what happens in a sandbox, line by line: changes of verifications and clients, attempts of
 // deliveries. Never what a delivery holds.
-import { EventSourceParserStream } from 'eventsource-parser/stream'
+import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream'
 import type { Sandbox } from '../sandbox/index.ts'
 import { printable } from './output.ts'
 import type { Session } from './session.ts'
@@ -18,26 +18,27 @@ interface Attempted {
 }
 
 export function watchSandbox(session: Session, { fetch, url }: Sandbox) {
-  const leave = new AbortController()
-  const reading = read(session, { fetch, url, signal: leave.signal })
+  const response = fetch(`${url}/_sandbox/events`)
+  const reader = response.then(({ body }) => readerOf(body))
+  // Whoever watches must never take down what he watches.
+  const reading = reader.then((one) => read(session, one)).catch(() => {})
   return {
     async end() {
-      leave.abort()
+      await (await reader)?.cancel()
       await reading
     },
   }
 }
 
-interface Source extends Pick<Sandbox, 'fetch' | 'url'> {
-  readonly signal: AbortSignal
+type Reader = ReadableStreamDefaultReader<EventSourceMessage>
+
+function readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>> | null): Reader | undefined {
+  const decoder = new TextDecoderStream() as ReadableWritablePair<string, Uint8Array<ArrayBuffer>>
+  return body?.pipeThrough(decoder).pipeThrough(new EventSourceParserStream()).getReader()
 }
 
-async function read(session: Session, { fetch, url, signal }: Source): Promise<void> {
-  const response = await fetch(new Request(`${url}/_sandbox/events`, { signal }))
-  const decoder = new TextDecoderStream() as ReadableWritablePair<string, Uint8Array<ArrayBuffer>>
-  const stream = response.body?.pipeThrough(decoder).pipeThrough(new EventSourceParserStream())
+async function read(session: Session, reader: Reader | undefined): Promise<void> {
   const told = new Map<string, number>()
-  const reader = stream?.getReader()
   for (;;) {
     const next = await reader?.read()
     if (!next || next.done) return

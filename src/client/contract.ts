@@ -4,6 +4,7 @@ import { z } from 'zod'
 import {
   assembledVerificationSchema,
   clientSchema,
+  countryCode,
   dateTime,
   limits,
   memberTypes,
@@ -42,7 +43,11 @@ export const createVerificationBody = z.object({
 /** Section 4.2. */
 export const listVerificationsQuery = z.object({
   type: z.enum(verificationTypes).optional(),
-  status: z.array(z.enum(verificationStatuses)).min(1).optional(),
+  status: z
+    .array(z.enum(verificationStatuses))
+    .min(1)
+    .optional()
+    .meta({ param: { style: 'form', explode: false } }),
   clientId: uuid.optional(),
   matterId: uuid.optional(),
   search: z.string().max(limits.search).optional(),
@@ -67,7 +72,7 @@ export const createClientBody = z.object({
   city: z.string().max(limits.clientShort).optional(),
   region: z.string().max(limits.clientShort).optional(),
   postalCode: z.string().max(limits.clientPostalCode).optional(),
-  country: z.string().length(limits.country).default('CA'),
+  country: countryCode.default('CA'),
   metadata: object.optional(),
 })
 

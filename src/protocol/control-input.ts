@@ -1,8 +1,11 @@
 // What each route of the control plane hands to its handler, as its schemas in the table say.
 import type { z } from 'zod'
-import type { ControlName, controlRoutes } from './control.ts'
+import type { controlRoutes } from './control.ts'
 
 type Routes = typeof controlRoutes
+
+/** The name of a route of the control plane. */
+export type ControlName = keyof Routes
 
 type Part<Route, Name extends string> = Route extends { readonly [Key in Name]: z.ZodType }
   ? z.infer<Route[Name]>

@@ -2,7 +2,7 @@
 // the service's own document; control.ts says which route takes and gives which.
 import { z } from 'zod'
 import { eventNames, families, legacyFamily, legacyNames } from './names.ts'
-import { dateTime, limits, memberTypes, requirementNames } from './resources.ts'
+import { countryCode, dateTime, limits, memberTypes, requirementNames } from './resources.ts'
 
 export const json = z.record(z.string(), z.unknown())
 export const id = z.object({ id: z.string().min(1) })
@@ -11,18 +11,24 @@ const seconds = z
   .min(0)
   .max(100 * 365 * 86_400)
 
-const actionName = z.enum(['start', 'submit', 'review', 'approve', 'reject', 'cancel', 'expire'])
+const actionNames = ['start', 'submit', 'review', 'approve', 'reject', 'cancel', 'expire'] as const
+const actionName = z.enum(actionNames)
 export const actionsBody = z.object({
   actions: z
     .array(
-      z.union([
-        actionName,
-        z.object({
-          action: actionName,
-          step: z.enum(requirementNames).optional(),
-          reason: z.string().max(500).optional(),
-        }),
-      ]),
+      z.union(
+        [
+          actionName,
+          z.object({
+            action: actionName,
+            step: z.enum(requirementNames).optional(),
+            reason: z.string().max(500).optional(),
+          }),
+        ],
+        {
+          error: `must be ${actionNames.join(', ')}, or an object with one of these as action`,
+        },
+      ),
     )
     .min(1)
     .max(100),
@@ -43,7 +49,7 @@ export const clientPatch = z
     city: z.string().max(limits.clientShort).nullable(),
     region: z.string().max(limits.clientShort).nullable(),
     postalCode: z.string().max(limits.clientPostalCode).nullable(),
-    country: z.string().length(limits.country).nullable(),
+    country: countryCode.nullable(),
     metadata: json.nullable(),
   })
   .partial()
@@ -89,7 +95,7 @@ export const subscriptionSchema = z.looseObject({
 export const deliveryFilter = z.object({
   subscriptionId: z.string().optional(),
   event: z.string().optional(),
-  status: z.string().optional(),
+  status: z.enum(['pending', 'delivered', 'failed', 'dropped', 'held']).optional(),
 })
 
 export const organisationPatch = z
@@ -103,7 +109,7 @@ export const organisationPatch = z
 export const clockBody = z.object({ now: dateTime.optional(), frozen: z.boolean().optional() })
 export const clockSchema = z.object({ now: dateTime, frozen: z.boolean() })
 export const advanceBody = z
-  .object({ seconds: seconds.optional(), days: z.number().min(0).max(36_500).optional() })
+  .strictObject({ seconds: seconds.optional(), days: z.number().min(0).max(36_500).optional() })
   .refine((body) => body.seconds !== undefined || body.days !== undefined, {
     path: ['seconds'],
     message: 'give seconds or days',

@@ -19,6 +19,7 @@ import {
   subscriptionPatch,
   subscriptionSchema,
 } from './control-schemas.ts'
+import { faultsBody } from './fault-schemas.ts'
 import { assembledVerificationSchema, clientSchema } from './resources.ts'
 
 /** A route of the control plane. */
@@ -31,6 +32,8 @@ export interface ControlRoute {
   readonly body?: z.ZodType
   /** Whether the body may be left out. */
   readonly bodyOptional?: true
+  /** Bytes of the body, where it may have more than others. */
+  readonly maxBytes?: number
   readonly status: number
   readonly response: z.ZodType
 }
@@ -189,7 +192,7 @@ export const controlRoutes = {
     method: 'put',
     path: '/faults',
     summary: 'Replace the faults',
-    body: z.unknown(),
+    body: faultsBody,
     status: 200,
     response: z.unknown(),
   },
@@ -219,6 +222,7 @@ export const controlRoutes = {
     path: '/snapshot',
     summary: 'Put a snapshot in the place of the whole state',
     body: json,
+    maxBytes: 512 * 1_048_576,
     status: 200,
     response: json,
   },
@@ -291,6 +295,3 @@ export const controlRoutes = {
     response: keySchema,
   },
 } as const satisfies Readonly<Record<string, ControlRoute>>
-
-/** The name of a route of the control plane. */
-export type ControlName = keyof typeof controlRoutes

@@ -6,7 +6,7 @@ import { assemble } from './assemble.ts'
 import { createClientRecord } from './clients.ts'
 import { checked, jsonBody, type Schema } from './exchange.ts'
 import type { Organisation } from './organisations.ts'
-import { methodNotAllowed, notFound, Refusal } from './refusal.ts'
+import { invalid, methodNotAllowed, notFound, Refusal } from './refusal.ts'
 import { selectClients, selectVerifications } from './selections.ts'
 import { createVerification } from './verifications.ts'
 import type { World } from './world.ts'
@@ -70,16 +70,31 @@ async function checkedBody<Output>(schema: Schema<Output>, request: Request): Pr
 
 /** Query parameters are text: numbers are read as such, lists at their commas. */
 function checkedQuery<Output>(schema: Schema<Output>, request: Request): Output {
-  const values: Record<string, unknown> = {}
+  const values: Record<string, unknown> = Object.create(null)
+  const twice = new Set<string>()
   const at = request.url.indexOf('?')
   if (at >= 0) {
     for (const [name, text] of new URLSearchParams(request.url.slice(at))) {
-      if (name === 'page' || name === 'limit') values[name] = /^\d{1,9}$/.test(text) ? +text : text
-      else if (name === 'status') values[name] = text.split(',').map((one) => one.trim())
+      if (name === 'status') {
+        const before = (values.status ?? []) as readonly string[]
+        values.status = [...before, ...text.split(',').map((one) => one.trim())]
+      } else if (name in values) twice.add(name)
+      else if (name === 'page' || name === 'limit') values[name] = numberIn(text)
       else values[name] = text
     }
   }
-  return checked(schema, values, 'query')
+  const known = checked(schema, values, 'query')
+  const repeated = [...twice].filter((name) => Object.hasOwn(known as object, name))
+  if (repeated.length === 0) return known
+  throw invalid(
+    repeated.map((field) => ({ field, message: 'is given more than once' })),
+    'query',
+  )
+}
+
+/** A number as it is spelled; what is none stays text, and is refused as such. */
+function numberIn(text: string): number | string {
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
 }
 
 /** What stands before and after each answer. */

@@ -10,7 +10,9 @@ import type { Feed } from './feed.ts'
 import { admitted, type RateOption } from './gate.ts'
 import { guardControl } from './guard.ts'
 import type { Journal } from './journal.ts'
+import { profile } from './profile.ts'
 import { notFound, Refusal } from './refusal.ts'
+import { subjectPage } from './subject-page.ts'
 
 export interface AppParts {
   readonly targets: ControlTargets
@@ -19,6 +21,8 @@ export interface AppParts {
   readonly rateLimit: RateOption
   /** Where it listens; undefined while it does not. */
   readonly host: () => string | undefined
+  /** Further names that the control plane answers to. */
+  readonly hosts: readonly string[]
   readonly origin: () => string
   readonly closing: AbortSignal
 }
@@ -38,12 +42,18 @@ export function createApp(parts: AppParts): AppFetch {
   const control = createControl({
     settled,
     handlers: controlHandlers(targets),
-    guard: (request) => guardControl(request, parts.host()),
+    guard: (request) => guardControl(request, { listenHost: parts.host(), hosts: parts.hosts }),
     responses: {
-      '/events': (request) => eventStream(feed, AbortSignal.any([request.signal, closing])),
+      '/events': (request) => eventStream(feed, [request.signal, closing]),
     },
   })
   documents(app, origin)
+  app.on(['GET', 'POST'], `${profile.subjectPath}:token`, async (context) => {
+    const answer = await subjectPage(world, context.req.param('token') ?? '', context.req.raw)
+    await settled()
+    return answer
+  })
+  app.get('/', () => Response.json(signposts(origin())))
   app.route(apiPath, api)
   app.route(controlPath, control)
   app.notFound(() => notFound('Path').toResponse())
@@ -72,6 +82,18 @@ function documents(app: Hono, origin: () => string): void {
     const { controlDocument } = await import('./openapi.ts')
     return Response.json(controlDocument(`${origin()}${controlPath}`))
   })
+}
+
+/** What is where, for who comes by the front door. */
+function signposts(url: string): Readonly<Record<string, string>> {
+  return {
+    service: 'identity verification, in a box',
+    api: `${url}${apiPath}`,
+    apiDocument: `${url}${apiPath}/openapi.json`,
+    control: `${url}${controlPath}`,
+    controlDocument: `${url}${controlPath}/openapi.json`,
+    assumptions: `${url}${controlPath}/assumptions`,
+  }
 }
 
 /** An answer must not speak of what the disk refused. */

@@ -6,13 +6,21 @@ import type { Scenario } from '../protocol/scenario.ts'
 import { apiPath } from './api.ts'
 import { createApp } from './app.ts'
 import { assemble } from './assemble.ts'
+import { controlPath } from './control.ts'
 import { toStep } from './control-handlers.ts'
 import type { DataFile } from './data-file.ts'
-import type { Engine, EngineChange, EngineClock, EngineDeliveries, EngineFaults } from './engine.ts'
+import type { Engine, EngineChange } from './engine.ts'
 import type { Listening, ListenOptions } from './listen.ts'
 import { smtpMailer } from './mailer.ts'
 import type { SandboxOptions } from './options.ts'
-import { recordedClock, recordedDeliveries, recordedFaults } from './recorded.ts'
+import {
+  recordedClock,
+  recordedDeliveries,
+  recordedFaults,
+  type SandboxClock,
+  type SandboxDeliveries,
+  type SandboxFaults,
+} from './recorded.ts'
 import { record } from './recorder.ts'
 import { invalid, Refusal } from './refusal.ts'
 import { createState, type SandboxState } from './sandbox-state.ts'
@@ -25,8 +33,8 @@ export type Action = ActionName | Step
 
 /** The service in a box. */
 export interface Sandbox {
-  /** The whole service without a port. */
-  readonly fetch: (request: Request) => Promise<Response>
+  /** The whole service without a port; it can stand where a `fetch` is asked for. */
+  readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>
   /** Serves over HTTP, on loopback and any free port by default. */
   listen(options?: ListenOptions): Promise<Listening>
   /** Where it is reached, without a path; `/v2/api` and `/_sandbox` lie below it. */
@@ -47,9 +55,9 @@ export interface Sandbox {
     actions: Action | readonly Action[],
     options?: { readonly force?: boolean },
   ): Promise<AssembledVerification>
-  readonly clock: EngineClock
-  readonly faults: EngineFaults
-  readonly deliveries: EngineDeliveries
+  readonly clock: SandboxClock
+  readonly faults: SandboxFaults
+  readonly deliveries: SandboxDeliveries
   /** Resolves when no delivery and no mail is due. */
   drain(): Promise<void>
   /** What drove ids, tokens and dice. */
@@ -87,6 +95,7 @@ export function buildSandbox({ options, ...parts }: SandboxParts): Sandbox {
     mailer: smtpUrl === undefined ? undefined : smtpMailer(smtpUrl),
     origin: url,
     subscriptions: options.subscriptions ?? [],
+    secret: options.secret,
   })
   const { engine, journal } = state
   const recording = record(state, { options, seed: parts.seed })
@@ -106,10 +115,13 @@ export function buildSandbox({ options, ...parts }: SandboxParts): Sandbox {
     journal,
     rateLimit: options.rateLimit,
     host: () => listening?.host,
+    hosts: options.hosts ?? [],
     origin: url,
     closing: closing.signal,
   })
-  const fetch = (request: Request) => {
+  const fetch = async (input: Request | URL | string, init?: RequestInit) => {
+    if (closing.signal.aborted) throw new TypeError('the sandbox is closed')
+    const request = input instanceof Request && !init ? input : new Request(input, init)
     const noted = recorder.note(request)
     return answer(request).finally(noted)
   }
@@ -137,7 +149,10 @@ export function buildSandbox({ options, ...parts }: SandboxParts): Sandbox {
     },
     act(id, actions, { force } = {}) {
       const steps = [actions].flat()
-      recorder.add({ act: id, actions: steps, ...(force !== undefined && { force }) })
+      const path = `${controlPath}/verifications/${id}/actions`
+      const body = { actions: steps, ...(force !== undefined && { force }) }
+      // As a request: what is refused is refused again, and the rest goes on.
+      recorder.add({ request: { method: 'POST', path, body } })
       return actOn(state, id, { actions: steps, force })
     },
     clock: recordedClock(state.clock, recorder),

@@ -77,7 +77,9 @@ export function createClientRecord(
 /** Changes the fields that are given; null empties one. A deleted client is refused (409). */
 export function updateClient(world: World, row: ClientRow, patch: ClientInput): Client {
   refuseDeleted(row)
-  return change(world, row, { event: 'client.updated', patch: given(patch) })
+  const changes = given(patch)
+  if (Object.keys(changes).length === 0) return row.resource
+  return change(world, row, { event: 'client.updated', patch: changes })
 }
 
 /** The soft delete: the record stays, with `active` false. */

@@ -112,7 +112,11 @@ function deliveryHandlers({
     listDeliveries: ({ query }) => ({ data: deliveries.list(query) }),
     getDelivery: ({ params }) => found(deliveries.get(params.id)),
     resendDeliveries: ({ body }) => ({ resent: deliveries.resendAll(body) }),
-    resendDelivery: ({ params }) => found(deliveries.resend(params.id)),
+    resendDelivery({ params }) {
+      found(deliveries.get(params.id))
+      const gone = new Refusal(409, 'The subscription of this delivery is gone')
+      return deliveries.resend(params.id) ?? thrown(gone)
+    },
     async drain() {
       await drain()
       return { drained: true }
@@ -210,7 +214,8 @@ function accessHandlers({
       }
       return saved(organisations.generate(organisationId, clock.now()), 'API key')
     },
-    rotateKey: ({ params }) => saved(organisations.rotate(params.id, clock.now()), 'API key'),
+    rotateKey: ({ params }) =>
+      saved(organisations.rotate(params.id, clock.now()), 'Active API key'),
     revokeKey: ({ params }) => saved(organisations.revoke(params.id), 'API key'),
   }
 }

@@ -1,8 +1,8 @@
 // The control plane under `/_sandbox`: a router over its table of routes. It checks where a request
 // comes from and what it holds; what each route does is decided by its handler.
 import { Hono } from 'hono'
-import { type ControlName, type ControlRoute, controlRoutes } from '../protocol/control.ts'
-import type { ControlInput } from '../protocol/control-input.ts'
+import { type ControlRoute, controlRoutes } from '../protocol/control.ts'
+import type { ControlInput, ControlName } from '../protocol/control-input.ts'
 import { checked, jsonBody, queryOf } from './exchange.ts'
 import { methodNotAllowed, Refusal } from './refusal.ts'
 
@@ -57,11 +57,11 @@ export function createControl(parts: ControlParts): Hono {
 }
 
 async function inputOf(
-  { params, query, body, bodyOptional }: ControlRoute,
+  { params, query, body, bodyOptional, maxBytes }: ControlRoute,
   request: Request,
   values: Readonly<Record<string, string>>,
 ) {
-  const content = body && (await jsonBody(request))
+  const content = body && (await jsonBody(request, maxBytes))
   if (body && content === undefined && !bodyOptional) {
     throw new Refusal(400, 'The request has no JSON body')
   }

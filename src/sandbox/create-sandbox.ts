@@ -3,7 +3,7 @@
 import { encode } from '../encoding.ts'
 import { buildSandbox, type Sandbox } from './build-sandbox.ts'
 import { createEngine } from './create-engine.ts'
-import { checkOptions, type SandboxOptions } from './options.ts'
+import { checkOptions, refuseUnless, type SandboxOptions } from './options.ts'
 import { seedIn } from './saved-state.ts'
 import { readScenario, runScenario, withScenario } from './scenario.ts'
 
@@ -34,7 +34,15 @@ export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox
 async function open(options: SandboxOptions): Promise<Sandbox> {
   const { data, now, deliveryTimeout } = options
   const file = data === undefined ? undefined : (await import('./data-file.ts')).openDataFile(data)
-  const seed = options.seed ?? (file && seedIn(file)) ?? randomSeed()
+  const saved = file && seedIn(file)
+  if (saved !== undefined && options.seed !== undefined && options.seed !== saved) {
+    file?.close()
+    refuseUnless(
+      false,
+      `the data file began with the seed ${saved}: leave seed out, or use another file`,
+    )
+  }
+  const seed = saved ?? options.seed ?? randomSeed()
   const send = options.fetch ?? fetch
   try {
     return buildSandbox({

@@ -5,8 +5,8 @@ const encoder = new TextEncoder()
 /** Messages that may wait for a slow reader before it is let go. */
 const patience = 1000
 
-/** A stream of everything that happens from now on; it ends with the signal. */
-export function eventStream(feed: Feed, gone: AbortSignal): Response {
+/** A stream of everything that happens from now on; it ends with the first of the signals. */
+export function eventStream(feed: Feed, gone: readonly AbortSignal[]): Response {
   let stop = () => {}
   let id = 0
   const stream = new ReadableStream<Uint8Array>(
@@ -28,7 +28,8 @@ export function eventStream(feed: Feed, gone: AbortSignal): Response {
             encoder.encode(`id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`),
           )
         })
-        gone.addEventListener('abort', end, { once: true })
+        for (const signal of gone) signal.addEventListener('abort', end, { once: true })
+        if (gone.some((signal) => signal.aborted)) end()
       },
       cancel() {
         stop()

@@ -16,18 +16,28 @@ export interface Schema<Output> {
 interface SchemaIssue {
   readonly path: readonly PropertyKey[]
   readonly message: string
+  /** The fields that a strict object does not know. */
+  readonly keys?: readonly string[]
 }
 
 /** Checks a value; one entry for each offending field, the first thing that is wrong with it. */
 export function checked<Output>(schema: Schema<Output>, value: unknown, what: string): Output {
   const result = schema.safeParse(value)
   if (result.success) return result.data
+  throw invalid(fieldErrors(result.error.issues), what)
+}
+
+/** One entry for each offending field; of a field that is not known, the field itself. */
+export function fieldErrors(issues: readonly SchemaIssue[]): FieldError[] {
   const errors = new Map<string, FieldError>()
-  for (const { path, message } of result.error.issues) {
-    const field = path.map(String).join('.')
-    if (!errors.has(field)) errors.set(field, { field, message })
+  for (const { path, message, keys } of issues) {
+    for (const key of keys ?? [undefined]) {
+      const field = [...path, ...(key === undefined ? [] : [key])].map(String).join('.')
+      const said = key === undefined ? message : 'is unknown'
+      if (!errors.has(field)) errors.set(field, { field, message: said })
+    }
   }
-  throw invalid([...errors.values()], what)
+  return [...errors.values()]
 }
 
 /** The query as an object; of a parameter that is given twice, the last one counts. */
@@ -38,16 +48,23 @@ export function queryOf(url: string): Readonly<Record<string, string>> {
 }
 
 /** A request's JSON body; undefined when it has none. */
-export async function jsonBody(request: Request): Promise<unknown> {
-  const bytes = await bodyBytes(request)
+export async function jsonBody(
+  request: Request,
+  most: number = profile.maxBodyBytes,
+): Promise<unknown> {
+  const bytes = await bodyBytes(request, most)
   if (bytes.length === 0) return undefined
   const type = request.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (type !== 'application/json' && !/^application\/[\w.+-]+\+json$/.test(type)) {
     throw new Refusal(400, 'A request with a body must have Content-Type: application/json')
   }
+  const encoding = request.headers.get('content-encoding')?.trim().toLowerCase()
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new Refusal(400, 'The request body must not be compressed')
+  }
   const text = decodeUtf8(bytes)
   const parsed = text === undefined ? undefined : parseJson(text)
-  if (!parsed) throw new Refusal(400, 'The request body is not valid JSON')
+  if (!parsed) throw new Refusal(400, 'The request body is not JSON in UTF-8 of at most 64 levels')
   return parsed.value
 }
 
@@ -58,17 +75,16 @@ export function bodyRead(request: Request): Uint8Array | undefined {
   return read.get(request)
 }
 
-async function bodyBytes(request: Request): Promise<Uint8Array> {
-  const bytes = await limitedBytes(request)
+async function bodyBytes(request: Request, most: number): Promise<Uint8Array> {
+  const bytes = await limitedBytes(request, most)
   if (bytes.length > 0) read.set(request, bytes)
   return bytes
 }
 
-async function limitedBytes(request: Request): Promise<Uint8Array> {
-  const { maxBodyBytes } = profile
-  const tooLarge = () => new Refusal(413, `The request body is larger than ${maxBodyBytes} bytes`)
+async function limitedBytes(request: Request, most: number): Promise<Uint8Array> {
+  const tooLarge = () => new Refusal(413, `The request body is larger than ${most} bytes`)
   if (!request.body) return new Uint8Array()
-  if (Number(request.headers.get('content-length')) > maxBodyBytes) throw tooLarge()
+  if (Number(request.headers.get('content-length')) > most) throw tooLarge()
   const chunks: Uint8Array[] = []
   let length = 0
   const reader = request.body.getReader()
@@ -78,7 +94,7 @@ async function limitedBytes(request: Request): Promise<Uint8Array> {
     })
     if (done) break
     length += value.length
-    if (length > maxBodyBytes) {
+    if (length > most) {
       // The rest is not awaited: it may never end.
       reader.cancel().catch(() => {})
       throw tooLarge()

@@ -1,3 +1,4 @@
+export type { Fault, FaultKind } from '../protocol/fault-schemas.ts'
 export type { Scenario } from '../protocol/scenario.ts'
 export type { Action, Sandbox } from './build-sandbox.ts'
 export { createSandbox } from './create-sandbox.ts'
@@ -9,7 +10,6 @@ export type {
   EngineSubscription as Subscription,
   SubscriptionInput,
 } from './engine.ts'
-export type { Fault, FaultKind } from './faults.ts'
 export type { Listening, ListenOptions } from './listen.ts'
 export type { SandboxOptions, SubscriptionOption } from './options.ts'
 export { type Assumption, assumptions } from './profile.ts'

@@ -1,9 +1,10 @@
 // The sandbox on a port: a bridge from node:http to the web-standard fetch. It knows no route.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Readable } from 'node:stream'
+import { type Duplex, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
+import { Refusal } from './refusal.ts'
 
 /** Where to listen; loopback and any free port by default. */
 export interface ListenOptions {
@@ -30,6 +31,10 @@ export async function serve(
   const server = createServer((request, response) => {
     answer(handler, request, response).catch(() => response.destroy())
   })
+  server.on('clientError', refuseClient)
+  server.on('checkExpectation', (_request, response: ServerResponse) => {
+    refuse(response, 417, 'The Expect header asks for what the service does not do')
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, () => {
@@ -38,7 +43,9 @@ export async function serve(
     })
   })
   const bound = (server.address() as AddressInfo).port
-  const name = host.includes(':') ? `[${host}]` : host
+  // A wildcard is no address to call.
+  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  const name = reached.includes(':') ? `[${reached}]` : reached
   return {
     url: `http://${name}:${bound}`,
     host,
@@ -98,6 +105,20 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | un
 const pathOf = (target: string) => (target.startsWith('/') ? target : '/')
 
 function malformed(outgoing: ServerResponse): void {
-  const body = { code: 'BAD_REQUEST', message: 'The request is malformed', statusCode: 400 }
-  outgoing.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  refuse(outgoing, 400, 'The request is malformed')
+}
+
+function refuse(outgoing: ServerResponse, status: number, message: string): void {
+  const { body } = new Refusal(status, message)
+  outgoing.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+/** What is no HTTP, or has too many headers, is told in the error form too. */
+function refuseClient(error: Error & { readonly code?: string }, socket: Duplex): void {
+  if (!socket.writable) return
+  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
+  const [status, words] = tooLarge ? [431, 'Request Header Fields Too Large'] : [400, 'Bad Request']
+  const body = JSON.stringify(new Refusal(status as number, 'The request is malformed').body)
+  const head = `HTTP/1.1 ${status} ${words}\r\ncontent-type: application/json\r\n`
+  socket.end(`${head}content-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`)
 }

@@ -34,10 +34,10 @@ export function apiDocument(legacyPaths: Readonly<Record<string, string>>, url: 
 type Endpoint = (typeof endpoints)[keyof typeof endpoints]
 
 function apiOperation(name: string, endpoint: Endpoint): ZodOpenApiOperationObject {
-  const { status, response, errors, path } = endpoint
+  const { status, response, path } = endpoint
   const query = 'query' in endpoint ? endpoint.query : undefined
   const codes: Readonly<Record<number, string>> = errorCodes
-  const refusals = errors.map((code) => [
+  const refusals = statusesOf(endpoint).map((code) => [
     String(code),
     {
       description: codes[code] ?? 'Refused',
@@ -59,6 +59,16 @@ function apiOperation(name: string, endpoint: Endpoint): ZodOpenApiOperationObje
   }
 }
 
+/** Those of the document, and those that the sandbox assumes beyond it. */
+function statusesOf(endpoint: Endpoint): readonly number[] {
+  const assumed = [
+    402,
+    403,
+    ...('body' in endpoint ? [400, 413] : 'query' in endpoint ? [422] : []),
+  ]
+  return [...new Set([...endpoint.errors, ...assumed])].toSorted((one, other) => one - other)
+}
+
 const pathId = {
   name: 'id',
   in: 'path',
@@ -78,6 +88,15 @@ export function controlDocument(url: string) {
   const paths: Paths = {}
   for (const [name, route] of Object.entries<ControlRoute>(controlRoutes)) {
     add(paths, route.path, route.method, controlOperation(name, route))
+  }
+  paths['/events'] = {
+    get: {
+      operationId: 'watch',
+      summary: 'What happens, as it happens',
+      responses: {
+        '200': { description: 'Server-sent events', content: { 'text/event-stream': {} } },
+      },
+    },
   }
   return createDocument({
     openapi: '3.1.0',

@@ -1,6 +1,8 @@
 // The options of a sandbox, checked: what the caller got wrong throws here, with the fix.
 import { WebhookError } from '../errors.ts'
+import { subscriptionBody } from '../protocol/control-schemas.ts'
 import type { Scenario } from '../protocol/scenario.ts'
+import { fieldErrors } from './exchange.ts'
 import type { RateOption } from './gate.ts'
 
 /** A subscription that exists from the start. */
@@ -21,10 +23,14 @@ export interface SandboxOptions {
   /** A SQLite file that keeps the state; in memory without one. */
   readonly data?: string
   readonly subscriptions?: readonly SubscriptionOption[]
+  /** The secret of subscriptions that name none; it follows from the seed by default. */
+  readonly secret?: string
+  /** Names beside localhost that the control plane answers to, e.g. a container's. */
+  readonly hosts?: readonly string[]
   /** Requests per minute for every organisation, or false for no limit (section 8). */
   readonly rateLimit?: number | false
   /** Starts as this scenario says and does what it says; options beside it stand above it. */
-  readonly scenario?: Scenario
+  readonly scenario?: Scenario | Readonly<Record<string, unknown>>
   /** Seconds that a delivery waits for its answer; 10 by default. */
   readonly deliveryTimeout?: number
   /** Sends the deliveries; the global fetch by default. */
@@ -33,13 +39,32 @@ export interface SandboxOptions {
   readonly smtpUrl?: string
 }
 
+const optionNames: readonly (keyof SandboxOptions)[] = [
+  'seed',
+  'now',
+  'data',
+  'secret',
+  'subscriptions',
+  'rateLimit',
+  'scenario',
+  'deliveryTimeout',
+  'hosts',
+  'fetch',
+  'smtpUrl',
+]
+
 /**
  * Checks the options.
  *
  * @throws WebhookError `OPTION_INVALID`
  */
 export function checkOptions(options: SandboxOptions): void {
-  const { seed, now, data, subscriptions, rateLimit, deliveryTimeout } = options
+  const { seed, now, data, secret, subscriptions, rateLimit, deliveryTimeout } = options
+  const unknown = Object.keys(options).find((name) => !optionNames.some((one) => one === name))
+  refuseUnless(
+    unknown === undefined,
+    `there is no option '${unknown}': use ${optionNames.join(', ')}`,
+  )
   refuseUnless(seed === undefined || isSeed(seed), 'seed is neither text nor a finite number')
   refuseUnless(
     now === undefined || isTime(now),
@@ -55,9 +80,23 @@ export function checkOptions(options: SandboxOptions): void {
     'deliveryTimeout is no number of seconds from 0 to 86400',
   )
   refuseUnless(
+    options.fetch === undefined || typeof options.fetch === 'function',
+    'fetch is no function',
+  )
+  refuseUnless(
+    secret === undefined || subscriptionBody.shape.secret.safeParse(secret).success,
+    'secret has fewer than 8 characters, or white space',
+  )
+  refuseUnless(
     subscriptions === undefined || Array.isArray(subscriptions),
     'subscriptions is no list',
   )
+  for (const [at, one] of (subscriptions ?? []).entries()) {
+    const read = subscriptionBody.safeParse(one)
+    const wrong = read.success ? [] : fieldErrors(read.error.issues)
+    const words = wrong.map(({ field, message }) => `subscriptions.${at}.${field}: ${message}`)
+    refuseUnless(read.success, words.join('; '))
+  }
 }
 
 /** A start-up fault of the caller. */

@@ -149,7 +149,7 @@ export function createOrganisations(
     generate,
     rotate(id, now) {
       const key = keys.get(id)
-      if (!key) return undefined
+      if (!key?.active) return undefined
       put({ ...key, active: false })
       return generate(key.organisationId, now)
     },

@@ -106,7 +106,7 @@ export const assumptions: readonly Assumption[] = [
   assume(
     '4.2',
     'query parameters',
-    'one that breaks its rule gives 422 with an entry for each; unknown ones are ignored',
+    'one that breaks its rule, or is given twice, gives 422 with an entry for each; status may be given several times; unknown ones are ignored',
   ),
   assume(
     '4.2',
@@ -157,7 +157,7 @@ export const assumptions: readonly Assumption[] = [
   assume(
     '6',
     'order',
-    'deliveries start in the order of the events; a retry does not hold later ones back',
+    'deliveries of one resource to one subscription start one after the other, in the order of the events; a retry does not hold later ones back',
   ),
   assume(
     '7',

@@ -18,6 +18,7 @@ export interface StateOptions {
   readonly mailer: Mailer | undefined
   readonly origin: () => string
   readonly subscriptions: readonly SubscriptionOption[]
+  readonly secret: string | undefined
   readonly makeEngine: (onChange: (change: EngineChange) => void) => Engine
 }
 
@@ -81,7 +82,9 @@ export function createState(options: StateOptions): SandboxState {
     feed.publish({ type: 'state', data: { restored: true } })
   }
 
-  secret = `whsec_${random.token()}`
+  // Drawn in any case, so that what follows from the seed does not depend on it.
+  const drawn = `whsec_${random.token()}`
+  secret = options.secret ?? drawn
   world.load(emptyWorld(clock.now()))
   const subscribe = () => addSubscriptions(engine, options.subscriptions, secret)
   const saved = file && snapshotIn(file)
@@ -90,6 +93,7 @@ export function createState(options: StateOptions): SandboxState {
   const initial = structuredClone(snapshot())
   if (saved) {
     restore(saved)
+    secret = options.secret ?? secret
     subscribe()
   } else journal.replace(changesOf(initial))
 
@@ -126,8 +130,8 @@ function addSubscriptions(
   }
 }
 
-function masked({ value }: EngineChange): unknown {
-  if (typeof value !== 'object' || value === null) return value
+function masked({ id, value }: EngineChange): unknown {
+  if (typeof value !== 'object' || value === null) return { id, removed: true }
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) =>
       /secret/i.test(name) ? [name, typeof one === 'string' ? mask(one) : '…'] : [name, one],

@@ -3,6 +3,7 @@
 
 import { fromBase64 } from '../encoding.ts'
 import { WebhookError } from '../errors.ts'
+import { parseJson } from '../json.ts'
 import { type ReadScenario, type ScenarioAction, scenarioSchema } from '../protocol/scenario.ts'
 import { apiPath } from './api.ts'
 import { controlPath } from './control.ts'
@@ -89,7 +90,8 @@ async function perform(stage: Stage, { action, names, where }: Performance): Pro
   // A request of its own may be meant to fail; everything else must go well.
   const wrong = expected === undefined ? !('request' in action) && !response.ok : false
   if (wrong || (expected !== undefined && expected !== response.status)) {
-    const message = `the scenario failed at ${where}: ${request.method} ${request.path} answered ${response.status} ${text.slice(0, 500)}`
+    const wanted = expected === undefined ? '' : `, expected ${expected}`
+    const message = `the scenario failed at ${where}: ${request.method} ${request.path} answered ${response.status}${wanted}${said(text)}`
     throw new WebhookError('SCENARIO_FAILED', message)
   }
   if ('as' in action && action.as !== undefined) names.set(action.as, idIn(text))
@@ -154,6 +156,15 @@ function toWebRequest({ url, apiKey }: Stage, request: ScenarioRequest): Request
 }
 
 const decoded = (base64: string) => new Uint8Array(fromBase64(base64) ?? [])
+
+/** What an error body says; never a record. */
+function said(text: string): string {
+  const body = parseJson(text)?.value as {
+    readonly code?: unknown
+    readonly message?: unknown
+  } | null
+  return typeof body?.code === 'string' ? ` (${body.code}: ${String(body.message)})` : ''
+}
 
 function idIn(text: string): string {
   const { id } = JSON.parse(text) as { readonly id?: unknown }

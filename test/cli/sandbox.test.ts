@@ -76,6 +76,24 @@ test('says where it is ready, serves, prints what happens, and ends with 130 at 
   expect(await ended(child, 'SIGINT')).toBe(130)
 })
 
+test('prints the secret that is in use, and outlives what is removed', async () => {
+  const child = run(['--port', '0', '--json', '--subscribe', 'http://127.0.0.1:9/'], {
+    WEBHOOK_SECRET: secret,
+  })
+  const { control, secret: printed } = await ready(child)
+  expect(printed).toBe(secret)
+  const [{ id, secret: used }] = await listed(`${control}/subscriptions?reveal=true`)
+  expect(used).toBe(secret)
+  expect((await fetch(`${control}/subscriptions/${id}`, { method: 'DELETE' })).status).toBe(200)
+  expect(await listed(`${control}/subscriptions`)).toEqual([])
+  expect(await ended(child, 'SIGTERM')).toBe(130)
+})
+
+async function listed(url: string) {
+  const { data } = (await (await fetch(url)).json()) as { data: { id: string; secret: string }[] }
+  return data as [{ id: string; secret: string }]
+}
+
 test('keeps its state in a file from one run to the next', async () => {
   const data = join(folder(), 'sandbox.db')
   const one = run(['--port', '0', '--json', '--quiet', '--data', data])
@@ -130,6 +148,22 @@ test('does what a scenario says, once', async () => {
   expect(receiver.outcomes()).toEqual(['handled', 'handled', 'handled'])
 })
 
+test('tells by its exit code that a scenario did not go as it should', async () => {
+  const file = join(folder(), 'scenario.json')
+  const clients = { request: { path: '/v2/api/clients' }, expect: 404 }
+  const create = { create: 'client' }
+  const to = { subscriptions: [{ url: 'http://127.0.0.1:9/' }] }
+  for (const [scenario, message] of [
+    [{ version: 1, actions: [clients] }, /answered 200, expected 404/],
+    [{ version: 1, ...to, actions: [create] }, /deliveries: 1 pending/],
+  ] as const) {
+    writeFileSync(file, JSON.stringify(scenario))
+    const child = run(['--port', '0', '--scenario', file, '--once'])
+    expect(await text(child.stderr)).toMatch(message)
+    expect(await ended(child, 'SIGTERM')).toBe(1)
+  }
+})
+
 test('refuses a scenario or options that are none, with 2', async () => {
   const file = join(folder(), 'scenario.json')
   writeFileSync(file, '{"version":2}')
@@ -137,8 +171,11 @@ test('refuses a scenario or options that are none, with 2', async () => {
     [['--scenario', file], /SCENARIO|scenario is not valid: version/],
     [['--scenario', 'nowhere.json'], /nowhere\.json is not there/],
     [['--once'], /--once needs a scenario/],
-    [['--at', 'soon'], /now is no date/],
+    [['--at', 'soon'], /--at is no time/],
     [['--port', '70000'], /0 to 65535/],
+    [['--events', 'client.*'], /--events is for --subscribe/],
+    [['--unlimited', '--rate-limit', '4'], /contradict/],
+    [['--subscribe', 'http://127.0.0.1:9/', '--events', 'bogus'], /subscriptions\.0\.events/],
   ] as const) {
     const child = run(args)
     expect(await text(child.stderr)).toMatch(message)

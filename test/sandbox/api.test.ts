@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -226,7 +227,14 @@ describe('bad input is answered in the error form', () => {
       isErrorForm(answer.status, answer.body)
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow])
     }
-    for (const path of ['/', '/v2', api, `${api}/`, `${api}/nothing`, '/v1/api/verifications']) {
+    for (const path of [
+      '/nowhere',
+      '/v2',
+      api,
+      `${api}/`,
+      `${api}/nothing`,
+      '/v1/api/verifications',
+    ]) {
       const answer = await call('GET', path)
       isErrorForm(answer.status, answer.body)
       expect(answer.status, path).toBe(404)
@@ -255,6 +263,54 @@ describe('bad input is answered in the error form', () => {
       } as RequestInit),
     )
     expect(response.status).toBe(413)
+  })
+
+  test('a parameter that breaks its rule is told by that rule, and none counts twice in silence', async () => {
+    const { call } = await fresh()
+    await create(call)
+    const wrong = async (query: string) => {
+      const { status, body } = await call('GET', `${api}/verifications?${query}`)
+      return [status, body.errors?.[0]?.field, body.errors?.[0]?.message]
+    }
+    for (const page of ['-1', '0', '1.5']) {
+      const [status, field, message] = await wrong(`page=${page}`)
+      expect([status, field]).toEqual([422, 'page'])
+      expect(message).not.toMatch(/string/)
+    }
+    expect((await wrong('page=1000000000'))[0]).toBe(200)
+    expect(await wrong('type=kyc&type=idv')).toEqual([422, 'type', 'is given more than once'])
+    const { body } = await call('GET', `${api}/verifications?status=approved&status=initiated`)
+    expect(body.data).toHaveLength(1)
+    const country = await call('POST', `${api}/clients`, { body: { country: '12' } })
+    expect(country.body.errors).toMatchObject([{ field: 'country' }])
+  })
+
+  test('over HTTP what is no HTTP is told in the same form', async () => {
+    const { sandbox } = await fresh()
+    const { port } = await sandbox.listen()
+    const said = (text: string) =>
+      new Promise<string>((resolve, reject) => {
+        const socket = connect(port, '127.0.0.1', () => socket.write(text))
+        let answer = ''
+        socket.setEncoding('utf8').on('data', (part) => {
+          answer += part
+        })
+        socket.on('close', () => resolve(answer)).on('error', reject)
+      })
+    const huge = `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(100_000)}\r\n\r\n`
+    const odd = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\nexpect: miracles\r\n\r\n'
+    for (const [text, status] of [
+      ['FOO / HTTP/1.1\r\n\r\n', 400],
+      [huge, 431],
+      [odd, 417],
+    ] as const) {
+      const answer = await said(text)
+      expect(answer.slice(9, 12)).toBe(String(status))
+      isErrorForm(
+        status,
+        JSON.parse(answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1)),
+      )
+    }
   })
 
   test('over HTTP a request that no Request can hold is 400', async () => {
@@ -346,7 +402,11 @@ describe('OpenAPI', () => {
     expect(body.paths['/requests'].post.deprecated).toBe(true)
     expect(body.paths['/requests/{id}'].get.deprecated).toBe(true)
     const created = body.paths['/verifications'].post
-    expect(Object.keys(created.responses)).toEqual(['201', '401', '402', '403', '422', '429'])
+    const statuses = ['201', '400', '401', '402', '403', '413', '422', '429']
+    expect(Object.keys(created.responses)).toEqual(statuses)
+    const list = body.paths['/verifications'].get
+    const status = list.parameters.find((one: Json) => one.name === 'status')
+    expect([status.style, status.explode]).toEqual(['form', false])
   })
 })
 
@@ -389,6 +449,11 @@ test('a sandbox starts where its options say', async () => {
     [{ seed: Number.NaN }, /seed/],
     [{ rateLimit: -1 }, /rateLimit/],
     [{ data: '' }, /data/],
+    [{ secret: 'short' }, /secret/],
+    [{ fetch: 1 as never }, /fetch/],
+    [{ sed: 1 } as never, /no option 'sed'/],
+    [{ subscriptions: [{ url: 'nonsense' }] }, /subscriptions\.0\.url/],
+    [{ subscriptions: [{ url: 'http://x/', events: ['bogus'] }] }, /subscriptions\.0\.events/],
   ] as const) {
     await expect(openSandbox(options)).rejects.toThrow(message)
   }

@@ -155,6 +155,31 @@ describe('a verification', () => {
     expect(Object.keys(shared.shared)).toEqual(['id', 'status', 'score', 'subjectName', 'person'])
   })
 
+  test('is completed by its subject on the page that the invitation links to', async () => {
+    const { sandbox, call, create } = await fresh()
+    await sandbox.listen()
+    const made = await create({
+      requirements: ['person', 'document'],
+      subjectEmail: 's@x.example',
+      subjectName: '<b>Ada</b>',
+    })
+    const [{ link }] = (await call('GET', '/_sandbox/outbox')).body.data
+    const page = await fetch(link)
+    expect([page.status, page.headers.get('content-security-policy')]).toEqual([
+      200,
+      expect.stringContaining("default-src 'none'"),
+    ])
+    expect(await page.text()).toMatch(/person <button.*document <button/)
+    const complete = (step: string) =>
+      fetch(link, { method: 'POST', body: new URLSearchParams({ step }) })
+    expect(await (await complete('person')).text()).toMatch(/person: completed/)
+    expect(await (await complete('all')).text()).toMatch(/submitted/)
+    const { body } = await call('GET', `/v2/api/verifications/${made.id}`)
+    expect([body.status, body.person.status]).toEqual(['submitted', 'completed'])
+    expect((await complete('all')).status).toBe(409)
+    expect((await fetch(`${sandbox.url}/verify/nobody`)).status).toBe(404)
+  })
+
   test('is mailed for over SMTP where that is set', async () => {
     const mails: string[] = []
     const server = new SMTPServer({
@@ -228,6 +253,16 @@ describe('the control plane', () => {
     expect(await status({ host: 'api.example', ...key }, '/v2/api/clients')).toBe(200)
   })
 
+  test('answers to the names that it was told', async () => {
+    const { sandbox } = await fresh({ hosts: ['sandbox'] })
+    const { port } = await sandbox.listen({ host: '0.0.0.0' })
+    expect(sandbox.url).toBe(`http://127.0.0.1:${port}`)
+    const status = async (host: string) =>
+      (await sandbox.fetch(`http://127.0.0.1/_sandbox/clock`, { headers: { host } })).status
+    expect([await status('sandbox:80'), await status('10.0.0.7:80')]).toEqual([200, 200])
+    expect(await status('another:80')).toBe(403)
+  })
+
   test('listens on loopback unless it is told otherwise, on any free port', async () => {
     const { sandbox } = await fresh()
     const { host, port } = await sandbox.listen()
@@ -252,6 +287,11 @@ describe('the control plane', () => {
     ].map((body) => JSON.stringify(body))
     for (const text of texts) expect(text).not.toMatch(/a-secret-that-is-long|another-secret-to/)
     expect((await call('GET', `${path}?reveal=true`)).body.secret).toBe('another-secret-to-hide')
+    const keys = async (method: string, at: string) => (await call(method, at)).status
+    const key = (await call('POST', '/_sandbox/api-keys', { body: { organisationId: 'org_acme' } }))
+      .body
+    expect(await keys('DELETE', `/_sandbox/api-keys/${key.id}`)).toBe(200)
+    expect(await keys('POST', `/_sandbox/api-keys/${key.id}/rotate`)).toBe(404)
     const rotated = await call('POST', `${path}/rotate`)
     expect(rotated.body.secret).not.toBe('another-secret-to-hide')
     const plain = await call('POST', '/_sandbox/subscriptions', {
@@ -332,7 +372,12 @@ describe('the control plane', () => {
     expect(happened.map(({ type }) => type)).toEqual(
       expect.arrayContaining(['verification', 'verification.created', 'delivery']),
     )
-    const streamed = JSON.stringify(happened)
+    const { id } = sandbox.deliveries.subscriptions.create({ url: 'http://127.0.0.1:9/' })
+    sandbox.deliveries.subscriptions.remove(id)
+    await events.until('subscription')
+    const after = await events.until('subscription')
+    expect(after.at(-1)?.data).toEqual({ id, removed: true })
+    const streamed = JSON.stringify(after)
     expect(streamed).not.toContain(sandbox.secret)
   })
 

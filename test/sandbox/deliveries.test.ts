@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
+import type { Fault } from '../../src/protocol/fault-schemas.ts'
 import type { Sandbox } from '../../src/sandbox/build-sandbox.ts'
-import type { Fault } from '../../src/sandbox/faults.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { minimal } from './conformance-rows.ts'
 import { caller, type Json, openSandbox } from './open-sandbox.ts'
@@ -105,6 +105,7 @@ describe('deliveries', () => {
     expect(peer.bodies).toHaveLength(2)
     await sandbox.clock.advance({ seconds: 150 })
     expect(only(sandbox).status).toBe('delivered')
+    expect(peer.bodies).toHaveLength(4)
     expect(new Set(peer.bodies).size).toBe(1)
     const [body] = peer.bodies
     const hex = createHmac('sha256', secret).update(String(body)).digest('hex')
@@ -176,6 +177,46 @@ describe('deliveries', () => {
     expect(only(sandbox).attempts[0].error).toMatch(/time/)
   })
 
+  test('to a fetch that heeds no signal end in time all the same', async () => {
+    const { sandbox } = await fresh('http://127.0.0.1:9/', {
+      deliveryTimeout: 0.05,
+      fetch: () => new Promise(() => {}),
+    })
+    await create(sandbox)
+    await sandbox.drain()
+    expect(only(sandbox).attempts[0].error).toMatch(/no answer in time/)
+  })
+
+  test('of one verification arrive in the order of its events, those of others beside them', async () => {
+    const order: string[] = []
+    let open = 0
+    let most = 0
+    const { sandbox } = await fresh('http://127.0.0.1:9/', {
+      fetch: async (input) => {
+        open++
+        most = Math.max(most, open)
+        const { event, data } = await (input as Request).json()
+        const first = event === 'verification.submitted'
+        await new Promise((resolve) => setTimeout(resolve, first ? 20 : 1))
+        order.push(`${data.subjectName} ${event}`)
+        open--
+        return new Response()
+      },
+    })
+    const names = ['Ada', 'Grace', 'Alan']
+    for (const subjectName of names) {
+      const { id } = await create(sandbox, { subjectName })
+      await sandbox.act(id, ['start', 'submit', 'approve'])
+    }
+    await sandbox.drain()
+    for (const name of names) {
+      expect(order.filter((one) => one.startsWith(name))).toEqual(
+        ['created', 'submitted', 'approved'].map((what) => `${name} verification.${what}`),
+      )
+    }
+    expect(most).toBe(3)
+  })
+
   test('can be sent again many at a time, by a filter', async () => {
     const peer = await answered()
     const { sandbox, call } = await fresh(peer.url)
@@ -227,6 +268,21 @@ describe('deliveries', () => {
     await create(sandbox)
     await sandbox.drain()
     expect(old.outcomes()).toEqual(['handled', 'SIGNATURE_MISMATCH'])
+  })
+
+  test('are signed once: a retry goes with the signature that it had', async () => {
+    const peer = await answered([{ status: 500 }])
+    const { sandbox } = await fresh(peer.url)
+    await create(sandbox)
+    await sandbox.drain()
+    const [{ id }] = sandbox.deliveries.subscriptions.list() as [Json]
+    sandbox.deliveries.subscriptions.rotateSecret(id, { overlapSeconds: 0 })
+    await sandbox.clock.advance({ seconds: 5 })
+    expect(peer.signatures).toHaveLength(2)
+    expect(new Set(peer.signatures).size).toBe(1)
+    sandbox.deliveries.resend(only(sandbox).id)
+    await sandbox.drain()
+    expect(new Set(peer.signatures).size).toBe(2)
   })
 
   test('never hold the API back, and at most eight are on their way at once', async () => {
@@ -399,6 +455,7 @@ describe('faults of deliveries, as a real receiver meets them:', () => {
   test('that are none are refused, each field named', async () => {
     const { sandbox, call } = await fresh('http://127.0.0.1:9/')
     const faults = [{ kind: 'gremlin' }, { kind: 'drop', times: 0, sometimes: true }]
+    expect(() => sandbox.faults.set(faults as never)).toThrow(/faults\.1\.sometimes is unknown/)
     const { status, body } = await call('PUT', '/_sandbox/faults', { body: { faults } })
     expect(status).toBe(422)
     const fields = body.errors.map(({ field }: Json) => field)

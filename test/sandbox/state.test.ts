@@ -120,6 +120,16 @@ describe('determinism', () => {
     expect(await tell()).toEqual(told)
   })
 
+  test('a snapshot goes back over HTTP, however large', async () => {
+    const { sandbox, call } = await fresh(quiet)
+    const metadata = { text: 'x'.repeat(300_000) }
+    for (let at = 0; at < 4; at++) await call('POST', '/v2/api/clients', { body: { metadata } })
+    const { body } = await call('GET', '/_sandbox/snapshot')
+    sandbox.reset()
+    expect((await call('PUT', '/_sandbox/snapshot', { body })).status).toBe(200)
+    expect(sandbox.snapshot().world.clients).toHaveLength(4)
+  })
+
   test('a snapshot that is none is refused and changes nothing', async () => {
     const { sandbox, call } = await fresh(quiet)
     await story(sandbox)
@@ -165,6 +175,19 @@ describe('scenarios', () => {
     const again = await createSandbox({ scenario: sandbox.scenario() })
     closing.push(() => again.close())
     expect(again.snapshot().world.verifications).toEqual(sandbox.snapshot().world.verifications)
+  })
+
+  test('a recording holds what was refused, and is refused again', async () => {
+    const { sandbox, call } = await fresh()
+    const { body } = await call('POST', '/v2/api/verifications', { body: minimal })
+    await expect(sandbox.act(body.id, 'approve')).rejects.toThrow(/cannot approve/)
+    await expect(sandbox.clock.advance({ hours: 1 } as never)).rejects.toThrow(/hours is unknown/)
+    await expect(sandbox.clock.advance({ days: -1 })).rejects.toThrow(/days/)
+    await expect(sandbox.clock.set('tomorrow')).rejects.toThrow(/no date/)
+    await sandbox.act(body.id, 'start')
+    const again = await createSandbox({ scenario: sandbox.scenario() })
+    closing.push(() => again.close())
+    expect(again.snapshot().world).toEqual(sandbox.snapshot().world)
   })
 
   test('after a restore or a reset it begins there', async () => {
@@ -227,6 +250,11 @@ describe('scenarios', () => {
       code: 'SCENARIO_FAILED',
       message: expect.stringMatching(/action 0.*404/),
     })
+    const unmet = {
+      version: 1,
+      actions: [{ request: { path: '/v2/api/clients' }, expect: 404 }],
+    }
+    await expect(createSandbox({ scenario: unmet })).rejects.toThrow(/answered 200, expected 404/)
   })
 })
 
@@ -252,6 +280,15 @@ describe('a data file', () => {
     expect(new Set(peer.bodies).size).toBe(1)
     const read = await caller(two.url, two.fetch)('GET', `/v2/api/verifications/${body.id}`)
     expect(read.status).toBe(200)
+  })
+
+  test('goes on with its own seed, and refuses another', async () => {
+    const data = join(folder(), 'sandbox.db')
+    await (await createSandbox({ data, seed: 1 })).close()
+    await expect(createSandbox({ data, seed: 2 })).rejects.toThrow(/began with the seed 1/)
+    const again = await createSandbox({ data })
+    closing.push(() => again.close())
+    expect(again.seed).toBe(1)
   })
 
   test('is refused while another sandbox has it, and when it is something else', async () => {
@@ -296,7 +333,8 @@ describe('a data file', () => {
       await ended(child)
       const copy = join(path, `copy-${round}.db`)
       for (const end of ['', '-wal']) copyFileSync(data + end, copy + end)
-      const { sandbox } = await fresh({ data: copy })
+      const sandbox = await createSandbox({ data: copy })
+      closing.push(() => sandbox.close())
       const kept = new Set(sandbox.snapshot().world.clients.map(({ resource }) => resource.id))
       expect(answered.filter((id) => !kept.has(id))).toEqual([])
       expect(answered.length).toBeGreaterThan(30)

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { isWebhookError } from '../../index.ts'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { count } from '../output.ts'
@@ -22,6 +23,7 @@ interface Options extends SecretOptions {
   readonly rateLimit?: number
   readonly unlimited?: boolean
   readonly once?: boolean
+  readonly allowHost?: readonly string[]
   readonly quiet?: boolean
 }
 
@@ -45,6 +47,11 @@ export const sandbox = (session: Session) =>
     .option('--data <file>', 'keep the state in a SQLite file')
     .option('--scenario <file>', 'start as a scenario file says, and do what it says')
     .option('--once', 'end when the scenario is done and nothing is due')
+    .option(
+      '--allow-host <name>',
+      'a name that the control plane answers to; may be repeated',
+      repeated,
+    )
     .option('--seed <seed>', 'drive ids, tokens and dice by this')
     .option('--at <time>', 'start at this time and stand still (ISO 8601)')
     .option('--rate-limit <n>', 'requests a minute for every organisation', wholeFrom(0))
@@ -52,6 +59,16 @@ export const sandbox = (session: Session) =>
     .option('--quiet', 'do not print what happens')
     .addOption(secretFileOption())
     .action(act<Options>(session, (options) => run(session, options)))
+
+/** A scenario that ends otherwise than it should is a difference that was found, not a misuse. */
+async function begun(session: Session, options: Options): Promise<Sandbox> {
+  try {
+    return await createSandbox(await toSandboxOptions(session, options))
+  } catch (error) {
+    if (!isWebhookError(error) || error.code !== 'SCENARIO_FAILED') throw error
+    throw new CliError(error.code, error.message, exitCodes.failed)
+  }
+}
 
 function addressOf(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, addressFrom(text)]
@@ -62,7 +79,16 @@ async function run(session: Session, options: Options) {
   if (options.once && options.scenario === undefined) {
     throw new CliError('USAGE', 'error: --once needs a scenario: --scenario <file>')
   }
-  const made = await createSandbox(await toSandboxOptions(session, options))
+  if (options.events && !options.subscribe) {
+    throw new CliError('USAGE', 'error: --events is for --subscribe <url>')
+  }
+  if (options.unlimited && options.rateLimit !== undefined) {
+    throw new CliError('USAGE', 'error: --unlimited and --rate-limit contradict each other')
+  }
+  if (options.at !== undefined && Number.isNaN(Date.parse(options.at))) {
+    throw new CliError('USAGE', 'error: --at is no time: give ISO 8601, e.g. 2026-01-01T00:00:00Z')
+  }
+  const made = await begun(session, options)
   try {
     await listen(made, options)
     announce(session, made)
@@ -70,7 +96,7 @@ async function run(session: Session, options: Options) {
     if (options.once) await made.drain()
     else if (!signal.aborted) await once(signal, 'abort')
     await watching?.end()
-    if (options.once) summarise(session, made)
+    if (options.once && !summarise(session, made)) return exitCodes.failed
   } finally {
     await made.close()
     out.record({ type: 'closed' })
@@ -87,13 +113,14 @@ async function toSandboxOptions(session: Session, options: Options): Promise<San
     ...(at !== undefined && { now: at }),
     ...(data !== undefined && { data: resolve(session.cwd, data) }),
     ...(scenario !== undefined && { scenario: readJson(session, scenario) as never }),
+    ...(given !== undefined && { secret: given }),
+    ...(options.allowHost && { hosts: options.allowHost }),
     ...(unlimited ? { rateLimit: false as const } : rateLimit !== undefined && { rateLimit }),
     ...(session.env.SMTP_URL && { smtpUrl: session.env.SMTP_URL }),
     ...(subscribe && {
       subscriptions: subscribe.map((url) => ({
         url,
         ...(events && { events }),
-        ...(given !== undefined && { secret: given }),
       })),
     }),
   }
@@ -132,7 +159,8 @@ function announce({ out }: Session, { url, baseUrl, apiKey, secret, seed }: Sand
   for (const [name, value] of Object.entries(facts)) out.say(`  ${name.padEnd(8)} ${value}`)
 }
 
-function summarise({ out }: Session, made: Sandbox): void {
+/** True when everything has arrived. */
+function summarise({ out }: Session, made: Sandbox): boolean {
   const deliveries = made.deliveries.list() as readonly Listed[]
   const counts: Record<string, number> = {}
   for (const { event, status, attempts } of deliveries.toReversed()) {
@@ -143,6 +171,7 @@ function summarise({ out }: Session, made: Sandbox): void {
   out.record({ type: 'summary', deliveries: counts })
   const words = Object.entries(counts).map(([status, many]) => `${many} ${status}`)
   out.say(`deliveries: ${words.join(', ') || 'none'}`)
+  return deliveries.every(({ status }) => status === 'delivered' || status === 'dropped')
 }
 
 interface Listed {

@@ -48,22 +48,49 @@ async function post(
   bytes: Uint8Array<ArrayBuffer>,
   headers: Readonly<Record<string, string>>,
 ) {
-  const limit = AbortSignal.timeout(timeoutMs)
   const streamed = fault === 'slow-drip' || fault === 'connection-reset'
-  const response = await send(
-    new Request(url, {
-      method: 'POST',
-      headers,
-      redirect: 'manual',
-      signal: AbortSignal.any([limit, closing]),
-      // A stream needs half duplex; Request's own types do not know it yet.
-      ...(streamed ? { body: dripping(bytes, fault), duplex: 'half' } : { body: bytes }),
-    } as RequestInit),
-  )
-  return {
-    status: response.status,
-    headers: Object.fromEntries(response.headers),
-    body: (await response.text()).slice(0, keptBody),
+  return withinTime({ timeoutMs, closing }, async (signal) => {
+    const response = await send(
+      new Request(url, {
+        method: 'POST',
+        headers,
+        redirect: 'manual',
+        signal,
+        // A stream needs half duplex; Request's own types do not know it yet.
+        ...(streamed ? { body: dripping(bytes, fault), duplex: 'half' } : { body: bytes }),
+      } as RequestInit),
+    )
+    return {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: (await response.text()).slice(0, keptBody),
+    }
+  })
+}
+
+/**
+ * Ends at the time limit or when the sandbox closes, whatever the work does with its signal. A timer
+ * of its own, for signals that are only combined are lost when memory is cleared.
+ */
+async function withinTime<Result>(
+  { timeoutMs, closing }: Pick<AttemptParts, 'timeoutMs' | 'closing'>,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const controller = new AbortController()
+  const { promise: ended, reject } = Promise.withResolvers<never>()
+  const end = (why: Error) => {
+    controller.abort(why)
+    reject(why)
+  }
+  const close = () => end(new Error('the sandbox is closing'))
+  const late = () => end(new Error(`no answer in time: ${timeoutMs / 1000} s`))
+  const timer = setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1))
+  closing.addEventListener('abort', close, { once: true })
+  try {
+    return await Promise.race([work(controller.signal), ended])
+  } finally {
+    clearTimeout(timer)
+    closing.removeEventListener('abort', close)
   }
 }
 

@@ -26,6 +26,8 @@ export function createDeliveries(parts: DeliveriesParts): EngineDeliveries {
   const due = new Set<string>()
   const scheduled = new Map<string, () => void>()
   const inFlight = new Map<string, Promise<void>>()
+  /** What is on its way, by subscription and resource: one at a time. */
+  const lanes = new Set<string>()
   const closing = new AbortController()
   let seq = 0
   let starting = false
@@ -84,9 +86,14 @@ export function createDeliveries(parts: DeliveriesParts): EngineDeliveries {
       if (inFlight.size >= profile.delivery.concurrency) return
       const row = rows.get(id)
       if (!row || (row.after && inOrder(row))) continue
+      // A storm is one just because nothing holds it back.
+      const lane = row.fault === 'storm' ? id : `${row.subscriptionId} ${row.resourceId}`
+      if (lanes.has(lane)) continue
+      lanes.add(lane)
       due.delete(id)
       const work = bring(row).finally(() => {
         inFlight.delete(row.id)
+        lanes.delete(lane)
         start()
       })
       inFlight.set(row.id, work)
@@ -110,7 +117,7 @@ export function createDeliveries(parts: DeliveriesParts): EngineDeliveries {
       row.signature ?? (await signBody(row.body, signingSecrets(subscription, now()), now))
     const fault = faults.forAttempt({
       subscriptionId: subscription.id,
-      names: [row.event, row.canonicalEvent],
+      event: row.canonicalEvent,
       die: `attempt ${row.id} ${row.attempts.length}`,
     })?.kind as AttemptFault | undefined
     const made = await attempt({

@@ -1,8 +1,9 @@
 // Which deliveries an occurrence makes for a subscription, the planned faults among them. Bytes and
 // ids are fixed here and never made again.
 import { toBase64 } from '../../encoding.ts'
+import type { DeliveryFault as Fault } from '../../protocol/fault-schemas.ts'
 import { canonicalName, type EventName, legacyNameOf } from '../../protocol/names.ts'
-import type { Fault, SandboxFaults } from '../faults.ts'
+import type { SandboxFaults } from '../faults.ts'
 import { profile } from '../profile.ts'
 import type { SandboxRandom } from '../random.ts'
 import type { DeliveryRow, SubscriptionRow } from './records.ts'
@@ -37,9 +38,11 @@ export function planDeliveries(
 ): DeliveryRow[] {
   return namesFor(subscription.events, occurrence.name).flatMap((name) => {
     const legacy = legacyNameOf(occurrence.name)
-    const names = [name, occurrence.name, ...(legacy ? [legacy] : [])]
-    const struck = { subscriptionId: subscription.id, names, die: `plan ${parts.eventId(name)}` }
-    const fault = parts.faults.forPlan({ ...struck, die: `${struck.die} ${subscription.id}` })
+    const fault = parts.faults.forPlan({
+      subscriptionId: subscription.id,
+      event: occurrence.name,
+      die: `plan ${parts.eventId(name)} ${subscription.id}`,
+    })
     return variants(name, fault, legacy).map((variant) =>
       toRow(subscription, { occurrence, fault, ...variant }, parts),
     )
@@ -108,6 +111,7 @@ function toRow(subscription: SubscriptionRow, facts: RowFacts, parts: PlanParts)
     eventId,
     event: name,
     canonicalEvent: occurrence.name,
+    resourceId: idOf(occurrence.data),
     body: toBase64(new TextEncoder().encode(JSON.stringify(filled))),
     createdAt: parts.now.toISOString(),
     status,
@@ -116,4 +120,10 @@ function toRow(subscription: SubscriptionRow, facts: RowFacts, parts: PlanParts)
     ...(fault && { fault: fault.kind }),
     ...(facts.after && { after: true }),
   }
+}
+
+/** What the event is about; deliveries of one thing go one after the other. */
+function idOf(data: unknown): string {
+  const { id } = (data ?? {}) as { readonly id?: unknown }
+  return typeof id === 'string' ? id : ''
 }

@@ -1,7 +1,9 @@
 // What the engine keeps of subscriptions, deliveries and attempts: JSON, so that it survives a
 // restart. Bytes are base64.
+
+import type { FaultKind } from '../../protocol/fault-schemas.ts'
+import type { EventName } from '../../protocol/names.ts'
 import type { EngineSubscription } from '../engine.ts'
-import type { Fault } from '../faults.ts'
 
 /** A subscription with what only the engine needs. */
 export interface SubscriptionRow extends EngineSubscription {
@@ -42,7 +44,9 @@ export interface DeliveryRow {
   readonly eventId: string
   /** The name under which it is delivered. */
   readonly event: string
-  readonly canonicalEvent: string
+  readonly canonicalEvent: EventName
+  /** The resource that it is about. */
+  readonly resourceId: string
   readonly body: string
   readonly createdAt: string
   readonly status: DeliveryStatus
@@ -52,7 +56,7 @@ export interface DeliveryRow {
   readonly signature?: Readonly<Record<string, string>>
   readonly attempts: readonly Attempt[]
   /** The fault that planned it so. */
-  readonly fault?: Fault['kind']
+  readonly fault?: FaultKind
   /** Waits until a later delivery to the same subscription has gone first. */
   readonly after?: true
 }
