@@ -2,7 +2,7 @@
 // servers for what a sandbox would never do.
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { type ClientOptions, createClient } from '../../src/client/index.ts'
 import { buildSandbox, type Sandbox } from '../../src/sandbox/build-sandbox.ts'
 import { createEngine } from '../../src/sandbox/create-engine.ts'
@@ -38,7 +38,7 @@ export function clientOf(sandbox: Sandbox, options: Partial<ClientOptions> = {})
 
 /** Makes things go wrong in a sandbox from now on. */
 export function strike(sandbox: Sandbox, ...faults: readonly object[]): void {
-  expect(sandbox.faults.set(faults)).toEqual([])
+  sandbox.faults.set(faults as never)
 }
 
 /** A real server that answers as told, its address, and what it was asked. */
