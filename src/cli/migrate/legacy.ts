@@ -23,7 +23,8 @@ export function isReplacement(text: string): boolean {
 
 const steps = legacyNames.map((name) => name.split('.')[1]).join('|')
 const wholeName = new RegExp(`(?<![\\w$.-])${legacyPrefix}\\.(?:${steps})(?![\\w$-])`)
-const openEnd = new RegExp(`(?<![\\w$.-])${legacyPrefix}(?:\\.([a-z]*))?$`)
+// After white space it is the end of a sentence: 'the request.'
+const openEnd = new RegExp(`(?<![\\w\\s$.-])${legacyPrefix}(?:\\.([a-z]*))?$`)
 const wildcard = new RegExp(`(?<![\\w$.-])${legacyPrefix}\\.(?:(?:\\*\\*?|[%#>])(?!\\w)|\\{)`)
 const bareStep = new RegExp(`^\\.?(?:${steps})(?![\\w-])`)
 

@@ -41,9 +41,11 @@ export function dynamicUse(node: SyntaxNode, ancestors: Ancestors): Dynamic | un
   }
   if (isSum(node)) {
     if (isSum(ancestors.at(-1))) return undefined
-    const parts = merged(partsOf(node))
+    const apart = partsOf(node)
+    const parts = merged(apart)
     const whole = parts.length === 1 && parts[0] !== undefined && replacementOf(parts[0])
-    return whole || couldMakeLegacy(parts) ? found('concatenation', node) : undefined
+    const could = whole || couldMakeLegacy(parts) || couldMakeLegacy(apart)
+    return could ? found('concatenation', node) : undefined
   }
   if (inSum(ancestors)) return undefined
   const text = textOf(node)

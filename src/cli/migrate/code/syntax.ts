@@ -58,27 +58,34 @@ export function isSource(file: string): boolean {
 export function parseSource(text: string, file: string): Syntax {
   const plugins = dialects.find(([ends]) => ends.test(file))?.[1] ?? []
   let failure: unknown
-  for (const dialect of plugins) {
-    try {
-      const { program, comments } = parse(text, {
-        sourceType: 'unambiguous',
-        allowReturnOutsideFunction: true,
-        allowAwaitOutsideFunction: true,
-        allowNewTargetOutsideFunction: true,
-        allowSuperOutsideMethod: true,
-        allowUndeclaredExports: true,
-        plugins: [...common, ...dialect],
-      })
-      // Babel's own node types know every field; the walk needs only those that all have.
-      return {
-        root: program as unknown as SyntaxNode,
-        comments: (comments ?? []) as unknown as readonly SyntaxComment[],
+  // Names that are declared twice and the like are no concern of ours: that is the second round.
+  for (const errorRecovery of [false, true]) {
+    for (const dialect of plugins) {
+      try {
+        return parseDialect(text, { errorRecovery, plugins: [...common, ...dialect] })
+      } catch (error) {
+        failure ??= error
       }
-    } catch (error) {
-      failure ??= error
     }
   }
   throw failure
+}
+
+function parseDialect(text: string, options: ParserOptions): Syntax {
+  const { program, comments } = parse(text, {
+    sourceType: 'unambiguous',
+    allowReturnOutsideFunction: true,
+    allowAwaitOutsideFunction: true,
+    allowNewTargetOutsideFunction: true,
+    allowSuperOutsideMethod: true,
+    allowUndeclaredExports: true,
+    ...options,
+  })
+  // Babel's own node types know every field; the walk needs only those that all have.
+  return {
+    root: program as unknown as SyntaxNode,
+    comments: (comments ?? []) as unknown as readonly SyntaxComment[],
+  }
 }
 
 /**
