@@ -7,7 +7,7 @@ import type { StoreTx } from './inbox/store.ts'
 const habits = new WeakMap<Registration['handler'], 'soon' | 'free'>()
 
 /** Milliseconds for which a handler that has not declared itself keeps the others waiting. */
-const moment = 50
+const moment = 100
 
 /** Waits for the transaction's turn where the handler needs it. */
 export async function awaitTurn({ handler, options }: Registration, tx: StoreTx): Promise<void> {
@@ -18,7 +18,6 @@ export async function awaitTurn({ handler, options }: Registration, tx: StoreTx)
 
 /** Remembers how a handler uses the transaction. */
 export function learn({ handler }: Registration, tx: StoreTx): void {
-  if (tx.lapsed) habits.set(handler, 'free')
-  else if (tx.used) habits.set(handler, 'soon')
+  if (tx.delay !== undefined) habits.set(handler, tx.delay <= moment ? 'soon' : 'free')
   else if (!habits.has(handler)) habits.set(handler, 'free')
 }

@@ -198,10 +198,8 @@ export interface StoreTx {
   readonly handle: unknown
   /** The handler used it while another held the only transaction, and must run again. */
   readonly missed: boolean
-  /** The handler has used it. */
-  readonly used: boolean
-  /** A reservation ran out before the handler used it. */
-  readonly lapsed: boolean
+  /** Milliseconds from its reservation, or else its making, to its first use; none without one. */
+  readonly delay: number | undefined
   /**
    * Waits until no other handler has the transaction or a reservation, and keeps the others from it
    * until this one is over, or for so many milliseconds if it does not use it. Waits no longer than

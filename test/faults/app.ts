@@ -54,21 +54,25 @@ async function misbehave(fate: string | undefined, attempt: number, signal: Abor
   await new Promise((resolve) => setTimeout(resolve, Math.random() * 4))
 }
 
-receiver.on('*', async (event: WebhookEvent, { attempt, signal, tx, idempotencyKey }) => {
-  const { id: entity, fate } = event.data as Data
-  const run = { key: idempotencyKey, entity, attempt }
-  note({ type: 'start', ...run })
-  try {
-    await misbehave(fate, attempt, signal)
-    const sql = 'insert into effects (key, attempt) values (?, ?)'
-    ;(tx as SqliteTransaction).prepare(sql).run(idempotencyKey, attempt)
-    note({ type: 'end', ...run, ok: true })
-    if (FAULT === 'after-effects' && attempt === 1) die()
-  } catch (error) {
-    note({ type: 'end', ...run, ok: false })
-    throw error
-  }
-})
+receiver.on(
+  '*',
+  async (event: WebhookEvent, { attempt, signal, tx, idempotencyKey }) => {
+    const { id: entity, fate } = event.data as Data
+    const run = { key: idempotencyKey, entity, attempt }
+    note({ type: 'start', ...run })
+    try {
+      await misbehave(fate, attempt, signal)
+      const sql = 'insert into effects (key, attempt) values (?, ?)'
+      ;(tx as SqliteTransaction).prepare(sql).run(idempotencyKey, attempt)
+      note({ type: 'end', ...run, ok: true })
+      if (FAULT === 'after-effects' && attempt === 1) die()
+    } catch (error) {
+      note({ type: 'end', ...run, ok: false })
+      throw error
+    }
+  },
+  { tx: true },
+)
 
 const worker = createWorker(receiver, {
   concurrency: Number(CONCURRENCY),

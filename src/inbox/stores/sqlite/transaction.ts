@@ -99,8 +99,8 @@ class HandlerTransaction implements StoreTx {
   #timer: ReturnType<typeof setTimeout> | undefined
   #over: string | undefined
   missed = false
-  used = false
-  lapsed = false
+  delay: number | undefined
+  #since = performance.now()
 
   constructor(gate: TransactionGate, lease: Lease, handler: string) {
     this.#gate = gate
@@ -129,12 +129,10 @@ class HandlerTransaction implements StoreTx {
   async reserve(milliseconds?: number, needed = () => true): Promise<void> {
     await this.#gate.reserve(this, needed)
     this.missed = false
+    this.#since = performance.now()
     if (this.#over !== undefined) this.#gate.give(this, false)
     else if (milliseconds !== undefined && this.#gate.isHeldBy(this)) {
-      this.#timer = setTimeout(() => {
-        this.lapsed = true
-        this.#gate.give(this, false)
-      }, milliseconds)
+      this.#timer = setTimeout(() => this.#gate.give(this, false), milliseconds)
     }
   }
 
@@ -165,7 +163,7 @@ class HandlerTransaction implements StoreTx {
   #tryBegin(): boolean {
     this.#db = this.#gate.take(this)
     if (!this.#db) return false
-    this.used = true
+    this.delay = performance.now() - this.#since
     clearTimeout(this.#timer)
     // While it is open no delivery can be kept, so a handler must not wait for the world in it.
     this.#timer = setTimeout(
