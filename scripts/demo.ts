@@ -1,24 +1,35 @@
 // The main job, to be watched: the service in a box on one port, an Express app with the receiver
-// on another. A verification lives its life over the API, and its events arrive, good and bad.
+// and its inbox in a SQLite file on another. A verification lives its life over the API, and its
+// events arrive, good and bad; what is proved is kept, then handled.
+import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { styleText } from 'node:util'
 import express from 'express'
-import { createReceiver, type Observation } from 'idv-webhooks'
+import { createReceiver, createWorker, type Observation } from 'idv-webhooks'
 import { toExpress } from 'idv-webhooks/express'
+import { createInbox } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { createSandbox, type FaultKind } from 'idv-webhooks/sandbox'
 
 const secret = 'a-secret-for-the-demo'
-/** What a handler did, by the id of its event. */
-const said = new Map<string | undefined, string>()
+let fails = 0
 
-const receiver = createReceiver({ secret, observe: print })
-receiver.on('verification.approved', async (event) => {
-  said.set(event.id, `${event.data.subjectName} is approved`)
+const folder = mkdtempSync(join(tmpdir(), 'idv-webhooks-demo-'))
+const inbox = createInbox({
+  store: sqliteStore(join(folder, 'inbox.db')),
+  retry: { delays: [1] },
 })
-receiver.on('verification.rejected', async (event) => {
-  said.set(event.id, `${event.data.subjectName} is rejected`)
+const receiver = createReceiver({ secret, inbox, observe: print })
+receiver.on('verification.approved', (event) => say(`${event.data.subjectName} is approved`))
+receiver.on('verification.rejected', (event) => say(`${event.data.subjectName} is rejected`))
+receiver.on('client.updated', () => {
+  if (fails-- > 0) throw new Error('the database of the application is down')
+  say('the client is updated')
 })
 receiver.fallback(() => {})
+const worker = createWorker(receiver)
 
 const server = express().post('/webhooks', toExpress(receiver)).listen(0, '127.0.0.1')
 await new Promise((resolve) => server.once('listening', resolve))
@@ -38,15 +49,30 @@ async function api(path: string, body?: object) {
   return (await response.json()) as { readonly id: string; readonly [field: string]: unknown }
 }
 
-/** A line for what became of each delivery. */
+/** A line for what became of each delivery, and of each attempt to handle it that failed. */
 function print(one: Observation): void {
+  if (one.type === 'settled' && one.state === 'retry') {
+    console.log(
+      `      ${'an attempt failed and will be made again'.padEnd(52)} ${styleText('yellow', 'retry')}`,
+    )
+  }
   if (one.type !== 'outcome') return
   const name = one.receivedName ?? 'a delivery that proves nothing'
   const known = one.name && one.name !== one.receivedName ? ` = ${one.name}` : ''
   const good = one.kind !== 'rejected' && one.kind !== 'failed'
   const outcome = styleText(good ? 'green' : 'red', one.code ?? one.kind)
-  const words = said.get(one.eventId)
-  console.log(`      ${`${name}${known}`.padEnd(52)} ${outcome}${words ? `  → ${words}` : ''}`)
+  console.log(`      ${`${name}${known}`.padEnd(52)} ${outcome}`)
+}
+
+/** A line of a handler. */
+function say(words: string): void {
+  console.log(`        ${styleText('cyan', `handler: ${words}`)}`)
+}
+
+/** Brings what is due, then handles what was kept. */
+async function settle(): Promise<void> {
+  await sandbox.drain()
+  await worker.drainOnce()
 }
 
 console.log(`
@@ -58,9 +84,9 @@ const ada = await api('/verifications', {
   requirements: ['document', 'biometric_face'],
   subjectName: 'Ada Lovelace',
 })
-await sandbox.drain()
+await settle()
 await sandbox.act(ada.id, ['start', 'submit', 'review', 'approve'])
-await sandbox.drain()
+await settle()
 const { status, score } = await api(`/verifications/${ada.id}`)
 console.log(`      status ${status}, score ${score}`)
 
@@ -73,12 +99,12 @@ const grace = await api('/verifications', {
   subjectName: 'Grace Hopper',
 })
 await sandbox.act(grace.id, ['start', 'submit', 'reject'])
-await sandbox.drain()
+await settle()
 
 console.log('\nA week passes in an instant, and what nobody completed expires:')
 await api('/verifications', { type: 'share', requirements: ['consent'], subjectName: 'No Answer' })
 await sandbox.clock.advance({ days: 8 })
-await sandbox.drain()
+await settle()
 
 console.log('\nEverything a sender or a stranger can get wrong, one after the other:')
 sandbox.deliveries.subscriptions.update(subscription?.id ?? '', { active: false })
@@ -101,13 +127,33 @@ for (const kind of faults) {
       body: '{"nameFirst":"Alan"}',
     }),
   )
-  await sandbox.drain()
+  await settle()
 }
 
+sandbox.faults.clear()
+
+console.log('\nA handler fails twice; the event waits in the inbox and is handled in the end:')
+fails = 2
+const client = await api('/clients', { nameFirst: 'Barbara' })
+sandbox.deliveries.subscriptions.update(id, { events: ['client.updated'] })
+await sandbox.fetch(`${sandbox.url}/_sandbox/clients/${client.id}`, {
+  method: 'PATCH',
+  headers: { 'content-type': 'application/json' },
+  body: '{"city":"Guelph"}',
+})
+await settle()
+for (let waited = 0; waited < 2; waited++) {
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  await worker.drainOnce()
+}
+
+const { done, dead, skipped, retry } = await inbox.stats()
 console.log(`
-Only what the secret proves reaches a handler; every refusal has its code.
-A duplicate is handled again here: telling duplicates needs an inbox.
+Only what the secret proves gets in; it is on the disk before it is acknowledged, and handled once.
+The inbox: ${done} done, ${skipped} skipped, ${retry} to be tried again, ${dead} dead.
 `)
 await sandbox.close()
 await receiver.drain()
+await inbox.close()
 server.close()
+rmSync(folder, { recursive: true })
