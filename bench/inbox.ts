@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createReceiver, createWorker, sign } from 'idv-webhooks'
-import { createInbox } from 'idv-webhooks/inbox'
+import { createInbox, type InboxStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
-import { measure } from './load.ts'
+import { type LoadReport, measure } from './load.ts'
 
 interface Figure {
   readonly what: string
@@ -16,7 +16,7 @@ interface Figure {
   readonly ok: boolean
 }
 
-const seconds = Number(process.env.SECONDS ?? 5)
+const seconds = Number(process.env.BENCH_SECONDS ?? 5)
 const figures: Figure[] = []
 const note = (figure: Figure) => {
   figures.push(figure)
@@ -34,29 +34,51 @@ async function inFolder<Result>(work: (file: string) => Promise<Result>): Promis
   }
 }
 
+const modes = ['rows', 'inbox', 'unsafe'] as const
+type Rates = Readonly<Record<(typeof modes)[number], number>>
+
+/** In turns, so that whatever else the machine does falls on all alike; the median of three. */
+async function rates(slower: number): Promise<Rates> {
+  const reports = {
+    rows: [] as LoadReport[],
+    inbox: [] as LoadReport[],
+    unsafe: [] as LoadReport[],
+  }
+  for (let round = 0; round < 3; round++) {
+    for (const mode of modes) {
+      reports[mode].push(await measure({ mode, seconds, connections: 64, slower }))
+    }
+  }
+  const median = (mode: (typeof modes)[number]) =>
+    reports[mode].map(({ perSecond }) => perSecond).sort((one, two) => one - two)[1] ?? 0
+  const most = Math.max(...reports.inbox.map(({ rssMb }) => rssMb))
+  note({ what: 'memory, closed loop', is: `${most} MB`, should: '<= 256 MB', ok: most <= 256 })
+  const found = { rows: median('rows'), inbox: median('inbox'), unsafe: median('unsafe') }
+  console.log(`     a second: ${JSON.stringify(found)}, syncs slowed by ${slower / 1000} ms`)
+  return found
+}
+
+/** What a commit costs is the disk's: the ratio is asked of one that takes 3 ms for a sync. */
 async function throughput() {
-  const full = { seconds, connections: 64 }
-  const rows = await measure({ mode: 'rows', ...full })
-  const inbox = await measure({ mode: 'inbox', ...full })
-  const unsafe = await measure({ mode: 'unsafe', ...full })
+  const asIs = await rates(0)
+  const part = asIs.inbox / asIs.unsafe
   console.log(
-    `     ${rows.perSecond}/s row by row, ${inbox.perSecond}/s inbox, ${unsafe.perSecond}/s not synced`,
+    `     acked over a commit per row, on this disk: ${(asIs.inbox / asIs.rows).toFixed(1)}x`,
   )
-  const [times, part] = [inbox.perSecond / rows.perSecond, inbox.perSecond / unsafe.perSecond]
-  note({
-    what: 'acked over a commit per row',
-    is: `${times.toFixed(1)}x`,
-    should: '>= 5x',
-    ok: times >= 5,
-  })
   note({
     what: 'acked over the same without sync',
     is: part.toFixed(2),
     should: '>= 0.75',
     ok: part >= 0.75,
   })
-  const most = Math.max(inbox.rssMb, 0)
-  note({ what: 'memory, closed loop', is: `${most} MB`, should: '<= 256 MB', ok: most <= 256 })
+  const slow = await rates(3_000)
+  const times = slow.inbox / slow.rows
+  note({
+    what: 'acked over a commit per row, where a sync takes 3 ms',
+    is: `${times.toFixed(1)}x`,
+    should: '>= 5x',
+    ok: times >= 5,
+  })
 }
 
 async function latency() {
@@ -132,26 +154,22 @@ async function drain() {
   })
 }
 
-/** Milliseconds of a claim of 32 and its settlement, the median of many, over a backlog. */
-async function claimCost(backlog: number): Promise<number> {
-  return inFolder(async (file) => {
-    const store = sqliteStore(file, { check: 'quick' })
-    await store.open(() => {})
-    await store.close()
-    fill(file, backlog)
-    await store.open(() => {})
-    const times: number[] = []
-    for (let round = 0; round < 60; round++) {
-      const start = performance.now()
-      const { entries } = await store.claim({ now: 2e12, limit: 32, until: 3e12 })
-      const lease = ({ id, fence }: (typeof entries)[number]) => ({ id, fence })
-      const done = { to: 'done', at: 2e12, handled: [] } as const
-      await Promise.all(entries.map((entry) => store.settle({ ...done, lease: lease(entry) })))
-      times.push(performance.now() - start)
-    }
-    await store.close()
-    return times.sort((one, two) => one - two)[times.length / 2] ?? 0
-  })
+/** Milliseconds of a claim of 32 and of its settlement. */
+async function claimOnce(store: InboxStore): Promise<number> {
+  const start = performance.now()
+  const { entries } = await store.claim({ now: 2e12, limit: 32, until: 3e12 })
+  const done = { to: 'done', at: 2e12, handled: [] } as const
+  await Promise.all(entries.map(({ id, fence }) => store.settle({ ...done, lease: { id, fence } })))
+  return performance.now() - start
+}
+
+async function openBacklog(file: string, backlog: number): Promise<InboxStore> {
+  const store = sqliteStore(file, { check: 'quick' })
+  await store.open(() => {})
+  await store.close()
+  fill(file, backlog)
+  await store.open(() => {})
+  return store
 }
 
 /** Writes a backlog of one event for each of 500 entities in turn, past the store's own writer. */
@@ -171,22 +189,27 @@ function fill(file: string, backlog: number): void {
 }
 
 async function backlog() {
-  const [few, many] = [
-    await claimCost(4_000),
-    await claimCost(Number(process.env.BACKLOG ?? 1_000_000)),
-  ]
-  const times = many / few
-  note({
-    what: 'a claim over 1,000,000 entries, to one over few',
-    is: `${times.toFixed(2)}x (${many.toFixed(1)} to ${few.toFixed(1)} ms)`,
-    should: '<= 2x',
-    ok: times <= 2,
+  await inFolder(async (file) => {
+    const few = await openBacklog(`${file}-few`, 4_000)
+    const many = await openBacklog(`${file}-many`, Number(process.env.BACKLOG ?? 1_000_000))
+    const times: [few: number, many: number][] = []
+    for (let round = 0; round < 100; round++)
+      times.push([await claimOnce(few), await claimOnce(many)])
+    const median = (list: number[]) => list.sort((one, two) => one - two)[list.length / 2] ?? 0
+    const [one, other] = [median(times.map(([it]) => it)), median(times.map(([, it]) => it))]
+    note({
+      what: 'a claim over 1,000,000 entries, to one over 4,000',
+      is: `${(other / one).toFixed(2)}x (${other.toFixed(1)} to ${one.toFixed(1)} ms)`,
+      should: '<= 2x',
+      ok: other / one <= 2,
+    })
+    await Promise.all([few.close(), many.close()])
   })
 }
 
-await throughput()
-await latency()
-await overload()
-await drain()
-await backlog()
+const all = { throughput, latency, overload, drain, backlog }
+const wanted = process.argv.slice(2)
+for (const [name, figure] of Object.entries(all)) {
+  if (wanted.length === 0 || wanted.includes(name)) await figure()
+}
 process.exitCode = figures.every(({ ok }) => ok) ? 0 : 1

@@ -1,6 +1,6 @@
 // Drives a receiver over HTTP: closed loop (as many as so many connections carry) or open loop (so
 // many a second, latency counted from when each was due).
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -30,7 +30,23 @@ export interface Load {
   /** A second; closed loop where it is missing. */
   readonly rate?: number
   readonly worker?: boolean
+  /** Microseconds by which each sync of the disk is slowed down. */
+  readonly slower?: number
 }
+
+/** The disk that can be slowed down: Linux and a C compiler are needed for it. */
+export function buildDisk(folder: string): string | undefined {
+  const library = join(folder, 'disk.so')
+  const source = join(import.meta.dirname, '../test/faults/disk.c')
+  try {
+    execFileSync('cc', ['-shared', '-fPIC', '-O2', '-o', library, source, '-ldl'])
+    return process.platform === 'linux' ? library : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const disk = buildDisk(mkdtempSync(join(tmpdir(), 'idv-bench-disk-')))
 
 interface Prepared {
   readonly body: Buffer
@@ -55,6 +71,8 @@ export async function measure(load: Load): Promise<LoadReport> {
     MODE: load.mode,
     DB: file,
     SECRET: secret,
+    ...(load.slower &&
+      disk && { LD_PRELOAD: disk, DISK_LIVE: folder, DISK_DELAY: String(load.slower) }),
     ...(load.worker && { WORKER: '1' }),
   }
   const server = spawn(process.execPath, [join(import.meta.dirname, 'server.ts')], {
