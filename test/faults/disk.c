@@ -1,7 +1,7 @@
 /*
  * A disk that can lose power and fail, for LD_PRELOAD: of the files under $DISK_LIVE only what was
  * there at their last sync survives, as a copy in $DISK_KEPT; while the file $DISK_FAILS exists
- * every sync of them answers EIO. Files that were removed are gone with the next sync, as on a
+ * every sync of them answers EIO; each sync takes $DISK_DELAY microseconds more. Files that were removed are gone with the next sync, as on a
  * journalling file system. It models the loss of cached writes, not torn sectors.
  */
 #define _GNU_SOURCE
@@ -46,7 +46,7 @@ static void forget_removed(const char *live, const char *kept) {
 static void keep(int fd, const char *name) {
   const char *live = getenv("DISK_LIVE"), *kept = getenv("DISK_KEPT");
   if (!kept) return;
-  static __thread char block[1 << 16];
+  char block[1 << 14];
   char draft[PATH_MAX], to[PATH_MAX];
   snprintf(draft, sizeof draft, "%s/.%s-%ld", kept, name, (long)syscall(SYS_gettid));
   snprintf(to, sizeof to, "%s/%s", kept, name);
@@ -70,6 +70,8 @@ static int synced(int fd, const char *function) {
     errno = EIO;
     return -1;
   }
+  const char *delay = getenv("DISK_DELAY");
+  if (ours && delay) usleep((useconds_t)atoi(delay));
   int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, function);
   int result = real(fd);
   if (ours && result == 0) keep(fd, name);

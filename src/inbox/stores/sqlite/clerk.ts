@@ -42,7 +42,7 @@ export class Clerk {
       this.#ledger.run(sql, now, head.seq)
       if (replay) this.#ledger.run('delete from idv_handled where seq = ?', head.seq)
       this.#ledger.moved(head.state, 'stored')
-      if (!this.#ledger.isHeld(head.lane)) this.#ledger.advance(head.lane)
+      this.#ledger.enter(head)
       reopened++
     }
     return reopened

@@ -70,8 +70,8 @@ export class Engine {
     }
     for (const { key: same, name } of twins) this.#addKey(same, { id, digest, name, storedAt })
     const seq = this.#addEntry(entry, 'stored')
-    const lane = 'insert into idv_lanes values (?, ?, ?) on conflict do nothing'
-    this.#ledger.run(lane, entry.lane, seq, storedAt)
+    const lane = 'insert into idv_lanes values (?, ?, ?, ?) on conflict do nothing'
+    this.#ledger.run(lane, entry.lane, seq, storedAt, seq)
     return { kind: 'stored', id }
   }
 

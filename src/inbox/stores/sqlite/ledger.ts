@@ -14,7 +14,10 @@ export interface Head {
   readonly fence: number
 }
 
-const open = "('stored', 'leased', 'retry')"
+/** Reads on from the lane's floor in its index; what has ended since is passed over once. */
+export const nextOpenSql = `select seq, state, coalesce(due, stored_at) as due from idv_entries
+  where lane = ? and seq >= (select floor from idv_lanes where lane = ?)
+  and state in ('stored', 'leased', 'retry') order by seq limit 1`
 
 /** One connection's statements, and what one transaction changes in the counts. */
 export class Ledger {
@@ -63,21 +66,32 @@ export class Ledger {
 
   /** The oldest open entry becomes the head of its lane; a lane without any is gone. */
   advance(lane: string): void {
-    const sql = `select seq, state, coalesce(due, stored_at) as due from idv_entries
-      where lane = ? and state in ${open} order by seq limit 1`
-    const next = this.get(sql, lane)
+    const next = this.get(nextOpenSql, lane, lane)
     if (!next) {
       this.run('delete from idv_lanes where lane = ?', lane)
       return
     }
+    const { seq = 0 } = next
     const due = next.state === 'leased' ? null : (next.due ?? null)
-    const upsert = `insert into idv_lanes values (?, ?, ?)
-      on conflict do update set head = excluded.head, due = excluded.due`
-    this.run(upsert, lane, next.seq ?? null, due)
+    this.run(
+      'update idv_lanes set head = ?, floor = ?, due = ? where lane = ?',
+      seq,
+      seq,
+      due,
+      lane,
+    )
+  }
+
+  /** An entry that was opened again takes its place, unless the head stays where it is. */
+  enter({ lane, seq }: Head): void {
+    const sql = `insert into idv_lanes values (?, ?, null, ?)
+      on conflict do update set floor = min(floor, excluded.floor)`
+    this.run(sql, lane, seq, seq)
+    if (!this.#isHeld(lane)) this.advance(lane)
   }
 
   /** A lane's head stays where it is while it is leased, or dead and in the way. */
-  isHeld(lane: string): boolean {
+  #isHeld(lane: string): boolean {
     const sql = `select e.state from idv_lanes l join idv_entries e on e.seq = l.head
       where l.lane = ?`
     const state = this.get(sql, lane)?.state

@@ -5,8 +5,9 @@ import type { SqliteDatabase } from './driver.ts'
 
 /**
  * `idv_lanes` holds the head of every lane that has open entries, so that a claim reads as many
- * rows as it takes, however long the backlog. Bodies stand apart, so that a change of state does
- * not write them again.
+ * rows as it takes, however long the backlog; no entry below a lane's floor is open. Indexes of
+ * entries by lane do not name the state and bodies stand apart, so that a change of state writes
+ * neither again.
  */
 const first = `
 create table idv_entries (
@@ -34,7 +35,6 @@ create table idv_entries (
   erased integer not null default 0
 ) strict;
 create index idv_entries_lane on idv_entries (lane, seq);
-create index idv_entries_open on idv_entries (lane, seq) where state in ('stored', 'leased', 'retry');
 create index idv_entries_dead on idv_entries (lane, seq) where state = 'dead';
 create index idv_entries_related on idv_entries (related) where related is not null;
 create index idv_entries_state on idv_entries (state, seq);
@@ -48,7 +48,9 @@ create table idv_keys (
 ) strict, without rowid;
 create index idv_keys_at on idv_keys (at);
 create index idv_keys_entry on idv_keys (entry);
-create table idv_lanes (lane text primary key, head integer not null, due integer) strict, without rowid;
+create table idv_lanes (
+  lane text primary key, head integer not null, due integer, floor integer not null
+) strict, without rowid;
 create index idv_lanes_due on idv_lanes (due, head) where due is not null;
 create index idv_lanes_head on idv_lanes (head);
 create table idv_marks (
