@@ -79,7 +79,7 @@ describe('a seal', () => {
     const rotated = createSeal({ key: 'b2'.repeat(32), previous: [key] })
     expect(rotated.open(sealed, 'one')).toEqual(Buffer.from(text))
     expect(rotated.isCurrent(sealed)).toBe(false)
-    expect(createSeal().open(createSeal().seal(text, 'x'), 'y')).toEqual(Buffer.from(text))
+    expect(createSeal().open(createSeal().seal(text, 'x'), 'y')).toEqual(text)
     expect(createSeal().open(sealed, 'one')).toBeUndefined()
   })
 })
