@@ -84,12 +84,18 @@ export async function openFound(session: Session, { inbox, file }: FoundInbox): 
     const { code, message } = error
     if (/sealed with another key/.test(message)) throw sealed(session)
     if (file !== undefined && !existsSync(file)) throw new CliError('INBOX_MISSING', message)
-    const beside =
-      /another process has/.test(message) && file === undefined
-        ? `${message}; to work beside it: --file <its file>, or sqliteStore(file, { access: 'operate' }) in the config file`
-        : message
-    throw new CliError(code, beside, exitCodes.failed)
+    if (/another process has/.test(message)) throw owned(message, file)
+    throw new CliError(code, message, exitCodes.failed)
   }
+}
+
+/** The way out: a file that the command line opens itself is opened beside its owner. */
+function owned(message: string, file: string | undefined): CliError {
+  const way =
+    file === undefined
+      ? `; to work beside it: --file <its file>, or sqliteStore(file, { access: 'operate' }) in the config file`
+      : ''
+  return new CliError('INBOX_OWNED', `${message}${way}`, exitCodes.failed)
 }
 
 function sealed({ env }: Session): CliError {
