@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
+import { thirdPartyNotices } from './scripts/third-party-notices.ts'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
 
@@ -31,6 +32,9 @@ const tools = {
   sandbox: 'src/sandbox/index.ts',
 }
 
+/** Packages whose types the declarations hold. */
+const inlinedTypes = ['@standard-schema/spec']
+
 const both: Options = {
   format: 'esm',
   target: 'es2023',
@@ -39,6 +43,8 @@ const both: Options = {
   removeNodeProtocol: false,
   splitting: true,
   treeshake: true,
+  // One for both builds: it names what either has bundled.
+  esbuildPlugins: [thirdPartyNotices(inlinedTypes)],
 }
 
 export default defineConfig([
@@ -47,7 +53,7 @@ export default defineConfig([
     entry: { ...doors, ...besides },
     platform: 'neutral',
     // What stands beside a door has no types of its own to give.
-    dts: { entry: doors, resolve: ['@standard-schema/spec'] },
+    dts: { entry: doors, resolve: inlinedTypes },
   },
   {
     ...both,

@@ -50,6 +50,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/reconcile.ts')).reconcile,
   },
   {
+    name: 'inbox',
+    summary: 'look entries of an inbox up, run them again, erase what must go',
+    load: async () => (await import('./commands/inbox.ts')).inbox,
+  },
+  {
     name: 'migrate',
     summary: 'move from the legacy event names to the current ones',
     load: async () => (await import('./commands/migrate.ts')).migrate,

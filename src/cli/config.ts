@@ -15,7 +15,10 @@ export interface Config {
 const names = ['ts', 'js', 'json'].map((end) => `idv-webhooks.config.${end}`)
 
 /** Keys that are not the option of any command. */
-const otherKeys = ['$schema', 'secret', 'scheme', 'envelope', 'store', 'inbox', 'client', 'sandbox']
+const otherKeys = [
+  ...['$schema', 'secret', 'scheme', 'envelope', 'client', 'sandbox'],
+  ...['inbox', 'store', 'encryption', 'retention'],
+]
 
 /** Finds and loads the config file; without one the config is empty. */
 export async function loadConfig(cwd: string, named: string | undefined): Promise<Config> {
@@ -61,6 +64,7 @@ export function applySettings(command: Command, config: Config): void {
     const key = option.attributeName()
     const value = config.values[key]
     if (value === undefined || otherKeys.includes(key)) continue
+    if (key === 'yes') throw new CliError('CONFIG_INVALID', 'config file: yes is said, not kept')
     command.setOptionValueWithSource(key, readValue(option, value), 'config')
   }
   for (const sub of command.commands) applySettings(sub, config)

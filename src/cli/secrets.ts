@@ -23,7 +23,8 @@ export const secretFileOption = () =>
     'read the secret from a file, one a line, or - for stdin (else WEBHOOK_SECRET, else the config file)',
   )
 
-const forbidden = /^--?(secrets?|api-?key|key|token|password|webhook-secret)(=|$)/i
+const forbidden =
+  /^--?(secrets?|api-?key|(?:inbox|encryption)-?key|key|token|password|webhook-secret)(=|$)/i
 
 /** Refuses a secret among the arguments, before anything could repeat it. */
 export function refuseSecretArguments(args: readonly string[]): void {
@@ -32,7 +33,7 @@ export function refuseSecretArguments(args: readonly string[]): void {
   const flag = found.split('=', 1)[0]
   throw new CliError(
     'SECRET_ARGUMENT',
-    `${flag}: arguments can be read by every process on this machine, so a secret is none: set WEBHOOK_SECRET (the API key: IDV_API_KEY), or give --secret-file <file>, or --secret-file - for stdin`,
+    `${flag}: arguments can be read by every process on this machine, so a secret is none: set WEBHOOK_SECRET (the API key: IDV_API_KEY, the inbox's: IDV_INBOX_KEY), or give --secret-file <file>, or --secret-file - for stdin`,
   )
 }
 

@@ -59,7 +59,9 @@ describe('context.tx', () => {
 
   test('sees its own writes, and undoes them when the handler fails', async () => {
     const { deliver, receiver, worker, effects } = await ready()
+    let runs = 0
     receiver.on('*', ({ id }, { tx, attempt }) => {
+      runs++
       const handle = tx as SqliteTransaction
       write(handle, id, attempt)
       handle.exec('insert into approvals select id, -attempt from approvals')
@@ -73,6 +75,8 @@ describe('context.tx', () => {
       { id: one.id, attempt: 3 },
       { id: one.id, attempt: -3 },
     ])
+    // None found the transaction of the attempt before still open.
+    expect(runs).toBe(3)
   })
 
   const contended = async (wait: number, options?: { readonly tx: boolean }) => {
@@ -154,7 +158,7 @@ describe('context.tx', () => {
   })
 
   test('cannot be ended by hand', async () => {
-    const { deliver, receiver, worker, effects } = await ready({ retry: { attempts: 1 } })
+    const { deliver, inbox, receiver, worker, effects } = await ready({ retry: { attempts: 1 } })
     receiver.on('*', ({ id }, { tx, attempt }) => {
       write(tx, id, attempt)
       ;(tx as SqliteTransaction).exec('rollback')
@@ -162,6 +166,26 @@ describe('context.tx', () => {
     await deliver(event())
     expect(await worker.drainOnce()).toMatchObject({ dead: 1 })
     expect(effects()).toEqual([])
+    expect((await inbox.find()).entries).toMatchObject([{ handled: [] }])
+  })
+
+  test('does not stand in the way of deliveries on one thread either', async () => {
+    const file = temporaryFile()
+    const driver = (path: string) => new DatabaseSync(path)
+    const { deliver, receiver, worker, inbox } = setUp({ store: sqliteStore(file, { driver }) })
+    await inbox.open()
+    application(file).exec('create table approvals (id text, attempt integer)')
+    const begun = Promise.withResolvers<void>()
+    receiver.on('verification.approved', async ({ id }, { tx, attempt }) => {
+      write(tx, id, attempt)
+      begun.resolve()
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    })
+    await deliver(event())
+    const drained = worker.drainOnce()
+    await begun.promise
+    expect((await deliver(event('client.created', { id: 'c' }))).kind).toBe('accepted')
+    expect(await drained).toMatchObject({ done: 1 })
   })
 })
 
@@ -210,6 +234,17 @@ describe('the file', () => {
     await expect(open(file)).rejects.toMatchObject({ code: 'STORE_FAILED' })
     await inbox.close()
     expect(await run()).toMatch(/^opened/)
+  })
+
+  test('is written no more by an owner that was replaced where locks do not work', async () => {
+    const file = temporaryFile()
+    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+    await inbox.open()
+    application(file).exec("update idv_settings set value = value + 1 where name = 'epoch'")
+    expect(await deliver(event())).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      error: { message: expect.stringMatching(/another process has taken the inbox over/) },
+    })
   })
 
   test('is refused when a newer program has written it', async () => {

@@ -230,6 +230,32 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect(await worker.drainOnce()).toMatchObject({ done: 4 })
   })
 
+  test('keeps its lease as long as a handler is at work', async () => {
+    const { deliver, receiver, worker, settled } = fresh({ lease: 60 })
+    let runs = 0
+    receiver.on('*', async () => {
+      runs++
+      await delay(250)
+    })
+    await worker.start()
+    await deliver(event())
+    await until(() => settled().length > 0)
+    expect([runs, settled()]).toEqual([1, ['done']])
+  })
+
+  test('lets events wait for none other that name no resource', async () => {
+    const { deliver, receiver, worker } = fresh({ retry: { attempts: 1 } })
+    const gaps: unknown[] = []
+    receiver.on('verification.*', ({ name }, { gap }) => {
+      if (name === 'verification.created') throw new Error('no')
+      gaps.push(gap)
+    })
+    await deliver(event('verification.created', { id: undefined }))
+    await deliver(event('verification.approved', { id: undefined }))
+    await worker.drainOnce()
+    expect(gaps).toEqual([false])
+  })
+
   test('counts a crash as an attempt, so that poison ends as a dead letter', async () => {
     const clock = fakeClock()
     const parts = { store: store(), now: clock.now, retry: { attempts: 2 } }

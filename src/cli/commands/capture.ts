@@ -1,12 +1,12 @@
 // capture: a recording proxy. What it keeps holds no person unless that is asked for twice.
 import { once } from 'node:events'
 import { relative, resolve } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { schemes, verify } from '../../index.ts'
 import { eventNames, legacyNames } from '../../protocol/index.ts'
 import { capture as toCapture } from '../../testing/index.ts'
+import { needConsent } from '../consent.ts'
 import { type Answer, toldOutcome } from '../deliver.ts'
-import { CliError, exitCodes } from '../exit-code.ts'
+import { exitCodes } from '../exit-code.ts'
 import { hintFor } from '../hints.ts'
 import { count, printable } from '../output.ts'
 import { type Arrival, startRecorder } from '../recorder.ts'
@@ -26,6 +26,8 @@ interface CaptureOptions extends SecretOptions, SchemeChoice {
   readonly status: number
   readonly maxBytes: number
 }
+
+const rawWarning = '--raw keeps names, addresses and documents of real people in plain files'
 
 export const capture = (session: Session) =>
   declare('capture', {
@@ -53,7 +55,7 @@ export const capture = (session: Session) =>
 
 async function run(session: Session, options: CaptureOptions) {
   const { out, signal } = session
-  if (options.raw) await askConsent(session, options)
+  if (options.raw) await needConsent(session, options, rawWarning)
   const secrets = await findSecrets(session, options)
   const enough = new AbortController()
   let kept = 0
@@ -77,18 +79,6 @@ async function run(session: Session, options: CaptureOptions) {
   out.record({ type: 'summary', captures: kept })
   out.say(`${count(kept, 'capture')} kept in ${options.dir}/`)
   return exitCodes.ok
-}
-
-async function askConsent({ stdin, out }: Session, { yes }: CaptureOptions): Promise<void> {
-  const warning = '--raw keeps names, addresses and documents of real people in plain files'
-  if (yes) return
-  if (!stdin.isTTY || !process.stderr.isTTY || out.json) {
-    throw new CliError('CONSENT_MISSING', `${warning}: give --yes if that is what you want`)
-  }
-  const line = createInterface({ input: stdin, output: process.stderr })
-  const said = await line.question(`${warning}. Type yes to go on: `).finally(() => line.close())
-  if (said.trim().toLowerCase() !== 'yes')
-    throw new CliError('CONSENT_MISSING', 'not without a yes')
 }
 
 interface Keeping {

@@ -28,11 +28,11 @@ async function run(session: Session): Promise<void> {
   const origin = env.WEBHOOK_SECRET ? 'environment' : 'file'
   const settings: Setting[] = [
     ...secrets.map(({ id }) => ({ key: 'secret', value: `${id} (not shown)`, source: origin })),
-    ...(env.IDV_API_KEY ? [{ key: 'apiKey', value: '(not shown)', source: 'environment' }] : []),
+    ...hidden(session),
     ...fromEnvironment(session),
     ...Object.entries(found.values)
       .filter(([key]) => key !== 'secret' && env[variableName(key)] === undefined)
-      .map(([key, value]) => ({ key, value: shown(value), source: 'file' })),
+      .map(([key, value]) => ({ key, value: shown(key, value), source: 'file' })),
   ]
   out.say(found.file ? `config file: ${found.file}` : 'no config file')
   for (const { key, value, source } of settings) {
@@ -41,10 +41,18 @@ async function run(session: Session): Promise<void> {
   }
 }
 
+const secretVariables = { IDV_API_KEY: 'apiKey', IDV_INBOX_KEY: 'inboxKey' } as const
+
+function hidden({ env }: Session): readonly Setting[] {
+  return Object.entries(secretVariables).flatMap(([name, key]) =>
+    env[name] ? [{ key, value: '(not shown)', source: 'environment' }] : [],
+  )
+}
+
 /** What the environment sets, by the names that the help gives. */
 function fromEnvironment({ env }: Session): readonly Setting[] {
   return Object.entries(env).flatMap(([name, value]) => {
-    if (!name.startsWith('IDV_') || name === 'IDV_API_KEY' || value === undefined) return []
+    if (!name.startsWith('IDV_') || name in secretVariables || value === undefined) return []
     const key = name
       .slice(4)
       .toLowerCase()
@@ -54,7 +62,8 @@ function fromEnvironment({ env }: Session): readonly Setting[] {
 }
 
 /** Objects may hold secrets of their own, so they are named and not spelled. */
-function shown(value: unknown): string {
+function shown(key: string, value: unknown): string {
+  if (key === 'encryption') return '(not shown)'
   if (typeof value !== 'object' || value === null) return String(value)
   const name = 'name' in value && typeof value.name === 'string' ? value.name : undefined
   return name ?? (Array.isArray(value) ? `${value.length} values` : '(object)')

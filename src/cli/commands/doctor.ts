@@ -5,14 +5,17 @@ import { adviceFor } from '../doctor/advice.ts'
 import { findCauses } from '../doctor/cause.ts'
 import { type Examined, examine, type Patient } from '../doctor/examine.ts'
 import { frameworkOf } from '../doctor/framework.ts'
+import { checkInbox } from '../doctor/inbox-checks.ts'
 import { type Check, checkClock, checkNode, checkSecret } from '../doctor/local-checks.ts'
 import { exitCodes } from '../exit-code.ts'
+import { findInbox } from '../inbox/find-inbox.ts'
+import { type InboxChoice, inboxFileOption } from '../inbox/inbox-file-option.ts'
 import { count, printable } from '../output.ts'
 import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
 import { findSecrets, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
 import { act, addressFrom, declare, numberFrom, type Session } from '../session.ts'
 
-interface DoctorOptions extends SecretOptions, SchemeChoice {
+interface DoctorOptions extends SecretOptions, SchemeChoice, InboxChoice {
   readonly url?: string
   readonly timeout: number
 }
@@ -22,15 +25,17 @@ export const doctor = (session: Session) =>
     summary: 'probe a running receiver and name what is wrong with it',
     details: [
       'Sends signed deliveries with awkward bodies, and ones that must be refused, through your real stack, and reports which guarantees hold. Where bytes are altered it signs what the alteration would make of them, so the cause is proved; the fix is for the framework that answers. The event is called idv-webhooks.doctor: handlers of real events do not run, a fallback or `*` handler does.',
-      'Without --url it checks Node and the secrets only. Exits 1 when a guarantee does not hold.',
+      'Before that it checks Node, the shape and strength of the secrets and, where one is named, the inbox: what its store promises, who may read it, whether a worker keeps up. With --url it compares clocks. Exits 1 when a guarantee does not hold.',
     ],
     examples: [
       'idv-webhooks doctor --url http://localhost:3000/webhooks',
+      'idv-webhooks doctor --file inbox.db',
       'idv-webhooks doctor --url https://staging.example.com/webhooks --scheme timestamped --json',
     ],
   })
     .option('--url <url>', 'the address of the running receiver', addressFrom)
     .option('--timeout <seconds>', 'how long to wait for an answer', numberFrom(0.001), 15)
+    .addOption(inboxFileOption())
     .addOption(secretFileOption())
     .addOption(schemeOption())
     .action(act<DoctorOptions>(session, (options) => run(session, options)))
@@ -43,13 +48,23 @@ async function run(session: Session, options: DoctorOptions) {
     checkNode(process.versions.node),
     ...(await Promise.all(secret.map((one) => checkSecret(one, scheme)))),
   ]
-  for (const check of checks) tellCheck(session, check)
-  const broken = checks.some(({ state }) => state === 'failed')
-  if (url === undefined || broken) {
-    if (url === undefined) session.out.say('give --url to probe a running receiver')
-    return broken ? exitCodes.failed : exitCodes.ok
-  }
-  return probe(session, { url, timeout, scheme, secret })
+  const unfit = checks.some(isFailed)
+  const inbox = await checksOfInbox(session, options)
+  for (const check of [...checks, ...inbox]) tellCheck(session, check)
+  const broken = unfit || inbox.some(isFailed)
+  if (url === undefined) session.out.say('give --url to probe a running receiver')
+  const probed =
+    url === undefined || unfit
+      ? exitCodes.ok
+      : await probe(session, { url, timeout, scheme, secret })
+  return broken ? exitCodes.failed : probed
+}
+
+const isFailed = ({ state }: Check) => state === 'failed'
+
+async function checksOfInbox(session: Session, options: InboxChoice): Promise<readonly Check[]> {
+  const found = await findInbox(session, options)
+  return found ? checkInbox(session, found) : []
 }
 
 async function probe(session: Session, patient: Patient) {

@@ -3,6 +3,7 @@ import { declare, type Session } from '../session.ts'
 import { migrateCaptures } from './migrate/captures.ts'
 import { migrateCode } from './migrate/code.ts'
 import { migrateData } from './migrate/data.ts'
+import { migrateStatus } from './migrate/status.ts'
 import { migrateSubscriptions } from './migrate/subscriptions.ts'
 
 export const migrate = (session: Session) =>
@@ -15,7 +16,8 @@ export const migrate = (session: Session) =>
         '2. migrate subscriptions  a new subscription beside each old one, then without it',
         '3. migrate captures       recorded deliveries',
         '4. migrate data           stored event names',
-        "5. legacy: 'reject'       in the receiver, once no legacy name arrives any more",
+        '5. migrate status         which legacy names still arrive, and until when to wait',
+        "6. legacy: 'reject'       in the receiver, once it says that this is safe",
       ].join('\n'),
     ],
     examples: [
@@ -28,3 +30,4 @@ export const migrate = (session: Session) =>
     .addCommand(migrateSubscriptions(session))
     .addCommand(migrateCaptures(session))
     .addCommand(migrateData(session))
+    .addCommand(migrateStatus(session))

@@ -1,14 +1,13 @@
 // reconcile: finds the events that never came, by the service's API, and puts them into the inbox.
-import { resolve } from 'node:path'
 import {
   type ApiClient,
   createClient,
   type ReconcileReport,
   reconcile as reconcileInbox,
 } from '../../client/index.ts'
-import { createInbox, type Inbox } from '../../inbox/index.ts'
 import { createReceiver } from '../../index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
+import { type FoundInbox, withInbox } from '../inbox/find-inbox.ts'
 import { count } from '../output.ts'
 import { act, addressFrom, declare, type Session, wholeFrom } from '../session.ts'
 import { watermarkFile } from '../watermark-file.ts'
@@ -50,32 +49,36 @@ export const reconcile = (session: Session) =>
     .action(act<Options>(session, (options) => run(session, options)))
 
 async function run(session: Session, options: Options) {
-  const { out, signal, now } = session
-  const { since, until, watermark, dryRun = false } = options
   const client = clientOf(session, options)
-  const { inbox, close } = await inboxOf(session, options)
+  return withInbox(session, { ...options, access: 'own' }, (found) =>
+    reconcileWith(session, options, { client, ...found }),
+  )
+}
+
+async function reconcileWith(
+  session: Session,
+  { since, until, watermark, dryRun = false }: Options,
+  { client, inbox }: FoundInbox & { readonly client: ApiClient },
+) {
+  const { out, signal, now } = session
   // Nothing is verified here, so this secret proves nothing.
   const receiver = createReceiver({ secret: crypto.randomUUID(), inbox, observe: () => {} })
-  try {
-    const report = await reconcileInbox({
-      client,
-      receiver,
-      signal,
-      now,
-      dryRun,
-      ...(since !== undefined && { since }),
-      ...(until !== undefined && { until }),
-      ...(watermark !== undefined && { watermark: watermarkFile(session, watermark) }),
-      onProgress: (at) => {
-        out.progress(`${at.stream}: ${count(at.read, 'record')} read, ${at.missing} missing`)
-        out.record({ type: 'progress', ...at })
-      },
-    })
-    tell(session, report)
-    return report.complete ? exitCodes.ok : exitCodes.failed
-  } finally {
-    await close()
-  }
+  const report = await reconcileInbox({
+    client,
+    receiver,
+    signal,
+    now,
+    dryRun,
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+    ...(watermark !== undefined && { watermark: watermarkFile(session, watermark) }),
+    onProgress: (at) => {
+      out.progress(`${at.stream}: ${count(at.read, 'record')} read, ${at.missing} missing`)
+      out.record({ type: 'progress', ...at })
+    },
+  })
+  tell(session, report)
+  return report.complete ? exitCodes.ok : exitCodes.failed
 }
 
 function clientOf({ config, env }: Session, { baseUrl, rate }: Options): ApiClient {
@@ -88,18 +91,6 @@ function clientOf({ config, env }: Session, { baseUrl, rate }: Options): ApiClie
     apiKey: env.IDV_API_KEY,
     ...(rate !== undefined && { limiter: rate }),
   })
-}
-
-async function inboxOf({ config, cwd }: Session, { inbox: file }: Options) {
-  const given = config.values.inbox as Inbox | string | undefined
-  if (file === undefined && typeof given === 'object' && typeof given.keep === 'function') {
-    return { inbox: given, close: () => given.close() }
-  }
-  const path = file ?? (typeof given === 'string' ? given : undefined)
-  if (path === undefined) throw new CliError('USAGE', 'error: say which inbox: --inbox <file>')
-  const { sqliteStore } = await import('../../inbox/stores/sqlite.ts')
-  const inbox = createInbox({ store: sqliteStore(resolve(cwd, path)) })
-  return { inbox, close: () => inbox.close() }
 }
 
 function tell({ out }: Session, report: ReconcileReport): void {

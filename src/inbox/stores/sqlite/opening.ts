@@ -36,8 +36,9 @@ export function openBeside({ file, open }: Pick<Opening, 'file' | 'open'>): Owne
   let db: SqliteDatabase | undefined
   try {
     db = open(path)
-    configure(db)
+    // Before anything is set: a file that is no inbox must stay as it is.
     assertSchema(db, path)
+    configure(db)
     const opened = db
     return { db, close: () => opened.close() }
   } catch (error) {

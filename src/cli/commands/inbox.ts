@@ -1,0 +1,29 @@
+// inbox: what an operator does with the entries of an inbox, beside the application that owns it.
+import { declare, type Session } from '../session.ts'
+import { inboxDismiss, inboxRedrive, inboxReplay } from './inbox/deeds.ts'
+import { inboxForget } from './inbox/forget.ts'
+import { inboxList } from './inbox/list.ts'
+import { inboxPurge } from './inbox/purge.ts'
+import { inboxShow } from './inbox/show.ts'
+import { inboxStats } from './inbox/stats.ts'
+
+export const inbox = (session: Session) =>
+  declare('inbox', {
+    summary: 'look entries of an inbox up, run them again, erase what must go',
+    details: [
+      'Works on a SQLite file beside the application that owns it, or on `inbox` or `store` of the config file. The key of an encrypted inbox is IDV_INBOX_KEY (new,old while it rotates) or `encryption` in the config file. Payloads are masked.',
+    ],
+    examples: [
+      'idv-webhooks inbox stats --file inbox.db',
+      'idv-webhooks inbox list --file inbox.db --state dead',
+      'idv-webhooks inbox redrive --file inbox.db --state dead --yes',
+    ],
+  })
+    .addCommand(inboxList(session))
+    .addCommand(inboxShow(session))
+    .addCommand(inboxStats(session))
+    .addCommand(inboxRedrive(session))
+    .addCommand(inboxReplay(session))
+    .addCommand(inboxDismiss(session))
+    .addCommand(inboxForget(session))
+    .addCommand(inboxPurge(session))

@@ -1,0 +1,69 @@
+// inbox forget: erases the payloads of a person at once.
+
+import type { Inbox } from '../../../inbox/index.ts'
+import { needConsent } from '../../consent.ts'
+import { exitCodes } from '../../exit-code.ts'
+import { entityFrom } from '../../inbox/filter-options.ts'
+import { withInbox } from '../../inbox/find-inbox.ts'
+import { type InboxChoice, inboxFileOption } from '../../inbox/inbox-file-option.ts'
+import { count, printable } from '../../output.ts'
+import { act, declare, type Session } from '../../session.ts'
+
+interface ForgetOptions extends InboxChoice {
+  readonly yes?: boolean
+}
+
+export const inboxForget = (session: Session) =>
+  declare('forget', {
+    summary: 'erase the payloads of a client or a verification',
+    details: [
+      'Erases the payloads of an entity, and of events that speak of it (those of a client’s verifications too), now and without a way back. Open entries are skipped: their handlers do not run. That they came stays known, so a late copy is still a duplicate. Asks for a yes, or --yes.',
+    ],
+    examples: ['idv-webhooks inbox forget --file inbox.db client:cli_42'],
+  })
+    .argument('<entities...>', 'client:<id> or verification:<id>', (text, before?: string[]) => [
+      ...(before ?? []),
+      entityFrom(text),
+    ])
+    .addOption(inboxFileOption())
+    .option('--yes', 'the word of consent')
+    .action(act<ForgetOptions>(session, (options, args) => run(session, options, args)))
+
+async function run(session: Session, options: ForgetOptions, entities: readonly string[]) {
+  const { out, signal } = session
+  return withInbox(session, options, async ({ inbox, where }) => {
+    let payloads = 0
+    for (const entity of entities) payloads += await kept(inbox, entity)
+    const what = count(payloads, 'payload')
+    const whose = entities.map(printable).join(', ')
+    await needConsent(session, options, `this erases ${what} of ${whose} in ${where} for good`)
+    let erased = 0
+    let at = 0
+    try {
+      for (const entity of entities) {
+        signal.throwIfAborted()
+        const many = await inbox.forget(entity)
+        erased += many
+        at += 1
+        out.record({ type: 'forgotten', entity, payloads: many })
+        out.data(`${printable(entity)}  ${count(many, 'payload')} erased`)
+        out.progress(`${at}/${entities.length} forgotten`)
+      }
+    } finally {
+      out.record({ type: 'summary', entities: at, of: entities.length, payloads: erased })
+      out.say(`${count(erased, 'payload')} erased, ${at} of ${entities.length} forgotten`)
+    }
+    return exitCodes.ok
+  })
+}
+
+async function kept(inbox: Inbox, entity: string): Promise<number> {
+  let many = 0
+  let cursor: string | undefined
+  do {
+    const page = await inbox.find({ entity, limit: 500, ...(cursor && { cursor }) })
+    many += page.entries.filter(({ erased }) => !erased).length
+    cursor = page.cursor
+  } while (cursor !== undefined)
+  return many
+}

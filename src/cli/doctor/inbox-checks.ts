@@ -1,0 +1,98 @@
+// What can be said of an inbox from outside: what its store promises, who may read its file, what
+// waits in it. Nothing of an entry is shown.
+import { statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { InboxStats, StoreCapabilities } from '../../inbox/index.ts'
+import { CliError } from '../exit-code.ts'
+import { type FoundInbox, openFound } from '../inbox/find-inbox.ts'
+import { spanOf } from '../moment.ts'
+import { count } from '../output.ts'
+import type { Session } from '../session.ts'
+import type { Check } from './local-checks.ts'
+
+const check = (name: string, state: Check['state'], message: string): Check => ({
+  name: `inbox ${name}`.trim(),
+  state,
+  message,
+})
+
+/** Opens the inbox, looks at it and lets it go. */
+export async function checkInbox(session: Session, found: FoundInbox): Promise<readonly Check[]> {
+  const { inbox, where, file, made } = found
+  try {
+    await openFound(session, found)
+  } catch (error) {
+    const message = error instanceof Error ? error.message : 'cannot be opened'
+    // That the application has it open is as it should be.
+    const owned = error instanceof CliError && error.code === 'INBOX_OWNED'
+    return [check('', owned ? 'warning' : 'failed', message)]
+  }
+  try {
+    return [
+      check('', 'ok', `${where} opens`),
+      checkPromises(inbox.capabilities),
+      ...(file === undefined ? [] : [checkMode(statSync(file).mode), checkRoom(file)]),
+      ...(made ? [checkEncryption(made.encrypted)] : []),
+      ...checkStats(await inbox.stats()),
+    ]
+  } finally {
+    await inbox.close()
+  }
+}
+
+function checkPromises({ survives, order }: StoreCapabilities): Check {
+  const lost = {
+    nothing: 'forgets everything when the process ends: take sqliteStore() outside tests',
+    restart: 'may lose what was acknowledged in a power cut',
+    'power-cut': '',
+  }[survives]
+  if (lost !== '') return check('store', survives === 'nothing' ? 'failed' : 'warning', lost)
+  if (order === 'none') return check('store', 'warning', 'keeps no order within an entity')
+  return check('store', 'ok', 'what is acknowledged survives a power cut, in order per entity')
+}
+
+/** Payloads are people's data; Windows has no such mode, and shows 0o666. */
+function checkMode(mode: number): Check {
+  const open = process.platform !== 'win32' && (mode & 0o077) !== 0
+  const octal = (mode & 0o777).toString(8)
+  return open
+    ? check('file', 'warning', `others may read it (mode ${octal}): chmod 600 it and its -wal`)
+    : check('file', 'ok', 'only its user may read it')
+}
+
+const leastRoom = 256 * 1024 * 1024
+
+function checkRoom(file: string): Check {
+  const { bavail, bsize } = statfsSync(dirname(file))
+  const free = bavail * bsize
+  return free < leastRoom
+    ? check('disk', 'warning', `${Math.round(free / 1024 / 1024)} MiB free: full means 503`)
+    : check('disk', 'ok', 'has room')
+}
+
+function checkEncryption(encrypted: boolean): Check {
+  return encrypted
+    ? check('encryption', 'ok', 'the key opens it')
+    : check(
+        'encryption',
+        'warning',
+        'payloads are readable at rest: see createInbox({ encryption })',
+      )
+}
+
+const longestLag = 5 * 60_000
+
+function checkStats({ dead, lag }: InboxStats): readonly Check[] {
+  return [
+    lag > longestLag
+      ? check('worker', 'failed', `an entry has waited for ${spanOf(lag)}: is a worker running?`)
+      : check('worker', 'ok', 'nothing waits for long'),
+    dead > 0
+      ? check(
+          'dead letters',
+          'warning',
+          `${count(dead, 'entry', 'entries')}: inbox list --state dead`,
+        )
+      : check('dead letters', 'ok', 'none'),
+  ]
+}

@@ -1,0 +1,135 @@
+// Finds the inbox that a command works on, and opens it beside the application that owns it. A key
+// comes from the environment or the config file, never from an argument.
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import {
+  createInbox,
+  type EncryptionKey,
+  type EncryptionOptions,
+  type Inbox,
+  type InboxStore,
+  type RetentionDays,
+} from '../../inbox/index.ts'
+import { isWebhookError } from '../../index.ts'
+import { CliError, exitCodes } from '../exit-code.ts'
+import type { Session } from '../session.ts'
+import type { InboxChoice } from './inbox-file-option.ts'
+
+/** An inbox that is not open yet, and what is known of where it is. */
+export interface FoundInbox {
+  readonly inbox: Inbox
+  /** For people: its file, or that the config file gave it. */
+  readonly where: string
+  readonly file?: string
+  /** How it is made, where the command line made it. */
+  readonly made?: {
+    readonly encrypted: boolean
+    readonly retention?: Partial<RetentionDays>
+  }
+}
+
+/** How to open it. */
+export interface Opening extends InboxChoice {
+  /** `own` keeps arrivals, and needs the application to be stopped; `operate` is the default. */
+  readonly access?: 'own' | 'operate'
+  readonly retention?: Partial<RetentionDays> | undefined
+}
+
+/** The inbox that is asked for, or none where none is. */
+export async function findInbox(
+  session: Session,
+  opening: Opening,
+): Promise<FoundInbox | undefined> {
+  const { config, cwd } = session
+  const given = config.values.inbox
+  const path = opening.inbox ?? (typeof given === 'string' ? given : undefined)
+  if (path !== undefined) {
+    const file = resolve(cwd, path)
+    const { sqliteStore } = await import('../../inbox/stores/sqlite.ts')
+    const store = sqliteStore(file, { access: opening.access ?? 'operate' })
+    return { ...madeInbox(session, store, opening), where: path, file }
+  }
+  const where = 'the inbox of the config file'
+  if (isInbox(given)) return { inbox: given, where }
+  const { store } = config.values
+  if (!isStore(store)) return undefined
+  return { ...madeInbox(session, store, opening), where }
+}
+
+/** Opens the inbox, works, and lets it go again. */
+export async function withInbox<Result>(
+  session: Session,
+  opening: Opening,
+  work: (found: FoundInbox) => Promise<Result>,
+): Promise<Result> {
+  const found = await findInbox(session, opening)
+  if (!found) {
+    const flag = opening.access === 'own' ? '--inbox' : '--file'
+    throw new CliError('USAGE', `error: say which inbox: ${flag} <file>, or IDV_INBOX`)
+  }
+  await openFound(session, found)
+  try {
+    return await work(found)
+  } finally {
+    await found.inbox.close()
+  }
+}
+
+/** Opens an inbox, and says the way out where it cannot be. */
+export async function openFound(session: Session, { inbox, file }: FoundInbox): Promise<void> {
+  try {
+    await inbox.open()
+  } catch (error) {
+    if (!isWebhookError(error)) throw error
+    const { code, message } = error
+    if (/sealed with another key/.test(message)) throw sealed(session)
+    if (file !== undefined && !existsSync(file)) throw new CliError('INBOX_MISSING', message)
+    if (/another process has/.test(message)) throw owned(message, file)
+    throw new CliError(code, message, exitCodes.failed)
+  }
+}
+
+/** The way out: a file that the command line opens itself is opened beside its owner. */
+function owned(message: string, file: string | undefined): CliError {
+  const way =
+    file === undefined
+      ? `; to work beside it: --file <its file>, or sqliteStore(file, { access: 'operate' }) in the config file`
+      : ''
+  return new CliError('INBOX_OWNED', `${message}${way}`, exitCodes.failed)
+}
+
+function sealed({ env }: Session): CliError {
+  const why = env.IDV_INBOX_KEY
+    ? 'IDV_INBOX_KEY is another key than the one that the inbox is sealed with: take the one that the application uses (while it rotates: new,old)'
+    : 'the inbox is encrypted: set IDV_INBOX_KEY, or give `encryption` in the config file'
+  return new CliError('INBOX_SEALED', why)
+}
+
+function madeInbox(session: Session, store: InboxStore, opening: Opening) {
+  const encryption = encryptionOf(session)
+  const configured = session.config.values.retention as Partial<RetentionDays> | undefined
+  const retention = { ...configured, ...opening.retention }
+  const inbox = createInbox({ store, retention, ...(encryption && { encryption }) })
+  return { inbox, made: { encrypted: encryption !== undefined, retention } }
+}
+
+/** IDV_INBOX_KEY may hold several keys, as `encryption.previous` does: new,old. */
+function encryptionOf({ env, config }: Session): EncryptionOptions | undefined {
+  if (env.IDV_INBOX_KEY) {
+    const [key = '', ...previous] = env.IDV_INBOX_KEY.split(',').map((one) => one.trim())
+    return { key, previous }
+  }
+  const { encryption } = config.values
+  if (typeof encryption === 'string') return { key: encryption satisfies EncryptionKey }
+  return encryption as EncryptionOptions | undefined
+}
+
+function isInbox(given: unknown): given is Inbox {
+  return (
+    typeof (given as Partial<Inbox> | undefined)?.find === 'function' && 'redrive' in Object(given)
+  )
+}
+
+function isStore(given: unknown): given is InboxStore {
+  return typeof (given as Partial<InboxStore> | undefined)?.insert === 'function'
+}

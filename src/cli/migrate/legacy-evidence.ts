@@ -1,0 +1,96 @@
+// Where legacy arrivals are seen: the entries of an inbox, and the lines that logOutcomes wrote.
+import { createReadStream, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Entry, Inbox } from '../../inbox/index.ts'
+import { CliError } from '../exit-code.ts'
+import type { FoundInbox } from '../inbox/find-inbox.ts'
+import { day } from '../moment.ts'
+import type { Session } from '../session.ts'
+import { type Evidence, isLegacy, Tally } from './silence.ts'
+
+/** Entries go once their keys do, so an inbox remembers no longer than that: 30 days by default. */
+const defaultMemory = 30
+
+/** Reads every entry of an inbox. */
+export async function inboxEvidence(session: Session, found: FoundInbox): Promise<Evidence> {
+  const { out, signal } = session
+  const tally = new Tally()
+  let cursor: string | undefined
+  do {
+    signal.throwIfAborted()
+    const page = await found.inbox.find({ limit: 500, ...(cursor && { cursor }) })
+    for (const entry of page.entries) {
+      if (entry.source !== 'reconcile') await count(found.inbox, tally, entry)
+    }
+    cursor = page.cursor
+    out.progress(`${tally.arrivals} entries read`)
+  } while (cursor !== undefined)
+  const now = session.now()
+  return tally.evidence('inbox', now, watchedSince(found, now))
+}
+
+async function count(inbox: Inbox, tally: Tally, entry: Entry): Promise<void> {
+  const { id, receivedAt, receivedName, erased } = entry
+  const wanted = receivedName !== undefined && isLegacy(receivedName) && !erased
+  const delivery = wanted ? (await inbox.get(id, { withDelivery: true }))?.delivery : undefined
+  tally.add(receivedAt, receivedName, delivery?.secretId)
+}
+
+/** A file that is older than its oldest entry has forgotten some, but none within its memory. */
+function watchedSince({ file, made }: FoundInbox, now: Date): Date | undefined {
+  if (file === undefined) return undefined
+  const born = statSync(file).birthtimeMs
+  const memory = Math.min(made?.retention?.keys ?? defaultMemory, defaultMemory)
+  return born > 0 ? new Date(Math.max(born, now.getTime() - memory * day)) : undefined
+}
+
+/** Reads log files: of each line what follows the first brace, where that is an outcome. */
+export async function logEvidence(session: Session, files: readonly string[]): Promise<Evidence> {
+  const { out, signal, stdin, cwd } = session
+  const tally = new Tally()
+  for (const file of files) {
+    const input = file === '-' ? stdin : await opened(resolve(cwd, file), file)
+    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+      signal.throwIfAborted()
+      const seen = readLine(line)
+      if (!seen) continue
+      tally.add(seen.at, seen.receivedName, seen.secretId)
+      if (tally.arrivals % 10_000 === 0) out.progress(`${tally.arrivals} outcomes read`)
+    }
+  }
+  return tally.evidence('log', session.now())
+}
+
+async function opened(path: string, file: string) {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile()) return createReadStream(path)
+  throw new CliError('LOG_MISSING', `${file} is not there, or is no file`)
+}
+
+interface SeenOutcome {
+  readonly at: Date
+  readonly receivedName?: string
+  readonly secretId?: string
+}
+
+function readLine(line: string): SeenOutcome | undefined {
+  const brace = line.indexOf('{')
+  if (brace === -1 || !line.includes('"outcome"')) return undefined
+  let json: Readonly<Record<string, unknown>>
+  try {
+    json = JSON.parse(line.slice(brace)) as Readonly<Record<string, unknown>>
+  } catch {
+    return undefined
+  }
+  const { type, kind, at, receivedName, secretId, source } = json
+  if (type !== 'outcome' || source === 'reconcile') return undefined
+  // What was refused unread proves nothing: anybody could have sent it.
+  if (kind === 'rejected' && receivedName === undefined) return undefined
+  const moment = new Date(typeof at === 'string' ? at : Number.NaN)
+  if (Number.isNaN(moment.getTime())) return undefined
+  return {
+    at: moment,
+    ...(typeof receivedName === 'string' && { receivedName }),
+    ...(typeof secretId === 'string' && { secretId }),
+  }
+}

@@ -1,0 +1,32 @@
+// Moments and spans of time, as people write and read them.
+import { InvalidArgumentError } from 'commander'
+import type { Clock } from '../index.ts'
+
+const minute = 60_000
+export const day = 24 * 60 * minute
+const units: Readonly<Record<string, number>> = { m: minute, h: 60 * minute, d: day }
+
+/** Reads an option that is a moment: ISO 8601, or how long ago (30m, 12h, 7d). */
+export function momentFrom(now: Clock) {
+  return (text: string): Date => {
+    const [, many, unit = ''] = /^(\d+)([mhd])$/.exec(text) ?? []
+    if (many !== undefined) return new Date(now().getTime() - Number(many) * (units[unit] ?? 0))
+    const moment = new Date(text)
+    if (/^\d{4}-\d\d/.test(text) && !Number.isNaN(moment.getTime())) return moment
+    throw new InvalidArgumentError('give a time such as 2026-03-01T10:00:00Z, or 12h or 7d ago')
+  }
+}
+
+/** A length of time in its largest unit: "3 days", "40 s". */
+export function spanOf(milliseconds: number): string {
+  const seconds = Math.floor(milliseconds / 1000)
+  if (seconds < 120) return `${seconds} s`
+  if (milliseconds < 2 * 60 * minute) return `${Math.floor(seconds / 60)} min`
+  if (milliseconds < 2 * day) return `${Math.floor(seconds / 3600)} h`
+  return `${Math.floor(milliseconds / day)} days`
+}
+
+/** A moment for people: to the second, in UTC. */
+export function stamp(moment: Date): string {
+  return moment.toISOString().replace(/\.\d+Z$/, 'Z')
+}
