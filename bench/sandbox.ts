@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { createSandbox } from '../dist/sandbox.js'
+import { createSandbox } from 'idv-webhooks/sandbox'
 
 const seconds = Number(process.env.SECONDS ?? 3)
 const headers = { 'x-api-key': 'key_acme', 'content-type': 'application/json' }
@@ -40,13 +40,13 @@ async function rate(fetch: (request: Request) => Promise<Response>, next: (at: n
 
 if (process.argv[2] === 'memory') {
   const sandbox = await filled(100_000)
-  for (let turn = 0; turn < 5; turn++) {
-    globalThis.gc?.()
-    await new Promise((resolve) => setTimeout(resolve, 200))
-  }
-  const { rss, heapUsed } = process.memoryUsage()
   const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`
-  console.log(`live ${megabytes(heapUsed)}, resident ${megabytes(rss)}`)
+  const after = megabytes(process.memoryUsage().rss)
+  await globalThis.gc?.({ type: 'major', execution: 'async', flavor: 'last-resort' })
+  const { rss, heapUsed } = process.memoryUsage()
+  console.log(
+    `live ${megabytes(heapUsed)}, resident ${megabytes(rss)} (${after} before V8 gave back what it held in reserve)`,
+  )
   await sandbox.close()
   process.exit()
 }
