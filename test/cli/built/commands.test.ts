@@ -30,7 +30,7 @@ async function captureFile(cwd: string, name: string, options: Parameters<typeof
 
 describe('help', () => {
   const whole = ['sandbox', 'send', 'capture', 'replay', 'verify', 'discover', 'doctor']
-  whole.push('reconcile', 'migrate', 'config')
+  whole.push('reconcile', 'inbox', 'migrate', 'config')
 
   test('of the whole names every command', async () => {
     expect(await golden('help', ['--help'])).toMatchObject({ code: 0, stderr: '' })
@@ -38,10 +38,15 @@ describe('help', () => {
 
   test.each([
     ...[...whole, 'completion'].map((name) => [name]),
+    ...['list', 'show', 'stats', 'redrive', 'replay', 'dismiss', 'forget', 'purge'].map((name) => [
+      'inbox',
+      name,
+    ]),
     ['migrate', 'code'],
     ['migrate', 'captures'],
     ['migrate', 'data'],
     ['migrate', 'subscriptions'],
+    ['migrate', 'status'],
   ])('of %s %s has examples', async (...path) => {
     const args = [...path.filter(Boolean), '--help']
     const ran = await golden(`help-${path.filter(Boolean).join('-')}`, args)
