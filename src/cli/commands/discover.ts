@@ -2,10 +2,11 @@
 // A receiver never guesses; this is for the afternoon before there is one.
 import { testSecret } from '../../testing/index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
+import type { Beyond } from '../discover/beyond.ts'
 import { inWords, toCode } from '../discover/paste.ts'
 import { type Fit, type Found, searchScheme } from '../discover/search.ts'
 import { exitCodes } from '../exit-code.ts'
-import { count, printable } from '../output.ts'
+import { count, type Output, printable } from '../output.ts'
 import { repeated } from '../repeated.ts'
 import { findSecrets, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
 import { act, addressFrom, declare, type Session } from '../session.ts'
@@ -20,7 +21,7 @@ export const discover = (session: Session) =>
     summary: 'find the signature scheme of captured deliveries',
     details: [
       'Searches for the one way of signing that proves every capture under your secret: which header, how it is written, which encoding, how the secret becomes a key, what is signed. Prints it as code to paste. Take captures as they came (capture --raw), two or more of different events.',
-      'Exits 0 when one scheme fits; 1 when several do (capture one more), none does, or no signature is present.',
+      'Exits 0 when one scheme fits; 1 when several do (capture one more), none does, no signature is present, or one that no scheme of this package can express. An id that was seen with one event only is a guess, and is told as one.',
     ],
     examples: [
       'idv-webhooks discover private-captures/',
@@ -71,10 +72,11 @@ function tell({ out }: Session, captures: readonly NamedCapture[], found: Found)
   switch (found.result) {
     case 'found': {
       const { scheme, body } = found.fit
-      out.record({ ...facts, scheme, body, code: toCode(found.fit) })
+      const guess = found.idIsGuess ? { idIsGuess: true, next: 'capture one more' } : {}
+      out.record({ ...facts, scheme, body, code: toCode(found.fit), ...guess })
       out.data(toCode(found.fit))
       out.say(`${out.tint('green', 'found')} ${printable(inWords(scheme))}`)
-      for (const line of remarks(captures, found.fit, found.weaker)) out.say(line)
+      for (const line of remarks(captures, found)) out.say(line)
       return
     }
     case 'ambiguous': {
@@ -94,6 +96,12 @@ function tell({ out }: Session, captures: readonly NamedCapture[], found: Found)
       out.say('no header of these captures could be a signature')
       return
     }
+    case 'inexpressible': {
+      const { header, why, proved } = found
+      out.record({ ...facts, header, why, ...(proved && { proved }) })
+      tellBeyond(out, found)
+      return
+    }
     case 'no-match': {
       out.record(facts)
       out.data('no scheme fits')
@@ -102,6 +110,20 @@ function tell({ out }: Session, captures: readonly NamedCapture[], found: Found)
       )
     }
   }
+}
+
+function tellBeyond(out: Output, { header, why, proved }: Beyond): void {
+  const name = printable(header)
+  out.data(
+    `a signature is present in header ${name}, but not one of the schemes this package can express`,
+  )
+  if (proved) {
+    const { algorithm, encoding, signed } = proved
+    const made = `HMAC-${algorithm.toUpperCase()} in ${encoding} over ${JSON.stringify(signed)}`
+    out.data(`  proved: ${made}, with your secret`)
+  }
+  for (const one of why) out.data(`  ${one}`)
+  out.say('verify it in your own code, before the receiver; or ask the sender for another scheme')
 }
 
 function describe(scheme: Fit['scheme']): string {
@@ -114,8 +136,7 @@ function describe(scheme: Fit['scheme']): string {
 
 function remarks(
   captures: readonly NamedCapture[],
-  { scheme, body }: Fit,
-  weaker: readonly Fit[],
+  { fit: { scheme, body }, weaker, idIsGuess }: Extract<Found, { result: 'found' }>,
 ): readonly string[] {
   const one = captures.length === 1
   const plain = scheme.header === 'x-service-signature' && scheme.signed === '{body}'
@@ -126,6 +147,11 @@ function remarks(
       : []),
     ...(body === 'exact' ? [] : ['the signed bytes are not those that arrived: see the comment']),
     ...(weaker.length > 0 ? ['weaker signatures are sent beside it, and not needed'] : []),
-    ...(one ? ['proved by one capture; a second one would make it sure'] : []),
+    ...(idIsGuess
+      ? [
+          `that ${scheme.id?.header} is the id is a guess: capture one more, of another event, before you use it (an id that never changes would make every event a duplicate)`,
+        ]
+      : []),
+    ...(one && !idIsGuess ? ['proved by one capture; a second one would make it sure'] : []),
   ]
 }
