@@ -1,6 +1,7 @@
 // Sends one delivery over HTTP exactly as it is: every header in its order and spelling, every byte.
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import { type HeaderPairs, headerPairs } from './header-pairs.ts'
 
 /** What is sent. */
 export interface Shipment {
@@ -18,7 +19,9 @@ export interface Answer {
   /** 0 when there was no answer. */
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** At most 64 KiB of it. */
+  /** The same as they came: in their order and spelling, repeated ones repeated. */
+  readonly rawHeaders: HeaderPairs
+  /** As much of it as was wanted. */
   readonly body: Uint8Array
   readonly milliseconds: number
   /** ECONNREFUSED, TIMEOUT and the like. */
@@ -30,19 +33,22 @@ export interface DeliverOptions {
   /** Seconds. */
   readonly timeout: number
   readonly signal: AbortSignal
+  /** How much of the answer to keep; 64 KiB by default. */
+  readonly mostBytes?: number
 }
 
-const mostBytes = 64 * 1024
 const transport = /^(content-length|host|connection|transfer-encoding|keep-alive|expect)$/i
 
 /** Sends and waits for the whole answer; a fault of the network is an answer of status 0. */
 export function deliver(shipment: Shipment, options: DeliverOptions): Promise<Answer> {
   const started = performance.now()
+  const { mostBytes = 64 * 1024 } = options
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   const settle = (answer: Partial<Answer>) =>
     resolve({
       status: 0,
       headers: {},
+      rawHeaders: [],
       body: new Uint8Array(),
       milliseconds: performance.now() - started,
       ...answer,
@@ -67,7 +73,8 @@ export function deliver(shipment: Shipment, options: DeliverOptions): Promise<An
         Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
       )
       const whole = Buffer.concat(parts).subarray(0, mostBytes)
-      settle({ status: response.statusCode ?? 0, headers, body: whole })
+      const rawHeaders = headerPairs(response.rawHeaders)
+      settle({ status: response.statusCode ?? 0, headers, rawHeaders, body: whole })
       // Answered before it was read: nobody will take the rest.
       if (!request.writableFinished) request.destroy()
     })
