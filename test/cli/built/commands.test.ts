@@ -136,6 +136,25 @@ describe('a mistake in the call is 2, on stderr alone', () => {
     expect(ran).toMatchObject({ code: 2, stdout: '' })
   })
 
+  test('without a word of deliveries that never were', async () => {
+    const args = ['send', 'client.created', '--to', 'http://127.0.0.1:9/', '--fault', 'stale']
+    const { stdout, stderr, code } = await run(args, { env })
+    expect(stdout).toBe('')
+    expect(stderr).not.toMatch(/0 deliveries/)
+    expect(stderr.trim()).not.toBe('')
+    expect(code).toBe(2)
+  })
+
+  test.each(['no header', 'bad name: x', 'x: bad\u0001value', ': x'])(
+    'for a header that is none: %j',
+    async (header) => {
+      const args = ['send', 'client.created', '--to', 'http://127.0.0.1:9/', '--header', header]
+      const { stdout, stderr, code } = await run(args, { env })
+      expect([stdout, code]).toEqual(['', 2])
+      expect(stderr).toContain("give 'name: value'")
+    },
+  )
+
   test('and under --json a line that says so', async () => {
     const { records, code } = await runJson(['send', 'client.created'])
     expect(records).toEqual([

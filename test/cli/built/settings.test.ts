@@ -320,6 +320,13 @@ describe('completion', () => {
     ['idv-webhooks send client.created --fault wr', ['wrong-secret']],
     ['idv-webhooks migrate data --dialect ', ['sqlite', 'postgres', 'mysql']],
     ['idv-webhooks completion z', ['zsh']],
+    ['idv-webhooks send --scheme time', ['timestamped']],
+    ['idv-webhooks send client.created --fault = ta', ['tampered']],
+    ['idv-webhooks send client.created --fault=ta', ['--fault=tampered']],
+    ['idv-webhooks migrate data --dialect = ', ['sqlite', 'postgres', 'mysql']],
+    ['idv-webhooks inbox replay --s', ['--since', '--search']],
+    ['idv-webhooks send --js', ['--json']],
+    ['idv-webhooks --js', ['--json']],
   ])('in bash: %s', async (line, words) => {
     expect((await complete(line)).sort()).toEqual([...words].sort())
   })
@@ -328,6 +335,19 @@ describe('completion', () => {
     const { stdout, code } = await run(['completion', shell])
     for (const name of ['send', 'migrate', 'subscriptions']) expect(stdout).toContain(name)
     expect(code).toBe(0)
+  })
+
+  test('for fish offers what is global once, and options by the whole path', async () => {
+    const { stdout } = await run(['completion', 'fish'])
+    expect(stdout.match(/ -l json /g)).toHaveLength(1)
+    expect(stdout).toMatch(/^complete -c idv-webhooks -l json -d /m)
+    const at = (path: string) => `-n '__idv_webhooks_at \\\\'${path}\\\\'' `
+    const of = (path: string) =>
+      stdout.split('\n').filter((line) => line.includes(at(path).replaceAll('\\\\', '\\')))
+    expect(of('replay').some((line) => line.includes('-l resign'))).toBe(true)
+    expect(of('inbox replay').some((line) => line.includes('-l resign'))).toBe(false)
+    expect(of('inbox replay').some((line) => line.includes('-l since'))).toBe(true)
+    expect(of('send').find((line) => line.includes('-l scheme'))).toContain('timestamped')
   })
 
   test('for another shell is a usage error', async () => {
