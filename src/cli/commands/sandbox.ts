@@ -31,7 +31,7 @@ export const sandbox = (session: Session) =>
   declare('sandbox', {
     summary: 'run the whole service on this machine',
     details: [
-      'Serves the API under /v2/api and the control plane under /_sandbox, on loopback, and prints a key and a secret to use them with. What happens is printed as it happens.',
+      'Serves the API under /v2/api and the control plane under /_sandbox, on loopback, and prints a key to use them with, and the secret of its deliveries unless you gave it one. What happens is printed as it happens.',
       'API keys: key_acme key_globex key_initech; key_revoked key_unpaid key_noplan key_limited give 401 402 403 429. Subject names: "Auto Approve" "Auto Reject" "Auto Review" "No Answer".',
     ],
     examples: [

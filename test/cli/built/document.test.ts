@@ -78,7 +78,7 @@ async function printed(line: string, cwd: string): Promise<string> {
         WEBHOOK_SECRET: secret,
         IDV_API_KEY: 'key_acme',
         LANG: 'C.UTF-8',
-      },
+      } as NodeJS.ProcessEnv,
     },
   )
   onTestFinished(() => void child.kill('SIGKILL'))
