@@ -74,11 +74,13 @@ async function printed(line: string, cwd: string): Promise<string> {
     {
       cwd,
       env: {
+        ...process.env,
         PATH: `${join(cwd, 'bin')}:${process.env.PATH}`,
         WEBHOOK_SECRET: secret,
         IDV_API_KEY: 'key_acme',
         LANG: 'C.UTF-8',
-      } as NodeJS.ProcessEnv,
+        NO_COLOR: '1',
+      },
     },
   )
   onTestFinished(() => void child.kill('SIGKILL'))
