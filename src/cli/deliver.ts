@@ -1,5 +1,5 @@
 // Sends one delivery over HTTP exactly as it is: every header in its order and spelling, every byte.
-import { request as requestHttp } from 'node:http'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { type HeaderPairs, headerPairs } from './header-pairs.ts'
 
@@ -61,20 +61,10 @@ export function deliver(shipment: Shipment, options: DeliverOptions): Promise<An
     options.timeout * 1000,
   )
   request.on('response', (response) => {
-    const parts: Buffer[] = []
-    let bytes = 0
-    response.on('data', (part: Buffer) => {
-      if (bytes < mostBytes) parts.push(part)
-      bytes += part.length
-    })
+    const bodyOf = collect(response, mostBytes)
     response.on('error', (error) => settle({ error: codeOf(error) }))
     response.on('end', () => {
-      const headers = Object.fromEntries(
-        Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
-      )
-      const whole = Buffer.concat(parts).subarray(0, mostBytes)
-      const rawHeaders = headerPairs(response.rawHeaders)
-      settle({ status: response.statusCode ?? 0, headers, rawHeaders, body: whole })
+      settle({ ...headOf(response), body: bodyOf() })
       // Answered before it was read: nobody will take the rest.
       if (!request.writableFinished) request.destroy()
     })
@@ -86,6 +76,26 @@ export function deliver(shipment: Shipment, options: DeliverOptions): Promise<An
   for (const chunk of chunks ?? [body]) request.write(chunk)
   request.end()
   return promise.finally(() => clearTimeout(timer))
+}
+
+/** Reads all of it, and keeps the beginning. */
+function collect(response: IncomingMessage, most: number): () => Uint8Array {
+  const parts: Buffer[] = []
+  let bytes = 0
+  response.on('data', (part: Buffer) => {
+    if (bytes < most) parts.push(part)
+    bytes += part.length
+  })
+  return () => Buffer.concat(parts).subarray(0, most)
+}
+
+function headOf({ statusCode = 0, headers, rawHeaders: raw }: IncomingMessage) {
+  const joined = Object.entries(headers).map(([name, value]) => [name, String(value)])
+  return {
+    status: statusCode,
+    headers: Object.fromEntries(joined) as Record<string, string>,
+    rawHeaders: headerPairs(raw),
+  }
 }
 
 function rawHeaders({ url, headers, body, chunks, method }: Shipment): string[] {

@@ -149,7 +149,7 @@ export function checkKeys({ file, values }: Config, root: Command): void {
     if (paths.includes(key)) checkSection(values[key], { file, key, all })
     else if (saidOnly.includes(key)) throw refuseConfig(file, saidWith(key))
     else if (particular.includes(key)) throw refuseConfig(file, inSection(key))
-    else refuseUnknown(key, [...shared, ...paths, ...otherKeys], file)
+    else refuseUnknown(key, { known: [...shared, ...paths, ...otherKeys], file })
   }
 }
 
@@ -167,7 +167,7 @@ function checkSection(section: unknown, { file, key: path, all }: Section): void
   const known = command ? keysOf(command) : []
   for (const key of Object.keys(section)) {
     if (saidOnly.includes(key)) throw refuseConfig(file, saidWith(key))
-    refuseUnknown(key, known, file, ` in the section ${path}`)
+    refuseUnknown(key, { known, file, where: ` in the section ${path}` })
   }
 }
 
@@ -176,12 +176,13 @@ const saidWith = (key: string) => `has the key '${key}', which is said with the 
 const inSection = (key: string) =>
   `has '${key}' for every command, and each means something else by it: put it into a section, such as { "send": { "${key}": … } }`
 
-function refuseUnknown(
-  key: string,
-  known: readonly string[],
-  file: string | undefined,
-  where = '',
-): void {
+interface Known {
+  readonly known: readonly string[]
+  readonly file: string | undefined
+  readonly where?: string
+}
+
+function refuseUnknown(key: string, { known, file, where = '' }: Known): void {
   if (known.includes(key)) return
   const close = nearest(
     key,

@@ -6,7 +6,7 @@ import type { Beyond } from '../discover/beyond.ts'
 import { inWords, toCode } from '../discover/paste.ts'
 import { type Fit, type Found, searchScheme } from '../discover/search.ts'
 import { exitCodes } from '../exit-code.ts'
-import { count, type Output, printable } from '../output.ts'
+import { count, type JsonRecord, type Output, printable } from '../output.ts'
 import { repeated } from '../repeated.ts'
 import { findSecrets, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
 import { act, addressFrom, declare, type Session } from '../session.ts'
@@ -70,15 +70,9 @@ async function run(session: Session, options: DiscoverOptions, paths: readonly s
 function tell({ out }: Session, captures: readonly NamedCapture[], found: Found): void {
   const facts = { type: 'discovered', result: found.result, captures: captures.length }
   switch (found.result) {
-    case 'found': {
-      const { scheme, body } = found.fit
-      const guess = found.idIsGuess ? { idIsGuess: true, next: 'capture one more' } : {}
-      out.record({ ...facts, scheme, body, code: toCode(found.fit), ...guess })
-      out.data(toCode(found.fit))
-      out.say(`${out.tint('green', 'found')} ${printable(inWords(scheme))}`)
-      for (const line of remarks(captures, found)) out.say(line)
+    case 'found':
+      tellFound(out, facts, { captures, found })
       return
-    }
     case 'ambiguous': {
       const fits = found.fits.map(({ scheme, body }) => ({ scheme, body }))
       out.record({ ...facts, fits })
@@ -110,6 +104,20 @@ function tell({ out }: Session, captures: readonly NamedCapture[], found: Found)
       )
     }
   }
+}
+
+interface ToldFind {
+  readonly captures: readonly NamedCapture[]
+  readonly found: Extract<Found, { result: 'found' }>
+}
+
+function tellFound(out: Output, facts: JsonRecord, { captures, found }: ToldFind): void {
+  const { scheme, body } = found.fit
+  const guess = found.idIsGuess ? { idIsGuess: true, next: 'capture one more' } : {}
+  out.record({ ...facts, scheme, body, code: toCode(found.fit), ...guess })
+  out.data(toCode(found.fit))
+  out.say(`${out.tint('green', 'found')} ${printable(inWords(scheme))}`)
+  for (const line of remarks(captures, found)) out.say(line)
 }
 
 function tellBeyond(out: Output, { header, why, proved }: Beyond): void {

@@ -1,6 +1,7 @@
 // What each cause means and how to mend it, in the words of the framework that answers.
-import type { Cause } from './cause.ts'
+
 import type { Framework } from './framework.ts'
+import type { Cause } from './known-causes.ts'
 
 /** A cause, for people. */
 export interface Advice {

@@ -1,7 +1,8 @@
 // What an app that verifies soundly gets wrong with single probes: it takes what it must refuse, or
 // fails on what it cannot read. Each follows from one answer, so it needs no proof of its own.
-import type { Cause } from './cause.ts'
+
 import type { Examined } from './examine.ts'
+import type { Cause } from './known-causes.ts'
 
 interface Lapse {
   readonly cause: Cause

@@ -115,24 +115,7 @@ function refusing(json: Json, { gzip, id }: Pick<ProbeOptions, 'gzip' | 'id'>): 
       headers: { 'content-encoding': 'gzip' },
       leaves: false,
     },
-    {
-      name: 'a body that is no UTF-8',
-      guarantee,
-      body: Uint8Array.from([
-        ...utf8(`{"id":"${id('octets')}","event":"`),
-        0xff,
-        0xfe,
-        ...utf8('"}'),
-      ]),
-      // With an inbox it is kept as a dead letter.
-      good: (status) => status === 400 || status === 202,
-    },
-    {
-      name: 'a body that is no JSON',
-      guarantee,
-      body: utf8(`{"id":"${id('json')}","event":`),
-      good: (status) => status === 400 || status === 202,
-    },
+    ...unreadable(id),
     {
       name: 'another method (GET)',
       guarantee,
@@ -147,6 +130,29 @@ function refusing(json: Json, { gzip, id }: Pick<ProbeOptions, 'gzip' | 'id'>): 
       leaves: false,
       // A connection that is closed on it has been refused as well.
       good: (status) => status === 413 || status === 0,
+    },
+  ]
+}
+
+/** With an inbox they are kept as dead letters. */
+function unreadable(id: ProbeOptions['id']): readonly Sketch[] {
+  return [
+    {
+      name: 'a body that is no UTF-8',
+      guarantee: 'refuses',
+      body: Uint8Array.from([
+        ...utf8(`{"id":"${id('octets')}","event":"`),
+        0xff,
+        0xfe,
+        ...utf8('"}'),
+      ]),
+      good: (status) => status === 400 || status === 202,
+    },
+    {
+      name: 'a body that is no JSON',
+      guarantee: 'refuses',
+      body: utf8(`{"id":"${id('json')}","event":`),
+      good: (status) => status === 400 || status === 202,
     },
   ]
 }

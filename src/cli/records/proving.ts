@@ -1,7 +1,7 @@
 // The --json lines of the commands that prove and examine: verify, discover, doctor.
 import type { Diagnosis, SchemeDefinition } from '../../index.ts'
-import type { Cause } from '../doctor/cause.ts'
 import type { Framework } from '../doctor/framework.ts'
+import type { Cause } from '../doctor/known-causes.ts'
 
 /** `verify`: one capture. */
 export type VerifiedRecord = {
