@@ -2,6 +2,7 @@
 // early only while the answers prove that the newest come first.
 import type { Client, Verification } from '../protocol/resources.ts'
 import type { ApiClient } from './create-client.ts'
+import { falling } from './falling.ts'
 import type { Page } from './pager.ts'
 import type { Stream } from './watermark.ts'
 
@@ -51,25 +52,5 @@ export async function* scan(
   for await (const { data: items } of list.pages() as AsyncIterable<Page<Client>>) {
     yield { of: 'client', items }
     if (order.holds(items) && stream === 'clients' && order.isBefore(from)) return
-  }
-}
-
-/** Watches whether the newest come first, over all pages. */
-function falling<Item>(timeOf: (item: Item) => string) {
-  let last = Number.POSITIVE_INFINITY
-  let first: number | undefined
-  let holds = true
-  return {
-    holds(items: readonly Item[]): boolean {
-      for (const item of items) {
-        const time = Date.parse(timeOf(item))
-        first ??= time
-        if (!(time <= last)) holds = false
-        last = time
-      }
-      return holds
-    },
-    /** All that follows is older; records of one time alone prove no order. */
-    isBefore: (time: number) => last < time && first !== undefined && last < first,
   }
 }
