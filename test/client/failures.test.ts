@@ -208,7 +208,7 @@ describe('Retry-After', () => {
 
   test('is capped', async () => {
     expect(await waits({ 'retry-after': '86400' })).toBe(120_000)
-    const retry = { maxRetryAfter: 3000 }
+    const retry = { baseDelay: 0, maxRetryAfter: 3000 }
     expect(await waits({ 'retry-after': '86400' }, { retry })).toBe(3000)
   })
 
@@ -319,9 +319,10 @@ describe('creations', () => {
     const reason = new Error('the user left')
     const busy = await script({ status: 429, headers: { 'retry-after': '60' } })
     const stop = new AbortController()
-    const api = client(busy.baseUrl)
+    const { promise: refused, resolve } = Promise.withResolvers<RequestObserved>()
+    const api = client(busy.baseUrl, { observe: resolve })
     const waiting = failure(api.clients.create({}, { signal: stop.signal }))
-    while (busy.seen.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    await refused
     // The limiter is paused now, so this one has not left either.
     const queued = failure(api.clients.create({}, { signal: stop.signal }))
     stop.abort(reason)
@@ -330,10 +331,14 @@ describe('creations', () => {
     const late = {
       waiting: 0,
       pause: () => {},
-      acquire: async () => (stop.abort(reason), () => {}),
+      async acquire() {
+        own.abort(reason)
+        return () => {}
+      },
     }
+    const own = new AbortController()
     const never = client(busy.baseUrl, { limiter: late })
-    expect(await failure(never.clients.create({}, { signal: stop.signal }))).toBe(reason)
+    expect(await failure(never.clients.create({}, { signal: own.signal }))).toBe(reason)
     expect(busy.seen).toHaveLength(1)
   })
 
@@ -354,6 +359,7 @@ describe('a lost creation', () => {
     const sandbox = openSandbox()
     let lose = true
     const api = clientOf(sandbox, {
+      limiter: false,
       fetch: async (request) => {
         const answer = await sandbox.fetch(request)
         if (request.method !== 'POST' || !lose) return answer

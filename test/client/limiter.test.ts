@@ -144,6 +144,7 @@ describe('the limiter', () => {
     const api = createClient({
       baseUrl: 'https://x.test/v2/api',
       apiKey: 'k1',
+      retry: { baseDelay: 0 },
       observe: () => {},
       fetch: async () => {
         sent.push(Date.now())
