@@ -3,7 +3,7 @@
 import { sha256 } from '#hmac'
 import { admit } from './admit.ts'
 import { toArrival } from './arrival.ts'
-import { type Clock, steadyClock, systemClock } from './clock.ts'
+import { type Clock, systemClock } from './clock.ts'
 import { type Delivery, headerList, markVerified, type VerifiedDelivery } from './delivery.ts'
 import {
   type Context,
@@ -85,8 +85,7 @@ export class Corridor {
     this.#intake = new Intake(limits, this.#verifier)
     this.parser = createParser(options)
     this.#peek = createParser({ ...options, validate: 'off' })
-    const steady = options.now ?? steadyClock
-    this.#reads = new ResourceReads(options.client, { now: this.now, steady })
+    this.#reads = new ResourceReads(options.client, options.now)
     this.dispatcher = new Dispatcher([...eventNames, ...Object.keys(options.schemas ?? {})])
   }
 

@@ -1,6 +1,6 @@
 // The current truth behind an event: late and reordered events do no harm to who asks for it.
 // Handlers that ask for the same resource at the same time share one request, never its answer.
-import type { Clock } from './clock.ts'
+import { type Clock, steadyClock, systemClock } from './clock.ts'
 import { WebhookError } from './errors.ts'
 import type { ResourceReader } from './options.ts'
 import type { WebhookEvent } from './protocol/events.ts'
@@ -13,14 +13,6 @@ export interface Asking {
   readonly signal: AbortSignal
   /** When the event came: a read that began before may not know of it. */
   readonly receivedAt: Date
-}
-
-/** The clocks of reads. */
-export interface ReadClocks {
-  /** The one that deliveries are stamped by. */
-  readonly now: Clock
-  /** One that no correction moves: ages are measured by it. */
-  readonly steady: Clock
 }
 
 interface Read {
@@ -37,12 +29,16 @@ interface Read {
 /** Reads the resources that events name. */
 export class ResourceReads {
   readonly #client: ResourceReader | undefined
-  readonly #clocks: ReadClocks
+  /** The one that deliveries are stamped by. */
+  readonly #now: Clock
+  /** One that no correction moves: ages are measured by it. */
+  readonly #steady: Clock
   readonly #reads = new Map<string, Read>()
 
-  constructor(client: ResourceReader | undefined, clocks: ReadClocks) {
+  constructor(client: ResourceReader | undefined, now: Clock | undefined) {
     this.#client = client
-    this.#clocks = clocks
+    this.#now = now ?? systemClock
+    this.#steady = now ?? steadyClock
   }
 
   /**
@@ -76,15 +72,15 @@ export class ResourceReads {
     const read = this.#reads.get(key)
     if (!read || read.stop.signal.aborted || read.began < receivedAt.getTime()) return undefined
     // A clock that was set back orders nothing.
-    if (this.#clocks.now().getTime() < read.began) return undefined
+    if (this.#now().getTime() < read.began) return undefined
     return read.pending || this.#isRecent(read) ? read : undefined
   }
 
   #begin(key: string, get: (signal: AbortSignal) => Promise<unknown>): Read {
     this.#forgetOld()
     const stop = new AbortController()
-    const began = this.#clocks.now().getTime()
-    const at = this.#clocks.steady().getTime()
+    const began = this.#now().getTime()
+    const at = this.#steady().getTime()
     const work = (async () => get(stop.signal))().then((found) => found ?? null, nullIfMissing)
     const read: Read = { began, at, work, stop, waiting: 0, pending: true }
     this.#reads.set(key, read)
@@ -98,7 +94,7 @@ export class ResourceReads {
   }
 
   #isRecent({ at }: Read): boolean {
-    const age = this.#clocks.steady().getTime() - at
+    const age = this.#steady().getTime() - at
     return age >= 0 && age < shared
   }
 
