@@ -1,7 +1,7 @@
 import { createReceiver } from 'idv-webhooks'
 import { createClient } from 'idv-webhooks/client'
-import { fakeClock, signedDelivery } from 'idv-webhooks/testing'
-import { describe, expect, test } from 'vitest'
+import { fakeClock, fixture, signedDelivery } from 'idv-webhooks/testing'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { clientOf, failure, openSandbox, start } from './client/service.ts'
 
 const secret = 'a-secret-of-the-tests'
@@ -131,6 +131,22 @@ describe('context.fetch()', () => {
     clock.advance({ milliseconds: 1 })
     await deliver('verification.created', id)
     expect(asked).toHaveLength(3)
+  })
+
+  test('is not shared across a system’s clock that was set back', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: new Date(start) })
+    onTestFinished(() => void vi.useRealTimers())
+    let asked = 0
+    const get = async (id: string) => ({ id, asked: ++asked })
+    const client = { verifications: { get }, clients: { get } } as never
+    const receiver = createReceiver({ secret, client })
+    receiver.on('client.created', (_, { fetch }) => fetch())
+    const deliver = async () =>
+      receiver.receive(await signedDelivery(fixture('client.created'), { secret }))
+    await deliver()
+    vi.setSystemTime('2026-03-01T09:00:00.000Z')
+    expect(await deliver()).toMatchObject({ kind: 'handled' })
+    expect(asked).toBe(2)
   })
 
   test('gives each handler a copy of its own', async () => {
