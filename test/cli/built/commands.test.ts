@@ -30,21 +30,21 @@ async function captureFile(cwd: string, name: string, options: Parameters<typeof
 
 describe('help', () => {
   const whole = ['sandbox', 'send', 'capture', 'replay', 'verify', 'discover', 'doctor']
-  whole.push('reconcile', 'migrate', 'config')
+  whole.push('reconcile', 'inbox', 'migrate', 'config')
 
   test('of the whole names every command', async () => {
     expect(await golden('help', ['--help'])).toMatchObject({ code: 0, stderr: '' })
   })
 
   test.each([
-    ...[...whole, 'completion'].map((name) => [name]),
-    ['migrate', 'code'],
-    ['migrate', 'captures'],
-    ['migrate', 'data'],
-    ['migrate', 'subscriptions'],
-  ])('of %s %s has examples', async (...path) => {
-    const args = [...path.filter(Boolean), '--help']
-    const ran = await golden(`help-${path.filter(Boolean).join('-')}`, args)
+    ...whole,
+    'completion',
+    ...['code', 'captures', 'data', 'subscriptions', 'status'].map((name) => `migrate ${name}`),
+    ...['list', 'show', 'stats', 'redrive', 'replay'].map((name) => `inbox ${name}`),
+    ...['dismiss', 'forget', 'purge'].map((name) => `inbox ${name}`),
+  ])('of %s has examples', async (command) => {
+    const path = command.split(' ')
+    const ran = await golden(`help-${path.join('-')}`, [...path, '--help'])
     expect(ran).toMatchObject({ code: 0, stderr: '' })
     expect(ran.stdout).toMatch(/Examples:\n {2}\$ /)
   })
