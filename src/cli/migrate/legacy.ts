@@ -49,6 +49,21 @@ export function couldMakeLegacy(parts: readonly (string | undefined)[]): boolean
   })
 }
 
+/** Whether something unknown is followed by the rest of a legacy name: `${prefix}.approved`. */
+export function completesName(parts: readonly (string | undefined)[]): boolean {
+  return parts.some(
+    (part, at) =>
+      at > 0 && part?.startsWith('.') && parts[at - 1] === undefined && bareStep.test(part),
+  )
+}
+
+const quotedStep = new RegExp(`['"\`}]\\.?(?:${steps})\\b`)
+
+/** Whether a source can hold anything of interest; most cannot, and need not be parsed. */
+export function mayHoldLegacy(text: string): boolean {
+  return /request/i.test(text) || quotedStep.test(text)
+}
+
 /** Whether a regular expression takes a legacy name and not the one that replaced it. */
 export function matchesOnlyLegacy(source: string, flags: string): boolean {
   if (!source.includes(legacyPrefix)) return false
