@@ -57,7 +57,7 @@ export function completesName(parts: readonly (string | undefined)[]): boolean {
   )
 }
 
-const quotedStep = new RegExp(`['"\`}]\\.?(?:${steps})\\b`)
+const quotedStep = new RegExp(`['"\`}]\\.?(?:${steps})\\b|(?:${steps})['"\`]`)
 
 /** Whether a source can hold anything of interest; most cannot, and need not be parsed. */
 export function mayHoldLegacy(text: string): boolean {

@@ -6,7 +6,14 @@ import { type Ignored, ignoredLines } from './ignore-comments.ts'
 import { type PathOptions, pathUse } from './paths.ts'
 import { isPiece } from './pieces.ts'
 import { isModuleName, type Place, placeOf } from './places.ts'
-import { type Ancestors, parseSource, type SyntaxNode, textOf, walk } from './syntax.ts'
+import {
+  type Ancestors,
+  parseSource,
+  type Syntax,
+  type SyntaxNode,
+  textOf,
+  walk,
+} from './syntax.ts'
 
 /** A place in a file, counted from 1. */
 export interface Position {
@@ -48,12 +55,17 @@ interface Occurrence {
  */
 export function rewriteSource(text: string, file: string, paths?: PathOptions): Rewritten {
   if (!mayHoldLegacy(text)) return { output: text, edits: [], findings: [] }
-  const { root, comments } = parseSource(text, file)
+  const syntax = parseNamed(text, file)
+  if (!syntax) return { output: text, edits: [], findings: [] }
+  const { root, comments } = syntax
   const ignored = ignoredLines(text, comments)
   if (ignored.all) return { output: text, edits: [], findings: [] }
   const seen = collect(root, paths)
   const source = createSource(text, ignored)
-  const collisions = collisionsOf(seen.names)
+  // What a person has set aside stays, so it meets nothing.
+  const collisions = collisionsOf(
+    seen.names.filter(({ node, text: name }) => isReplacement(name) || !source.isIgnored(node)),
+  )
   const edits = [
     ...seen.names.flatMap(({ node, text: from }) => {
       const to = collisions.has(from) ? undefined : replacementOf(from)
@@ -72,6 +84,16 @@ export function rewriteSource(text: string, file: string, paths?: PathOptions): 
   ]
   const inOrder = (a: Position, b: Position) => a.line - b.line || a.column - b.column
   return { output: source.output(), edits: edits.sort(inOrder), findings: findings.sort(inOrder) }
+}
+
+/** A broken file is an error only where it spells the word: others hold at most a hint. */
+function parseNamed(text: string, file: string): Syntax | undefined {
+  try {
+    return parseSource(text, file)
+  } catch (error) {
+    if (/request/i.test(text)) throw error
+    return undefined
+  }
 }
 
 function collect(root: SyntaxNode, paths: PathOptions | undefined) {
@@ -131,6 +153,7 @@ function createSource(text: string, ignored: Ignored) {
   }
   return {
     output: () => edited.toString(),
+    isIgnored: (node: SyntaxNode) => ignored.lines.has(position(node).line),
     replace(
       node: SyntaxNode,
       { from, to }: { readonly from: string; readonly to: string },
