@@ -52,7 +52,8 @@ interface Names {
 }
 
 function namesOf({ dialect, table, column, oldColumn }: SqlOptions): Names {
-  const mark = dialect === 'mysql' ? '`' : '"'
+  // SQLite takes an unknown "name" for a text; an unknown `name` is an error in every build of it.
+  const mark = dialect === 'postgres' ? '"' : '`'
   const quote = (name: string) => mark + name.replaceAll(mark, mark + mark) + mark
   const parts = table.split('.')
   const schema = parts.length > 1 ? textValue(dialect, parts.at(-2) ?? '') : 'NULL'
@@ -168,6 +169,8 @@ function reverse(dialect: Dialect, { table, column, old }: Names): string {
     '-- Takes the renaming of stored event names back.',
     `-- Run it with: ${howToRun[dialect]}`,
     `-- A second run stops at once: the column ${old} is gone by then.`,
+    '',
+    `SELECT ${old}, COUNT(*) AS taken_back FROM ${table} WHERE ${old} IS NOT NULL GROUP BY ${old} ORDER BY ${old};`,
     '',
     ...(dialect === 'mysql' ? mysql : [...back, drop, 'COMMIT;']),
     '',

@@ -408,6 +408,21 @@ describe('migrate data', () => {
     ])
   })
 
+  test('taken back twice it stops at once, and changes nothing', async () => {
+    // As builds of SQLite have it that take an unknown name for a text.
+    const database = new DatabaseSync(':memory:', { enableDoubleQuotedStringLiterals: true })
+    database.exec("ATTACH ':memory:' AS audit; CREATE TABLE audit.events (id INTEGER, name TEXT)")
+    database.exec("INSERT INTO audit.events VALUES (1, 'request.approved')")
+    database.exec((await sql('sqlite')).stdout)
+    const { stdout } = await sql('sqlite', '--reverse')
+    database.exec(stdout)
+    expect(() => database.exec(stdout)).toThrow('legacy_name')
+    expect(database.isTransaction).toBe(false)
+    expect(database.prepare('SELECT name FROM audit.events').all()).toEqual([
+      { name: 'request.approved' },
+    ])
+  })
+
   test.each(['postgres', 'mysql'])('adds the column only once in %s', async (dialect) => {
     const { stdout } = await sql(dialect)
     expect(stdout).toMatch(/ADD COLUMN IF NOT EXISTS|information_schema\.columns/)

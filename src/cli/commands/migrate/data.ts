@@ -46,10 +46,15 @@ async function run({ out }: Session, options: DataOptions) {
     out.data(scripts.reverse.trimEnd())
     return exitCodes.ok
   }
-  const back = scripts.reverse.trimEnd().split('\n')
-  const comment = back.map((line) => `-- ${line.replace(/^-- /, '')}`.trimEnd()).join('\n')
-  out.data(`${scripts.forward}\n${comment}`)
+  out.data(`${scripts.forward}\n${commented(scripts.reverse)}`)
   return exitCodes.ok
+}
+
+/** A script as a comment: taking one `-- ` off every line after the head gives it back. */
+function commented(script: string): string {
+  const [head = '', ...rest] = script.trimEnd().split('\n\n')
+  const lines = rest.join('\n\n').split('\n')
+  return [head, '--', ...lines.map((line) => `-- ${line}`.trimEnd())].join('\n')
 }
 
 function given<Value>(value: Value | undefined, flag: string): Value {
