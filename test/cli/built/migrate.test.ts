@@ -297,6 +297,21 @@ describe('migrate captures', () => {
     expect(readdirSync(cwd)).toEqual(['forged.json'])
   })
 
+  test('leaves out what did not verify when it was captured', async () => {
+    const cwd = folder()
+    const delivery = await signedDelivery(fixture('request.approved'), { secret })
+    const proof = { ok: false, code: 'SIGNATURE_MISMATCH' } as const
+    const made = await capture(delivery, { redact: false, proof })
+    writeFileSync(join(cwd, 'a.json'), JSON.stringify(made))
+    const ran = await runJson(['migrate', 'captures', 'a.json'], { cwd, env })
+    expect(ran).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('did not verify when it was captured (SIGNATURE_MISMATCH)'),
+      records: [{ state: 'refused' }, { type: 'summary', refused: 1, written: 0 }],
+    })
+    expect(readdirSync(cwd)).toEqual(['a.json'])
+  })
+
   test('signs as the scheme of the capture does, at its time', async () => {
     const cwd = folder()
     const scheme = schemes.standardWebhooks()
