@@ -256,7 +256,8 @@ const untouched: readonly Snippet[] = [
   same('a resolved module', `require.resolve('request.approved')`),
   same('a resolved URL', `import.meta.resolve('request.approved')`),
   same('a mocked module', `vi.mock('request.approved')`),
-  same('requests of node:http', `server.on('request', app)`),
+  same('requests of node:http', `server.on('request', app)\nf(n.split('.'))`),
+  same('an object of something else', `x = { request: { body: 1 } }`),
   same('a kind of something else', `if (log.kind === 'request') f()`),
   same('other steps', 'f(`${a}.approvedBy`, a + "created")'),
   same('a directive', `'request.approved'\nf()`),
@@ -334,6 +335,12 @@ const dynamic: readonly Snippet[] = [
   same('concat', `on('request'.concat('.approved'))`, ['concatenation']),
   same('concat of an unknown', `on(prefix.concat('.approved'))`, ['concatenation']),
   same('concat of a name', `on(prefix.concat('request.approved'))`, ['concatenation']),
+  same('the length of a prefix', `n.slice('request'.length + 1)`, ['prefix']),
+  same('a list of prefixes', `['request', 'client'].some((p) => n.startsWith(p))`, ['prefix']),
+  same('a list that is joined later', `const t = ['request', step]\nt.join('.')`, ['prefix']),
+  same('startsWith of lodash', `_.startsWith(n, 'request')`, ['prefix']),
+  same('a name in two keys', `x = { request: { approved: f } }`, ['prefix']),
+  same('a form to be filled in', `format('%s.approved', word)`, ['embedded']),
   same('new RegExp of pieces', 'new RegExp(`^request\\\\.${step}`)', ['regexp']),
 ]
 

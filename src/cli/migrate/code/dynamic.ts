@@ -4,13 +4,14 @@ import {
   couldMakeLegacy,
   currentPrefix,
   holdsLegacy,
+  isNameForm,
   legacyPrefix,
   matchesOnlyLegacy,
   replacementOf,
 } from '../legacy.ts'
 import { assembly, type Constants, constantsOf, isPiece, merged, piecesOf } from './pieces.ts'
 import { calledName } from './places.ts'
-import { cutsAtDot, isPrefixUse } from './prefix-use.ts'
+import { handlesParts, isNestedName, isPrefixUse } from './prefix-use.ts'
 import { type Ancestors, nodesAt, type SyntaxNode, textOf } from './syntax.ts'
 
 /** A use that a person must look at. */
@@ -23,11 +24,12 @@ export interface Dynamic {
 /** What a file says elsewhere of the texts in it. */
 export interface Surroundings {
   readonly constants: Constants
-  readonly cuts: boolean
+  /** Whether it takes names apart, or puts them together. */
+  readonly parts: boolean
 }
 
 export function surroundingsOf(root: SyntaxNode): Surroundings {
-  return { constants: constantsOf(root), cuts: cutsAtDot(root) }
+  return { constants: constantsOf(root), parts: handlesParts(root) }
 }
 
 const both = `take both prefixes while old deliveries may come: '${legacyPrefix}.' and '${currentPrefix}.'`
@@ -59,6 +61,7 @@ export function dynamicUse(
     const text = String(node.value).trim()
     return replacementOf(text) || holdsLegacy(text) ? found('embedded', node) : undefined
   }
+  if (isNestedName(node)) return found('prefix', node)
   if (isPiece(node, ancestors)) return undefined
   if (assembly(node)) return assembledUse(node, ancestors, around)
   const text = textOf(node)
@@ -95,7 +98,8 @@ function textUse(node: SyntaxNode, { text, ancestors, around }: TextUse): Dynami
     const tagged = ancestors.at(-1)?.type === 'TaggedTemplateExpression'
     return tagged ? found('embedded', node) : undefined
   }
-  if (isPrefixUse(node, ancestors, around.cuts)) return found('prefix', node)
+  if (isPrefixUse(node, ancestors, around.parts)) return found('prefix', node)
+  if (isNameForm(text)) return found('embedded', node, unknownPrefix)
   const kind = holdsLegacy(text)
   return kind && found(kind, node)
 }

@@ -2,7 +2,7 @@
 // the address is known to be the service's, and reported where it may be the app's own.
 import { assembly } from './pieces.ts'
 import { calledName, isModuleName } from './places.ts'
-import { type Ancestors, cooked, nodeAt, nodesAt, type SyntaxNode, textOf } from './syntax.ts'
+import { type Ancestors, cooked, nodesAt, type SyntaxNode, textOf } from './syntax.ts'
 
 /** How paths are recognised. */
 export interface PathOptions {
@@ -66,18 +66,19 @@ function patternUse(node: SyntaxNode): (PathUse & { readonly to?: undefined }) |
   return { node, from: source, suggestion: pattern }
 }
 
-const requesting = /^(get|post|put|patch|delete|del|head|fetch|request|resource|path|url|join|URL)$/
+const keyed = /^(Object|Class|TS)\w*(Property|Method|PropertySignature)$/
+const requesting =
+  /^(get|post|put|patch|delete|del|head|fetch|request|resource|path|url|join|URL|RegExp|startsWith|includes|indexOf)$/
 
-/** Whether the lone word stands where addresses are made: a sum, a list, a call that asks. */
+/** Whether the lone word may be a step of a path; an argument only of what asks for addresses. */
 function makesPath(node: SyntaxNode, ancestors: Ancestors): boolean {
   const parent = ancestors.at(-1)
   if (!parent) return false
-  if (node.type === 'TemplateElement') return assembly(parent) === 'template'
-  if (assembly(parent) !== undefined) return true
-  const callee = nodeAt(ancestors.at(-3), 'callee')
-  if (parent.type === 'ArrayExpression') {
-    return nodeAt(callee, 'object') === parent && calledName(ancestors.at(-3) ?? parent) === 'join'
+  // The one text of a template without holes stands where the template does.
+  if (node.type === 'TemplateElement' && assembly(parent) === undefined) {
+    return makesPath(parent, ancestors.slice(0, -1))
   }
-  const isArgument = nodesAt(parent, 'arguments').includes(node)
-  return isArgument && requesting.test(calledName(parent))
+  if (keyed.test(parent.type) && parent.key === node) return false
+  if (!nodesAt(parent, 'arguments').includes(node)) return true
+  return assembly(parent) !== undefined || requesting.test(calledName(parent))
 }
