@@ -106,12 +106,8 @@ async function keep(
       ? undefined
       : await verify(delivery, { secret: secrets, scheme, now: () => receivedAt })
   const { method } = arrival
-  const made = await toCapture(delivery, {
-    scheme,
-    method,
-    redact: !options.raw,
-    ...(proved && { proof: proved }),
-  })
+  const proof = proved && { proof: proved }
+  const made = await toCapture(delivery, { scheme, method, redact: !options.raw, ...proof })
   const event = nameOf(arrival.body)
   const time = receivedAt.toISOString().replaceAll(/[-:]|\.\d+/g, '')
   const name = `${time}-${String(number).padStart(3, '0')}-${event ?? 'unknown'}.json`

@@ -72,18 +72,22 @@ function spelledAnew(many: number): string {
   return `${count(many, 'capture was', 'captures were')} redacted after being refused, so no signature fits the bytes: record with capture --raw`
 }
 
-function tell({ out }: Session, captures: readonly NamedCapture[], found: Found): void {
+/** Whose scheme was found: our own signature on redacted captures says nothing of the sender. */
+function factsOf(captures: readonly NamedCapture[], { result }: Found) {
   const redacted = captures.filter((capture) => capture.redacted)
   const resigned = redacted.filter(({ verified }) => verified !== false)
-  const facts = {
+  return {
     type: 'discovered',
-    result: found.result,
+    result,
     captures: captures.length,
-    // Whose scheme it is: the package's own signature on redacted captures says nothing of the sender.
     of: resigned.length > 0 ? 'package' : 'sender',
     redacted: redacted.length,
     ...(resigned.length > 0 && { warning: ownScheme(resigned.length) }),
   }
+}
+
+function tell({ out }: Session, captures: readonly NamedCapture[], found: Found): void {
+  const facts = factsOf(captures, found)
   switch (found.result) {
     case 'found': {
       const { scheme, body } = found.fit
