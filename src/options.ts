@@ -14,7 +14,7 @@ export interface Keeper {
   keep(arrival: Arrival): Promise<Kept>
 }
 
-/** What `context.fetch()` asks of a client; `createClient` makes one. */
+/** What `context.fetch()` asks of a client, for plain data; `createClient` makes one. */
 export interface ResourceReader {
   readonly verifications: {
     get(id: string, options: { readonly signal: AbortSignal }): Promise<AssembledVerification>

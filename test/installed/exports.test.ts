@@ -50,6 +50,25 @@ test('every built file knows no await at its top, so that require() works', () =
   }
 })
 
+test('every package whose code is bundled is named with its licence', () => {
+  const root = join(import.meta.dirname, '../..')
+  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  const packages = sources
+    .filter((file) => /^(cli|sandbox)\/.*\.ts$/.test(file))
+    .flatMap((file) => {
+      const text = readFileSync(join(root, 'src', file), 'utf8')
+      return ts.preProcessFile(text, true, true).importedFiles.map((one) => one.fileName)
+    })
+    .filter((to) => !isBuiltin(to) && !/^[.#]/.test(to) && !/^(zod|fastify|express|next)$/.test(to))
+    .map((to) => /^(@[^/]+\/)?[^/]+/.exec(to)?.[0])
+  const notices = readFileSync(join(installed, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8')
+  const named = [...notices.matchAll(/^-{80}\n\n(\S+) \S+ \(.+\)\n\n(?=\S)/gm)].map(
+    ([, name]) => name,
+  )
+  expect(packages.length).toBeGreaterThan(5)
+  expect(named).toEqual(expect.arrayContaining([...new Set(packages)]))
+})
+
 function doorFiles(): string[] {
   const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
     exports: Record<string, { readonly default?: string }>

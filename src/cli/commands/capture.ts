@@ -35,7 +35,7 @@ export const capture = (session: Session) =>
   declare('capture', {
     summary: 'record deliveries as files, and hand them on',
     details: [
-      'Listens, keeps the exact bytes of every delivery as a file, and hands it on to your app. The person is taken out of what is kept and the bytes are signed again with the public test secret; --raw keeps everything as it came, which discover needs, and asks for a word of consent (--yes).',
+      'Listens, keeps the exact bytes of every delivery as a file, and hands it on to your app. The person is taken out of what is kept and the bytes are signed again with the public test secret, unless they did not verify under your secret: such a capture says so, and stays refused. --raw keeps everything as it came, which discover needs, and asks for a word of consent (--yes).',
       'With --forward, a bare host (http://localhost:3000) gets every delivery at the path that the sender called; an address with a path gets all of them there. The query goes along either way, and the answer of the app goes back as it is. Exits 1 when a delivery could not be kept.',
     ],
     examples: [
@@ -88,6 +88,11 @@ async function run(session: Session, options: CaptureOptions) {
   const { url, port } = recorder
   out.record({ type: 'ready', url, port, dir: options.dir, raw: Boolean(options.raw) })
   out.say(`listening on ${out.tint('bold', url)}, keeping captures in ${options.dir}/`)
+  if (secrets.length === 0 && !options.raw) {
+    out.say(
+      'without a secret nobody looks whether they verify: forged ones are signed like the rest',
+    )
+  }
   const ends = AbortSignal.any([signal, enough.signal])
   if (!ends.aborted) await once(ends, 'abort')
   await recorder.close()
@@ -140,7 +145,8 @@ async function keep(
       ? undefined
       : await verify(delivery, { secret: secrets, scheme, now: () => receivedAt })
   const { method } = arrival
-  const made = await toCapture(delivery, { scheme, method, redact: !options.raw })
+  const proof = proved && { proof: proved }
+  const made = await toCapture(delivery, { scheme, method, redact: !options.raw, ...proof })
   const event = nameOf(arrival.body)
   const time = receivedAt.toISOString().replaceAll(/[-:]|\.\d+/g, '')
   const name = `${time}-${String(number).padStart(3, '0')}-${event ?? 'unknown'}.json`

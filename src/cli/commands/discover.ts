@@ -43,20 +43,18 @@ async function run(session: Session, options: DiscoverOptions, paths: readonly s
   const { out, signal } = session
   const captures = await readCaptures(session, paths)
   const redacted = captures.filter((capture) => capture.redacted)
+  const resigned = redacted.filter(({ verified }) => verified !== false)
   const secrets = await (redacted.length === captures.length ? findSecrets : needSecrets)(
     session,
     options,
   )
-  if (redacted.length > 0) {
-    out.say(
-      `${count(redacted.length, 'capture was', 'captures were')} redacted and signed again by this program, so the scheme is ours and not the sender's: record with capture --raw`,
-    )
-  }
+  if (resigned.length > 0) out.say(ownScheme(resigned.length))
+  if (redacted.length > resigned.length) out.say(spelledAnew(redacted.length - resigned.length))
   const found = await searchScheme({
     captures,
     secrets: [
       ...secrets,
-      ...(redacted.length > 0 ? [{ id: 'test-secret', value: testSecret }] : []),
+      ...(resigned.length > 0 ? [{ id: 'test-secret', value: testSecret }] : []),
     ],
     url: options.url,
     templates: options.template ?? [],
@@ -67,8 +65,30 @@ async function run(session: Session, options: DiscoverOptions, paths: readonly s
   return found.result === 'found' ? exitCodes.ok : exitCodes.failed
 }
 
+function ownScheme(many: number): string {
+  return `${count(many, 'capture was', 'captures were')} redacted and signed again by this program, so the scheme is ours and not the sender's: record with capture --raw`
+}
+
+function spelledAnew(many: number): string {
+  return `${count(many, 'capture was', 'captures were')} redacted after being refused, so no signature fits the bytes: record with capture --raw`
+}
+
+/** Whose scheme was found: our own signature on redacted captures says nothing of the sender. */
+function factsOf(captures: readonly NamedCapture[], { result }: Found) {
+  const redacted = captures.filter((capture) => capture.redacted)
+  const resigned = redacted.filter(({ verified }) => verified !== false)
+  return {
+    type: 'discovered',
+    result,
+    captures: captures.length,
+    of: resigned.length > 0 ? 'package' : 'sender',
+    redacted: redacted.length,
+    ...(resigned.length > 0 && { warning: ownScheme(resigned.length) }),
+  }
+}
+
 function tell({ out }: Session, captures: readonly NamedCapture[], found: Found): void {
-  const facts = { type: 'discovered', result: found.result, captures: captures.length }
+  const facts = factsOf(captures, found)
   switch (found.result) {
     case 'found':
       tellFound(out, facts, { captures, found })

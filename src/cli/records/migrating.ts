@@ -5,6 +5,7 @@ import type { Edit, Finding } from '../migrate/code/rewrite.ts'
 import type { LegacyArrivals } from '../migrate/silence.ts'
 import type { SqlScripts } from '../migrate/sql.ts'
 import type { Planned } from '../migrate/subscriptions/plan.ts'
+import type { SecretOrigin } from '../migrate/subscriptions/signing-secrets.ts'
 import type { AsJson } from './keeping.ts'
 
 /** `migrate code`. */
@@ -40,6 +41,8 @@ export type MigrateSubscriptionsRecord =
       readonly id: string
       readonly did: string
       readonly replacement?: string
+      /** Of a new one, which secret it signs with: that of the old one, one given, or a new one. */
+      readonly secret?: SecretOrigin
     }
   | { readonly type: 'summary'; readonly steps: number; readonly waiting: number }
 

@@ -22,7 +22,14 @@ export interface DiscoveredFit {
 }
 
 /** `discover`: what came of the search. */
-export type DiscoveredRecord = { readonly type: 'discovered'; readonly captures: number } & (
+export type DiscoveredRecord = {
+  readonly type: 'discovered'
+  readonly captures: number
+  /** Whose scheme it is: this package's own, where it has signed redacted captures again. */
+  readonly of: 'sender' | 'package'
+  readonly redacted: number
+  readonly warning?: string
+} & (
   | (DiscoveredFit & {
       readonly result: 'found'
       /** To paste. */

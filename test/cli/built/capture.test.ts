@@ -6,7 +6,7 @@ import { sign, verify } from 'idv-webhooks'
 import { type Capture, fixture, readCapture, testSecret } from 'idv-webhooks/testing'
 import { expect, test } from 'vitest'
 import { apps, secret, serve } from './apps.ts'
-import { folder, run, start } from './run.ts'
+import { folder, run, runJson, start } from './run.ts'
 
 const env = { WEBHOOK_SECRET: secret }
 
@@ -206,6 +206,62 @@ test('a capture replays into the app', async () => {
   await ended
   const args = ['replay', dir, '--to', await apps.sound(), '--resign']
   expect(await run(args, { env })).toMatchObject({ code: 0 })
+})
+
+test('what did not verify is told so in its file, and nothing signs it again', async () => {
+  const { url, ended, dir, files, read } = await recording(['--count', '2'])
+  await post(url)
+  await fetch(url, {
+    method: 'POST',
+    headers: { ...(await sign(body, { secret: 'another' })), 'content-type': 'application/json' },
+    body,
+  })
+  await ended
+  const [good, forged] = files()
+  expect(read(good)).toMatchObject({ redacted: true, verified: true })
+  const made = read(forged)
+  expect(made).toMatchObject({ redacted: true, verified: false, code: 'SIGNATURE_MISMATCH' })
+  expect((await verify(readCapture(made).delivery, { secret: testSecret })).ok).toBe(false)
+
+  const args = ['replay', dir, '--to', await apps.sound(), '--resign']
+  const replayed = await runJson(args, { env })
+  expect(replayed.code).toBe(0)
+  expect(replayed.records).toMatchObject([
+    { type: 'left-out', code: 'SIGNATURE_MISMATCH', file: expect.stringContaining('-002-') },
+    { type: 'sent', status: 200 },
+    { type: 'summary', wanted: 1, sent: 1 },
+  ])
+  expect(replayed.stderr).toContain('did not verify when it was captured (SIGNATURE_MISMATCH)')
+  expect((await runJson([...args, '--unverified'], { env })).records.at(-1)).toMatchObject({
+    sent: 2,
+    taken: 2,
+  })
+  const alone = ['replay', join(dir, forged ?? ''), ...args.slice(2)]
+  expect(await run(alone, { env })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('none is left to send'),
+  })
+})
+
+test('discover says whose scheme it has found, in --json too', async () => {
+  const own = await recording(['--count', '1'])
+  await post(own.url)
+  await own.ended
+  const { records, stderr } = await runJson(['discover', own.dir], { env })
+  expect(records[0]).toMatchObject({
+    type: 'discovered',
+    result: 'found',
+    of: 'package',
+    redacted: 1,
+    warning: expect.stringContaining("the scheme is ours and not the sender's"),
+  })
+  expect(stderr).toContain('record with capture --raw')
+  const raw = await recording(['--count', '1', '--raw', '--yes'])
+  await post(raw.url)
+  await raw.ended
+  const senders = await runJson(['discover', raw.dir], { env })
+  expect(senders.records[0]).toMatchObject({ result: 'found', of: 'sender', redacted: 0 })
+  expect(senders.records[0]).not.toHaveProperty('warning')
 })
 
 test('a body beyond the bound is refused and not kept', async () => {

@@ -1,0 +1,404 @@
+import { statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createReceiver, createWorker, NonRetryable } from 'idv-webhooks'
+import { createInbox, type EncryptionOptions } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { type FixtureName, fixture, signedDelivery } from 'idv-webhooks/testing'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { secret } from './apps.ts'
+import { folder, type RunOptions, run, runAtTerminal, runJson, transcript } from './run.ts'
+
+const people = /Robin|robin@|555-0100|Kim Sample|Example Street/
+const ownKey = 'YYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYY='
+
+/** An application that keeps deliveries in a file; approvals fail for good, the rest succeeds. */
+async function application(settings: { now?: () => Date; encryption?: EncryptionOptions } = {}) {
+  const cwd = folder()
+  const inbox = createInbox({ store: sqliteStore(join(cwd, 'inbox.db')), ...settings })
+  await inbox.open()
+  onTestFinished(() => inbox.close())
+  const receiver = createReceiver({
+    secret: [{ id: 'main', value: secret }],
+    inbox,
+    observe: () => {},
+    ...(settings.now && { now: settings.now }),
+  })
+  const ran: string[] = []
+  receiver.on(
+    '*',
+    ({ name, source }) => {
+      ran.push(`${name} ${source}`)
+      if (name === 'verification.approved') throw new NonRetryable('Robin is not in the books')
+    },
+    { id: 'books' },
+  )
+  const worker = createWorker(receiver)
+  const deliver = async (name: FixtureName, id: string, body: object = {}) => {
+    const event = fixture(name, { id, data: { id: `ver_${id}`, ...body } })
+    const now = settings.now ?? (() => new Date())
+    return (await receiver.receive(await signedDelivery(event, { secret, now }))).kind
+  }
+  return { cwd, inbox, worker, deliver, ran, file: join(cwd, 'inbox.db') }
+}
+
+type Application = Awaited<ReturnType<typeof application>>
+
+/** One of each: done, dead, still stored, and evidence of a conflict. */
+async function oneOfEach(settings: Parameters<typeof application>[0] = {}): Promise<Application> {
+  const app = await application(settings)
+  await app.deliver('verification.created', '1')
+  await app.deliver('request.approved', '2')
+  await app.worker.drainOnce()
+  await app.deliver('client.created', '3')
+  await app.deliver('client.created', '3', { city: 'Elsewhere' })
+  return app
+}
+
+const idOf = async ({ inbox }: Application, state: 'done' | 'dead' | 'skipped' | 'stored') =>
+  (await inbox.find({ state })).entries[0]?.id ?? ''
+
+/** A transcript without what differs at each run: ids, and the moments that the clock gave. */
+async function told(app: Application, args: readonly string[], options: RunOptions = {}) {
+  const ran = await run(['inbox', ...args], { cwd: app.cwd, ...options })
+  const text = transcript(['inbox', ...args], ran)
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'ENTRY-ID')
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'WHEN')
+    .replaceAll(/\d+ s( open)?$/gm, 'N s$1')
+    .replaceAll(/ \(\S+inbox\.test\.ts:\d+:\d+\)/g, ' (PLACE)')
+  return { ...ran, text }
+}
+
+describe('looking, beside the application that owns the file', () => {
+  test('list tells each entry in a line, newest first, and nothing of a person', async () => {
+    const app = await oneOfEach()
+    const { text, code } = await told(app, ['list', '--file', 'inbox.db'])
+    await expect(text).toMatchFileSnapshot('transcripts/inbox-list.txt')
+    expect(text).not.toMatch(people)
+    expect(code).toBe(0)
+  })
+
+  test.each([
+    [['--state', 'dead'], ['verification.approved']],
+    [
+      ['--state', 'dead', '--state', 'done'],
+      ['verification.approved', 'verification.created'],
+    ],
+    [['--name', 'request.created'], ['verification.created']],
+    [
+      ['--entity', 'client:ver_3'],
+      ['client.created', 'client.created'],
+    ],
+    [['--search', '2'], ['verification.approved']],
+    [['--since', '1m', '--limit', '1'], ['client.created']],
+    [['--since', '2999-01-01T00:00:00Z'], []],
+  ])('list %j finds %j', async (args, names) => {
+    const app = await oneOfEach()
+    const search = args.map((arg) => (arg === '2' ? 'evt_none' : arg))
+    const wanted = args.includes('2') ? await idOf(app, 'dead') : undefined
+    const call = search.map((arg) => (arg === 'evt_none' && wanted ? wanted : arg))
+    const { records } = await runJson(['inbox', 'list', '--file', app.file, ...call])
+    const entries = records.filter(({ type }) => type === 'entry')
+    expect(entries.map(({ name }) => name)).toEqual(names)
+    expect(records.at(-1)).toMatchObject({ type: 'page', entries: names.length })
+  })
+
+  test('list goes on where the page before ended', async () => {
+    const app = await oneOfEach()
+    const ids: unknown[] = []
+    let cursor: string[] = []
+    for (let page = 0; page < 4; page++) {
+      const args = ['inbox', 'list', '--file', app.file, '--limit', '1', ...cursor]
+      const { records } = await runJson(args)
+      ids.push(records[0]?.id)
+      cursor = ['--cursor', String(records.at(-1)?.cursor)]
+    }
+    expect(new Set(ids).size).toBe(4)
+  })
+
+  test('show masks the payload, and --show-payload does not', async () => {
+    const app = await oneOfEach()
+    const id = await idOf(app, 'dead')
+    const { text, code } = await told(app, ['show', '--file', 'inbox.db', id])
+    await expect(text).toMatchFileSnapshot('transcripts/inbox-show.txt')
+    expect(text).not.toMatch(people)
+    expect(code).toBe(0)
+
+    const open = await runJson(['inbox', 'show', '--file', app.file, id, '--show-payload'])
+    expect(open.records).toMatchObject([
+      {
+        type: 'entry',
+        id,
+        state: 'dead',
+        receivedName: 'request.approved',
+        secretId: 'main',
+        masked: false,
+        payload: expect.stringContaining('robin@example.com'),
+      },
+    ])
+  })
+
+  test('show of what is not there is 1, and shows the rest', async () => {
+    const app = await oneOfEach()
+    const id = await idOf(app, 'done')
+    const { records, code } = await runJson(['inbox', 'show', '--file', app.file, 'nobody', id])
+    expect(records).toMatchObject([
+      { type: 'missing', id: 'nobody' },
+      { type: 'entry', id },
+    ])
+    expect(code).toBe(1)
+  })
+
+  test('stats counts by state', async () => {
+    const app = await oneOfEach()
+    const { text } = await told(app, ['stats', '--file', 'inbox.db'])
+    await expect(text).toMatchFileSnapshot('transcripts/inbox-stats.txt')
+    const { records } = await runJson(['inbox', 'stats'], { env: { IDV_INBOX: app.file } })
+    const counts = { stored: 1, leased: 0, retry: 0, done: 1, dead: 1, skipped: 1 }
+    expect(records).toMatchObject([{ type: 'stats', ...counts }])
+  })
+})
+
+describe('working, beside the application that owns the file', () => {
+  test('redrive asks for a yes; then the application’s worker runs the entry', async () => {
+    const app = await oneOfEach()
+    const args = ['inbox', 'redrive', '--file', app.file, '--state', 'dead']
+    const refused = await run(args)
+    expect(refused.stderr).toContain('1 entry of')
+    expect(refused.stderr).toContain('give --yes')
+    expect(refused.code).toBe(2)
+    expect(await idOf(app, 'dead')).not.toBe('')
+
+    const { records, code } = await runJson([...args, '--yes'])
+    expect(records).toEqual([{ type: 'redriven', entries: 1, of: 1 }])
+    expect(code).toBe(0)
+    app.ran.length = 0
+    await app.worker.drainOnce()
+    expect(app.ran).toContain('verification.approved webhook')
+  })
+
+  test('redrive by a filter leaves the evidence of a conflict where it is', async () => {
+    const app = await oneOfEach()
+    const by = await run(['inbox', 'redrive', '--file', app.file, '--since', '1h', '--yes'])
+    expect(by.stdout).toBe('redriven 1 of 1 entry\n')
+    expect(by.stderr).toContain('1 entry left out (CONFLICT or DISMISSED): name the ids')
+    const named = ['inbox', 'redrive', '--file', app.file, await idOf(app, 'skipped'), '--yes']
+    expect((await run(named)).stdout).toBe('redriven 1 of 1 entry\n')
+  })
+
+  test('redrive of everything by no choice at all is refused', async () => {
+    const app = await oneOfEach()
+    const { stderr, code } = await run(['inbox', 'redrive', '--file', app.file, '--yes'])
+    expect(stderr).toContain('say which: ids of entries, or a filter')
+    expect(code).toBe(2)
+  })
+
+  test('replay runs what is done again, and says why it cannot run what is not', async () => {
+    const app = await oneOfEach()
+    const ids = [await idOf(app, 'done'), await idOf(app, 'dead')]
+    const { records, code } = await runJson([
+      'inbox',
+      'replay',
+      '--file',
+      app.file,
+      ...ids,
+      '--yes',
+    ])
+    expect(records).toEqual([
+      { type: 'refused', id: ids[1], reason: 'is dead, not done' },
+      { type: 'replayed', entries: 1, of: 1 },
+    ])
+    expect(code).toBe(1)
+    app.ran.length = 0
+    await app.worker.drainOnce()
+    expect(app.ran).toContain('verification.created replay')
+  })
+
+  test('dismiss settles a dead entry for good', async () => {
+    const app = await oneOfEach()
+    const id = await idOf(app, 'dead')
+    expect((await run(['inbox', 'dismiss', '--file', app.file, id, '--yes'])).code).toBe(0)
+    expect(await app.inbox.get(id)).toMatchObject({ state: 'skipped', reason: 'DISMISSED' })
+  })
+
+  test('forget erases the payloads of a person, and tells how many', async () => {
+    const app = await oneOfEach()
+    const args = ['inbox', 'forget', '--file', app.file, 'verification:ver_2', 'client:ver_3']
+    const asked = await run(args)
+    expect(asked.stderr).toContain('this erases 3 payloads of verification:ver_2, client:ver_3')
+    expect(asked.code).toBe(2)
+    const { records, code } = await runJson([...args, '--yes'])
+    expect(records).toMatchObject([
+      { type: 'forgotten', entity: 'verification:ver_2', payloads: 1 },
+      { type: 'forgotten', entity: 'client:ver_3', payloads: 2 },
+      { type: 'summary', entities: 2, of: 2, payloads: 3 },
+    ])
+    expect(code).toBe(0)
+    const { entries } = await app.inbox.find({ entity: 'verification:ver_2' })
+    expect(entries).toMatchObject([{ erased: true }])
+  })
+
+  test('forget of a type that there is not is a mistake in the call', async () => {
+    const { stderr, code } = await run(['inbox', 'forget', '--file', 'x.db', 'person:1'])
+    expect(stderr).toContain('write verification:<id> or client:<id>')
+    expect(code).toBe(2)
+  })
+
+  test('purge erases what is past the retention that it is given', async () => {
+    const now = () => new Date(Date.now() - 3 * 86_400_000)
+    const app = await oneOfEach({ now })
+    const args = ['inbox', 'purge', '--file', app.file, '--done', '2', '--yes']
+    const { records } = await runJson(args)
+    expect(records).toMatchObject([{ type: 'purged', erased: 1 }])
+    expect(await app.inbox.get(await idOf(app, 'done'))).toMatchObject({ erased: true })
+    expect(await app.inbox.get(await idOf(app, 'dead'))).toMatchObject({ erased: false })
+  })
+})
+
+describe('which inbox', () => {
+  test('none is a mistake in the call, and a file that is not there is not made', async () => {
+    const cwd = folder()
+    const none = await run(['inbox', 'stats'], { cwd })
+    expect(none.stderr).toContain('say which inbox: --file <file>, or IDV_INBOX')
+    expect(none.code).toBe(2)
+    const missing = await runJson(['inbox', 'stats', '--file', 'typo.db'], { cwd })
+    expect(missing.code).not.toBe(0)
+    expect(statSync(join(cwd, 'typo.db'), { throwIfNoEntry: false })).toBeUndefined()
+  })
+
+  test('a file that is no inbox is refused', async () => {
+    const cwd = folder()
+    writeFileSync(join(cwd, 'notes.db'), 'not a database at all, but long enough to look at it')
+    const { stderr, code } = await run(['inbox', 'list', '--file', 'notes.db'], { cwd })
+    expect(stderr).not.toMatch(/\n {4}at /)
+    expect(code).toBe(1)
+  })
+
+  test('the config file may give one', async () => {
+    const app = await oneOfEach()
+    const config = `module.exports = { inbox: './inbox.db' }\n`
+    writeFileSync(join(app.cwd, 'idv-webhooks.config.js'), config)
+    const { records } = await runJson(['inbox', 'stats'], { cwd: app.cwd })
+    expect(records).toMatchObject([{ type: 'stats', dead: 1 }])
+  })
+
+  test('a sealed one needs its key, from the environment', async () => {
+    const app = await oneOfEach({ encryption: { key: ownKey } })
+    const args = ['inbox', 'show', '--file', app.file, await idOf(app, 'dead'), '--show-payload']
+    const without = await run(args)
+    expect(without.stderr).toContain('the inbox is encrypted: set IDV_INBOX_KEY')
+    expect(without.stdout).toBe('')
+    const other = await run(args, { env: { IDV_INBOX_KEY: ownKey.replace('YYYY', 'ZZZZ') } })
+    expect(other.stderr).toContain('IDV_INBOX_KEY is another key')
+    expect(other.stderr).not.toContain('ZZZZ')
+    const { stdout, code } = await run(args, { env: { IDV_INBOX_KEY: ownKey } })
+    expect(stdout).toContain('robin@example.com')
+    expect(code).toBe(0)
+  })
+})
+
+describe('at a terminal', () => {
+  test('a typed yes is consent, and there is colour', async () => {
+    const app = await oneOfEach()
+    const args = ['inbox', 'redrive', '--file', app.file, '--state', 'dead']
+    const { screen, code } = await runAtTerminal(args, { input: 'yes\r' })
+    expect(screen).toContain('Type yes to go on:')
+    expect(screen).toContain('redriven 1 of 1 entry')
+    expect(code).toBe(0)
+    const list = await runAtTerminal(['inbox', 'list', '--file', app.file, '--state', 'done'])
+    expect(list.screen).toContain('\u001b[32mdone')
+  })
+
+  test('anything else is none, and nothing is done', async () => {
+    const app = await oneOfEach()
+    const args = ['inbox', 'forget', '--file', app.file, 'client:ver_3']
+    const { screen, code } = await runAtTerminal(args, { input: 'no\r' })
+    expect(screen).toContain('not without a yes')
+    expect(code).toBe(2)
+    expect((await app.inbox.find({ entity: 'client:ver_3' })).entries[0]?.erased).toBe(false)
+  })
+})
+
+describe('migrate status', () => {
+  const day = 86_400_000
+  const ago = (days: number) => new Date(Date.now() - days * day)
+
+  test('an inbox in which legacy names arrive says wait, with what came and when', async () => {
+    const app = await oneOfEach()
+    const { records, code } = await runJson(['migrate', 'status', '--file', app.file])
+    expect(records).toMatchObject([
+      { type: 'evidence', source: 'inbox', arrivals: 4 },
+      { type: 'legacy', receivedName: 'request.approved', arrivals: 1, secretId: 'main' },
+      { type: 'status', safe: false, silentDays: 0, days: 30 },
+    ])
+    expect(code).toBe(1)
+  })
+
+  const line = (at: Date, receivedName: string, kind = 'accepted') =>
+    JSON.stringify({ type: 'outcome', outcome: kind, kind, at, receivedName, secretId: 'old' })
+
+  test.each([
+    ['silent for as long as asked', 14, [20, 15], 0, { safe: true, silentDays: 15 }],
+    ['silent for less', 30, [20, 15], 1, { safe: false, silentDays: 15 }],
+    ['none was ever seen', 14, [], 0, { safe: true, silentDays: 40 }],
+  ])('a log: %s', async (_, days, legacyDays, code, verdict) => {
+    const cwd = folder()
+    const lines = [
+      'a line of another program',
+      line(ago(40), 'verification.created'),
+      ...legacyDays.map((one) => `2026 app: ${line(ago(one), 'request.created')}`),
+      line(ago(0), 'verification.approved'),
+      '{"outcome": half a line',
+    ]
+    writeFileSync(join(cwd, 'webhooks.log'), lines.join('\n'))
+    const args = ['migrate', 'status', '--log', 'webhooks.log', '--days', String(days)]
+    const ran = await runJson(args, { cwd })
+    expect(ran.records.at(-1)).toMatchObject({ type: 'status', ...verdict })
+    expect(ran.code).toBe(code)
+  })
+
+  test('silence in which nothing came at all proves nothing', async () => {
+    const ran = await run(['migrate', 'status', '--log', '-'], { input: 'nothing here\n' })
+    expect(ran.stdout).toContain('nothing at all has arrived, so silence proves nothing')
+    expect(ran.code).toBe(1)
+  })
+
+  test('a log that is not there is said', async () => {
+    const ran = await run(['migrate', 'status', '--log', 'gone.log'], { cwd: folder() })
+    expect(ran.stderr).toContain('gone.log is not there')
+    expect(ran.code).toBe(2)
+  })
+
+  test('a forged legacy name does not hold it back', async () => {
+    const cwd = folder()
+    const forged = JSON.stringify({ type: 'outcome', kind: 'rejected', at: ago(0), outcome: 'x' })
+    const lines = [line(ago(40), 'verification.created'), line(ago(0), 'client.created'), forged]
+    writeFileSync(join(cwd, 'webhooks.log'), lines.join('\n'))
+    const { code } = await run(['migrate', 'status', '--log', 'webhooks.log'], { cwd })
+    expect(code).toBe(0)
+  })
+})
+
+describe('doctor looks at the inbox', () => {
+  const env = { WEBHOOK_SECRET: secret }
+
+  test('that is sound', async () => {
+    const app = await application({ encryption: { key: ownKey } })
+    const options = { env: { ...env, IDV_INBOX_KEY: ownKey } }
+    const { records } = await runJson(['doctor', '--file', app.file], options)
+    const inbox = records.filter(({ name }) => String(name).startsWith('inbox'))
+    expect(inbox.length).toBeGreaterThan(5)
+    expect(inbox.filter(({ state, name }) => state !== 'ok' && name !== 'inbox disk')).toEqual([])
+  })
+
+  test('that has dead letters, is readable at rest, and that no worker drains', async () => {
+    const app = await oneOfEach({ now: () => new Date(Date.now() - 3_600_000) })
+    const { records, code } = await runJson(['doctor', '--file', app.file], { env })
+    const state = (name: string) => records.find((one) => one.name === `inbox ${name}`)?.state
+    expect([state('dead letters'), state('encryption'), state('worker')]).toEqual([
+      'warning',
+      'warning',
+      'failed',
+    ])
+    expect(code).toBe(1)
+  })
+})
