@@ -8,8 +8,17 @@ import type { ReconcileReport } from './reconcile-report.ts'
 import { checkReconcile, type ReconcileOptions } from './reconcile-run.ts'
 import type { Watermark, WatermarkStore } from './watermark.ts'
 
+/** How far the first run looks back, in milliseconds. */
+const lookBack = 24 * 60 * 60_000
+
 /** Options of `createReconciler`. */
-export interface ReconcilerOptions extends Omit<ReconcileOptions, 'until' | 'signal' | 'dryRun'> {
+export interface ReconcilerOptions
+  extends Omit<ReconcileOptions, 'since' | 'until' | 'signal' | 'dryRun'> {
+  /**
+   * Where the first run begins, when there is no watermark yet; a day before the reconciler was
+   * created by default, for what came while the application was down.
+   */
+  readonly since?: ReconcileOptions['since']
   /** Milliseconds from the end of a run to the next; 15 minutes by default. */
   readonly every?: number
   /** Milliseconds that a delivery may take before its event counts as missing; 2 minutes. */
@@ -31,28 +40,27 @@ export interface Reconciler {
 }
 
 /**
- * Creates a schedule of runs. Without a `watermark` store it remembers its own while it lives.
+ * Creates a schedule of runs. Without a `watermark` store it remembers its own while it lives, and
+ * what came while the application was down for longer than `since` reaches back is never found.
  *
  * @throws WebhookError `INBOX_INVALID`, `OPTION_INVALID`
  * @example
- * const reconciler = createReconciler({ client, receiver, since: new Date(), watermark })
+ * const reconciler = createReconciler({ client, receiver, watermark })
  * reconciler.start()
  */
 export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { every = 15 * 60_000, grace = 2 * 60_000, onReport, onError = warnFailure } = options
   checkMilliseconds('every', every, 1)
-  checkMilliseconds('grace', grace, 0)
-  checkReconcile(options)
-  const { now = systemClock } = options
-  const watermark = options.watermark ?? remembered()
+  const { now = systemClock, watermark = remembered() } = options
+  const since = options.since ?? new Date(now().getTime() - lookBack)
+  checkReconcile({ ...options, since, grace })
   let running: Running | undefined
   let schedule: AbortController | undefined
 
   const begin = async (signal: AbortSignal, before: Running | undefined) => {
     // One that was stopped may still be ending: never two at a time.
     await before?.work.catch(() => {})
-    const until = new Date(now().getTime() - grace)
-    const report = await reconcile({ ...options, watermark, until, signal })
+    const report = await reconcile({ ...options, since, watermark, grace, signal })
     guarded('onReport', () => onReport?.(report))
     return report
   }

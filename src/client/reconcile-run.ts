@@ -4,9 +4,18 @@ import { WebhookError } from '../errors.ts'
 import type { Outcome } from '../outcome.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { Receiver } from '../receiver.ts'
+import { timeOf } from './read-time.ts'
 import { type ReconcileProgress, ReconcileTally } from './reconcile-report.ts'
-import type { Lists } from './scan.ts'
-import { boundOf, streams, timeOf, type Watermark, type WatermarkStore } from './watermark.ts'
+import type { Lists } from './scan-updates.ts'
+import {
+  ahead,
+  type Bound,
+  boundOf,
+  type Stream,
+  streams,
+  type Watermark,
+  type WatermarkStore,
+} from './watermark.ts'
 
 /** What reconcile asks of an inbox: whether it has seen an event of an entity. */
 export interface SeenEvents {
@@ -29,8 +38,10 @@ export interface ReconcileOptions {
    * for which the inbox tells duplicates (30 days by default): what is older it may take again.
    */
   readonly since?: Date | string | Watermark
-  /** Leaves out what changed later, e.g. what may still be on its way. */
+  /** Leaves out what changed later. */
   readonly until?: Date | string
+  /** Milliseconds before now that are left out too: what may still be on its way. None by default. */
+  readonly grace?: number
   /** Begins where the last whole run ended, and notes where this one does; else `since`. */
   readonly watermark?: WatermarkStore
   /** Counts what is missing and feeds nothing. */
@@ -57,6 +68,8 @@ export interface Run {
   readonly looked: Set<string>
   readonly until: number
   readonly began: Date
+  /** Changes that are later move no mark. */
+  readonly latest: number
 }
 
 /**
@@ -77,10 +90,12 @@ export function prepared(options: ReconcileOptions): Run {
       'reconcile needs a receiver with an inbox, which tells what has come: createReceiver({ secret, inbox: createInbox({ store }) })',
     )
   }
-  const until = options.until === undefined ? Infinity : timeOf(options.until, 'until')
   const began = (options.now ?? systemClock)()
+  const grace = graceOf(options)
+  const until = Math.min(endOf(options), grace > 0 ? began.getTime() - grace : Infinity)
   const tally = new ReconcileTally()
-  return { options, feeder, seen: inbox, tally, looked: new Set(), until, began }
+  const latest = Math.min(until, began.getTime() + ahead)
+  return { options, feeder, seen: inbox, tally, looked: new Set(), until, began, latest }
 }
 
 /**
@@ -89,14 +104,37 @@ export function prepared(options: ReconcileOptions): Run {
  * @throws WebhookError `INBOX_INVALID`, `OPTION_INVALID`
  */
 export function checkReconcile(options: ReconcileOptions): void {
-  const { began } = prepared(options)
-  const { since, watermark } = options
-  if (since !== undefined) for (const stream of streams) boundOf(since, stream, began)
-  else if (watermark === undefined) throw noBeginning()
+  const run = prepared(options)
+  if (options.since !== undefined) boundsOf(run, options.since)
 }
 
-export function noBeginning(): WebhookError {
-  return new WebhookError('OPTION_INVALID', 'reconcile needs since: a time or a watermark')
+/**
+ * The bounds of the streams.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ */
+export function boundsOf(
+  { began, options }: Run,
+  since: ReconcileOptions['since'] | null,
+): (readonly [Stream, Bound])[] {
+  if (since === undefined || since === null) {
+    throw new WebhookError('OPTION_INVALID', 'reconcile needs since: a time or a watermark')
+  }
+  const bounds = streams.map((stream) => [stream, boundOf(since, stream, began)] as const)
+  const isTime = typeof since === 'string' || since instanceof Date
+  if (isTime && bounds.some(([, { from }]) => from > endOf(options))) {
+    throw new WebhookError('OPTION_INVALID', 'since lies after until: nothing can lie between')
+  }
+  return bounds
+}
+
+function endOf({ until }: ReconcileOptions): number {
+  return until === undefined ? Number.POSITIVE_INFINITY : timeOf(until, 'until')
+}
+
+function graceOf({ grace = 0 }: ReconcileOptions): number {
+  if (Number.isSafeInteger(grace) && grace >= 0) return grace
+  throw new WebhookError('OPTION_INVALID', `grace is ${String(grace)}: give milliseconds`)
 }
 
 function feederOf(receiver: unknown): Feeder {

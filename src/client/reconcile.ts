@@ -3,17 +3,10 @@
 import { ownEnvelope } from '../protocol/envelope.ts'
 import { clientEvents, type DerivedEvent, derivedKey, verificationEvents } from './derive-events.ts'
 import type { ReconcileReport } from './reconcile-report.ts'
-import { noBeginning, prepared, type ReconcileOptions, type Run } from './reconcile-run.ts'
-import { type Scanned, scan } from './scan.ts'
-import {
-  type Bound,
-  boundOf,
-  isWithin,
-  type Mark,
-  nextMark,
-  type Stream,
-  streams,
-} from './watermark.ts'
+import { boundsOf, prepared, type ReconcileOptions, type Run } from './reconcile-run.ts'
+import { scan } from './scan.ts'
+import type { Scanned } from './scan-updates.ts'
+import { type Bound, isAbove, isWithin, type Mark, nextMark, type Stream } from './watermark.ts'
 
 /**
  * Compares what the API shows with what the inbox has, and feeds what is missing with
@@ -29,21 +22,23 @@ export async function reconcile(options: ReconcileOptions): Promise<ReconcileRep
   const { watermark: store, dryRun = false } = options
   const run = prepared(options)
   const before = (await store?.read()) ?? options.since
-  if (before === undefined) throw noBeginning()
-  const bounds = streams.map((stream) => [stream, boundOf(before, stream, run.began)] as const)
   const marks: { [Name in Stream]?: Mark } = {}
-  for (const [stream, bound] of bounds) {
+  for (const [stream, bound] of boundsOf(run, before)) {
     const newest = await readStream(run, stream, bound)
     if (newest === 'stopped')
       return run.tally.report({ dryRun, finished: false, watermark: undefined })
-    const mark = before instanceof Date || typeof before === 'string' ? undefined : before[stream]
-    marks[stream] = nextMark(newest, { bound, before: mark, now: run.began })
+    const { began: now, until } = run
+    marks[stream] = nextMark(newest, { bound, before: markIn(before, stream), now, until })
   }
   const report = run.tally.report({ dryRun, finished: true, watermark: marks })
   if (report.complete && !dryRun) await store?.write(marks)
   if (report.complete) return report
   const { watermark: _, ...rest } = report
   return rest
+}
+
+function markIn(before: ReconcileOptions['since'], stream: Stream): Mark | undefined {
+  return before instanceof Date || typeof before === 'string' ? undefined : before?.[stream]
 }
 
 /** The newest change that was found, or `stopped` when there is no use in going on. */
@@ -56,10 +51,10 @@ async function readStream(
   let newest: number | undefined
   for await (const page of scan(client, stream, { from: bound.from, signal })) {
     run.tally.read(page.of, page.items.length)
-    for (const event of eventsOf(run, page)) {
+    for (const event of eventsOf(run, page, bound)) {
       const changedAt = Date.parse(event.changedAt)
-      if (!isWithin(bound, event.changedAt) || changedAt > run.until) continue
-      newest = Math.max(newest ?? changedAt, changedAt)
+      if (changedAt > run.until) continue
+      if (changedAt <= run.latest) newest = Math.max(newest ?? changedAt, changedAt)
       if ((await examine(run, event)) === 'stopped') return 'stopped'
     }
     onProgress?.(run.tally.progress(stream))
@@ -68,15 +63,24 @@ async function readStream(
   return newest
 }
 
-function eventsOf({ began, tally }: Run, page: Scanned): DerivedEvent[] {
-  const events =
+/** The events of a page that belong to the run. */
+function eventsOf({ began, tally }: Run, page: Scanned, bound: Bound): DerivedEvent[] {
+  const records =
     page.of === 'verification'
-      ? page.items.flatMap((one) => verificationEvents(one, began))
-      : page.items.flatMap(clientEvents)
-  return events.filter(({ changedAt, entity }) => {
-    const readable = !Number.isNaN(Date.parse(changedAt))
-    if (!readable) tally.unreadable(entity)
-    return readable
+      ? page.items.map((one) => [one.updatedAt, verificationEvents(one, began)] as const)
+      : page.items.map((one) => [one.updatedAt, clientEvents(one)] as const)
+  return records.flatMap(([updatedAt, events]) => {
+    const readable = events.filter(({ changedAt, entity }) => {
+      const known = !Number.isNaN(Date.parse(changedAt))
+      if (!known) tally.unreadable(entity)
+      return known
+    })
+    const times = [updatedAt, ...readable.map(({ changedAt }) => changedAt)]
+    // One that moved while an earlier run turned pages was seen by no run: its past counts too.
+    const moved = times.some((time) => isWithin(bound, time))
+    return readable.filter(
+      ({ changedAt }) => isWithin(bound, changedAt) || (moved && isAbove(bound, changedAt)),
+    )
   })
 }
 

@@ -1,28 +1,10 @@
 // Reads what changed since a time, page by page, from lists that cannot be asked for that. It stops
 // early only while the answers prove that the newest come first.
-import { type Client, limits, type Verification } from '../protocol/resources.ts'
-import type { ApiClient } from './create-client.ts'
+import { type Client, limits } from '../protocol/resources.ts'
 import { falling } from './falling.ts'
 import type { Page } from './pager.ts'
+import { type Lists, type Scanned, type ScanOptions, scanUpdates } from './scan-updates.ts'
 import type { Stream } from './watermark.ts'
-
-/** Records of one page, those that changed before the bound among them. */
-export type Scanned =
-  | { readonly of: 'verification'; readonly items: readonly Verification[] }
-  | { readonly of: 'client'; readonly items: readonly Client[] }
-
-/** The part of a client that reading uses. */
-export interface Lists {
-  readonly verifications: Pick<ApiClient['verifications'], 'iterate'>
-  readonly clients: Pick<ApiClient['clients'], 'iterate'>
-}
-
-/** How a stream is read. */
-export interface ScanOptions {
-  /** Milliseconds since the epoch: older changes need not be read. */
-  readonly from: number
-  readonly signal?: AbortSignal | undefined
-}
 
 const day = 24 * 60 * 60_000
 
@@ -33,22 +15,15 @@ export function scan(api: Lists, stream: Stream, options: ScanOptions): AsyncGen
     : scanClients(api, stream, options)
 }
 
-async function* scanVerifications(
-  api: Lists,
-  { from, signal }: ScanOptions,
-): AsyncGenerator<Scanned> {
-  const options = signal && { signal }
-  const list = api.verifications.iterate({ sort: 'updated_at' }, options)
-  const order = falling<Verification>(({ updatedAt }) => updatedAt)
-  for await (const { data: items } of list.pages()) {
-    yield { of: 'verification', items }
-    if (!order.holds(items)) break
-    if (order.isBefore(from)) return yield* scanExpired(api, { from, signal })
-  }
-  if (order.holds([])) return
+async function* scanVerifications(api: Lists, options: ScanOptions): AsyncGenerator<Scanned> {
+  const read = yield* scanUpdates(api, options)
+  if (read === 'reached') yield* scanExpired(api, options)
+  if (read !== 'unsorted') return
   // In any other order what changes meanwhile can shift others out of sight; by creation it cannot.
-  const stable = api.verifications.iterate({ sort: 'created_at' }, options)
-  for await (const { data: items } of stable.pages()) yield { of: 'verification', items }
+  const { signal } = options
+  for await (const { data } of api.verifications.iterate({}, signal && { signal }).pages()) {
+    yield { of: 'verification', items: data }
+  }
 }
 
 /**
@@ -58,7 +33,7 @@ async function* scanVerifications(
 async function* scanExpired(api: Lists, { from, signal }: ScanOptions): AsyncGenerator<Scanned> {
   // What expires after the bound was created so long before it, at most (section 4.1).
   const dateFrom = new Date(from - (limits.expiresDays.max + 1) * day)
-  const query = { status: 'expired', sort: 'created_at', dateFrom } as const
+  const query = { status: 'expired', dateFrom } as const
   let first = true
   for await (const { data } of api.verifications.iterate(query, signal && { signal }).pages()) {
     const untouched = data.filter(

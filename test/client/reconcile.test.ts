@@ -788,8 +788,8 @@ describe('the schedule', () => {
     const { api: client, receiver } = await open()
     for (const [code, options] of [
       ['INBOX_INVALID', { receiver: createReceiver({ secret }), since: start }],
-      ['OPTION_INVALID', { receiver }],
       ['OPTION_INVALID', { receiver, since: 'yesterday' }],
+      ['OPTION_INVALID', { receiver, since: new Date(Date.now() + 60_000) }],
       ['OPTION_INVALID', { receiver, since: { clients: {} } }],
       ['OPTION_INVALID', { receiver, since: start, client: {} }],
     ] as const) {

@@ -1,0 +1,110 @@
+// Reads verifications by their last update, newest first, as far as the answers prove that order. A
+// record that changes meanwhile jumps to a page that was read already, so the front is read anew.
+import type { Client, Verification } from '../protocol/resources.ts'
+import type { ApiClient } from './create-client.ts'
+import { falling } from './falling.ts'
+
+/** Records of one page, those that changed before the bound among them. */
+export type Scanned =
+  | { readonly of: 'verification'; readonly items: readonly Verification[] }
+  | { readonly of: 'client'; readonly items: readonly Client[] }
+
+/** The part of a client that reading uses. */
+export interface Lists {
+  readonly verifications: Pick<ApiClient['verifications'], 'iterate'>
+  readonly clients: Pick<ApiClient['clients'], 'iterate'>
+}
+
+/** How a stream is read. */
+export interface ScanOptions {
+  /** Milliseconds since the epoch: older changes need not be read. */
+  readonly from: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/** `reached`: the bound; `ended`: the list; `unsorted`: another order, so that nothing is proved. */
+export type UpdatesRead = 'reached' | 'ended' | 'unsorted'
+
+/** So often the front is read anew; a list that is still moving then leaves the rest to the next run. */
+const mostPasses = 10
+
+/** Reads what was updated since a bound, and at its end what moved to the front meanwhile. */
+export async function* scanUpdates(
+  api: Lists,
+  { from, signal }: ScanOptions,
+): AsyncGenerator<Scanned, UpdatesRead> {
+  const order = falling<Verification>(({ updatedAt }) => updatedAt)
+  const front = new Front()
+  let pages = 0
+  let read: UpdatesRead = 'ended'
+  for await (const { data: items } of byUpdate(api, signal)) {
+    pages += 1
+    if (pages === 1) front.moveTo(items)
+    front.fresh(items)
+    yield { of: 'verification', items }
+    if (!order.holds(items)) return 'unsorted'
+    if (!order.isBefore(from)) continue
+    read = 'reached'
+    break
+  }
+  // A single page shows one moment: nothing can have moved within it.
+  if (pages > 1) yield* scanMoved(api, front, signal)
+  return read
+}
+
+/** Reads the front again until that takes a single page, or shows nothing new. */
+async function* scanMoved(
+  api: Lists,
+  front: Front,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Scanned> {
+  for (let pass = 0; pass < mostPasses; pass++) {
+    let pages = 0
+    let found = 0
+    let first: readonly Verification[] = []
+    for await (const { data } of byUpdate(api, signal)) {
+      pages += 1
+      if (pages === 1) first = data
+      const items = front.fresh(data)
+      found += items.length
+      if (items.length > 0) yield { of: 'verification', items }
+      if (front.isPassed(data)) break
+    }
+    if (pages < 2 || found === 0) return
+    front.moveTo(first)
+  }
+}
+
+function byUpdate(api: Lists, signal: AbortSignal | undefined) {
+  return api.verifications.iterate({ sort: 'updated_at' }, signal && { signal }).pages()
+}
+
+/** What was updated since the first page was read, and which of it was seen as it is. */
+class Front {
+  readonly #seen = new Set<string>()
+  #since = Number.NEGATIVE_INFINITY
+
+  /** The front begins at the newest update of a first page. */
+  moveTo(items: readonly Verification[]): void {
+    const times = items.map(timeOf).filter((time) => !Number.isNaN(time))
+    this.#since = Math.max(this.#since, ...times)
+  }
+
+  /** The records of the front that were not seen as they are now. */
+  fresh(items: readonly Verification[]): readonly Verification[] {
+    return items.filter((item) => {
+      const state = `${item.updatedAt} ${item.id}`
+      if (timeOf(item) < this.#since || this.#seen.has(state)) return false
+      this.#seen.add(state)
+      return true
+    })
+  }
+
+  isPassed(items: readonly Verification[]): boolean {
+    return items.some((item) => timeOf(item) < this.#since)
+  }
+}
+
+function timeOf({ updatedAt }: Verification): number {
+  return Date.parse(updatedAt)
+}
