@@ -1,6 +1,5 @@
-import { createReceiver, createWorker, type WebhookEvent } from 'idv-webhooks'
-import { toFetch } from 'idv-webhooks/fetch'
-import { createInbox, type InboxStore, memoryStore } from 'idv-webhooks/inbox'
+import { createReceiver, type WebhookEvent } from 'idv-webhooks'
+import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fixture, signedDelivery } from 'idv-webhooks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -9,91 +8,22 @@ import {
   createReconciler,
   type ReconcileReport,
   reconcile,
-  type SeenEvents,
   type Watermark,
 } from '../../src/client/index.ts'
-import type { Sandbox } from '../../src/sandbox/build-sandbox.ts'
 import { temporaryFile } from '../inbox/temporary.ts'
-import { clientOf, failure, openSandbox, start, strike } from './service.ts'
-
-const input = { type: 'kyc', requirements: ['consent'] } as const
-const secret = 'a-secret-of-the-tests'
-
-type SeenQuery = Parameters<SeenEvents['find']>[0]
-
-interface Setup {
-  readonly sandbox: Sandbox
-  readonly api: ApiClient
-  readonly inbox: ReturnType<typeof createInbox>
-  readonly receiver: ReturnType<typeof createReceiver>
-  readonly handled: WebhookEvent[]
-}
-
-/** A sandbox that sends to a receiver with an inbox, without a port. */
-async function open({ seed = 7, store = memoryStore() as InboxStore } = {}): Promise<Setup> {
-  const inbox = createInbox({ store })
-  const receiver = createReceiver({ secret, inbox })
-  const handled: WebhookEvent[] = []
-  receiver.on('*', (event) => handled.push(event))
-  const handle = toFetch(receiver)
-  const sandbox = openSandbox({
-    seed,
-    now: start,
-    fetch: async (target, init) => handle(new Request(target as string, init)),
-    subscriptions: [{ url: 'http://app.test/webhooks', secret }],
-  })
-  return { sandbox, api: clientOf(sandbox, { limiter: false }), inbox, receiver, handled }
-}
-
-/** How many entries an inbox has. */
-async function kept(inbox: Setup['inbox']): Promise<number> {
-  const { stored, leased, retry, done, dead, skipped } = await inbox.stats()
-  return stored + leased + retry + done + dead + skipped
-}
-
-/** Handles everything that was kept. */
-async function work(receiver: Setup['receiver']): Promise<void> {
-  const { retry, dead, skipped } = await createWorker(receiver).drainOnce()
-  expect({ retry, dead, skipped }).toEqual({ retry: 0, dead: 0, skipped: 0 })
-}
-
-const drop = (sandbox: Sandbox, fault: object = {}) => strike(sandbox, { kind: 'drop', ...fault })
-
-const told = (events: readonly WebhookEvent[]) =>
-  events.map(({ name, entity }) => `${name} ${entity?.id}`).sort()
-
-/** Lives of verifications and clients, time passing between their events. */
-async function live({ sandbox, api }: Setup, count: number): Promise<string[]> {
-  const lives = [
-    ['start', 'submit', 'approve'],
-    ['start', 'submit', 'review', 'reject'],
-    ['cancel'],
-    ['start', 'expire'],
-    ['start', 'submit'],
-    [],
-  ] as const
-  const events: string[] = []
-  const names = { submit: 'submitted', approve: 'approved', reject: 'rejected', cancel: 'canceled' }
-  for (let at = 0; at < count; at++) {
-    const { id } = await api.verifications.create(input)
-    events.push(`verification.created ${id}`)
-    for (const action of lives[at % lives.length] ?? []) {
-      await sandbox.clock.advance({ seconds: 1 })
-      await sandbox.act(id, action)
-      const name = { ...names, expire: 'expired', start: '', review: '' }[action]
-      if (name) events.push(`verification.${name} ${id}`)
-    }
-  }
-  return events
-}
-
-async function addClient({ sandbox, api }: Setup, { deleted = false } = {}): Promise<string[]> {
-  const { id } = await api.clients.create({ nameFirst: 'Ada' })
-  if (!deleted) return [`client.created ${id}`]
-  const url = `${sandbox.url}/_sandbox/clients/${id}`
-  expect((await sandbox.fetch(new Request(url, { method: 'DELETE' }))).ok).toBe(true)
-  return [`client.created ${id}`, `client.deleted ${id}`]
-}
+import {
+  addClient,
+  drop,
+  input,
+  kept,
+  live,
+  open,
+  type SeenQuery,
+  secret,
+  told,
+  work,
+} from './reconciling.ts'
+import { failure, start, strike } from './service.ts'
 
 const stores = [
   ['memory', () => memoryStore()],
