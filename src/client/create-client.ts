@@ -1,5 +1,10 @@
 // The typed client of the service: its six endpoints, and walks over its two lists.
-import type { AssembledVerification, Client, Verification } from '../protocol/resources.ts'
+import {
+  type AssembledVerification,
+  type Client,
+  limits,
+  type Verification,
+} from '../protocol/resources.ts'
 import { isApiError, MalformedResponseError, OutcomeUnknownError } from './api-error.ts'
 import type { CallOptions } from './call-options.ts'
 import { type ClientOptions, createSender } from './client-options.ts'
@@ -28,7 +33,7 @@ export interface Verifications {
   /** With its score, step data and audit trail. */
   get(id: string, options?: CallOptions): Promise<AssembledVerification>
   /**
-   * All that existed when the walk began, each once. With a filter on `status`, or sorted by it, a
+   * All that existed when the walk began, by the second, each once. With a filter on `status`, or sorted by it, a
    * record that changes while you read can move others past you: what must be complete is walked
    * by creation and without that filter.
    */
@@ -78,12 +83,10 @@ function verifications(sender: Sender): Verifications {
     read(sender, { endpoint: 'listVerifications', query, options })
   const iterate: Verifications['iterate'] = (query = {}, options) =>
     createPager<Verification, VerificationQuery>({
-      query: { limit: 100, ...query },
+      query: byHundred(query),
       read: (one) => list(one, options),
       endless: () => endless('listVerifications', '/verifications'),
-      ...pinning<VerificationQuery, Verification>(query, (own) =>
-        list({ ...own, sort: 'created_at', page: 1, limit: 1 }, options),
-      ),
+      ...pinning<VerificationQuery, Verification>(query, (own) => list(own, options)),
     })
   return Object.freeze<Verifications>({
     list,
@@ -106,7 +109,7 @@ function clients(sender: Sender): Clients {
     read(sender, { endpoint: 'listClients', query, options })
   const iterate: Clients['iterate'] = (query = {}, options) =>
     createPager<Client, ClientQuery>({
-      query: { limit: 100, ...query },
+      query: byHundred(query),
       read: (one) => list(one, options),
       endless: () => endless('listClients', '/clients'),
     })
@@ -124,6 +127,11 @@ function clients(sender: Sender): Clients {
       )
     },
   })
+}
+
+/** Walks read the largest pages that there are, unless they are told otherwise. */
+function byHundred<Query extends { readonly limit?: number | undefined }>(query: Query): Query {
+  return { ...query, limit: query.limit ?? limits.limit.max }
 }
 
 async function read<

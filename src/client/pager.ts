@@ -15,7 +15,7 @@ export interface Page<Item> {
  * @example for await (const verification of client.verifications.iterate({ status: 'approved' })) …
  */
 export interface Pager<Item> extends AsyncIterable<Item> {
-  /** The same by pages, less the records that an earlier page had. */
+  /** The same by pages, less the records that were given already. */
   pages(): AsyncIterable<Page<Item>>
   /**
    * The first `max` records.
@@ -78,8 +78,7 @@ async function* walk<Item extends { readonly id: string }, Query extends object>
   for (let page = 1; idle < mostIdle; page++) {
     const got = await read({ ...pinned, page })
     if (page === 1 && pinAfter) pinned = pinAfter(pinned, got)
-    const data = got.data.filter(({ id }) => !seen.has(id))
-    for (const { id } of data) seen.add(id)
+    const data = got.data.filter(({ id }) => !seen.has(id) && seen.add(id))
     idle = data.length > 0 ? 0 : idle + 1
     yield { ...got, data }
     if (!got.pagination.hasNext) return

@@ -1,5 +1,6 @@
 // Pins a walk over verifications to those that existed when it began, by the service's own clock:
 // a clock of ours that is slow would lose the newest of them.
+import { falling } from './falling.ts'
 import type { Page } from './pager.ts'
 
 interface Dated {
@@ -9,36 +10,48 @@ interface Dated {
 /** The part of a query that pinning reads and changes. */
 export interface DatedQuery {
   readonly sort?: string | undefined
+  readonly page?: number | undefined
+  readonly limit?: number | undefined
   readonly dateTo?: Date | string | undefined
 }
 
-/** The time of the newest record of a page that has the newest first; undefined for any other. */
-export function newestOf(items: readonly Dated[]): string | undefined {
-  const times = items.map(({ createdAt }) => Date.parse(createdAt))
-  const [first] = times
-  if (first === undefined || times.some((time, at) => !(time <= (times[at - 1] ?? time)))) {
-    return undefined
-  }
-  return items[0]?.createdAt
+const second = 1000
+
+/** The newest time of a page, where falling times prove that the newest come first. */
+export function newestOf(items: readonly Dated[]): number | undefined {
+  const order = falling<Dated>(({ createdAt }) => createdAt)
+  const proved = order.holds(items) && order.isBefore(Number.POSITIVE_INFINITY)
+  return proved ? Date.parse(items[0]?.createdAt ?? '') : undefined
 }
 
-/** The query with `dateTo` at the newest record, unless it ends before. */
-export function pinTo<Query extends DatedQuery>(query: Query, newest: string | undefined): Query {
+/**
+ * The query with `dateTo` at the newest record, unless it ends before. A service may keep times
+ * more closely than it shows them, so it ends with the second after: a date that is too early
+ * would take records out of the list, and shift others past the walk.
+ */
+export function pinTo<Query extends DatedQuery>(query: Query, newest: number | undefined): Query {
   if (newest === undefined) return query
+  const end = (Math.floor(newest / second) + 1) * second
   const { dateTo } = query
-  if (dateTo !== undefined && +new Date(dateTo) <= Date.parse(newest)) return query
-  return { ...query, dateTo: newest }
+  if (dateTo !== undefined && +new Date(dateTo) <= end) return query
+  return { ...query, dateTo: new Date(end).toISOString() }
 }
 
 /** How a list of verifications is pinned: by its first page, or by one look at the newest. */
 export function pinning<Query extends DatedQuery, Item extends Dated>(
   query: Query,
-  readNewest: (query: Query) => Promise<Page<Item>>,
+  read: (query: Query) => Promise<Page<Item>>,
 ) {
-  if (query.sort === undefined || query.sort === 'created_at') {
+  const byCreation = query.sort === undefined || query.sort === 'created_at'
+  // A single record proves no order.
+  if (byCreation && query.limit !== 1) {
     return { pinAfter: (own: Query, { data }: Page<Item>) => pinTo(own, newestOf(data)) }
   }
   return {
-    pinBefore: async (own: Query) => pinTo(own, newestOf((await readNewest(own)).data)),
+    async pinBefore(own: Query) {
+      // Of the default alone the direction is documented (section 4.2).
+      const { data } = await read({ ...own, sort: undefined, page: undefined, limit: undefined })
+      return pinTo(own, newestOf(data))
+    },
   }
 }

@@ -49,7 +49,8 @@ describe('iterate', () => {
   test.each(['created_at', 'updated_at', 'status'] as const)(
     'by %s is not shifted by what is created meanwhile',
     async (sort) => {
-      const { api, ids, add, asked } = await filled(30)
+      const { api, sandbox, ids, add, asked } = await filled(30)
+      await sandbox.clock.advance({ seconds: 1 })
       const got = await collect(api.verifications.iterate({ sort, limit: 7 }), async () => {
         await add()
       })
@@ -58,9 +59,89 @@ describe('iterate', () => {
       // Five pages, all pinned but the first look; the other sorts cost one look at the newest.
       expect(asked).toHaveLength(sort === 'created_at' ? 5 : 6)
       const [, ...pinned] = asked.map((one) => one.get('dateTo'))
-      expect(new Set(pinned)).toEqual(new Set(['2026-03-01T10:00:29.000Z']))
+      expect(new Set(pinned)).toEqual(new Set(['2026-03-01T10:00:30.000Z']))
     },
   )
+
+  test.each([
+    ['milliseconds', (time: string) => time.replace(/\d{3}Z$/, 'Z')],
+    ['seconds', (time: string) => time.replace(/\.\d+Z$/, 'Z')],
+  ])(
+    'loses nothing where times are kept more closely than they are shown: in %s',
+    async (_, show) => {
+      // Kept in microseconds, twelve within each second; the newest first.
+      const kept = Array.from({ length: 60 }, (_, at) => {
+        const tick = 59 - at
+        const part = String(((tick * 83_337) % 1_000_000) + 100)
+          .padStart(6, '0')
+          .slice(-6)
+        return { id: `v${tick}`, at: `2026-03-01T10:00:0${Math.floor(tick / 12)}.${part}Z` }
+      }).sort((one, other) => (one.at < other.at ? 1 : -1))
+      const api = createClient({
+        baseUrl: 'https://x.test/v2/api',
+        apiKey: 'k1',
+        limiter: false,
+        observe: () => {},
+        async fetch({ url }) {
+          const asked = new URL(url).searchParams
+          const [page, limit] = [Number(asked.get('page') ?? 1), Number(asked.get('limit') ?? 20)]
+          const dateTo = asked.get('dateTo')?.replace(/\.(\d{3})Z$/, '.$1000Z') ?? 'Z'
+          const fitting = kept.filter(({ at }) => at <= dateTo)
+          const data = fitting
+            .slice((page - 1) * limit, page * limit)
+            .map(({ id, at }) => ({ id, createdAt: show(at), updatedAt: show(at) }))
+          return Response.json({ data, pagination: { hasNext: page * limit < fitting.length } })
+        },
+      })
+      for (const sort of ['created_at', 'updated_at', undefined] as const) {
+        for (const limit of [1, 7, 20]) {
+          const got = await collect(api.verifications.iterate({ sort, limit }))
+          expect(got.map(({ id }) => id)).toEqual(kept.map(({ id }) => id))
+        }
+      }
+    },
+  )
+
+  test.each(['created_at', 'updated_at', undefined] as const)(
+    'by %s loses nothing where the oldest come first',
+    async (sort) => {
+      const { sandbox, ids } = await filled(25)
+      const api = clientOf(sandbox, {
+        limiter: false,
+        async fetch(request) {
+          const url = new URL(request.url)
+          const [page, limit] = ['page', 'limit'].map((name) => url.searchParams.get(name))
+          for (const name of ['page', 'sort']) url.searchParams.delete(name)
+          url.searchParams.set('limit', '100')
+          const all = await (await sandbox.fetch(new Request(url, request))).json()
+          const [from, size] = [Number(page ?? 1) - 1, Number(limit ?? 20)]
+          const data = all.data.reverse().slice(from * size, (from + 1) * size)
+          const hasNext = (from + 1) * size < all.pagination.total
+          return Response.json({ data, pagination: { ...all.pagination, hasNext } })
+        },
+      })
+      for (const limit of [1, 10]) {
+        const got = await collect(api.verifications.iterate({ sort, limit }))
+        expect(got.map(({ id }) => id)).toEqual([...ids].reverse())
+      }
+    },
+  )
+
+  test('is pinned by an order that only falling times prove', async () => {
+    const { sandbox, api, asked } = await filled(0)
+    for (let at = 0; at < 6; at++) await api.verifications.create(input)
+    await collect(api.verifications.iterate({ limit: 2 }))
+    expect(asked.map((one) => one.get('dateTo'))).toEqual([null, null, null])
+    await sandbox.clock.advance({ seconds: 5 })
+    await api.verifications.create(input)
+    asked.length = 0
+    await collect(api.verifications.iterate({ limit: 1, dateFrom: start, sort: 'created_at' }))
+    // The look leaves out what only explicit sorts would mean; the walk asks as it was told.
+    expect(asked.slice(0, 2).map((one) => [one.get('sort'), one.get('dateTo')])).toEqual([
+      [null, null],
+      ['created_at', '2026-03-01T10:00:06.000Z'],
+    ])
+  })
 
   test('keeps an end that the caller has set', async () => {
     const { api, ids, asked } = await filled(10)
@@ -84,7 +165,7 @@ describe('iterate', () => {
   })
 
   test('goes on over empty pages and ends where the service says so, never by counting', async () => {
-    const pages = [[1, 2], [], [2, 3], []].map((ids, at, { length }) => ({
+    const pages = [[1, 2, 1], [], [2, 3, 3], []].map((ids, at, { length }) => ({
       data: ids.map((id) => ({ id: `c${id}`, createdAt: start })),
       pagination: { hasNext: at < length - 1, page: 9, limit: 9, total: 1, totalPages: 1 },
     }))
@@ -116,6 +197,13 @@ describe('iterate', () => {
       code: 'RESPONSE_MALFORMED',
     })
     expect(asked).toBeLessThan(2000)
+  })
+
+  test('reads pages of 100 whatever else is left open', async () => {
+    const { api, asked } = await filled(0)
+    await collect(api.verifications.iterate({ limit: undefined }))
+    await collect(api.clients.iterate({ limit: undefined }))
+    expect(asked.map((one) => one.get('limit'))).toEqual(['100', '100'])
   })
 
   test('starts anew for each walk, and stops asking when the reader stops', async () => {
