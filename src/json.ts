@@ -3,6 +3,8 @@
 
 /** Deeper JSON parses, but overflows the stack of whatever walks it later. */
 const deepest = 64
+/** What the service's API shows is nested as deep as the service took it; it is bounded by its size. */
+export const deepestAnswer = 500
 
 /** Strict UTF-8, a byte order mark dropped; undefined when the bytes are not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
@@ -14,8 +16,8 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
 }
 
 /** JSON of at most 64 levels, with no key that could reach a prototype; undefined otherwise. */
-export function parseJson(text: string): { readonly value: unknown } | undefined {
-  if (isTooDeep(text)) return undefined
+export function parseJson(text: string, most = deepest): { readonly value: unknown } | undefined {
+  if (isDeeper(text, most)) return undefined
   try {
     return { value: JSON.parse(text, withoutPrototypeKeys) }
   } catch {
@@ -24,7 +26,7 @@ export function parseJson(text: string): { readonly value: unknown } | undefined
 }
 
 /** Counts brackets outside strings, so that no deep value is ever built. */
-function isTooDeep(text: string): boolean {
+export function isDeeper(text: string, most: number): boolean {
   let depth = 0
   let inString = false
   for (let at = 0; at < text.length; at++) {
@@ -35,7 +37,7 @@ function isTooDeep(text: string): boolean {
     } else if (letter === 0x22) inString = true
     else if (letter === 0x7b || letter === 0x5b) {
       depth++
-      if (depth > deepest) return true
+      if (depth > most) return true
     } else if (letter === 0x7d || letter === 0x5d) depth--
   }
   return false

@@ -5,7 +5,7 @@ import type { HandlerFailure } from './dispatch.ts'
 import type { OutcomeCode } from './errors.ts'
 import type { OutcomeKind } from './outcome.ts'
 import type { EventSource } from './protocol/events.ts'
-import { warn } from './warn.ts'
+import { unharmed, warn } from './warn.ts'
 
 /** What became of a delivery; safe to log, for it holds no data of the event. */
 export interface OutcomeObserved {
@@ -118,18 +118,20 @@ export function logOutcomes(options: LogOptions = {}): Observe {
   return (seen) => {
     if (seen.type === 'attempt' && seen.ok) return
     if (seen.type !== 'outcome') return write(JSON.stringify(seen))
-    const { errors, diagnose, ...line } = seen
+    const { errors, diagnose, ...outcome } = seen
     const handlers = errors.map(({ handler, code, error }) => ({
       handler,
       code,
       error: describeError(error),
     }))
-    const facts = { ...line, ...(handlers.length > 0 && { handlers }) }
+    const facts = { ...outcome, ...(handlers.length > 0 && { handlers }) }
     if (seen.kind !== 'rejected' || !mayDiagnose(seen.at)) return write(JSON.stringify(facts))
-    diagnose().then(
-      (diagnosis) => write(JSON.stringify({ ...facts, ...(diagnosis && { diagnosis }) })),
-      () => write(JSON.stringify(facts)),
+    const line = (more?: object) => write(JSON.stringify({ ...facts, ...more }))
+    const told = diagnose().then(
+      (diagnosis) => line(diagnosis && { diagnosis }),
+      () => line(),
     )
+    unharmed(() => told, warnOf)
   }
 }
 
@@ -162,13 +164,11 @@ export function describeError(error: unknown): string {
   return [error.name, frame].filter(Boolean).join(' ')
 }
 
-/** Keeps an observer's own faults away from the delivery. */
+/** Keeps an observer's own faults away from the delivery, also those of an async one. */
 export function guarded(observe: Observe): Observe {
-  return (seen) => {
-    try {
-      observe(seen)
-    } catch (error) {
-      warn(`observe threw ${describeError(error)}`, 'IDV_OBSERVE_FAILED')
-    }
-  }
+  return (seen) => unharmed(() => observe(seen), warnOf)
+}
+
+function warnOf(error: unknown): void {
+  warn(`observe threw ${describeError(error)}`, 'IDV_OBSERVE_FAILED')
 }

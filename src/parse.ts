@@ -3,7 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { assertVerified, type VerifiedDelivery } from './delivery.ts'
 import { type RejectedCode, WebhookError } from './errors.ts'
-import { decodeUtf8, parseJson } from './json.ts'
+import { decodeUtf8, deepestAnswer, parseJson } from './json.ts'
 import { type EnvelopeOption, envelopeReader, type ReadEnvelope } from './protocol/envelope.ts'
 import {
   type Entity,
@@ -70,7 +70,7 @@ export function createParser(options: ParseOptions): Parser {
     assertVerified(delivery)
     const text = decodeUtf8(delivery.body)
     if (text === undefined) return { ok: false, code: 'BODY_NOT_UTF8' }
-    const json = parseJson(text)
+    const json = source === 'webhook' ? parseJson(text) : parseJson(text, deepestAnswer + 1)
     if (json === undefined) return { ok: false, code: 'BODY_NOT_JSON' }
     const envelope = readEnvelope(json.value, text)
     if (envelope === undefined) return { ok: false, code: 'ENVELOPE_INVALID' }

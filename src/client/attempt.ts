@@ -10,7 +10,7 @@ export type Fetch = (request: Request) => Promise<Response>
 export interface Answered {
   readonly status: number
   readonly headers: Headers
-  /** Undefined when it was not UTF-8. */
+  /** Undefined when it was not UTF-8; of an error's, also when it was cut off or has no end. */
   readonly text: string | undefined
 }
 
@@ -34,6 +34,8 @@ export interface Attempt {
 
 /** A page of 100 records is far below; what is above is no answer of this service. */
 const maxBytes = 64 * 1024 ** 2
+/** The same for errors, which are small. */
+const maxErrorBytes = 1024 ** 2
 
 /** Sends once. Never rejects: what went wrong is told. */
 export async function attempt(
@@ -45,7 +47,8 @@ export async function attempt(
   const timer = setTimeout(() => limit.abort(), timeout)
   const stop = signal ? AbortSignal.any([limit.signal, signal]) : limit.signal
   try {
-    return await exchange(send, { request: new Request(url, { ...init, signal: stop }), stop })
+    const request = new Request(url, { ...init, signal: stop })
+    return await exchange(send, { request, stop, signal })
   } catch (error) {
     if (signal?.aborted) return { kind: 'aborted', reason: signal.reason, sent: true }
     return limit.signal.aborted ? { kind: 'timeout' } : { kind: 'broken', error }
@@ -54,18 +57,32 @@ export async function attempt(
   }
 }
 
-async function exchange(
-  send: Fetch,
-  { request, stop }: { readonly request: Request; readonly stop: AbortSignal },
-): Promise<Attempted> {
-  const response = await orAborted(send(request), stop)
-  const { status, headers } = response
-  const bytes = await readBytes(response, stop)
-  if (bytes === undefined) return { kind: 'too large' }
-  return { kind: 'answered', status, headers, text: decodeUtf8(bytes) }
+interface Exchange {
+  readonly request: Request
+  /** Ends it: the time limit, or the caller. */
+  readonly stop: AbortSignal
+  /** The caller's own. */
+  readonly signal: AbortSignal | undefined
 }
 
-async function readBytes(response: Response, stop: AbortSignal): Promise<Uint8Array | undefined> {
+async function exchange(send: Fetch, { request, stop, signal }: Exchange): Promise<Attempted> {
+  const response = await orAborted(send(request), stop)
+  const { status, headers, ok } = response
+  const most = ok ? maxBytes : maxErrorBytes
+  const bytes = await readBytes(response, { stop, most }).catch((error: unknown) => {
+    // The status of an error says it all: a body that fails must not make another one of it.
+    if (ok || signal?.aborted) throw error
+    return undefined
+  })
+  if (bytes === undefined && ok) return { kind: 'too large' }
+  return { kind: 'answered', status, headers, text: bytes && decodeUtf8(bytes) }
+}
+
+/** The body; undefined when it has more bytes than it may. */
+async function readBytes(
+  response: Response,
+  { stop, most }: { readonly stop: AbortSignal; readonly most: number },
+): Promise<Uint8Array | undefined> {
   const reader = response.body?.getReader()
   if (!reader) return new Uint8Array()
   const chunks: Uint8Array[] = []
@@ -75,7 +92,7 @@ async function readBytes(response: Response, stop: AbortSignal): Promise<Uint8Ar
       const { done, value } = await orAborted(reader.read(), stop)
       if (done) return joined(chunks, length)
       length += value.length
-      if (length > maxBytes) return undefined
+      if (length > most) return undefined
       chunks.push(value)
     }
   } finally {

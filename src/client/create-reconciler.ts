@@ -1,7 +1,7 @@
 // Runs reconcile again and again, one run at a time, each from where the last whole one ended.
 import { systemClock } from '../clock.ts'
 import { WebhookError } from '../errors.ts'
-import { warn } from '../warn.ts'
+import { warn, warnIfItThrows } from '../warn.ts'
 import { isApiError } from './api-error.ts'
 import { reconcile } from './reconcile.ts'
 import type { ReconcileReport } from './reconcile-report.ts'
@@ -61,7 +61,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     // One that was stopped may still be ending: never two at a time.
     await before?.work.catch(() => {})
     const report = await reconcile({ ...options, since, watermark, grace, signal })
-    guarded('onReport', () => onReport?.(report))
+    warnIfItThrows("the reconciler's onReport", () => onReport?.(report))
     return report
   }
   const run = (): Promise<ReconcileReport> => {
@@ -78,7 +78,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       try {
         await run()
       } catch (error) {
-        if (!signal.aborted) guarded('onError', () => onError(error))
+        if (!signal.aborted) warnIfItThrows("the reconciler's onError", () => onError(error))
       }
       await pause(every, signal)
     }
@@ -120,19 +120,6 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
     ;(timer as { unref?: () => void }).unref?.()
     signal.addEventListener('abort', end)
   })
-}
-
-/** What an observer throws, now or later, must not end the schedule, or the process. */
-function guarded(name: string, observe: () => unknown): void {
-  const failed = (error: unknown) => {
-    const what = error instanceof Error ? error.name : typeof error
-    warn(`the reconciler's ${name} threw ${what}`, 'IDV_OBSERVE_FAILED')
-  }
-  try {
-    Promise.resolve(observe()).catch(failed)
-  } catch (error) {
-    failed(error)
-  }
 }
 
 function remembered(): WatermarkStore {

@@ -62,14 +62,14 @@ export function faultCode(error: unknown): string | undefined {
 
 /** A copy that can be shown: an injected fetch may hang its request, and so the key, on an error. */
 export function showable(error: unknown, redact: (text: string) => string): Error {
-  const { name, message, code } = (typeof error === 'object' ? (error ?? {}) : {}) as {
-    readonly [Key in 'name' | 'message' | 'code']?: unknown
+  const { name, message } = (typeof error === 'object' ? (error ?? {}) : {}) as {
+    readonly [Key in 'name' | 'message']?: unknown
   }
   const copy = new Error(redact(String(message ?? error)))
-  copy.name = String(name ?? 'Error')
-  if (copy.stack) copy.stack = redact(`${copy.name}: ${copy.message}`)
-  const known = typeof code === 'string' ? code : faultCode(error)
-  return Object.assign(copy, known !== undefined && { code: known })
+  copy.name = redact(String(name ?? 'Error'))
+  if (copy.stack) copy.stack = `${copy.name}: ${copy.message}`
+  const code = faultCode(error)
+  return Object.assign(copy, code !== undefined && { code: redact(code) })
 }
 
 function causesOf(error: unknown): object[] {

@@ -1,5 +1,5 @@
 // What an operator may see of the client's requests: no key, no query, no body, nobody's data.
-import { warn } from '../warn.ts'
+import { warn, warnIfItThrows } from '../warn.ts'
 import type { RequestFacts } from './api-error.ts'
 
 /** One attempt of one call; safe to log. */
@@ -34,14 +34,7 @@ export function warnStrangeAnswers(): ObserveRequests {
   }
 }
 
-/** Keeps an observer's own faults away from the call. */
+/** Keeps an observer's own faults away from the call, also those of an async one. */
 export function guardedObserver(observe: ObserveRequests): ObserveRequests {
-  return (seen) => {
-    try {
-      observe(seen)
-    } catch (error) {
-      const what = error instanceof Error ? error.name : typeof error
-      warn(`the client's observe threw ${what}`, 'IDV_OBSERVE_FAILED')
-    }
-  }
+  return (seen) => warnIfItThrows("the client's observe", () => observe(seen))
 }

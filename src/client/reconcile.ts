@@ -1,6 +1,7 @@
 // Finds the events that must have happened and never came, and feeds them through the receiver's
 // own corridor: kept, retried and handled like any other, once.
 import { ownEnvelope } from '../protocol/envelope.ts'
+import { warnIfItThrows } from '../warn.ts'
 import { clientEvents, type DerivedEvent, derivedKey, verificationEvents } from './derive-events.ts'
 import type { ReconcileReport } from './reconcile-report.ts'
 import { boundsOf, prepared, type ReconcileOptions, type Run } from './reconcile-run.ts'
@@ -57,7 +58,7 @@ async function readStream(
       if (changedAt <= run.latest) newest = Math.max(newest ?? changedAt, changedAt)
       if ((await examine(run, event)) === 'stopped') return 'stopped'
     }
-    onProgress?.(run.tally.progress(stream))
+    warnIfItThrows("reconcile's onProgress", () => onProgress?.(run.tally.progress(stream)))
     signal?.throwIfAborted()
   }
   return newest

@@ -1,7 +1,7 @@
 // From an endpoint and its input to its answer: check, wait for the turn, send, read, and again
 // where that can do no harm. Everything that the peer can do wrong becomes an error of the family.
 import type { Clock } from '../clock.ts'
-import { parseJson } from '../json.ts'
+import { deepestAnswer, isDeeper, parseJson } from '../json.ts'
 import {
   type ApiError,
   type EndpointName,
@@ -118,7 +118,7 @@ function understand(sender: Sender, { attempted, info, timeout }: Understanding)
       const what = unsent ? 'no connection' : 'the connection broke'
       const error = new NetworkError({
         code: 'NETWORK_ERROR',
-        message: [what, faultCode(cause)].filter(Boolean).join(', '),
+        message: sender.redact([what, faultCode(cause)].filter(Boolean).join(', ')),
         requestInfo: info,
         cause: showable(cause, sender.redact),
       })
@@ -134,7 +134,10 @@ function understandAnswer(
 ): Understood {
   const { status, headers, text } = answer
   if (status >= 200 && status < 300) {
-    const parsed = text === undefined ? undefined : parseJson(text)
+    if (text !== undefined && isDeeper(text, deepestAnswer)) {
+      return malformed(info, `the answer is nested deeper than ${deepestAnswer} levels`, 'never')
+    }
+    const parsed = text === undefined ? undefined : parseJson(text, deepestAnswer)
     // Cut off on its way, if it calls itself JSON; else it would be the same the next time.
     const cut = /json/i.test(headers.get('content-type') ?? '')
     if (!parsed) return malformed(info, 'the answer is no JSON', cut ? 'reads' : 'never')

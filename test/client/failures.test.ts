@@ -1,5 +1,6 @@
+import type { ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   type ApiError,
   type ClientOptions,
@@ -162,6 +163,73 @@ describe('every status has its class, whatever the body', () => {
     const { baseUrl } = await script({ status: 409, body })
     const error = await failure(client(baseUrl).clients.get('c1'))
     expect(error).toMatchObject({ name: 'ApiError', code: 'CLIENT_DELETED', status: 409 })
+  })
+})
+
+describe('an error whose body cannot be read', () => {
+  const bodies = {
+    'is cut off': (response: ServerResponse) => {
+      response.write('{"code":', () => response.destroy())
+    },
+    'has no end': (response: ServerResponse) => {
+      const more = () => {
+        while (!response.destroyed && response.write('<p>not here</p>'.repeat(1000)));
+      }
+      response.on('drain', more)
+      more()
+    },
+    'stops in its middle': (response: ServerResponse) => {
+      response.write('{"code":')
+    },
+  }
+  test.each(Object.keys(bodies) as (keyof typeof bodies)[])(
+    'and %s is told by its status',
+    async (how) => {
+      for (const [status, name] of [
+        [401, 'UnauthorizedError'],
+        [404, 'NotFoundError'],
+        [422, 'ValidationError'],
+        [302, 'ApiError'],
+        [500, 'ServerError'],
+      ] as const) {
+        const { baseUrl } = await serve((_, response) => {
+          response.writeHead(status, { 'content-type': 'application/json', location: '/' })
+          bodies[how](response)
+        })
+        const api = client(baseUrl, { retry: false, timeout: 200 })
+        expect(await failure(api.clients.list())).toMatchObject({ name, status })
+        const lost = status === 500 ? 'OutcomeUnknownError' : name
+        expect(await failure(api.clients.create())).toMatchObject({ name: lost, status })
+      }
+    },
+  )
+
+  test('and is a 429 is waited for and repeated', async () => {
+    let at = 0
+    const { baseUrl, seen } = await serve((_, response) => {
+      const type = { 'content-type': 'application/json' }
+      if (at++ > 0) return response.writeHead(200, type).end(page)
+      response.writeHead(429, { ...type, 'retry-after': '9' })
+      return bodies['is cut off'](response)
+    })
+    const paused: number[] = []
+    const limiter = {
+      waiting: 0,
+      acquire: async () => () => {},
+      pause: (ms: number) => void paused.push(ms),
+    }
+    const retry = { baseDelay: 0, maxRetryAfter: 1 }
+    expect((await client(baseUrl, { limiter, retry }).clients.list()).data).toEqual([])
+    expect([paused, seen.length]).toEqual([[1], 2])
+  })
+
+  test('ends with the caller’s reason when it is the caller who ended it', async () => {
+    const stop = new AbortController()
+    const { baseUrl } = await serve((_, response) => {
+      response.writeHead(404).write('{', () => stop.abort(new Error('the user left')))
+    })
+    const call = client(baseUrl).clients.list({}, { signal: stop.signal })
+    expect(await failure(call)).toMatchObject({ message: 'the user left' })
   })
 })
 
@@ -540,8 +608,13 @@ describe('the API key', () => {
     const leaky = Object.assign(new Error(`failed with ${apiKey}`), {
       request: { headers: { 'x-api-key': apiKey } },
     })
-    const api = client('https://x.test/v2/api', { observe, fetch: () => Promise.reject(leaky) })
-    shown.push(await failure(api.clients.get('c1')), await failure(api.clients.create()), api)
+    const named = Object.assign(new Error('no'), { name: `Error ${apiKey}`, code: `E_${apiKey}` })
+    const caused = new TypeError('fetch failed', { cause: named })
+    for (const fault of [leaky, named, caused]) {
+      const fetch = () => Promise.reject(fault)
+      const api = client('https://x.test/v2/api', { observe, fetch, retry: false })
+      shown.push(await failure(api.clients.get('c1')), await failure(api.clients.create()), api)
+    }
     const text = shown.flatMap((one) => [
       inspect(one, { depth: 20, showHidden: true }),
       JSON.stringify(one),
@@ -560,6 +633,53 @@ describe('the API key', () => {
     expect(inspect(shown, { depth: 20, showHidden: true })).not.toContain('ada@')
     expect((shown[0] as ApiError).message).toMatch(/^GET \/clients: 500 SERVER_ERROR/)
   })
+})
+
+describe('an answer that is nested deep', () => {
+  const nested = (depth: number) =>
+    `{"id":"c1","metadata":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`
+
+  test('is taken, in a list too', async () => {
+    const { baseUrl } = await script({
+      status: 200,
+      body: `{"data":[${nested(62)}],"pagination":{"hasNext":false}}`,
+    })
+    expect((await client(baseUrl).clients.list()).data).toMatchObject([{ id: 'c1' }])
+  })
+
+  test('beyond what can be walked is told as that, once', async () => {
+    const { baseUrl, seen } = await script({ status: 200, body: nested(5000) })
+    const error = await failure(client(baseUrl).clients.get('c1'))
+    expect(error).toMatchObject({ name: 'MalformedResponseError', code: 'RESPONSE_MALFORMED' })
+    expect((error as Error).message).toContain('nested deeper than 500 levels')
+    expect(seen).toHaveLength(1)
+  })
+})
+
+test('an observer that fails, at once or later, harms no call', async () => {
+  const unhandled: unknown[] = []
+  const warned: string[] = []
+  const note = (error: unknown) => unhandled.push(error)
+  const heard = ({ message }: Error) => warned.push(message)
+  process.on('unhandledRejection', note)
+  process.on('warning', heard)
+  onTestFinished(() => {
+    process.off('unhandledRejection', note)
+    process.off('warning', heard)
+  })
+  const { baseUrl } = await script(ok)
+  for (const observe of [
+    async () => Promise.reject(new RangeError('mine')),
+    () => {
+      throw new SyntaxError('mine')
+    },
+  ]) {
+    expect((await client(baseUrl, { observe }).clients.list()).data).toEqual([])
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(unhandled).toEqual([])
+  expect(warned.join()).toContain('observe threw RangeError')
+  expect(warned.join()).toContain('observe threw SyntaxError')
 })
 
 test('an answer that is not quite as documented is taken, and told', async () => {
