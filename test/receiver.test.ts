@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   createReceiver,
+  logOutcomes,
   type Observation,
   type Outcome,
   type ReceiverOptions,
@@ -258,6 +259,24 @@ describe('observe', () => {
     })
     expect(await deliver(envelope('client.created'))).toMatchObject({ kind: 'ignored' })
     expect(await warned('IDV_OBSERVE_FAILED')).toHaveLength(1)
+  })
+
+  test('may reject without ending the process, and so may the writer of a log', async () => {
+    const unhandled: unknown[] = []
+    const note = (error: unknown) => unhandled.push(error)
+    process.on('unhandledRejection', note)
+    const late = fresh({ observe: async () => Promise.reject(new RangeError('down')) })
+    expect(await late.deliver(envelope('client.created'))).toMatchObject({ kind: 'ignored' })
+    const write = () => {
+      throw new SyntaxError('disk full')
+    }
+    const logged = fresh({ observe: logOutcomes({ write }) })
+    const { receiver } = logged
+    const one = await delivery(envelope('client.created'))
+    await receiver.receive({ ...one, headers: await sign('other', { secret }) })
+    await vi.waitFor(async () => expect(await warned('IDV_OBSERVE_FAILED')).toHaveLength(2))
+    process.off('unhandledRejection', note)
+    expect(unhandled).toEqual([])
   })
 
   test('left out, a failure on our side becomes a warning without the error text', async () => {

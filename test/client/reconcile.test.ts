@@ -23,7 +23,7 @@ import {
   told,
   work,
 } from './reconciling.ts'
-import { failure, start, strike } from './service.ts'
+import { clientOf, failure, start, strike } from './service.ts'
 
 const stores = [
   ['memory', () => memoryStore()],
@@ -259,6 +259,75 @@ describe('reconcile', () => {
     expect(seen).toEqual(['verifications 100', 'verifications 150', 'clients 150', 'deletions 150'])
   })
 
+  test('goes on when what sees its progress fails, at once or later', async () => {
+    const { sandbox, api, receiver } = await open()
+    drop(sandbox)
+    await api.verifications.create(input)
+    const unhandled: unknown[] = []
+    const note = (error: unknown) => unhandled.push(error)
+    process.on('unhandledRejection', note)
+    onTestFinished(() => void process.off('unhandledRejection', note))
+    for (const onProgress of [
+      async () => Promise.reject(new RangeError('mine')),
+      () => {
+        throw new SyntaxError('mine')
+      },
+    ]) {
+      const report = await reconcile({ client: api, receiver, since: start, onProgress })
+      expect(report).toMatchObject({ complete: true, events: { derived: 1 } })
+    }
+    await new Promise((next) => setImmediate(next))
+    expect(unhandled).toEqual([])
+  })
+
+  test('feeds a record that is nested as deep as no sender may, once', async () => {
+    const { sandbox, api, inbox, receiver, handled } = await open()
+    drop(sandbox)
+    const { id } = await api.clients.create()
+    const metadata = JSON.parse(`${'{"a":'.repeat(300)}1${'}'.repeat(300)}`)
+    const client = clientOf(sandbox, {
+      limiter: false,
+      async fetch(request) {
+        const answer = await (await sandbox.fetch(request)).json()
+        return Response.json({
+          ...answer,
+          data: answer.data.map((one: object) => ({ ...one, metadata })),
+        })
+      },
+    })
+    for (const fed of [1, 0]) {
+      const report = await reconcile({ client, receiver, since: start })
+      expect(report).toMatchObject({ complete: true, events: { derived: 1, fed } })
+    }
+    await work(receiver)
+    expect(handled).toMatchObject([{ name: 'client.created', data: { id, metadata } }])
+    expect(await kept(inbox)).toBe(1)
+  })
+
+  test.each(stores)('two at once feed every event once (%s)', async (_, make) => {
+    const setup = await open({ store: make() })
+    onTestFinished(() => setup.inbox.close())
+    const { sandbox, api, receiver, handled, inbox } = setup
+    drop(sandbox)
+    const events = await live(setup, 40)
+    for (const deleted of [true, false]) events.push(...(await addClient(setup, { deleted })))
+    const marks: (Watermark | undefined)[] = []
+    const watermark = { read: () => marks.at(-1), write: (one: Watermark) => void marks.push(one) }
+    const options = { client: api, receiver, since: start, watermark, grace: 0 }
+    const now = () => sandbox.clock.now()
+    const reports = await Promise.all([
+      reconcile({ ...options, now }),
+      reconcile({ ...options, now }),
+      createReconciler({ ...options, now }).run(),
+    ])
+    expect(reports.map(({ complete }) => complete)).toEqual([true, true, true])
+    const sum = (what: 'fed') => reports.reduce((all, one) => all + one.events[what], 0)
+    expect([sum('fed'), await kept(inbox)]).toEqual([events.length, events.length])
+    await work(receiver)
+    expect(told(handled)).toEqual(events.sort())
+    expect((await reconcile({ ...options, now })).events.missing).toBe(0)
+  })
+
   test('stops when the store is down, and keeps no watermark', async () => {
     const { sandbox, api } = await open()
     const keep = () => Promise.reject(new Error('disk full'))
@@ -289,11 +358,66 @@ describe('reconcile', () => {
       ['OPTION_INVALID', { receiver }],
       ['OPTION_INVALID', { receiver, since: 'yesterday' }],
       ['OPTION_INVALID', { receiver, since: {} }],
+      ['OPTION_INVALID', { receiver, since: null }],
+      ['OPTION_INVALID', { receiver, since: 20_260_301 }],
+      ['OPTION_INVALID', { receiver, since: '3' }],
+      ['OPTION_INVALID', { receiver, since: '2026-03-01T10:00:00' }],
       ['OPTION_INVALID', { receiver, since: start, until: 'soon' }],
+      ['OPTION_INVALID', { receiver, since: start, until: null }],
+      ['OPTION_INVALID', { receiver, since: start, grace: -1 }],
     ] as const) {
       const work = reconcile({ client: api, ...options } as never)
       expect(await failure(work)).toMatchObject({ code })
     }
+  })
+})
+
+describe('a beginning that lies ahead', () => {
+  const hours = (count: number) => new Date(Date.parse(start) + count * 3_600_000)
+  const marked = (at: Date) => {
+    const mark = { at: at.toISOString(), seen: start }
+    return { verifications: mark, clients: mark, deletions: mark }
+  }
+
+  test.each([
+    ['a since in the future', { since: hours(1) }],
+    ['a since after until', { since: hours(-1), until: hours(-2) }],
+    ['a watermark from the future', { since: marked(hours(48)) }],
+    ['one that is kept', { watermark: { read: () => marked(hours(48)), write: () => {} } }],
+  ])('is refused before anything is read: %s', async (_, options) => {
+    const { api: client, receiver } = await open()
+    const now = () => new Date(start)
+    const error = await failure(reconcile({ client, receiver, now, ...options }))
+    expect(error).toMatchObject({ code: 'OPTION_INVALID' })
+  })
+
+  test('is no watermark of a service whose clock leads by minutes, nor one after until', async () => {
+    const { api: client, receiver } = await open()
+    const now = () => new Date(start)
+    const since = marked(new Date(Date.parse(start) + 10 * 60_000))
+    const report = await reconcile({ client, receiver, now, since })
+    expect(report).toMatchObject({ complete: true })
+    const before = marked(hours(-2))
+    const { watermark } = await reconcile({
+      client,
+      receiver,
+      now,
+      since: before,
+      until: hours(-3),
+    })
+    expect(watermark?.verifications).toEqual(before.verifications)
+  })
+
+  test('is left behind by no record whose time lies in the future', async () => {
+    const { sandbox, api, receiver } = await open()
+    drop(sandbox)
+    await api.verifications.create(input)
+    await sandbox.clock.advance({ days: 2 })
+    await api.verifications.create(input)
+    const now = () => new Date(Date.parse(start) + 60_000)
+    const report = await reconcile({ client: api, receiver, since: start, now })
+    expect(report).toMatchObject({ complete: true, events: { fed: 2 } })
+    expect(report.watermark?.verifications?.at).toBe(start)
   })
 })
 
@@ -534,6 +658,36 @@ describe('the watermark', () => {
 })
 
 describe('the schedule', () => {
+  test('looks back a day at first, for what came while the application was down', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    drop(sandbox)
+    await live(setup, 1)
+    await sandbox.clock.advance({ days: 2 })
+    const [created] = await live(setup, 1)
+    await sandbox.clock.advance({ seconds: 3600 })
+    const now = () => sandbox.clock.now()
+    const report = await createReconciler({ client: api, receiver, now }).run()
+    expect(created).toBeDefined()
+    expect(report.gap.byName).toMatchObject({ 'verification.created': 1 })
+  })
+
+  test('begins at its creation when it is told to, and never before', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    drop(sandbox)
+    await live(setup, 1)
+    await sandbox.clock.advance({ seconds: 30 })
+    const now = () => sandbox.clock.now()
+    const reconciler = createReconciler({ client: api, receiver, since: now(), now })
+    expect((await reconciler.run()).events.derived).toBe(0)
+    await sandbox.clock.advance({ seconds: 30 })
+    await live(setup, 1)
+    await sandbox.clock.advance({ seconds: 200 })
+    expect((await reconciler.run()).events).toMatchObject({ derived: 3, fed: 3 })
+    expect((await reconciler.run()).events).toMatchObject({ missing: 0 })
+  })
+
   test('runs from its own watermark, one run at a time, and stops', async () => {
     const setup = await open()
     const { sandbox, api, receiver, inbox } = setup
