@@ -157,9 +157,10 @@ export class Corridor {
   }
 
   async #prove(arrived: Delivery): Promise<Outcome> {
+    const arriving = this.#reads.arriving()
     const verified = await this.#verifier.verify(arrived)
     if (!verified.ok) return this.#refused(verified, arrived.body.length)
-    return this.#accept(verified.delivery)
+    return this.#accept(arriving(verified.delivery))
   }
 
   async #accept(delivery: VerifiedDelivery, source: EventSource = 'webhook'): Promise<Outcome> {
@@ -225,7 +226,7 @@ export class Corridor {
       contextFor: (_, signal) => ({
         ...facts,
         signal,
-        fetch: () => this.#reads.current(event, { signal, receivedAt: delivery.receivedAt }),
+        fetch: () => this.#reads.current(event, { signal, delivery }),
         ...task.extras,
       }),
     })

@@ -1,6 +1,7 @@
 // The current truth behind an event: late and reordered events do no harm to who asks for it.
 // Handlers that ask for the same resource at the same time share one request, never its answer.
 import { type Clock, steadyClock, systemClock } from './clock.ts'
+import type { VerifiedDelivery } from './delivery.ts'
 import { WebhookError } from './errors.ts'
 import type { ResourceReader } from './options.ts'
 import type { WebhookEvent } from './protocol/events.ts'
@@ -11,11 +12,13 @@ const shared = 1000
 /** Who asks, and for how long. */
 export interface Asking {
   readonly signal: AbortSignal
-  /** When the event came: a read that began before may not know of it. */
-  readonly receivedAt: Date
+  /** A read that began before the event came may not know of it. */
+  readonly delivery: VerifiedDelivery
 }
 
 interface Read {
+  /** Its place among the arrivals and reads of this process. */
+  readonly order: number
   /** By the clock of deliveries. */
   readonly began: number
   /** By the steady clock. */
@@ -26,6 +29,13 @@ interface Read {
   pending: boolean
 }
 
+interface Arrival {
+  /** Its place among the arrivals and reads of this process. */
+  readonly order: number
+  /** It is that of the arrival itself, not of the first question. */
+  readonly known: boolean
+}
+
 /** Reads the resources that events name. */
 export class ResourceReads {
   readonly #client: ResourceReader | undefined
@@ -34,11 +44,22 @@ export class ResourceReads {
   /** One that no correction moves: ages are measured by it. */
   readonly #steady: Clock
   readonly #reads = new Map<string, Read>()
+  readonly #arrivals = new WeakMap<VerifiedDelivery, Arrival>()
+  #order = 0
 
   constructor(client: ResourceReader | undefined, now: Clock | undefined) {
     this.#client = client
     this.#now = now ?? systemClock
     this.#steady = now ?? steadyClock
+  }
+
+  /** A delivery comes now: a clock may stand still between two of them, their order does not. */
+  arriving(): (delivery: VerifiedDelivery) => VerifiedDelivery {
+    const order = ++this.#order
+    return (delivery) => {
+      this.#arrivals.set(delivery, { order, known: true })
+      return delivery
+    }
   }
 
   /**
@@ -68,12 +89,22 @@ export class ResourceReads {
   }
 
   /** A read that is sure to know of the event: it began after the event came. */
-  #fresh(key: string, { receivedAt }: Asking): Read | undefined {
+  #fresh(key: string, { delivery }: Asking): Read | undefined {
     const read = this.#reads.get(key)
-    if (!read || read.stop.signal.aborted || read.began < receivedAt.getTime()) return undefined
+    if (!read || read.stop.signal.aborted || !this.#isLater(read, delivery)) return undefined
     // A clock that was set back orders nothing.
     if (this.#now().getTime() < read.began) return undefined
     return read.pending || this.#isRecent(read) ? read : undefined
+  }
+
+  #isLater({ order, began }: Read, delivery: VerifiedDelivery): boolean {
+    const arrival = this.#arrivals.get(delivery)
+    if (arrival?.known) return order > arrival.order
+    if (began > delivery.receivedAt.getTime()) return true
+    // It came by the inbox, maybe from another process: what began after it first asked is later.
+    if (arrival) return order > arrival.order
+    this.#arrivals.set(delivery, { order: ++this.#order, known: false })
+    return false
   }
 
   #begin(key: string, get: (signal: AbortSignal) => Promise<unknown>): Read {
@@ -82,7 +113,8 @@ export class ResourceReads {
     const began = this.#now().getTime()
     const at = this.#steady().getTime()
     const work = (async () => get(stop.signal))().then((found) => found ?? null, nullIfMissing)
-    const read: Read = { began, at, work, stop, waiting: 0, pending: true }
+    const order = ++this.#order
+    const read: Read = { order, began, at, work, stop, waiting: 0, pending: true }
     this.#reads.set(key, read)
     const failed = () => {
       if (this.#reads.get(key) === read) this.#reads.delete(key)

@@ -164,8 +164,9 @@ type LookUp = (options?: CallOptions) => Promise<readonly (Verification | Client
 export class OutcomeUnknownError extends ApiError<'OUTCOME_UNKNOWN'> {
   override readonly name = 'OutcomeUnknownError'
   /**
-   * What the service has that fits the call in all that was given and left out, newest first.
-   * Empty means: not there, or not yet.
+   * What the service has that fits the call in all that was given and left out, newest first; by
+   * the service's clock, as far as its answers tell it, else within a day. Empty means: not there,
+   * or not yet.
    *
    * @throws ApiError when the look-up itself fails; the signal's reason
    */

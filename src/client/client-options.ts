@@ -10,6 +10,7 @@ import { createLimiter, type Limiter } from './limiter.ts'
 import { guardedObserver, type ObserveRequests, warnStrangeAnswers } from './observe-requests.ts'
 import type { Sender } from './request.ts'
 import { type RetryOptions, retryPolicy } from './retry.ts'
+import { createServiceClock } from './service-clock.ts'
 
 /** Options of `createClient`. */
 export interface ClientOptions {
@@ -34,6 +35,10 @@ export interface ClientOptions {
   readonly pathFamily?: PathFamily
   /** Sees every attempt; by default answers that are not as documented become process warnings. */
   readonly observe?: ObserveRequests
+  /**
+   * For `Retry-After` dates, the times that `observe` is told and look-ups of lost creations; given,
+   * the limiter that the client makes goes by it too, else by one that nobody sets.
+   */
   readonly now?: Clock
 }
 
@@ -82,6 +87,7 @@ export function createSender(options: ClientOptions): Sender {
     retry: retryPolicy(options.retry),
     limiter: limiterOf(options.limiter, options.now),
     now,
+    serviceClock: createServiceClock(),
     observe: guardedObserver(options.observe ?? warnStrangeAnswers()),
     redact: (text) => text.replaceAll(apiKey, '***'),
   }

@@ -79,6 +79,7 @@ export function createClient(options: ClientOptions): ApiClient {
 }
 
 function verifications(sender: Sender): Verifications {
+  const behind = () => sender.serviceClock.behind
   const list: Verifications['list'] = (query = {}, options) =>
     read(sender, { endpoint: 'listVerifications', query, options })
   const iterate: Verifications['iterate'] = (query = {}, options) =>
@@ -98,13 +99,14 @@ function verifications(sender: Sender): Verifications {
       if (called.ok) return called.value
       const { body } = called
       throw failed(called, (own) =>
-        findVerifications({ body, began }, (query) => iterate(query, own).pages()),
+        findVerifications({ body, began, behind }, (query) => iterate(query, own).pages()),
       )
     },
   })
 }
 
 function clients(sender: Sender): Clients {
+  const behind = () => sender.serviceClock.behind
   const list: Clients['list'] = (query = {}, options) =>
     read(sender, { endpoint: 'listClients', query, options })
   const iterate: Clients['iterate'] = (query = {}, options) =>
@@ -123,7 +125,7 @@ function clients(sender: Sender): Clients {
       if (called.ok) return called.value
       const { body } = called
       throw failed(called, (own) =>
-        findClients({ body, began }, (query) => iterate(query, own).pages()),
+        findClients({ body, began, behind }, (query) => iterate(query, own).pages()),
       )
     },
   })

@@ -1,6 +1,6 @@
 // Keeps an API key within its rate (section 8): never more than so many requests in any minute, in
 // the order in which they were asked for, with a pause for everybody when the service asks for one.
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock, steadyClock } from '../clock.ts'
 import { WebhookError } from '../errors.ts'
 import { limits } from '../protocol/resources.ts'
 
@@ -21,6 +21,7 @@ export interface Limiter {
 export interface LimiterOptions {
   /** 200 by default, the limit of the Professional and Business plans. */
   readonly perMinute?: number
+  /** By default one that corrections of the system's clock do not move. */
   readonly now?: Clock
 }
 
@@ -37,7 +38,7 @@ const minute = 60_000
  * @example createClient({ baseUrl, apiKey, limiter: createLimiter({ perMinute: 1000 }) })
  */
 export function createLimiter(options: LimiterOptions = {}): Limiter {
-  const { perMinute = limits.ratePerMinute, now = systemClock } = options
+  const { perMinute = limits.ratePerMinute, now = steadyClock } = options
   if (!Number.isSafeInteger(perMinute) || perMinute < 1) {
     throw new WebhookError(
       'OPTION_INVALID',

@@ -5,8 +5,10 @@ import { createClientBody, createVerificationBody } from './contract.ts'
 import { falling } from './falling.ts'
 import type { Page } from './pager.ts'
 
-/** Our clock and the service's may differ by so many milliseconds. */
+/** What the answers tell of the service's clock may be off by so many milliseconds. */
 const slack = 60_000
+/** The same while no answer has told it. */
+const unknownSlack = 24 * 60 * 60_000
 
 /** Fields of the input that come back in the resource as they were given. */
 type Fields = Readonly<Record<string, unknown>>
@@ -18,12 +20,15 @@ type ReadList<Item> = (query: Record<string, unknown>) => AsyncIterable<Page<Ite
 export interface Lost {
   /** Its body, as it was sent. */
   readonly body: string
+  /** By our clock. */
   readonly began: Date
+  /** How far the service's clock is behind ours; the look-up's own answers tell it too. */
+  behind(): number | undefined
 }
 
 /** Verifications that fit the input of a create call which began at a time. */
 export async function findVerifications(
-  { body, began }: Lost,
+  { body, ...lost }: Lost,
   read: ReadList<Verification>,
 ): Promise<readonly Verification[]> {
   const given = createVerificationBody.parse(JSON.parse(body))
@@ -33,37 +38,41 @@ export async function findVerifications(
     clientId,
     matterId,
     search: longestFitting([subjectEmail, subjectName], 100),
-    dateFrom: new Date(began.getTime() - slack).toISOString(),
-    sort: 'created_at',
   })
   const found: Verification[] = []
+  const order = falling<Verification>(({ createdAt }) => createdAt)
   for await (const { data } of read(query)) {
     found.push(...data.filter((one) => fitsVerification(one, given)))
+    if (order.holds(data) && order.isBefore(earliest(lost))) break
   }
-  return newestFirst(found)
+  return newestFirst(found, earliest(lost))
 }
 
 /** Clients that fit; an `externalId` is the caller's own and decides alone. */
 export async function findClients(
-  { body, began }: Lost,
+  { body, ...lost }: Lost,
   read: ReadList<Client>,
 ): Promise<readonly Client[]> {
   const given = createClientBody.parse(JSON.parse(body))
   const { externalId, email, businessName, nameLast, nameFirst } = given
   const search = [externalId, email, businessName, nameLast, nameFirst].find(isText)
-  const since = began.getTime() - slack
   const order = falling<Client>(({ createdAt }) => createdAt)
   const found: Client[] = []
   for await (const { data } of read(compact({ search, sort: 'created_at' }))) {
-    for (const one of data) {
-      const fits = isText(externalId)
-        ? one.externalId === externalId
-        : Date.parse(one.createdAt) >= since && fitsClient(one, given)
-      if (fits) found.push(one)
-    }
-    if (!isText(externalId) && order.holds(data) && order.isBefore(since)) break
+    found.push(
+      ...data.filter((one) =>
+        isText(externalId) ? one.externalId === externalId : fitsClient(one, given),
+      ),
+    )
+    if (!isText(externalId) && order.holds(data) && order.isBefore(earliest(lost))) break
   }
-  return newestFirst(found)
+  return newestFirst(found, isText(externalId) ? Number.NEGATIVE_INFINITY : earliest(lost))
+}
+
+/** When it can have been created first, by the service's clock. */
+function earliest({ began, behind }: Pick<Lost, 'began' | 'behind'>): number {
+  const known = behind()
+  return began.getTime() - (known === undefined ? unknownSlack : known + slack)
 }
 
 function fitsVerification(one: Fields, given: Fields): boolean {
@@ -84,7 +93,9 @@ function fitsClient(one: Fields, given: Fields): boolean {
   return Object.keys(createClientBody.shape).every((name) =>
     name === 'metadata'
       ? canonical(one.metadata ?? {}) === canonical(given.metadata ?? {})
-      : same(one[name], given[name]),
+      : name === 'country'
+        ? lower(one.country) === lower(given.country)
+        : same(one[name], given[name]),
   )
 }
 
@@ -93,9 +104,9 @@ function same(one: unknown, given: unknown): boolean {
   return (one ?? null) === (given ?? null)
 }
 
-/** UUIDs are the same in either case. */
-function lower(id: unknown): unknown {
-  return typeof id === 'string' ? id.toLowerCase() : (id ?? null)
+/** UUIDs and countries are the same in either case. */
+function lower(code: unknown): unknown {
+  return typeof code === 'string' ? code.toLowerCase() : (code ?? null)
 }
 
 /** JSON by value: a service may keep objects with their keys in another order. */
@@ -107,13 +118,22 @@ function canonical(value: unknown): string {
   )
 }
 
-function newestFirst<Item extends { readonly createdAt: string }>(items: readonly Item[]): Item[] {
-  return [...items].sort((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt))
+function newestFirst<Item extends { readonly createdAt: string }>(
+  items: readonly Item[],
+  since: number,
+): Item[] {
+  return items
+    .filter(({ createdAt }) => !(Date.parse(createdAt) < since))
+    .sort((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt))
 }
 
 /** `search` takes 100 characters (section 4.2), and a subject's name may have more. */
 function longestFitting(texts: readonly unknown[], most: number): string | undefined {
-  return texts.find(isText)?.slice(0, most)
+  // A cut within a character leaves half of it, which no address can carry.
+  return texts
+    .find(isText)
+    ?.slice(0, most)
+    .replace(/[\ud800-\udbff]$/, '')
 }
 
 function compact(query: Fields): Record<string, unknown> {

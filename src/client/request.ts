@@ -19,6 +19,7 @@ import { type Call, prepared, type Target } from './prepare-call.ts'
 import { type Answer, readAnswer } from './read-response.ts'
 import { refusedAnswer } from './refused-answer.ts'
 import { delayBefore, type Failing, type RetryPolicy, readRetryAfter } from './retry.ts'
+import type { ServiceClock } from './service-clock.ts'
 import { wait } from './wait.ts'
 
 /** What the calls of a client share. */
@@ -28,6 +29,7 @@ export interface Sender extends Target {
   readonly retry: RetryPolicy
   readonly limiter: Limiter | undefined
   readonly now: Clock
+  readonly serviceClock: ServiceClock
   readonly observe: ObserveRequests
   /** Takes the API key out of a text. */
   readonly redact: (text: string) => string
@@ -74,6 +76,7 @@ export async function request<Name extends EndpointName>(
     const began = sender.now()
     const attempted = await attempt(sender.fetch, { url, init, timeout, signal }).finally(leave)
     if (attempted.kind === 'aborted' && !attempted.sent) throw attempted.reason
+    if (attempted.kind === 'answered') sender.serviceClock.heard(attempted.headers, sender.now())
     const result = understand(sender, { attempted, info, timeout })
     const delay = result.ok
       ? undefined

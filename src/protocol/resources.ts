@@ -63,10 +63,10 @@ export function open<const Values extends readonly string[]>(
   return z.string()
 }
 
-/** ISO 3166-1 alpha-2 (section 4.4); whether a code is assigned is not checked. */
+/** ISO 3166-1 alpha-2 (section 4.4); which codes are assigned, and their case, is not checked. */
 export const countryCode = z
   .string()
-  .regex(/^[A-Z]{2}$/, 'must be an ISO 3166-1 alpha-2 code: two capital letters')
+  .regex(/^[A-Za-z]{2}$/, 'must be an ISO 3166-1 alpha-2 code: two letters')
 
 /** An ISO 8601 date-time with any offset (section 2). */
 export const dateTime = z.iso.datetime({ offset: true })
