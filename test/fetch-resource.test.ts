@@ -1,5 +1,6 @@
-import { createReceiver } from 'idv-webhooks'
+import { createReceiver, createWorker } from 'idv-webhooks'
 import { createClient } from 'idv-webhooks/client'
+import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { fakeClock, fixture, signedDelivery } from 'idv-webhooks/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { clientOf, failure, openSandbox, start } from './client/service.ts'
@@ -95,6 +96,48 @@ describe('context.fetch()', () => {
     await deliver('verification.canceled', id)
     expect(got).toEqual(['initiated', 'canceled'])
     expect(asked).toHaveLength(2)
+  })
+
+  test('nor where the clock stands still between them', async () => {
+    const { sandbox, api, asked, receiver, deliver } = open()
+    const got: unknown[] = []
+    receiver.on('verification.*', async (_, { fetch }) => got.push((await fetch())?.status))
+    const { id } = await api.verifications.create(input)
+    await deliver('verification.created', id)
+    await sandbox.act(id, 'cancel')
+    await deliver('verification.canceled', id)
+    expect(got).toEqual(['initiated', 'canceled'])
+    expect(asked).toHaveLength(2)
+  })
+
+  test('nor from an inbox, whose handlers of one event still share', async () => {
+    const clock = fakeClock(start)
+    const sandbox = openSandbox({ now: start })
+    let asked = 0
+    const api = clientOf(sandbox, {
+      limiter: false,
+      fetch: (request) => {
+        if (request.method === 'GET') asked += 1
+        return sandbox.fetch(request)
+      },
+    })
+    const inbox = createInbox({ store: memoryStore() })
+    const receiver = createReceiver({ secret, inbox, client: api, now: clock.now })
+    const got: unknown[] = []
+    receiver.on('verification.*', async (_, { fetch }) => got.push((await fetch())?.status))
+    receiver.on('verification.*', async (_, { fetch }) => got.push((await fetch())?.status))
+    const { id } = await api.verifications.create(input)
+    const deliver = async (event: string) =>
+      receiver.receive(
+        await signedDelivery({ id: event, event, data: { id } }, { secret, now: clock.now }),
+      )
+    await deliver('verification.created')
+    await createWorker(receiver).drainOnce()
+    await sandbox.act(id, 'cancel')
+    await deliver('verification.canceled')
+    await createWorker(receiver).drainOnce()
+    expect(got).toEqual(['initiated', 'initiated', 'canceled', 'canceled'])
+    expect(asked).toBe(2)
   })
 
   test('asks anew when the last answer is old, or was none', async () => {

@@ -3,8 +3,9 @@
 import { idFault, type PathFamily, pathOf, queryText } from './address.ts'
 import type { EndpointName, RequestFacts } from './api-error.ts'
 import type { CallOptions } from './call-options.ts'
-import { checkInput, invalidInput, jsonFaults, queryFaults, wireQuery } from './check-input.ts'
+import { checkInput, invalidInput, queryFaults, wireQuery } from './check-input.ts'
 import { endpoints } from './contract.ts'
+import { jsonFaults } from './json-faults.ts'
 
 /** One call. */
 export interface Call<Name extends EndpointName = EndpointName> {

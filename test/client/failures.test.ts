@@ -525,6 +525,88 @@ describe('a lost creation', () => {
     expect(await asking).toMatchObject({ message: 'enough' })
   })
 
+  test.each([
+    ['the answer that failed', true],
+    ['the look-up’s own', false],
+  ])('is found though our clock is fast, by the clock of %s', async (_, answered) => {
+    const sandbox = openSandbox({ now: start })
+    const date = { date: new Date(start).toUTCString() }
+    const api = clientOf(sandbox, {
+      limiter: false,
+      now: () => new Date(Date.parse(start) + 3 * 24 * 3_600_000),
+      async fetch(request) {
+        const answer = await sandbox.fetch(request)
+        if (request.method !== 'POST') {
+          return new Response(answer.body, {
+            headers: { ...date, 'content-type': 'application/json' },
+          })
+        }
+        if (answered) return new Response('', { status: 502, headers: date })
+        throw new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } })
+      },
+    })
+    const verification = await unknownOf(api.verifications.create(input))
+    const named = await unknownOf(api.clients.create({ nameFirst: 'Ada' }))
+    expect(await verification.lookUp()).toHaveLength(1)
+    expect(await named.lookUp()).toHaveLength(1)
+    await sandbox.clock.advance({ seconds: 120 })
+    expect(await verification.lookUp()).toHaveLength(1)
+  })
+
+  test('is not one that was there before, by the service’s clock', async () => {
+    const sandbox = openSandbox({ now: start })
+    const dated = clientOf(sandbox, {
+      limiter: false,
+      async fetch(request) {
+        const answer = await sandbox.fetch(request)
+        const headers = { date: sandbox.clock.now().toUTCString() }
+        if (request.method === 'POST') return new Response('', { status: 502, headers })
+        return new Response(answer.body, { headers })
+      },
+    })
+    await clientOf(sandbox).verifications.create(input)
+    await sandbox.clock.advance({ seconds: 120 })
+    const error = await unknownOf(dated.verifications.create(input))
+    expect(await error.lookUp()).toHaveLength(1)
+  })
+
+  test('is found within a day where no answer tells the time, and no further', async () => {
+    const { api } = losing()
+    const error = await unknownOf(api.verifications.create(input))
+    expect(await error.lookUp()).toHaveLength(1)
+    const { baseUrl } = await script(
+      { status: 500, headers: { date: '' } },
+      {
+        status: 200,
+        headers: { date: '' },
+        body: JSON.stringify({
+          data: [1, 23, 25].map((hours) => ({
+            ...input,
+            id: `v${hours}`,
+            expiresDays: 7,
+            createdAt: new Date(Date.now() - hours * 3_600_000).toISOString(),
+          })),
+          pagination: { hasNext: false },
+        }),
+      },
+    )
+    const lost = await unknownOf(client(baseUrl).verifications.create(input))
+    expect((await lost.lookUp()).map(({ id }) => id)).toEqual(['v1', 'v23'])
+  })
+
+  test('of a subject whose name is cut within a character is looked up all the same', async () => {
+    const { api } = losing()
+    const subjectName = `${'x'.repeat(99)}😀 Lost`
+    const error = await unknownOf(api.verifications.create({ ...input, subjectName }))
+    expect(await error.lookUp()).toMatchObject([{ subjectName }])
+  })
+
+  test('of a client is found whatever the case of its country', async () => {
+    const { api } = losing()
+    const error = await unknownOf(api.clients.create({ nameFirst: 'Ada', country: 'ca' }))
+    expect(await error.lookUp()).toMatchObject([{ nameFirst: 'Ada' }])
+  })
+
   test('that never happened is not found', async () => {
     const { baseUrl } = await script({ status: 500 }, ok)
     const error = await unknownOf(client(baseUrl).verifications.create(input))

@@ -108,6 +108,55 @@ describe('input', () => {
     expect(send).toHaveBeenCalledOnce()
   })
 
+  test.each([
+    ['NaN', Number.NaN],
+    ['Infinity', { a: [1, Number.POSITIVE_INFINITY] }],
+    ['a Map', { a: new Map([['b', 1]]) }],
+    ['a Set', [new Set([1])]],
+    ['a function', { a: { b: () => 1 } }],
+    ['a symbol', { a: Symbol('b') }],
+    ['undefined in a list', [1, undefined]],
+    ['a hole in a list', new Array(2)],
+    ['bytes', new Uint8Array(2)],
+    ['an expression', /a/],
+  ])('that JSON would change in silence is refused by its field: %s', async (_, wrong) => {
+    const { send, api } = silent()
+    const error = await failure(api.clients.create({ nameFirst: 'Ada', metadata: { wrong } }))
+    expect(error).toMatchObject({ name: 'ValidationError', errors: [{ field: 'metadata' }] })
+    expect((error as Error).message).toMatch(/no JSON can carry at wrong/)
+    const config = { type: 'kyc', requirements: ['consent'], config: { wrong } } as const
+    expect(await failure(api.verifications.create(config))).toMatchObject({
+      errors: [{ field: 'config' }],
+    })
+    expect(send).not.toHaveBeenCalled()
+  })
+
+  test('is sent as it is where JSON can carry it', async () => {
+    class Note {
+      text = 'x'
+    }
+    const { send, api } = silent()
+    const twice = { a: 1 }
+    const at = new Date(start)
+    const metadata = { at, note: new Note(), none: null, left: undefined, one: twice, two: twice }
+    await failure(api.clients.create({ nameFirst: undefined, metadata }))
+    const [request] = send.mock.calls[0] as unknown as [Request]
+    const carried = { at: start, note: { text: 'x' }, none: null, one: twice, two: twice }
+    expect(await request.json()).toEqual({ metadata: carried })
+  })
+
+  test('a country is for the service to judge, but for its two letters', async () => {
+    const sandbox = openSandbox({ now: start })
+    const api = clientOf(sandbox)
+    expect(await api.clients.create({ country: 'ca' })).toMatchObject({ country: 'ca' })
+    for (const country of ['c', 'CAN', '12', 'ç1']) {
+      expect(await failure(api.clients.create({ country }))).toMatchObject({
+        requestInfo: { attempts: 0 },
+        errors: [{ field: 'country' }],
+      })
+    }
+  })
+
   test('time limits that cannot hold are refused', async () => {
     const { api } = silent()
     for (const timeout of [0, -1, Number.NaN, 2 ** 31]) {

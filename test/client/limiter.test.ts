@@ -139,6 +139,31 @@ describe('the limiter', () => {
     expect(granted).toBe(true)
   })
 
+  test('is not hurried by a system’s clock that is set forward', async () => {
+    const limiter = createLimiter({ perMinute: 1 })
+    ;(await limiter.acquire())()
+    let granted = 0
+    for (let at = 0; at < 10; at++) limiter.acquire().then(() => (granted += 1))
+    for (let at = 1; at <= 5; at++) {
+      vi.setSystemTime(at * 86_400_000)
+      await vi.advanceTimersByTimeAsync(10_000)
+    }
+    expect(granted).toBe(0)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(granted).toBe(1)
+    const paused = createLimiter()
+    paused.pause(30_000)
+    let gone = false
+    paused.acquire().then(() => (gone = true))
+    vi.setSystemTime(10 * 86_400_000)
+    await vi.advanceTimersByTimeAsync(1000)
+    paused.pause(1)
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(gone).toBe(false)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(gone).toBe(true)
+  })
+
   test('is paused as a whole by one call’s Retry-After', async () => {
     const sent: number[] = []
     const api = createClient({
