@@ -6,13 +6,17 @@ const minute = 60_000
 export const day = 24 * 60 * minute
 const units: Readonly<Record<string, number>> = { m: minute, h: 60 * minute, d: day }
 
+/** A date is UTC; a time of day needs its zone, or it would be another one on another machine. */
+const iso = /^\d{4}-\d\d(-\d\d)?$|^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i
+
 /** Reads an option that is a moment: ISO 8601, or how long ago (30m, 12h, 7d). */
 export function momentFrom(now: Clock) {
   return (text: string): Date => {
     const [, many, unit = ''] = /^(\d+)([mhd])$/.exec(text) ?? []
-    if (many !== undefined) return new Date(now().getTime() - Number(many) * (units[unit] ?? 0))
-    const moment = new Date(text)
-    if (/^\d{4}-\d\d/.test(text) && !Number.isNaN(moment.getTime())) return moment
+    const moment = many
+      ? new Date(now().getTime() - Number(many) * (units[unit] ?? 0))
+      : new Date(text)
+    if ((many || iso.test(text)) && !Number.isNaN(moment.getTime())) return moment
     throw new InvalidArgumentError('give a time such as 2026-03-01T10:00:00Z, or 12h or 7d ago')
   }
 }

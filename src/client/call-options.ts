@@ -6,7 +6,7 @@ export interface CallOptions {
    * Ends the call, its waits included, with the signal's reason; a creation that was already on its
    * way ends in `OutcomeUnknownError`, with the reason as its cause.
    */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Milliseconds for each attempt; the client's `timeout` by default. */
-  readonly timeout?: number
+  readonly timeout?: number | undefined
 }

@@ -21,25 +21,25 @@ export interface ClientOptions {
    * Sends the requests; the global `fetch` by default. It is given one `Request` object, never an
    * address and an init: what reads `init` must read the request.
    */
-  readonly fetch?: Fetch
+  readonly fetch?: Fetch | undefined
   /** Milliseconds for each attempt, its body included; 30,000 by default. */
-  readonly timeout?: number
+  readonly timeout?: number | undefined
   /** How requests are repeated; `false` or 0 for never. */
-  readonly retry?: false | number | RetryOptions
+  readonly retry?: false | number | RetryOptions | undefined
   /**
    * A limiter that clients of one key share, a number of requests a minute, or `false`; 200 a
    * minute by default, for this client alone.
    */
-  readonly limiter?: Limiter | number | false
+  readonly limiter?: Limiter | number | false | undefined
   /** The deprecated `/requests` paths, for services that do not have the canonical ones yet. */
-  readonly pathFamily?: PathFamily
+  readonly pathFamily?: PathFamily | undefined
   /** Sees every attempt; by default answers that are not as documented become process warnings. */
-  readonly observe?: ObserveRequests
+  readonly observe?: ObserveRequests | undefined
   /**
    * For `Retry-After` dates, the times that `observe` is told and look-ups of lost creations; given,
    * the limiter that the client makes goes by it too, else by one that nobody sets.
    */
-  readonly now?: Clock
+  readonly now?: Clock | undefined
 }
 
 const names: readonly (keyof ClientOptions)[] = [

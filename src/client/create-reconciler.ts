@@ -20,13 +20,13 @@ export interface ReconcilerOptions
    */
   readonly since?: ReconcileOptions['since']
   /** Milliseconds from the end of a run to the next; 15 minutes by default. */
-  readonly every?: number
+  readonly every?: number | undefined
   /** Milliseconds that a delivery may take before its event counts as missing; 2 minutes. */
-  readonly grace?: number
+  readonly grace?: number | undefined
   /** Sees the report of every run, e.g. to raise an alarm over its gap. */
-  readonly onReport?: (report: ReconcileReport) => void
+  readonly onReport?: ((report: ReconcileReport) => void) | undefined
   /** Sees why a run of the schedule failed; by default a process warning. The next run comes all the same. */
-  readonly onError?: (error: unknown) => void
+  readonly onError?: ((error: unknown) => void) | undefined
 }
 
 /** Reconciles on a schedule. */

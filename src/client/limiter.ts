@@ -20,9 +20,9 @@ export interface Limiter {
 /** Options of `createLimiter`. */
 export interface LimiterOptions {
   /** 200 by default, the limit of the Professional and Business plans. */
-  readonly perMinute?: number
+  readonly perMinute?: number | undefined
   /** By default one that corrections of the system's clock do not move. */
-  readonly now?: Clock
+  readonly now?: Clock | undefined
 }
 
 interface Waiter {

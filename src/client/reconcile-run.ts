@@ -32,24 +32,24 @@ export interface ReconcileOptions {
   /** A receiver with an inbox: without one nobody can tell what has come. */
   readonly receiver: Pick<Receiver, 'receive'>
   /** The receiver's own inbox by default. */
-  readonly inbox?: SeenEvents
+  readonly inbox?: SeenEvents | undefined
   /**
    * Where to begin: a time, or the watermark of an earlier report. It should lie within the time
    * for which the inbox tells duplicates (30 days by default): what is older it may take again.
    */
-  readonly since?: Date | string | Watermark
+  readonly since?: Date | string | Watermark | undefined
   /** Leaves out what changed later. */
-  readonly until?: Date | string
+  readonly until?: Date | string | undefined
   /** Milliseconds before now that are left out too: what may still be on its way. None by default. */
-  readonly grace?: number
+  readonly grace?: number | undefined
   /** Begins where the last whole run ended, and notes where this one does; else `since`. */
-  readonly watermark?: WatermarkStore
+  readonly watermark?: WatermarkStore | undefined
   /** Counts what is missing and feeds nothing. */
-  readonly dryRun?: boolean
-  readonly signal?: AbortSignal
+  readonly dryRun?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
   /** Told after every page. */
-  readonly onProgress?: (progress: ReconcileProgress) => void
-  readonly now?: Clock
+  readonly onProgress?: ((progress: ReconcileProgress) => void) | undefined
+  readonly now?: Clock | undefined
 }
 
 /** The part of a receiver that events without a delivery come in by. */

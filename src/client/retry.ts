@@ -5,13 +5,13 @@ import { WebhookError } from '../errors.ts'
 /** The `retry` option; times in milliseconds. */
 export interface RetryOptions {
   /** How often a request is sent again; 4 by default. */
-  readonly retries?: number
+  readonly retries?: number | undefined
   /** The mean of the first wait is half of this; it doubles each time. 500 by default. */
-  readonly baseDelay?: number
+  readonly baseDelay?: number | undefined
   /** No wait of ours is longer; 20,000 by default. */
-  readonly maxDelay?: number
+  readonly maxDelay?: number | undefined
   /** A longer `Retry-After` is cut to this; 120,000 by default. The wait of ours is added to it. */
-  readonly maxRetryAfter?: number
+  readonly maxRetryAfter?: number | undefined
 }
 
 export type RetryPolicy = Readonly<Record<keyof RetryOptions, number>>

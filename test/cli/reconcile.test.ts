@@ -144,6 +144,25 @@ test('leaves an inbox alone that another process has open', async () => {
   expect(refused.stderr).toContain('another process has the inbox')
 })
 
+test('takes times as the other commands do, and none that can be misread', async () => {
+  const { run } = await open({ inbox: true })
+  const recent = await run(['--since', '1h', '--json'])
+  expect(report(recent.stdout)).toMatchObject({ complete: true, events: { fed: 4 } })
+  const early = await run(['--since', '7d', '--until', '12h', '--json'])
+  expect(report(early.stdout)).toMatchObject({ events: { derived: 0 } })
+  for (const wrong of ['3', '20260301', '2026-03-01T10:00', '2026-03-01 10:00', '2026-13-01']) {
+    const refused = await run(['--since', wrong])
+    expect([wrong, refused.code]).toEqual([wrong, 2])
+    expect(refused.stderr).toContain('7d')
+  }
+  const ahead = await run(['--since', '2100-01-01'])
+  expect(ahead).toMatchObject({ code: 2 })
+  expect(ahead.stderr).toContain('since lies in the future')
+  const crossed = await run(['--since', '1d', '--until', '2d'])
+  expect(crossed).toMatchObject({ code: 2 })
+  expect(crossed.stderr).toContain('since lies after until')
+})
+
 test('says what it needs, and never shows the key', async () => {
   const { run, folder } = await open({ inbox: true })
   expect(await run(since, { IDV_API_KEY: '' })).toMatchObject({ code: 2 })

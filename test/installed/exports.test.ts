@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import ts from 'typescript'
@@ -48,6 +48,30 @@ test('every built file knows no await at its top, so that require() works', () =
       execFileSync(process.execPath, ['-e', script], { cwd: bare, stdio: 'pipe' }),
     ).not.toThrow()
   }
+})
+
+test('CommonJS sees the types under module nodenext, and under node16 by import()', () => {
+  const compile = (text: string, module: ts.ModuleKind) => {
+    const file = join(bare, 'consumer.cts')
+    writeFileSync(file, text)
+    const program = ts.createProgram([file], {
+      module,
+      target: ts.ScriptTarget.ES2023,
+      strict: true,
+      skipLibCheck: true,
+      noEmit: true,
+      types: [],
+    })
+    return program.getSemanticDiagnostics(program.getSourceFile(file)).map(({ code }) => code)
+  }
+  const required =
+    "import { createReceiver } from 'idv-webhooks'\ncreateReceiver({ secret: 'x' })\n"
+  const imported =
+    "import('idv-webhooks').then(({ createReceiver }) => createReceiver({ secret: 'x' }))\n"
+  expect(compile(required, ts.ModuleKind.NodeNext)).toEqual([])
+  expect(compile(imported, ts.ModuleKind.Node16)).toEqual([])
+  // Node's require() takes ESM since 22.12; TypeScript tells node16 of an older one.
+  expect(compile(required, ts.ModuleKind.Node16)).toEqual([1479])
 })
 
 test('every package whose code is bundled is named with its licence', () => {

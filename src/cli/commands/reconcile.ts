@@ -10,6 +10,7 @@ import {
 import { createReceiver } from '../../index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { type FoundInbox, withInbox } from '../inbox/find-inbox.ts'
+import { momentFrom } from '../moment.ts'
 import { count } from '../output.ts'
 import { act, addressFrom, declare, type Session, wholeFrom } from '../session.ts'
 import { watermarkFile } from '../watermark-file.ts'
@@ -17,8 +18,8 @@ import { watermarkFile } from '../watermark-file.ts'
 interface Options {
   readonly baseUrl?: string
   readonly inbox?: string
-  readonly since?: string
-  readonly until?: string
+  readonly since?: Date
+  readonly until?: Date
   readonly watermark?: string
   readonly rate?: number
   readonly dryRun?: boolean
@@ -31,6 +32,7 @@ export const reconcile = (session: Session) =>
     details: [
       'Reads verifications and clients from the API (key: IDV_API_KEY), derives the events that must have happened, and puts those that the inbox has not seen into it; the application’s worker handles them. A delivery that comes late is a duplicate then, and a second run finds nothing.',
       'A SQLite inbox has one owner: stop the application for the run, or run createReconciler() inside it. The config file may give `inbox` and `client` as made by createInbox() and createClient().',
+      'A watermark belongs to one inbox: after a backup of the inbox was restored, run once with --since before the backup and without --watermark.',
       'A run that is killed begins the next time where it had begun, and finds there what it has fed. Exits 0 when nothing is missing any more, 1 when something still is.',
     ],
     examples: [
@@ -40,8 +42,12 @@ export const reconcile = (session: Session) =>
   })
     .option('--base-url <url>', 'the API, ending in /v2/api', addressFrom)
     .option('--inbox <file>', 'the SQLite file of the inbox')
-    .option('--since <time>', 'where to begin (ISO 8601), unless the watermark tells')
-    .option('--until <time>', 'leave out what changed later (ISO 8601)')
+    .option(
+      '--since <time>',
+      'where to begin, unless the watermark tells: ISO 8601, or 12h or 7d ago',
+      momentFrom(session.now),
+    )
+    .option('--until <time>', 'leave out what changed later: the same', momentFrom(session.now))
     .option('--watermark <file>', 'begin where the last whole run ended, and note the end here')
     .option(
       '--rate <n>',
