@@ -48,8 +48,6 @@ export interface Task {
   readonly signal?: AbortSignal
 }
 
-type Ids = { readonly secretId?: string }
-
 /** The receiver's inside; a worker shares it. */
 export class Corridor {
   readonly options: ReceiverOptions
@@ -277,7 +275,7 @@ export class Corridor {
 
 const noDiagnosis = async () => undefined
 
-function idsOf({ secretId }: VerifiedDelivery): Ids {
+function idsOf({ secretId }: VerifiedDelivery): { readonly secretId?: string } {
   return secretId === undefined ? {} : { secretId }
 }
 

@@ -39,7 +39,7 @@ export interface ReconcileReport {
     readonly missing: number
     /** Of the missing, the inbox took. */
     readonly fed: number
-    /** Of the missing, came by webhook while they were being fed. */
+    /** Of the missing, came while they were being fed: by webhook, or from another run. */
     readonly arrived: number
     readonly failed: number
   }

@@ -672,6 +672,30 @@ describe('the schedule', () => {
     expect(report.gap.byName).toMatchObject({ 'verification.created': 1 })
   })
 
+  test('with a watermark finds what came in days while the application was down', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    drop(sandbox)
+    const now = () => sandbox.clock.now()
+    let file: string | null = null
+    const watermark = {
+      read: () => (file === null ? null : (JSON.parse(file) as Watermark)),
+      write(next: Watermark) {
+        file = JSON.stringify(next)
+      },
+    }
+    await live(setup, 3)
+    await sandbox.clock.advance({ seconds: 300 })
+    await createReconciler({ client: api, receiver, watermark, now }).run()
+    await sandbox.clock.advance({ days: 1 })
+    const events = await live(setup, 3)
+    await sandbox.clock.advance({ days: 3 })
+    const forgetful = createReconciler({ client: api, receiver, grace: 0, now })
+    expect((await forgetful.run()).events.missing).toBe(0)
+    const report = await createReconciler({ client: api, receiver, watermark, now }).run()
+    expect(report.events).toMatchObject({ missing: events.length, fed: events.length })
+  })
+
   test('begins at its creation when it is told to, and never before', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup

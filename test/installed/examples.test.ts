@@ -130,6 +130,11 @@ describe('the example for', () => {
     await until(new RegExp(`approved: ${id} by reconcile, score \\d+`))
     child.kill('SIGTERM')
     expect((await once(child, 'exit'))[0]).toBe(0)
+    // What comes while it is down is found by the next start, from where the last run ended.
+    const mark = JSON.parse(readFileSync(join(app, 'examples/inbox.db.watermark'), 'utf8'))
+    expect(Object.keys(mark)).toEqual(['verifications', 'clients', 'deletions'])
+    await api.clients.create({ nameFirst: 'Ada' })
+    await start(['reconcile.ts'], /reconciled .*missing: 1,\s+fed: 1/s, env).started
   })
 
   test('a legacy subscriber counts what still arrives under the old name', async () => {
