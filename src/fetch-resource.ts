@@ -90,21 +90,22 @@ export class ResourceReads {
 
   /** A read that is sure to know of the event: it began after the event came. */
   #fresh(key: string, { delivery }: Asking): Read | undefined {
+    const arrival = this.#arrivalOf(delivery)
     const read = this.#reads.get(key)
-    if (!read || read.stop.signal.aborted || !this.#isLater(read, delivery)) return undefined
+    if (!read || read.stop.signal.aborted) return undefined
+    const timed = !arrival.known && read.began > delivery.receivedAt.getTime()
+    if (read.order < arrival.order && !timed) return undefined
     // A clock that was set back orders nothing.
     if (this.#now().getTime() < read.began) return undefined
     return read.pending || this.#isRecent(read) ? read : undefined
   }
 
-  #isLater({ order, began }: Read, delivery: VerifiedDelivery): boolean {
-    const arrival = this.#arrivals.get(delivery)
-    if (arrival?.known) return order > arrival.order
-    if (began > delivery.receivedAt.getTime()) return true
-    // It came by the inbox, maybe from another process: what began after it first asked is later.
-    if (arrival) return order > arrival.order
-    this.#arrivals.set(delivery, { order: ++this.#order, known: false })
-    return false
+  /** What came by the inbox, maybe from another process, has its place from when it first asks. */
+  #arrivalOf(delivery: VerifiedDelivery): Arrival {
+    const known = this.#arrivals.get(delivery)
+    const arrival = known ?? { order: ++this.#order, known: false }
+    if (!known) this.#arrivals.set(delivery, arrival)
+    return arrival
   }
 
   #begin(key: string, get: (signal: AbortSignal) => Promise<unknown>): Read {
