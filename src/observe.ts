@@ -154,12 +154,16 @@ export function warnFailures(): Observe {
 
 /** Class and place of an error, without its text: that may hold a person's data. */
 export function describeError(error: unknown): string {
-  if (!(error instanceof Error)) return typeof error
-  const frame = error.stack
-    ?.split('\n')
-    .find((line) => /^\s+at /.test(line))
-    ?.trim()
-  return [error.name, frame].filter(Boolean).join(' ')
+  try {
+    if (!(error instanceof Error)) return typeof error
+    const { name, stack } = error
+    const lines = typeof stack === 'string' ? stack.split('\n') : []
+    const frame = lines.find((line) => /^\s+at /.test(line))?.trim()
+    return [typeof name === 'string' && name, frame].filter(Boolean).join(' ') || 'Error'
+  } catch {
+    // A revoked proxy, a getter that throws: handlers throw what they like.
+    return 'unreadable'
+  }
 }
 
 /** Keeps an observer's own faults away from the delivery. */

@@ -195,6 +195,7 @@ export class Desk {
       ...(due !== undefined && { dueAt: new Date(due) }),
       ...(settledAt !== undefined && { settledAt: new Date(settledAt) }),
       erased: facts === undefined,
+      ...((facts && !known) || (body && !delivery) ? { unreadable: true as const } : {}),
       ...(delivery && { delivery }),
     }
   }

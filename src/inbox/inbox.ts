@@ -11,7 +11,14 @@ import { createFingerprints, digestOf, type Fingerprints } from './fingerprint.t
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { createSeal, type Seal } from './seal.ts'
 import type { InboxStore, NewEntry, Purged, StoreCapabilities, Twin } from './store.ts'
-import { Claims, type SettledAs, type Verdict, type Work, type WorkSource } from './work.ts'
+import {
+  Claims,
+  type SettledAs,
+  type Swept,
+  type Verdict,
+  type Work,
+  type WorkSource,
+} from './work.ts'
 
 /** Keeps what was proved before it is acknowledged, until it is handled. */
 export interface Inbox {
@@ -64,6 +71,7 @@ class DurableInbox implements Inbox, WorkSource {
   readonly capabilities: StoreCapabilities
   readonly now: Clock
   readonly lease: number
+  readonly timeout: number
   readonly transaction?: WorkSource['transaction']
   readonly #store: InboxStore
   readonly #limits: InboxLimits
@@ -79,8 +87,9 @@ class DurableInbox implements Inbox, WorkSource {
     this.capabilities = options.store.capabilities
     this.now = options.now ?? steadyClock
     this.#seal = createSeal(options.encryption)
-    const { lease, retry } = this.#limits
+    const { lease, retry, timeout } = this.#limits
     this.lease = lease
+    this.timeout = timeout
     const hold = options.onDead === 'block'
     const parts = { store: this.#store, seal: this.#seal, now: this.now, lease, retry, hold }
     this.#claims = new Claims(parts)
@@ -102,6 +111,7 @@ class DurableInbox implements Inbox, WorkSource {
   async close(): Promise<void> {
     const opening = this.#opening
     this.#opening = undefined
+    this.#claims.reset()
     if (
       await opening?.then(
         () => true,
@@ -158,19 +168,24 @@ class DurableInbox implements Inbox, WorkSource {
     return this.#claims.claim(limit)
   }
 
-  settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledAs> {
+  async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledAs> {
+    if (!this.#opening) return 'lost'
     return this.#claims.settle(work, verdict, handled)
+  }
+
+  abandon(work: Work): void {
+    this.#claims.abandon(work)
   }
 
   checkpoint(work: Work, handler: string): Promise<boolean> {
     return this.#store.checkpoint(work.lease, handler)
   }
 
-  renew(works: readonly Work[]): Promise<void> {
-    return this.#claims.renew(works)
+  renew(): Promise<void> {
+    return this.#claims.renew()
   }
 
-  sweep(): Promise<number> {
+  sweep(): Promise<readonly Swept[]> {
     return this.#claims.sweep()
   }
 

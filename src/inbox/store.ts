@@ -94,9 +94,20 @@ export interface ClaimResult {
   readonly next?: number
 }
 
+/** How lanes are brought in line with the clock and the policy of whoever starts to claim. */
+export interface Alignment {
+  readonly now: number
+  /** No retry is due later than this. */
+  readonly latest: number
+  /** Lanes that a dead entry holds go on. */
+  readonly free: boolean
+}
+
 /** A lease whose holder is gone. */
 export interface Lapsed extends Lease {
   readonly attempt: number
+  readonly name?: string
+  readonly storedAt: number
 }
 
 interface Settled {
@@ -224,6 +235,11 @@ export interface InboxStore {
   remember(name: string, value: Uint8Array): Promise<void>
   insert(entry: NewEntry): Promise<Inserted>
   claim(request: ClaimRequest): Promise<ClaimResult>
+  /**
+   * Before the first claim, and when the clock went back: what was stored by a clock that was ahead
+   * is due now and no retry later than `latest`. A `stored` entry never waits for its own time.
+   */
+  align(alignment: Alignment): Promise<void>
   renew(leases: readonly Lease[], until: number): Promise<void>
   /** Leases past their time, or of an owner that is gone. */
   lapsed(now: number): Promise<readonly Lapsed[]>
@@ -238,6 +254,7 @@ export interface InboxStore {
   dismiss(id: string, now: number): Promise<boolean>
   /** Erases the payloads of a lane and of what is related to it; open entries are skipped. */
   forget(lane: string, now: number): Promise<number>
+  /** Leaves a dead entry alone that holds its lane: only a person ends what it waits for. */
   purge(purge: Purge): Promise<Purged>
   stats(now: number): Promise<StoreStats>
 }

@@ -75,8 +75,8 @@ export const settlingCases: readonly StoreCase[] = [
       if (!one || !two) throw new Error('two were to be claimed')
       same(await store.lapsed(start + 59_999), [])
       await store.renew([{ id: one.id, fence: one.fence }], start + 120_000)
-      const { id, fence, attempt } = two
-      same(await store.lapsed(start + 60_000), [{ id, fence, attempt }])
+      const { id, fence, attempt, name, storedAt } = two
+      same(await store.lapsed(start + 60_000), [{ id, fence, attempt, name, storedAt }])
       same(await claim(store, 10, start + 60_000), [], 'it is settled, not claimed')
     },
   },
@@ -86,10 +86,10 @@ export const settlingCases: readonly StoreCase[] = [
     run: async (store, again) => {
       const [left, waiting] = [newEntry(), newEntry()]
       await store.insert(left)
-      const { id, fence, attempt } = await claimOne(store)
+      const { id, fence, attempt, name, storedAt } = await claimOne(store)
       await store.insert(waiting)
       const next = await again()
-      same(await next.lapsed(start), [{ id, fence, attempt }])
+      same(await next.lapsed(start), [{ id, fence, attempt, name, storedAt }])
       same(await next.insert({ ...waiting, id: 'other' }), { kind: 'duplicate', id: waiting.id })
       same((await claimOne(next)).body, waiting.body)
       const lease = { id, fence }

@@ -1,6 +1,7 @@
 // A store in the memory of one process, for tests: every rule of the port, nothing that lasts.
 import { type EntryReason, type EntryState, entryStates, isOpen } from '../entry.ts'
 import type {
+  Alignment,
   ClaimRequest,
   ClaimResult,
   InboxStore,
@@ -17,7 +18,7 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../store.ts'
-import { dueOf, MemoryLanes } from './memory-lanes.ts'
+import { MemoryLanes } from './memory-lanes.ts'
 import { fits, type Row, toClaimed, toStored } from './memory-row.ts'
 
 interface Key {
@@ -84,7 +85,7 @@ class MemoryStore implements InboxStore {
 
   async claim({ now, limit, until }: ClaimRequest): Promise<ClaimResult> {
     const { due, next } = this.#lanes.waiting(now, limit)
-    const entries = due.map((row) => {
+    const entries = due.map(({ head: row }) => {
       this.#lanes.hold(row)
       row.state = 'leased'
       row.attempt++
@@ -95,6 +96,10 @@ class MemoryStore implements InboxStore {
       return toClaimed(row, gap, this.#marks.get(row.lane)?.mark)
     })
     return { entries, ...(next !== undefined && { next }) }
+  }
+
+  async align(alignment: Alignment): Promise<void> {
+    this.#lanes.align(alignment)
   }
 
   async renew(leases: readonly Lease[], until: number): Promise<void> {
@@ -108,7 +113,9 @@ class MemoryStore implements InboxStore {
     const rows = [...this.#rows.values()]
     return rows
       .filter(({ state, until }) => state === 'leased' && until <= now)
-      .map(({ id, fence, attempt }) => ({ id, fence, attempt }))
+      .map(({ id, fence, attempt, name, storedAt }) => {
+        return { id, fence, attempt, storedAt, ...(name !== undefined && { name }) }
+      })
   }
 
   async checkpoint(lease: Lease, handler: string): Promise<boolean> {
@@ -141,7 +148,7 @@ class MemoryStore implements InboxStore {
       delete row.reason
       if (settlement.mark) this.#note(row.lane, settlement.mark, at)
     }
-    if (to !== 'dead' || !settlement.hold) this.#lanes.advance(row.lane)
+    if (to !== 'dead' || !settlement.hold) this.#lanes.advance(row.lane, at)
     return true
   }
 
@@ -204,6 +211,7 @@ class MemoryStore implements InboxStore {
     for (const row of this.#rows.values()) {
       const before = row.state === 'done' ? doneBefore : deadBefore
       if (!row.facts || row.settledAt === undefined || row.settledAt >= before) continue
+      if (row.state === 'dead' && this.#lanes.isHead(row)) continue
       if (++erased > limit) return { erased: limit, deleted }
       delete row.facts
       delete row.body
@@ -232,7 +240,7 @@ class MemoryStore implements InboxStore {
     return {
       counts,
       ...(oldest !== undefined && { oldest }),
-      ...(due && { due: dueOf(due) }),
+      ...(due && { due: due.due }),
     }
   }
 
@@ -263,7 +271,7 @@ class MemoryStore implements InboxStore {
     row.state = 'skipped'
     row.reason = reason
     row.settledAt = now
-    this.#lanes.leave(row)
+    this.#lanes.leave(row, now)
   }
 
   #note(lane: string, { at, final }: Mark, touched: number): void {

@@ -2,6 +2,7 @@
 // them synced before anybody hears of it.
 import { WebhookError } from '../../errors.ts'
 import type {
+  Alignment,
   ClaimRequest,
   ClaimResult,
   InboxStore,
@@ -115,6 +116,10 @@ class SqliteStore implements InboxStore {
 
   claim(request: ClaimRequest): Promise<ClaimResult> {
     return this.#call('claim', request)
+  }
+
+  align(alignment: Alignment): Promise<void> {
+    return this.#call('align', alignment)
   }
 
   async renew(leases: readonly Lease[], until: number): Promise<void> {

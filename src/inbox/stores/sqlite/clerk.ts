@@ -42,7 +42,7 @@ export class Clerk {
       this.#ledger.run(sql, now, head.seq)
       if (replay) this.#ledger.run('delete from idv_handled where seq = ?', head.seq)
       this.#ledger.moved(head.state, 'stored')
-      this.#ledger.enter(head)
+      this.#ledger.enter(head, now)
       reopened++
     }
     return reopened
@@ -71,7 +71,8 @@ export class Clerk {
 
   purge({ doneBefore, deadBefore, keysBefore, limit }: Purge): Purged {
     const settled = `select seq from idv_entries indexed by idv_entries_settled
-      where erased = 0 and state = ? and settled_at is not null and settled_at < ? limit ?`
+      where erased = 0 and state = ? and settled_at is not null and settled_at < ?
+      and (state <> 'dead' or not exists (select 1 from idv_lanes where head = seq)) limit ?`
     const past = (['done', 'dead', 'skipped'] as const).flatMap((state) =>
       this.#ledger.all(settled, state, state === 'done' ? doneBefore : deadBefore, limit),
     )
@@ -124,7 +125,7 @@ export class Clerk {
       where seq = ?`
     this.#ledger.run(sql, reason, now, head.seq)
     this.#ledger.moved(head.state, 'skipped')
-    if (wasHead) this.#ledger.advance(head.lane)
+    if (wasHead) this.#ledger.advance(head.lane, now)
   }
 
   #toStored(row: Row): StoredEntry {

@@ -2,6 +2,7 @@
 // transaction, and so one sync.
 import { WebhookError } from '../../../errors.ts'
 import type {
+  Alignment,
   Claimed,
   ClaimRequest,
   ClaimResult,
@@ -88,6 +89,10 @@ export class Engine {
     return { entries, ...(typeof next === 'number' && { next }) }
   }
 
+  align(alignment: Alignment): void {
+    this.#ledger.align(alignment)
+  }
+
   renew({ leases, until }: { readonly leases: readonly Lease[]; readonly until: number }): void {
     const sql =
       "update idv_entries set lease_until = ? where id = ? and fence = ? and state = 'leased'"
@@ -95,9 +100,11 @@ export class Engine {
   }
 
   lapsed(now: number): Lapsed[] {
-    const sql = `select id, fence, attempt from idv_entries
+    const sql = `select id, fence, attempt, name, stored_at as storedAt from idv_entries
       where state = 'leased' and (owner <> ? or lease_until <= ?) order by seq`
-    return this.#ledger.all(sql, this.#epoch ?? 0, now) as unknown as Lapsed[]
+    return this.#ledger.all(sql, this.#epoch ?? 0, now).map(({ name, ...lapsed }) => {
+      return { ...lapsed, ...(name !== null && { name }) } as unknown as Lapsed
+    })
   }
 
   checkpoint({ lease, handler }: { readonly lease: Lease; readonly handler: string }): boolean {
@@ -234,7 +241,7 @@ export class Engine {
     this.#ledger.run(sql, to, at, reason, failures, head.seq)
     this.#ledger.moved('leased', to)
     if (to === 'done' && ended.mark) this.#note(head.lane, ended.mark, at)
-    if (to !== 'dead' || !ended.hold) this.#ledger.advance(head.lane)
+    if (to !== 'dead' || !ended.hold) this.#ledger.advance(head.lane, at)
   }
 
   #note(lane: string, { at = null, final }: { at?: number | null; final: boolean }, now: number) {
