@@ -210,6 +210,8 @@ class DurableInbox implements Inbox, WorkSource {
     const digest = digestOf(delivery.body)
     const key = this.#keyOf(arrival, digest, fingerprints)
     const twins = twinsOf(arrival, fingerprints)
+    const storedAt = Math.floor(this.now().getTime())
+    this.#claims.noticeTime(storedAt)
     return {
       id,
       lane: entity && entity.id !== '' ? fingerprints.lane(entity) : id,
@@ -221,7 +223,7 @@ class DurableInbox implements Inbox, WorkSource {
       ...(receivedName !== undefined && { receivedName }),
       source,
       ...(occurredAt && { occurredAt: occurredAt.getTime() }),
-      storedAt: Math.floor(this.now().getTime()),
+      storedAt,
       bytes: delivery.body.length,
       ...packContent(id, arrival, this.#seal),
     }

@@ -126,6 +126,11 @@ export class Claims {
     if (this.#holds(lease)) this.#held.delete(lease.id)
   }
 
+  /** An entry was kept at that time: a claim before it means that the clock went back. */
+  noticeTime(at: number): void {
+    if (this.#seen !== undefined && at > this.#seen) this.#seen = at
+  }
+
   /** The store was closed: another may have claimed since. */
   reset(): void {
     this.#held.clear()
