@@ -4,13 +4,14 @@ import { type Clock, steadyClock } from '../clock.ts'
 import { WebhookError } from '../errors.ts'
 import type { Entity } from '../protocol/events.ts'
 import { packContent } from './content.ts'
+import { deadline } from './deadline.ts'
 import { Desk, type EntryFilter, type EntryPage, type EntryQuery, type InboxStats } from './desk.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
 import { createEntryIds } from './entry-id.ts'
 import { createFingerprints, digestOf, type Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { createSeal, type Seal } from './seal.ts'
-import type { InboxStore, NewEntry, Purged, StoreCapabilities, Twin } from './store.ts'
+import type { InboxStore, Inserted, NewEntry, Purged, StoreCapabilities, Twin } from './store.ts'
 import {
   Claims,
   type SettledAs,
@@ -29,7 +30,11 @@ export interface Inbox {
    * @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`
    */
   open(): Promise<void>
-  /** Lets the store go; what is asked of the inbox afterwards opens it again. */
+  /**
+   * Lets the store go; what is asked of the inbox afterwards opens it again.
+   *
+   * @throws WebhookError `STORE_FAILED` when it hangs for five times the `timeout`
+   */
   close(): Promise<void>
   /** Resolves after the commit that holds the delivery; rejects when there was none. */
   keep(arrival: Arrival): Promise<Kept>
@@ -112,17 +117,27 @@ class DurableInbox implements Inbox, WorkSource {
     const opening = this.#opening
     this.#opening = undefined
     this.#claims.reset()
-    if (
-      await opening?.then(
-        () => true,
-        () => false,
-      )
+    const isOpen = await opening?.then(
+      () => true,
+      () => false,
     )
-      await this.#store.close()
+    if (!isOpen) return
+    // Longer than an answer: the log is moved into the file.
+    const { late, stop } = deadline(this.timeout * 5)
+    await Promise.race([this.#store.close(), late]).finally(stop)
   }
 
-  keep(arrival: Arrival): Promise<Kept> {
-    return this.#inTime(this.#keep(arrival))
+  async keep(arrival: Arrival): Promise<Kept> {
+    const over = new AbortController()
+    const { late, stop } = deadline(this.timeout, over)
+    try {
+      // Each step is raced, so that nothing holds on to the body of what was answered 503.
+      const { fingerprints } = await Promise.race([this.#open(), late])
+      const entry = this.#toNewEntry(arrival, fingerprints)
+      return this.#kept(await Promise.race([this.#store.insert(entry, over.signal), late]))
+    } finally {
+      stop()
+    }
   }
 
   async find(query: EntryQuery = {}): Promise<EntryPage> {
@@ -194,9 +209,7 @@ class DurableInbox implements Inbox, WorkSource {
     return () => this.#wakes.delete(wake)
   }
 
-  async #keep(arrival: Arrival): Promise<Kept> {
-    const { fingerprints } = await this.#open()
-    const { kind, id } = await this.#store.insert(this.#toNewEntry(arrival, fingerprints))
+  #kept({ kind, id }: Inserted): Kept {
     if (kind === 'stored') {
       this.#wake()
       return { kind: 'accepted', entryId: id }
@@ -259,20 +272,6 @@ class DurableInbox implements Inbox, WorkSource {
     const { retention } = this.#limits
     const parts = { store, seal: this.#seal, fingerprints, now: this.now, retention }
     return { fingerprints, desk: new Desk(parts) }
-  }
-
-  /** A sender that waits must hear 503 rather than nothing; what commits later is a duplicate. */
-  async #inTime<Result>(work: Promise<Result>): Promise<Result> {
-    const { promise: late, reject } = Promise.withResolvers<never>()
-    const { timeout } = this.#limits
-    const timer = setTimeout(() => {
-      reject(new WebhookError('STORE_FAILED', `the store did not answer within ${timeout} ms`))
-    }, timeout)
-    try {
-      return await Promise.race([work, late])
-    } finally {
-      clearTimeout(timer)
-    }
   }
 
   #wake(): void {

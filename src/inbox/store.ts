@@ -233,7 +233,8 @@ export interface InboxStore {
   /** The value kept under a name; `initial` is kept and given where there was none. */
   recall(name: string, initial: Uint8Array): Promise<Uint8Array>
   remember(name: string, value: Uint8Array): Promise<void>
-  insert(entry: NewEntry): Promise<Inserted>
+  /** Once `signal` is aborted nobody waits for it: where it is not yet on its way it is dropped. */
+  insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted>
   claim(request: ClaimRequest): Promise<ClaimResult>
   /**
    * Before the first claim, and when the clock went back: what was stored by a clock that was ahead

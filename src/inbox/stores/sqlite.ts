@@ -110,8 +110,9 @@ class SqliteStore implements InboxStore {
     await this.#call('remember', { name, value })
   }
 
-  insert(entry: NewEntry): Promise<Inserted> {
-    return this.#call('insert', entry, entry.body.length + entry.facts.length)
+  insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted> {
+    const bytes = entry.body.length + entry.facts.length
+    return this.#call('insert', entry, { bytes, ...(signal && { signal }) })
   }
 
   claim(request: ClaimRequest): Promise<ClaimResult> {
@@ -167,8 +168,8 @@ class SqliteStore implements InboxStore {
     return this.#call('stats', now)
   }
 
-  #call<Answer>(...[method, argument, bytes]: Parameters<Line['call']>): Promise<Answer> {
-    if (this.#line) return this.#line.call(method, argument, bytes)
+  #call<Answer>(...asked: Parameters<Line['call']>): Promise<Answer> {
+    if (this.#line) return this.#line.call(...asked)
     return Promise.reject(new WebhookError('STORE_FAILED', 'the inbox is closed'))
   }
 }

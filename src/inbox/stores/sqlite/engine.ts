@@ -15,7 +15,7 @@ import type {
   Twin,
 } from '../../store.ts'
 import { Clerk } from './clerk.ts'
-import { inTransaction } from './driver.ts'
+import { inTransaction, isFatal } from './driver.ts'
 import { type Head, Ledger, type Row } from './ledger.ts'
 import type { Owned } from './opening.ts'
 
@@ -23,6 +23,14 @@ import type { Owned } from './opening.ts'
 export type Call = readonly [method: keyof Questions, argument: never]
 
 type Questions = Omit<Engine, 'transact' | 'checkpointWal'> & Omit<Clerk, never>
+
+/** What one call came to, where the commit of its batch was made. */
+export type Answer =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly message: string }
+
+/** They change nothing, so one that fails has nothing that the others must not commit. */
+const reads: readonly Call[0][] = ['find', 'stats', 'lapsed']
 
 /** The writes of the corridor and the worker. */
 export class Engine {
@@ -37,12 +45,12 @@ export class Engine {
   }
 
   /** Answers all of it in one transaction, or throws and has done none of it. */
-  transact(calls: readonly Call[]): unknown[] {
+  transact(calls: readonly Call[]): Answer[] {
     const { db } = this.#ledger
     db.exec('begin immediate')
     try {
       this.#assertOwner()
-      const answers = calls.map(([method, argument]) => this.#answer(method, argument))
+      const answers = calls.map((call) => this.#answerAlone(call))
       this.#ledger.writeCounts()
       db.exec('commit')
       return answers
@@ -121,6 +129,17 @@ export class Engine {
     else if (settlement.to === 'retry') this.#retry(head, settlement)
     else this.#end(head, settlement)
     return true
+  }
+
+  /** Reads travel with deliveries, which must not fail for them. */
+  #answerAlone([method, argument]: Call): Answer {
+    try {
+      return { ok: true, value: this.#answer(method, argument) }
+    } catch (error) {
+      const isHarmless = reads.includes(method) && inTransaction(this.#ledger.db)
+      if (!isHarmless || isFatal(error)) throw error
+      return { ok: false, message: error instanceof Error ? error.message : 'unknown' }
+    }
   }
 
   #answer(method: Call[0], argument: never): unknown {
