@@ -54,16 +54,9 @@ export class Shift {
     return this.#parts.concurrency - this.#active.size - this.#reserved
   }
 
-  /** Resolves when there is room for a claim, or never will be. */
-  async room(): Promise<void> {
-    while (this.#isOpen && this.free <= 0) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    }
-  }
-
-  /** Claims as many as there is room for, and works on them; `full` when there may be more. */
+  /** Waits for room, claims as many as there is room for, and works on them. */
   claim(most = Number.POSITIVE_INFINITY): Promise<ClaimedRuns> {
-    return this.#track(this.#claim(Math.min(most, this.free)))
+    return this.#track(this.#claim(most))
   }
 
   /** Keeps the end of the shift waiting for something else. */
@@ -93,7 +86,12 @@ export class Shift {
     while (this.#pending.size > 0) await Promise.allSettled([...this.#pending])
   }
 
-  async #claim(limit: number): Promise<ClaimedRuns> {
+  async #claim(most: number): Promise<ClaimedRuns> {
+    while (this.#isOpen && this.free <= 0) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+    if (!this.#isOpen) return { runs: [], isFull: false }
+    const limit = Math.min(most, this.free)
     this.#reserved += limit
     try {
       const { works, next } = await this.#parts.inbox.claim(limit)
@@ -103,6 +101,7 @@ export class Shift {
       return { runs, isFull: works.length === limit, ...(next !== undefined && { next }) }
     } finally {
       this.#reserved -= limit
+      this.#wake()
     }
   }
 

@@ -119,7 +119,6 @@ class InboxWorker implements Worker {
     const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
     const start = this.#inbox.now().getTime()
     for (let left = limit; left > 0; ) {
-      await shift.room()
       if (!shift.isOpen || this.#inbox.now().getTime() - start >= timeout) break
       const { runs } = await shift.claim(left)
       if (runs.length === 0) break
