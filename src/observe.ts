@@ -59,6 +59,17 @@ export interface SettledObserved {
   readonly age: number
 }
 
+/** With a worker: somebody moved entries by the methods of this process's inbox. */
+export interface OperatedObserved {
+  readonly type: 'operated'
+  readonly at: Date
+  readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'
+  /** How many. */
+  readonly entries: number
+  /** Where one was named. */
+  readonly entryId?: string
+}
+
 /** With a worker: nothing came for much longer than usual. */
 export interface SilenceObserved {
   readonly type: 'silence'
@@ -81,6 +92,7 @@ export type Observation =
   | OutcomeObserved
   | AttemptObserved
   | SettledObserved
+  | OperatedObserved
   | SilenceObserved
   | StoreObserved
 

@@ -91,6 +91,7 @@ class InboxWorker implements Worker {
     this.#inbox = inbox
     this.#options = checkedWorkerOptions(options)
     this.#silence = new SilenceWatch(this.#options.silence)
+    inbox.onOperated((one) => corridor.observe({ type: 'operated', at: corridor.now(), ...one }))
   }
 
   start(): Promise<void> {

@@ -1,7 +1,5 @@
 // The policy over any store: what is kept and under which key, how long, and for whom it is opened.
-import { randomBytes } from 'node:crypto'
 import { type Clock, steadyClock } from '../clock.ts'
-import { WebhookError } from '../errors.ts'
 import type { Entity } from '../protocol/events.ts'
 import { packContent } from './content.ts'
 import { deadline } from './deadline.ts'
@@ -10,10 +8,12 @@ import type { Arrival, Entry, Kept } from './entry.ts'
 import { createEntryIds } from './entry-id.ts'
 import { createFingerprints, digestOf, type Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
+import { recallSalt } from './recall-salt.ts'
 import { createSeal, type Seal } from './seal.ts'
 import type { InboxStore, Inserted, NewEntry, Purged, StoreCapabilities, Twin } from './store.ts'
 import {
   Claims,
+  type Operated,
   type SettledAs,
   type Swept,
   type Verdict,
@@ -21,7 +21,10 @@ import {
   type WorkSource,
 } from './work.ts'
 
-/** Keeps what was proved before it is acknowledged, until it is handled. */
+/**
+ * Keeps what was proved before it is acknowledged, until it is handled. A question that means
+ * nothing throws WebhookError `OPTION_INVALID`.
+ */
 export interface Inbox {
   readonly capabilities: StoreCapabilities
   /**
@@ -84,6 +87,7 @@ class DurableInbox implements Inbox, WorkSource {
   readonly #claims: Claims
   readonly #nextId: () => string
   readonly #wakes = new Set<() => void>()
+  readonly #tells: ((operated: Operated) => void)[] = []
   #opening: Promise<Opened> | undefined
 
   constructor(options: InboxOptions) {
@@ -152,27 +156,21 @@ class DurableInbox implements Inbox, WorkSource {
     return (await this.#open()).desk.stats()
   }
 
-  async redrive(filter: EntryFilter | string): Promise<number> {
-    const { desk } = await this.#open()
-    const redriven = await desk.redrive(typeof filter === 'string' ? { id: filter } : filter)
-    this.#wake()
-    return redriven
+  redrive(filter: EntryFilter | string): Promise<number> {
+    const named = typeof filter === 'string' ? filter : undefined
+    return this.#operate('redrive', (desk) => desk.redrive(filter), named)
   }
 
-  async replay(id: string): Promise<boolean> {
-    const replayed = await (await this.#open()).desk.replay(id)
-    this.#wake()
-    return replayed
+  replay(id: string): Promise<boolean> {
+    return this.#operate('replay', (desk) => desk.replay(id), id)
   }
 
-  async dismiss(id: string): Promise<boolean> {
-    const dismissed = await (await this.#open()).desk.dismiss(id)
-    this.#wake()
-    return dismissed
+  dismiss(id: string): Promise<boolean> {
+    return this.#operate('dismiss', (desk) => desk.dismiss(id), id)
   }
 
-  async forget(entity: Entity | string): Promise<number> {
-    return (await this.#open()).desk.forget(entity)
+  forget(entity: Entity | string): Promise<number> {
+    return this.#operate('forget', (desk) => desk.forget(entity))
   }
 
   async purge(): Promise<Purged> {
@@ -207,6 +205,22 @@ class DurableInbox implements Inbox, WorkSource {
   onWork(wake: () => void): () => void {
     this.#wakes.add(wake)
     return () => this.#wakes.delete(wake)
+  }
+
+  onOperated(tell: (operated: Operated) => void): void {
+    this.#tells.push(tell)
+  }
+
+  async #operate<Result extends number | boolean>(
+    asked: Operated['asked'],
+    work: (desk: Desk) => Promise<Result>,
+    entryId?: string,
+  ): Promise<Result> {
+    const result = await work((await this.#open()).desk)
+    const operated = { asked, entries: Number(result), ...(entryId !== undefined && { entryId }) }
+    if (operated.entries > 0) for (const tell of this.#tells) tell(operated)
+    this.#wake()
+    return result
   }
 
   #kept({ kind, id }: Inserted): Kept {
@@ -258,17 +272,7 @@ class DurableInbox implements Inbox, WorkSource {
   async #begin(): Promise<Opened> {
     const store = this.#store
     await store.open(() => this.#wake())
-    const kept = await store.recall('salt', this.#seal.seal(randomBytes(32), 'salt'))
-    const salt = this.#seal.open(kept, 'salt')
-    if (!salt) {
-      await store.close()
-      throw new WebhookError(
-        'STORE_UNSUITABLE',
-        'the inbox was sealed with another key: give that one in encryption.previous',
-      )
-    }
-    if (!this.#seal.isCurrent(kept)) await store.remember('salt', this.#seal.seal(salt, 'salt'))
-    const fingerprints = createFingerprints(salt)
+    const fingerprints = createFingerprints(await recallSalt(store, this.#seal))
     const { retention } = this.#limits
     const parts = { store, seal: this.#seal, fingerprints, now: this.now, retention }
     return { fingerprints, desk: new Desk(parts) }

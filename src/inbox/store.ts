@@ -165,8 +165,10 @@ export interface StoreQuery {
   readonly since?: number
   /** Part of the id or the name, or one of these as its key or lane. */
   readonly text?: { readonly part: string; readonly keys: readonly string[] }
-  /** Newest first, after this one. */
+  /** Where the page before ended. */
   readonly after?: string
+  /** Instead of the newest first. */
+  readonly oldestFirst?: boolean
   readonly limit: number
   readonly withBody?: boolean
 }

@@ -55,6 +55,14 @@ export interface Swept {
   readonly state: 'retry' | 'dead'
 }
 
+/** What an operator did to entries by the inbox's own methods. */
+export interface Operated {
+  readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'
+  readonly entries: number
+  /** Where one was named. */
+  readonly entryId?: string
+}
+
 /** What a worker needs of an inbox. */
 export interface WorkSource {
   readonly now: Clock
@@ -78,6 +86,7 @@ export interface WorkSource {
   purge(): Promise<unknown>
   /** Tells when there may be something to claim; the function that it gives ends that. */
   onWork(wake: () => void): () => void
+  onOperated(tell: (operated: Operated) => void): void
 }
 
 /** What the work of an inbox is made from. */

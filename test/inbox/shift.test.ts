@@ -108,7 +108,7 @@ describe.each(stores)('at work on %s', (_, store) => {
   })
 
   test('handlers throw what they like, and their entries end as dead letters', async () => {
-    const { deliver, inbox, receiver, worker } = fresh({ retry: { attempts: 1 } })
+    const { deliver, inbox, receiver, worker, seen } = fresh({ retry: { attempts: 1 } })
     const revoked = () => {
       const { proxy, revoke } = Proxy.revocable({}, {})
       revoke()
@@ -132,6 +132,7 @@ describe.each(stores)('at work on %s', (_, store) => {
     await until(async () => (await inbox.stats()).dead === 5)
     const { entries } = await inbox.find()
     expect(new Set(entries.map(({ reason }) => reason))).toEqual(new Set(['HANDLER_FAILED']))
+    expect(seen.filter(({ type }) => type === 'attempt')).toHaveLength(5)
   })
 
   test('a claim that a drain overtook is given back, and no attempt is counted', async () => {
@@ -193,6 +194,24 @@ test('a handler that succeeded runs once, however long the store takes nothing',
   await (inbox as unknown as WorkSource).sweep()
   await until(() => settled().length > 0)
   expect([runs, settled()]).toEqual([1, ['done']])
+})
+
+test('other processes see what is at work here as alive', async () => {
+  const store = memoryStore()
+  const [here, other] = [setUp({ store, lease: 30 }), setUp({ store, lease: 30 })]
+  const end = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  here.receiver.on('*', () => {
+    begun.resolve()
+    return end.promise
+  })
+  await here.deliver(event())
+  const once = here.worker.drainOnce()
+  await begun.promise
+  await delay(70)
+  expect(await (other.inbox as unknown as WorkSource).sweep()).toEqual([])
+  end.resolve()
+  expect(await once).toMatchObject({ done: 1 })
 })
 
 describe('what a crash left', () => {

@@ -153,14 +153,14 @@ class MemoryStore implements InboxStore {
   }
 
   async find(query: StoreQuery): Promise<readonly StoredEntry[]> {
-    const after = query.after === undefined ? undefined : this.#rows.get(query.after)?.seq
-    const rows = [...this.#rows.values()].reverse()
+    const rows = [...this.#rows.values()]
+    if (!query.oldestFirst) rows.reverse()
+    // After an entry that is not there comes nothing.
+    const after = rows.findIndex(({ id }) => id === query.after)
+    const from = query.after === undefined ? 0 : after === -1 ? rows.length : after + 1
     return rows
-      .filter(
-        (row) =>
-          (after === undefined || row.seq < after) &&
-          fits(row, query, (key) => this.#keys.get(key)?.entry),
-      )
+      .slice(from)
+      .filter((row) => fits(row, query, (key) => this.#keys.get(key)?.entry))
       .slice(0, query.limit)
       .map((row) => toStored(row, query.withBody === true))
   }

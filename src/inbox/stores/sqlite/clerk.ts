@@ -27,7 +27,7 @@ export class Clerk {
     const body = query.withBody ? 'c.body' : 'null'
     const sql = `select e.*, c.facts, ${body} as body from idv_entries e
       left join idv_contents c on c.seq = e.seq
-      ${where} order by e.seq desc limit ?`
+      ${where} order by e.seq ${query.oldestFirst ? 'asc' : 'desc'} limit ?`
     return this.#ledger.all(sql, ...values, query.limit).map((row) => this.#toStored(row))
   }
 
@@ -157,7 +157,7 @@ export class Clerk {
   }
 }
 
-function conditions({ ids, states, name, lane, since, text, after }: StoreQuery) {
+function conditions({ ids, states, name, lane, since, text, after, oldestFirst }: StoreQuery) {
   const parts: [sql: string, values: readonly SqliteValue[]][] = []
   const oneOf = (list: readonly unknown[]) => `in (${list.map(() => '?').join(', ')})`
   // One variable, however many: SQLite takes 32,766.
@@ -173,7 +173,8 @@ function conditions({ ids, states, name, lane, since, text, after }: StoreQuery)
     parts.push([sql, [part, part, ...keys, ...keys, ...keys]])
   }
   if (after !== undefined) {
-    parts.push(['e.seq < (select seq from idv_entries where id = ?)', [after]])
+    const beyond = oldestFirst ? '>' : '<'
+    parts.push([`e.seq ${beyond} (select seq from idv_entries where id = ?)`, [after]])
   }
   const where = parts.length > 0 ? `where ${parts.map(([sql]) => sql).join(' and ')}` : ''
   return { where, values: parts.flatMap(([, values]) => values) }
