@@ -1,16 +1,17 @@
 // The policy over any store: what is kept and under which key, how long, and for whom it is opened.
 import { type Clock, steadyClock } from '../clock.ts'
 import type { Entity } from '../protocol/events.ts'
-import { packContent } from './content.ts'
 import { deadline } from './deadline.ts'
-import { Desk, type EntryFilter, type EntryPage, type EntryQuery, type InboxStats } from './desk.ts'
+import { Desk, type EntryPage, type InboxStats } from './desk.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
 import { createEntryIds } from './entry-id.ts'
-import { createFingerprints, digestOf, type Fingerprints } from './fingerprint.ts'
+import type { EntryFilter, EntryQuery } from './entry-query.ts'
+import { createFingerprints, type Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
+import { toNewEntry } from './new-entry.ts'
 import { recallSalt } from './recall-salt.ts'
 import { createSeal, type Seal } from './seal.ts'
-import type { InboxStore, Inserted, NewEntry, Purged, StoreCapabilities, Twin } from './store.ts'
+import type { InboxStore, Inserted, Purged, StoreCapabilities } from './store.ts'
 import {
   Claims,
   type Operated,
@@ -104,12 +105,9 @@ class DurableInbox implements Inbox, WorkSource {
     this.#claims = new Claims(parts)
     this.#nextId = createEntryIds(this.now)
     const { store } = options
-    if (store.transaction) {
-      this.transaction = (work, handler) => {
-        const tx = store.transaction?.(work.lease, handler)
-        if (tx) return tx
-        throw new TypeError('the store lost its transactions')
-      }
+    const { transaction } = store
+    if (transaction) {
+      this.transaction = (work, handler) => transaction.call(store, work.lease, handler)
     }
   }
 
@@ -137,7 +135,15 @@ class DurableInbox implements Inbox, WorkSource {
     try {
       // Each step is raced, so that nothing holds on to the body of what was answered 503.
       const { fingerprints } = await Promise.race([this.#open(), late])
-      const entry = this.#toNewEntry(arrival, fingerprints)
+      const storedAt = Math.floor(this.now().getTime())
+      this.#claims.noticeTime(storedAt)
+      const entry = toNewEntry(arrival, {
+        id: this.#nextId(),
+        storedAt,
+        fingerprints,
+        seal: this.#seal,
+        dedupeBodies: this.#limits.dedupeBodies,
+      })
       return this.#kept(await Promise.race([this.#store.insert(entry, over.signal), late]))
     } finally {
       stop()
@@ -231,36 +237,6 @@ class DurableInbox implements Inbox, WorkSource {
     return { kind: 'duplicate', entryId: id, ...(kind === 'conflict' && { conflict: true }) }
   }
 
-  #toNewEntry(arrival: Arrival, fingerprints: Fingerprints): NewEntry {
-    const { delivery, source, name, receivedName, entity, related, occurredAt } = arrival
-    const id = this.#nextId()
-    const digest = digestOf(delivery.body)
-    const key = this.#keyOf(arrival, digest, fingerprints)
-    const twins = twinsOf(arrival, fingerprints)
-    const storedAt = Math.floor(this.now().getTime())
-    this.#claims.noticeTime(storedAt)
-    return {
-      id,
-      lane: entity && entity.id !== '' ? fingerprints.lane(entity) : id,
-      digest,
-      ...(key !== undefined && { key }),
-      ...(twins.length > 0 && { twins }),
-      ...(related && { related: fingerprints.lane(related) }),
-      ...(name !== undefined && { name }),
-      ...(receivedName !== undefined && { receivedName }),
-      source,
-      ...(occurredAt && { occurredAt: occurredAt.getTime() }),
-      storedAt,
-      bytes: delivery.body.length,
-      ...packContent(id, arrival, this.#seal),
-    }
-  }
-
-  #keyOf({ key }: Arrival, digest: string, fingerprints: Fingerprints): string | undefined {
-    if (key !== undefined) return fingerprints.key('id', key)
-    return this.#limits.dedupeBodies ? fingerprints.key('body', digest) : undefined
-  }
-
   #open(): Promise<Opened> {
     this.#opening ??= this.#begin().catch((error: unknown) => {
       this.#opening = undefined
@@ -281,22 +257,4 @@ class DurableInbox implements Inbox, WorkSource {
   #wake(): void {
     for (const wake of this.#wakes) wake()
   }
-}
-
-/**
- * While old and new subscriptions overlap, an occurrence comes under both names and two ids. What
- * reconcile fed and what a webhook tells of the same occurrence have ids of their own as well.
- */
-function twinsOf(arrival: Arrival, fingerprints: Fingerprints): readonly Twin[] {
-  const { name, receivedName, entity, occurredAt, occurrence, source } = arrival
-  const twins: Twin[] = []
-  if (name && receivedName && entity?.id && occurredAt) {
-    const parts = [name, entity.type, entity.id, occurredAt.toISOString()]
-    twins.push({ key: fingerprints.key('twin', ...parts), name: receivedName })
-  }
-  if (occurrence !== undefined) {
-    const key = fingerprints.key('occurrence', occurrence)
-    twins.push({ key, name: source === 'reconcile' ? source : 'webhook' })
-  }
-  return twins
 }

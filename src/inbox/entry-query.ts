@@ -1,8 +1,30 @@
-// What an operator asks is checked before it travels: a question that means nothing must not find
-// nothing, and must not reach the commit that holds somebody's delivery.
+// What an operator asks, checked before it travels: a question that means nothing must not just
+// find nothing, and must not reach the commit that holds somebody's delivery.
 import { WebhookError } from '../errors.ts'
-import type { EntryFilter, EntryQuery } from './desk.ts'
+import type { Entity } from '../protocol/events.ts'
 import { type EntryState, entryStates } from './entry.ts'
+
+/** Which entries; what is left out holds of any. */
+export interface EntryFilter {
+  readonly id?: string | readonly string[]
+  readonly state?: EntryState | readonly EntryState[]
+  /** The canonical name of the event. */
+  readonly name?: string
+  /** An entity, or `type:id`; also finds events that speak of it. */
+  readonly entity?: Entity | string
+  /** Received since then. */
+  readonly since?: Date | string
+  /** Part of the entry's id or the event's name, or the whole id of an event or its entity. */
+  readonly search?: string
+}
+
+/** A page of entries, newest first. */
+export interface EntryQuery extends EntryFilter {
+  /** Default 50, at most 500. */
+  readonly limit?: number
+  /** Where the page before ended. */
+  readonly cursor?: string
+}
 
 const filters: readonly string[] = ['id', 'state', 'name', 'entity', 'since', 'search']
 const redrivable: readonly EntryState[] = ['dead', 'skipped']
