@@ -4,6 +4,7 @@
 import { carryOut } from './batch.ts'
 import { Engine } from './engine.ts'
 import type { Writer } from './line.ts'
+import { LogKeeper } from './log-keeper.ts'
 import { type Opening, openBeside, openOwned } from './opening.ts'
 
 /** @throws WebhookError of `openOwned` */
@@ -13,6 +14,7 @@ export function openInline(
 ): Writer & { readonly epoch: number | undefined } {
   const owned = access === 'own' ? openOwned(opening) : openBeside(opening)
   const engine = new Engine(owned)
+  const log = new LogKeeper(engine)
   let scheduled: (() => void) | undefined
   const flush = () => {
     const work = scheduled
@@ -22,10 +24,13 @@ export function openInline(
   return {
     epoch: owned.epoch,
     send: (calls, answered) => {
-      scheduled = () => answered(carryOut(engine, calls))
+      scheduled = () => answered(carryOut(engine, log, calls))
       setImmediate(flush)
     },
     waitUntilIdle: flush,
-    close: async () => owned.close(),
+    close: async () => {
+      log.close()
+      owned.close()
+    },
   }
 }
