@@ -6,6 +6,7 @@ import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fakeClock } from 'idv-webhooks/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { LogKeeper } from '../../src/inbox/stores/sqlite/log-keeper.ts'
 import { event, type Parts, setUp, until } from './desk.ts'
 import { temporaryFile } from './temporary.ts'
 
@@ -95,6 +96,54 @@ describe.each([
   })
 })
 
+describe('the keeper of the log', () => {
+  const keeper = (answers: boolean[]) => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const asked: (number | undefined)[] = []
+    const log = new LogKeeper({
+      emptyLog: (patience) => {
+        asked.push(patience)
+        return answers.shift() ?? true
+      },
+    })
+    return { log, asked }
+  }
+
+  test('empties it once when work has ceased, however often it came before', () => {
+    const { log, asked } = keeper([])
+    for (let at = 0; at < 5; at++) {
+      vi.advanceTimersByTime(100)
+      log.worked(false)
+    }
+    expect(asked).toHaveLength(0)
+    vi.advanceTimersByTime(60_000)
+    expect(asked).toHaveLength(1)
+  })
+
+  test('empties it at once when something was erased, and again until that is done', () => {
+    const { log, asked } = keeper([false, false, false, true])
+    log.worked(true)
+    expect(asked).toHaveLength(1)
+    for (let at = 0; at < 100; at++) {
+      vi.advanceTimersByTime(100)
+      log.worked(false)
+    }
+    expect(asked).toHaveLength(4)
+    log.close()
+    expect(asked, 'nothing is owed any more').toHaveLength(4)
+  })
+
+  test('waits for readers when it closes with something owed', () => {
+    const { log, asked } = keeper([false, true])
+    log.worked(true)
+    log.close()
+    expect(asked).toEqual([undefined, 1_000])
+    vi.advanceTimersByTime(60_000)
+    expect(asked).toHaveLength(2)
+  })
+})
+
 test('an operator who forgets beside the owner leaves no copy behind', async () => {
   const file = temporaryFile()
   const { deliver } = setUp({ store: sqliteStore(file) })
@@ -124,8 +173,7 @@ describe('a worker erases what is past its retention', () => {
   })
 
   test('when it starts, however short its process lives', async () => {
-    const { receiver, worker, erased, inbox } = await afterRetention()
-    void receiver
+    const { worker, erased, inbox } = await afterRetention()
     await worker.start()
     await worker.drain()
     expect(await erased()).toEqual([true])
