@@ -133,7 +133,11 @@ class InboxWorker implements Worker {
   async #start(): Promise<void> {
     await this.#draining
     const shift = this.#openShift()
-    await this.#ready()
+    try {
+      await this.#ready()
+    } catch (error) {
+      if (shift.isOpen) throw error
+    }
     // Drained before it had begun.
     if (!shift.isOpen) return
     const timers = [
