@@ -55,7 +55,7 @@ export interface Inbox {
   dismiss(id: string): Promise<boolean>
   /** Erases the payloads of an entity, and of events that speak of it; how many. */
   forget(entity: Entity | string): Promise<number>
-  /** Erases what is past its retention; a worker does so by itself every hour. */
+  /** Erases what is past its retention; a worker does so by itself, at its start and every hour. */
   purge(): Promise<Purged>
 }
 
