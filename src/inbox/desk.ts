@@ -5,6 +5,7 @@ import type { Entity } from '../protocol/events.ts'
 import { unpackDelivery, unpackFacts } from './content.ts'
 import type { Entry, EntryState } from './entry.ts'
 import {
+  checkEntity,
   checkId,
   checkQuery,
   checkRedrive,
@@ -122,7 +123,8 @@ export class Desk {
     return this.#parts.store.dismiss(id, this.#now())
   }
 
-  forget(entity: Entity | string): Promise<number> {
+  async forget(entity: Entity | string): Promise<number> {
+    checkEntity('forget', entity)
     return this.#parts.store.forget(this.#lane(entity), this.#now())
   }
 

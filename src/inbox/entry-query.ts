@@ -53,9 +53,24 @@ export function checkId(asked: string, id: unknown): void {
   throw refusal(`${asked} needs the id of an entry, not ${id === '' ? 'nothing' : kindOf(id)}`)
 }
 
+/** @throws WebhookError `OPTION_INVALID` */
+export function checkEntity(by: string, entity: Entity | string): void {
+  const { type, id } = typeof entity === 'string' ? partsOf(entity) : (entity ?? {})
+  const isKnown = type === 'verification' || type === 'client'
+  if (isKnown && isText(id) && id?.trim() === id) return
+  throw refusal(
+    `${by}: write the entity as 'verification:<id>' or 'client:<id>', or as { type, id }: anything else is nobody`,
+  )
+}
+
+function partsOf(entity: string): { readonly type: string; readonly id: string } {
+  const colon = entity.indexOf(':')
+  return { type: entity.slice(0, colon), id: entity.slice(colon + 1) }
+}
+
 function checkFilter(
   by: string,
-  { id, state, name, since, search, ...rest }: EntryFilter,
+  { id, state, name, since, search, entity, ...rest }: EntryFilter,
   states: readonly EntryState[],
 ): void {
   const unknown = Object.keys(rest).find((one) => !filters.includes(one))
@@ -67,6 +82,7 @@ function checkFilter(
   if (wrong.length > 0) {
     throw refusal(`${by}: state is '${String(wrong[0])}': use ${states.join(', ')}`)
   }
+  if (entity !== undefined) checkEntity(by, entity)
   for (const [field, value] of Object.entries({ name, search })) {
     if (value === undefined || typeof value === 'string') continue
     throw refusal(`${by}: ${field} is ${kindOf(value)}: give a string`)

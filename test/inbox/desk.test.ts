@@ -23,6 +23,7 @@ describe.each(stores)('an operator of %s', (_, store) => {
     ['state that is none', { state: ['done', 'lost'] }, /state is 'lost': use stored, leased/],
     ['id that is none', { id: [{}] }, /id needs the id of an entry/],
     ['name that is none', { name: {} }, /name is of type object/],
+    ['entity that is none', { entity: 'cli_42' }, /write the entity as 'verification:<id>'/],
     ['filter that is none', { status: 'dead' }, /no filter 'status': use id, state/],
   ])('is told of a %s', async (_, query, message) => {
     const { inbox, deliver } = setUp({ store: store() })
@@ -45,6 +46,19 @@ describe.each(stores)('an operator of %s', (_, store) => {
     for (const method of ['get', 'replay', 'dismiss'] as const) {
       await refused(inbox[method](undefined as never), new RegExp(`^${method} needs the id`))
     }
+  })
+
+  test('forgets nobody by mistake: who is named wrongly is no success', async () => {
+    const { inbox, deliver } = setUp({ store: store() })
+    await deliver(event('client.created', { id: 'cli_42' }))
+    const wrong = ['cli_42', 'Client:cli_42', 'clients:cli_42', 'client: cli_42', 'client:', ':x']
+    const others = [{ type: 'client', id: '' }, { type: 'user', id: 'x' }, null, 5]
+    for (const entity of [...wrong, ...others] as never[]) {
+      await expect(inbox.forget(entity), JSON.stringify(entity)).rejects.toMatchObject({
+        code: 'OPTION_INVALID',
+      })
+    }
+    expect(await inbox.forget({ type: 'client', id: 'cli_42' })).toBe(1)
   })
 
   test('may name as many entries as there are', async () => {
