@@ -57,7 +57,8 @@ export function checkId(asked: string, id: unknown): void {
 export function checkEntity(by: string, entity: Entity | string): void {
   const { type, id } = typeof entity === 'string' ? partsOf(entity) : (entity ?? {})
   const isKnown = type === 'verification' || type === 'client'
-  if (isKnown && isText(id) && id?.trim() === id) return
+  const isMeant = typeof entity !== 'string' || id?.trim() === id
+  if (isKnown && isText(id) && isMeant) return
   throw refusal(
     `${by}: write the entity as 'verification:<id>' or 'client:<id>', or as { type, id }: anything else is nobody`,
   )
