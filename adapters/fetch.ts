@@ -24,7 +24,10 @@ export function toFetch(receiver: Pick<Receiver, 'handle'>, options: FetchMountO
       headers: request.headers,
       read: (limit) => readBody(request, limit),
     })
-    handleKept(status, { waitUntil: waitUntilOf(context), ...options })
+    handleKept(status, {
+      ...options,
+      waitUntil: options.waitUntil ?? waitUntilOf(context),
+    })
     return new Response(body, { status, headers })
   }
 }

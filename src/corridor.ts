@@ -48,7 +48,7 @@ export interface Task {
   readonly signal?: AbortSignal
 }
 
-type Ids = { readonly secretId?: string }
+type Ids = Pick<VerifiedDelivery, 'secretId' | 'tenant'>
 
 /** The receiver's inside; a worker shares it. */
 export class Corridor {
@@ -114,10 +114,11 @@ export class Corridor {
   }
 
   /** Takes the bytes of an event that the service's API showed: nobody sent it, so none signed it. */
-  async feed(body: Uint8Array): Promise<Outcome> {
+  async feed(body: Uint8Array, tenant?: string): Promise<Outcome> {
     this.dispatcher.seal()
     if (this.#draining) return this.#ended(refusal('DRAINING'), body.length)
-    const delivery = markVerified({ body, headers: [], receivedAt: this.now() })
+    const whose = tenant === undefined ? {} : { tenant }
+    const delivery = markVerified({ body, headers: [], receivedAt: this.now(), ...whose })
     return this.#track(this.#accept(delivery, 'reconcile'))
   }
 
@@ -216,7 +217,8 @@ export class Corridor {
   /** One attempt: runs the handlers given, each with its own context. */
   async run(task: Task): Promise<readonly HandlerReport[]> {
     const { event, delivery, attempt } = task
-    const idempotencyKey = task.key ?? toHex(await sha256(delivery.body))
+    const key = task.key ?? toHex(await sha256(delivery.body))
+    const idempotencyKey = idempotencyKeyOf(key, delivery)
     const facts = { attempt, idempotencyKey, delivery, ...idsOf(delivery) }
     const reports = await runHandlers(task.registrations, {
       event,
@@ -235,6 +237,7 @@ export class Corridor {
         at: this.now(),
         name: event.name,
         ...(event.id !== undefined && { eventId: event.id }),
+        ...(delivery.tenant !== undefined && { tenant: delivery.tenant }),
         ...(task.entryId !== undefined && { entryId: task.entryId }),
         handler: report.handler,
         attempt,
@@ -265,6 +268,7 @@ export class Corridor {
       ...(event?.id !== undefined && { eventId: event.id }),
       legacy: event !== undefined && isLegacyName(event.receivedName),
       ...(outcome.secretId !== undefined && { secretId: outcome.secretId }),
+      ...(outcome.tenant !== undefined && { tenant: outcome.tenant }),
       ...('conflict' in outcome && { conflict: true as const }),
       bytes,
       errors: errorsOf(outcome),
@@ -276,8 +280,13 @@ export class Corridor {
 
 const noDiagnosis = async () => undefined
 
-function idsOf({ secretId }: VerifiedDelivery): Ids {
-  return secretId === undefined ? {} : { secretId }
+function idsOf({ secretId, tenant }: VerifiedDelivery): Ids {
+  return { ...(secretId !== undefined && { secretId }), ...(tenant !== undefined && { tenant }) }
+}
+
+/** Two tenants may use the same ids, and a service that handlers call must tell them apart. */
+function idempotencyKeyOf(key: string, { tenant }: VerifiedDelivery): string {
+  return tenant === undefined ? key : `${tenant}:${key}`
 }
 
 function refusal(code: OutcomeCode, message?: string): Outcome {

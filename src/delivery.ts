@@ -27,6 +27,8 @@ export interface VerifiedDelivery extends Delivery {
   readonly receivedAt: Date
   /** Which of the configured secrets matched, where it has an id. */
   readonly secretId?: string
+  /** Whose secret it is, where that has a tenant. */
+  readonly tenant?: string
   /** The id that the scheme signs, where it signs one. */
   readonly signedId?: string
   readonly [verified]: true

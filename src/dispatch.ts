@@ -10,12 +10,14 @@ import { warn } from './warn.ts'
 export interface Context<Resource = unknown> {
   /** 1 for the first attempt; with an inbox it counts the retries. */
   readonly attempt: number
-  /** The same over all attempts of one event; hand it to whatever you call. */
+  /** The same over all attempts of one event, and of no other; hand it to whatever you call. */
   readonly idempotencyKey: string
   /** Aborted at the handler's time limit and when the receiver drains. */
   readonly signal: AbortSignal
   /** Which of the configured secrets signed it, where that has an id. */
   readonly secretId?: string
+  /** Whose secret that is, where it says so. */
+  readonly tenant?: string
   readonly delivery: VerifiedDelivery
   /** An earlier event of the same entity went to the dead letters. */
   readonly gap?: boolean

@@ -27,6 +27,7 @@ export interface SeenEvents {
   find(query: {
     readonly name: string
     readonly entity: Entity
+    readonly tenant?: string
     readonly limit: number
   }): Promise<{ readonly entries: readonly unknown[] }>
 }
@@ -38,6 +39,8 @@ export interface ReconcileOptions {
   readonly receiver: Pick<Receiver, 'receive'>
   /** The receiver's own inbox by default. */
   readonly inbox?: SeenEvents
+  /** Whose records the client reads, where the receiver's secrets name tenants. */
+  readonly tenant?: string
   /**
    * Where to begin: a time, or the watermark of an earlier report. It should lie within the time
    * for which the inbox tells duplicates (30 days by default): what is older it may take again.
@@ -58,7 +61,7 @@ export interface ReconcileOptions {
 /** The part of a receiver that events without a delivery come in by. */
 interface Feeder {
   readonly options: { readonly inbox?: unknown }
-  feed(body: Uint8Array): Promise<Outcome>
+  feed(body: Uint8Array, tenant?: string): Promise<Outcome>
 }
 
 interface Run {
@@ -163,7 +166,9 @@ async function examine(run: Run, event: DerivedEvent): Promise<'stopped' | undef
   looked.add(key)
   tally.count('derived')
   const { name, entity } = event
-  const { entries } = await seen.find({ name, entity, limit: 1 })
+  const { tenant } = options
+  const whose = tenant === undefined ? {} : { tenant }
+  const { entries } = await seen.find({ name, entity, ...whose, limit: 1 })
   if (entries.length > 0) {
     tally.count('present')
     return undefined
@@ -175,13 +180,14 @@ async function examine(run: Run, event: DerivedEvent): Promise<'stopped' | undef
 }
 
 async function feed(
-  { feeder, tally }: Run,
+  { feeder, tally, options }: Run,
   event: DerivedEvent,
   id: string,
 ): Promise<'stopped' | undefined> {
   const { name, occurredAt, data } = event
   const envelope = ownEnvelope({ id, name, occurredAt, data })
-  const outcome = await feeder.feed(new TextEncoder().encode(JSON.stringify(envelope)))
+  const body = new TextEncoder().encode(JSON.stringify(envelope))
+  const outcome = await feeder.feed(body, options.tenant)
   if (outcome.kind === 'accepted') tally.count('fed')
   else if (outcome.kind === 'duplicate') tally.count('arrived')
   else if (outcome.kind === 'failed') {

@@ -7,7 +7,7 @@ import { packContent } from './content.ts'
 import { Desk, type EntryFilter, type EntryPage, type EntryQuery, type InboxStats } from './desk.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
 import { createEntryIds } from './entry-id.ts'
-import { createFingerprints, digestOf, type Fingerprints } from './fingerprint.ts'
+import { createFingerprints, type Fingerprints, hashOf } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { createSeal, type Seal } from './seal.ts'
 import type { InboxStore, NewEntry, Purged, StoreCapabilities, Twin } from './store.ts'
@@ -37,8 +37,11 @@ export interface Inbox {
   replay(id: string): Promise<boolean>
   /** Settles a dead entry for good, so that a lane which it blocks goes on. */
   dismiss(id: string): Promise<boolean>
-  /** Erases the payloads of an entity, and of events that speak of it; how many. */
-  forget(entity: Entity | string): Promise<number>
+  /**
+   * Erases the payloads of an entity, and of a client's verifications; how many. Without `tenant`
+   * that of every tenant who has an entity of this id.
+   */
+  forget(entity: Entity | string, options?: { readonly tenant?: string }): Promise<number>
   /** Erases what is past its retention; a worker does so by itself every hour. */
   purge(): Promise<Purged>
 }
@@ -146,8 +149,11 @@ class DurableInbox implements Inbox, WorkSource {
     return dismissed
   }
 
-  async forget(entity: Entity | string): Promise<number> {
-    return (await this.#open()).desk.forget(entity)
+  async forget(
+    entity: Entity | string,
+    { tenant }: { readonly tenant?: string } = {},
+  ): Promise<number> {
+    return (await this.#open()).desk.forget(entity, tenant)
   }
 
   async purge(): Promise<Purged> {
@@ -181,7 +187,9 @@ class DurableInbox implements Inbox, WorkSource {
 
   async #keep(arrival: Arrival): Promise<Kept> {
     const { fingerprints } = await this.#open()
-    const { kind, id } = await this.#store.insert(this.#toNewEntry(arrival, fingerprints))
+    const { kind, id } = await this.#store.insert(
+      this.#toNewEntry(arrival, fingerprints.within(arrival.delivery.tenant)),
+    )
     if (kind === 'stored') {
       this.#wake()
       return { kind: 'accepted', entryId: id }
@@ -192,12 +200,13 @@ class DurableInbox implements Inbox, WorkSource {
   #toNewEntry(arrival: Arrival, fingerprints: Fingerprints): NewEntry {
     const { delivery, source, name, receivedName, entity, related, occurredAt } = arrival
     const id = this.#nextId()
-    const digest = digestOf(delivery.body)
-    const key = this.#keyOf(arrival, digest, fingerprints)
+    const digest = fingerprints.digest(delivery.body)
+    const key = this.#keyOf(arrival, fingerprints)
     const twins = twinsOf(arrival, fingerprints)
     return {
       id,
-      lane: entity && entity.id !== '' ? fingerprints.lane(entity) : id,
+      lane:
+        entity && entity.id !== '' ? fingerprints.lane(entity) : ownLane(id, arrival, fingerprints),
       digest,
       ...(key !== undefined && { key }),
       ...(twins.length > 0 && { twins }),
@@ -212,9 +221,9 @@ class DurableInbox implements Inbox, WorkSource {
     }
   }
 
-  #keyOf({ key }: Arrival, digest: string, fingerprints: Fingerprints): string | undefined {
+  #keyOf({ key, delivery }: Arrival, fingerprints: Fingerprints): string | undefined {
     if (key !== undefined) return fingerprints.key('id', key)
-    return this.#limits.dedupeBodies ? fingerprints.key('body', digest) : undefined
+    return this.#limits.dedupeBodies ? fingerprints.key('body', hashOf(delivery.body)) : undefined
   }
 
   #open(): Promise<Opened> {
@@ -261,6 +270,12 @@ class DurableInbox implements Inbox, WorkSource {
   #wake(): void {
     for (const wake of this.#wakes) wake()
   }
+}
+
+/** What speaks of no entity waits for nobody. */
+function ownLane(id: string, { delivery }: Arrival, fingerprints: Fingerprints): string {
+  const { tenant } = delivery
+  return tenant === undefined ? id : `${id}.${fingerprints.tenant(tenant)}`
 }
 
 /**

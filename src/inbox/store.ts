@@ -24,7 +24,7 @@ export interface Twin {
 /** Opaque bytes and hashes of what arrived; times are milliseconds since the epoch. */
 export interface NewEntry {
   readonly id: string
-  /** What is handled one at a time and in order. */
+  /** What is handled one at a time and in order; that of a tenant is `<lane>.<tenant>`. */
   readonly lane: string
   /** Tells duplicates; the store's unique index decides. */
   readonly key?: string
@@ -32,7 +32,10 @@ export interface NewEntry {
   readonly twins?: readonly Twin[]
   /** Tells the bytes of two deliveries with one key apart. */
   readonly digest: string
-  /** A second lane under which it can be found and forgotten. */
+  /**
+   * A second lane under which it can be found and forgotten. What one entry of a lane names, all
+   * of them get that name none, those before it and those after.
+   */
   readonly related?: string
   readonly name?: string
   readonly receivedName?: string
@@ -149,10 +152,12 @@ export interface StoreQuery {
   readonly ids?: readonly string[]
   readonly states?: readonly EntryState[]
   readonly name?: string
-  /** In this lane, or related to it. */
+  /** In this lane or related to it; a lane without a tenant means that of any. */
   readonly lane?: string
+  /** Whose lane ends with a dot and this. */
+  readonly tenant?: string
   readonly since?: number
-  /** Part of the id or the name, or one of these as its key or lane. */
+  /** Part of the id or the name, or one of these as its key or lane, of any tenant. */
   readonly text?: { readonly part: string; readonly keys: readonly string[] }
   /** Newest first, after this one. */
   readonly after?: string
@@ -236,7 +241,10 @@ export interface InboxStore {
   reopen(reopening: Reopening): Promise<number>
   /** A dead entry becomes skipped and its lane goes on; false when it was not dead. */
   dismiss(id: string, now: number): Promise<boolean>
-  /** Erases the payloads of a lane and of what is related to it; open entries are skipped. */
+  /**
+   * Erases the payloads of a lane and of what is related to it, of any tenant unless it names one;
+   * open entries are skipped. From then on their keys fit any bytes.
+   */
   forget(lane: string, now: number): Promise<number>
   purge(purge: Purge): Promise<Purged>
   stats(now: number): Promise<StoreStats>

@@ -18,11 +18,11 @@ import type {
   StoreStats,
 } from '../store.ts'
 import { dueOf, MemoryLanes } from './memory-lanes.ts'
-import { fits, type Row, toClaimed, toStored } from './memory-row.ts'
+import { fits, isAbout, isMeant, type Row, toClaimed, toStored } from './memory-row.ts'
 
 interface Key {
   entry: string
-  readonly digest: string
+  digest: string
   readonly name?: string
   readonly at: number
 }
@@ -45,6 +45,7 @@ class MemoryStore implements InboxStore {
   readonly #keys = new Map<string, Key>()
   readonly #lanes = new MemoryLanes(this.#rows)
   readonly #marks = new Map<string, { readonly mark: Mark; readonly touched: number }>()
+  readonly #relations = new Map<string, { readonly related: string; readonly at: number }>()
   #seq = 0
 
   async open(): Promise<void> {}
@@ -65,7 +66,8 @@ class MemoryStore implements InboxStore {
     const { key, digest, twins = [], id, storedAt: at } = entry
     const first = key === undefined ? undefined : this.#keys.get(key)
     if (first) {
-      if (first.digest === digest) return { kind: 'duplicate', id: first.entry }
+      if (first.digest === digest || first.digest === '')
+        return { kind: 'duplicate', id: first.entry }
       this.#keepEvidence(entry, first)
       return { kind: 'conflict', id: first.entry }
     }
@@ -152,7 +154,7 @@ class MemoryStore implements InboxStore {
       .filter(
         (row) =>
           (after === undefined || row.seq < after) &&
-          fits(row, query, (key) => this.#keys.get(key)?.entry),
+          fits(row, query, (key, id) => this.#isKeyOf(key, id)),
       )
       .slice(0, query.limit)
       .map((row) => toStored(row, query.withBody === true))
@@ -189,7 +191,8 @@ class MemoryStore implements InboxStore {
   async forget(lane: string, now: number): Promise<number> {
     let erased = 0
     for (const row of this.#rows.values()) {
-      if ((row.lane !== lane && row.related !== lane) || !row.facts) continue
+      if (!isAbout(row, lane) || !row.facts) continue
+      for (const key of this.#keys.values()) if (key.entry === row.id) key.digest = ''
       delete row.facts
       delete row.body
       erased++
@@ -218,6 +221,9 @@ class MemoryStore implements InboxStore {
     for (const [lane, { touched }] of this.#marks) {
       if (touched < keysBefore) this.#marks.delete(lane)
     }
+    for (const [lane, { at }] of this.#relations) {
+      if (at < keysBefore) this.#relations.delete(lane)
+    }
     return { erased, deleted }
   }
 
@@ -237,11 +243,24 @@ class MemoryStore implements InboxStore {
   }
 
   #add(entry: NewEntry, state: EntryState): Row {
-    const { key: _, twins: __, digest: ___, ...facts } = entry
+    const { key: _, twins: __, digest: ___, ...facts } = this.#related(entry)
     const fresh = { attempt: 0, fence: 0, until: 0, generation: 0, failures: [] }
     const row = { ...facts, ...fresh, seq: ++this.#seq, state, handled: new Set<string>() }
     this.#rows.set(entry.id, row)
     return row
+  }
+
+  /** What one entry of a lane names, the others get that name none. */
+  #related(entry: NewEntry): NewEntry {
+    const { lane, related, storedAt: at } = entry
+    if (related === undefined) return { ...entry, ...this.#relations.get(lane), storedAt: at }
+    this.#relations.set(lane, { related, at })
+    for (const row of this.#rows.values()) if (row.lane === lane) row.related ??= related
+    return entry
+  }
+
+  #isKeyOf(key: string, id: string): boolean {
+    return [...this.#keys].some(([known, { entry }]) => entry === id && isMeant(known, key))
   }
 
   #keepEvidence(entry: NewEntry, first: Key): void {

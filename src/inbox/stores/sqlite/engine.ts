@@ -151,7 +151,7 @@ export class Engine {
   #known(entry: NewEntry, key: string): Inserted {
     const known = this.#ledger.get('select entry, digest from idv_keys where key = ?', key)
     const id = String(known?.entry)
-    if (known?.digest === entry.digest) return { kind: 'duplicate', id }
+    if (known?.digest === entry.digest || known?.digest === '') return { kind: 'duplicate', id }
     if (this.#addKey(`${key} ${entry.digest}`, { ...entry, name: null })) {
       const seq = this.#addEntry(entry, 'skipped')
       const sql = `update idv_entries set reason = 'CONFLICT', conflict_of = ?, settled_at = stored_at
@@ -163,7 +163,7 @@ export class Engine {
 
   #addEntry(entry: NewEntry, state: 'stored' | 'skipped'): number {
     const values = [
-      ...[entry.id, state, entry.lane, entry.related ?? null, entry.name ?? null],
+      ...[entry.id, state, entry.lane, this.#related(entry), entry.name ?? null],
       ...[entry.receivedName ?? null, entry.source, entry.occurredAt ?? null],
       ...[entry.storedAt, entry.bytes],
     ]
@@ -176,6 +176,24 @@ export class Engine {
     )
     this.#ledger.moved(undefined, state)
     return Number(seq)
+  }
+
+  /** What one entry of a lane names, the others get that name none. */
+  #related({ lane, related, storedAt }: NewEntry): string | null {
+    const sql = 'select related from idv_relations where lane = ?'
+    const known = this.#ledger.get(sql, lane)?.related ?? null
+    if (related === undefined) return known as string | null
+    this.#ledger.run(
+      'insert or replace into idv_relations values (?, ?, ?)',
+      lane,
+      related,
+      storedAt,
+    )
+    if (known === null) {
+      const earlier = 'update idv_entries set related = ? where lane = ? and related is null'
+      this.#ledger.run(earlier, related, lane)
+    }
+    return related
   }
 
   #lease({ lane = '', head = 0 }: Row, until: number): Claimed {
