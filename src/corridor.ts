@@ -4,7 +4,14 @@ import { sha256 } from '#hmac'
 import { admit } from './admit.ts'
 import { toArrival } from './arrival.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { type Delivery, headerList, markVerified, type VerifiedDelivery } from './delivery.ts'
+import {
+  type Delivery,
+  headerList,
+  idempotencyKeyOf,
+  markVerified,
+  provedBy,
+  type VerifiedDelivery,
+} from './delivery.ts'
 import {
   type Context,
   Dispatcher,
@@ -22,6 +29,7 @@ import { describeError, guarded, type Observe, warnFailures } from './observe.ts
 import { checkedOptions, type ReceiverOptions } from './options.ts'
 import {
   checkRespond,
+  errorsOf,
   isFailedCode,
   methodNotAllowed,
   type Outcome,
@@ -47,8 +55,6 @@ export interface Task {
   /** Aborted when whoever runs it drains; the receiver's own by default. */
   readonly signal?: AbortSignal
 }
-
-type Ids = Pick<VerifiedDelivery, 'secretId' | 'tenant'>
 
 /** The receiver's inside; a worker shares it. */
 export class Corridor {
@@ -184,18 +190,18 @@ export class Corridor {
     const bytes = delivery.body.length
     try {
       const kept = await this.options.inbox?.keep(toArrival(delivery, parsed, source))
-      if (kept) return this.#ended({ ...kept, ...idsOf(delivery) }, bytes, event)
+      if (kept) return this.#ended({ ...kept, ...provedBy(delivery) }, bytes, event)
       throw new TypeError('the inbox answered nothing')
     } catch (error) {
       const message = 'the inbox did not keep the delivery'
       const failed = { kind: 'failed', code: 'STORE_UNAVAILABLE', message, error } as const
-      return this.#ended({ ...failed, ...idsOf(delivery) }, bytes, event)
+      return this.#ended({ ...failed, ...provedBy(delivery) }, bytes, event)
     }
   }
 
   async #dispatch(delivery: VerifiedDelivery, parsed: Parsed): Promise<Outcome> {
     const bytes = delivery.body.length
-    const ids = idsOf(delivery)
+    const ids = provedBy(delivery)
     if (!parsed.ok) {
       const issues = parsed.issues && { issues: parsed.issues }
       return this.#ended({ ...refusal(parsed.code), ...issues, ...ids } as Outcome, bytes)
@@ -219,7 +225,7 @@ export class Corridor {
     const { event, delivery, attempt } = task
     const key = task.key ?? toHex(await sha256(delivery.body))
     const idempotencyKey = idempotencyKeyOf(key, delivery)
-    const facts = { attempt, idempotencyKey, delivery, ...idsOf(delivery) }
+    const facts = { attempt, idempotencyKey, delivery, ...provedBy(delivery) }
     const reports = await runHandlers(task.registrations, {
       event,
       timeout: this.handlerTimeout,
@@ -267,8 +273,7 @@ export class Corridor {
       ...(event && { name: event.name, receivedName: event.receivedName, source: event.source }),
       ...(event?.id !== undefined && { eventId: event.id }),
       legacy: event !== undefined && isLegacyName(event.receivedName),
-      ...(outcome.secretId !== undefined && { secretId: outcome.secretId }),
-      ...(outcome.tenant !== undefined && { tenant: outcome.tenant }),
+      ...provedBy(outcome),
       ...('conflict' in outcome && { conflict: true as const }),
       bytes,
       errors: errorsOf(outcome),
@@ -280,15 +285,6 @@ export class Corridor {
 
 const noDiagnosis = async () => undefined
 
-function idsOf({ secretId, tenant }: VerifiedDelivery): Ids {
-  return { ...(secretId !== undefined && { secretId }), ...(tenant !== undefined && { tenant }) }
-}
-
-/** Two tenants may use the same ids, and a service that handlers call must tell them apart. */
-function idempotencyKeyOf(key: string, { tenant }: VerifiedDelivery): string {
-  return tenant === undefined ? key : `${tenant}:${key}`
-}
-
 function refusal(code: OutcomeCode, message?: string): Outcome {
   if (isFailedCode(code)) return { kind: 'failed', code, ...(message !== undefined && { message }) }
   return { kind: 'rejected', code, diagnose: noDiagnosis }
@@ -298,11 +294,4 @@ function refusal(code: OutcomeCode, message?: string): Outcome {
 function codeOf(errors: readonly { readonly code: FailedCode }[]): FailedCode {
   const order: readonly FailedCode[] = ['HANDLER_FAILED', 'HANDLER_TIMEOUT', 'DRAINING']
   return order.find((code) => errors.some((one) => one.code === code)) ?? 'HANDLER_FAILED'
-}
-
-function errorsOf(outcome: Outcome) {
-  if (outcome.kind !== 'failed') return []
-  if (outcome.errors) return outcome.errors
-  if (outcome.error === undefined) return []
-  return [{ handler: 'receiver', code: 'HANDLER_FAILED' as const, error: outcome.error }]
 }

@@ -76,3 +76,19 @@ export function headerValues(headers: HeaderList, name: string): string[] {
   const wanted = name.toLowerCase()
   return headers.flatMap(([key, value]) => (key === wanted ? [value] : []))
 }
+
+/** Which secret proved it, and whose that is, where it says so. */
+export function provedBy({
+  secretId,
+  tenant,
+}: Pick<VerifiedDelivery, 'secretId' | 'tenant'>): Pick<VerifiedDelivery, 'secretId' | 'tenant'> {
+  return { ...(secretId !== undefined && { secretId }), ...(tenant !== undefined && { tenant }) }
+}
+
+/** Of two tenants that use the same ids too: the services that handlers call must tell them apart. */
+export function idempotencyKeyOf(
+  key: string,
+  { tenant }: Pick<VerifiedDelivery, 'tenant'>,
+): string {
+  return tenant === undefined ? key : `${tenant}:${key}`
+}

@@ -172,3 +172,11 @@ export function checkRespond(respond: RespondOption = {}): RespondOption {
   }
   return respond
 }
+
+/** Everything that was thrown on our side. */
+export function errorsOf(outcome: Outcome): readonly HandlerFailure[] {
+  if (outcome.kind !== 'failed') return []
+  if (outcome.errors) return outcome.errors
+  if (outcome.error === undefined) return []
+  return [{ handler: 'receiver', code: 'HANDLER_FAILED' as const, error: outcome.error }]
+}

@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { type Clock, steadyClock } from '../clock.ts'
 import { WebhookError } from '../errors.ts'
 import type { Entity } from '../protocol/events.ts'
-import { packContent } from './content.ts'
 import { Desk, type EntryFilter, type EntryPage, type EntryQuery, type InboxStats } from './desk.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
 import { createEntryIds } from './entry-id.ts'
-import { createFingerprints, type Fingerprints, hashOf } from './fingerprint.ts'
+import { createFingerprints, type Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
+import { toNewEntry } from './new-entry.ts'
 import { createSeal, type Seal } from './seal.ts'
-import type { InboxStore, NewEntry, Purged, StoreCapabilities, Twin } from './store.ts'
+import type { InboxStore, Purged, StoreCapabilities } from './store.ts'
 import { Claims, type SettledAs, type Verdict, type Work, type WorkSource } from './work.ts'
 
 /** Keeps what was proved before it is acknowledged, until it is handled. */
@@ -188,42 +188,19 @@ class DurableInbox implements Inbox, WorkSource {
   async #keep(arrival: Arrival): Promise<Kept> {
     const { fingerprints } = await this.#open()
     const { kind, id } = await this.#store.insert(
-      this.#toNewEntry(arrival, fingerprints.within(arrival.delivery.tenant)),
+      toNewEntry(arrival, {
+        id: this.#nextId(),
+        storedAt: Math.floor(this.now().getTime()),
+        fingerprints: fingerprints.within(arrival.delivery.tenant),
+        seal: this.#seal,
+        dedupeBodies: this.#limits.dedupeBodies,
+      }),
     )
     if (kind === 'stored') {
       this.#wake()
       return { kind: 'accepted', entryId: id }
     }
     return { kind: 'duplicate', entryId: id, ...(kind === 'conflict' && { conflict: true }) }
-  }
-
-  #toNewEntry(arrival: Arrival, fingerprints: Fingerprints): NewEntry {
-    const { delivery, source, name, receivedName, entity, related, occurredAt } = arrival
-    const id = this.#nextId()
-    const digest = fingerprints.digest(delivery.body)
-    const key = this.#keyOf(arrival, fingerprints)
-    const twins = twinsOf(arrival, fingerprints)
-    return {
-      id,
-      lane:
-        entity && entity.id !== '' ? fingerprints.lane(entity) : ownLane(id, arrival, fingerprints),
-      digest,
-      ...(key !== undefined && { key }),
-      ...(twins.length > 0 && { twins }),
-      ...(related && { related: fingerprints.lane(related) }),
-      ...(name !== undefined && { name }),
-      ...(receivedName !== undefined && { receivedName }),
-      source,
-      ...(occurredAt && { occurredAt: occurredAt.getTime() }),
-      storedAt: Math.floor(this.now().getTime()),
-      bytes: delivery.body.length,
-      ...packContent(id, arrival, this.#seal),
-    }
-  }
-
-  #keyOf({ key, delivery }: Arrival, fingerprints: Fingerprints): string | undefined {
-    if (key !== undefined) return fingerprints.key('id', key)
-    return this.#limits.dedupeBodies ? fingerprints.key('body', hashOf(delivery.body)) : undefined
   }
 
   #open(): Promise<Opened> {
@@ -270,28 +247,4 @@ class DurableInbox implements Inbox, WorkSource {
   #wake(): void {
     for (const wake of this.#wakes) wake()
   }
-}
-
-/** What speaks of no entity waits for nobody. */
-function ownLane(id: string, { delivery }: Arrival, fingerprints: Fingerprints): string {
-  const { tenant } = delivery
-  return tenant === undefined ? id : `${id}.${fingerprints.tenant(tenant)}`
-}
-
-/**
- * While old and new subscriptions overlap, an occurrence comes under both names and two ids. What
- * reconcile fed and what a webhook tells of the same occurrence have ids of their own as well.
- */
-function twinsOf(arrival: Arrival, fingerprints: Fingerprints): readonly Twin[] {
-  const { name, receivedName, entity, occurredAt, occurrence, source } = arrival
-  const twins: Twin[] = []
-  if (name && receivedName && entity?.id && occurredAt) {
-    const parts = [name, entity.type, entity.id, occurredAt.toISOString()]
-    twins.push({ key: fingerprints.key('twin', ...parts), name: receivedName })
-  }
-  if (occurrence !== undefined) {
-    const key = fingerprints.key('occurrence', occurrence)
-    twins.push({ key, name: source === 'reconcile' ? source : 'webhook' })
-  }
-  return twins
 }

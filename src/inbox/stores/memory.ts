@@ -253,8 +253,10 @@ class MemoryStore implements InboxStore {
   /** What one entry of a lane names, the others get that name none. */
   #related(entry: NewEntry): NewEntry {
     const { lane, related, storedAt: at } = entry
-    if (related === undefined) return { ...entry, ...this.#relations.get(lane), storedAt: at }
+    const known = this.#relations.get(lane)
+    if (related === undefined) return known ? { ...entry, related: known.related } : entry
     this.#relations.set(lane, { related, at })
+    if (known) return entry
     for (const row of this.#rows.values()) if (row.lane === lane) row.related ??= related
     return entry
   }
