@@ -220,7 +220,9 @@ class DurableInbox implements Inbox, WorkSource {
       await store.close()
       throw new WebhookError(
         'STORE_UNSUITABLE',
-        'the inbox was sealed with another key: give that one in encryption.previous',
+        this.#seal.isRefusedPlain(kept)
+          ? 'the inbox was kept without encryption: set encryption.acceptPlain: true for as long as its entries last, then take it out'
+          : 'the inbox was sealed with another key: give that one in encryption.previous',
       )
     }
     if (!this.#seal.isCurrent(kept)) await store.remember('salt', this.#seal.seal(salt, 'salt'))
