@@ -232,6 +232,7 @@ export class Corridor {
       drain: task.signal ?? this.#grace.signal,
       contextFor: (_, signal) => ({
         ...facts,
+        tx: undefined,
         signal,
         fetch: () => this.#reads.current(event, { signal, receivedAt: delivery.receivedAt }),
         ...task.extras,

@@ -13,8 +13,13 @@ import { createSeal, type Seal } from './seal.ts'
 import type { InboxStore, Purged, StoreCapabilities } from './store.ts'
 import { Claims, type SettledAs, type Verdict, type Work, type WorkSource } from './work.ts'
 
-/** Keeps what was proved before it is acknowledged, until it is handled. */
-export interface Inbox {
+/**
+ * Keeps what was proved before it is acknowledged, until it is handled. `Tx` is what handlers get
+ * as `context.tx`: the store says.
+ */
+export interface Inbox<Tx = unknown> {
+  /** Types `context.tx`; it is never there. */
+  readonly '~tx'?: Tx
   readonly capabilities: StoreCapabilities
   /**
    * Opens the store. The first delivery and `worker.start()` do so themselves.
@@ -54,8 +59,9 @@ export interface Inbox {
  * const inbox = createInbox({ store: sqliteStore('inbox.db') })
  * const receiver = createReceiver({ secret, inbox })
  */
-export function createInbox(options: InboxOptions): Inbox {
-  return new DurableInbox(options)
+export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
+  // It carries nothing of this type: the store hands the handle over itself.
+  return new DurableInbox(options) as Inbox as Inbox<Tx>
 }
 
 interface Opened {

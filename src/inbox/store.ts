@@ -198,9 +198,9 @@ export interface StoreStats {
 }
 
 /** The transaction of one run of one handler. */
-export interface StoreTx {
+export interface StoreTx<Tx = unknown> {
   /** What the handler gets as `context.tx`; its first use begins the transaction. */
-  readonly handle: unknown
+  readonly handle: Tx
   /** The handler used it while another held the only transaction, and must run again. */
   readonly missed: boolean
   /** Milliseconds from its reservation, or else its making, to its first use; none without one. */
@@ -217,8 +217,8 @@ export interface StoreTx {
   rollback(): Promise<void>
 }
 
-/** A store of entries. Every promise resolves after the commit, or rejects when there was none. */
-export interface InboxStore {
+/** A store of entries; `Tx` is the handle of its transactions. Every promise resolves after the commit, or rejects when there was none. */
+export interface InboxStore<Tx = unknown> {
   readonly name: string
   readonly capabilities: StoreCapabilities
   /** Called once before all else; `wake` tells that there may be something to claim. */
@@ -235,7 +235,7 @@ export interface InboxStore {
   /** Each of these answers false when the lease was lost, and then changes nothing. */
   checkpoint(lease: Lease, handler: string): Promise<boolean>
   settle(settlement: Settlement): Promise<boolean>
-  transaction?(lease: Lease, handler: string): StoreTx
+  transaction?(lease: Lease, handler: string): StoreTx<Tx>
   find(query: StoreQuery): Promise<readonly StoredEntry[]>
   /** How many of them were opened. */
   reopen(reopening: Reopening): Promise<number>

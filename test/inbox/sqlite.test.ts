@@ -276,7 +276,7 @@ describe('the file', () => {
     const folder = temporaryFolder()
     const missing = open(join(folder, 'none', 'inbox.db'))
     await expect(missing).rejects.toMatchObject({ message: /there is no folder .*none/ })
-    await expect(open(':memory:')).rejects.toMatchObject({ code: 'STORE_UNSUITABLE' })
+    await expect(open('file:inbox')).rejects.toMatchObject({ code: 'STORE_UNSUITABLE' })
     expect(() => sqliteStore('')).toThrow(/needs a path/)
     mkdirSync(join(folder, 'directory.db'))
     await expect(open(join(folder, 'directory.db'))).rejects.toMatchObject({ code: 'STORE_FAILED' })

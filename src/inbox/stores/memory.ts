@@ -27,12 +27,12 @@ interface Key {
   readonly at: number
 }
 
-/** A store that forgets everything with its process. */
-export function memoryStore(): InboxStore {
+/** A store that forgets everything with its process; it has no `context.tx`. */
+export function memoryStore(): InboxStore<undefined> {
   return new MemoryStore()
 }
 
-class MemoryStore implements InboxStore {
+class MemoryStore implements InboxStore<undefined> {
   readonly name = 'memory'
   readonly capabilities = {
     order: 'entity',
