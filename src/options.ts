@@ -13,7 +13,7 @@ export interface Keeper<Tx = unknown> {
   /** Resolves after the commit that holds the delivery; rejects when there was none. */
   keep(arrival: Arrival): Promise<Kept>
   /** Types `context.tx`; it is never there. */
-  readonly '~tx'?: Tx
+  readonly '~tx'?: () => Tx
 }
 
 /** What `context.fetch()` asks of a client; `createClient` makes one. */

@@ -19,7 +19,7 @@ import { Claims, type SettledAs, type Verdict, type Work, type WorkSource } from
  */
 export interface Inbox<Tx = unknown> {
   /** Types `context.tx`; it is never there. */
-  readonly '~tx'?: Tx
+  readonly '~tx'?: () => Tx
   readonly capabilities: StoreCapabilities
   /**
    * Opens the store. The first delivery and `worker.start()` do so themselves.
