@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { createReceiver, createWorker } from 'idv-webhooks'
 import { createInbox } from 'idv-webhooks/inbox'
-import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { type SqliteTransaction, sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fixture, signedDelivery, testSecret } from 'idv-webhooks/testing'
 import { expect, onTestFinished, test } from 'vitest'
 
@@ -35,21 +35,17 @@ test('a handler that writes through tx is tested in memory, in a database of the
 
 test('what arrives while a handler has the transaction is kept after it', async () => {
   const { receiver, worker, approvals, deliver } = await application()
-  receiver.on(
-    '*',
-    async ({ data }, { tx, attempt }) => {
-      tx.exec('select 1')
-      const kept = deliver()
-      await new Promise((resolve) => setTimeout(resolve, 5))
-      tx.prepare('insert or ignore into approvals values (?, ?)').run(
-        (data as { id: string }).id,
-        attempt,
-      )
-      kept.catch(() => {})
-    },
-    { tx: true },
-  )
+  let arrived: ReturnType<typeof deliver> | undefined
+  const handle = async (id: string, tx: SqliteTransaction) => {
+    const insert = tx.prepare('insert or ignore into approvals values (?, 1)')
+    insert.run(id)
+    arrived ??= deliver()
+    await new Promise((resolve) => setImmediate(resolve))
+    insert.run(id)
+  }
+  receiver.on('verification.approved', ({ data }, { tx }) => handle(data.id, tx), { tx: true })
   expect((await deliver()).kind).toBe('accepted')
   await worker.drainOnce({ limit: 1 })
+  expect((await arrived)?.kind).toBe('accepted')
   expect(approvals()).toEqual([{ attempt: 1 }])
 })
