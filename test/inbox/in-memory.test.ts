@@ -17,8 +17,10 @@ async function application() {
   const receiver = createReceiver({ secret: testSecret, inbox, observe: () => {} })
   const approvals = () => db.prepare('select attempt from approvals').all()
   const worker = createWorker(receiver)
-  const deliver = async () =>
-    receiver.receive(await signedDelivery(fixture('verification.approved')))
+  const deliver = async (given: object = {}) => {
+    const event = fixture('verification.approved')
+    return receiver.receive(await signedDelivery({ ...event, ...given }))
+  }
   return { receiver, worker, approvals, deliver }
 }
 
@@ -39,7 +41,7 @@ test('what arrives while a handler has the transaction is kept after it', async 
   const handle = async (id: string, tx: SqliteTransaction) => {
     const insert = tx.prepare('insert or ignore into approvals values (?, 1)')
     insert.run(id)
-    arrived ??= deliver()
+    arrived ??= deliver({ id: 'evt_meanwhile' })
     await new Promise((resolve) => setImmediate(resolve))
     insert.run(id)
   }

@@ -33,10 +33,10 @@ export const inboxForget = (session: Session) =>
 
 async function run(session: Session, options: ForgetOptions, entities: readonly string[]) {
   const { out, signal } = session
-  const whose = options.tenant === undefined ? {} : { tenant: options.tenant }
+  const of = options.tenant === undefined ? {} : { tenant: options.tenant }
   return withInbox(session, options, async ({ inbox, where }) => {
     let payloads = 0
-    for (const entity of entities) payloads += await kept(inbox, { entity, ...whose })
+    for (const entity of entities) payloads += await kept(inbox, { entity, ...of })
     const what = count(payloads, 'payload')
     const whose = entities.map(printable).join(', ')
     await needConsent(session, options, `this erases ${what} of ${whose} in ${where} for good`)
@@ -45,7 +45,7 @@ async function run(session: Session, options: ForgetOptions, entities: readonly 
     try {
       for (const entity of entities) {
         signal.throwIfAborted()
-        const many = await inbox.forget(entity, whose)
+        const many = await inbox.forget(entity, of)
         erased += many
         at += 1
         out.record({ type: 'forgotten', entity, payloads: many })
