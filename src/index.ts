@@ -19,6 +19,7 @@ export {
   logOutcomes,
   type Observation,
   type Observe,
+  type OperatedObserved,
   type OutcomeObserved,
   type SettledObserved,
   type SilenceObserved,

@@ -61,6 +61,17 @@ export interface SettledObserved {
   readonly age: number
 }
 
+/** With a worker: somebody moved entries by the methods of this process's inbox. */
+export interface OperatedObserved {
+  readonly type: 'operated'
+  readonly at: Date
+  readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'
+  /** How many. */
+  readonly entries: number
+  /** Where one was named. */
+  readonly entryId?: string
+}
+
 /** With a worker: nothing came for much longer than usual. */
 export interface SilenceObserved {
   readonly type: 'silence'
@@ -83,6 +94,7 @@ export type Observation =
   | OutcomeObserved
   | AttemptObserved
   | SettledObserved
+  | OperatedObserved
   | SilenceObserved
   | StoreObserved
 
@@ -156,12 +168,16 @@ export function warnFailures(): Observe {
 
 /** Class and place of an error, without its text: that may hold a person's data. */
 export function describeError(error: unknown): string {
-  if (!(error instanceof Error)) return typeof error
-  const frame = error.stack
-    ?.split('\n')
-    .find((line) => /^\s+at /.test(line))
-    ?.trim()
-  return [error.name, frame].filter(Boolean).join(' ')
+  try {
+    if (!(error instanceof Error)) return typeof error
+    const { name, stack } = error
+    const lines = typeof stack === 'string' ? stack.split('\n') : []
+    const frame = lines.find((line) => /^\s+at /.test(line))?.trim()
+    return [typeof name === 'string' && name, frame].filter(Boolean).join(' ') || 'Error'
+  } catch {
+    // A revoked proxy, a getter that throws: handlers throw what they like.
+    return 'unreadable'
+  }
 }
 
 /** Keeps an observer's own faults away from the delivery. */

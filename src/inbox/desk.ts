@@ -1,6 +1,8 @@
 // The inbox as an operator sees it: look entries up, run them again, erase what must go.
 import type { Clock } from '../clock.ts'
+import { WebhookError } from '../errors.ts'
 import type { Entity } from '../protocol/events.ts'
+import { checkId, checkQuery, checkRedrive } from './check-query.ts'
 import { unpackDelivery, unpackFacts } from './content.ts'
 import type { Entry, EntryState } from './entry.ts'
 import type { Fingerprints } from './fingerprint.ts'
@@ -72,16 +74,20 @@ export class Desk {
     this.#parts = parts
   }
 
-  async find({ limit = 50, cursor, ...filter }: EntryQuery): Promise<EntryPage> {
-    const size = Math.min(Math.max(1, Math.floor(limit)), pageSize)
+  async find(asked: EntryQuery): Promise<EntryPage> {
+    checkQuery(asked)
+    const { limit = 50, cursor, ...filter } = asked
+    const size = Math.min(limit, pageSize)
     const query = { ...this.#query(filter), limit: size, ...(cursor && { after: cursor }) }
     const found = await this.#parts.store.find(query)
+    if (found.length === 0 && cursor !== undefined) await this.#assertThere(cursor)
     const last = found.length === size ? found.at(-1)?.id : undefined
     const entries = found.map((entry) => this.#toEntry(entry))
     return { entries, ...(last !== undefined && { cursor: last }) }
   }
 
   async get(id: string, withDelivery: boolean): Promise<Entry | undefined> {
+    checkId('get', id)
     const query = { ids: [id], limit: 1, withBody: withDelivery }
     const [found] = await this.#parts.store.find(query)
     return found && this.#toEntry(found)
@@ -97,8 +103,13 @@ export class Desk {
     }
   }
 
-  /** Pages through what fits, so that a hundred thousand dead letters are no single transaction. */
-  async redrive(filter: EntryFilter): Promise<number> {
+  /**
+   * Pages through what fits, so that a hundred thousand dead letters are no single transaction; the
+   * oldest first, for handlers begin with the first page while the next is on its way.
+   */
+  async redrive(asked: EntryFilter | string): Promise<number> {
+    checkRedrive(asked)
+    const filter = typeof asked === 'string' ? { id: asked } : asked
     const named = filter.id !== undefined
     const from = (['dead', 'skipped'] as const).filter((state) =>
       filter.state === undefined ? true : [filter.state].flat().includes(state),
@@ -106,7 +117,7 @@ export class Desk {
     let redriven = 0
     let after: string | undefined
     do {
-      const query = { ...this.#query(filter), states: from, limit: pageSize }
+      const query = { ...this.#query(filter), states: from, limit: pageSize, oldestFirst: true }
       const found = await this.#parts.store.find({ ...query, ...(after && { after }) })
       // Evidence of a conflict and what a person settled run only when they are named.
       const ids = found.flatMap((one) => (one.facts && (named || !isSetAside(one)) ? [one.id] : []))
@@ -117,13 +128,15 @@ export class Desk {
   }
 
   async replay(id: string): Promise<boolean> {
+    checkId('replay', id)
     const [found] = await this.#parts.store.find({ ids: [id], limit: 1 })
     if (!found?.facts) return false
     const reopening = { ids: [id], from: ['done'], now: this.#now(), replay: true } as const
     return (await this.#parts.store.reopen(reopening)) === 1
   }
 
-  dismiss(id: string): Promise<boolean> {
+  async dismiss(id: string): Promise<boolean> {
+    checkId('dismiss', id)
     return this.#parts.store.dismiss(id, this.#now())
   }
 
@@ -149,6 +162,15 @@ export class Desk {
       more = gone.erased + gone.deleted > 0
     }
     return { erased, deleted }
+  }
+
+  async #assertThere(cursor: string): Promise<void> {
+    const [entry] = await this.#parts.store.find({ ids: [cursor], limit: 1 })
+    if (entry) return
+    throw new WebhookError(
+      'OPTION_INVALID',
+      'find: cursor is of no entry that is there (any more): begin with the first page again',
+    )
   }
 
   #now(): number {
@@ -202,6 +224,7 @@ export class Desk {
       ...(due !== undefined && { dueAt: new Date(due) }),
       ...(settledAt !== undefined && { settledAt: new Date(settledAt) }),
       erased: facts === undefined,
+      ...((facts && !known) || (body && !delivery) ? { unreadable: true as const } : {}),
       ...(delivery && { delivery }),
     }
   }

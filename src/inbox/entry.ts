@@ -103,6 +103,8 @@ export interface Entry {
   readonly bytes: number
   /** The payload is gone: its retention is over, or the person was forgotten. */
   readonly erased: boolean
+  /** No key opens what is kept of it, or that is damaged: it cannot be handled as it is. */
+  readonly unreadable?: true
   /** The payload, only where it was asked for. */
   readonly delivery?: VerifiedDelivery
 }

@@ -97,9 +97,20 @@ export interface ClaimResult {
   readonly next?: number
 }
 
+/** How lanes are brought in line with the clock and the policy of whoever starts to claim. */
+export interface Alignment {
+  readonly now: number
+  /** No retry is due later than this. */
+  readonly latest: number
+  /** Lanes that a dead entry holds go on. */
+  readonly free: boolean
+}
+
 /** A lease whose holder is gone. */
 export interface Lapsed extends Lease {
   readonly attempt: number
+  readonly name?: string
+  readonly storedAt: number
 }
 
 interface Settled {
@@ -159,8 +170,10 @@ export interface StoreQuery {
   readonly since?: number
   /** Part of the id or the name, or one of these as its key or lane, of any tenant. */
   readonly text?: { readonly part: string; readonly keys: readonly string[] }
-  /** Newest first, after this one. */
+  /** Where the page before ended. */
   readonly after?: string
+  /** Instead of the newest first. */
+  readonly oldestFirst?: boolean
   readonly limit: number
   readonly withBody?: boolean
 }
@@ -227,8 +240,14 @@ export interface InboxStore<Tx = unknown> {
   /** The value kept under a name; `initial` is kept and given where there was none. */
   recall(name: string, initial: Uint8Array): Promise<Uint8Array>
   remember(name: string, value: Uint8Array): Promise<void>
-  insert(entry: NewEntry): Promise<Inserted>
+  /** Once `signal` is aborted nobody waits for it: where it is not yet on its way it is dropped. */
+  insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted>
   claim(request: ClaimRequest): Promise<ClaimResult>
+  /**
+   * Before the first claim, and when the clock went back: what was stored by a clock that was ahead
+   * is due now and no retry later than `latest`. A `stored` entry never waits for its own time.
+   */
+  align(alignment: Alignment): Promise<void>
   renew(leases: readonly Lease[], until: number): Promise<void>
   /** Leases past their time, or of an owner that is gone. */
   lapsed(now: number): Promise<readonly Lapsed[]>
@@ -246,6 +265,7 @@ export interface InboxStore<Tx = unknown> {
    * open entries are skipped. From then on their keys fit any bytes.
    */
   forget(lane: string, now: number): Promise<number>
+  /** Leaves a dead entry alone that holds its lane: only a person ends what it waits for. */
   purge(purge: Purge): Promise<Purged>
   stats(now: number): Promise<StoreStats>
 }

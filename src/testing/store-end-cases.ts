@@ -74,8 +74,8 @@ export const settlingCases: readonly StoreCase[] = [
       if (!one || !two) throw new Error('two were to be claimed')
       same(await store.lapsed(start + 59_999), [])
       await store.renew([{ id: one.id, fence: one.fence }], start + 120_000)
-      const { id, fence, attempt } = two
-      same(await store.lapsed(start + 60_000), [{ id, fence, attempt }])
+      const { id, fence, attempt, name, storedAt } = two
+      same(await store.lapsed(start + 60_000), [{ id, fence, attempt, name, storedAt }])
       same(await claim(store, 10, start + 60_000), [], 'it is settled, not claimed')
     },
   },
@@ -85,10 +85,10 @@ export const settlingCases: readonly StoreCase[] = [
     run: async (store, again) => {
       const [left, waiting] = [newEntry(), newEntry()]
       await store.insert(left)
-      const { id, fence, attempt } = await claimOne(store)
+      const { id, fence, attempt, name, storedAt } = await claimOne(store)
       await store.insert(waiting)
       const next = await again()
-      same(await next.lapsed(start), [{ id, fence, attempt }])
+      same(await next.lapsed(start), [{ id, fence, attempt, name, storedAt }])
       same(await next.insert({ ...waiting, id: 'other' }), { kind: 'duplicate', id: waiting.id })
       same((await claimOne(next)).body, waiting.body)
       const lease = { id, fence }
@@ -136,6 +136,9 @@ export const deskCases: readonly StoreCase[] = [
         (await store.find({ limit: 10, ...query })).map(({ id }) => id)
       same(await ids({}), [third.id, second.id, first.id])
       same(await ids({ limit: 1, after: third.id }), [second.id])
+      same(await ids({ limit: 2, oldestFirst: true }), [first.id, second.id])
+      same(await ids({ oldestFirst: true, after: first.id }), [second.id, third.id])
+      same(await ids({ after: 'none' }), [])
       same(await ids({ name: 'client.created' }), [first.id])
       same(await ids({ lane }), [second.id, first.id])
       same(await ids({ since: start }), [third.id, second.id])

@@ -109,6 +109,12 @@ const desk = fc.oneof(
       run: ({ store }) => store.find({ lane: name, limit: 20 }),
     }),
   ),
+  fc.tuple(fc.nat({ max: 40 }), fc.boolean()).map(
+    ([back, free]): Step => ({
+      spelled: `align with a clock ${back} back${free ? ', free' : ''}`,
+      run: ({ store }, now) => store.align({ now: now - back, latest: now - back + 5, free }),
+    }),
+  ),
   fc.constant<Step>({ spelled: 'list the lapsed', run: ({ store }, now) => store.lapsed(now) }),
   fc.constant<Step>({
     spelled: 'purge',

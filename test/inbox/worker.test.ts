@@ -261,12 +261,14 @@ describe.each(stores)('a worker on %s', (_, store) => {
     const parts = { store: store(), now: clock.now, retry: { attempts: 2 } }
     const first = setUp(parts)
     await first.deliver(event())
+    const source = first.inbox as unknown as WorkSource
     for (const attempt of [1, 2]) {
       // Claimed, and never settled: what a crash leaves behind once the lease is over.
-      const { works } = await (first.inbox as unknown as WorkSource).claim(1)
+      const { works } = await source.claim(1)
       expect(works).toMatchObject([{ attempt }])
+      for (const work of works) source.abandon(work)
       clock.advance({ minutes: 2 })
-      await (first.inbox as unknown as WorkSource).sweep()
+      await source.sweep()
     }
     expect((await first.inbox.find()).entries).toMatchObject([
       { state: 'dead', reason: 'CRASHED', attempts: 2 },

@@ -1,6 +1,7 @@
 // A store in the memory of one process, for tests: every rule of the port, nothing that lasts.
 import { type EntryReason, type EntryState, entryStates, isOpen } from '../entry.ts'
 import type {
+  Alignment,
   ClaimRequest,
   ClaimResult,
   InboxStore,
@@ -17,7 +18,8 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../store.ts'
-import { dueOf, MemoryLanes } from './memory-lanes.ts'
+import { MemoryLanes } from './memory-lanes.ts'
+import { MemoryRelations } from './memory-relations.ts'
 import { fits, isAbout, isMeant, type Row, toClaimed, toStored } from './memory-row.ts'
 
 interface Key {
@@ -45,7 +47,7 @@ class MemoryStore implements InboxStore<undefined> {
   readonly #keys = new Map<string, Key>()
   readonly #lanes = new MemoryLanes(this.#rows)
   readonly #marks = new Map<string, { readonly mark: Mark; readonly touched: number }>()
-  readonly #relations = new Map<string, { readonly related: string; readonly at: number }>()
+  readonly #relations = new MemoryRelations(this.#rows)
   #seq = 0
 
   async open(): Promise<void> {}
@@ -86,7 +88,7 @@ class MemoryStore implements InboxStore<undefined> {
 
   async claim({ now, limit, until }: ClaimRequest): Promise<ClaimResult> {
     const { due, next } = this.#lanes.waiting(now, limit)
-    const entries = due.map((row) => {
+    const entries = due.map(({ head: row }) => {
       this.#lanes.hold(row)
       row.state = 'leased'
       row.attempt++
@@ -97,6 +99,10 @@ class MemoryStore implements InboxStore<undefined> {
       return toClaimed(row, gap, this.#marks.get(row.lane)?.mark)
     })
     return { entries, ...(next !== undefined && { next }) }
+  }
+
+  async align(alignment: Alignment): Promise<void> {
+    this.#lanes.align(alignment)
   }
 
   async renew(leases: readonly Lease[], until: number): Promise<void> {
@@ -110,7 +116,9 @@ class MemoryStore implements InboxStore<undefined> {
     const rows = [...this.#rows.values()]
     return rows
       .filter(({ state, until }) => state === 'leased' && until <= now)
-      .map(({ id, fence, attempt }) => ({ id, fence, attempt }))
+      .map(({ id, fence, attempt, name, storedAt }) => {
+        return { id, fence, attempt, storedAt, ...(name !== undefined && { name }) }
+      })
   }
 
   async checkpoint(lease: Lease, handler: string): Promise<boolean> {
@@ -143,19 +151,19 @@ class MemoryStore implements InboxStore<undefined> {
       delete row.reason
       if (settlement.mark) this.#note(row.lane, settlement.mark, at)
     }
-    if (to !== 'dead' || !settlement.hold) this.#lanes.advance(row.lane)
+    if (to !== 'dead' || !settlement.hold) this.#lanes.advance(row.lane, at)
     return true
   }
 
   async find(query: StoreQuery): Promise<readonly StoredEntry[]> {
-    const after = query.after === undefined ? undefined : this.#rows.get(query.after)?.seq
-    const rows = [...this.#rows.values()].reverse()
+    const rows = [...this.#rows.values()]
+    if (!query.oldestFirst) rows.reverse()
+    // After an entry that is not there comes nothing.
+    const after = rows.findIndex(({ id }) => id === query.after)
+    const from = query.after === undefined ? 0 : after === -1 ? rows.length : after + 1
     return rows
-      .filter(
-        (row) =>
-          (after === undefined || row.seq < after) &&
-          fits(row, query, (key, id) => this.#isKeyOf(key, id)),
-      )
+      .slice(from)
+      .filter((row) => fits(row, query, (key, id) => this.#isKeyOf(key, id)))
       .slice(0, query.limit)
       .map((row) => toStored(row, query.withBody === true))
   }
@@ -207,6 +215,7 @@ class MemoryStore implements InboxStore<undefined> {
     for (const row of this.#rows.values()) {
       const before = row.state === 'done' ? doneBefore : deadBefore
       if (!row.facts || row.settledAt === undefined || row.settledAt >= before) continue
+      if (row.state === 'dead' && this.#lanes.isHead(row)) continue
       if (++erased > limit) return { erased: limit, deleted }
       delete row.facts
       delete row.body
@@ -221,9 +230,7 @@ class MemoryStore implements InboxStore<undefined> {
     for (const [lane, { touched }] of this.#marks) {
       if (touched < keysBefore) this.#marks.delete(lane)
     }
-    for (const [lane, { at }] of this.#relations) {
-      if (at < keysBefore) this.#relations.delete(lane)
-    }
+    this.#relations.purge(keysBefore)
     return { erased, deleted }
   }
 
@@ -238,27 +245,16 @@ class MemoryStore implements InboxStore<undefined> {
     return {
       counts,
       ...(oldest !== undefined && { oldest }),
-      ...(due && { due: dueOf(due) }),
+      ...(due && { due: due.due }),
     }
   }
 
   #add(entry: NewEntry, state: EntryState): Row {
-    const { key: _, twins: __, digest: ___, ...facts } = this.#related(entry)
+    const { key: _, twins: __, digest: ___, ...facts } = this.#relations.relate(entry)
     const fresh = { attempt: 0, fence: 0, until: 0, generation: 0, failures: [] }
     const row = { ...facts, ...fresh, seq: ++this.#seq, state, handled: new Set<string>() }
     this.#rows.set(entry.id, row)
     return row
-  }
-
-  /** What one entry of a lane names, the others get that name none. */
-  #related(entry: NewEntry): NewEntry {
-    const { lane, related, storedAt: at } = entry
-    const known = this.#relations.get(lane)
-    if (related === undefined) return known ? { ...entry, related: known.related } : entry
-    this.#relations.set(lane, { related, at })
-    if (known) return entry
-    for (const row of this.#rows.values()) if (row.lane === lane) row.related ??= related
-    return entry
   }
 
   #isKeyOf(key: string, id: string): boolean {
@@ -284,7 +280,7 @@ class MemoryStore implements InboxStore<undefined> {
     row.state = 'skipped'
     row.reason = reason
     row.settledAt = now
-    this.#lanes.leave(row)
+    this.#lanes.leave(row, now)
   }
 
   #note(lane: string, { at, final }: Mark, touched: number): void {

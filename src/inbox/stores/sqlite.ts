@@ -2,6 +2,7 @@
 // them synced before anybody hears of it.
 import { WebhookError } from '../../errors.ts'
 import type {
+  Alignment,
   ClaimRequest,
   ClaimResult,
   InboxStore,
@@ -123,12 +124,17 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
     await this.#call('remember', { name, value })
   }
 
-  insert(entry: NewEntry): Promise<Inserted> {
-    return this.#call('insert', entry, entry.body.length + entry.facts.length)
+  insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted> {
+    const bytes = entry.body.length + entry.facts.length
+    return this.#call('insert', entry, { bytes, ...(signal && { signal }) })
   }
 
   claim(request: ClaimRequest): Promise<ClaimResult> {
     return this.#call('claim', request)
+  }
+
+  align(alignment: Alignment): Promise<void> {
+    return this.#call('align', alignment)
   }
 
   async renew(leases: readonly Lease[], until: number): Promise<void> {
@@ -181,8 +187,8 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
     this.#gate = new TransactionGate(this.#line, writer.epoch ?? 0, open)
   }
 
-  #call<Answer>(...[method, argument, bytes]: Parameters<Line['call']>): Promise<Answer> {
-    if (this.#line) return this.#line.call(method, argument, bytes)
+  #call<Answer>(...asked: Parameters<Line['call']>): Promise<Answer> {
+    if (this.#line) return this.#line.call(...asked)
     return Promise.reject(new WebhookError('STORE_FAILED', 'the inbox is closed'))
   }
 }

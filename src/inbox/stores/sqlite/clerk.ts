@@ -27,7 +27,7 @@ export class Clerk {
     const body = query.withBody ? 'c.body' : 'null'
     const sql = `select e.*, c.facts, ${body} as body from idv_entries e
       left join idv_contents c on c.seq = e.seq
-      ${where} order by e.seq desc limit ?`
+      ${where} order by e.seq ${query.oldestFirst ? 'asc' : 'desc'} limit ?`
     return this.#ledger.all(sql, ...values, query.limit).map((row) => this.#toStored(row))
   }
 
@@ -42,7 +42,7 @@ export class Clerk {
       this.#ledger.run(sql, now, head.seq)
       if (replay) this.#ledger.run('delete from idv_handled where seq = ?', head.seq)
       this.#ledger.moved(head.state, 'stored')
-      this.#ledger.enter(head)
+      this.#ledger.enter(head, now)
       reopened++
     }
     return reopened
@@ -73,7 +73,8 @@ export class Clerk {
 
   purge({ doneBefore, deadBefore, keysBefore, limit }: Purge): Purged {
     const settled = `select seq from idv_entries indexed by idv_entries_settled
-      where erased = 0 and state = ? and settled_at is not null and settled_at < ? limit ?`
+      where erased = 0 and state = ? and settled_at is not null and settled_at < ?
+      and (state <> 'dead' or not exists (select 1 from idv_lanes where head = seq)) limit ?`
     const past = (['done', 'dead', 'skipped'] as const).flatMap((state) =>
       this.#ledger.all(settled, state, state === 'done' ? doneBefore : deadBefore, limit),
     )
@@ -127,7 +128,7 @@ export class Clerk {
       where seq = ?`
     this.#ledger.run(sql, reason, now, head.seq)
     this.#ledger.moved(head.state, 'skipped')
-    if (wasHead) this.#ledger.advance(head.lane)
+    if (wasHead) this.#ledger.advance(head.lane, now)
   }
 
   #toStored(row: Row): StoredEntry {
@@ -184,10 +185,21 @@ function mentioned({ part, keys }: NonNullable<StoreQuery['text']>) {
   return { sql: `(${sql})`, values }
 }
 
-function conditions({ ids, states, name, lane, tenant, since, text, after }: StoreQuery) {
+function conditions({
+  ids,
+  states,
+  name,
+  lane,
+  tenant,
+  since,
+  text,
+  after,
+  oldestFirst,
+}: StoreQuery) {
   const parts: [sql: string, values: readonly SqliteValue[]][] = []
   const oneOf = (list: readonly unknown[]) => `in (${list.map(() => '?').join(', ')})`
-  if (ids) parts.push([`e.id ${oneOf(ids)}`, ids])
+  // One variable, however many: SQLite takes 32,766.
+  if (ids) parts.push(['e.id in (select value from json_each(?))', [JSON.stringify(ids)]])
   if (states) parts.push([`e.state ${oneOf(states)}`, states])
   if (name !== undefined) parts.push(['e.name = ?', [name]])
   const add = ({ sql, values }: ReturnType<typeof meant>) => parts.push([sql, values])
@@ -197,7 +209,8 @@ function conditions({ ids, states, name, lane, tenant, since, text, after }: Sto
   if (since !== undefined) parts.push(['e.stored_at >= ?', [since]])
   if (text) add(mentioned(text))
   if (after !== undefined) {
-    parts.push(['e.seq < (select seq from idv_entries where id = ?)', [after]])
+    const beyond = oldestFirst ? '>' : '<'
+    parts.push([`e.seq ${beyond} (select seq from idv_entries where id = ?)`, [after]])
   }
   const where = parts.length > 0 ? `where ${parts.map(([sql]) => sql).join(' and ')}` : ''
   return { where, values: parts.flatMap(([, values]) => values) }

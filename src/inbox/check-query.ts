@@ -1,0 +1,77 @@
+// What an operator asks is checked before it travels: a question that means nothing must not find
+// nothing, and must not reach the commit that holds somebody's delivery.
+import { WebhookError } from '../errors.ts'
+import type { EntryFilter, EntryQuery } from './desk.ts'
+import { type EntryState, entryStates } from './entry.ts'
+
+const filters: readonly string[] = ['id', 'state', 'name', 'entity', 'tenant', 'since', 'search']
+const redrivable: readonly EntryState[] = ['dead', 'skipped']
+
+/** @throws WebhookError `OPTION_INVALID` */
+export function checkQuery(query: EntryQuery): void {
+  const { limit, cursor, ...filter } = asked('find', query)
+  checkFilter('find', filter, entryStates)
+  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1)) {
+    throw refusal(`find: limit is ${String(limit)}: give a whole number from 1 to 500`)
+  }
+  if (cursor !== undefined && !isText(cursor)) {
+    throw refusal(`find: cursor is ${kindOf(cursor)}: give the cursor of the page before`)
+  }
+}
+
+/** @throws WebhookError `OPTION_INVALID` */
+export function checkRedrive(filter: EntryFilter | string): void {
+  if (typeof filter === 'string') checkId('redrive', filter)
+  else checkFilter('redrive', asked('redrive', filter), redrivable)
+}
+
+/** @throws WebhookError `OPTION_INVALID` */
+export function checkId(asked: string, id: unknown): void {
+  if (isText(id)) return
+  throw refusal(`${asked} needs the id of an entry, not ${id === '' ? 'nothing' : kindOf(id)}`)
+}
+
+function checkFilter(
+  by: string,
+  { id, state, name, since, search, ...rest }: EntryFilter,
+  states: readonly EntryState[],
+): void {
+  const unknown = Object.keys(rest).find((one) => !filters.includes(one))
+  if (unknown !== undefined) {
+    throw refusal(`${by}: there is no filter '${unknown}': use ${filters.join(', ')}`)
+  }
+  for (const one of id === undefined ? [] : [id].flat()) checkId(`${by}: id`, one)
+  const wrong = state === undefined ? [] : [state].flat().filter((one) => !states.includes(one))
+  if (wrong.length > 0) {
+    throw refusal(`${by}: state is '${String(wrong[0])}': use ${states.join(', ')}`)
+  }
+  for (const [field, value] of Object.entries({ name, search })) {
+    if (value === undefined || typeof value === 'string') continue
+    throw refusal(`${by}: ${field} is ${kindOf(value)}: give a string`)
+  }
+  if (since !== undefined && !isMoment(since)) {
+    throw refusal(`${by}: since is no time: give a Date or a string like 2026-01-31T12:00:00Z`)
+  }
+}
+
+function asked<Asked extends object>(by: string, query: Asked): Asked {
+  if (typeof query === 'object' && query !== null && !Array.isArray(query)) return query
+  throw refusal(`${by} takes an object of filters, not ${kindOf(query)}`)
+}
+
+function isMoment(since: unknown): boolean {
+  const isGiven = typeof since === 'string' || since instanceof Date
+  return isGiven && !Number.isNaN(new Date(since).getTime())
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
+}
+
+function kindOf(value: unknown): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'a list' : `of type ${typeof value}`
+}
+
+function refusal(message: string): WebhookError {
+  return new WebhookError('OPTION_INVALID', message)
+}
