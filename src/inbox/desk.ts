@@ -2,36 +2,18 @@
 import type { Clock } from '../clock.ts'
 import { WebhookError } from '../errors.ts'
 import type { Entity } from '../protocol/events.ts'
-import { checkId, checkQuery, checkRedrive } from './check-query.ts'
 import { unpackDelivery, unpackFacts } from './content.ts'
 import type { Entry, EntryState } from './entry.ts'
+import {
+  checkId,
+  checkQuery,
+  checkRedrive,
+  type EntryFilter,
+  type EntryQuery,
+} from './entry-query.ts'
 import type { Fingerprints } from './fingerprint.ts'
 import type { Seal } from './seal.ts'
 import type { InboxStore, Purged, StoredEntry, StoreQuery } from './store.ts'
-
-/** Which entries; what is left out holds of any. */
-export interface EntryFilter {
-  readonly id?: string | readonly string[]
-  readonly state?: EntryState | readonly EntryState[]
-  /** The canonical name of the event. */
-  readonly name?: string
-  /** An entity, or `type:id`; also finds events that speak of it. */
-  readonly entity?: Entity | string
-  /** Of this tenant alone. */
-  readonly tenant?: string
-  /** Received since then. */
-  readonly since?: Date | string
-  /** Part of the entry's id or the event's name, or the whole id of an event or its entity. */
-  readonly search?: string
-}
-
-/** A page of entries, newest first. */
-export interface EntryQuery extends EntryFilter {
-  /** Default 50, at most 500. */
-  readonly limit?: number
-  /** Where the page before ended. */
-  readonly cursor?: string
-}
 
 export interface EntryPage {
   readonly entries: readonly Entry[]

@@ -2,15 +2,16 @@
 import { type Clock, steadyClock } from '../clock.ts'
 import type { Entity } from '../protocol/events.ts'
 import { deadline } from './deadline.ts'
-import { Desk, type EntryFilter, type EntryPage, type EntryQuery, type InboxStats } from './desk.ts'
+import { Desk, type EntryPage, type InboxStats } from './desk.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
 import { createEntryIds } from './entry-id.ts'
+import type { EntryFilter, EntryQuery } from './entry-query.ts'
 import { createFingerprints, type Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { toNewEntry } from './new-entry.ts'
 import { recallSalt } from './recall-salt.ts'
 import { createSeal, type Seal } from './seal.ts'
-import type { InboxStore, Inserted, NewEntry, Purged, StoreCapabilities } from './store.ts'
+import type { InboxStore, Inserted, Purged, StoreCapabilities } from './store.ts'
 import {
   Claims,
   type Operated,
@@ -111,12 +112,9 @@ class DurableInbox implements Inbox, WorkSource {
     this.#claims = new Claims(parts)
     this.#nextId = createEntryIds(this.now)
     const { store } = options
-    if (store.transaction) {
-      this.transaction = (work, handler) => {
-        const tx = store.transaction?.(work.lease, handler)
-        if (tx) return tx
-        throw new TypeError('the store lost its transactions')
-      }
+    const { transaction } = store
+    if (transaction) {
+      this.transaction = (work, handler) => transaction.call(store, work.lease, handler)
     }
   }
 
@@ -144,7 +142,15 @@ class DurableInbox implements Inbox, WorkSource {
     try {
       // Each step is raced, so that nothing holds on to the body of what was answered 503.
       const { fingerprints } = await Promise.race([this.#open(), late])
-      const entry = this.#toNewEntry(arrival, fingerprints)
+      const storedAt = Math.floor(this.now().getTime())
+      this.#claims.noticeTime(storedAt)
+      const entry = toNewEntry(arrival, {
+        id: this.#nextId(),
+        storedAt,
+        fingerprints: fingerprints.within(arrival.delivery.tenant),
+        seal: this.#seal,
+        dedupeBodies: this.#limits.dedupeBodies,
+      })
       return this.#kept(await Promise.race([this.#store.insert(entry, over.signal), late]))
     } finally {
       stop()
@@ -236,18 +242,6 @@ class DurableInbox implements Inbox, WorkSource {
       return { kind: 'accepted', entryId: id }
     }
     return { kind: 'duplicate', entryId: id, ...(kind === 'conflict' && { conflict: true }) }
-  }
-
-  #toNewEntry(arrival: Arrival, fingerprints: Fingerprints): NewEntry {
-    const storedAt = Math.floor(this.now().getTime())
-    this.#claims.noticeTime(storedAt)
-    return toNewEntry(arrival, {
-      id: this.#nextId(),
-      storedAt,
-      fingerprints: fingerprints.within(arrival.delivery.tenant),
-      seal: this.#seal,
-      dedupeBodies: this.#limits.dedupeBodies,
-    })
   }
 
   #open(): Promise<Opened> {

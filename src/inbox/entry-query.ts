@@ -1,8 +1,32 @@
-// What an operator asks is checked before it travels: a question that means nothing must not find
-// nothing, and must not reach the commit that holds somebody's delivery.
+// What an operator asks, checked before it travels: a question that means nothing must not just
+// find nothing, and must not reach the commit that holds somebody's delivery.
 import { WebhookError } from '../errors.ts'
-import type { EntryFilter, EntryQuery } from './desk.ts'
+import type { Entity } from '../protocol/events.ts'
 import { type EntryState, entryStates } from './entry.ts'
+
+/** Which entries; what is left out holds of any. */
+export interface EntryFilter {
+  readonly id?: string | readonly string[]
+  readonly state?: EntryState | readonly EntryState[]
+  /** The canonical name of the event. */
+  readonly name?: string
+  /** An entity, or `type:id`; also finds events that speak of it. */
+  readonly entity?: Entity | string
+  /** Of this tenant alone. */
+  readonly tenant?: string
+  /** Received since then. */
+  readonly since?: Date | string
+  /** Part of the entry's id or the event's name, or the whole id of an event or its entity. */
+  readonly search?: string
+}
+
+/** A page of entries, newest first. */
+export interface EntryQuery extends EntryFilter {
+  /** Default 50, at most 500. */
+  readonly limit?: number
+  /** Where the page before ended. */
+  readonly cursor?: string
+}
 
 const filters: readonly string[] = ['id', 'state', 'name', 'entity', 'tenant', 'since', 'search']
 const redrivable: readonly EntryState[] = ['dead', 'skipped']
@@ -33,7 +57,7 @@ export function checkId(asked: string, id: unknown): void {
 
 function checkFilter(
   by: string,
-  { id, state, name, since, search, ...rest }: EntryFilter,
+  { id, state, name, tenant, since, search, ...rest }: EntryFilter,
   states: readonly EntryState[],
 ): void {
   const unknown = Object.keys(rest).find((one) => !filters.includes(one))
@@ -45,7 +69,7 @@ function checkFilter(
   if (wrong.length > 0) {
     throw refusal(`${by}: state is '${String(wrong[0])}': use ${states.join(', ')}`)
   }
-  for (const [field, value] of Object.entries({ name, search })) {
+  for (const [field, value] of Object.entries({ name, tenant, search })) {
     if (value === undefined || typeof value === 'string') continue
     throw refusal(`${by}: ${field} is ${kindOf(value)}: give a string`)
   }
