@@ -148,6 +148,24 @@ test('a read that fails takes no delivery with it that shares its commit', async
   expect((await inbox.find()).entries).toHaveLength(2)
 })
 
+test('a sealed body that stands in the place of another is not taken for it', async () => {
+  const file = temporaryFile()
+  const encryption = { key: 'a1'.repeat(32) }
+  const first = setUp({ store: sqliteStore(file), encryption })
+  for (const id of ['c1', 'c2']) await first.deliver(event('client.created', { id }))
+  await first.inbox.close()
+  const db = new DatabaseSync(file)
+  db.exec(`update idv_contents set body = (select body from idv_contents where seq = 2)
+    where seq = 1`)
+  db.close()
+  const { inbox, receiver, worker } = setUp({ store: sqliteStore(file), encryption })
+  const ran: string[] = []
+  receiver.on('client.*', ({ entity }) => void ran.push(entity.id))
+  expect(await worker.drainOnce()).toMatchObject({ done: 1, dead: 1 })
+  expect(ran).toEqual(['c2'])
+  expect((await inbox.find({ state: 'dead' })).entries).toMatchObject([{ reason: 'UNREADABLE' }])
+})
+
 test('an entry that is damaged is one dead letter, and is shown as unreadable', async () => {
   const file = temporaryFile()
   const first = setUp({ store: sqliteStore(file) })

@@ -22,7 +22,7 @@ import type { Owned } from './opening.ts'
 /** One question to the engine: the name of a method, and its argument. */
 export type Call = readonly [method: keyof Questions, argument: never]
 
-type Questions = Omit<Engine, 'transact' | 'checkpointWal'> & Omit<Clerk, never>
+type Questions = Omit<Engine, 'transact' | 'emptyLog'> & Omit<Clerk, never>
 
 /** What one call came to, where the commit of its batch was made. */
 export type Answer =
@@ -62,9 +62,15 @@ export class Engine {
     }
   }
 
-  /** Moves the log into the file; `truncate` leaves no copy of what was erased in it. */
-  checkpointWal(how: 'passive' | 'truncate'): void {
-    this.#ledger.db.exec(`pragma wal_checkpoint(${how})`)
+  /** Moves the log into the file; false when a reader kept it from being emptied after that. */
+  emptyLog(patience = 0): boolean {
+    const { db } = this.#ledger
+    db.exec(`pragma busy_timeout = ${patience}`)
+    try {
+      return this.#ledger.get('pragma wal_checkpoint(truncate)')?.busy === 0
+    } finally {
+      db.exec('pragma busy_timeout = 1000')
+    }
   }
 
   insert(entry: NewEntry): Inserted {

@@ -4,10 +4,12 @@
 import { carryOut } from './batch.ts'
 import { Engine } from './engine.ts'
 import type { Writer } from './line.ts'
+import { LogKeeper } from './log-keeper.ts'
 import type { Owned } from './opening.ts'
 
 export function openInline(owned: Owned): Writer & { readonly epoch: number | undefined } {
   const engine = new Engine(owned)
+  const log = new LogKeeper(engine)
   let scheduled: (() => void) | undefined
   const flush = () => {
     const work = scheduled
@@ -17,10 +19,13 @@ export function openInline(owned: Owned): Writer & { readonly epoch: number | un
   return {
     epoch: owned.epoch,
     send: (calls, answered) => {
-      scheduled = () => answered(carryOut(engine, calls))
+      scheduled = () => answered(carryOut(engine, log, calls))
       setImmediate(flush)
     },
     waitUntilIdle: flush,
-    close: async () => owned.close(),
+    close: async () => {
+      log.close()
+      owned.close()
+    },
   }
 }
