@@ -91,7 +91,7 @@ export class Corridor {
     this.#intake = new Intake(limits, this.#verifier)
     this.parser = createParser(options)
     this.#peek = createParser({ ...options, validate: 'off' })
-    this.#reads = new ResourceReads(options.client, this.now)
+    this.#reads = new ResourceReads(options.client, options.now)
     this.dispatcher = new Dispatcher([...eventNames, ...Object.keys(options.schemas ?? {})])
   }
 

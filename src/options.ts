@@ -16,7 +16,7 @@ export interface Keeper<Tx = unknown> {
   readonly '~tx'?: () => Tx
 }
 
-/** What `context.fetch()` asks of a client; `createClient` makes one. */
+/** What `context.fetch()` asks of a client, for plain data; `createClient` makes one. */
 export interface ResourceReader {
   readonly verifications: {
     get(id: string, options: { readonly signal: AbortSignal }): Promise<AssembledVerification>

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, inject, test } from 'vitest'
@@ -78,6 +78,16 @@ describe('README.md', () => {
       ).not.toThrow()
     }
   })
+})
+
+test.each(['README.md', ...guides])('%s links to what is in the package', (file) => {
+  const installed = join(bare, 'node_modules/idv-webhooks')
+  const links = [...read(file).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
+  const relative = links.filter((link) => !/^[a-z]+:|^#/.test(link))
+  for (const link of relative) {
+    const path = join(installed, file, '..', link.replace(/#.*/, ''))
+    expect(existsSync(path), link).toBe(true)
+  }
 })
 
 test('ARCHITECTURE.md gives every file of src its place', () => {

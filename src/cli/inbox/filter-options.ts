@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { EntryFilter, EntryState } from '../../inbox/index.ts'
 import { canonicalName } from '../../protocol/index.ts'
 import { momentFrom } from '../moment.ts'
-import { repeated } from '../repeated.ts'
+import { repeating } from '../repeated.ts'
 import type { Session } from '../session.ts'
 
 /** What they come to. */
@@ -39,10 +39,12 @@ function stateOption(states: readonly EntryState[]): Option {
   const option = new Option('--state <state>', 'only in this state; may be repeated')
   option.choices([...states])
   const check = option.parseArg
-  return option.argParser((text: string, before: readonly string[] | undefined) => {
-    check?.(text, undefined)
-    return repeated(text, before)
-  })
+  return option.argParser(
+    repeating((text) => {
+      check?.(text, undefined)
+      return text
+    }),
+  )
 }
 
 /** The filter that they make; a legacy name finds what is kept under its current one. */
