@@ -234,7 +234,7 @@ export class Corridor {
         ...facts,
         tx: undefined,
         signal,
-        fetch: () => this.#reads.current(event, { signal, receivedAt: delivery.receivedAt }),
+        fetch: () => this.#reads.current(event, { ...delivery, signal }),
         ...task.extras,
       }),
     })

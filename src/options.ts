@@ -26,6 +26,11 @@ export interface ResourceReader {
   }
 }
 
+/** A client, or what gives that of a tenant: each reads its own records. */
+export type ClientOption =
+  | ResourceReader
+  | ((tenant: string | undefined) => ResourceReader | undefined)
+
 /** Options of `createReceiver`. */
 export interface ReceiverOptions<Schemas extends SchemaMap = SchemaMap, Tx = unknown>
   extends Omit<VerifyOptions, 'now'>,
@@ -35,7 +40,7 @@ export interface ReceiverOptions<Schemas extends SchemaMap = SchemaMap, Tx = unk
   /** Keeps deliveries before they are acknowledged; a worker handles them then. */
   readonly inbox?: Keeper<Tx>
   /** Lets handlers read the current resource by `context.fetch()`. */
-  readonly client?: ResourceReader
+  readonly client?: ClientOption
   /** Milliseconds for each handler; default 10,000. */
   readonly handlerTimeout?: number
   /** The longest body in bytes; default 1 MiB. */
