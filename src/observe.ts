@@ -47,7 +47,7 @@ export interface AttemptObserved {
   readonly entryId?: string
 }
 
-/** With an inbox: what became of one attempt at an entry. */
+/** With an inbox: what became of one attempt at an entry, one that a crash ended too. */
 export interface SettledObserved {
   readonly type: 'settled'
   readonly at: Date

@@ -20,8 +20,8 @@ export interface Worker {
   start(): Promise<void>
   /**
    * Claims nothing more; resolves when the deliveries that are being received are answered and the
-   * handlers have ended. After `grace` milliseconds they are aborted and their entries released:
-   * that counts no attempt.
+   * handlers have ended, those of `drainOnce` too. After `grace` milliseconds they are aborted and
+   * their entries released: that counts no attempt. A store that hangs is not waited for.
    */
   drain(options?: { readonly grace?: number }): Promise<void>
   /** Handles what is due now and stops, for hosts that run by a schedule. */
@@ -133,7 +133,11 @@ class InboxWorker implements Worker {
   async #start(): Promise<void> {
     await this.#draining
     const shift = this.#openShift()
-    await this.#ready()
+    try {
+      await this.#ready()
+    } catch (error) {
+      if (shift.isOpen) throw error
+    }
     // Drained before it had begun.
     if (!shift.isOpen) return
     const timers = [

@@ -61,7 +61,7 @@ export interface Inbox<Tx = unknown> {
    * that of every tenant who has an entity of this id.
    */
   forget(entity: Entity | string, options?: { readonly tenant?: string }): Promise<number>
-  /** Erases what is past its retention; a worker does so by itself every hour. */
+  /** Erases what is past its retention; a worker does so by itself, at its start and every hour. */
   purge(): Promise<Purged>
 }
 

@@ -1,5 +1,6 @@
 // The line before the writer, and what becomes of it when the disk hangs.
 import { rmSync, writeFileSync } from 'node:fs'
+import { createWorker } from 'idv-webhooks'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Call } from '../../src/inbox/stores/sqlite/engine.ts'
@@ -95,8 +96,13 @@ describe('while the disk hangs', () => {
     await worker.start()
     await deliver(event())
     await until(async () => (await deliver(event('client.created', { id: 'c' }))).kind === 'failed')
+    const second = createWorker(receiver)
+    const started = second.start()
+    await second.drain({ grace: 20 })
     await worker.drain({ grace: 20 })
     await expect(inbox.close()).rejects.toMatchObject({ code: 'STORE_FAILED' })
     goOn()
+    // It was drained before it had begun, so there is nothing to tell.
+    await started
   })
 })
