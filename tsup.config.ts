@@ -18,6 +18,8 @@ const doors = {
   // Side by side, for the store starts the writer's thread from the file beside its own.
   inbox: 'src/inbox/index.ts',
   'inbox-sqlite': 'src/inbox/stores/sqlite.ts',
+  // Types for programs that read --json; dist/cli.js is the command itself.
+  'cli-records': 'src/cli/index.ts',
 }
 
 /** Files that are loaded by their place beside a door. */

@@ -15,6 +15,7 @@ const doors = {
   'idv-webhooks/inbox/sqlite': here('src/inbox/stores/sqlite.ts'),
   'idv-webhooks/inbox': here('src/inbox/index.ts'),
   'idv-webhooks/client': here('src/client/index.ts'),
+  'idv-webhooks/cli': here('src/cli/index.ts'),
   'idv-webhooks/sandbox': here('src/sandbox/index.ts'),
   'idv-webhooks': here('src/index.ts'),
 }

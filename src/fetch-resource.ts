@@ -1,8 +1,8 @@
 // The current truth behind an event: late and reordered events do no harm to who asks for it.
-// Handlers that ask for the same resource at the same time share one request.
-import type { Clock } from './clock.ts'
+// Handlers that ask for the same resource at the same time share one request, never its answer.
+import { type Clock, steadyClock, systemClock } from './clock.ts'
 import { WebhookError } from './errors.ts'
-import type { ResourceReader } from './options.ts'
+import type { ClientOption } from './options.ts'
 import type { WebhookEvent } from './protocol/events.ts'
 
 /** Milliseconds for which a read is shared by those that ask after it ended. */
@@ -13,10 +13,15 @@ export interface Asking {
   readonly signal: AbortSignal
   /** When the event came: a read that began before may not know of it. */
   readonly receivedAt: Date
+  /** Whose event it is. */
+  readonly tenant?: string | undefined
 }
 
 interface Read {
+  /** By the clock of deliveries. */
   readonly began: number
+  /** By the steady clock. */
+  readonly at: number
   readonly work: Promise<unknown>
   readonly stop: AbortController
   waiting: number
@@ -25,51 +30,58 @@ interface Read {
 
 /** Reads the resources that events name. */
 export class ResourceReads {
-  readonly #client: ResourceReader | undefined
+  readonly #client: ClientOption | undefined
+  /** The one that deliveries are stamped by. */
   readonly #now: Clock
+  /** One that no correction moves: ages are measured by it. */
+  readonly #steady: Clock
   readonly #reads = new Map<string, Read>()
 
-  constructor(client: ResourceReader | undefined, now: Clock) {
+  constructor(client: ClientOption | undefined, now: Clock | undefined) {
     this.#client = client
-    this.#now = now
+    this.#now = now ?? systemClock
+    this.#steady = now ?? steadyClock
   }
 
   /**
-   * The resource that an event names as it is now; null when it is gone or the event names none.
+   * The resource that an event names as it is now, a copy for each that asks; null when it is gone
+   * or the event names none.
    *
    * @throws WebhookError `CLIENT_MISSING`, what the client throws, the signal's reason
    */
   async current(event: WebhookEvent, asking: Asking): Promise<unknown> {
-    if (!this.#client) {
-      throw new WebhookError(
-        'CLIENT_MISSING',
-        'context.fetch() needs a client: createReceiver({ secret, client: createClient({ … }) })',
-      )
-    }
+    const { tenant } = asking
+    const client = typeof this.#client === 'function' ? this.#client(tenant) : this.#client
+    if (!client) throw missing(tenant)
     const { type, id } = event.entity ?? {}
-    const get = { verification: this.#client.verifications, client: this.#client.clients }
+    const get = { verification: client.verifications, client: client.clients }
     const reader = type && Object.hasOwn(get, type) ? get[type] : undefined
     if (!reader || !id) return null
     asking.signal.throwIfAborted()
-    const key = JSON.stringify([type, id])
+    const key = JSON.stringify([type, id, tenant])
     const read =
       this.#fresh(key, asking) ?? this.#begin(key, (signal) => reader.get(id, { signal }))
-    return waitFor(read, asking.signal)
+    const resource = await waitFor(read, asking.signal)
+    // Handlers must not see what another one does to it.
+    return type === 'client' && isDeleted(resource) ? null : structuredClone(resource)
   }
 
   /** A read that is sure to know of the event: it began after the event came. */
   #fresh(key: string, { receivedAt }: Asking): Read | undefined {
     const read = this.#reads.get(key)
     if (!read || read.stop.signal.aborted || read.began < receivedAt.getTime()) return undefined
-    return read.pending || this.#now().getTime() - read.began < shared ? read : undefined
+    // A clock that was set back orders nothing.
+    if (this.#now().getTime() < read.began) return undefined
+    return read.pending || this.#isRecent(read) ? read : undefined
   }
 
   #begin(key: string, get: (signal: AbortSignal) => Promise<unknown>): Read {
+    this.#forgetOld()
     const stop = new AbortController()
     const began = this.#now().getTime()
-    this.#forgetOld(began)
-    const work = (async () => get(stop.signal))().then(existing, nullIfMissing)
-    const read: Read = { began, work, stop, waiting: 0, pending: true }
+    const at = this.#steady().getTime()
+    const work = (async () => get(stop.signal))().then((found) => found ?? null, nullIfMissing)
+    const read: Read = { began, at, work, stop, waiting: 0, pending: true }
     this.#reads.set(key, read)
     const failed = () => {
       if (this.#reads.get(key) === read) this.#reads.delete(key)
@@ -80,11 +92,24 @@ export class ResourceReads {
     return read
   }
 
-  #forgetOld(now: number): void {
+  #isRecent({ at }: Read): boolean {
+    const age = this.#steady().getTime() - at
+    return age >= 0 && age < shared
+  }
+
+  #forgetOld(): void {
     for (const [key, read] of this.#reads) {
-      if (!read.pending && now - read.began >= shared) this.#reads.delete(key)
+      if (!read.pending && !this.#isRecent(read)) this.#reads.delete(key)
     }
   }
+}
+
+function missing(tenant: string | undefined): WebhookError {
+  const whose = tenant === undefined ? '' : ` for the tenant ${tenant}`
+  return new WebhookError(
+    'CLIENT_MISSING',
+    `context.fetch() needs a client${whose}: createReceiver({ secret, client: createClient({ … }) })`,
+  )
 }
 
 /** Each asks with a signal of its own; the request ends when nobody waits for it any more. */
@@ -105,12 +130,15 @@ async function waitFor(read: Read, signal: AbortSignal): Promise<unknown> {
 }
 
 /** A client that was soft-deleted stays readable (section 2.4); to a handler it is gone. */
-function existing(resource: unknown): unknown {
-  const { active } = (resource ?? {}) as { readonly active?: unknown }
-  return active === false ? null : (resource ?? null)
+function isDeleted(client: unknown): boolean {
+  return (client as { readonly active?: unknown } | null)?.active === false
 }
 
+/** The page of a proxy, or of a wrong address, is no word of the service. */
 function nullIfMissing(error: unknown): null {
-  if ((error as { readonly status?: unknown } | null)?.status === 404) return null
+  const { status, byService } = (error ?? {}) as {
+    readonly [Key in 'status' | 'byService']?: unknown
+  }
+  if (status === 404 && byService !== false) return null
   throw error
 }

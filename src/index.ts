@@ -25,7 +25,7 @@ export {
   type SilenceObserved,
   type StoreObserved,
 } from './observe.ts'
-export type { ReceiverOptions } from './options.ts'
+export type { ClientOption, ReceiverOptions } from './options.ts'
 export {
   type Outcome,
   type OutcomeKind,

@@ -22,6 +22,7 @@ export interface OutcomeObserved {
   readonly eventId?: string
   readonly source?: EventSource
   readonly secretId?: string
+  readonly tenant?: string
   readonly conflict?: true
   readonly bytes: number
   /** What handlers threw; may hold the event's data, so it does not serialise. */
@@ -35,6 +36,7 @@ export interface AttemptObserved {
   readonly at: Date
   readonly name: string
   readonly eventId?: string
+  readonly tenant?: string
   readonly handler: string
   readonly attempt: number
   readonly ok: boolean

@@ -1,6 +1,7 @@
 import { createReceiver } from 'idv-webhooks'
-import { fakeClock, signedDelivery } from 'idv-webhooks/testing'
-import { describe, expect, test } from 'vitest'
+import { createClient } from 'idv-webhooks/client'
+import { fakeClock, fixture, signedDelivery } from 'idv-webhooks/testing'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { clientOf, failure, openSandbox, start } from './client/service.ts'
 
 const secret = 'a-secret-of-the-tests'
@@ -43,6 +44,38 @@ describe('context.fetch()', () => {
       ['verification.approved', 'approved'],
       ['verification.submitted', 'approved'],
       ['verification.created', 'approved'],
+    ])
+  })
+
+  test('asks as the tenant whose event it is, and never with the client of another', async () => {
+    const one = open()
+    const { id } = await one.api.verifications.create(input)
+    const other = open()
+    const clients = new Map([
+      ['one', one.api],
+      ['other', other.api],
+    ])
+    const receiver = createReceiver({
+      secret: ({ url = '' }) => ({ value: secret, tenant: url }),
+      client: (tenant = '') => clients.get(tenant),
+      observe: () => {},
+    })
+    const got: unknown[] = []
+    receiver.on('*', async (_, { fetch, tenant }) => {
+      got.push([tenant, (await fetch()) !== null])
+    })
+    const delivery = await signedDelivery(
+      { id: 'evt_1', event: 'verification.approved', data: { id } },
+      { secret },
+    )
+    const kinds: string[] = []
+    for (const url of ['one', 'other', 'nobody']) {
+      kinds.push((await receiver.receive({ ...delivery, url })).kind)
+    }
+    expect(kinds).toEqual(['handled', 'handled', 'failed'])
+    expect(got).toEqual([
+      ['one', true],
+      ['other', false],
     ])
   })
 
@@ -117,6 +150,84 @@ describe('context.fetch()', () => {
     expect(failed).toMatchObject({ errors: [{ error: { name: 'ServerError' } }] })
     old = false
     expect(await deliver('verification.created', id)).toMatchObject({ kind: 'handled' })
+  })
+
+  test('is not shared across a clock that was set back', async () => {
+    const { clock, api, asked, receiver, deliver } = open()
+    receiver.on('verification.created', (_, { fetch }) => fetch())
+    const { id } = await api.verifications.create(input)
+    await deliver('verification.created', id)
+    clock.set('2026-03-01T09:00:00.000Z')
+    await deliver('verification.created', id)
+    clock.set(start)
+    clock.advance({ milliseconds: 1 })
+    await deliver('verification.created', id)
+    expect(asked).toHaveLength(3)
+  })
+
+  test('is not shared across a system’s clock that was set back', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: new Date(start) })
+    onTestFinished(() => void vi.useRealTimers())
+    let asked = 0
+    const get = async (id: string) => ({ id, asked: ++asked })
+    const client = { verifications: { get }, clients: { get } } as never
+    const receiver = createReceiver({ secret, client })
+    receiver.on('client.created', (_, { fetch }) => fetch())
+    const deliver = async () =>
+      receiver.receive(await signedDelivery(fixture('client.created'), { secret }))
+    await deliver()
+    vi.setSystemTime('2026-03-01T09:00:00.000Z')
+    expect(await deliver()).toMatchObject({ kind: 'handled' })
+    expect(asked).toBe(2)
+  })
+
+  test('gives each handler a copy of its own', async () => {
+    const { api, asked, receiver, deliver } = open()
+    const got: unknown[] = []
+    const spoil = async (_: unknown, { fetch }: { fetch(): Promise<unknown> }) => {
+      const mine = (await fetch()) as { status: string; requirements: string[] }
+      got.push(structuredClone(mine))
+      mine.status = 'mine'
+      mine.requirements.push('mine')
+    }
+    receiver.on('verification.created', spoil)
+    receiver.on('verification.*', spoil)
+    const { id } = await api.verifications.create(input)
+    await deliver('verification.created', id)
+    expect(got).toMatchObject(Array(2).fill({ status: 'initiated', requirements: ['consent'] }))
+    expect(asked).toHaveLength(1)
+  })
+
+  test('takes a 404 for a deletion only when the service says it, and active only of clients', async () => {
+    const got: unknown[] = []
+    let answer = () => new Response('<html>no such page</html>', { status: 404 })
+    const client = createClient({
+      baseUrl: 'https://x.test/v2/api',
+      apiKey: 'k1',
+      observe: () => {},
+      fetch: async () => answer(),
+    })
+    const receiver = createReceiver({
+      secret,
+      client,
+      now: fakeClock(start).now,
+      observe: () => {},
+    })
+    receiver.on('verification.created', async (_, { fetch }) => got.push(await fetch()))
+    const deliver = async (id: string) =>
+      receiver.receive(
+        await signedDelivery({ event: 'verification.created', data: { id } }, { secret }),
+      )
+    expect(await deliver('v1')).toMatchObject({
+      kind: 'failed',
+      errors: [{ error: { name: 'NotFoundError', byService: false } }],
+    })
+    const body = { code: 'NOT_FOUND', message: 'Verification not found', statusCode: 404 }
+    answer = () => Response.json(body, { status: 404 })
+    await deliver('v2')
+    answer = () => Response.json({ id: 'v3', active: false })
+    await deliver('v3')
+    expect(got).toEqual([null, { id: 'v3', active: false }])
   })
 
   test('ends with its own handler, and the request with the last that waits', async () => {

@@ -5,18 +5,26 @@ export interface Words {
   readonly path: readonly string[]
   readonly summary: string
   readonly commands: readonly { readonly name: string; readonly summary: string }[]
-  readonly options: readonly {
-    readonly flag: string
-    readonly description: string
-    readonly takesValue: boolean
-    readonly choices: readonly string[]
-  }[]
+  /** Its own; the root's are those of every command. */
+  readonly options: readonly WordOption[]
   /** Values of its first argument, where they are known. */
   readonly values: readonly string[]
 }
 
+/** An option as a shell is told of it. */
+export interface WordOption {
+  readonly flag: string
+  readonly description: string
+  readonly takesValue: boolean
+  readonly choices: readonly string[]
+  /** Its value may be another than the choices. */
+  readonly takesFile: boolean
+}
+
 const namesOf = (one: Words) => one.commands.map(({ name }) => name)
 const flagsOf = (one: Words) => one.options.map(({ flag }) => flag)
+const globalsOf = (all: readonly Words[]) =>
+  all.find(({ path }) => path.length === 0)?.options ?? []
 
 /** Follows the words typed so far down the tree. */
 function walk(all: readonly Words[], indent: string): string {
@@ -25,23 +33,26 @@ function walk(all: readonly Words[], indent: string): string {
 }
 
 function choiceCases(all: readonly Words[], indent: string): string {
-  const options = all.flatMap((one) => one.options)
-  const chosen = new Map(
-    options.filter(({ choices }) => choices.length > 0).map((one) => [one.flag, one.choices]),
-  )
-  const free = [...new Set(options.filter((one) => one.takesValue).map(({ flag }) => flag))].filter(
-    (flag) => !chosen.has(flag),
-  )
+  const options = all.flatMap((one) => one.options).filter(({ takesValue }) => takesValue)
+  const byFlag = new Map(options.map((one) => [one.flag, one]))
+  const free = [...byFlag.values()].filter(({ choices }) => choices.length === 0)
   return [
-    ...[...chosen].map(([flag, choices]) => `${indent}${flag}) offer="${choices.join(' ')}" ;;`),
-    ...(free.length > 0 ? [`${indent}${free.join('|')}) files=1 ;;`] : []),
+    ...[...byFlag.values()]
+      .filter(({ choices }) => choices.length > 0)
+      .map(({ flag, choices, takesFile }) => {
+        const files = takesFile ? '; files=1' : ''
+        return `${indent}${flag}) offer="${choices.join(' ')}"${files} ;;`
+      }),
+    ...(free.length > 0 ? [`${indent}${free.map(({ flag }) => flag).join('|')}) files=1 ;;`] : []),
   ].join('\n')
 }
 
 function wordCases(all: readonly Words[], indent: string): string {
+  const globals = globalsOf(all).map(({ flag }) => flag)
   return all
     .map((one) => {
-      const words = [...namesOf(one), ...one.values, ...flagsOf(one)]
+      const own = [...namesOf(one), ...one.values, ...flagsOf(one)]
+      const words = one.path.length === 0 ? own : [...own, ...globals]
       return `${indent}"${one.path.join(' ')}") offer="${words.join(' ')}" ;;`
     })
     .join('\n')
@@ -52,7 +63,17 @@ export function bashScript(all: readonly Words[]): string {
   return `# bash completion of idv-webhooks
 _idv_webhooks() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}"
-  local at="" offer="" files="" i
+  local at="" offer="" files="" joined="" i
+  # --flag=value: bash breaks it at the sign, zsh hands it over whole.
+  if [ "$cur" = "=" ]; then
+    cur=""
+  elif [ "$prev" = "=" ]; then
+    prev="\${COMP_WORDS[COMP_CWORD-2]}"
+  else
+    case "$cur" in
+      --*=*) joined="\${cur%%=*}="; prev="\${cur%%=*}"; cur="\${cur#*=}" ;;
+    esac
+  fi
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "\${at:+$at }\${COMP_WORDS[i]}" in
 ${walk(all, '      ')}
@@ -66,9 +87,9 @@ ${wordCases(all, '        ')}
       esac ;;
   esac
   COMPREPLY=()
-  if [ -n "$offer" ]; then COMPREPLY=($(compgen -W "$offer" -- "$cur")); fi
+  if [ -n "$offer" ]; then COMPREPLY=($(compgen -P "$joined" -W "$offer" -- "$cur")); fi
   if [ -n "$files" ] || [ \${#COMPREPLY[@]} -eq 0 ]; then
-    COMPREPLY+=($(compgen -f -- "$cur"))
+    COMPREPLY+=($(compgen -P "$joined" -f -- "$cur"))
   fi
 }
 complete -o filenames -F _idv_webhooks idv-webhooks
@@ -85,36 +106,46 @@ ${bashScript(all)}`
 export function fishScript(all: readonly Words[]): string {
   return [
     '# fish completion of idv-webhooks',
+    ...walkFish(all),
     'complete -c idv-webhooks -f',
+    ...globalsOf(all).map((one) => `complete -c idv-webhooks ${fishOption(one)}`),
     ...all.flatMap(fishLines),
     '',
   ].join('\n')
 }
 
-function fishLines(one: Words): readonly string[] {
-  const when = condition(one)
-  const line = (rest: string) => `complete -c idv-webhooks -n ${quote(when)} ${rest}`
+/** True while the words typed so far lead to this command and no further. */
+function walkFish(all: readonly Words[]): readonly string[] {
+  const paths = all.filter(({ path }) => path.length > 0).map(({ path }) => quote(path.join(' ')))
   return [
-    ...one.commands.map(({ name, summary }) => line(`-a ${quote(name)} -d ${quote(summary)}`)),
-    ...(one.values.length > 0 ? [line(`-a ${quote(one.values.join(' '))}`)] : []),
-    ...one.options.map(({ flag, description, takesValue, choices }) => {
-      const value = choices.length > 0 ? ` -x -a ${quote(choices.join(' '))}` : ' -r -F'
-      return line(
-        `-l ${flag.replace(/^--/, '')} -d ${quote(description)}${takesValue ? value : ''}`,
-      )
-    }),
-    ...(one.path.length > 0 && one.commands.length === 0 && one.values.length === 0
-      ? [line('-F')]
-      : []),
+    'function __idv_webhooks_at',
+    "  set -l at ''",
+    '  for word in (commandline -opc)[2..-1]',
+    '    set -l next (string trim -- "$at $word")',
+    `    contains -- $next ${paths.join(' ')}; and set at $next`,
+    '  end',
+    '  test "$at" = "$argv[1]"',
+    'end',
   ]
 }
 
-function condition({ path, commands }: Words): string {
-  if (path.length === 0) return '__fish_use_subcommand'
-  const seen = path.map((name) => `__fish_seen_subcommand_from ${name}`).join('; and ')
-  if (commands.length === 0) return seen
-  const below = commands.map(({ name }) => name).join(' ')
-  return `${seen}; and not __fish_seen_subcommand_from ${below}`
+function fishLines(one: Words): readonly string[] {
+  const when = quote(`__idv_webhooks_at ${quote(one.path.join(' '))}`)
+  const line = (rest: string) => `complete -c idv-webhooks -n ${when} ${rest}`
+  const isRoot = one.path.length === 0
+  return [
+    ...one.commands.map(({ name, summary }) => line(`-a ${quote(name)} -d ${quote(summary)}`)),
+    ...(one.values.length > 0 ? [line(`-a ${quote(one.values.join(' '))}`)] : []),
+    ...(isRoot ? [] : one.options.map((option) => line(fishOption(option)))),
+    ...(!isRoot && one.commands.length === 0 && one.values.length === 0 ? [line('-F')] : []),
+  ]
+}
+
+function fishOption({ flag, description, takesValue, choices, takesFile }: WordOption): string {
+  const own = `-l ${flag.replace(/^--/, '')} -d ${quote(description)}`
+  if (!takesValue) return own
+  const offered = choices.length > 0 ? ` -a ${quote(choices.join(' '))}` : ''
+  return `${own} -r${takesFile ? ' -F' : ' -f'}${offered}`
 }
 
 function quote(text: string): string {

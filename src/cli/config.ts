@@ -1,9 +1,8 @@
-// The config file: found beside the caller, loaded once, every key checked. Precedence is
-// flag > environment > file; commander keeps it, this file only hands the values over.
+// The config file: found beside the caller, loaded once. What its keys mean is settings.ts's.
 import { existsSync, readFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
 import { basename, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Command, Option } from 'commander'
 import { CliError } from './exit-code.ts'
 
 /** What a config file said; `values` has its keys as they stand. */
@@ -12,13 +11,8 @@ export interface Config {
   readonly values: Readonly<Record<string, unknown>>
 }
 
-const names = ['ts', 'js', 'json'].map((end) => `idv-webhooks.config.${end}`)
-
-/** Keys that are not the option of any command. */
-const otherKeys = [
-  ...['$schema', 'secret', 'scheme', 'envelope', 'client', 'sandbox'],
-  ...['inbox', 'store', 'encryption', 'retention'],
-]
+/** In the order in which they are looked for. */
+const names = ['ts', 'mts', 'js', 'mjs', 'json'].map((end) => `idv-webhooks.config.${end}`)
 
 /** Finds and loads the config file; without one the config is empty. */
 export async function loadConfig(cwd: string, named: string | undefined): Promise<Config> {
@@ -27,77 +21,57 @@ export async function loadConfig(cwd: string, named: string | undefined): Promis
       ? names.map((name) => join(cwd, name)).find((path) => existsSync(path))
       : resolve(cwd, named)
   if (file === undefined) return { values: {} }
-  if (!existsSync(file)) throw refuse(file, 'is not there')
+  if (!existsSync(file)) throw refuseConfig(file, 'is not there')
   return { file, values: await valuesOf(file) }
 }
 
 async function valuesOf(file: string): Promise<Record<string, unknown>> {
   let found: unknown
   try {
-    if (file.endsWith('.json')) found = JSON.parse(readFileSync(file, 'utf8'))
-    else {
-      const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>
-      found = module.default ?? module.config
-    }
+    found = file.endsWith('.json')
+      ? JSON.parse(readFileSync(file, 'utf8'))
+      : given(await load(file))
   } catch (error) {
     // A parser's message quotes the text that it stumbled over, and that may be a secret.
-    const why = file.endsWith('.json') ? 'it is no JSON' : messageOf(error)
-    throw refuse(file, `cannot be loaded: ${why}`)
+    const why = file.endsWith('.json') ? 'it is no JSON' : reasonOf(error)
+    throw refuseConfig(file, `cannot be loaded: ${why}`)
   }
   if (typeof found === 'object' && found !== null && !Array.isArray(found)) {
     return found as Record<string, unknown>
   }
-  throw refuse(file, 'gives no object: export default { secret, scheme, to, … }')
+  throw refuseConfig(file, 'gives no object: export default { secret, scheme, to, … }')
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error)
+function given(module: Record<string, unknown>): unknown {
+  return module.default ?? module.config
 }
 
-function refuse(file: string, why: string): CliError {
-  return new CliError('CONFIG_INVALID', `config file ${basename(file)} ${why}`)
-}
-
-/** Gives a command's options the config file's values. */
-export function applySettings(command: Command, config: Config): void {
-  for (const option of command.options) {
-    const key = option.attributeName()
-    const value = config.values[key]
-    if (value === undefined || otherKeys.includes(key)) continue
-    if (key === 'yes') throw new CliError('CONFIG_INVALID', 'config file: yes is said, not kept')
-    command.setOptionValueWithSource(key, readValue(option, value), 'config')
+/** A file that exports is a module, whatever the package.json beside it says of its kind. */
+async function load(file: string): Promise<Record<string, unknown>> {
+  const url = pathToFileURL(file).href
+  const isModule = /\.[jt]s$/.test(file) && /^export\s/m.test(readFileSync(file, 'utf8'))
+  if (!isModule) return import(url)
+  const format = file.endsWith('.ts') ? 'module-typescript' : 'module'
+  const hooks = registerHooks({
+    load: (at, context, next) => next(at, at === url ? { ...context, format } : context),
+  })
+  try {
+    return await import(url)
+  } finally {
+    hooks.deregister()
   }
-  for (const sub of command.commands) applySettings(sub, config)
 }
 
-function readValue(option: Option, value: unknown): unknown {
-  const refused = (why: string) =>
-    new CliError('CONFIG_INVALID', `config file: ${option.attributeName()} ${why}`)
-  if (option.isBoolean() || option.negate) {
-    if (typeof value === 'boolean') return value
-    throw refused('must be true or false')
-  }
-  const one = (item: unknown, before: unknown) => {
-    if (typeof item !== 'string' && typeof item !== 'number') throw refused('must be text')
-    try {
-      return option.parseArg ? option.parseArg(String(item), before) : String(item)
-    } catch (error) {
-      throw refused(messageOf(error))
-    }
-  }
-  if (!Array.isArray(value)) return one(value, undefined)
-  return (value as readonly unknown[]).reduce<unknown>((all, item) => one(item, all), undefined)
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error)
+  const syntax = error instanceof SyntaxError && / (export|import|module)\b/i.test(message)
+  return syntax
+    ? `${message}: call it idv-webhooks.config.mts or .mjs to say that it is a module`
+    : message
 }
 
-/** Refuses keys that no command knows: a misspelt one would be ignored in silence. */
-export function checkKeys(config: Config, commands: readonly Command[]): void {
-  const options = commands.flatMap(everyOption).map((option) => option.attributeName())
-  const known = new Set([...options, ...otherKeys])
-  const unknown = Object.keys(config.values).find((key) => !known.has(key))
-  if (unknown === undefined || !config.file) return
-  throw refuse(config.file, `has the unknown key '${unknown}'`)
-}
-
-function everyOption(command: Command): readonly Option[] {
-  return [...command.options, ...command.commands.flatMap(everyOption)]
+/** What is wrong with a config file, by its name. */
+export function refuseConfig(file: string | undefined, why: string): CliError {
+  const name = file === undefined ? '' : ` ${basename(file)}`
+  return new CliError('CONFIG_INVALID', `config file${name} ${why}`)
 }

@@ -1,6 +1,6 @@
 // A word of consent before what cannot be undone: --yes, or a typed yes at a terminal.
 import { createInterface } from 'node:readline/promises'
-import { CliError } from './exit-code.ts'
+import { CliError, exitCodes } from './exit-code.ts'
 import type { Session } from './session.ts'
 
 /** Goes on only with consent; `warning` says what it is for. */
@@ -23,8 +23,13 @@ export async function needConsent(
 /** Ctrl-C ends the run as elsewhere; the end of the input is no yes. */
 async function ask({ stdin, signal }: Session, question: string): Promise<string> {
   const line = createInterface({ input: stdin, output: process.stderr })
-  line.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
-  const ended = new Promise<string>((resolve) => line.once('close', () => resolve('')))
+  const ended = new Promise<string>((resolve, reject) => {
+    // Told here and not by the signal alone: a second Ctrl-C would close the line, and that is a no.
+    line.on('SIGINT', () => {
+      reject(new CliError('INTERRUPTED', 'interrupted', exitCodes.interrupted))
+    })
+    line.once('close', () => resolve(''))
+  })
   try {
     return await Promise.race([line.question(question, { signal }), ended])
   } finally {

@@ -1,6 +1,7 @@
 // Sends one delivery over HTTP exactly as it is: every header in its order and spelling, every byte.
-import { request as requestHttp } from 'node:http'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import { type HeaderPairs, headerPairs } from './header-pairs.ts'
 
 /** What is sent. */
 export interface Shipment {
@@ -18,7 +19,9 @@ export interface Answer {
   /** 0 when there was no answer. */
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** At most 64 KiB of it. */
+  /** The same as they came: in their order and spelling, repeated ones repeated. */
+  readonly rawHeaders: HeaderPairs
+  /** As much of it as was wanted. */
   readonly body: Uint8Array
   readonly milliseconds: number
   /** ECONNREFUSED, TIMEOUT and the like. */
@@ -30,19 +33,22 @@ export interface DeliverOptions {
   /** Seconds. */
   readonly timeout: number
   readonly signal: AbortSignal
+  /** How much of the answer to keep; 64 KiB by default. */
+  readonly mostBytes?: number
 }
 
-const mostBytes = 64 * 1024
 const transport = /^(content-length|host|connection|transfer-encoding|keep-alive|expect)$/i
 
 /** Sends and waits for the whole answer; a fault of the network is an answer of status 0. */
 export function deliver(shipment: Shipment, options: DeliverOptions): Promise<Answer> {
   const started = performance.now()
+  const { mostBytes = 64 * 1024 } = options
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   const settle = (answer: Partial<Answer>) =>
     resolve({
       status: 0,
       headers: {},
+      rawHeaders: [],
       body: new Uint8Array(),
       milliseconds: performance.now() - started,
       ...answer,
@@ -55,19 +61,10 @@ export function deliver(shipment: Shipment, options: DeliverOptions): Promise<An
     options.timeout * 1000,
   )
   request.on('response', (response) => {
-    const parts: Buffer[] = []
-    let bytes = 0
-    response.on('data', (part: Buffer) => {
-      if (bytes < mostBytes) parts.push(part)
-      bytes += part.length
-    })
+    const bodyOf = collect(response, mostBytes)
     response.on('error', (error) => settle({ error: codeOf(error) }))
     response.on('end', () => {
-      const headers = Object.fromEntries(
-        Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
-      )
-      const whole = Buffer.concat(parts).subarray(0, mostBytes)
-      settle({ status: response.statusCode ?? 0, headers, body: whole })
+      settle({ ...headOf(response), body: bodyOf() })
       // Answered before it was read: nobody will take the rest.
       if (!request.writableFinished) request.destroy()
     })
@@ -79,6 +76,26 @@ export function deliver(shipment: Shipment, options: DeliverOptions): Promise<An
   for (const chunk of chunks ?? [body]) request.write(chunk)
   request.end()
   return promise.finally(() => clearTimeout(timer))
+}
+
+/** Reads all of it, and keeps the beginning. */
+function collect(response: IncomingMessage, most: number): () => Uint8Array {
+  const parts: Buffer[] = []
+  let bytes = 0
+  response.on('data', (part: Buffer) => {
+    if (bytes < most) parts.push(part)
+    bytes += part.length
+  })
+  return () => Buffer.concat(parts).subarray(0, most)
+}
+
+function headOf({ statusCode = 0, headers, rawHeaders: raw }: IncomingMessage) {
+  const joined = Object.entries(headers).map(([name, value]) => [name, String(value)])
+  return {
+    status: statusCode,
+    headers: Object.fromEntries(joined) as Record<string, string>,
+    rawHeaders: headerPairs(raw),
+  }
 }
 
 function rawHeaders({ url, headers, body, chunks, method }: Shipment): string[] {

@@ -2,16 +2,17 @@
 // Only the command that was called is loaded; the others stand in the help by their summaries.
 import { Command, Help, Option } from 'commander'
 import { commands } from './commands.ts'
-import { applySettings, checkKeys } from './config.ts'
 import type { Session } from './session.ts'
+import { applySettings, checkKeys, unknownKeys, variableOf } from './settings.ts'
 
 /** Written in by the build. */
 declare const __VERSION__: string
 
 const ending = `
 Data goes to stdout, text for people to stderr; --json gives one JSON object a line.
-Every option that takes a value is also a variable (--to is IDV_TO) and a key of
-idv-webhooks.config.{ts,js,json}; flags win over the environment, which wins over the file.
+Options that take a value are also variables (--to is IDV_TO), and options are keys of
+idv-webhooks.config.{ts,mts,js,mjs,json}, but those that consent (--yes, --write, --force,
+--raw); flags win over the environment, which wins over the file.
 Secrets are never arguments: WEBHOOK_SECRET, IDV_API_KEY, a file or stdin.
 
 Exit codes: 0 ok, 1 failed or differences found, 2 usage, 130 interrupted.`
@@ -21,6 +22,15 @@ export async function createProgram(
   session: Session,
   wanted: readonly string[] | undefined,
 ): Promise<Command> {
+  const root = await treeOf(session, wanted)
+  applySettings(root, session)
+  // A misspelt key is told whichever command is called; one that is in doubt is worth loading all.
+  const inDoubt = wanted !== undefined && unknownKeys(session.config, root).length > 0
+  checkKeys(session.config, inDoubt ? await treeOf(session, undefined) : root)
+  return root
+}
+
+async function treeOf(session: Session, wanted: readonly string[] | undefined): Promise<Command> {
   const root = rootCommand(session)
   for (const { name, summary, load } of commands) {
     const isWanted = wanted === undefined || wanted.includes(name)
@@ -28,8 +38,6 @@ export async function createProgram(
     root.addCommand(command)
     adopt(command, root)
   }
-  applySettings(root, session.config)
-  if (wanted === undefined) checkKeys(session.config, [root])
   return root
 }
 
@@ -38,7 +46,7 @@ function rootCommand({ out }: Session): Command {
     .description('Webhooks of an identity verification service: send, record, prove, migrate.')
     .usage('<command> [options]')
     .option('--json', 'one JSON object a line on stdout')
-    .option('--config <file>', 'config file, instead of ./idv-webhooks.config.{ts,js,json}')
+    .option('--config <file>', 'config file, instead of ./idv-webhooks.config.{ts,mts,js,mjs,json}')
     .option('--no-color', 'no colour (NO_COLOR does the same)')
     .option('--map', 'print every command with its options as JSON')
     .version(__VERSION__, '-V, --version', 'print the version')
@@ -91,12 +99,15 @@ export function mapOf(command: Command): CommandMap {
       name: one.name(),
       required: one.required,
     })),
-    options: command.options.map((one) => ({
-      flags: one.flags,
-      description: one.description,
-      ...(one.envVar !== undefined && { variable: one.envVar }),
-      ...(one.argChoices && { choices: one.argChoices }),
-    })),
+    options: command.options.map((one) => {
+      const variable = variableOf(command, one)
+      return {
+        flags: one.flags,
+        description: one.description,
+        ...(variable !== undefined && { variable }),
+        ...(one.argChoices && { choices: one.argChoices }),
+      }
+    }),
     commands: command.commands.map(mapOf),
   }
 }

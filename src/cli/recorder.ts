@@ -4,12 +4,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { type Answer, deliver } from './deliver.ts'
 import { CliError, exitCodes } from './exit-code.ts'
+import { type HeaderPairs, headerPairs } from './header-pairs.ts'
 
 /** A request as it arrived. */
 export interface Arrival {
   readonly method: string
   readonly url: string
-  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly headers: HeaderPairs
   readonly body: Uint8Array
 }
 
@@ -24,8 +25,13 @@ export interface RecorderOptions {
   /** Seconds to wait for the app behind. */
   readonly timeout: number
   readonly signal: AbortSignal
-  /** Called before the answer goes out, so that what was answered was also kept. */
-  readonly onArrival: (arrival: Arrival, answer: Answer | undefined) => Promise<void>
+  /**
+   * Called before the answer goes out; false when the delivery could not be kept. Then the answer of
+   * the app behind still goes back, and where there is none the sender is told to try again.
+   */
+  readonly onArrival: (arrival: Arrival, answer: Answer | undefined) => Promise<boolean>
+  /** What went wrong with a request before it could be kept. */
+  readonly onError: (error: unknown) => void
 }
 
 /** A recorder that listens. */
@@ -38,7 +44,8 @@ export interface Recorder {
 /** Starts to record. */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
   const server = createServer((request, response) => {
-    take(request, response, options).catch(() => {
+    take(request, response, options).catch((error: unknown) => {
+      options.onError(error)
       if (!response.headersSent) response.writeHead(502)
       response.end()
     })
@@ -71,19 +78,31 @@ async function take(request: IncomingMessage, response: ServerResponse, options:
     response.writeHead(413, { connection: 'close' }).end()
     return
   }
-  const arrival = { method: request.method ?? 'POST', url: urlOf(request), ...pairs(request), body }
+  const method = request.method ?? 'POST'
+  const headers = headerPairs(request.rawHeaders)
+  const arrival = { method, url: urlOf(request), headers, body }
   const answer = await forwarded(request, arrival, options)
-  await options.onArrival(arrival, answer)
+  const isKept = await options.onArrival(arrival, answer)
   if (answer === undefined) {
-    response.writeHead(options.status, { 'content-type': 'application/json' })
-    response.end('{"outcome":"captured"}')
+    response.writeHead(isKept ? options.status : 500, { 'content-type': 'application/json' })
+    response.end(isKept ? '{"outcome":"captured"}' : '{"outcome":"not captured"}')
     return
   }
-  const headers = Object.entries(answer.headers).filter(
-    ([name]) => !/^(connection|transfer-encoding|content-length|keep-alive)$/.test(name),
-  )
-  response.writeHead(answer.status === 0 ? 502 : answer.status, Object.fromEntries(headers))
-  response.end(answer.body)
+  passOn(answer, response)
+}
+
+const hopByHop = /^(connection|transfer-encoding|content-length|keep-alive)$/i
+
+/** The app's answer as it came: every header in its order and spelling, every byte. */
+function passOn({ status, rawHeaders, body }: Answer, response: ServerResponse): void {
+  const headers = rawHeaders.filter(([name]) => !hopByHop.test(name))
+  response.sendDate = !headers.some(([name]) => /^date$/i.test(name))
+  response.writeHead(status === 0 ? 502 : status, [
+    ...headers.flat(),
+    'Content-Length',
+    String(body.length),
+  ])
+  response.end(body)
 }
 
 async function readBody(request: IncomingMessage, most: number): Promise<Uint8Array | undefined> {
@@ -97,22 +116,28 @@ async function readBody(request: IncomingMessage, most: number): Promise<Uint8Ar
   return new Uint8Array(Buffer.concat(parts))
 }
 
-function pairs({ rawHeaders }: IncomingMessage): Pick<Arrival, 'headers'> {
-  const headers = rawHeaders.flatMap((name, at, all) =>
-    at % 2 === 0 ? [[name, all[at + 1] ?? ''] as const] : [],
-  )
-  return { headers }
-}
-
 function urlOf(request: IncomingMessage): string {
   const protocol = String(request.headers['x-forwarded-proto'] ?? 'http').split(',', 1)[0]
   return `${protocol?.trim()}://${request.headers.host ?? 'localhost'}${request.url ?? '/'}`
 }
 
-/** An address with a path of its own is taken as it is; a bare host gets the request's path. */
 function forwarded(request: IncomingMessage, arrival: Arrival, options: RecorderOptions) {
   if (options.forward === undefined) return undefined
-  const bare = new URL(options.forward).pathname === '/'
-  const url = bare ? new URL(request.url ?? '/', options.forward).href : options.forward
-  return deliver({ ...arrival, url }, options)
+  const url = onwardUrl(request.url ?? '/', options.forward)
+  return deliver({ ...arrival, url }, { ...options, mostBytes: Number.POSITIVE_INFINITY })
+}
+
+/**
+ * A bare host gets the request's path; an address with a path is the app's route, whatever path the
+ * sender calls. The request's query always goes along, after that of the address.
+ */
+function onwardUrl(requested: string, forward: string): string {
+  const onward = new URL(forward)
+  // Joined by hand: a path that begins with // is no host.
+  const at = requested.indexOf('?')
+  const path = at === -1 ? requested : requested.slice(0, at)
+  const query = [onward.search.slice(1), at === -1 ? '' : requested.slice(at + 1)]
+  const search = query.filter((one) => one !== '').join('&')
+  const isBare = onward.pathname === '/'
+  return `${onward.origin}${isBare ? path : onward.pathname}${search === '' ? '' : `?${search}`}`
 }

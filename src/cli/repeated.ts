@@ -1,6 +1,19 @@
-// An option that may be given several times.
+// Options that may be given several times.
+import type { Option } from 'commander'
 
-/** Collects what an option is given, in its order. */
-export function repeated(text: string, before: readonly string[] = []): string[] {
-  return [...before, text]
+const collectors = new WeakSet<object>()
+
+/** Reads each of several values, and collects them in their order. */
+export function repeating<Item>(read: (text: string) => Item) {
+  const collect = (text: string, before: readonly Item[] = []): Item[] => [...before, read(text)]
+  collectors.add(collect)
+  return collect
+}
+
+/** Collects texts as they are given. */
+export const repeated = repeating((text) => text)
+
+/** Whether an option may be given several times. */
+export function isRepeatable({ parseArg }: Option): boolean {
+  return parseArg !== undefined && collectors.has(parseArg)
 }

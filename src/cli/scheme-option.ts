@@ -18,8 +18,13 @@ const ready = {
   'standard-webhooks': () => schemes.standardWebhooks(),
 } as const
 
+/** Takes more than it suggests, so the names are no choices. */
+export class SchemeOption extends Option {
+  readonly suggestions = Object.keys(ready)
+}
+
 export const schemeOption = () =>
-  new Option(
+  new SchemeOption(
     '--scheme <name>',
     `${Object.keys(ready).join(', ')}, or a JSON file with a definition (see discover --json)`,
   )

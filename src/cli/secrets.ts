@@ -43,10 +43,18 @@ export async function findSecrets(
   options: SecretOptions,
 ): Promise<readonly NamedSecret[]> {
   const { env, config } = session
+  // The file's secretFile is no option while WEBHOOK_SECRET is set: see settings.ts.
   if (options.secretFile !== undefined) return fromFile(session, options.secretFile)
   if (env.WEBHOOK_SECRET) return [{ id: 'WEBHOOK_SECRET', value: env.WEBHOOK_SECRET }]
   if (config.values.secret !== undefined) return named(config.values.secret, 'config')
   return []
+}
+
+/** Where the secret in use comes from, for people: never what it is. */
+export function secretOrigin({ env }: Session, { secretFile }: SecretOptions): string {
+  if (secretFile === '-') return 'stdin'
+  if (secretFile !== undefined) return secretFile
+  return env.WEBHOOK_SECRET ? 'WEBHOOK_SECRET' : 'the config file'
 }
 
 /** The configured secrets, of which there must be one. */

@@ -56,7 +56,8 @@ export async function sendEach(
   try {
     await Promise.all(Array.from({ length: Math.min(plan.concurrency, sendings.length) }, work))
   } finally {
-    summarise(session, tally, sendings.length)
+    // Where nothing could even be made, the mistake alone is worth telling.
+    if (tally.sent > 0 || session.signal.aborted) summarise(session, tally, sendings.length)
   }
   const good = plan.expect === 'taken' ? tally.taken : tally.refused
   return good === sendings.length ? exitCodes.ok : exitCodes.failed

@@ -1,8 +1,7 @@
 // What one run of a command may touch, and how a command is declared: its words, its examples and
 // the function that does it.
-import { type Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import type { Clock } from '../index.ts'
-import { CommandWithVariables } from './command-with-variables.ts'
 import type { Config } from './config.ts'
 import type { ExitCode } from './exit-code.ts'
 import type { Output } from './output.ts'
@@ -34,7 +33,7 @@ export interface Declaration {
 
 /** Begins a command whose help shows its examples. */
 export function declare(name: string, { summary, details, examples }: Declaration): Command {
-  const command = new CommandWithVariables(name)
+  const command = new Command(name)
     .summary(summary)
     .description(details?.join('\n\n') ?? `${summary}.`)
   if (examples.length === 0) return command

@@ -38,6 +38,7 @@ export function pathOf(pattern: string, family: PathFamily, id?: string): string
 /** What is wrong with an id; `.` and `..` would lead to another path. */
 export function idFault(id: unknown): string | undefined {
   if (typeof id !== 'string') return 'must be a string'
+  if (!id.isWellFormed()) return 'holds half of a character (a lone surrogate)'
   return /^\.{0,2}$/.test(id) ? 'must be the id of a resource' : undefined
 }
 

@@ -1,6 +1,7 @@
 // The errors that a call of the client can end in: one family, each member with a literal code.
 // None ever holds the API key, a query or a body.
 import type { Client, Verification } from '../protocol/resources.ts'
+import type { CallOptions } from './call-options.ts'
 import type { endpoints } from './contract.ts'
 
 /** The name of an endpoint in the contract's table. */
@@ -79,6 +80,13 @@ export class ForbiddenError extends ApiError<'FORBIDDEN'> {
 /** 404: there is no such resource, or another organisation owns it. */
 export class NotFoundError extends ApiError<'NOT_FOUND'> {
   override readonly name = 'NotFoundError'
+  /** It came in the service's own error form; false for the page of a proxy or a wrong address. */
+  readonly byService: boolean
+
+  constructor(facts: ApiErrorFacts<'NOT_FOUND'>, { byService }: { readonly byService: boolean }) {
+    super(facts)
+    this.byService = byService
+  }
 }
 
 /** 422: fields are wrong; found here before sending (`attempts` is 0) or by the service. */
@@ -122,6 +130,13 @@ export class RateLimitedError extends ApiError<'RATE_LIMITED'> {
 /** 5xx: the service or something before it failed, also after the retries. */
 export class ServerError extends ApiError<'SERVER_ERROR'> {
   override readonly name = 'ServerError'
+  /** Seconds, where the answer had a `Retry-After`. */
+  declare readonly retryAfter?: number
+
+  constructor(facts: ApiErrorFacts<'SERVER_ERROR'>, { retryAfter }: RateFacts = {}) {
+    super(facts)
+    if (retryAfter !== undefined) this.retryAfter = retryAfter
+  }
 }
 
 /** There was no answer: no connection, or one that broke. */
@@ -140,7 +155,7 @@ export class MalformedResponseError extends ApiError<'RESPONSE_MALFORMED'> {
 }
 
 /** Asks what the service has: verifications or clients, as the create call would have made. */
-type LookUp = () => Promise<readonly (Verification | Client)[]>
+type LookUp = (options?: CallOptions) => Promise<readonly (Verification | Client)[]>
 
 /**
  * A create call after which nobody can know whether the resource exists. It was not repeated,
@@ -149,9 +164,10 @@ type LookUp = () => Promise<readonly (Verification | Client)[]>
 export class OutcomeUnknownError extends ApiError<'OUTCOME_UNKNOWN'> {
   override readonly name = 'OutcomeUnknownError'
   /**
-   * What the service has that fits the call, newest first. Empty means: not there, or not yet.
+   * What the service has that fits the call in all that was given and left out, newest first.
+   * Empty means: not there, or not yet.
    *
-   * @throws ApiError when the look-up itself fails
+   * @throws ApiError when the look-up itself fails; the signal's reason
    */
   declare readonly lookUp: LookUp
 

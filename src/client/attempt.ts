@@ -3,7 +3,7 @@
 import { decodeUtf8 } from '../json.ts'
 import { orAborted } from './wait.ts'
 
-/** Sends a request; the global fetch is one, and so is a sandbox's. */
+/** Sends a request, always a `Request` object; the global fetch is one, and so is a sandbox's. */
 export type Fetch = (request: Request) => Promise<Response>
 
 /** An answer, its body read to the end. */
@@ -20,6 +20,8 @@ export type Attempted =
   | { readonly kind: 'timeout' }
   | { readonly kind: 'broken'; readonly error: unknown }
   | { readonly kind: 'too large' }
+  /** The caller ended it; `sent` is false only when nothing can have left. */
+  | { readonly kind: 'aborted'; readonly reason: unknown; readonly sent: boolean }
 
 /** What is sent, and within which time. */
 export interface Attempt {
@@ -33,23 +35,23 @@ export interface Attempt {
 /** A page of 100 records is far below; what is above is no answer of this service. */
 const maxBytes = 64 * 1024 ** 2
 
-/** Sends once. Rejects with the caller's reason when the caller aborts, and never else. */
-export async function attempt(send: Fetch, { url, init, timeout, signal }: Attempt) {
+/** Sends once. Never rejects: what went wrong is told. */
+export async function attempt(
+  send: Fetch,
+  { url, init, timeout, signal }: Attempt,
+): Promise<Attempted> {
+  if (signal?.aborted) return { kind: 'aborted', reason: signal.reason, sent: false }
   const limit = new AbortController()
   const timer = setTimeout(() => limit.abort(), timeout)
   const stop = signal ? AbortSignal.any([limit.signal, signal]) : limit.signal
   try {
     return await exchange(send, { request: new Request(url, { ...init, signal: stop }), stop })
   } catch (error) {
-    if (signal?.aborted) throw signal.reason
-    return limit.signal.aborted ? ({ kind: 'timeout' } as const) : broken(error)
+    if (signal?.aborted) return { kind: 'aborted', reason: signal.reason, sent: true }
+    return limit.signal.aborted ? { kind: 'timeout' } : { kind: 'broken', error }
   } finally {
     clearTimeout(timer)
   }
-}
-
-function broken(error: unknown): Attempted {
-  return { kind: 'broken', error }
 }
 
 async function exchange(

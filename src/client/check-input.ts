@@ -41,6 +41,42 @@ export function invalidInput(
   return new ValidationError({ message: 'the input is not valid', errors, requestInfo })
 }
 
+/** What no JSON can carry, by field: a BigInt, a circle, text with half of a character. */
+export function jsonFaults(body: unknown): FieldError[] {
+  if (typeof body !== 'object' || body === null) return []
+  return Object.entries(body).flatMap(([field, value]) => {
+    const message = jsonFault(value)
+    return message === undefined ? [] : [{ field, message }]
+  })
+}
+
+function jsonFault(value: unknown): string | undefined {
+  let broken = false
+  try {
+    JSON.stringify(value, (key, inner: unknown) => {
+      if (!isWhole(key) || (typeof inner === 'string' && !isWhole(inner))) broken = true
+      return inner
+    })
+  } catch {
+    return 'cannot be written as JSON'
+  }
+  return broken ? halfCharacter : undefined
+}
+
+/** Values of a query that no address can carry. */
+export function queryFaults(query: Readonly<Record<string, unknown>>): FieldError[] {
+  return Object.entries(query).flatMap(([field, value]) =>
+    typeof value === 'string' && !isWhole(value) ? [{ field, message: halfCharacter }] : [],
+  )
+}
+
+const halfCharacter = 'holds half of a character (a lone surrogate)'
+
+/** Text that UTF-8 can carry. */
+function isWhole(text: string): boolean {
+  return text.isWellFormed()
+}
+
 /** A query as the wire has it: dates and booleans as text, one status as a list. */
 export function wireQuery(query: object): Record<string, unknown> {
   return Object.fromEntries(

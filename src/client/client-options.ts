@@ -16,7 +16,10 @@ export interface ClientOptions {
   /** The service's address with its version: it ends in `/v2/api`. */
   readonly baseUrl: string
   readonly apiKey: string | undefined
-  /** Sends the requests; the global `fetch` by default. */
+  /**
+   * Sends the requests; the global `fetch` by default. It is given one `Request` object, never an
+   * address and an init: what reads `init` must read the request.
+   */
   readonly fetch?: Fetch
   /** Milliseconds for each attempt, its body included; 30,000 by default. */
   readonly timeout?: number
@@ -77,7 +80,7 @@ export function createSender(options: ClientOptions): Sender {
     fetch: options.fetch ?? ((request) => globalThis.fetch(request)),
     timeout,
     retry: retryPolicy(options.retry),
-    limiter: limiterOf(options.limiter),
+    limiter: limiterOf(options.limiter, options.now),
     now,
     observe: guardedObserver(options.observe ?? warnStrangeAnswers()),
     redact: (text) => text.replaceAll(apiKey, '***'),
@@ -109,10 +112,11 @@ function checkedFamily(family: PathFamily = 'canonical'): PathFamily {
   return family
 }
 
-function limiterOf(option: Limiter | number | false | undefined): Limiter | undefined {
+function limiterOf(option: ClientOptions['limiter'], now?: Clock): Limiter | undefined {
+  const clock = now && { now }
   if (option === false) return undefined
-  if (option === undefined) return createLimiter()
-  if (typeof option === 'number') return createLimiter({ perMinute: option })
+  if (option === undefined) return createLimiter(clock)
+  if (typeof option === 'number') return createLimiter({ perMinute: option, ...clock })
   if (typeof option?.acquire === 'function' && typeof option.pause === 'function') return option
   throw invalid('limiter is none: use createLimiter(), a number of requests a minute, or false')
 }

@@ -1,6 +1,7 @@
 // The typed client of the service: its six endpoints, and walks over its two lists.
 import type { AssembledVerification, Client, Verification } from '../protocol/resources.ts'
-import { type ApiError, MalformedResponseError, OutcomeUnknownError } from './api-error.ts'
+import { isApiError, MalformedResponseError, OutcomeUnknownError } from './api-error.ts'
+import type { CallOptions } from './call-options.ts'
 import { type ClientOptions, createSender } from './client-options.ts'
 import type {
   ClientQuery,
@@ -11,7 +12,8 @@ import type {
 import { findClients, findVerifications } from './look-up.ts'
 import { createPager, type Page, type Pager } from './pager.ts'
 import { pinning } from './pin-date.ts'
-import { type Call, type CallOptions, request, type Sender } from './request.ts'
+import type { Call } from './prepare-call.ts'
+import { type Called, request, type Sender } from './request.ts'
 
 /** Sections 4.1 to 4.3. */
 export interface Verifications {
@@ -25,7 +27,11 @@ export interface Verifications {
   list(query?: VerificationQuery, options?: CallOptions): Promise<Page<Verification>>
   /** With its score, step data and audit trail. */
   get(id: string, options?: CallOptions): Promise<AssembledVerification>
-  /** All that existed when the walk began, each once. */
+  /**
+   * All that existed when the walk began, each once. With a filter on `status`, or sorted by it, a
+   * record that changes while you read can move others past you: what must be complete is walked
+   * by creation and without that filter.
+   */
   iterate(query?: Omit<VerificationQuery, 'page'>, options?: CallOptions): Pager<Verification>
 }
 
@@ -40,7 +46,10 @@ export interface Clients {
   /** One page; `iterate` gives all. */
   list(query?: ClientQuery, options?: CallOptions): Promise<Page<Client>>
   get(id: string, options?: CallOptions): Promise<Client>
-  /** All of them, each once. */
+  /**
+   * All of them, each once. No date pins this list: a client that is deleted or leaves the filter
+   * while you read can move others past you.
+   */
   iterate(query?: Omit<ClientQuery, 'page'>, options?: CallOptions): Pager<Client>
 }
 
@@ -67,49 +76,53 @@ export function createClient(options: ClientOptions): ApiClient {
 function verifications(sender: Sender): Verifications {
   const list: Verifications['list'] = (query = {}, options) =>
     read(sender, { endpoint: 'listVerifications', query, options })
+  const iterate: Verifications['iterate'] = (query = {}, options) =>
+    createPager<Verification, VerificationQuery>({
+      query: { limit: 100, ...query },
+      read: (one) => list(one, options),
+      endless: () => endless('listVerifications', '/verifications'),
+      ...pinning<VerificationQuery, Verification>(query, (own) =>
+        list({ ...own, sort: 'created_at', page: 1, limit: 1 }, options),
+      ),
+    })
   return Object.freeze<Verifications>({
     list,
+    iterate,
     get: (id, options) => read(sender, { endpoint: 'getVerification', id, options }),
     async create(input, options) {
       const began = sender.now()
       const called = await request(sender, { endpoint: 'createVerification', body: input, options })
       if (called.ok) return called.value
-      if (!called.unclear) throw called.error
-      const lookUp = () => findVerifications({ ...input }, began, (query) => list(query))
-      throw outcomeUnknown(called.error, lookUp)
+      const { body } = called
+      throw failed(called, (own) =>
+        findVerifications({ body, began }, (query) => iterate(query, own).pages()),
+      )
     },
-    iterate: (query = {}, options) =>
-      createPager<Verification, VerificationQuery>({
-        query: { limit: 100, ...query },
-        read: (one) => list(one, options),
-        endless: () => endless('listVerifications', '/verifications'),
-        ...pinning<VerificationQuery, Verification>(query, (own) =>
-          list({ ...own, sort: 'created_at', page: 1, limit: 1 }, options),
-        ),
-      }),
   })
 }
 
 function clients(sender: Sender): Clients {
   const list: Clients['list'] = (query = {}, options) =>
     read(sender, { endpoint: 'listClients', query, options })
+  const iterate: Clients['iterate'] = (query = {}, options) =>
+    createPager<Client, ClientQuery>({
+      query: { limit: 100, ...query },
+      read: (one) => list(one, options),
+      endless: () => endless('listClients', '/clients'),
+    })
   return Object.freeze<Clients>({
     list,
+    iterate,
     get: (id, options) => read(sender, { endpoint: 'getClient', id, options }),
     async create(input = {}, options) {
       const began = sender.now()
       const called = await request(sender, { endpoint: 'createClient', body: input, options })
       if (called.ok) return called.value
-      if (!called.unclear) throw called.error
-      const lookUp = () => findClients({ ...input }, began, (query) => list(query))
-      throw outcomeUnknown(called.error, lookUp)
+      const { body } = called
+      throw failed(called, (own) =>
+        findClients({ body, began }, (query) => iterate(query, own).pages()),
+      )
     },
-    iterate: (query = {}, options) =>
-      createPager<Client, ClientQuery>({
-        query: { limit: 100, ...query },
-        read: (one) => list(one, options),
-        endless: () => endless('listClients', '/clients'),
-      }),
   })
 }
 
@@ -121,9 +134,14 @@ async function read<
   throw called.error
 }
 
-function outcomeUnknown(cause: ApiError, lookUp: OutcomeUnknownError['lookUp']) {
-  const { status, requestInfo } = cause
-  return new OutcomeUnknownError({ status, requestInfo, cause }, lookUp)
+/** What a creation that did not end well is told by. */
+function failed(
+  { error, unclear, requestInfo }: Extract<Called<never>, { readonly ok: false }>,
+  lookUp: OutcomeUnknownError['lookUp'],
+): unknown {
+  if (!unclear) return error
+  const status = isApiError(error) ? error.status : undefined
+  return new OutcomeUnknownError({ status, requestInfo, cause: error }, lookUp)
 }
 
 function endless(endpoint: 'listVerifications' | 'listClients', path: string) {

@@ -20,13 +20,15 @@ export interface DerivedEvent {
 export const unseen = [
   'client.updated: section 4.5 has no sort or filter by update, and a record does not tell what changed',
   'a client that was deleted for good, if the service ever does that: it is no longer listed',
+  'for certain, clients of a list that hides deleted ones: one that is deleted while a run turns pages can move another out of sight, and the watermark passes it; a run from an earlier time finds it',
   'the resource as it was at the event: handlers get it as it is now',
   'when a verification was decided: `updatedAt` stands for it, so a decided one that changes again after the inbox has forgotten it looks newly decided',
+  'an expiry that the service notes later than a run looked at that time, where it leaves `updatedAt` alone',
   'a state that a verification entered twice',
 ] as const
 
-/** The events of a verification, in their order (sections 2.1 and 3). */
-export function verificationEvents(data: Verification): DerivedEvent[] {
+/** The events of a verification as it is at `now`, in their order (sections 2.1 and 3). */
+export function verificationEvents(data: Verification, now: Date): DerivedEvent[] {
   const { id, status, createdAt, submittedAt, updatedAt, expiresAt } = data
   const event = (name: EventName, changedAt: string, occurredAt = changedAt): DerivedEvent => ({
     name,
@@ -40,7 +42,10 @@ export function verificationEvents(data: Verification): DerivedEvent[] {
   else if (status === 'submitted') events.push(event('verification.submitted', updatedAt))
   const end = terminalStatuses.find((terminal) => terminal === status)
   if (end === 'expired') {
-    events.push(event('verification.expired', updatedAt, earlier(updatedAt, expiresAt)))
+    // Nothing says that an expiry touches updatedAt. One before its time, an operator's, does.
+    const due = Date.parse(expiresAt) <= now.getTime()
+    const changedAt = due ? later(updatedAt, expiresAt) : updatedAt
+    events.push(event('verification.expired', changedAt, due ? expiresAt : updatedAt))
   } else if (end) events.push(event(`verification.${end}`, updatedAt))
   return events
 }
@@ -63,6 +68,7 @@ export function derivedKey({ name, entity }: Pick<DerivedEvent, 'name' | 'entity
   return `reconcile:${name}:${entity.id}`
 }
 
-function earlier(one: string, other: string): string {
-  return Date.parse(other) < Date.parse(one) ? other : one
+/** The later of two times; `one` is needed, `other` may be unreadable. */
+function later(one: string, other: string): string {
+  return Date.parse(other) > Date.parse(one) ? other : one
 }

@@ -20,6 +20,7 @@ export {
   ValidationError,
 } from './api-error.ts'
 export type { Fetch } from './attempt.ts'
+export type { CallOptions } from './call-options.ts'
 export type { ClientOptions } from './client-options.ts'
 export { type ApiClient, type Clients, createClient, type Verifications } from './create-client.ts'
 export { createReconciler, type Reconciler, type ReconcilerOptions } from './create-reconciler.ts'
@@ -32,8 +33,8 @@ export type {
 export { createLimiter, type Limiter, type LimiterOptions } from './limiter.ts'
 export type { ObserveRequests, RequestObserved } from './observe-requests.ts'
 export type { Page, Pager } from './pager.ts'
-export { type ReconcileOptions, reconcile, type SeenEvents } from './reconcile.ts'
+export { reconcile } from './reconcile.ts'
 export type { FeedFailure, ReconcileProgress, ReconcileReport } from './reconcile-report.ts'
-export type { CallOptions } from './request.ts'
+export type { ReconcileOptions, SeenEvents } from './reconcile-run.ts'
 export type { RetryOptions } from './retry.ts'
 export type { Mark, Watermark, WatermarkStore } from './watermark.ts'

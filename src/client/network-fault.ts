@@ -1,37 +1,52 @@
 // What a failed fetch proves: whether the request can have reached the service. Runtimes say it by
 // different codes; what none of them proves counts as sent.
 
-/** Codes of connections that never stood, in Node and Bun. */
+/** System calls that come before the first byte of a request; any later one proves nothing. */
+const beforeSending = new Set(['connect', 'getaddrinfo'])
+
+/** Codes of runtimes that name no system call: the connection never stood. */
 const neverConnected = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EAI_FAIL',
-  'EAI_NODATA',
-  'EAI_NONAME',
-  'EHOSTUNREACH',
-  'EHOSTDOWN',
-  'ENETUNREACH',
-  'ENETDOWN',
-  'EADDRNOTAVAIL',
   'UND_ERR_CONNECT_TIMEOUT',
   'ConnectionRefused',
   'FailedToOpenSocket',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
 ])
 
-/** TLS names its faults by prefixes; all of them come before the first byte of a request. */
-const handshake = /^(CERT_|ERR_TLS_CERT_|ERR_SSL_|HOSTNAME_MISMATCH)/
+/**
+ * What the check of the service's certificate ends in, on our side and before a request is sent.
+ * Other TLS faults (`ERR_SSL_…`) may come later: TLS 1.3 reports some after the request.
+ */
+const refusedCertificate = new Set([
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'HOSTNAME_MISMATCH',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REVOKED',
+  'CERT_REJECTED',
+  'CERT_UNTRUSTED',
+  'CERT_CHAIN_TOO_LONG',
+  'CERT_SIGNATURE_FAILURE',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'PATH_LENGTH_EXCEEDED',
+])
+
+/** The part of an error that tells. */
+type Fault = { readonly [Key in 'code' | 'syscall' | 'errors']?: unknown }
 
 /** Whether the error proves that nothing of the request was sent. */
 export function provesUnsent(error: unknown): boolean {
   for (const one of causesOf(error)) {
-    const { code, errors } = one as { readonly code?: unknown; readonly errors?: unknown }
+    const { code, syscall, errors } = one as Fault
     if (Array.isArray(errors) && errors.length > 0) return errors.every(provesUnsent)
-    if (typeof code === 'string' && (neverConnected.has(code) || handshake.test(code))) return true
+    if (typeof syscall === 'string') return beforeSending.has(syscall)
+    if (typeof code === 'string' && (neverConnected.has(code) || refusedCertificate.has(code))) {
+      return true
+    }
   }
   return false
 }

@@ -1,6 +1,7 @@
 // What a run of reconcile found and did: counted while it runs, told at its end. It names events
 // and ids, never a person.
 import type { OutcomeCode } from '../errors.ts'
+import type { Entity } from '../protocol/events.ts'
 import type { EventName } from '../protocol/names.ts'
 import { type DerivedEvent, unseen } from './derive-events.ts'
 import type { Stream, Watermark } from './watermark.ts'
@@ -27,7 +28,7 @@ export interface ReconcileProgress {
 /** What a run came to. */
 export interface ReconcileReport {
   readonly dryRun: boolean
-  /** Everything was read, and everything missing was fed. */
+  /** Everything was read and could be understood, and everything missing was fed. */
   readonly complete: boolean
   readonly read: { readonly verifications: number; readonly clients: number }
   readonly events: {
@@ -41,6 +42,12 @@ export interface ReconcileReport {
     /** Of the missing, came by webhook while they were being fed. */
     readonly arrived: number
     readonly failed: number
+  }
+  /** Records whose times cannot be read, so that nobody knows whether they belong to the run. */
+  readonly unreadable: {
+    readonly count: number
+    /** The first hundred. */
+    readonly records: readonly Entity[]
   }
   /** How wide the gap is. */
   readonly gap: {
@@ -58,7 +65,7 @@ export interface ReconcileReport {
   readonly unseen: readonly string[]
 }
 
-const mostFailures = 100
+const mostTold = 100
 
 /** Counts a run. */
 export class ReconcileTally {
@@ -66,6 +73,7 @@ export class ReconcileTally {
   readonly #events = { derived: 0, present: 0, missing: 0, fed: 0, arrived: 0, failed: 0 }
   readonly #byName: { [Name in EventName]?: number } = {}
   readonly #failures: FeedFailure[] = []
+  readonly #unreadable = new Map<string, Entity>()
   #times: readonly [oldest: string, newest: string] | undefined
 
   read(of: 'verification' | 'client', count: number): void {
@@ -89,7 +97,11 @@ export class ReconcileTally {
 
   failed({ name, entity }: DerivedEvent, code: OutcomeCode): void {
     this.#events.failed += 1
-    if (this.#failures.length < mostFailures) this.#failures.push({ name, id: entity.id, code })
+    if (this.#failures.length < mostTold) this.#failures.push({ name, id: entity.id, code })
+  }
+
+  unreadable(record: Entity): void {
+    this.#unreadable.set(`${record.type} ${record.id}`, record)
   }
 
   progress(stream: Stream): ReconcileProgress {
@@ -105,11 +117,14 @@ export class ReconcileTally {
   }): ReconcileReport {
     const { derived, missing, failed } = this.#events
     const [oldest, newest] = this.#times ?? []
+    const count = this.#unreadable.size
+    const whole = run.finished && failed === 0 && count === 0
     return {
       dryRun: run.dryRun,
-      complete: run.finished && failed === 0 && (missing === 0 || !run.dryRun),
+      complete: whole && (missing === 0 || !run.dryRun),
       read: { ...this.#read },
       events: { ...this.#events },
+      unreadable: { count, records: [...this.#unreadable.values()].slice(0, mostTold) },
       gap: {
         byName: { ...this.#byName },
         share: derived === 0 ? 0 : missing / derived,

@@ -1,7 +1,7 @@
 // From an answer that is no success to the error of its status (section 7). A body that is not the
 // error form, an HTML page of a proxy say, still gives the right class.
 import { parseJson } from '../json.ts'
-import { errorBodySchema } from '../protocol/resources.ts'
+import { errorBodySchema, errorCodes } from '../protocol/resources.ts'
 import {
   ApiError,
   type ApiErrorFacts,
@@ -38,6 +38,7 @@ export function refusedAnswer({ answer, requestInfo, retryAfter, redact }: Refus
     message: `${status} ${code}, ${said}`,
     requestInfo,
   })
+  const seconds = retryAfter !== undefined && { retryAfter: Math.ceil(retryAfter / 1000) }
   switch (status) {
     case 400:
       return new BadRequestError(facts('BAD_REQUEST'))
@@ -48,7 +49,7 @@ export function refusedAnswer({ answer, requestInfo, retryAfter, redact }: Refus
     case 403:
       return new ForbiddenError(facts('FORBIDDEN'))
     case 404:
-      return new NotFoundError(facts('NOT_FOUND'))
+      return new NotFoundError(facts('NOT_FOUND'), { byService: isErrorForm(answer) })
     case 422: {
       const { message } = facts('VALIDATION_ERROR')
       const errors = (body?.errors ?? []).map((one) => ({
@@ -59,12 +60,12 @@ export function refusedAnswer({ answer, requestInfo, retryAfter, redact }: Refus
     }
     case 429:
       return new RateLimitedError(facts('RATE_LIMITED'), {
-        ...(retryAfter !== undefined && { retryAfter: Math.ceil(retryAfter / 1000) }),
+        ...seconds,
         ...whole('limit', headers.get('x-ratelimit-limit')),
         ...whole('remaining', headers.get('x-ratelimit-remaining')),
       })
   }
-  if (status >= 500) return new ServerError(facts('SERVER_ERROR'))
+  if (status >= 500) return new ServerError(facts('SERVER_ERROR'), { ...seconds })
   const code = redact(body?.code ?? `HTTP_${status}`)
   return new ApiError({ ...facts(code), message: `${status} ${code}, ${said}` })
 }
@@ -73,6 +74,14 @@ function errorBody({ text }: Answered) {
   const json = text === undefined ? undefined : parseJson(text)
   const read = errorBodySchema.partial().safeParse(json?.value)
   return read.success ? read.data : undefined
+}
+
+/** The whole form of section 7, with this status and its code. */
+function isErrorForm({ text, status }: Answered): boolean {
+  const json = text === undefined ? undefined : parseJson(text)
+  const read = errorBodySchema.safeParse(json?.value)
+  if (!read.success || read.data.statusCode !== status) return false
+  return read.data.code === errorCodes[status as keyof typeof errorCodes]
 }
 
 function unreadable({ status, headers }: Answered): string {

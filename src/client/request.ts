@@ -2,7 +2,6 @@
 // where that can do no harm. Everything that the peer can do wrong becomes an error of the family.
 import type { Clock } from '../clock.ts'
 import { parseJson } from '../json.ts'
-import { idFault, type PathFamily, pathOf, queryText } from './address.ts'
 import {
   type ApiError,
   type EndpointName,
@@ -12,29 +11,18 @@ import {
   TimeoutError,
 } from './api-error.ts'
 import { type Attempted, attempt, type Fetch } from './attempt.ts'
-import { checkInput, invalidInput, wireQuery } from './check-input.ts'
 import { endpoints } from './contract.ts'
 import type { Limiter } from './limiter.ts'
 import { faultCode, provesUnsent, showable } from './network-fault.ts'
 import type { ObserveRequests } from './observe-requests.ts'
+import { type Call, prepared, type Target } from './prepare-call.ts'
 import { type Answer, readAnswer } from './read-response.ts'
 import { refusedAnswer } from './refused-answer.ts'
 import { delayBefore, type Failing, type RetryPolicy, readRetryAfter } from './retry.ts'
 import { wait } from './wait.ts'
 
-/** What every call takes. */
-export interface CallOptions {
-  /** Ends the call, its waits included, with the signal's reason. */
-  readonly signal?: AbortSignal
-  /** Milliseconds for each attempt; the client's `timeout` by default. */
-  readonly timeout?: number
-}
-
 /** What the calls of a client share. */
-export interface Sender {
-  readonly baseUrl: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly pathFamily: PathFamily
+export interface Sender extends Target {
   readonly fetch: Fetch
   readonly timeout: number
   readonly retry: RetryPolicy
@@ -45,18 +33,11 @@ export interface Sender {
   readonly redact: (text: string) => string
 }
 
-/** One call. */
-export interface Call<Name extends EndpointName = EndpointName> {
-  readonly endpoint: Name
-  readonly id?: string
-  readonly query?: object
-  readonly body?: unknown
-  readonly options?: CallOptions | undefined
-}
-
 /** A failure that may end the call, and what it says about sending again. */
 interface Failure extends Failing {
-  readonly error: ApiError
+  /** An ApiError, or the reason of the caller's signal. */
+  readonly error: unknown
+  readonly code: string
   /** The service may have done what was asked. */
   readonly unclear: boolean
 }
@@ -64,26 +45,35 @@ interface Failure extends Failing {
 /** What a call came to; `unclear` is decided by who knows how to look it up. */
 export type Called<Value> =
   | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly error: ApiError; readonly unclear: boolean }
+  | {
+      readonly ok: false
+      /** An ApiError, or the reason of the caller's signal. */
+      readonly error: unknown
+      readonly unclear: boolean
+      readonly requestInfo: RequestFacts
+      /** The body, as it was sent. */
+      readonly body: string
+    }
 
 /**
  * Calls an endpoint, again where that can do no harm.
  *
  * @throws ValidationError for input that the service would refuse, before anything is sent;
- * the signal's reason
+ * the signal's reason where nothing can have left
  */
 export async function request<Name extends EndpointName>(
   sender: Sender,
   call: Call<Name>,
 ): Promise<Called<Answer<Name>>> {
   const { method } = endpoints[call.endpoint]
-  const sent = prepared(sender, call)
+  const { path, url, init, body } = prepared(sender, call)
   const { signal, timeout = sender.timeout } = call.options ?? {}
   for (let attempts = 1; ; attempts++) {
-    const info: RequestFacts = { endpoint: call.endpoint, method, path: sent.path, attempts }
+    const info: RequestFacts = { endpoint: call.endpoint, method, path, attempts }
     const leave = await sender.limiter?.acquire(signal)
     const began = sender.now()
-    const attempted = await attempt(sender.fetch, { ...sent, timeout, signal }).finally(leave)
+    const attempted = await attempt(sender.fetch, { url, init, timeout, signal }).finally(leave)
+    if (attempted.kind === 'aborted' && !attempted.sent) throw attempted.reason
     const result = understand(sender, { attempted, info, timeout })
     const delay = result.ok
       ? undefined
@@ -92,39 +82,11 @@ export async function request<Name extends EndpointName>(
     // Granted here: the answer was read by the endpoint's own schema.
     if (result.ok) return { ok: true, value: result.value as Answer<Name> }
     if (delay === undefined) {
-      return { ok: false, error: result.error, unclear: result.unclear && method === 'POST' }
+      const { error, unclear } = result
+      return { ok: false, error, unclear: unclear && method === 'POST', requestInfo: info, body }
     }
     await wait(delay, signal)
   }
-}
-
-function prepared(sender: Sender, { endpoint, id, query, body, options }: Call) {
-  const facts = endpoints[endpoint]
-  const path = pathOf(facts.path, sender.pathFamily)
-  const info: RequestFacts = { endpoint, method: facts.method, path, attempts: 0 }
-  const fault = facts.path.includes('{id}') ? idFault(id) : undefined
-  if (fault !== undefined) throw invalidInput([{ field: 'id', message: fault }], info)
-  const wire = wireQuery(query ?? {})
-  if ('query' in facts) checkInput(facts.query, wire, info)
-  if ('body' in facts) checkInput(facts.body, body, info)
-  checkTimeout(options?.timeout, info)
-  options?.signal?.throwIfAborted()
-  const own = pathOf(facts.path, sender.pathFamily, id)
-  const init: RequestInit = {
-    method: facts.method,
-    headers: { ...sender.headers, ...(body !== undefined && json) },
-    // A redirect would carry the key to another host.
-    redirect: 'manual',
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  }
-  return { url: `${sender.baseUrl}${own}${queryText(wire)}`, path: own, init }
-}
-
-const json = { 'content-type': 'application/json' } as const
-
-function checkTimeout(timeout: number | undefined, info: RequestFacts): void {
-  if (timeout === undefined || (timeout > 0 && timeout < 2 ** 31)) return
-  throw invalidInput([{ field: 'timeout', message: 'must be milliseconds above 0' }], info)
 }
 
 interface Understanding {
@@ -141,10 +103,12 @@ function understand(sender: Sender, { attempted, info, timeout }: Understanding)
   switch (attempted.kind) {
     case 'answered':
       return understandAnswer(sender, attempted, info)
+    case 'aborted':
+      return { ok: false, error: attempted.reason, code: 'ABORTED', repeat: 'never', unclear: true }
     case 'timeout': {
       const message = `no whole answer within ${timeout} ms`
       const error = new TimeoutError({ code: 'TIMEOUT', message, requestInfo: info })
-      return { ok: false, error, repeat: 'reads', unclear: true }
+      return failure(error, { repeat: 'reads', unclear: true })
     }
     case 'too large':
       return malformed(info, 'the answer is too large', 'never')
@@ -158,7 +122,7 @@ function understand(sender: Sender, { attempted, info, timeout }: Understanding)
         requestInfo: info,
         cause: showable(cause, sender.redact),
       })
-      return { ok: false, error, repeat: unsent ? 'again' : 'reads', unclear: !unsent }
+      return failure(error, { repeat: unsent ? 'again' : 'reads', unclear: !unsent })
     }
   }
 }
@@ -180,12 +144,13 @@ function understandAnswer(
   const retryAfter = readRetryAfter(headers, sender.now())
   const { redact } = sender
   const error = refusedAnswer({ answer, requestInfo: info, retryAfter, redact })
-  if (status === 429) {
-    if (retryAfter) sender.limiter?.pause(Math.min(retryAfter, sender.retry.maxRetryAfter))
-    return { ok: false, error, repeat: 'again', retryAfter, unclear: false }
+  // Who is told to wait is not alone: whoever shares the key waits too.
+  if (retryAfter && (status === 429 || status === 503)) {
+    sender.limiter?.pause(Math.min(retryAfter, sender.retry.maxRetryAfter))
   }
-  if (status >= 500) return { ok: false, error, repeat: 'reads', retryAfter, unclear: true }
-  return { ok: false, error, repeat: 'never', unclear: false }
+  if (status === 429) return failure(error, { repeat: 'again', retryAfter, unclear: false })
+  if (status >= 500) return failure(error, { repeat: 'reads', retryAfter, unclear: true })
+  return failure(error, { repeat: 'never', unclear: false })
 }
 
 function malformed(
@@ -194,7 +159,14 @@ function malformed(
   repeat: Failing['repeat'],
 ): Understood {
   const error = new MalformedResponseError({ code: 'RESPONSE_MALFORMED', message, requestInfo })
-  return { ok: false, error, repeat, unclear: true }
+  return failure(error, { repeat, unclear: true })
+}
+
+function failure(
+  error: ApiError,
+  facts: Pick<Failure, 'repeat' | 'retryAfter' | 'unclear'>,
+): Understood {
+  return { ok: false, error, code: error.code, ...facts }
 }
 
 interface Told {
@@ -214,7 +186,7 @@ function tell(sender: Sender, { info, began, attempted, result, delay }: Told): 
     ms: at.getTime() - began.getTime(),
     ok: result.ok,
     ...(attempted.kind === 'answered' && { status: attempted.status }),
-    ...(!result.ok && { code: result.error.code }),
+    ...(!result.ok && { code: result.code }),
     ...(result.ok && result.strange.length > 0 && { strange: result.strange }),
     ...(delay !== undefined && { retryIn: Math.round(delay) }),
   })

@@ -10,7 +10,7 @@ export interface RetryOptions {
   readonly baseDelay?: number
   /** No wait of ours is longer; 20,000 by default. */
   readonly maxDelay?: number
-  /** A longer `Retry-After` is cut to this; 120,000 by default. */
+  /** A longer `Retry-After` is cut to this; 120,000 by default. The wait of ours is added to it. */
   readonly maxRetryAfter?: number
 }
 
@@ -61,9 +61,10 @@ export function delayBefore(
 ): number | undefined {
   if (sent.attempts > policy.retries) return undefined
   if (repeat === 'never' || (repeat === 'reads' && sent.method !== 'GET')) return undefined
-  if (retryAfter !== undefined) return Math.min(retryAfter, policy.maxRetryAfter)
-  // Full jitter: callers that failed together do not come back together.
-  return sent.dice * Math.min(policy.maxDelay, policy.baseDelay * 2 ** (sent.attempts - 1))
+  // Full jitter: callers that failed together do not come back together, nor do those that were
+  // told the same time. A Retry-After of nothing says nothing.
+  const asked = Math.min(Math.max(0, retryAfter ?? 0), policy.maxRetryAfter)
+  return asked + sent.dice * Math.min(policy.maxDelay, policy.baseDelay * 2 ** (sent.attempts - 1))
 }
 
 /** `Retry-After` in milliseconds: seconds, or a date, measured by the service's own `Date`. */

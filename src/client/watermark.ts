@@ -14,6 +14,8 @@ export interface Mark {
   readonly seen: string
   /** A later run has looked at the time before it again. */
   readonly confirmed?: boolean
+  /** Where the first run began: no later one looks before it. */
+  readonly since?: string
 }
 
 /** How far runs have come: JSON, to be kept and given as `since`. */
@@ -58,7 +60,8 @@ export function boundOf(since: Date | string | Watermark, stream: Stream, now: D
   const at = timeOf(mark.at, `watermark.${stream}.at`)
   const age = now.getTime() - timeOf(mark.seen, `watermark.${stream}.seen`)
   if (mark.confirmed || age > remembered) return { from: at, included: false }
-  return { from: at - overlap, included: true }
+  const least = mark.since === undefined ? -Infinity : timeOf(mark.since, `${stream}.since`)
+  return { from: Math.max(at - overlap, Math.min(least, at)), included: true }
 }
 
 /** Whether a change lies within a bound. */
@@ -79,7 +82,8 @@ export function nextMark(
     return { ...before, ...((before.confirmed || again) && { confirmed: true }) }
   }
   const at = new Date(Math.max(newest ?? reached, reached)).toISOString()
-  return { at, seen: now.toISOString() }
+  const since = before ? before.since : new Date(bound.from).toISOString()
+  return { at, seen: now.toISOString(), ...(since !== undefined && { since }) }
 }
 
 /** @throws WebhookError `OPTION_INVALID` */

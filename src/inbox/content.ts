@@ -9,6 +9,7 @@ interface Facts {
   readonly url?: string
   readonly receivedAt: number
   readonly secretId?: string
+  readonly tenant?: string
   readonly signedId?: string
   readonly key?: string
   readonly entity?: Entity
@@ -24,12 +25,13 @@ export interface Content {
 }
 
 export function packContent(id: string, { delivery, key, entity }: Arrival, seal: Seal): Content {
-  const { headers, url, receivedAt, secretId, signedId, body } = delivery
+  const { headers, url, receivedAt, secretId, tenant, signedId, body } = delivery
   const facts: Facts = {
     headers: headers.filter(([name]) => !dropped.test(name)),
     ...(url !== undefined && { url }),
     receivedAt: receivedAt.getTime(),
     ...(secretId !== undefined && { secretId }),
+    ...(tenant !== undefined && { tenant }),
     ...(signedId !== undefined && { signedId }),
     ...(key !== undefined && { key }),
     ...(entity && { entity }),

@@ -123,9 +123,9 @@ export class Desk {
     return this.#parts.store.dismiss(id, this.#now())
   }
 
-  async forget(entity: Entity | string): Promise<number> {
+  async forget(entity: Entity | string, tenant: string | undefined): Promise<number> {
     checkEntity('forget', entity)
-    return this.#parts.store.forget(this.#lane(entity), this.#now())
+    return this.#parts.store.forget(this.#lane(entity, tenant), this.#now())
   }
 
   async purge(): Promise<Purged> {
@@ -161,19 +161,23 @@ export class Desk {
     return this.#parts.now().getTime()
   }
 
-  #lane(entity: Entity | string): string {
-    if (typeof entity !== 'string') return this.#parts.fingerprints.lane(entity)
+  #lane(entity: Entity | string, tenant?: string): string {
+    const fingerprints = this.#parts.fingerprints.within(tenant)
+    if (typeof entity !== 'string') return fingerprints.lane(entity)
     const colon = entity.indexOf(':')
     const type = entity.slice(0, colon) as Entity['type']
-    return this.#parts.fingerprints.lane({ type, id: entity.slice(colon + 1) })
+    return fingerprints.lane({ type, id: entity.slice(colon + 1) })
   }
 
-  #query({ id, state, name, entity, since, search }: EntryFilter): Omit<StoreQuery, 'limit'> {
+  #query(filter: EntryFilter): Omit<StoreQuery, 'limit'> {
+    const { id, state, name, entity, tenant, since, search } = filter
+    const { fingerprints } = this.#parts
     return {
       ...(id !== undefined && { ids: [id].flat() }),
       ...(state !== undefined && { states: [state].flat() }),
       ...(name !== undefined && { name }),
-      ...(entity !== undefined && { lane: this.#lane(entity) }),
+      ...(entity !== undefined && { lane: this.#lane(entity, tenant) }),
+      ...(tenant !== undefined && { tenant: fingerprints.tenant(tenant) }),
       ...(since !== undefined && { since: new Date(since).getTime() }),
       ...(search && { text: { part: search, keys: this.#keysOf(search) } }),
     }
@@ -197,6 +201,7 @@ export class Desk {
       id,
       ...(known?.key !== undefined && { eventId: known.key }),
       ...(known?.entity && { entity: known.entity }),
+      ...(known?.tenant !== undefined && { tenant: known.tenant }),
       ...(occurredAt !== undefined && { occurredAt: new Date(occurredAt) }),
       receivedAt: new Date(known?.receivedAt ?? storedAt),
       attempts: attempt,

@@ -12,6 +12,8 @@ export interface EntryFilter {
   readonly name?: string
   /** An entity, or `type:id`; also finds events that speak of it. */
   readonly entity?: Entity | string
+  /** Of this tenant alone. */
+  readonly tenant?: string
   /** Received since then. */
   readonly since?: Date | string
   /** Part of the entry's id or the event's name, or the whole id of an event or its entity. */
@@ -26,7 +28,7 @@ export interface EntryQuery extends EntryFilter {
   readonly cursor?: string
 }
 
-const filters: readonly string[] = ['id', 'state', 'name', 'entity', 'since', 'search']
+const filters: readonly string[] = ['id', 'state', 'name', 'entity', 'tenant', 'since', 'search']
 const redrivable: readonly EntryState[] = ['dead', 'skipped']
 
 /** @throws WebhookError `OPTION_INVALID` */
@@ -71,7 +73,7 @@ function partsOf(entity: string): { readonly type: string; readonly id: string }
 
 function checkFilter(
   by: string,
-  { id, state, name, since, search, entity, ...rest }: EntryFilter,
+  { id, state, name, tenant, since, search, entity, ...rest }: EntryFilter,
   states: readonly EntryState[],
 ): void {
   const unknown = Object.keys(rest).find((one) => !filters.includes(one))
@@ -84,7 +86,7 @@ function checkFilter(
     throw refusal(`${by}: state is '${String(wrong[0])}': use ${states.join(', ')}`)
   }
   if (entity !== undefined) checkEntity(by, entity)
-  for (const [field, value] of Object.entries({ name, search })) {
+  for (const [field, value] of Object.entries({ name, tenant, search })) {
     if (value === undefined || typeof value === 'string') continue
     throw refusal(`${by}: ${field} is ${kindOf(value)}: give a string`)
   }

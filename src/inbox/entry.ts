@@ -83,6 +83,8 @@ export interface Entry {
   readonly receivedName?: string
   readonly eventId?: string
   readonly entity?: Entity
+  /** Whose secret proved it, where that says so; not known any more once it is erased. */
+  readonly tenant?: string
   readonly occurredAt?: Date
   readonly receivedAt: Date
   /** Attempts that were begun since it arrived or was redriven. */

@@ -7,8 +7,8 @@ import type { EncryptionOptions } from './seal.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 
 /** Options of `createInbox`. */
-export interface InboxOptions {
-  readonly store: InboxStore
+export interface InboxOptions<Tx = unknown> {
+  readonly store: InboxStore<Tx>
   readonly retry?: RetryOptions
   /**
    * After a dead letter its entity goes on (`context.gap` tells) or waits; default `continue`, which

@@ -23,10 +23,13 @@ import {
 } from './work.ts'
 
 /**
- * Keeps what was proved before it is acknowledged, until it is handled. A question that means
- * nothing throws WebhookError `OPTION_INVALID`.
+ * Keeps what was proved before it is acknowledged, until it is handled. `Tx` is what handlers get
+ * as `context.tx`: the store says. A question that means nothing throws WebhookError
+ * `OPTION_INVALID`.
  */
-export interface Inbox {
+export interface Inbox<Tx = unknown> {
+  /** Types `context.tx`; it is never there. */
+  readonly '~tx'?: () => Tx
   readonly capabilities: StoreCapabilities
   /**
    * Opens the store. The first delivery and `worker.start()` do so themselves.
@@ -53,8 +56,11 @@ export interface Inbox {
   replay(id: string): Promise<boolean>
   /** Settles a dead entry for good, so that a lane which it blocks goes on. */
   dismiss(id: string): Promise<boolean>
-  /** Erases the payloads of an entity, and of events that speak of it; how many. */
-  forget(entity: Entity | string): Promise<number>
+  /**
+   * Erases the payloads of an entity, and of a client's verifications; how many. Without `tenant`
+   * that of every tenant who has an entity of this id.
+   */
+  forget(entity: Entity | string, options?: { readonly tenant?: string }): Promise<number>
   /** Erases what is past its retention; a worker does so by itself, at its start and every hour. */
   purge(): Promise<Purged>
 }
@@ -67,8 +73,9 @@ export interface Inbox {
  * const inbox = createInbox({ store: sqliteStore('inbox.db') })
  * const receiver = createReceiver({ secret, inbox })
  */
-export function createInbox(options: InboxOptions): Inbox {
-  return new DurableInbox(options)
+export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
+  // It carries nothing of this type: the store hands the handle over itself.
+  return new DurableInbox(options) as Inbox as Inbox<Tx>
 }
 
 interface Opened {
@@ -140,7 +147,7 @@ class DurableInbox implements Inbox, WorkSource {
       const entry = toNewEntry(arrival, {
         id: this.#nextId(),
         storedAt,
-        fingerprints,
+        fingerprints: fingerprints.within(arrival.delivery.tenant),
         seal: this.#seal,
         dedupeBodies: this.#limits.dedupeBodies,
       })
@@ -175,8 +182,8 @@ class DurableInbox implements Inbox, WorkSource {
     return this.#operate('dismiss', (desk) => desk.dismiss(id), id)
   }
 
-  forget(entity: Entity | string): Promise<number> {
-    return this.#operate('forget', (desk) => desk.forget(entity))
+  forget(entity: Entity | string, { tenant }: { readonly tenant?: string } = {}): Promise<number> {
+    return this.#operate('forget', (desk) => desk.forget(entity, tenant))
   }
 
   async purge(): Promise<Purged> {

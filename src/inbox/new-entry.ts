@@ -1,7 +1,7 @@
 // What arrived as the store takes it: hashes of ids, sealed content, and what makes it a duplicate.
 import { packContent } from './content.ts'
 import type { Arrival } from './entry.ts'
-import { digestOf, type Fingerprints } from './fingerprint.ts'
+import { type Fingerprints, hashOf } from './fingerprint.ts'
 import type { Seal } from './seal.ts'
 import type { NewEntry, Twin } from './store.ts'
 
@@ -9,6 +9,7 @@ import type { NewEntry, Twin } from './store.ts'
 export interface EntryMeans {
   readonly id: string
   readonly storedAt: number
+  /** Those of the tenant, where there is one. */
   readonly fingerprints: Fingerprints
   readonly seal: Seal
   /** Whether deliveries without an id are told apart by their bytes. */
@@ -23,7 +24,7 @@ export function toNewEntry(arrival: Arrival, means: EntryMeans): NewEntry {
   return {
     id,
     lane: laneOf(arrival, means),
-    digest: digestOf(delivery.body),
+    digest: fingerprints.digest(delivery.body),
     ...(key !== undefined && { key }),
     ...(twins.length > 0 && { twins }),
     ...(related && { related: fingerprints.lane(related) }),
@@ -38,13 +39,15 @@ export function toNewEntry(arrival: Arrival, means: EntryMeans): NewEntry {
 }
 
 /** What speaks of no entity waits for nobody. */
-function laneOf({ entity }: Arrival, { id, fingerprints }: EntryMeans): string {
-  return entity && entity.id !== '' ? fingerprints.lane(entity) : id
+function laneOf({ delivery, entity }: Arrival, { id, fingerprints }: EntryMeans): string {
+  if (entity && entity.id !== '') return fingerprints.lane(entity)
+  const { tenant } = delivery
+  return tenant === undefined ? id : `${id}.${fingerprints.tenant(tenant)}`
 }
 
 function keyOf({ key, delivery }: Arrival, { fingerprints, dedupeBodies }: EntryMeans) {
   if (key !== undefined) return fingerprints.key('id', key)
-  return dedupeBodies ? fingerprints.key('body', digestOf(delivery.body)) : undefined
+  return dedupeBodies ? fingerprints.key('body', hashOf(delivery.body)) : undefined
 }
 
 /**

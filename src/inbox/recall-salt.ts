@@ -16,7 +16,9 @@ export async function recallSalt(store: InboxStore, seal: Seal): Promise<Uint8Ar
     await store.close()
     throw new WebhookError(
       'STORE_UNSUITABLE',
-      'the inbox was sealed with another key: give that one in encryption.previous',
+      seal.isRefusedPlain(kept)
+        ? 'the inbox was kept without encryption: set encryption.acceptPlain: true for as long as its entries last, then take it out'
+        : 'the inbox was sealed with another key: give that one in encryption.previous',
     )
   }
   if (!seal.isCurrent(kept)) await store.remember('salt', seal.seal(salt, 'salt'))

@@ -23,9 +23,16 @@ export interface Capture {
   readonly body: string
   /** How it is signed, as `schemes.define` takes it. */
   readonly scheme?: SchemeDefinition
-  /** The person was taken out and the bytes were signed again with the test secret. */
+  /** The person was taken out and, unless it was refused, the bytes were signed with the test secret. */
   readonly redacted?: true
+  /** Whether it verified when it was captured; missing where nobody looked. */
+  readonly verified?: boolean
+  /** Why it did not. */
+  readonly code?: string
 }
+
+/** What `verify` said of a delivery. */
+export type Proof = { readonly ok: true } | { readonly ok: false; readonly code: string }
 
 /** Options of `capture`. */
 export interface CaptureOptions {
@@ -36,6 +43,8 @@ export interface CaptureOptions {
   readonly redact?: boolean
   /** The request's method; POST by default. */
   readonly method?: string
+  /** What `verify` said: what it refused is not signed again, so that it stays refused. */
+  readonly proof?: Proof
 }
 
 /** Headers that say how the bytes travelled, and nothing of who sent them. */
@@ -52,29 +61,59 @@ export async function capture(delivery: Delivery, options: CaptureOptions = {}):
   const receivedAt = delivery.receivedAt ?? systemClock()
   const headers = headerList(delivery.headers)
   const { template: _, ...definition } = scheme
+  const proof = toFacts(options.proof)
   const facts = { version: 1, receivedAt: receivedAt.toISOString(), method } as const
   if (!redact) {
     const body = toBase64(delivery.body)
-    return { ...facts, url: delivery.url ?? '/', headers, body, scheme: definition }
+    return { ...facts, url: delivery.url ?? '/', headers, body, scheme: definition, ...proof }
   }
   const body = redactBody(delivery.body)
   const url = withoutQuery(delivery.url ?? '/')
-  const id = scheme.id && `msg_${facts.receivedAt.replaceAll(/\D/g, '')}`
-  const signed = await sign(body, {
-    secret: options.secret ?? testSecret,
-    scheme,
-    now: () => receivedAt,
-    url,
-    ...(id !== undefined && { id }),
-  })
+  const signed =
+    options.proof?.ok === false
+      ? refusedHeaders(headers, scheme)
+      : await signedHeaders({ body, url, receivedAt }, scheme, options.secret)
   return {
     ...facts,
     url,
-    headers: [...headers.filter(([name]) => keptHeaders.test(name)), ...Object.entries(signed)],
+    headers: [...headers.filter(([name]) => keptHeaders.test(name)), ...signed],
     body: toBase64(body),
     scheme: definition,
     redacted: true,
+    ...proof,
   }
+}
+
+function toFacts(proof: Proof | undefined): Pick<Capture, 'verified' | 'code'> {
+  if (!proof) return {}
+  return proof.ok ? { verified: true } : { verified: false, code: proof.code }
+}
+
+async function signedHeaders(
+  { body, url, receivedAt }: Required<Pick<Delivery, 'body' | 'url' | 'receivedAt'>>,
+  scheme: Scheme,
+  secret: SecretInput = testSecret,
+): Promise<Capture['headers']> {
+  const id = scheme.id && `msg_${receivedAt.toISOString().replaceAll(/\D/g, '')}`
+  const now = () => receivedAt
+  const signed = await sign(body, { secret, scheme, now, url, ...(id !== undefined && { id }) })
+  return Object.entries(signed)
+}
+
+/** A signature, the time that it signs, or the version of either; anything else could be a name. */
+const claim = /^(?:[\w-]{1,12}=)?(?:\d{1,12}|[A-Za-z0-9+/_-]{27,}={0,2})$|^v\d{1,3}[a-z]?$/
+
+/** What was refused keeps what it claimed, so that it is refused for the same reason again. */
+function refusedHeaders(headers: HeaderList, scheme: Scheme): Capture['headers'] {
+  const claiming = [scheme.header, scheme.timestamp?.header, scheme.id?.header]
+  return headers
+    .filter(([name]) => claiming.some((one) => one?.toLowerCase() === name))
+    .map(([name, value]) => [
+      name,
+      value.replaceAll(/[^\s,]+/g, (part) =>
+        claim.test(part) ? part : part.replaceAll(/[^=]/g, 'x'),
+      ),
+    ])
 }
 
 /** What is no JSON cannot be understood, so nothing of it is kept but its length. */
@@ -96,6 +135,10 @@ export interface ReadCapture {
   readonly method: string
   readonly scheme?: Scheme
   readonly redacted: boolean
+  /** Whether it verified when it was captured, where somebody looked. */
+  readonly verified?: boolean
+  /** Why it did not. */
+  readonly code?: string
 }
 
 /**
@@ -106,9 +149,8 @@ export interface ReadCapture {
 export function readCapture(capture: string | unknown): ReadCapture {
   const json = typeof capture === 'string' ? parseText(capture) : capture
   if (typeof json !== 'object' || json === null) throw invalid('is no object')
-  const { headers, body, receivedAt, method, url, scheme, redacted, version } = json as Readonly<
-    Record<keyof Capture, unknown>
-  >
+  const { headers, body, receivedAt, method, url, scheme, redacted, version, verified, code } =
+    json as Readonly<Record<keyof Capture, unknown>>
   if (version !== undefined && version !== 1) {
     throw invalid(`has version ${String(version)}: this program reads version 1`)
   }
@@ -128,6 +170,8 @@ export function readCapture(capture: string | unknown): ReadCapture {
     method: typeof method === 'string' ? method : 'POST',
     ...(scheme !== undefined && { scheme: schemes.define(scheme as SchemeDefinition) }),
     redacted: redacted === true,
+    ...(typeof verified === 'boolean' && { verified }),
+    ...(typeof code === 'string' && { code }),
   }
 }
 

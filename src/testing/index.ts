@@ -2,6 +2,7 @@ export {
   type Capture,
   type CaptureOptions,
   capture,
+  type Proof,
   type ReadCapture,
   readCapture,
 } from './capture.ts'

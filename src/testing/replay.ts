@@ -28,7 +28,10 @@ export type ReplayTarget =
 export interface ReplayOptions {
   /** Where an app takes deliveries; by default the path of each capture. */
   readonly path?: string
-  /** Signs every capture anew, as a sender would now; otherwise only what could not hold. */
+  /**
+   * Signs every capture anew, as a sender would now; otherwise only what could not hold. One that
+   * was captured as refused goes as it is, so that it is refused again.
+   */
   readonly secret?: SecretInput
   readonly scheme?: Scheme
   /** How many at a time; 1 by default, which keeps their order. */
@@ -114,7 +117,7 @@ async function prepared(one: ReturnType<typeof readCapture>, options: ReplayOpti
   const scheme = options.scheme ?? one.scheme ?? schemes.service()
   const timed = one.redacted && scheme.tolerance !== 'none'
   const secret = options.secret ?? (timed ? testSecret : undefined)
-  if (secret === undefined) return one.delivery
+  if (secret === undefined || one.verified === false) return one.delivery
   const { url, body, headers } = one.delivery
   const now = options.now ?? systemClock
   const signed = await sign(body, { secret, scheme, now, ...(url !== undefined && { url }) })

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../inbox/temporary.ts'
 const cli = join(import.meta.dirname, '../../dist/cli.js')
 
 /** A sandbox on a port with some verifications, and the command run against it. */
-async function open() {
+async function open({ inbox = false } = {}) {
   const sandbox = await createSandbox({ seed: 7, rateLimit: false })
   onTestFinished(() => sandbox.close())
   await sandbox.listen()
@@ -22,6 +22,11 @@ async function open() {
   await sandbox.act(id, ['start', 'submit', 'approve'])
   await api.clients.create()
   const folder = temporaryFolder()
+  if (inbox) {
+    const empty = createInbox({ store: sqliteStore(join(folder, 'inbox.db')) })
+    await empty.open()
+    await empty.close()
+  }
   const run = (args: readonly string[], env: Record<string, string> = {}) =>
     new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
       execFile(
@@ -42,7 +47,7 @@ const report = (stdout: string) => {
 }
 
 test('tells what is missing, feeds it, and finds nothing the next time', async () => {
-  const { run, folder } = await open()
+  const { run, folder } = await open({ inbox: true })
   const dry = await run([...since, '--dry-run'])
   expect(dry).toMatchObject({ code: 1 })
   expect(dry.stdout).toContain(
@@ -62,8 +67,21 @@ test('tells what is missing, feeds it, and finds nothing the next time', async (
   )
 })
 
+test('creates no inbox unless it is told to, and none on a dry run', async () => {
+  const { run, folder } = await open()
+  const file = join(folder, 'inbox.db')
+  for (const args of [[], ['--dry-run'], ['--dry-run', '--create-inbox']]) {
+    const refused = await run([...since, ...args])
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toContain('there is no inbox at inbox.db')
+    expect(existsSync(file)).toBe(false)
+  }
+  expect((await run([...since, '--create-inbox', '--json'])).code).toBe(0)
+  expect(existsSync(file)).toBe(true)
+})
+
 test('goes on from its watermark file', async () => {
-  const { run, folder, api } = await open()
+  const { run, folder, api } = await open({ inbox: true })
   const args = ['--watermark', 'mark.json', '--json']
   expect(await run(args)).toMatchObject({ code: 2 })
   expect((await run([...since, ...args])).code).toBe(0)
@@ -83,7 +101,7 @@ test('goes on from its watermark file', async () => {
 })
 
 test('ends the same however often it is killed', { timeout: 60_000 }, async () => {
-  const { run, sandbox, api, folder } = await open()
+  const { run, sandbox, api, folder } = await open({ inbox: true })
   for (let at = 0; at < 400; at++) {
     const { id } = await api.verifications.create({ type: 'idv', requirements: ['consent'] })
     if (at % 2 === 0) await sandbox.act(id, ['start', 'submit', 'reject'])
@@ -127,7 +145,7 @@ test('leaves an inbox alone that another process has open', async () => {
 })
 
 test('says what it needs, and never shows the key', async () => {
-  const { run, folder } = await open()
+  const { run, folder } = await open({ inbox: true })
   expect(await run(since, { IDV_API_KEY: '' })).toMatchObject({ code: 2 })
   const wrong = await run(since, { IDV_API_KEY: 'key_not_known' })
   expect(wrong).toMatchObject({ code: 1 })

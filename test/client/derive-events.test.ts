@@ -4,8 +4,8 @@ import type { Client, Verification } from '../../src/protocol/index.ts'
 import { fixture } from '../../src/testing/fixture.ts'
 
 const created = fixture('verification.created').data as Verification
-const times = (data: Partial<Verification>) =>
-  verificationEvents({ ...created, ...data }).map(
+const times = (data: Partial<Verification>, now = '2026-03-09T00:00:00Z') =>
+  verificationEvents({ ...created, ...data }, new Date(now)).map(
     ({ name, occurredAt, changedAt }) => `${name} ${occurredAt} ${changedAt}`,
   )
 
@@ -39,7 +39,20 @@ describe('a verification tells', () => {
       born,
       `verification.expired ${expiresAt} ${at}`,
     ])
+  })
+
+  test('that it expired, where the service does not note it in updatedAt', () => {
+    const expiresAt = '2026-03-01T23:00:00Z'
+    const updatedAt = '2026-03-01T12:00:00Z'
+    expect(times({ status: 'expired', expiresAt, updatedAt })).toEqual([
+      born,
+      `verification.expired ${expiresAt} ${expiresAt}`,
+    ])
+  })
+
+  test('that it expired before its date, by its update', () => {
     const early = '2026-03-01T12:00:00Z'
+    const expiresAt = '2026-03-10T00:00:00Z'
     expect(times({ status: 'expired', expiresAt, updatedAt: early })).toEqual([
       born,
       `verification.expired ${early} ${early}`,

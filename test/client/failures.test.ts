@@ -165,6 +165,20 @@ describe('every status has its class, whatever the body', () => {
   })
 })
 
+test('a 404 tells whether the service said it, or something before it', async () => {
+  const said = { code: 'NOT_FOUND', message: 'Client not found', statusCode: 404 }
+  for (const [body, byService] of [
+    [JSON.stringify(said), true],
+    [JSON.stringify({ ...said, code: 'ROUTE_UNKNOWN' }), false],
+    [JSON.stringify({ statusCode: 404, message: 'Cannot GET /v2', error: 'Not Found' }), false],
+    ['<html>404</html>', false],
+    ['', false],
+  ] as const) {
+    const { baseUrl } = await script({ status: 404, body })
+    expect(await failure(client(baseUrl).clients.get('c1'))).toMatchObject({ byService })
+  }
+})
+
 describe('Retry-After', () => {
   const waits = async (headers: Record<string, string>, options: Partial<ClientOptions> = {}) => {
     const { baseUrl } = await script({ status: 429, headers }, ok)
@@ -194,20 +208,46 @@ describe('Retry-After', () => {
 
   test('is capped', async () => {
     expect(await waits({ 'retry-after': '86400' })).toBe(120_000)
-    const retry = { maxRetryAfter: 3000 }
+    const retry = { baseDelay: 0, maxRetryAfter: 3000 }
     expect(await waits({ 'retry-after': '86400' }, { retry })).toBe(3000)
   })
 
   test('that says nothing leaves the wait to us', async () => {
-    for (const text of ['soon', '-5', '']) {
+    for (const text of ['soon', '-5', '', '0', 'Sun, 01 Mar 2020 10:00:00 GMT']) {
       expect(await waits({ 'retry-after': text })).toBe(0)
+      const retry = { baseDelay: 20_000, maxDelay: 20_000 }
+      const waited = [await waits({ 'retry-after': text }, { retry })]
+      while (waited.length < 8) waited.push(await waits({ 'retry-after': text }, { retry }))
+      expect(Math.max(...waited.map((ms) => ms ?? 0))).toBeGreaterThan(100)
     }
   })
 
-  test('of a 503 is obeyed by reads', async () => {
-    const { baseUrl, seen } = await script({ status: 503, headers: { 'retry-after': '0' } }, ok)
-    await client(baseUrl, { retry: { baseDelay: 86_400_000 } }).clients.list()
-    expect(seen).toHaveLength(2)
+  test('is never undercut, and those that heard the same do not come back together', async () => {
+    const waited: number[] = []
+    const retry = { baseDelay: 1000, maxDelay: 1000 }
+    while (waited.length < 6) waited.push((await waits({ 'retry-after': '7' }, { retry })) ?? 0)
+    expect(Math.min(...waited)).toBeGreaterThanOrEqual(7000)
+    expect(Math.max(...waited)).toBeLessThanOrEqual(8000)
+    expect(new Set(waited).size).toBeGreaterThan(1)
+  })
+
+  test('of a 503 is told, and obeyed by every call of the limiter', async () => {
+    const paused: number[] = []
+    const limiter = {
+      waiting: 0,
+      acquire: async () => () => {},
+      pause: (ms: number) => void paused.push(ms),
+    }
+    for (const [status, pauses] of [
+      [503, [9000]],
+      [429, [9000]],
+      [500, []],
+    ] as const) {
+      const { baseUrl } = await script({ status, headers: { 'retry-after': '9' } })
+      const error = await failure(client(baseUrl, { limiter, retry: false }).clients.list())
+      expect(error).toMatchObject({ status, retryAfter: 9 })
+      expect(paused.splice(0)).toEqual(pauses)
+    }
   })
 })
 
@@ -257,6 +297,51 @@ describe('creations', () => {
     expect([broken.seen, silent.seen]).toEqual([['POST /v2/api/clients'], ['POST /v2/api/clients']])
   })
 
+  test('that are aborted on their way are unclear, with a look-up', async () => {
+    const reason = new Error('the user left')
+    const { baseUrl, seen } = await serve((request, response) => {
+      if (request.method === 'GET') response.setHeader('content-type', 'application/json').end(page)
+    })
+    const stop = new AbortController()
+    const told: RequestObserved[] = []
+    const api = client(baseUrl, { observe: (one) => told.push(one) })
+    const call = failure(api.clients.create({ externalId: 'crm-7' }, { signal: stop.signal }))
+    while (seen.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    stop.abort(reason)
+    const error = (await call) as OutcomeUnknownError
+    expect(error).toBeInstanceOf(OutcomeUnknownError)
+    expect(error).toMatchObject({ cause: reason, requestInfo: { attempts: 1, path: '/clients' } })
+    expect(told).toMatchObject([{ ok: false, code: 'ABORTED' }])
+    expect(await error.lookUp()).toEqual([])
+  })
+
+  test('that are aborted before they left end with the signal’s reason', async () => {
+    const reason = new Error('the user left')
+    const busy = await script({ status: 429, headers: { 'retry-after': '60' } })
+    const stop = new AbortController()
+    const { promise: refused, resolve } = Promise.withResolvers<RequestObserved>()
+    const api = client(busy.baseUrl, { observe: resolve })
+    const waiting = failure(api.clients.create({}, { signal: stop.signal }))
+    await refused
+    // The limiter is paused now, so this one has not left either.
+    const queued = failure(api.clients.create({}, { signal: stop.signal }))
+    stop.abort(reason)
+    expect(await waiting).toBe(reason)
+    expect(await queued).toBe(reason)
+    const late = {
+      waiting: 0,
+      pause: () => {},
+      async acquire() {
+        own.abort(reason)
+        return () => {}
+      },
+    }
+    const own = new AbortController()
+    const never = client(busy.baseUrl, { limiter: late })
+    expect(await failure(never.clients.create({}, { signal: own.signal }))).toBe(reason)
+    expect(busy.seen).toHaveLength(1)
+  })
+
   test('that were refused are not unclear', async () => {
     for (const status of [400, 401, 402, 403, 404, 409, 413, 422]) {
       const { baseUrl } = await script({ status })
@@ -274,6 +359,7 @@ describe('a lost creation', () => {
     const sandbox = openSandbox()
     let lose = true
     const api = clientOf(sandbox, {
+      limiter: false,
       fetch: async (request) => {
         const answer = await sandbox.fetch(request)
         if (request.method !== 'POST' || !lose) return answer
@@ -307,6 +393,68 @@ describe('a lost creation', () => {
     await failure(api.verifications.create({ ...input, requirements: ['document'] }))
     await failure(api.verifications.create({ ...input, subjectName: 'Ada Lostington' }))
     expect(await error.lookUp()).toMatchObject([{ subjectName: 'Ada Lost', type: 'kyc' }])
+  })
+
+  test('is not mistaken for a record that says more than the call did', async () => {
+    const { api } = losing()
+    const more = { ...input, subjectEmail: 'ada@example.com', expiresDays: 30 }
+    await failure(api.verifications.create(more))
+    const error = await unknownOf(api.verifications.create(input))
+    expect(await error.lookUp()).toMatchObject([{ subjectEmail: null, expiresDays: 7 }])
+    const named = { nameFirst: 'Ada', nameLast: 'Lost' }
+    await failure(api.clients.create({ ...named, externalId: 'crm-9' }))
+    await failure(api.clients.create({ ...named, country: 'US' }))
+    await failure(api.clients.create({ ...named, memberType: 'business' }))
+    await failure(api.clients.create({ ...named, metadata: { a: 1 } }))
+    const client = await unknownOf(api.clients.create(named))
+    expect(await client.lookUp()).toMatchObject([
+      { externalId: null, country: 'CA', metadata: null },
+    ])
+    const kept = await unknownOf(
+      api.clients.create({ ...named, metadata: { b: [{ d: 1, c: 2 }], a: 1 } }),
+    )
+    expect(await kept.lookUp()).toMatchObject([{ metadata: { a: 1, b: [{ c: 2, d: 1 }] } }])
+  })
+
+  test('of a linked verification is found, though its subject came from the client', async () => {
+    const { api } = losing()
+    const client = await unknownOf(api.clients.create({ nameFirst: 'Ada', externalId: 'crm-1' }))
+    const [{ id: clientId } = { id: '' }] = await client.lookUp()
+    const linked = {
+      type: 'kyc',
+      requirements: ['consent'],
+      clientId: clientId.toUpperCase(),
+    } as const
+    const error = await unknownOf(api.verifications.create(linked))
+    expect(await error.lookUp()).toMatchObject([{ clientId, subjectName: 'Ada' }])
+  })
+
+  test('is found by what was sent, on whichever page it is', async () => {
+    const { api } = losing()
+    for (let at = 0; at < 101; at++) {
+      await failure(api.clients.create({ nameFirst: 'Ada', externalId: `crm-${at}` }))
+      await failure(api.verifications.create({ ...input, requirements: ['document'] }))
+    }
+    const own = { externalId: 'crm-1', nameFirst: 'Bo' }
+    const first = await unknownOf(api.clients.create(own))
+    own.externalId = 'crm-2'
+    expect((await first.lookUp()).map(({ externalId }) => externalId)).toEqual(['crm-1', 'crm-1'])
+    const lost = await unknownOf(api.verifications.create({ ...input, requirements: ['document'] }))
+    expect(await lost.lookUp()).toHaveLength(102)
+  })
+
+  test('is looked up within the time and the signal of the look-up', async () => {
+    const { baseUrl, seen } = await serve((request, response) => {
+      if (request.method === 'POST') response.writeHead(500).end()
+    })
+    const api = client(baseUrl, { retry: false })
+    const error = await unknownOf(api.verifications.create(input))
+    expect(await failure(error.lookUp({ timeout: 30 }))).toMatchObject({ code: 'TIMEOUT' })
+    const stop = new AbortController()
+    const asking = failure(error.lookUp({ signal: stop.signal }))
+    while (seen.length < 3) await new Promise((resolve) => setImmediate(resolve))
+    stop.abort(new Error('enough'))
+    expect(await asking).toMatchObject({ message: 'enough' })
   })
 
   test('that never happened is not found', async () => {

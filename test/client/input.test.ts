@@ -85,6 +85,29 @@ describe('input', () => {
     expect(request.url).toBe('https://x.test/v2/api/clients/..%2Fverifications%3Fx%3D1%23%2F')
   })
 
+  test('that no JSON or address can carry is refused by its field', async () => {
+    const { send, api } = silent()
+    const circle: Record<string, unknown> = {}
+    circle.self = circle
+    const wrong = { nameFirst: 'A\ud800', metadata: circle, city: 'Ok', tax: 1n }
+    expect(await failure(api.clients.create(wrong as never))).toMatchObject({
+      name: 'ValidationError',
+      errors: [{ field: 'nameFirst' }, { field: 'metadata' }, { field: 'tax' }],
+    })
+    const deep = { type: 'kyc', requirements: ['consent'], config: { a: [{ '\udfff': 1 }], b: 2n } }
+    for (const [work, field] of [
+      [api.verifications.create(deep as never), 'config'],
+      [api.verifications.list({ search: '\udc00x' }), 'search'],
+      [api.clients.list({ page: 1n } as never), 'page'],
+      [api.clients.get('\ud800'), 'id'],
+    ] as const) {
+      expect(await failure(work)).toMatchObject({ name: 'ValidationError', errors: [{ field }] })
+    }
+    expect(send).not.toHaveBeenCalled()
+    await failure(api.clients.create({ nameFirst: 'Ada 😀' }))
+    expect(send).toHaveBeenCalledOnce()
+  })
+
   test('time limits that cannot hold are refused', async () => {
     const { api } = silent()
     for (const timeout of [0, -1, Number.NaN, 2 ** 31]) {

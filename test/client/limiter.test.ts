@@ -42,6 +42,29 @@ describe('the limiter', () => {
     await Promise.all(callers)
   })
 
+  test('of a client goes by the clock that the client was given', async () => {
+    let at = 0
+    const api = createClient({
+      baseUrl: 'https://x.test/v2/api',
+      apiKey: 'k1',
+      limiter: 1,
+      now: () => new Date(at),
+      observe: () => {},
+      fetch: async () => Response.json({ id: 'c' }),
+    })
+    await api.clients.get('c')
+    let done = false
+    const second = api.clients.get('c').then(() => {
+      done = true
+    })
+    await vi.advanceTimersByTimeAsync(120_000)
+    expect(done).toBe(false)
+    at = 60_000
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(done).toBe(true)
+    await second
+  })
+
   test('keeps to the rate when answers take their time, wherever the service’s window begins', async () => {
     const limiter = createLimiter({ perMinute: 10 })
     const arrived: number[] = []
@@ -121,6 +144,7 @@ describe('the limiter', () => {
     const api = createClient({
       baseUrl: 'https://x.test/v2/api',
       apiKey: 'k1',
+      retry: { baseDelay: 0 },
       observe: () => {},
       fetch: async () => {
         sent.push(Date.now())

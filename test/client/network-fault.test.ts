@@ -1,32 +1,50 @@
 import { expect, test } from 'vitest'
 import { provesUnsent } from '../../src/client/network-fault.ts'
 
-const coded = (code: string, cause?: unknown) => Object.assign(new Error(code), { code, cause })
+const coded = (code: string, syscall?: string) =>
+  Object.assign(new Error(code), { code, ...(syscall && { syscall }) })
 const failed = (cause: unknown) => new TypeError('fetch failed', { cause })
 
 test.each([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'CERT_HAS_EXPIRED',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'ConnectionRefused',
-])('%s proves that nothing was sent', (code) => {
-  expect(provesUnsent(failed(coded(code)))).toBe(true)
-  expect(provesUnsent(coded(code))).toBe(true)
+  ['ECONNREFUSED', 'connect'],
+  ['EHOSTUNREACH', 'connect'],
+  ['ETIMEDOUT', 'connect'],
+  ['ECONNRESET', 'connect'],
+  ['ENOTFOUND', 'getaddrinfo'],
+  ['EAI_AGAIN', 'getaddrinfo'],
+  ['UND_ERR_CONNECT_TIMEOUT', undefined],
+  ['CERT_HAS_EXPIRED', undefined],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', undefined],
+  ['ConnectionRefused', undefined],
+])('%s of %s proves that nothing was sent', (code, syscall) => {
+  expect(provesUnsent(failed(coded(code, syscall)))).toBe(true)
+  expect(provesUnsent(coded(code, syscall))).toBe(true)
 })
 
-test.each(['ECONNRESET', 'UND_ERR_SOCKET', 'EPIPE', 'ETIMEDOUT', 'UND_ERR_BODY_TIMEOUT'])(
-  '%s proves nothing',
-  (code) => {
-    expect(provesUnsent(failed(coded(code)))).toBe(false)
-  },
-)
+test.each([
+  ['ECONNRESET', 'read'],
+  ['EHOSTUNREACH', 'read'],
+  ['ENETUNREACH', 'write'],
+  ['ENETDOWN', 'read'],
+  ['ETIMEDOUT', 'read'],
+  ['EPIPE', 'write'],
+  ['ECONNRESET', undefined],
+  ['ECONNREFUSED', undefined],
+  ['UND_ERR_SOCKET', undefined],
+  ['UND_ERR_BODY_TIMEOUT', undefined],
+  ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', undefined],
+  ['ERR_SSL_SSLV3_ALERT_BAD_RECORD_MAC', undefined],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', undefined],
+])('%s of %s proves nothing', (code, syscall) => {
+  expect(provesUnsent(failed(coded(code, syscall)))).toBe(false)
+})
 
 test('of several addresses that were tried, every one must have refused', () => {
-  const both = (...codes: string[]) => failed(new AggregateError(codes.map((code) => coded(code))))
+  const both = (...codes: string[]) =>
+    failed(new AggregateError(codes.map((code) => coded(code, 'connect'))))
   expect(provesUnsent(both('ECONNREFUSED', 'ENETUNREACH'))).toBe(true)
-  expect(provesUnsent(both('ECONNREFUSED', 'ECONNRESET'))).toBe(false)
+  const reset = new AggregateError([coded('ECONNREFUSED', 'connect'), coded('ECONNRESET', 'read')])
+  expect(provesUnsent(failed(reset))).toBe(false)
 })
 
 test('what is no error proves nothing', () => {

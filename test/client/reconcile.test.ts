@@ -271,9 +271,12 @@ describe('reconcile', () => {
     const since = sandbox.clock.now()
     await sandbox.clock.advance({ seconds: 1 })
     const events = await live(setup, 3)
-    const report = await reconcile({ client: api, receiver, since })
+    const now = () => sandbox.clock.now()
+    const report = await reconcile({ client: api, receiver, since, now })
     expect(report.events).toMatchObject({ derived: events.length, fed: events.length })
-    expect(report.read).toEqual({ verifications: 100, clients: 100 })
+    // A page by update, and the expired ones that the update does not tell of.
+    expect(report.read.verifications).toBeLessThan(150)
+    expect(report.read.clients).toBe(100)
   })
 
   test('leaves out what changed after until', async () => {
@@ -343,6 +346,18 @@ describe('reconcile', () => {
     expect(report.watermark).toBeUndefined()
   })
 
+  test('feeds as one tenant, whatever the others have', async () => {
+    const { sandbox, api, inbox, receiver, handled } = await open()
+    drop(sandbox)
+    await api.verifications.create(input)
+    const feed = async (tenant: string) =>
+      (await reconcile({ client: api, receiver, since: start, tenant })).events.fed
+    expect([await feed('a'), await feed('b'), await feed('a')]).toEqual([1, 1, 0])
+    await work(receiver)
+    expect(handled).toHaveLength(2)
+    expect((await inbox.find({ tenant: 'b' })).entries).toHaveLength(1)
+  })
+
   test('needs an inbox, a receiver and a beginning', async () => {
     const { api, receiver } = await open()
     const bare = createReceiver({ secret })
@@ -389,9 +404,112 @@ describe('a service that sorts otherwise', () => {
     const since = sandbox.clock.now()
     const events = await live(setup, 2)
     events.push(...(await addClient(setup)))
-    const report = await reconcile({ client: reversed(api), receiver, since })
+    const now = () => sandbox.clock.now()
+    const report = await reconcile({ client: reversed(api), receiver, since, now })
     expect(report.events.fed).toBe(events.length)
   })
+})
+
+describe('a service that leaves updatedAt alone at an expiry', () => {
+  /** Its lists as such a service gives them, one record a page. */
+  const untouching = (api: ApiClient): ApiClient =>
+    ({
+      clients: api.clients,
+      verifications: {
+        iterate: (query: { readonly sort?: string }) => ({
+          async *pages() {
+            const list = await api.verifications.iterate(query as never).toArray({ max: 1000 })
+            const items = list.map((one) =>
+              one.status === 'expired' ? { ...one, updatedAt: one.createdAt } : one,
+            )
+            if (query.sort === 'updated_at') {
+              items.sort((one, other) => Date.parse(other.updatedAt) - Date.parse(one.updatedAt))
+            }
+            for (const item of items) yield { data: [item] }
+          },
+        }),
+      },
+    }) as never
+
+  test('has its expiries found by their date', async () => {
+    const { sandbox, api, receiver, handled } = await open()
+    drop(sandbox)
+    const expiring = await api.verifications.create({ ...input, expiresDays: 3 })
+    for (let at = 0; at < 3; at++) {
+      await sandbox.clock.advance({ seconds: 10 })
+      const { id } = await api.verifications.create(input)
+      await sandbox.act(id, ['start', 'submit', 'approve'])
+    }
+    await sandbox.clock.advance({ days: 2 })
+    const since = sandbox.clock.now()
+    const now = () => sandbox.clock.now()
+    const client = untouching(api)
+    const first = await reconcile({ client, receiver, since, now })
+    expect(first.events.derived).toBe(0)
+    await sandbox.clock.advance({ days: 2 })
+    const report = await reconcile({ client, receiver, since: first.watermark ?? since, now })
+    expect(report).toMatchObject({ complete: true, gap: { byName: { 'verification.expired': 1 } } })
+    await work(receiver)
+    expect(handled).toMatchObject([
+      { entity: { id: expiring.id }, occurredAt: new Date(expiring.expiresAt) },
+    ])
+    const again = await reconcile({ client, receiver, since, now })
+    expect(again.events).toMatchObject({ derived: 1, missing: 0 })
+  })
+
+  test('costs one page more where the service does touch it', async () => {
+    const { sandbox, api, receiver } = await open()
+    drop(sandbox)
+    for (let at = 0; at < 3; at++) await api.verifications.create({ ...input, expiresDays: 1 })
+    await sandbox.clock.advance({ days: 2 })
+    await api.verifications.create(input)
+    const asked: (string | undefined)[] = []
+    const iterate: ApiClient['verifications']['iterate'] = (query, options) => {
+      const walk = api.verifications.iterate({ ...query, limit: 2 }, options)
+      async function* pages() {
+        for await (const page of walk.pages()) {
+          asked.push(query?.status === 'expired' ? 'expired' : query?.sort)
+          yield page
+        }
+      }
+      return { ...walk, pages }
+    }
+    const client = { ...api, verifications: { iterate } }
+    const since = sandbox.clock.now()
+    const report = await reconcile({ client, receiver, since, now: () => sandbox.clock.now() })
+    expect(asked).toEqual(['updated_at', 'expired'])
+    expect(report.read.verifications).toBe(2)
+  })
+})
+
+test('records whose times cannot be read are told, and the run is not complete', async () => {
+  const { sandbox, api, receiver } = await open()
+  drop(sandbox)
+  const { id } = await api.verifications.create(input)
+  await api.verifications.create(input)
+  const iterate: ApiClient['verifications']['iterate'] = (query, options) => {
+    const walk = api.verifications.iterate(query, options)
+    async function* pages() {
+      for await (const page of walk.pages()) {
+        const data = page.data.map((one) => (one.id === id ? { ...one, createdAt: 'soon' } : one))
+        yield { ...page, data }
+      }
+    }
+    return { ...walk, pages }
+  }
+  const written: Watermark[] = []
+  const report = await reconcile({
+    client: { ...api, verifications: { iterate } },
+    receiver,
+    since: start,
+    watermark: { read: () => undefined, write: (one) => void written.push(one) },
+  })
+  expect(report).toMatchObject({
+    complete: false,
+    events: { derived: 1, fed: 1 },
+    unreadable: { count: 1, records: [{ type: 'verification', id }] },
+  })
+  expect([report.watermark, written]).toEqual([undefined, []])
 })
 
 describe('the watermark', () => {
@@ -411,7 +529,7 @@ describe('the watermark', () => {
     const since = first.watermark
     const second = await reconcile({ client: api, receiver, since, now } as never)
     expect(second.events).toMatchObject({ missing: events.length, fed: events.length })
-    expect(second.read.verifications).toBe(100)
+    expect(second.read.verifications).toBeLessThan(150)
   })
 
   test('looks at the hour before it once more, and never again', async () => {
@@ -434,6 +552,28 @@ describe('the watermark', () => {
     expect(derived).toEqual([all, all, 0, 0])
   })
 
+  test('never leads before the since of the first run', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    drop(sandbox)
+    await live(setup, 3)
+    await addClient(setup, { deleted: true })
+    await sandbox.clock.advance({ seconds: 60 })
+    const now = () => sandbox.clock.now()
+    let since: Watermark | Date = now()
+    const [later] = await live(setup, 1)
+    const derived: number[] = []
+    for (let run = 0; run < 4; run++) {
+      const report: ReconcileReport = await reconcile({ client: api, receiver, since, now })
+      derived.push(report.events.derived)
+      since = report.watermark ?? since
+      await sandbox.clock.advance({ seconds: 60 })
+      if (run === 2) await api.verifications.create(input)
+    }
+    expect(later).toContain('created')
+    expect(derived).toEqual([3, 3, 3, 4])
+  })
+
   test('is read from exactly when the inbox may have forgotten what came before it', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
@@ -444,8 +584,8 @@ describe('the watermark', () => {
     drop(sandbox)
     const [created = ''] = await live(setup, 1)
     const report = await reconcile({ client: api, receiver, since: watermark, now } as never)
-    // One that was never begun has expired meanwhile.
-    expect(report.events).toMatchObject({ derived: 4, missing: 3 })
+    // One that was never begun has expired meanwhile, and the date of one that expired early has come.
+    expect(report.events).toMatchObject({ derived: 5, missing: 3 })
     expect(created).toContain('created')
   })
 
@@ -537,6 +677,138 @@ describe('the schedule', () => {
     expect((await done).complete).toBe(true)
     await reconciler.stop()
     expect(errors).toMatchObject([{ name: 'ServerError' }])
+  })
+
+  test('begins when it is started during a run, or while it stops, and stops when it is idle', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    const told: ReconcileReport[] = []
+    let tell = (_: ReconcileReport) => {}
+    const next = () =>
+      new Promise<ReconcileReport>((resolve) => {
+        tell = resolve
+      })
+    const reconciler = createReconciler({
+      client: api,
+      receiver,
+      since: start,
+      every: 1,
+      now: () => sandbox.clock.now(),
+      onReport: (report) => {
+        told.push(report)
+        tell(report)
+      },
+    })
+    await reconciler.stop()
+    const manual = reconciler.run()
+    reconciler.start()
+    await manual
+    await next()
+    const count = told.length
+    expect(count).toBeGreaterThan(1)
+    const stopped = reconciler.stop()
+    reconciler.start()
+    await stopped
+    await next()
+    await reconciler.stop()
+    const ending = reconciler.run()
+    const idle = reconciler.stop()
+    const after = reconciler.run()
+    expect(await failure(ending)).toMatchObject({ name: 'AbortError' })
+    await idle
+    expect(await after).toMatchObject({ complete: true })
+    const last = told.length
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(told).toHaveLength(last)
+  })
+
+  test('never runs twice at a time, though it was stopped and started in between', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    let reading = 0
+    let most = 0
+    const iterate: ApiClient['clients']['iterate'] = (query) => {
+      const walk = api.clients.iterate(query)
+      async function* pages() {
+        most = Math.max(most, ++reading)
+        // It does not listen to its signal.
+        await new Promise((resolve) => setTimeout(resolve, 10))
+        try {
+          yield* walk.pages()
+        } finally {
+          reading -= 1
+        }
+      }
+      return { ...walk, pages }
+    }
+    const reconciler = createReconciler({
+      client: { ...api, clients: { iterate } },
+      receiver,
+      since: start,
+      now: () => sandbox.clock.now(),
+    })
+    const first = failure(reconciler.run())
+    while (reading === 0) await new Promise((resolve) => setImmediate(resolve))
+    const stopped = reconciler.stop()
+    const second = reconciler.run()
+    expect(await first).toMatchObject({ name: 'AbortError' })
+    await stopped
+    expect((await second).complete).toBe(true)
+    expect(most).toBe(1)
+  })
+
+  test('survives observers that throw, at once or later', async () => {
+    const setup = await open()
+    const { sandbox, api, receiver } = setup
+    const unhandled: unknown[] = []
+    const warned: string[] = []
+    const note = (error: unknown) => unhandled.push(error)
+    const heard = ({ message }: Error) => warned.push(message)
+    process.on('unhandledRejection', note)
+    process.on('warning', heard)
+    onTestFinished(() => {
+      process.off('unhandledRejection', note)
+      process.off('warning', heard)
+    })
+    strike(sandbox, { kind: 'error-500', times: 5 })
+    const { promise: reported, resolve } = Promise.withResolvers<void>()
+    let reports = 0
+    const reconciler = createReconciler({
+      client: api,
+      receiver,
+      since: start,
+      every: 1,
+      now: () => sandbox.clock.now(),
+      onError: () => {
+        throw new RangeError('mine')
+      },
+      onReport: async () => {
+        if (++reports === 3) resolve()
+        throw new SyntaxError('mine')
+      },
+    })
+    reconciler.start()
+    await reported
+    await reconciler.stop()
+    await new Promise((next) => setImmediate(next))
+    expect(unhandled).toEqual([])
+    expect(warned.join()).toContain('onError threw RangeError')
+    expect(warned.join()).toContain('onReport threw SyntaxError')
+  })
+
+  test('refuses at creation what no run could do', async () => {
+    const { api: client, receiver } = await open()
+    for (const [code, options] of [
+      ['INBOX_INVALID', { receiver: createReceiver({ secret }), since: start }],
+      ['OPTION_INVALID', { receiver }],
+      ['OPTION_INVALID', { receiver, since: 'yesterday' }],
+      ['OPTION_INVALID', { receiver, since: { clients: {} } }],
+      ['OPTION_INVALID', { receiver, since: start, client: {} }],
+    ] as const) {
+      expect(() => createReconciler({ client, ...options } as never)).toThrow(
+        expect.objectContaining({ code }),
+      )
+    }
   })
 
   test('refuses times that cannot hold', () => {

@@ -109,7 +109,9 @@ describe('imports', () => {
     )
     expect(through.length).toBeGreaterThan(10)
     expect(
-      through.filter(({ to }) => !/\/index\.ts$|^src\/inbox\/stores\/sqlite\.ts$/.test(to)),
+      through.filter(
+        ({ to }) => !/\/index\.ts$|^src\/inbox\/stores\/sqlite\.ts$|^src\/nearest\.ts$/.test(to),
+      ),
     ).toEqual([])
   })
 

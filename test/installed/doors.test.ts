@@ -53,7 +53,8 @@ describe('in an empty project', () => {
 
   test('the packed files are the built ones and the documents', async () => {
     const files = readdirSync(join(bare, 'node_modules/idv-webhooks'))
-    expect(files.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'package.json'])
+    const guides = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md']
+    expect(files.sort()).toEqual([...guides, 'SECURITY.md', 'dist', 'docs', 'package.json'])
   })
 
   test.each([

@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { sign } from 'idv-webhooks'
-import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+import { createClient } from 'idv-webhooks/client'
+import { createSandbox } from 'idv-webhooks/sandbox'
+import { afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { exactBodies, notUtf8 } from '../bodies.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -19,10 +21,16 @@ afterEach(() => {
 })
 
 /** Starts a command and resolves once `ready` has been printed. */
-function start(args: readonly string[], ready: RegExp) {
+function start(args: readonly string[], ready: RegExp, env: Record<string, string> = {}) {
   const child = spawn(process.execPath, args, {
     cwd: join(app, 'examples'),
-    env: { ...process.env, PORT: '0', WEBHOOK_SECRET: secret, NEXT_TELEMETRY_DISABLED: '1' },
+    env: {
+      ...process.env,
+      PORT: '0',
+      WEBHOOK_SECRET: secret,
+      NEXT_TELEMETRY_DISABLED: '1',
+      ...env,
+    },
   })
   children.push(child)
   let printed = ''
@@ -105,6 +113,21 @@ describe('the example for', () => {
     expect(await post(url, event('verification.approved'))).toEqual([202, 401])
     await until(/approved: ver_42 \(attempt 1\)/)
     expect(await post(url, event('verification.approved'))).toEqual([200, 401])
+    child.kill('SIGTERM')
+    expect((await once(child, 'exit'))[0]).toBe(0)
+  })
+
+  test('reconcile finds what never came, lets its handler read the truth, and ends', async () => {
+    const sandbox = await createSandbox({ seed: 7, now: new Date(Date.now() - 10 * 60_000) })
+    onTestFinished(() => sandbox.close())
+    const { baseUrl, apiKey } = await sandbox.listen().then(() => sandbox)
+    const api = createClient({ baseUrl, apiKey })
+    const { id } = await api.verifications.create({ type: 'kyc', requirements: ['consent'] })
+    await sandbox.act(id, ['start', 'submit', 'approve'])
+    const env = { IDV_BASE_URL: baseUrl, IDV_API_KEY: apiKey }
+    const { child, until, started } = start(['reconcile.ts'], /reconciled .*fed: 3/s, env)
+    await started
+    await until(new RegExp(`approved: ${id} by reconcile, score \\d+`))
     child.kill('SIGTERM')
     expect((await once(child, 'exit'))[0]).toBe(0)
   })

@@ -2,7 +2,7 @@ import express from 'express'
 import fc from 'fast-check'
 import fastify from 'fastify'
 import { Hono } from 'hono'
-import { createReceiver, schemes } from 'idv-webhooks'
+import { createReceiver, schemes, verify } from 'idv-webhooks'
 import { toExpress } from 'idv-webhooks/express'
 import { toFastify } from 'idv-webhooks/fastify'
 import { toFetch } from 'idv-webhooks/fetch'
@@ -69,6 +69,39 @@ describe('a capture taken with defaults', () => {
     expect(await receiver.receive(delivery)).toMatchObject({ kind: 'handled' })
     const before = createReceiver({ secret: live })
     expect(await before.receive(delivery)).toMatchObject({ code: 'SIGNATURE_MISMATCH' })
+  })
+
+  test.each(['tampered', 'wrong-secret', 'unsigned', 'malformed'] as const)(
+    'stays refused for the same reason where it was: %s',
+    async (spoil) => {
+      const event = fixture('verification.approved', { data: { id: 'ver_42', ...person } })
+      const delivery = await signedDelivery(event, { secret: live, spoil })
+      const proof = await verify(delivery, { secret: live })
+      const made = await capture(delivery, { proof })
+      expect(made).toMatchObject({ redacted: true, verified: false })
+      expect(JSON.stringify(made) + text(made.body)).not.toMatch(canary)
+      const read = readCapture(made)
+      expect(read).toMatchObject({ verified: false, code: proof.ok ? '' : proof.code })
+      const receiver = createReceiver({ secret: [testSecret, live] })
+      const { results } = await replay(receiver, [made], { secret: live })
+      expect(results).toMatchObject([{ outcome: 'rejected', code: made.code }])
+    },
+  )
+
+  test('says that it verified, where somebody looked', async () => {
+    const delivery = await signedDelivery(fixture('client.created'), { secret: live })
+    const proof = await verify(delivery, { secret: live })
+    expect(await capture(delivery, { proof })).toMatchObject({ verified: true, redacted: true })
+    expect(await capture(delivery)).not.toHaveProperty('verified')
+  })
+
+  test('keeps no name that somebody wrote where a signature stands', async () => {
+    const delivery = await signedDelivery(fixture('client.created'))
+    const headers = { 'x-service-signature': 'Ludmila Canaryová, canary=canary.person@bird.test' }
+    const proof = { ok: false, code: 'SIGNATURE_MALFORMED' } as const
+    const made = await capture({ ...delivery, headers }, { proof })
+    expect(JSON.stringify(made)).not.toMatch(canary)
+    expect(made.headers).toContainEqual(['x-service-signature', expect.stringMatching(/^x+ x+/)])
   })
 
   test('keeps the spelling of the JSON', async () => {

@@ -3,6 +3,7 @@ import { Argument, type Command } from 'commander'
 import { eventNames, legacyNames } from '../../protocol/index.ts'
 import { bashScript, fishScript, type Words, zshScript } from '../completion-scripts.ts'
 import { exitCodes } from '../exit-code.ts'
+import { SchemeOption } from '../scheme-option.ts'
 import { act, declare, type Session } from '../session.ts'
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript } as const
@@ -35,14 +36,13 @@ function wordsOf(command: Command, path: readonly string[] = []): readonly Words
     path,
     summary: command.summary(),
     commands: command.commands.map((one) => ({ name: one.name(), summary: one.summary() })),
-    options: [...command.options, ...(path.length > 0 ? (rootOf(command).options ?? []) : [])].map(
-      (one) => ({
-        flag: one.long ?? one.flags,
-        description: one.description,
-        takesValue: one.required || one.optional,
-        choices: one.argChoices ?? [],
-      }),
-    ),
+    options: command.options.map((one) => ({
+      flag: one.long ?? one.flags,
+      description: one.description,
+      takesValue: one.required || one.optional,
+      choices: one.argChoices ?? (one instanceof SchemeOption ? one.suggestions : []),
+      takesFile: !one.argChoices,
+    })),
     values: path[0] === 'send' ? [...eventNames, ...legacyNames] : choicesOf(command),
   }
   return [own, ...command.commands.flatMap((one) => wordsOf(one, [...path, one.name()]))]
@@ -50,8 +50,4 @@ function wordsOf(command: Command, path: readonly string[] = []): readonly Words
 
 function choicesOf(command: Command): readonly string[] {
   return command.registeredArguments.flatMap((one) => one.argChoices ?? [])
-}
-
-function rootOf(command: Command): Command {
-  return command.parent ? rootOf(command.parent) : command
 }

@@ -2,10 +2,11 @@
 // A receiver never guesses; this is for the afternoon before there is one.
 import { testSecret } from '../../testing/index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
+import type { Beyond } from '../discover/beyond.ts'
 import { inWords, toCode } from '../discover/paste.ts'
 import { type Fit, type Found, searchScheme } from '../discover/search.ts'
 import { exitCodes } from '../exit-code.ts'
-import { count, printable } from '../output.ts'
+import { count, type JsonRecord, type Output, printable } from '../output.ts'
 import { repeated } from '../repeated.ts'
 import { findSecrets, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
 import { act, addressFrom, declare, type Session } from '../session.ts'
@@ -20,7 +21,7 @@ export const discover = (session: Session) =>
     summary: 'find the signature scheme of captured deliveries',
     details: [
       'Searches for the one way of signing that proves every capture under your secret: which header, how it is written, which encoding, how the secret becomes a key, what is signed. Prints it as code to paste. Take captures as they came (capture --raw), two or more of different events.',
-      'Exits 0 when one scheme fits; 1 when several do (capture one more), none does, or no signature is present.',
+      'Exits 0 when one scheme fits; 1 when several do (capture one more), none does, no signature is present, or one that no scheme of this package can express. An id that was seen with one event only is a guess, and is told as one.',
     ],
     examples: [
       'idv-webhooks discover private-captures/',
@@ -42,20 +43,18 @@ async function run(session: Session, options: DiscoverOptions, paths: readonly s
   const { out, signal } = session
   const captures = await readCaptures(session, paths)
   const redacted = captures.filter((capture) => capture.redacted)
+  const resigned = redacted.filter(({ verified }) => verified !== false)
   const secrets = await (redacted.length === captures.length ? findSecrets : needSecrets)(
     session,
     options,
   )
-  if (redacted.length > 0) {
-    out.say(
-      `${count(redacted.length, 'capture was', 'captures were')} redacted and signed again by this program, so the scheme is ours and not the sender's: record with capture --raw`,
-    )
-  }
+  if (resigned.length > 0) out.say(ownScheme(resigned.length))
+  if (redacted.length > resigned.length) out.say(spelledAnew(redacted.length - resigned.length))
   const found = await searchScheme({
     captures,
     secrets: [
       ...secrets,
-      ...(redacted.length > 0 ? [{ id: 'test-secret', value: testSecret }] : []),
+      ...(resigned.length > 0 ? [{ id: 'test-secret', value: testSecret }] : []),
     ],
     url: options.url,
     templates: options.template ?? [],
@@ -66,17 +65,34 @@ async function run(session: Session, options: DiscoverOptions, paths: readonly s
   return found.result === 'found' ? exitCodes.ok : exitCodes.failed
 }
 
+function ownScheme(many: number): string {
+  return `${count(many, 'capture was', 'captures were')} redacted and signed again by this program, so the scheme is ours and not the sender's: record with capture --raw`
+}
+
+function spelledAnew(many: number): string {
+  return `${count(many, 'capture was', 'captures were')} redacted after being refused, so no signature fits the bytes: record with capture --raw`
+}
+
+/** Whose scheme was found: our own signature on redacted captures says nothing of the sender. */
+function factsOf(captures: readonly NamedCapture[], { result }: Found) {
+  const redacted = captures.filter((capture) => capture.redacted)
+  const resigned = redacted.filter(({ verified }) => verified !== false)
+  return {
+    type: 'discovered',
+    result,
+    captures: captures.length,
+    of: resigned.length > 0 ? 'package' : 'sender',
+    redacted: redacted.length,
+    ...(resigned.length > 0 && { warning: ownScheme(resigned.length) }),
+  }
+}
+
 function tell({ out }: Session, captures: readonly NamedCapture[], found: Found): void {
-  const facts = { type: 'discovered', result: found.result, captures: captures.length }
+  const facts = factsOf(captures, found)
   switch (found.result) {
-    case 'found': {
-      const { scheme, body } = found.fit
-      out.record({ ...facts, scheme, body, code: toCode(found.fit) })
-      out.data(toCode(found.fit))
-      out.say(`${out.tint('green', 'found')} ${printable(inWords(scheme))}`)
-      for (const line of remarks(captures, found.fit, found.weaker)) out.say(line)
+    case 'found':
+      tellFound(out, facts, { captures, found })
       return
-    }
     case 'ambiguous': {
       const fits = found.fits.map(({ scheme, body }) => ({ scheme, body }))
       out.record({ ...facts, fits })
@@ -94,6 +110,12 @@ function tell({ out }: Session, captures: readonly NamedCapture[], found: Found)
       out.say('no header of these captures could be a signature')
       return
     }
+    case 'inexpressible': {
+      const { header, why, proved } = found
+      out.record({ ...facts, header, why, ...(proved && { proved }) })
+      tellBeyond(out, found)
+      return
+    }
     case 'no-match': {
       out.record(facts)
       out.data('no scheme fits')
@@ -102,6 +124,34 @@ function tell({ out }: Session, captures: readonly NamedCapture[], found: Found)
       )
     }
   }
+}
+
+interface ToldFind {
+  readonly captures: readonly NamedCapture[]
+  readonly found: Extract<Found, { result: 'found' }>
+}
+
+function tellFound(out: Output, facts: JsonRecord, { captures, found }: ToldFind): void {
+  const { scheme, body } = found.fit
+  const guess = found.idIsGuess ? { idIsGuess: true, next: 'capture one more' } : {}
+  out.record({ ...facts, scheme, body, code: toCode(found.fit), ...guess })
+  out.data(toCode(found.fit))
+  out.say(`${out.tint('green', 'found')} ${printable(inWords(scheme))}`)
+  for (const line of remarks(captures, found)) out.say(line)
+}
+
+function tellBeyond(out: Output, { header, why, proved }: Beyond): void {
+  const name = printable(header)
+  out.data(
+    `a signature is present in header ${name}, but not one of the schemes this package can express`,
+  )
+  if (proved) {
+    const { algorithm, encoding, signed } = proved
+    const made = `HMAC-${algorithm.toUpperCase()} in ${encoding} over ${JSON.stringify(signed)}`
+    out.data(`  proved: ${made}, with your secret`)
+  }
+  for (const one of why) out.data(`  ${one}`)
+  out.say('verify it in your own code, before the receiver; or ask the sender for another scheme')
 }
 
 function describe(scheme: Fit['scheme']): string {
@@ -114,8 +164,7 @@ function describe(scheme: Fit['scheme']): string {
 
 function remarks(
   captures: readonly NamedCapture[],
-  { scheme, body }: Fit,
-  weaker: readonly Fit[],
+  { fit: { scheme, body }, weaker, idIsGuess }: Extract<Found, { result: 'found' }>,
 ): readonly string[] {
   const one = captures.length === 1
   const plain = scheme.header === 'x-service-signature' && scheme.signed === '{body}'
@@ -126,6 +175,11 @@ function remarks(
       : []),
     ...(body === 'exact' ? [] : ['the signed bytes are not those that arrived: see the comment']),
     ...(weaker.length > 0 ? ['weaker signatures are sent beside it, and not needed'] : []),
-    ...(one ? ['proved by one capture; a second one would make it sure'] : []),
+    ...(idIsGuess
+      ? [
+          `that ${scheme.id?.header} is the id is a guess: capture one more, of another event, before you use it (an id that never changes would make every event a duplicate)`,
+        ]
+      : []),
+    ...(one && !idIsGuess ? ['proved by one capture; a second one would make it sure'] : []),
   ]
 }

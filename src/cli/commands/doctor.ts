@@ -6,8 +6,10 @@ import { findCauses } from '../doctor/cause.ts'
 import { type Examined, examine, type Patient } from '../doctor/examine.ts'
 import { frameworkOf } from '../doctor/framework.ts'
 import { checkInbox } from '../doctor/inbox-checks.ts'
+import { tellLeftovers } from '../doctor/leftovers.ts'
 import { type Check, checkClock, checkNode, checkSecret } from '../doctor/local-checks.ts'
-import { exitCodes } from '../exit-code.ts'
+import type { Probe } from '../doctor/probes.ts'
+import { CliError, exitCodes } from '../exit-code.ts'
 import { findInbox } from '../inbox/find-inbox.ts'
 import { type InboxChoice, inboxFileOption } from '../inbox/inbox-file-option.ts'
 import { count, printable } from '../output.ts'
@@ -18,6 +20,7 @@ import { act, addressFrom, declare, numberFrom, type Session } from '../session.
 interface DoctorOptions extends SecretOptions, SchemeChoice, InboxChoice {
   readonly url?: string
   readonly timeout: number
+  readonly leaveNothing?: boolean
 }
 
 export const doctor = (session: Session) =>
@@ -25,16 +28,19 @@ export const doctor = (session: Session) =>
     summary: 'probe a running receiver and name what is wrong with it',
     details: [
       'Sends signed deliveries with awkward bodies, and ones that must be refused, through your real stack, and reports which guarantees hold. Where bytes are altered it signs what the alteration would make of them, so the cause is proved; the fix is for the framework that answers. The event is called idv-webhooks.doctor: handlers of real events do not run, a fallback or `*` handler does.',
-      'Before that it checks Node, the shape and strength of the secrets and, where one is named, the inbox: what its store promises, who may read it, whether a worker keeps up. With --url it compares clocks. Exits 1 when a guarantee does not hold.',
+      'Before that it checks Node, the shape and strength of the secrets and, where one is named, the inbox: what its store promises, who may read it, whether a worker keeps up. With --url it compares clocks. What it did not look at it says. Exits 1 when a guarantee does not hold, 2 when there is nothing to look at.',
+      'An app with an inbox keeps the probes that are proved: they are listed at the end, with how to be rid of them. --leave-nothing sends only what must be refused, and leaves the exact bytes unproved.',
     ],
     examples: [
       'idv-webhooks doctor --url http://localhost:3000/webhooks',
+      'idv-webhooks doctor --url https://example.com/webhooks --leave-nothing',
       'idv-webhooks doctor --file inbox.db',
       'idv-webhooks doctor --url https://staging.example.com/webhooks --scheme timestamped --json',
     ],
   })
     .option('--url <url>', 'the address of the running receiver', addressFrom)
     .option('--timeout <seconds>', 'how long to wait for an answer', numberFrom(0.001), 15)
+    .option('--leave-nothing', 'send only probes that no inbox keeps')
     .addOption(inboxFileOption())
     .addOption(secretFileOption())
     .addOption(schemeOption())
@@ -49,23 +55,51 @@ async function run(session: Session, options: DoctorOptions) {
     ...(await Promise.all(secret.map((one) => checkSecret(one, scheme)))),
   ]
   const unfit = checks.some(isFailed)
-  const inbox = await checksOfInbox(session, options)
+  const found = await findInbox(session, options)
+  const inbox = found ? await checkInbox(session, found) : []
   for (const check of [...checks, ...inbox]) tellCheck(session, check)
   const broken = unfit || inbox.some(isFailed)
-  if (url === undefined) session.out.say('give --url to probe a running receiver')
-  const probed =
-    url === undefined || unfit
-      ? exitCodes.ok
-      : await probe(session, { url, timeout, scheme, secret })
-  return broken ? exitCodes.failed : probed
+  tellUnchecked(session, {
+    secret: secret.length > 0,
+    url: url !== undefined,
+    inbox: Boolean(found),
+  })
+  if (secret.length === 0 && url === undefined && !found) {
+    throw new CliError('USAGE', 'error: nothing to look at: give --url, --file or a secret')
+  }
+  if (url === undefined || unfit) return broken ? exitCodes.failed : exitCodes.ok
+  const { leaveNothing = false } = options
+  const kept = new Set<Probe>()
+  const since = session.now()
+  const patient = { url, timeout, scheme, secret, leaveNothing, kept }
+  try {
+    const probed = await probe(session, patient)
+    return broken ? exitCodes.failed : probed
+  } finally {
+    const again = kept.size > 0 ? await findInbox(session, options) : undefined
+    await tellLeftovers(session, { probes: kept, since, found: again })
+  }
+}
+
+const uncheckedWords = {
+  secret: 'the secret: set WEBHOOK_SECRET, or give --secret-file',
+  url: 'the receiver: give --url to probe it while it runs',
+  inbox: 'the inbox: give --file, or IDV_INBOX',
+} as const
+
+/** What a clean bill does not speak of. */
+function tellUnchecked(
+  { out }: Session,
+  looked: Readonly<Record<keyof typeof uncheckedWords, boolean>>,
+): void {
+  for (const [name, words] of Object.entries(uncheckedWords)) {
+    if (looked[name as keyof typeof uncheckedWords]) continue
+    out.record({ type: 'unchecked', name })
+    out.say(`not checked: ${words}`)
+  }
 }
 
 const isFailed = ({ state }: Check) => state === 'failed'
-
-async function checksOfInbox(session: Session, options: InboxChoice): Promise<readonly Check[]> {
-  const found = await findInbox(session, options)
-  return found ? checkInbox(session, found) : []
-}
 
 async function probe(session: Session, patient: Patient) {
   const { out } = session
@@ -85,6 +119,12 @@ async function probe(session: Session, patient: Patient) {
   const framework = frameworkOf([...examined.map(({ answer }) => answer), nowhere])
   if (framework !== 'unknown') out.say(`${framework} answers at ${printable(patient.url)}`)
   for (const one of examined) tellProbe(session, one)
+  if (patient.leaveNothing) {
+    out.record({ type: 'unchecked', name: 'exact bytes' })
+    out.say(
+      'not checked: what is taken, and the exact bytes: these probes leave entries in an inbox',
+    )
+  }
   const causes = await findCauses(session, patient, examined)
   for (const cause of causes) {
     const advice = adviceFor(cause, framework)
@@ -109,6 +149,7 @@ function unreachable(answer: Answer): Examined {
     guarantee: 'takes',
     body: new Uint8Array(),
     signature: 'right',
+    leaves: false,
     good: () => false,
   } as const
   return { probe, answer, told: {}, holds: false }

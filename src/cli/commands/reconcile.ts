@@ -1,4 +1,6 @@
 // reconcile: finds the events that never came, by the service's API, and puts them into the inbox.
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import {
   type ApiClient,
   createClient,
@@ -20,6 +22,7 @@ interface Options {
   readonly watermark?: string
   readonly rate?: number
   readonly dryRun?: boolean
+  readonly createInbox?: boolean
 }
 
 export const reconcile = (session: Session) =>
@@ -28,7 +31,7 @@ export const reconcile = (session: Session) =>
     details: [
       'Reads verifications and clients from the API (key: IDV_API_KEY), derives the events that must have happened, and puts those that the inbox has not seen into it; the application’s worker handles them. A delivery that comes late is a duplicate then, and a second run finds nothing.',
       'A SQLite inbox has one owner: stop the application for the run, or run createReconciler() inside it. The config file may give `inbox` and `client` as made by createInbox() and createClient().',
-      'Exits 0 when nothing is missing any more, 1 when something still is.',
+      'A run that is killed begins the next time where it had begun, and finds there what it has fed. Exits 0 when nothing is missing any more, 1 when something still is.',
     ],
     examples: [
       'idv-webhooks reconcile --base-url https://api.example.com/v2/api --inbox inbox.db --since 2026-03-01 --dry-run',
@@ -46,10 +49,12 @@ export const reconcile = (session: Session) =>
       wholeFrom(1),
     )
     .option('--dry-run', 'count what is missing and change nothing')
+    .option('--create-inbox', 'begin a new inbox where the file does not exist yet')
     .action(act<Options>(session, (options) => run(session, options)))
 
 async function run(session: Session, options: Options) {
   const client = clientOf(session, options)
+  checkInboxFile(session, options)
   return withInbox(session, { ...options, access: 'own' }, (found) =>
     reconcileWith(session, options, { client, ...found }),
   )
@@ -81,6 +86,16 @@ async function reconcileWith(
   return report.complete ? exitCodes.ok : exitCodes.failed
 }
 
+/** In a new file everything looks missing, so a slip of the pen would feed all of it there. */
+function checkInboxFile({ config, cwd }: Session, { inbox, createInbox, dryRun }: Options): void {
+  const file = inbox ?? config.values.inbox
+  if (typeof file !== 'string' || existsSync(resolve(cwd, file))) return
+  const missing = `there is no inbox at ${file}: correct it`
+  if (dryRun) throw new CliError('INBOX_MISSING', `${missing}; a dry run creates none`)
+  if (createInbox) return
+  throw new CliError('INBOX_MISSING', `${missing}, or begin a new one with --create-inbox`)
+}
+
 function clientOf({ config, env }: Session, { baseUrl, rate }: Options): ApiClient {
   const given = config.values.client as Partial<ApiClient> | undefined
   if (given?.verifications && given.clients && baseUrl === undefined) return given as ApiClient
@@ -94,7 +109,7 @@ function clientOf({ config, env }: Session, { baseUrl, rate }: Options): ApiClie
 }
 
 function tell({ out }: Session, report: ReconcileReport): void {
-  const { read, events, gap, failures, unseen, dryRun } = report
+  const { read, events, gap, failures, unreadable, unseen, dryRun } = report
   out.record({ type: 'report', ...report })
   const records = `${count(read.verifications, 'verification')}, ${count(read.clients, 'client')}`
   out.data(`read     ${records}`)
@@ -104,6 +119,8 @@ function tell({ out }: Session, report: ReconcileReport): void {
   if (gap.oldest) out.data(`gap      ${gap.oldest} to ${gap.newest}`)
   if (!dryRun) out.data(`fed      ${events.fed}; ${events.arrived} came meanwhile`)
   for (const { name, id, code } of failures) out.say(`failed   ${name} ${id}: ${code}`)
+  for (const { type, id } of unreadable.records)
+    out.say(`unread   ${type} ${id}: no readable times`)
   out.say('The API does not show, so no run can find:')
   for (const line of unseen) out.say(`  ${line}`)
 }

@@ -6,8 +6,8 @@ import { isWebhookError } from '../../index.ts'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { count } from '../output.ts'
-import { repeated } from '../repeated.ts'
-import { findSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
+import { repeated, repeating } from '../repeated.ts'
+import { findSecrets, type SecretOptions, secretFileOption, secretOrigin } from '../secrets.ts'
 import { act, addressFrom, declare, type Session, wholeFrom } from '../session.ts'
 import { watchSandbox } from '../watch-sandbox.ts'
 
@@ -31,7 +31,7 @@ export const sandbox = (session: Session) =>
   declare('sandbox', {
     summary: 'run the whole service on this machine',
     details: [
-      'Serves the API under /v2/api and the control plane under /_sandbox, on loopback, and prints a key and a secret to use them with. What happens is printed as it happens.',
+      'Serves the API under /v2/api and the control plane under /_sandbox, on loopback, and prints a key to use them with, and the secret of its deliveries unless you gave it one. What happens is printed as it happens.',
       'API keys: key_acme key_globex key_initech; key_revoked key_unpaid key_noplan key_limited give 401 402 403 429. Subject names: "Auto Approve" "Auto Reject" "Auto Review" "No Answer".',
     ],
     examples: [
@@ -42,7 +42,7 @@ export const sandbox = (session: Session) =>
   })
     .option('--port <port>', 'where to listen; 0 takes any free port', wholeFrom(0, 65_535), 4747)
     .option('--host <host>', 'the address to listen on', '127.0.0.1')
-    .option('--subscribe <url>', 'send events there; may be repeated', addressOf)
+    .option('--subscribe <url>', 'send events there; may be repeated', repeating(addressFrom))
     .option('--events <filter>', 'only these events for --subscribe; may be repeated', repeated)
     .option('--data <file>', 'keep the state in a SQLite file')
     .option('--scenario <file>', 'start as a scenario file says, and do what it says')
@@ -61,17 +61,17 @@ export const sandbox = (session: Session) =>
     .action(act<Options>(session, (options) => run(session, options)))
 
 /** A scenario that ends otherwise than it should is a difference that was found, not a misuse. */
-async function begun(session: Session, options: Options): Promise<Sandbox> {
+async function begun(
+  session: Session,
+  options: Options,
+  secret: string | undefined,
+): Promise<Sandbox> {
   try {
-    return await createSandbox(await toSandboxOptions(session, options))
+    return await createSandbox(toSandboxOptions(session, options, secret))
   } catch (error) {
     if (!isWebhookError(error) || error.code !== 'SCENARIO_FAILED') throw error
     throw new CliError(error.code, error.message, exitCodes.failed)
   }
-}
-
-function addressOf(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, addressFrom(text)]
 }
 
 async function run(session: Session, options: Options) {
@@ -88,10 +88,12 @@ async function run(session: Session, options: Options) {
   if (options.at !== undefined && Number.isNaN(Date.parse(options.at))) {
     throw new CliError('USAGE', 'error: --at is no time: give ISO 8601, e.g. 2026-01-01T00:00:00Z')
   }
-  const made = await begun(session, options)
+  const [given] = await findSecrets(session, options)
+  const secret = given && asText(given.value)
+  const made = await begun(session, options, secret)
   try {
     await listen(made, options)
-    announce(session, made)
+    announce(session, made, made.secret === secret ? secretOrigin(session, options) : undefined)
     const watching = options.quiet || options.once ? undefined : watchSandbox(session, made)
     if (options.once) await made.drain()
     else if (!signal.aborted) await once(signal, 'abort')
@@ -104,16 +106,18 @@ async function run(session: Session, options: Options) {
   return exitCodes.ok
 }
 
-async function toSandboxOptions(session: Session, options: Options): Promise<SandboxOptions> {
+function toSandboxOptions(
+  session: Session,
+  options: Options,
+  secret: string | undefined,
+): SandboxOptions {
   const { seed, at, data, scenario, subscribe, events, rateLimit, unlimited } = options
-  const [secret] = await findSecrets(session, options)
-  const given = secret && asText(secret.value)
   return {
     ...(seed !== undefined && { seed }),
     ...(at !== undefined && { now: at }),
     ...(data !== undefined && { data: resolve(session.cwd, data) }),
     ...(scenario !== undefined && { scenario: readJson(session, scenario) as never }),
-    ...(given !== undefined && { secret: given }),
+    ...(secret !== undefined && { secret }),
     ...(options.allowHost && { hosts: options.allowHost }),
     ...(unlimited ? { rateLimit: false as const } : rateLimit !== undefined && { rateLimit }),
     ...(session.env.SMTP_URL && { smtpUrl: session.env.SMTP_URL }),
@@ -150,12 +154,15 @@ async function listen(made: Sandbox, { port, host }: Options): Promise<void> {
   }
 }
 
-/** The one time that the key and the secret are printed. */
-function announce({ out }: Session, { url, baseUrl, apiKey, secret, seed }: Sandbox): void {
+/** The one time that the key is printed, and the secret where nobody has it yet. */
+function announce({ out }: Session, made: Sandbox, secretFrom: string | undefined): void {
+  const { url, baseUrl, apiKey, secret, seed } = made
   const control = `${url}/_sandbox`
-  out.record({ type: 'ready', url, baseUrl, control, apiKey, secret, seed })
+  const told = secretFrom === undefined ? { secret } : { secretFrom }
+  out.record({ type: 'ready', url, baseUrl, control, apiKey, ...told, seed })
   out.say(`the sandbox is ready on ${out.tint('bold', url)}`)
-  const facts = { API: baseUrl, control, key: apiKey, secret, seed: String(seed) }
+  const shown = secretFrom === undefined ? secret : `(from ${secretFrom})`
+  const facts = { API: baseUrl, control, key: apiKey, secret: shown, seed: String(seed) }
   for (const [name, value] of Object.entries(facts)) out.say(`  ${name.padEnd(8)} ${value}`)
 }
 

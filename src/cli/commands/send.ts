@@ -1,5 +1,6 @@
 // send: signed deliveries of any event to an address, as the service would send them, or spoiled.
 import { readFileSync } from 'node:fs'
+import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { resolve } from 'node:path'
 import { Option } from 'commander'
 import { schemes } from '../../index.ts'
@@ -136,6 +137,12 @@ function jsonOf(bytes: Uint8Array, name: string): unknown {
 
 function headerOf(text: string): readonly [string, string] {
   const at = text.indexOf(':')
-  if (at > 0) return [text.slice(0, at).trim(), text.slice(at + 1).trim()]
-  throw new CliError('USAGE', "error: --header is no header: give 'name: value'")
+  const [name, value] = [text.slice(0, Math.max(at, 0)).trim(), text.slice(at + 1).trim()]
+  try {
+    validateHeaderName(name)
+    validateHeaderValue(name, value)
+  } catch {
+    throw new CliError('USAGE', "error: --header is no header: give 'name: value'")
+  }
+  return [name, value]
 }

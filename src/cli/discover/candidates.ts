@@ -1,7 +1,7 @@
 // Every scheme worth trying on a delivery, as data: what is signed, with which key, where the time
 // and the id come from.
 import type { SchemeDefinition } from '../../index.ts'
-import { idHeaders, type Reading, timeHeaders } from './readings.ts'
+import { type Reading, timeHeaders } from './readings.ts'
 
 type Headers = readonly (readonly [name: string, value: string])[]
 
@@ -36,6 +36,8 @@ export const templates: readonly string[] = [
 /** What bounds the candidates. */
 export interface CandidateOptions {
   readonly headers: Headers
+  /** The headers that could be the id. */
+  readonly ids: readonly string[]
   readonly hasUrl: boolean
   readonly keys: readonly SchemeDefinition['key'][]
   /** Templates of the caller's own, tried first. */
@@ -55,7 +57,9 @@ export function* candidatesOf(
     const signsTime = signed.includes('{timestamp}')
     if (timed && !signsTime) continue
     const times = signsTime && !timed ? timeHeaders(others) : [undefined]
-    const ids = signed.includes('{id}') ? idHeaders(others) : [undefined]
+    const ids = signed.includes('{id}')
+      ? options.ids.filter((name) => name !== reading.header)
+      : [undefined]
     for (const [time, id] of pairsOf(times, ids)) {
       if (time !== undefined && time === id) continue
       for (const key of keys) {

@@ -1,6 +1,7 @@
 // What the headers of a delivery could mean: every way in which one of them could carry
-// signatures, and where a time or an id could come from.
+// signatures, and where a time could come from.
 import type { SchemeDefinition } from '../../index.ts'
+import { isSeconds } from './moments.ts'
 
 type Headers = readonly (readonly [name: string, value: string])[]
 
@@ -79,7 +80,7 @@ function asPairs(value: string): Headerless[] {
   const pairs = value.split(/[ ,]+/).map((part) => /^([\w-]+)=(.*)$/.exec(part))
   const names = new Set(pairs.map((pair) => pair?.[1]))
   if (names.size < 2) return []
-  const times = pairs.flatMap((pair) => (pair && isTime(pair[2] ?? '') ? [pair[1] ?? ''] : []))
+  const times = pairs.flatMap((pair) => (pair && isSeconds(pair[2] ?? '') ? [pair[1] ?? ''] : []))
   return pairs.flatMap((pair) =>
     digestsOf(pair?.[2] ?? '').flatMap((digest) => {
       const signature = pair?.[1] ?? ''
@@ -109,34 +110,16 @@ function asPlain(value: string): Headerless[] {
   )
 }
 
-/** Seconds since the epoch: from 1973 to the year 5138. */
-function isTime(text: string): boolean {
-  return /^\d{9,11}$/.test(text)
-}
-
 const ordinary =
   /^(accept|accept-.*|authorization|cache-control|cdn-.*|cf-.*|connection|content-.*|cookie|date|expect|forwarded|host|keep-alive|origin|referer|sec-.*|te|traceparent|tracestate|transfer-encoding|upgrade.*|user-agent|via|x-forwarded-.*|x-real-ip)$/i
 
+/** Whether a header says how a request travels, and nothing of what its sender signed. */
+export function isOrdinary(name: string): boolean {
+  return ordinary.test(name)
+}
+
 /** The headers that could be the time that is signed. */
 export function timeHeaders(headers: Headers): readonly string[] {
-  return unique(headers.filter(([name, value]) => !ordinary.test(name) && meansTime(name, value)))
+  const times = headers.filter(([name, value]) => !isOrdinary(name) && isSeconds(value.trim()))
+  return [...new Set(times.map(([name]) => name))]
 }
-
-/** The headers that could be the id that is signed. */
-export function idHeaders(headers: Headers): readonly string[] {
-  return unique(
-    headers.filter(
-      ([name, value]) =>
-        !ordinary.test(name) &&
-        !meansTime(name, value) &&
-        /^[\x21-\x7e]{1,128}$/.test(value.trim()),
-    ),
-  )
-}
-
-/** A number may be a time or an id; then the header's name tells. */
-function meansTime(name: string, value: string): boolean {
-  return isTime(value.trim()) && (/time|stamp|date|sent/i.test(name) || !/id\b|nonce/i.test(name))
-}
-
-const unique = (headers: Headers) => [...new Set(headers.map(([name]) => name))]

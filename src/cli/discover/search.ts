@@ -3,8 +3,10 @@
 import { isWebhookError, type SchemeDefinition, schemes, verify } from '../../index.ts'
 import type { NamedCapture } from '../capture-files.ts'
 import type { NamedSecret } from '../secrets.ts'
+import { type Beyond, lookBeyond } from './beyond.ts'
 import { type BodyVariant, bodyVariant, otherVariants } from './body-variants.ts'
 import { candidatesOf } from './candidates.ts'
+import { areOfOneEvent, idHeaders } from './ids.ts'
 import { readingsOf } from './readings.ts'
 
 /** A scheme that proves all captures, and which bytes it signs. */
@@ -15,9 +17,17 @@ export interface Fit {
 
 /** What was found. */
 export type Found =
-  | { readonly result: 'found'; readonly fit: Fit; readonly weaker: readonly Fit[] }
+  | {
+      readonly result: 'found'
+      readonly fit: Fit
+      readonly weaker: readonly Fit[]
+      /** The id's header was seen with one event only, so nothing shows that it changes. */
+      readonly idIsGuess: boolean
+    }
   | { readonly result: 'ambiguous'; readonly fits: readonly Fit[] }
   | { readonly result: 'no-match' }
+  /** There is a signature, and no scheme of this package can express it. */
+  | ({ readonly result: 'inexpressible' } & Beyond)
   /** These captures have no header that could be a signature. */
   | { readonly result: 'no-signature'; readonly files: readonly string[] }
 
@@ -35,15 +45,19 @@ export interface SearchOptions {
 /** Finds the scheme of captures. */
 export async function searchScheme(options: SearchOptions): Promise<Found> {
   const { captures } = options
+  const means = { secrets: options.secrets, ids: idHeaders(captures) }
   const bare = captures.filter(({ delivery }) => readingsOf(delivery.headers).length === 0)
-  if (bare.length > 0) return { result: 'no-signature', files: bare.map(({ file }) => file) }
+  const unsigned = bare.filter((capture) => lookBeyond(capture, means) === undefined)
+  if (unsigned.length > 0)
+    return { result: 'no-signature', files: unsigned.map(({ file }) => file) }
   // Other spellings of the body only where no scheme proves the exact one.
   for (const variants of [['exact'], otherVariants] as const) {
     let fits = await fitsOf(options, variants)
     for (const capture of captures.slice(1)) fits = await stillFitting(options, fits, capture)
-    if (fits.length > 0) return choose(fits)
+    if (fits.length > 0) return choose(fits, captures)
   }
-  return { result: 'no-match' }
+  const [beyond] = captures.flatMap((one) => lookBeyond(one, means) ?? [])
+  return beyond ? { result: 'inexpressible', ...beyond } : { result: 'no-match' }
 }
 
 async function fitsOf(options: SearchOptions, variants: readonly BodyVariant[]): Promise<Fit[]> {
@@ -55,6 +69,7 @@ async function fitsOf(options: SearchOptions, variants: readonly BodyVariant[]):
   for (const reading of readingsOf(headers)) {
     const bounds = {
       headers,
+      ids: idHeaders(options.captures),
       hasUrl: (options.url ?? url) !== undefined,
       keys: keysFor(options.secrets),
       templates: options.templates,
@@ -121,7 +136,7 @@ const strength = { sha1: 1, sha256: 2, sha512: 3 } as const
 const encodings = ['hex', 'base64', 'base64url', 'any']
 
 /** One scheme where the fits differ in nothing that matters; else they are ambiguous. */
-function choose(all: readonly Fit[]): Found {
+function choose(all: readonly Fit[], captures: readonly NamedCapture[]): Found {
   const best = Math.max(...all.map(({ scheme }) => strength[scheme.algorithm]))
   const strong = all.filter(({ scheme }) => strength[scheme.algorithm] === best)
   const weaker = all.filter((fit) => !strong.includes(fit))
@@ -136,7 +151,10 @@ function choose(all: readonly Fit[]): Found {
     }
   }
   const [fit, ...others] = distinct([...byMeaning.values()])
-  if (fit && others.length === 0) return { result: 'found', fit, weaker }
+  if (fit && others.length === 0) {
+    const idIsGuess = fit.scheme.id !== undefined && areOfOneEvent(captures)
+    return { result: 'found', fit, weaker, idIsGuess }
+  }
   return { result: 'ambiguous', fits: fit ? [fit, ...others] : [] }
 }
 

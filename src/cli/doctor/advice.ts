@@ -1,6 +1,7 @@
 // What each cause means and how to mend it, in the words of the framework that answers.
-import type { Cause } from './cause.ts'
+
 import type { Framework } from './framework.ts'
+import type { Cause } from './known-causes.ts'
 
 /** A cause, for people. */
 export interface Advice {
@@ -31,6 +32,20 @@ const messages: Readonly<Record<Cause, string>> = {
   unbounded: 'a body of 12 MiB is read whole: anyone can fill the memory',
   'secret-or-scheme': 'genuine deliveries are refused: the app has another secret or scheme',
   'handler-failed': 'the app fails on a genuine delivery of an unknown event',
+  'signature-not-compared':
+    'a signature is asked for and not compared: a wrong one is taken, so anyone can send events',
+  'headers-joined':
+    'two signature headers are joined into one before they are verified, so nobody can tell which was the sender’s',
+  'time-not-checked':
+    'a delivery that was signed an hour ago is taken, so whoever recorded one can send it again',
+  'unreadable-fails':
+    'a proved body that cannot be read makes the app fail (5xx), so the sender sends it again and again',
+  'unreadable-taken':
+    'a body that is no text is taken as if it were: what cannot be read is replaced in silence',
+  'mark-not-read': 'a byte order mark before the JSON is more than the app’s JSON.parse can read',
+  'compressed-read': 'a compressed body is unpacked or read, and not refused',
+  'any-method': 'the route answers another method than POST as if it were a delivery',
+  unexplained: 'the probes that fail show no cause that is known here',
 }
 
 type Fixes = Partial<Record<Framework, string>> & { readonly other: string }
@@ -46,6 +61,8 @@ const unparsed: Fixes = {
   hono: 'Hono: app.post(path, (c) => toFetch(receiver)(c.req.raw)), before anything calls c.req.json()',
   other: 'hand the receiver the untouched request: no body parser may run before it',
 }
+
+const useParse = 'parse(verified.delivery) of this package reads strictly and never throws'
 
 const onTheWay =
   'look for a proxy, gateway, relay or logger between the sender and the app that rewrites bodies, and let it pass them on as they are'
@@ -78,6 +95,8 @@ const fixes: Readonly<Record<Cause, Fixes>> = {
   'decoded-as-latin1': { other: 'do not read the body as text: take its bytes' },
   'parser-limit': {
     ...unparsed,
+    express:
+      "Express: mount the receiver above app.use(express.json()): app.post('/webhooks', toExpress(receiver)); with a parser of your own raise its limit: express.raw({ type: () => true, limit: '1mb' })",
     other:
       'raise the limit of the proxy (nginx: client_max_body_size) or parser before the receiver',
   },
@@ -91,6 +110,30 @@ const fixes: Readonly<Record<Cause, Fixes>> = {
       'compare the secrets (WEBHOOK_SECRET here and in the app), give --scheme if the app pins one, and see discover',
   },
   'handler-failed': { other: 'look into the log of the app: a fallback or `*` handler throws' },
+  'signature-not-compared': {
+    other: 'refuse when verify() answers { ok: false }; an adapter of this package does so',
+  },
+  'headers-joined': {
+    other:
+      'give verify() the headers as pairs: Object.entries(request.headersDistinct).flatMap(([name, all]) => all.map((one) => [name, one])); request.headers has them joined',
+  },
+  'time-not-checked': { other: "give the scheme a tolerance in seconds; 'none' switches it off" },
+  'unreadable-fails': {
+    other: `catch what JSON.parse throws and answer 400; ${useParse}`,
+  },
+  'unreadable-taken': {
+    other: `decode strictly, new TextDecoder('utf-8', { fatal: true }), and answer 400; ${useParse}`,
+  },
+  'mark-not-read': { other: `drop a leading \\uFEFF once it is verified; ${useParse}` },
+  'compressed-read': {
+    other: 'do not unpack before verifying: answer 415 where there is a content-encoding',
+    express: 'Express: express.raw({ type: () => true, inflate: false }), or toExpress(receiver)',
+  },
+  'any-method': { other: 'register the route for POST alone, and answer 405 to the rest' },
+  unexplained: {
+    other:
+      'look for these statuses in the log of the app, or hand the untouched request to an adapter of this package: it keeps all of this',
+  },
 }
 
 /** Says a cause and its fix. */

@@ -3,28 +3,9 @@
 import type { Session } from '../session.ts'
 import { type Examined, type Patient, sendProbe } from './examine.ts'
 import { refusedByParser } from './framework.ts'
+import type { Cause } from './known-causes.ts'
+import { findLapses } from './lapses.ts'
 import type { Probe } from './probes.ts'
-
-/** What is wrong, and whether that was proved or only follows from the answers. */
-export type Cause =
-  | 'unreachable'
-  | 'redirected'
-  | 'no-route'
-  | 'guarded'
-  | 'body-consumed'
-  | 'reserialized-by-parser'
-  | 'reserialized-on-the-way'
-  | 'newline-added'
-  | 'newline-removed'
-  | 'mark-removed'
-  | 'decoded-as-text'
-  | 'decoded-as-latin1'
-  | 'parser-limit'
-  | 'parser-content-type'
-  | 'not-verified'
-  | 'unbounded'
-  | 'secret-or-scheme'
-  | 'handler-failed'
 
 /** Finds the causes of what does not hold; the first is the one to mend first. */
 export async function findCauses(
@@ -33,23 +14,31 @@ export async function findCauses(
   examined: readonly Examined[],
 ): Promise<readonly Cause[]> {
   const genuine = of(examined, 'a genuine delivery')
-  if (!genuine) return []
-  const blocked = blockedBy(genuine)
+  // Without a genuine delivery one that is refused shows what stands in the way.
+  const first = genuine ?? of(examined, 'a wrong signature')
+  const blocked = first && blockedBy(first)
   if (blocked) return [blocked]
+  if (!genuine) return lapsesOf(examined, [])
   const causes: Cause[] = []
   const unsigned = of(examined, 'no signature')
+  const wrong = of(examined, 'a wrong signature')
   if (genuine.holds && unsigned && isTaken(unsigned)) causes.push('not-verified')
+  else if (genuine.holds && wrong && isTaken(wrong)) causes.push('signature-not-compared')
   // What takes everything proves nothing about the bytes.
   else causes.push(...(await alterations(session, patient, examined)))
   const refused = genuine.answer.status === 401
   if (refused && causes.length === 0) causes.push('secret-or-scheme')
-  const large = of(examined, 'a body of 256 KiB')
-  if (large?.answer.status === 413) causes.push('parser-limit')
-  const charset = of(examined, 'a charset in the content type')
-  if (charset?.answer.status === 415) causes.push('parser-content-type')
-  const huge = of(examined, 'a body of 12 MiB')
-  if (huge && isTaken(huge)) causes.push('unbounded')
-  return causes
+  return [...causes, ...lapsesOf(examined, causes)]
+}
+
+/** What holds whatever happens to the bytes. */
+const apart: readonly Cause[] = ['parser-limit', 'parser-content-type', 'unbounded']
+
+/** Lapses are worth a word of their own where no graver cause brings them about. */
+function lapsesOf(examined: readonly Examined[], graver: readonly Cause[]): readonly Cause[] {
+  const { causes, unexplained } = findLapses(examined)
+  if (graver.length > 0) return causes.filter((cause) => apart.includes(cause))
+  return unexplained.length > 0 ? [...causes, 'unexplained'] : causes
 }
 
 /** What keeps every delivery away from the verification. */

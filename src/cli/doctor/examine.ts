@@ -22,16 +22,21 @@ export interface Patient {
   readonly scheme: Scheme
   /** Seconds. */
   readonly timeout: number
+  /** Sends only what is refused unread, so that no inbox keeps it. */
+  readonly leaveNothing: boolean
+  /** The probes that an inbox kept, as they are found out. */
+  readonly kept: Set<Probe>
 }
 
 /** Sends every probe, one after the other. */
 export async function examine(session: Session, patient: Patient): Promise<readonly Examined[]> {
   const run = randomUUID().slice(0, 8)
-  const probes = makeProbes({
+  const all = makeProbes({
     id: (probe) => `doctor-${run}-${probe}`,
     gzip: (body) => new Uint8Array(gzipSync(body)),
     timed: patient.scheme.tolerance !== 'none',
   })
+  const probes = patient.leaveNothing ? all.filter(({ leaves }) => !leaves) : all
   const examined: Examined[] = []
   for (const probe of probes) {
     session.out.progress(`${examined.length}/${probes.length} probes: ${probe.name}`)
@@ -45,17 +50,18 @@ export async function examine(session: Session, patient: Patient): Promise<reado
 /** Sends a probe, signed over its own bytes or over others. */
 export async function sendProbe(
   session: Session,
-  { url, secret, scheme, timeout }: Patient,
+  patient: Patient,
   { probe, signedBody = probe.body }: { readonly probe: Probe; readonly signedBody?: Uint8Array },
 ): Promise<Answer> {
   session.signal.throwIfAborted()
+  const { url, secret, scheme, timeout } = patient
   const { now } = session
   const hour = 3600 * 1000
   const at = probe.signature === 'stale' ? () => new Date(now().getTime() - hour) : now
   const signed = await sign(signedBody, { secret, scheme, now: at, url })
   const spoiled = await spoil(signed, { probe, scheme, at, url })
   const { method = 'POST', body, headers = {}, pieces } = probe
-  return deliver(
+  const answer = await deliver(
     {
       url,
       method,
@@ -69,6 +75,8 @@ export async function sendProbe(
     },
     { timeout, signal: session.signal },
   )
+  if (toldOutcome(answer).outcome === 'accepted') patient.kept.add(probe)
+  return answer
 }
 
 interface Spoiling {

@@ -15,6 +15,8 @@ export interface Probe {
   readonly headers?: Readonly<Record<string, string>>
   /** Sends the body in so many pieces, without a length. */
   readonly pieces?: number
+  /** An app with an inbox keeps it, since it is proved. */
+  readonly leaves: boolean
   /** The statuses that keep the guarantee. */
   readonly good: (status: number) => boolean
 }
@@ -27,25 +29,30 @@ const refused = (status: number) => status >= 400 && status < 500
 const utf8 = (text: string) => new TextEncoder().encode(text)
 
 /** Everything that makes a probe, but its event's id. */
-type Sketch = Omit<Probe, 'signature' | 'good'> & Partial<Pick<Probe, 'signature' | 'good'>>
+type Sketch = Omit<Probe, 'signature' | 'good' | 'leaves'> &
+  Partial<Pick<Probe, 'signature' | 'good' | 'leaves'>>
 
-/** Makes all probes; `id` makes each an event of its own, `gzip` compresses. */
-export function makeProbes(options: {
+/** What probes are made of; `id` makes each an event of its own, `gzip` compresses. */
+interface ProbeOptions {
   readonly id: (probe: string) => string
   readonly gzip: (body: Uint8Array) => Uint8Array
   readonly timed: boolean
-}): readonly Probe[] {
+}
+
+/** Makes all probes. */
+export function makeProbes(options: ProbeOptions): readonly Probe[] {
   const { id, gzip, timed } = options
   const json = (name: string, rest = '') =>
     `{"id":"${id(name)}","event":"${probeEvent}","data":{"id":"doctor"}${rest}}`
   const sketches: readonly Sketch[] = [
     ...taking(json),
     ...exact(json, id),
-    ...refusing(json, gzip),
+    ...refusing(json, { gzip, id }),
     ...(timed ? [stale(json)] : []),
   ]
   return sketches.map((sketch) => ({
     signature: 'right',
+    leaves: (sketch.signature ?? 'right') === 'right',
     good: sketch.guarantee === 'refuses' ? refused : taken,
     ...sketch,
   }))
@@ -94,7 +101,7 @@ function exact(json: Json, id: (probe: string) => string): readonly Sketch[] {
   return spelled.map(([name, body]) => ({ name, guarantee: 'exact bytes', body: utf8(body) }))
 }
 
-function refusing(json: Json, gzip: (body: Uint8Array) => Uint8Array): readonly Sketch[] {
+function refusing(json: Json, { gzip, id }: Pick<ProbeOptions, 'gzip' | 'id'>): readonly Sketch[] {
   const guarantee = 'refuses'
   return [
     { name: 'no signature', guarantee, body: utf8(json('unsigned')), signature: 'none' },
@@ -106,20 +113,9 @@ function refusing(json: Json, gzip: (body: Uint8Array) => Uint8Array): readonly 
       guarantee,
       body: gzip(utf8(json('gzip'))),
       headers: { 'content-encoding': 'gzip' },
+      leaves: false,
     },
-    {
-      name: 'a body that is no UTF-8',
-      guarantee,
-      body: Uint8Array.from([...utf8('{"event":"'), 0xff, 0xfe, ...utf8('"}')]),
-      // With an inbox it is kept as a dead letter.
-      good: (status) => status === 400 || status === 202,
-    },
-    {
-      name: 'a body that is no JSON',
-      guarantee,
-      body: utf8('{"event":'),
-      good: (status) => status === 400 || status === 202,
-    },
+    ...unreadable(id),
     {
       name: 'another method (GET)',
       guarantee,
@@ -131,8 +127,32 @@ function refusing(json: Json, gzip: (body: Uint8Array) => Uint8Array): readonly 
       name: 'a body of 12 MiB',
       guarantee: 'bounded',
       body: utf8(json('huge', `,"filler":"${'x'.repeat(12 * 1024 * 1024)}"`)),
+      leaves: false,
       // A connection that is closed on it has been refused as well.
       good: (status) => status === 413 || status === 0,
+    },
+  ]
+}
+
+/** With an inbox they are kept as dead letters. */
+function unreadable(id: ProbeOptions['id']): readonly Sketch[] {
+  return [
+    {
+      name: 'a body that is no UTF-8',
+      guarantee: 'refuses',
+      body: Uint8Array.from([
+        ...utf8(`{"id":"${id('octets')}","event":"`),
+        0xff,
+        0xfe,
+        ...utf8('"}'),
+      ]),
+      good: (status) => status === 400 || status === 202,
+    },
+    {
+      name: 'a body that is no JSON',
+      guarantee: 'refuses',
+      body: utf8(`{"id":"${id('json')}","event":`),
+      good: (status) => status === 400 || status === 202,
     },
   ]
 }

@@ -49,6 +49,33 @@ export function couldMakeLegacy(parts: readonly (string | undefined)[]): boolean
   })
 }
 
+/** Whether something unknown is followed by the rest of a legacy name: `${prefix}.approved`. */
+export function completesName(parts: readonly (string | undefined)[]): boolean {
+  return parts.some(
+    (part, at) =>
+      at > 0 && part?.startsWith('.') && parts[at - 1] === undefined && bareStep.test(part),
+  )
+}
+
+/** Whether any of these is a step of a legacy name. */
+export function completedSteps(words: readonly string[]): boolean {
+  return words.some((word) => legacyNames.some((name) => name === `${legacyPrefix}.${word}`))
+}
+
+const filledIn = new RegExp(`(?:%s|%o|\\{\\w*\\}|\\$\\w+)\\.(?:${steps})(?![\\w-])`)
+
+/** Whether a text is a form whose gap comes before a step: `'%s.approved'`, `'{0}.approved'`. */
+export function isNameForm(text: string): boolean {
+  return filledIn.test(text)
+}
+
+const quotedStep = new RegExp(`['"\`}]\\.?(?:${steps})\\b|(?:${steps})['"\`]`)
+
+/** Whether a source can hold anything of interest; most cannot, and need not be parsed. */
+export function mayHoldLegacy(text: string): boolean {
+  return /request/i.test(text) || quotedStep.test(text) || filledIn.test(text)
+}
+
 /** Whether a regular expression takes a legacy name and not the one that replaced it. */
 export function matchesOnlyLegacy(source: string, flags: string): boolean {
   if (!source.includes(legacyPrefix)) return false

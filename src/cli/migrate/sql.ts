@@ -13,6 +13,8 @@ export interface SqlOptions {
   readonly column: string
   /** Keeps the name that stood there before. */
   readonly oldColumn: string
+  /** The column is there from an earlier run. */
+  readonly again?: boolean | undefined
 }
 
 /** The script that renames, and the one that takes it back. */
@@ -37,25 +39,45 @@ const list = legacyNames.map((name) => `'${name}'`).join(', ')
 
 /** Writes both scripts. */
 export function toSql(options: SqlOptions): SqlScripts {
-  const { dialect, table, column, oldColumn } = options
-  const quote = quoter(dialect)
-  const names = {
-    table: table.split('.').map(quote).join('.'),
-    column: quote(column),
-    old: quote(oldColumn),
-  }
-  return { forward: forward(dialect, names), reverse: reverse(dialect, names) }
+  const names = namesOf(options)
+  return { forward: forward(options, names), reverse: reverse(options.dialect, names) }
 }
 
 interface Names {
   readonly table: string
   readonly column: string
   readonly old: string
+  /** The schema and the table as text values; the schema is NULL where none is named. */
+  readonly values: { readonly schema: string; readonly table: string; readonly old: string }
 }
 
-function forward(dialect: Dialect, { table, column, old }: Names): string {
-  const add = `ALTER TABLE ${table} ADD COLUMN ${old} ${textType[dialect]};`
-  const counts = countOf({ table, column, old })
+function namesOf({ dialect, table, column, oldColumn }: SqlOptions): Names {
+  // SQLite takes an unknown "name" for a text; an unknown `name` is an error in every build of it.
+  const mark = dialect === 'postgres' ? '"' : '`'
+  const quote = (name: string) => mark + name.replaceAll(mark, mark + mark) + mark
+  const parts = table.split('.')
+  const schema = parts.length > 1 ? textValue(dialect, parts.at(-2) ?? '') : 'NULL'
+  return {
+    table: parts.map(quote).join('.'),
+    column: quote(column),
+    old: quote(oldColumn),
+    values: {
+      schema,
+      table: textValue(dialect, parts.at(-1) ?? ''),
+      old: textValue(dialect, oldColumn),
+    },
+  }
+}
+
+/** A text as SQL writes it; MySQL reads backslashes in it. */
+function textValue(dialect: Dialect, text: string): string {
+  const escaped = dialect === 'mysql' ? text.replaceAll('\\', '\\\\') : text
+  return `'${escaped.replaceAll("'", "''")}'`
+}
+
+function forward(options: SqlOptions, names: Names): string {
+  const { dialect, again } = options
+  const { table, column, old } = names
   const update = [
     `UPDATE ${table}`,
     `   SET ${old} = ${column},`,
@@ -64,55 +86,97 @@ function forward(dialect: Dialect, { table, column, old }: Names): string {
     `         ELSE ${column}`,
     '       END',
     ` WHERE ${column} IN (${list});`,
-  ].join('\n')
+  ]
+  const add = again ? { before: [], inside: [] } : addColumn(dialect, names)
   return [
     '-- Renames stored legacy event names. Keys and ids are not touched.',
     `-- Run it with: ${howToRun[dialect]}`,
+    `-- ${again ? `Needs the column ${old} of an earlier run; may be run as often as needed.` : runTwice[dialect]}`,
     '',
     '-- What will change.',
-    counts,
+    countOf(names),
     '',
-    ...inTransaction(dialect, { alter: add, first: true, body: update }),
+    ...add.before,
+    begin[dialect],
+    ...add.inside,
+    ...update,
+    'COMMIT;',
     '',
     '-- What has changed, and that nothing is left (no rows).',
     `SELECT ${old}, ${column}, COUNT(*) AS renamed FROM ${table} WHERE ${old} IS NOT NULL GROUP BY ${old}, ${column} ORDER BY ${old};`,
-    counts,
+    countOf(names),
     '',
   ].join('\n')
+}
+
+const runTwice = {
+  sqlite: 'A second run stops before it changes anything: --again prints the script for it.',
+  postgres: 'It may be run again, for names that were stored since.',
+  mysql: 'It may be run again, for names that were stored since. Needs a table of InnoDB.',
+} as const
+
+/** What adds the column for the old names, before the transaction or in it. */
+function addColumn(dialect: Dialect, names: Names) {
+  const { table, old, values } = names
+  const add = `ALTER TABLE ${table} ADD COLUMN ${old} ${textType[dialect]}`
+  if (dialect === 'postgres') {
+    const once = add.replace('ADD COLUMN', 'ADD COLUMN IF NOT EXISTS')
+    return { before: [], inside: [`${once};`] }
+  }
+  if (dialect === 'mysql') return { before: addOnceInMySql(add, values), inside: [] }
+  const schema = values.schema === 'NULL' ? '' : `, ${values.schema}`
+  // SQLite adds a column always or never: so a check that fails by name comes before.
+  const before = [
+    '-- Stops here when the column is there already.',
+    'CREATE TEMP TABLE IF NOT EXISTS idv_first_run (',
+    '  ok INTEGER CONSTRAINT "the column is there already: print this script with --again" CHECK (ok)',
+    ');',
+    `INSERT INTO idv_first_run SELECT COUNT(*) = 0 FROM pragma_table_info(${values.table}${schema}) WHERE name = ${values.old} COLLATE NOCASE;`,
+    'DROP TABLE idv_first_run;',
+    '',
+  ]
+  return { before, inside: [`${add};`] }
+}
+
+function addOnceInMySql(add: string, { schema, table, old }: Names['values']): readonly string[] {
+  return [
+    '-- MySQL commits by itself at every ALTER TABLE, so no transaction can hold this one. It stands',
+    '-- first and adds an empty column: a stop after it has changed no name, and the script can be',
+    '-- run again.',
+    'SET @idv_add = (SELECT IF(COUNT(*) = 0,',
+    `  ${textValue('mysql', add)},`,
+    "  'DO 0') FROM information_schema.columns",
+    `  WHERE table_schema = COALESCE(${schema}, DATABASE()) AND table_name = ${table} AND column_name = ${old});`,
+    'PREPARE idv_add FROM @idv_add;',
+    'EXECUTE idv_add;',
+    'DEALLOCATE PREPARE idv_add;',
+    '',
+  ]
 }
 
 function reverse(dialect: Dialect, { table, column, old }: Names): string {
   const update = `UPDATE ${table} SET ${column} = ${old} WHERE ${old} IS NOT NULL;`
   const drop = `ALTER TABLE ${table} DROP COLUMN ${old};`
+  const back = [begin[dialect], update]
+  const mysql = [
+    ...back,
+    'COMMIT;',
+    '-- MySQL commits by itself at every ALTER TABLE, so this one stands last: a stop before it',
+    '-- loses nothing, and the script can be run again.',
+    drop,
+  ]
   return [
     '-- Takes the renaming of stored event names back.',
     `-- Run it with: ${howToRun[dialect]}`,
+    `-- A second run stops at once: the column ${old} is gone by then.`,
     '',
-    ...inTransaction(dialect, { alter: drop, first: false, body: update }),
+    `SELECT ${old}, COUNT(*) AS taken_back FROM ${table} WHERE ${old} IS NOT NULL GROUP BY ${old} ORDER BY ${old};`,
+    '',
+    ...(dialect === 'mysql' ? mysql : [...back, drop, 'COMMIT;']),
     '',
   ].join('\n')
 }
 
 function countOf({ table, column }: Names): string {
   return `SELECT ${column}, COUNT(*) AS stored FROM ${table} WHERE ${column} IN (${list}) GROUP BY ${column} ORDER BY ${column};`
-}
-
-/** MySQL commits at every ALTER, so there it stands outside. */
-function inTransaction(
-  dialect: Dialect,
-  {
-    alter,
-    first,
-    body,
-  }: { readonly alter: string; readonly first: boolean; readonly body: string },
-): readonly string[] {
-  const ordered = first ? [alter, body] : [body, alter]
-  if (dialect !== 'mysql') return [begin[dialect], ...ordered, 'COMMIT;']
-  const changed = [begin.mysql, body, 'COMMIT;']
-  return first ? [alter, ...changed] : [...changed, alter]
-}
-
-function quoter(dialect: Dialect): (name: string) => string {
-  const mark = dialect === 'mysql' ? '`' : '"'
-  return (name) => mark + name.replaceAll(mark, mark + mark) + mark
 }

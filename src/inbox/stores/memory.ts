@@ -19,21 +19,22 @@ import type {
   StoreStats,
 } from '../store.ts'
 import { MemoryLanes } from './memory-lanes.ts'
-import { fits, type Row, toClaimed, toStored } from './memory-row.ts'
+import { MemoryRelations } from './memory-relations.ts'
+import { fits, isAbout, isMeant, type Row, toClaimed, toStored } from './memory-row.ts'
 
 interface Key {
   entry: string
-  readonly digest: string
+  digest: string
   readonly name?: string
   readonly at: number
 }
 
-/** A store that forgets everything with its process. */
-export function memoryStore(): InboxStore {
+/** A store that forgets everything with its process; it has no `context.tx`. */
+export function memoryStore(): InboxStore<undefined> {
   return new MemoryStore()
 }
 
-class MemoryStore implements InboxStore {
+class MemoryStore implements InboxStore<undefined> {
   readonly name = 'memory'
   readonly capabilities = {
     order: 'entity',
@@ -46,6 +47,7 @@ class MemoryStore implements InboxStore {
   readonly #keys = new Map<string, Key>()
   readonly #lanes = new MemoryLanes(this.#rows)
   readonly #marks = new Map<string, { readonly mark: Mark; readonly touched: number }>()
+  readonly #relations = new MemoryRelations(this.#rows)
   #seq = 0
 
   async open(): Promise<void> {}
@@ -66,7 +68,8 @@ class MemoryStore implements InboxStore {
     const { key, digest, twins = [], id, storedAt: at } = entry
     const first = key === undefined ? undefined : this.#keys.get(key)
     if (first) {
-      if (first.digest === digest) return { kind: 'duplicate', id: first.entry }
+      if (first.digest === digest || first.digest === '')
+        return { kind: 'duplicate', id: first.entry }
       this.#keepEvidence(entry, first)
       return { kind: 'conflict', id: first.entry }
     }
@@ -160,7 +163,7 @@ class MemoryStore implements InboxStore {
     const from = query.after === undefined ? 0 : after === -1 ? rows.length : after + 1
     return rows
       .slice(from)
-      .filter((row) => fits(row, query, (key) => this.#keys.get(key)?.entry))
+      .filter((row) => fits(row, query, (key, id) => this.#isKeyOf(key, id)))
       .slice(0, query.limit)
       .map((row) => toStored(row, query.withBody === true))
   }
@@ -196,7 +199,8 @@ class MemoryStore implements InboxStore {
   async forget(lane: string, now: number): Promise<number> {
     let erased = 0
     for (const row of this.#rows.values()) {
-      if ((row.lane !== lane && row.related !== lane) || !row.facts) continue
+      if (!isAbout(row, lane) || !row.facts) continue
+      for (const key of this.#keys.values()) if (key.entry === row.id) key.digest = ''
       delete row.facts
       delete row.body
       erased++
@@ -226,6 +230,7 @@ class MemoryStore implements InboxStore {
     for (const [lane, { touched }] of this.#marks) {
       if (touched < keysBefore) this.#marks.delete(lane)
     }
+    this.#relations.purge(keysBefore)
     return { erased, deleted }
   }
 
@@ -245,11 +250,15 @@ class MemoryStore implements InboxStore {
   }
 
   #add(entry: NewEntry, state: EntryState): Row {
-    const { key: _, twins: __, digest: ___, ...facts } = entry
+    const { key: _, twins: __, digest: ___, ...facts } = this.#relations.relate(entry)
     const fresh = { attempt: 0, fence: 0, until: 0, generation: 0, failures: [] }
     const row = { ...facts, ...fresh, seq: ++this.#seq, state, handled: new Set<string>() }
     this.#rows.set(entry.id, row)
     return row
+  }
+
+  #isKeyOf(key: string, id: string): boolean {
+    return [...this.#keys].some(([known, { entry }]) => entry === id && isMeant(known, key))
   }
 
   #keepEvidence(entry: NewEntry, first: Key): void {

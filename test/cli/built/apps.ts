@@ -9,7 +9,7 @@ import {
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import fastify from 'fastify'
-import { createReceiver, type Receiver, toReply } from 'idv-webhooks'
+import { createReceiver, type Receiver, toReply, verify } from 'idv-webhooks'
 import { toExpress } from 'idv-webhooks/express'
 import { toFastify } from 'idv-webhooks/fastify'
 import { toNextPages } from 'idv-webhooks/next'
@@ -138,6 +138,31 @@ export const apps = {
         Buffer.from(body.toString('latin1').trim(), 'latin1'),
       ),
     )
+  },
+  // The bytes are exact; what is around them is not.
+  'express.raw(), verify() and JSON.parse': () => {
+    const app = express().post('/webhooks', express.raw({ type: '*/*' }))
+    app.post('/webhooks', async (request, response) => {
+      const headers = request.headers as Record<string, string>
+      const proved = await verify({ body: request.body, headers }, { secret })
+      if (!proved.ok) return response.status(401).end()
+      const event = JSON.parse(request.body) as { event: string }
+      return response.json({ name: event.event })
+    })
+    return serve(app)
+  },
+  'a signature that is only looked for': () =>
+    serve(async (request, response) => {
+      await bytesOf(request)
+      response.statusCode = request.headers['x-service-signature'] ? 200 : 401
+      response.end()
+    }),
+  'an app that is in a bad mood': () => {
+    const own = toNode(receiver())
+    return serve((request, response) => {
+      if (request.headers['transfer-encoding']) response.writeHead(418).end()
+      else own(request, response)
+    })
   },
   'another secret': () => serve(toNode(createReceiver({ secret: 'another-secret-of-the-app' }))),
   'no verification': () =>

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { schemes } from 'idv-webhooks'
@@ -129,6 +130,25 @@ describe('a mistake in the call is 2, on stderr alone', () => {
     const ran = await golden(`usage-${name.replaceAll(/\W+/g, '-')}`, args, options)
     expect(ran).toMatchObject({ code: 2, stdout: '' })
   })
+
+  test('without a word of deliveries that never were', async () => {
+    const args = ['send', 'client.created', '--to', 'http://127.0.0.1:9/', '--fault', 'stale']
+    const { stdout, stderr, code } = await run(args, { env })
+    expect(stdout).toBe('')
+    expect(stderr).not.toMatch(/0 deliveries/)
+    expect(stderr.trim()).not.toBe('')
+    expect(code).toBe(2)
+  })
+
+  test.each(['no header', 'bad name: x', 'x: bad\u0001value', ': x'])(
+    'for a header that is none: %j',
+    async (header) => {
+      const args = ['send', 'client.created', '--to', 'http://127.0.0.1:9/', '--header', header]
+      const { stdout, stderr, code } = await run(args, { env })
+      expect([stdout, code]).toEqual(['', 2])
+      expect(stderr).toContain("give 'name: value'")
+    },
+  )
 
   test('and under --json a line that says so', async () => {
     const { records, code } = await runJson(['send', 'client.created'])
@@ -349,6 +369,42 @@ describe('discover', () => {
       code: 1,
       stdout: 'no scheme fits\n',
     })
+  })
+
+  test('says that an id is a guess until a second event shows that it changes', async () => {
+    const cwd = folder()
+    const scheme = schemes.define({
+      name: 'vendor',
+      header: 'X-Sig',
+      algorithm: 'sha256',
+      key: 'utf8',
+      encoding: 'hex',
+      grammar: 'plain',
+      signed: '{id}.{body}',
+      id: { header: 'X-Event-Id' },
+    })
+    await captureFile(cwd, 'a.json', { redact: false, scheme })
+    const { records, stderr } = await runJson(['discover', 'a.json'], { cwd, env })
+    expect(records).toMatchObject([{ result: 'found', idIsGuess: true, next: 'capture one more' }])
+    expect(stderr).toContain('that x-event-id is the id is a guess: capture one more')
+  })
+
+  test('says that there is a signature where it cannot express it', async () => {
+    const cwd = folder()
+    const made = await captureFile(cwd, 'a.json', { redact: false })
+    const body = Buffer.from(made.body, 'base64')
+    const digest = createHmac('sha256', secret).update(`1772359200:${body}`).digest('hex')
+    const headers = [['Paddle-Signature', `ts=1772359200;h1=${digest}`]]
+    writeFileSync(join(cwd, 'a.json'), JSON.stringify({ ...made, headers }))
+    const ran = await golden('discover-inexpressible', ['discover', 'a.json'], { cwd, env })
+    expect(ran.code).toBe(1)
+    expect(ran.stdout).toMatch(
+      /^a signature is present in header paddle-signature, but not one of the schemes this package can express\n/,
+    )
+    const { records } = await runJson(['discover', 'a.json'], { cwd, env })
+    expect(records).toMatchObject([
+      { type: 'discovered', result: 'inexpressible', header: 'paddle-signature' },
+    ])
   })
 
   test('warns of captures that were signed again', async () => {

@@ -2,10 +2,12 @@ import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   copyFileSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -96,6 +98,36 @@ describe('migrate code', () => {
     expect(readFileSync(join(cwd, 'src/handlers.ts'), 'utf8')).toContain('verification.approved')
   })
 
+  test('looks for such work where the files are, not where it is called', async () => {
+    const cwd = project({ 'own.ts': '' })
+    const other = project(sources)
+    const nested = join(cwd, 'vendor')
+    mkdirSync(nested)
+    writeFileSync(join(nested, 'a.ts'), "on('request.approved')\n")
+    git(nested, 'init', '-q')
+    writeFileSync(join(cwd, '.gitignore'), '')
+    const write = (path: string) => run(['migrate', 'code', '--write', path], { cwd })
+    // Work in the folder it is called from is no matter for files that are elsewhere.
+    expect((await write(other)).code).toBe(1)
+    expect(git(other, 'status', '--porcelain')).toContain('src/handlers.ts')
+    const refused = await write(join(other, 'src'))
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(other) })
+    expect(await write('vendor')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(nested),
+    })
+  })
+
+  test('keeps permissions that the umask would take, and links', async () => {
+    const cwd = project({ 'a.ts': "on('request.approved')\n" })
+    chmodSync(join(cwd, 'a.ts'), 0o666)
+    symlinkSync('a.ts', join(cwd, 'link.ts'))
+    await run(['migrate', 'code', '--write', '--force', 'link.ts'], { cwd })
+    expect(statSync(join(cwd, 'a.ts')).mode & 0o777).toBe(0o666)
+    expect(lstatSync(join(cwd, 'link.ts')).isSymbolicLink()).toBe(true)
+    expect(readFileSync(join(cwd, 'a.ts'), 'utf8')).toContain('verification.approved')
+  })
+
   test('keeps CRLF, a byte order mark, and the mode of the file', async () => {
     const cwd = project({ 'a.ts': "\uFEFFon('request.approved')\r\nf()\r\n" })
     chmodSync(join(cwd, 'a.ts'), 0o755)
@@ -124,6 +156,11 @@ describe('migrate code', () => {
     expect(files).toEqual(['src/a.ts', 'src/keep.gen.ts', 'src/own.gen.ts'])
     const inside = await runJson(['migrate', 'code', 'src'], { cwd })
     expect(inside.records.filter(({ type }) => type === 'file').length).toBe(3)
+    const named = await runJson(['migrate', 'code', 'dist', 'node_modules/x'], { cwd })
+    expect(named.records.filter(({ type }) => type === 'file')).toMatchObject([
+      { file: 'dist/a.js' },
+      { file: 'node_modules/x/a.js' },
+    ])
   })
 
   test('prints SARIF that names rule and place', async () => {
@@ -151,6 +188,19 @@ describe('migrate code', () => {
         locations: place('src/handlers.ts', 2, 13),
       },
     ])
+  })
+
+  test('gives API paths rules of their own in SARIF', async () => {
+    const cwd = project({ 'a.ts': "get('/v2/api/requests')\nget('/requests')\n" })
+    const { stdout } = await run(['migrate', 'code', '--sarif', '--paths'], { cwd })
+    const { runs } = JSON.parse(stdout) as {
+      runs: { results: object[]; tool: { driver: { rules: { id: string }[] } } }[]
+    }
+    expect(runs[0]?.results).toMatchObject([
+      { ruleId: 'legacy-api-path', level: 'error' },
+      { ruleId: 'possible-api-path', level: 'warning' },
+    ])
+    expect(runs[0]?.tool.driver.rules.map(({ id }) => id)).toContain('possible-api-path')
   })
 
   test('moves the legacy example of this repository, which then still runs', async () => {
@@ -247,6 +297,21 @@ describe('migrate captures', () => {
     expect(readdirSync(cwd)).toEqual(['forged.json'])
   })
 
+  test('leaves out what did not verify when it was captured', async () => {
+    const cwd = folder()
+    const delivery = await signedDelivery(fixture('request.approved'), { secret })
+    const proof = { ok: false, code: 'SIGNATURE_MISMATCH' } as const
+    const made = await capture(delivery, { redact: false, proof })
+    writeFileSync(join(cwd, 'a.json'), JSON.stringify(made))
+    const ran = await runJson(['migrate', 'captures', 'a.json'], { cwd, env })
+    expect(ran).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('did not verify when it was captured (SIGNATURE_MISMATCH)'),
+      records: [{ state: 'refused' }, { type: 'summary', refused: 1, written: 0 }],
+    })
+    expect(readdirSync(cwd)).toEqual(['a.json'])
+  })
+
   test('signs as the scheme of the capture does, at its time', async () => {
     const cwd = folder()
     const scheme = schemes.standardWebhooks()
@@ -311,6 +376,82 @@ describe('migrate data', () => {
       'id',
       'name',
     ])
+  })
+
+  const table = (rows: readonly string[]) => {
+    const database = new DatabaseSync(':memory:')
+    database.exec("ATTACH ':memory:' AS audit; CREATE TABLE audit.events (id INTEGER, name TEXT)")
+    const insert = database.prepare('INSERT INTO audit.events VALUES (?, ?)')
+    for (const [at, name] of rows.entries()) insert.run(at, name)
+    const read = () =>
+      database
+        .prepare('SELECT name, legacy_name FROM audit.events ORDER BY id')
+        .all()
+        .map(({ name, legacy_name }) => [name, legacy_name])
+    return { database, read }
+  }
+
+  test('stops at a second run with what to do, and changes nothing', async () => {
+    const { database, read } = table(['request.approved', 'client.created'])
+    const { stdout } = await sql('sqlite')
+    database.exec(stdout)
+    database.exec("UPDATE audit.events SET name = 'request.expired' WHERE id = 1")
+    const before = read()
+    expect(() => database.exec(stdout)).toThrow('print this script with --again')
+    expect(read()).toEqual(before)
+    expect(database.isTransaction).toBe(false)
+  })
+
+  test('--again renames what has come since, as often as it is run', async () => {
+    const { database, read } = table(['request.approved', 'client.created'])
+    database.exec((await sql('sqlite')).stdout)
+    database.exec("INSERT INTO audit.events VALUES (2, 'request.expired', NULL)")
+    const again = await sql('sqlite', '--again')
+    database.exec(again.stdout)
+    database.exec(again.stdout)
+    expect(read()).toEqual([
+      ['verification.approved', 'request.approved'],
+      ['client.created', null],
+      ['verification.expired', 'request.expired'],
+    ])
+    database.exec((await sql('sqlite', '--reverse')).stdout)
+    const names = database.prepare('SELECT name FROM audit.events ORDER BY id').all()
+    expect(names.map(({ name }) => name)).toEqual([
+      'request.approved',
+      'client.created',
+      'request.expired',
+    ])
+  })
+
+  test('taken back twice it stops at once, and changes nothing', async () => {
+    // As builds of SQLite have it that take an unknown name for a text.
+    const database = new DatabaseSync(':memory:', { enableDoubleQuotedStringLiterals: true })
+    database.exec("ATTACH ':memory:' AS audit; CREATE TABLE audit.events (id INTEGER, name TEXT)")
+    database.exec("INSERT INTO audit.events VALUES (1, 'request.approved')")
+    database.exec((await sql('sqlite')).stdout)
+    const { stdout } = await sql('sqlite', '--reverse')
+    database.exec(stdout)
+    expect(() => database.exec(stdout)).toThrow('legacy_name')
+    expect(database.isTransaction).toBe(false)
+    expect(database.prepare('SELECT name FROM audit.events').all()).toEqual([
+      { name: 'request.approved' },
+    ])
+  })
+
+  test.each(['postgres', 'mysql'])('adds the column only once in %s', async (dialect) => {
+    const { stdout } = await sql(dialect)
+    expect(stdout).toMatch(/ADD COLUMN IF NOT EXISTS|information_schema\.columns/)
+    expect((await sql(dialect, '--again')).stdout).not.toContain('ADD COLUMN')
+  })
+
+  test('says in the script for MySQL what commits by itself, and orders it so', async () => {
+    const { stdout } = await sql('mysql')
+    const forward = stdout.slice(0, stdout.indexOf('-- Takes the renaming'))
+    expect(forward).toContain('commits by itself')
+    expect(forward.indexOf('ADD COLUMN')).toBeLessThan(forward.indexOf('START TRANSACTION'))
+    const { stdout: reverse } = await sql('mysql', '--reverse')
+    expect(reverse).toContain('commits by itself')
+    expect(reverse.indexOf('COMMIT;')).toBeLessThan(reverse.indexOf('DROP COLUMN'))
   })
 
   test('quotes names that would break out', async () => {

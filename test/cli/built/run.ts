@@ -80,6 +80,36 @@ export async function runAtTerminal(args: readonly string[], options: RunOptions
   return { screen: ran.stdout.replaceAll('\r\n', '\n'), code: ran.code }
 }
 
+/** Starts a run at a terminal of its own that goes on; `until` waits for a text, `press` types. */
+export function startAtTerminal(args: readonly string[], options: RunOptions = {}) {
+  const { env = {}, cwd = root } = options
+  const quoted = [process.execPath, cli, ...args].map((arg) => `'${arg.replaceAll("'", "'\\''")}'`)
+  const child = spawn('script', ['-qec', quoted.join(' '), '/dev/null'], {
+    cwd,
+    env: { ...bareEnv, ...env } as NodeJS.ProcessEnv,
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let screen = ''
+  const ended = once(child, 'close').then(([code]) => ({
+    screen: screen.replaceAll('\r\n', '\n'),
+    code: code as number | null,
+  }))
+  const until = (pattern: RegExp) =>
+    new Promise<RegExpExecArray>((resolve, reject) => {
+      const look = () => {
+        const found = pattern.exec(screen)
+        if (found) resolve(found)
+      }
+      child.stdout.on('data', look)
+      look()
+      ended.then(() => reject(new Error(`ended without ${pattern}: ${screen}`)))
+    })
+  child.stdout.on('data', (part) => {
+    screen += part
+  })
+  return { until, ended, press: (keys: string) => child.stdin.write(keys) }
+}
+
 /** Starts a run that goes on; `until` waits for a text on either stream. */
 export function start(args: readonly string[], options: RunOptions = {}) {
   const child = begin(args, options)

@@ -76,17 +76,43 @@ test('says where it is ready, serves, prints what happens, and ends with 130 at 
   expect(await ended(child, 'SIGINT')).toBe(130)
 })
 
-test('prints the secret that is in use, and outlives what is removed', async () => {
+test('uses the secret that it is given, does not print it, and outlives what is removed', async () => {
   const child = run(['--port', '0', '--json', '--subscribe', 'http://127.0.0.1:9/'], {
     WEBHOOK_SECRET: secret,
   })
-  const { control, secret: printed } = await ready(child)
-  expect(printed).toBe(secret)
+  const { control, ...first } = await ready(child)
+  expect(first.secretFrom).toBe('WEBHOOK_SECRET')
+  expect(JSON.stringify(first)).not.toContain(secret)
   const [{ id, secret: used }] = await listed(`${control}/subscriptions?reveal=true`)
   expect(used).toBe(secret)
   expect((await fetch(`${control}/subscriptions/${id}`, { method: 'DELETE' })).status).toBe(200)
   expect(await listed(`${control}/subscriptions`)).toEqual([])
   expect(await ended(child, 'SIGTERM')).toBe(130)
+})
+
+test.each([
+  ['WEBHOOK_SECRET', { WEBHOOK_SECRET: secret }, []],
+  ['a file', {}, ['--secret-file']],
+  ['the config file', {}, ['--config']],
+] as const)('says that the secret comes from %s', async (_, env, [flag]) => {
+  const cwd = folder()
+  const file = join(cwd, 'kept.json')
+  writeFileSync(file, JSON.stringify(flag === '--config' ? { secret } : [secret]))
+  const child = run(['--port', '0', '--quiet', ...(flag ? [flag, file] : [])], env)
+  let said = ''
+  for await (const line of createInterface({ input: child.stderr })) {
+    said += `${line}\n`
+    if (/^ {2}seed/.test(line)) break
+  }
+  const names = { '--secret-file': file, '--config': 'the config file' }
+  expect(said).toContain(`secret   (from ${flag ? names[flag] : 'WEBHOOK_SECRET'})`)
+  expect(said).not.toContain(secret)
+})
+
+test('prints once the secret that it made', async () => {
+  const made = await ready(run(['--port', '0', '--json', '--quiet']))
+  expect(made.secret).toMatch(/.{16}/)
+  expect(made).not.toHaveProperty('secretFrom')
 })
 
 async function listed(url: string) {

@@ -1,4 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { apps, secret } from './apps.ts'
@@ -6,6 +8,13 @@ import { cli, folder, root, run, runJson, start } from './run.ts'
 
 const env = { WEBHOOK_SECRET: secret }
 const nowhere = 'http://127.0.0.1:1/'
+
+/** A port that is in use. */
+async function taken() {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return { server, port: (server.address() as AddressInfo).port }
+}
 
 describe('settings', () => {
   test('a flag wins over the environment, which wins over the file', async () => {
@@ -29,6 +38,8 @@ describe('settings', () => {
       'const to: string = "TO"\nexport default { to, secret: "SECRET", times: 2 } satisfies object',
     ],
     ['js', 'export default { to: "TO", secret: "SECRET", times: 2 }'],
+    ['mts', 'export default { to: "TO", secret: "SECRET", times: 2 } satisfies object'],
+    ['mjs', 'export default { to: "TO", secret: "SECRET", times: 2 }'],
     ['json', '{ "to": "TO", "secret": "SECRET", "times": 2 }'],
   ])('the file may be .%s', async (end, content) => {
     const cwd = folder()
@@ -39,6 +50,33 @@ describe('settings', () => {
     expect(stderr).not.toContain('Warning')
     expect(records.at(-1)).toMatchObject({ sent: 2, taken: 2 })
     expect(code).toBe(0)
+  })
+
+  test.each(['{"type":"commonjs"}', '{}'])(
+    'the file may export by default beside a package.json that says %s',
+    async (manifest) => {
+      for (const [end, cast] of [
+        ['ts', ' satisfies object'],
+        ['js', ''],
+      ] as const) {
+        const cwd = folder()
+        writeFileSync(join(cwd, 'package.json'), manifest)
+        const text = `import { join } from 'node:path'\nexport default { to: '${nowhere}', secretFile: join('a', 'b') }${cast}\n`
+        writeFileSync(join(cwd, `idv-webhooks.config.${end}`), text)
+        const { records, code, stderr } = await runJson(['config'], { cwd })
+        expect(records).toContainEqual(expect.objectContaining({ key: 'to', value: nowhere }))
+        expect(stderr).not.toContain('Warning')
+        expect(code).toBe(0)
+      }
+    },
+  )
+
+  test('a file that is CommonJS by its package.json is read as that', async () => {
+    const cwd = folder()
+    writeFileSync(join(cwd, 'package.json'), '{"type":"commonjs"}')
+    writeFileSync(join(cwd, 'idv-webhooks.config.js'), `module.exports = { to: '${nowhere}' }`)
+    const { records } = await runJson(['config'], { cwd })
+    expect(records).toContainEqual(expect.objectContaining({ key: 'to', value: nowhere }))
   })
 
   test('a scheme of the file is used to sign and to verify', async () => {
@@ -53,18 +91,108 @@ describe('settings', () => {
   })
 
   test.each([
-    ['an unknown key', '{"tto":"x"}', "unknown key 'tto'"],
-    ['a wrong value', '{"times":"many"}', 'times give a number'],
+    ['an unknown key', '{"tto":"x"}', "unknown key 'tto': did you mean 'to'?"],
+    ['a wrong value', '{"times":"many"}', 'times: give a number'],
+    ['a key of a section', '{"send":{"rat":5}}', "'rat' in the section send: did you mean 'rate'?"],
+    [
+      'a key of another section',
+      '{"doctor":{"rate":5}}',
+      "unknown key 'rate' in the section doctor",
+    ],
+    ['a key with two meanings', '{"rate":5}', '{ "send": { "rate": … } }'],
+    ['a section that is none', '{"send":5}', 'send as no section'],
+    ['consent', '{"yes":true}', "'yes', which is said with the call"],
+    ['consent in a section', '{"migrate code":{"force":true}}', "'force', which is said"],
+    ['a payload that is shown', '{"showPayload":true}', 'said with the call'],
+    ['how to speak', '{"json":true}', "'json', which is said with the call"],
+    ['colour', '{"color":false}', "'color', which is said with the call"],
     ['no JSON', '{"secret": "hush', 'it is no JSON'],
     ['no object', '[]', 'gives no object'],
-  ])('%s in the file is an error that says so', async (name, content, message) => {
+  ])('%s in the file is an error that says so', async (_, content, message) => {
     const cwd = folder()
     writeFileSync(join(cwd, 'idv-webhooks.config.json'), content)
-    const command = name === 'an unknown key' ? ['config'] : ['send', 'client.created']
-    const { code, stderr } = await run(command, { cwd, env })
+    const { code, stderr, stdout } = await run(['send', 'client.created'], { cwd, env })
     expect(stderr).toContain(message)
-    expect(stderr).not.toContain('hush')
+    expect(stdout + stderr).not.toContain('hush')
     expect(code).toBe(2)
+  })
+
+  test('keys of other commands and their sections are no error', async () => {
+    const cwd = folder()
+    const file = { dir: 'x', dialect: 'sqlite', capture: { port: 1 }, 'inbox list': { limit: 9 } }
+    writeFileSync(join(cwd, 'idv-webhooks.config.json'), JSON.stringify(file))
+    const args = ['send', 'client.created', '--to', await apps.sound()]
+    expect(await run(args, { cwd, env })).toMatchObject({ code: 0 })
+  })
+
+  test('that mean something else in each command have a section and a variable for each', async () => {
+    const cwd = folder()
+    const { server, port } = await taken()
+    const inFile = (section: string) =>
+      writeFileSync(join(cwd, 'idv-webhooks.config.json'), JSON.stringify({ [section]: { port } }))
+    inFile('capture')
+    expect(await run(['capture'], { cwd })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`port ${port} is taken`),
+    })
+    inFile('sandbox')
+    expect(await run(['capture'], { cwd, env: { IDV_CAPTURE_PORT: 'x' } })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('IDV_CAPTURE_PORT: give a number'),
+    })
+    expect(await run(['sandbox'], { cwd })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`port ${port} is taken`),
+    })
+    server.close()
+  })
+
+  test('of repeatable options are lists, of which the first that is given counts whole', async () => {
+    const cwd = folder()
+    const file = { override: ['id=file_1', 'data.id=file_2'] }
+    writeFileSync(join(cwd, 'idv-webhooks.config.json'), JSON.stringify(file))
+    const args = ['send', 'client.created', '--to', await apps.sound(), '--show-payload']
+    const bodyOf = async (flags: readonly string[], more: Record<string, string> = {}) => {
+      const { records } = await runJson([...args, ...flags], { cwd, env: { ...env, ...more } })
+      const { id, data } = JSON.parse(String(records[0]?.body)) as {
+        id: string
+        data: { id: string }
+      }
+      return [id, data.id].map((one) => (/^(file|env|flag)/.test(one) ? one : 'made up'))
+    }
+    const variable = { IDV_OVERRIDE: '["id=env_1","data.id=env_2"]' }
+    expect(await bodyOf([])).toEqual(['file_1', 'file_2'])
+    expect(await bodyOf([], variable)).toEqual(['env_1', 'env_2'])
+    expect(await bodyOf([], { IDV_OVERRIDE: 'id=env_1' })).toEqual(['env_1', 'made up'])
+    expect(await bodyOf(['--override', 'id=flag_1'], variable)).toEqual(['flag_1', 'made up'])
+  })
+
+  test('consent never comes from the environment', async () => {
+    const all = { IDV_YES: 'true', IDV_RAW: 'true', IDV_FORCE: 'true', IDV_WRITE: 'true' }
+    const { code, stderr } = await run(['capture', '--raw', '--port', '0'], { env: all })
+    expect(stderr).toContain('give --yes')
+    expect(code).toBe(2)
+    const { stdout } = await run(['--map'])
+    expect(stdout).not.toMatch(/IDV_(YES|RAW|FORCE|WRITE|APPLY|SHOW_PAYLOAD)/)
+  })
+
+  test('every option that takes a value has a variable of its own meaning', async () => {
+    interface Map {
+      name: string
+      commands: Map[]
+      options: { flags: string; description: string; variable?: string }[]
+    }
+    const all = (one: Map): Map[] => [one, ...one.commands.flatMap(all)]
+    const maps = all(JSON.parse((await run(['--map'])).stdout) as Map).slice(1)
+    const options = maps.flatMap((map) => map.options.map((one) => ({ ...one, command: map.name })))
+    const without = options.filter(({ flags, variable }) => /</.test(flags) && !variable)
+    expect(without).toEqual([])
+    for (const name of ['rate', 'port', 'at', 'url']) {
+      const variables = options
+        .filter(({ flags }) => flags.startsWith(`--${name} `))
+        .map(({ variable }) => variable)
+      expect(new Set(variables).size, name).toBe(variables.length)
+    }
   })
 
   test('that are broken do not keep help away', async () => {
@@ -77,11 +205,17 @@ describe('settings', () => {
 
   test('in effect are shown with where they come from, secrets only as being there', async () => {
     const cwd = folder()
-    const file = { to: nowhere, times: 3, scheme: 'timestamped', secret: 'from-the-file' }
+    const file = {
+      to: nowhere,
+      times: 3,
+      scheme: 'timestamped',
+      secret: 'from-the-file',
+      send: { rate: 5 },
+    }
     writeFileSync(join(cwd, 'idv-webhooks.config.json'), JSON.stringify(file))
     const ran = await runJson(['config'], {
       cwd,
-      env: { ...env, IDV_TIMES: '4', IDV_API_KEY: 'key_private' },
+      env: { ...env, IDV_TIMES: '4', IDV_API_KEY: 'key_private', IDV_TTO: 'x' },
     })
     expect(ran.records).toEqual([
       {
@@ -94,7 +228,9 @@ describe('settings', () => {
       { type: 'setting', key: 'times', value: '4', source: 'environment' },
       { type: 'setting', key: 'to', value: nowhere, source: 'file' },
       { type: 'setting', key: 'scheme', value: 'timestamped', source: 'file' },
+      { type: 'setting', key: 'send.rate', value: '5', source: 'file' },
     ])
+    expect(ran.stderr).toContain('IDV_TTO is the variable of no option')
     expect(ran.stdout + ran.stderr).not.toMatch(/from-the-file|key_private/)
   })
 })
@@ -120,6 +256,25 @@ describe('a secret', () => {
     expect(await run([...send, '-'], { input: `${secret}\n` })).toMatchObject({ code: 0 })
     const missing = await run([...send, 'nowhere'], { cwd })
     expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be read') })
+  })
+
+  test('of the environment wins over one of the config file, and a flag over both', async () => {
+    const cwd = folder()
+    writeFileSync(join(cwd, 'wrong'), 'another-secret-of-the-file')
+    writeFileSync(join(cwd, 'right'), secret)
+    const send = ['send', 'client.created', '--to', await apps.sound()]
+    const inFile = (file: object) =>
+      writeFileSync(join(cwd, 'idv-webhooks.config.json'), JSON.stringify(file))
+    inFile({ secretFile: 'wrong' })
+    expect(await run(send, { cwd })).toMatchObject({ code: 1 })
+    expect(await run(send, { cwd, env })).toMatchObject({ code: 0 })
+    expect(await run(send, { cwd, env: { IDV_SECRET_FILE: 'right' } })).toMatchObject({ code: 0 })
+    inFile({ send: { secretFile: 'wrong' } })
+    expect(await run(send, { cwd, env })).toMatchObject({ code: 0 })
+    inFile({ secretFile: 'right' })
+    expect(await run(send, { cwd })).toMatchObject({ code: 0 })
+    const flagged = await run([...send, '--secret-file', 'wrong'], { cwd, env })
+    expect(flagged).toMatchObject({ code: 1 })
   })
 
   test('is not in the list of processes, nor in what is printed', async () => {
@@ -165,6 +320,13 @@ describe('completion', () => {
     ['idv-webhooks send client.created --fault wr', ['wrong-secret']],
     ['idv-webhooks migrate data --dialect ', ['sqlite', 'postgres', 'mysql']],
     ['idv-webhooks completion z', ['zsh']],
+    ['idv-webhooks send --scheme time', ['timestamped']],
+    ['idv-webhooks send client.created --fault = ta', ['tampered']],
+    ['idv-webhooks send client.created --fault=ta', ['--fault=tampered']],
+    ['idv-webhooks migrate data --dialect = ', ['sqlite', 'postgres', 'mysql']],
+    ['idv-webhooks inbox replay --s', ['--since', '--search']],
+    ['idv-webhooks send --js', ['--json']],
+    ['idv-webhooks --js', ['--json']],
   ])('in bash: %s', async (line, words) => {
     expect((await complete(line)).sort()).toEqual([...words].sort())
   })
@@ -173,6 +335,19 @@ describe('completion', () => {
     const { stdout, code } = await run(['completion', shell])
     for (const name of ['send', 'migrate', 'subscriptions']) expect(stdout).toContain(name)
     expect(code).toBe(0)
+  })
+
+  test('for fish offers what is global once, and options by the whole path', async () => {
+    const { stdout } = await run(['completion', 'fish'])
+    expect(stdout.match(/ -l json /g)).toHaveLength(1)
+    expect(stdout).toMatch(/^complete -c idv-webhooks -l json -d /m)
+    const at = (path: string) => `-n '__idv_webhooks_at \\\\'${path}\\\\'' `
+    const of = (path: string) =>
+      stdout.split('\n').filter((line) => line.includes(at(path).replaceAll('\\\\', '\\')))
+    expect(of('replay').some((line) => line.includes('-l resign'))).toBe(true)
+    expect(of('inbox replay').some((line) => line.includes('-l resign'))).toBe(false)
+    expect(of('inbox replay').some((line) => line.includes('-l since'))).toBe(true)
+    expect(of('send').find((line) => line.includes('-l scheme'))).toContain('timestamped')
   })
 
   test('for another shell is a usage error', async () => {

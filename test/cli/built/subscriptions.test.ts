@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { serve } from './apps.ts'
@@ -24,10 +24,14 @@ const old = (id: string, events: string[], active = true): Row => ({
 /** The subscription routes, over a real server: what the tool speaks to. */
 async function service(
   rows: Row[],
-  options: { failOn?: (method: string, path: string) => boolean; masks?: boolean } = {},
+  options: {
+    failOn?: (method: string, path: string) => boolean
+    /** Shows secrets never, or only in the answer to a creation. */
+    masks?: 'always' | 'later'
+  } = {},
 ) {
   const asked: string[] = []
-  const delivered: { subscriptionId: string; status: string }[] = []
+  const delivered: { id: string; subscriptionId: string; status: string }[] = []
   let made = 0
   const url = await serve(async (request, response) => {
     let text = ''
@@ -49,7 +53,8 @@ async function service(
     if (path === '/subscriptions') {
       made += 1
       rows.push({ ...old(`new_${made}`, []), ...body })
-      return reply(201, rows.at(-1))
+      const last = rows.at(-1)
+      return reply(201, options.masks === 'always' ? { ...last, secret: '***' } : last)
     }
     if (!row) return reply(404, { code: 'NOT_FOUND' })
     if (method === 'PATCH') Object.assign(row, body)
@@ -57,7 +62,7 @@ async function service(
     return reply(200, mask(row))
   }, '')
   const deliver = (subscriptionId: string) =>
-    delivered.push({ subscriptionId, status: 'delivered' })
+    delivered.push({ id: `dlv_${delivered.length}`, subscriptionId, status: 'delivered' })
   const state = () => rows.map(({ id, events, secret }) => [id, events.join(), secret])
   return { url, rows, asked, deliver, state }
 }
@@ -134,7 +139,7 @@ describe('--apply', () => {
     const early = await run(apply, { cwd })
     expect(early).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('delivered nothing yet'),
+      stdout: expect.stringContaining('delivered nothing since'),
     })
     expect(state().length).toBe(5)
 
@@ -180,18 +185,61 @@ describe('--apply', () => {
     expect(existsSync(join(cwd, 'idv-webhooks.subscriptions.json'))).toBe(false)
   })
 
-  test('finds a replacement that is already there', async () => {
-    const rows = [old('sub_1', ['request.approved']), old('other', ['verification.approved'])]
-    const { url, state, deliver } = await service(rows)
-    deliver('other')
-    await run(['migrate', 'subscriptions', url, '--apply'], { cwd: folder() })
-    expect(state().map(([id]) => id)).toEqual(['other'])
+  test('goes on after a step was taken back, without a second replacement', async () => {
+    const cwd = folder()
+    let failing = false
+    const rows = [old('sub_1', ['request.approved']), old('sub_2', ['request.*'])]
+    const made = await service(rows, {
+      failOn: (method, path) => failing && method === 'DELETE' && path.endsWith('sub_2'),
+    })
+    const apply = ['migrate', 'subscriptions', made.url, '--apply']
+    await run(apply, { cwd })
+    made.deliver('new_1')
+    made.deliver('new_2')
+    failing = true
+    expect(await run(apply, { cwd })).toMatchObject({ code: 1 })
+    expect(made.state()).toContainEqual(['new_3', 'request.approved', 'secret-of-sub_1'])
+    failing = false
+    expect(await run(apply, { cwd })).toMatchObject({ code: 0 })
+    expect(made.state().map(([id]) => id)).toEqual(['new_1', 'new_2'])
   })
 
-  test('never passes on a secret that is only shown masked', async () => {
-    const { url, rows } = await service([old('sub_1', ['request.approved'])], { masks: true })
-    await run(['migrate', 'subscriptions', url, '--apply'], { cwd: folder() })
-    expect(rows[1]).toMatchObject({ id: 'new_1', secret: 'secret-of-new_1' })
+  test('adopts a replacement that is there, and counts what it delivers from then on', async () => {
+    const cwd = folder()
+    const rows = [
+      old('sub_1', ['request.approved']),
+      { ...old('twin', ['verification.approved']), secret: 'secret-of-sub_1' },
+    ]
+    const { url, state, deliver } = await service(rows)
+    const apply = ['migrate', 'subscriptions', url, '--apply']
+    deliver('twin')
+    const first = await runJson(apply, { cwd })
+    expect(first.records[0]).toMatchObject({ id: 'sub_1', did: 'adopted', replacement: 'twin' })
+    expect(await run(apply, { cwd })).toMatchObject({ code: 1 })
+    expect(state().map(([id]) => id)).toEqual(['sub_1', 'twin'])
+    deliver('twin')
+    expect(await run(apply, { cwd })).toMatchObject({ code: 0 })
+    expect(state().map(([id]) => id)).toEqual(['twin'])
+  })
+
+  test.each([
+    ['of another organisation', { organisationId: 'org_2', secret: 'secret-of-sub_1' }],
+    ['with another secret', { organisationId: 'org_1' }],
+    ['at another address', { organisationId: 'org_1', url: 'https://b.test' }],
+  ])('leaves alone one %s', async (_, differs) => {
+    const rows = [
+      { ...old('sub_1', ['request.approved']), organisationId: 'org_1' },
+      { ...old('foreign', ['verification.approved']), ...differs },
+    ]
+    const { url, deliver, asked, state } = await service(rows)
+    const cwd = folder()
+    deliver('foreign')
+    const { records } = await runJson(['migrate', 'subscriptions', url, '--apply'], { cwd })
+    expect(records[0]).toMatchObject({ id: 'sub_1', did: 'created', replacement: 'new_1' })
+    expect(rows.at(-1)).toMatchObject({ id: 'new_1', organisationId: 'org_1' })
+    await run(['migrate', 'subscriptions', url, '--rollback'], { cwd })
+    expect(state().map(([id]) => id)).toEqual(['sub_1', 'foreign'])
+    expect(asked.filter((one) => one.includes('foreign'))).toEqual([])
   })
 
   test('hands on what else a subscription has', async () => {
@@ -234,5 +282,108 @@ describe('--rollback', () => {
     const after = state().map(([, events, secret]) => [events, secret])
     expect(after.sort()).toEqual(before.sort())
     expect(existsSync(join(cwd, 'idv-webhooks.subscriptions.json'))).toBe(false)
+  })
+
+  test.each([
+    ['while both run', false],
+    ['after the old one is gone', true],
+  ])('lets an adopted subscription stay as it was: %s', async (_, dropped) => {
+    const cwd = folder()
+    const rows = [
+      old('sub_1', ['request.approved', 'client.created']),
+      { ...old('twin', ['verification.approved']), secret: 'secret-of-sub_1' },
+    ]
+    const { url, state, deliver } = await service(rows)
+    const apply = ['migrate', 'subscriptions', url, '--apply']
+    await run(apply, { cwd })
+    if (dropped) {
+      deliver('twin')
+      await run(apply, { cwd })
+      expect(state()).toEqual([['twin', 'verification.approved,client.created', 'secret-of-sub_1']])
+    }
+    const back = await run(['migrate', 'subscriptions', url, '--rollback'], { cwd })
+    expect(back).toMatchObject({ code: 0, stdout: expect.stringContaining('it was there before') })
+    expect(state().sort()).toEqual([
+      [dropped ? 'new_1' : 'sub_1', 'request.approved,client.created', 'secret-of-sub_1'],
+      ['twin', 'verification.approved', 'secret-of-sub_1'],
+    ])
+  })
+
+  test('without a journal is an error that says where it is looked for', async () => {
+    const cwd = folder()
+    const { url, asked } = await service(mixed())
+    const ran = await run(['migrate', 'subscriptions', url, '--rollback'], { cwd })
+    expect(ran.code).toBe(2)
+    expect(ran.stderr).toContain(join(cwd, 'idv-webhooks.subscriptions.json'))
+    expect(asked).toEqual([])
+  })
+})
+
+describe('a service that masks secrets', () => {
+  const masked = () => service([old('sub_1', ['request.approved'])], { masks: 'later' })
+
+  test('gets nothing created while nobody knows the secret', async () => {
+    const { url, asked } = await masked()
+    const ran = await run(['migrate', 'subscriptions', url, '--apply'], { cwd: folder() })
+    expect(ran.code).toBe(2)
+    expect(ran.stderr).toMatch(/does not show the secret of sub_1.*WEBHOOK_SECRET.*--new-secrets/s)
+    expect(asked).toEqual([])
+  })
+
+  test('gets the secret that is given, at the rollback too', async () => {
+    const { url, rows, deliver, state } = await masked()
+    const cwd = folder()
+    const env = { WEBHOOK_SECRET: 'what the receiver has' }
+    const apply = ['migrate', 'subscriptions', url, '--apply']
+    const ran = await run(apply, { cwd, env })
+    expect(rows[1]).toMatchObject({ id: 'new_1', secret: 'what the receiver has' })
+    expect(ran.stderr).toContain('new_1 signs with the secret given')
+    expect(ran.stdout + ran.stderr).not.toContain('what the receiver has')
+    deliver('new_1')
+    await run(apply, { cwd, env })
+    const back = ['migrate', 'subscriptions', url, '--rollback']
+    expect(await run(back, { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('WEBHOOK_SECRET'),
+    })
+    expect(state()).toEqual([['new_1', 'verification.approved', 'what the receiver has']])
+    await run(back, { cwd, env })
+    expect(state()).toEqual([['new_2', 'request.approved', 'what the receiver has']])
+  })
+
+  test('gets the secret that is called by the id, where they differ', async () => {
+    const rows = [old('sub_1', ['request.approved']), old('sub_2', ['request.*'])]
+    const { url } = await service(rows, { masks: 'always' })
+    const input = JSON.stringify([
+      { id: 'sub_1', value: 'one' },
+      { id: 'sub_2', value: 'two' },
+    ])
+    const apply = ['migrate', 'subscriptions', url, '--apply', '--secret-file', '-']
+    await run(apply, { cwd: folder(), input })
+    expect(rows.slice(2).map(({ secret }) => secret)).toEqual(['one', 'two'])
+  })
+
+  test('has the secret that it draws kept in a file for the receiver', async () => {
+    const { url } = await masked()
+    const cwd = folder()
+    const args = ['migrate', 'subscriptions', url]
+    const ran = await run([...args, '--apply', '--new-secrets', 'new.json'], { cwd })
+    expect(ran.stderr).toContain('a new secret, kept in new.json: give it to the receiver')
+    expect(ran.stdout + ran.stderr).not.toContain('secret-of')
+    const file = join(cwd, 'new.json')
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual([
+      { id: 'new_1', value: 'secret-of-new_1' },
+    ])
+    expect(statSync(file).mode & 0o077).toBe(0)
+    await run([...args, '--rollback', '--new-secrets', 'new.json'], { cwd })
+    expect(existsSync(file)).toBe(false)
+  })
+
+  test('that never shows what it draws keeps no subscription of ours', async () => {
+    const { url, rows } = await service([old('sub_1', ['request.approved'])], { masks: 'always' })
+    const args = ['migrate', 'subscriptions', url, '--apply', '--new-secrets', 'new.json']
+    const ran = await run(args, { cwd: folder() })
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('does not show it') })
+    expect(rows.length).toBe(1)
   })
 })

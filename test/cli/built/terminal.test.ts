@@ -1,8 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createReceiver } from 'idv-webhooks'
+import { createInbox } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { fixture, signedDelivery } from 'idv-webhooks/testing'
 import { describe, expect, test } from 'vitest'
-import { apps, secret } from './apps.ts'
-import { folder, root, run, runAtTerminal, start } from './run.ts'
+import { apps, secret, serve } from './apps.ts'
+import { folder, root, run, runAtTerminal, start, startAtTerminal } from './run.ts'
 
 const env = { WEBHOOK_SECRET: secret }
 const control = '\u001b['
@@ -33,6 +37,122 @@ describe('at a terminal', () => {
     expect(screen).toContain('Type yes to go on:')
     expect(screen).toContain('not without a yes')
     expect(code).toBe(2)
+  })
+})
+
+/** What Ctrl-C types. */
+const interrupt = '\u0003'
+
+describe('at a terminal, of every long or asking command', () => {
+  const examples = join(root, 'examples/captures')
+
+  test('capture shows each delivery in colour, and Ctrl-C ends it with 130', async () => {
+    const dir = join(folder(), 'captures')
+    const { until, press, ended } = startAtTerminal(['capture', '--port', '0', '--dir', dir], {
+      env,
+    })
+    const [, url = ''] = await until(/listening on [^h]*(http:\/\/[\d.:]+)/)
+    await run(['send', 'client.created', '--to', url], { env })
+    await until(/client\.created\.json/)
+    press(interrupt)
+    const { screen, code } = await ended
+    expect(screen).toContain(`${control}32msigned${control}39m`)
+    expect(screen).toMatch(/1 capture kept in /)
+    expect(code).toBe(130)
+    for (const file of readdirSync(dir)) JSON.parse(readFileSync(join(dir, file), 'utf8'))
+  })
+
+  test.each([
+    ['once', interrupt],
+    ['twice', interrupt + interrupt],
+    ['in the middle of a word', `ye${interrupt}`],
+  ])('--raw is left with 130 by Ctrl-C, %s, and nothing is made', async (_, keys) => {
+    const dir = join(folder(), 'private')
+    const { until, press, ended } = startAtTerminal(['capture', '--raw', '--dir', dir])
+    await until(/Type yes to go on: /)
+    press(keys)
+    const { screen, code } = await ended
+    expect(screen).toContain('interrupted')
+    expect(code).toBe(130)
+    expect(existsSync(dir)).toBe(false)
+  })
+
+  test('replay shows progress, and Ctrl-C ends it with 130 and what was done', async () => {
+    const args = ['replay', ...Array(20).fill(examples), '--to', await apps.sound(), '--resign']
+    const { until, press, ended } = startAtTerminal([...args, '--rate', '2'], { env })
+    await until(/1\/20 sent/)
+    press(interrupt)
+    const { screen, code } = await ended
+    expect(screen).toMatch(/\d+ taken, 0 refused, 0 failed, \d+ not sent/)
+    expect(code).toBe(130)
+  })
+
+  test('send is left with 130 by Ctrl-C', async () => {
+    const args = ['send', 'client.created', '--to', await apps.sound(), '--times', '100']
+    const { until, press, ended } = startAtTerminal([...args, '--rate', '2'], { env })
+    await until(/1\/100 sent/)
+    press(interrupt)
+    expect((await ended).code).toBe(130)
+  })
+
+  test('the sandbox shows what happens, and Ctrl-C ends it with 130', async () => {
+    const receiving = await apps.sound()
+    const { until, press, ended } = startAtTerminal(
+      ['sandbox', '--port', '0', '--subscribe', receiving],
+      { env },
+    )
+    const [, api = ''] = await until(/API +(http\S+)/)
+    await until(/seed/)
+    const response = await fetch(`${api}/clients`, {
+      method: 'POST',
+      headers: { 'x-api-key': 'key_acme', 'content-type': 'application/json' },
+      body: '{"type":"individual","firstName":"Ada","lastName":"Lovelace"}',
+    })
+    expect(response.status).toBe(201)
+    await until(/client\.created → .*200/)
+    press(interrupt)
+    const { screen, code } = await ended
+    expect(screen).toContain('secret   (from WEBHOOK_SECRET)')
+    expect(screen).not.toMatch(/Ada|Lovelace/)
+    expect(code).toBe(130)
+  })
+
+  test('doctor counts its probes, and Ctrl-C ends it with 130', async () => {
+    const url = await apps.sound()
+    const whole = await runAtTerminal(['doctor', '--url', url], { env })
+    expect(whole.screen).toMatch(/1\/\d+ probes: /)
+    expect(whole.screen).toContain(`${control}32mholds`)
+    expect(whole.code).toBe(0)
+    const silent = await serve(() => {})
+    const { until, press, ended } = startAtTerminal(['doctor', '--url', silent], { env })
+    await until(/WEBHOOK_SECRET/)
+    press(interrupt)
+    expect((await ended).code).toBe(130)
+  })
+
+  test('inbox list colours states, and a deed asks for a yes', async () => {
+    const file = join(folder(), 'inbox.db')
+    const inbox = createInbox({ store: sqliteStore(file) })
+    const own = createReceiver({ secret, inbox })
+    await inbox.open()
+    await own.receive(await signedDelivery(fixture('client.created'), { secret }))
+    await inbox.close()
+    const { screen, code } = await runAtTerminal(['inbox', 'list', '--file', file])
+    expect(screen).toContain(`${control}36mstored`)
+    expect(code).toBe(0)
+    const forget = ['inbox', 'forget', '--file', file, 'client:cli_1']
+    const { until, press, ended } = startAtTerminal(forget)
+    await until(/Type yes to go on: /)
+    press(interrupt)
+    expect((await ended).code).toBe(130)
+  })
+
+  test('discover and verify colour what they found', async () => {
+    const yes = await runAtTerminal(['verify', examples])
+    expect(yes.screen).toContain(`${control}32myes`)
+    const found = await runAtTerminal(['discover', examples])
+    expect(found.screen).toContain(`${control}32mfound`)
+    expect([yes.code, found.code]).toEqual([0, 0])
   })
 })
 

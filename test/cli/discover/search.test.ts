@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { type SchemeDefinition, schemes, sign, verify } from 'idv-webhooks'
 import { describe, expect, test } from 'vitest'
 import type { NamedCapture } from '../../../src/cli/capture-files.ts'
@@ -81,6 +82,111 @@ describe('what cannot be told apart is ambiguous', () => {
     const headers = [['X-Message-Id', 'dlv_81c2']] as const
     expect(await search([await captured(ided, { headers })], ided.secret)).toMatchObject({
       result: 'ambiguous',
+    })
+  })
+})
+
+describe('an id is none', () => {
+  const ided = sender({ signed: '{id}.{body}', id: { header: 'X-Tenant' } })
+  const events = ['{"event":"client.created"}', '{"event":"client.updated"}']
+  const capturesOf = (ids: readonly string[]) =>
+    Promise.all(
+      ids.map((id, at) => captured(ided, { id, ...(events[at] && { body: events[at] }) })),
+    )
+
+  test('where it is the same for every event, and that is said', async () => {
+    const found = await search(await capturesOf(['acme', 'acme']), ided.secret)
+    expect(found).toMatchObject({
+      result: 'inexpressible',
+      header: 'x-signature',
+      why: [expect.stringContaining('it signs the header x-tenant')],
+      proved: { signed: '{id}.{body}' },
+    })
+  })
+
+  test.each(['1772359200', '1772359200000', '2026-03-01T10:00:00Z', '1772359200.25'])(
+    'where it reads as a time: %s',
+    async (id) => {
+      const found = await search(await capturesOf([id]), ided.secret)
+      expect(found.result === 'found' && found.fit.scheme.id).not.toBeTruthy()
+    },
+  )
+
+  test('but a guess while one event is known, however often it came', async () => {
+    const [one, other] = await capturesOf(['evt_1', 'evt_2'])
+    if (!one || !other) throw new Error()
+    expect(await search([one], ided.secret)).toMatchObject({ result: 'found', idIsGuess: true })
+    expect(await search([one, one], ided.secret)).toMatchObject({ idIsGuess: true })
+    expect(await search([one, other], ided.secret)).toMatchObject({
+      result: 'found',
+      idIsGuess: false,
+      fit: { scheme: { id: { header: 'x-tenant' } } },
+    })
+  })
+})
+
+describe('what no scheme can express is told as present, with what is beyond', () => {
+  const secret = 'a secret of words'
+  const body = '{"event":"client.created"}'
+  const hmac = (text: string, algorithm = 'sha256') => createHmac(algorithm, secret).update(text)
+  const sent = async (headers: readonly (readonly [string, string])[]) => {
+    const bare = await captured(sender({ header: 'X-Unused' }), { body, headers })
+    const kept = bare.delivery.headers.filter(([name]) => name !== 'x-unused')
+    return { ...bare, delivery: { ...bare.delivery, headers: kept } }
+  }
+
+  test.each([
+    [
+      "Paddle's semicolons",
+      [['Paddle-Signature', `ts=1772359200;h1=${hmac(`1772359200:${body}`).digest('hex')}`]],
+      { header: 'paddle-signature', why: [/semicolons/], signed: '{timestamp}:{body}' },
+    ],
+    [
+      'SHA-384',
+      [['X-Signature', `sha384=${hmac(body, 'sha384').digest('hex')}`]],
+      { header: 'x-signature', why: [/HMAC-SHA384/], signed: '{body}' },
+    ],
+    [
+      'SHA-384 in base64',
+      [['X-Sig', hmac(body, 'sha384').digest('base64')]],
+      { header: 'x-sig', why: [/HMAC-SHA384/], signed: '{body}' },
+    ],
+    [
+      'spaces after commas',
+      [['X-Signature', `t=1772359200, v1=${hmac(`1772359200.${body}`).digest('hex')}`]],
+      { header: 'x-signature', why: [/white space/], signed: '{timestamp}.{body}' },
+    ],
+    [
+      'milliseconds in the signature',
+      [['X-Signature', `t=1772359200123,v1=${hmac(`1772359200123.${body}`).digest('hex')}`]],
+      { header: 'x-signature', why: [/milliseconds/], signed: '{timestamp}.{body}' },
+    ],
+    [
+      'ISO 8601 in another header',
+      [
+        ['X-Signature', hmac(`2026-03-01T10:00:00.000Z.${body}`).digest('base64')],
+        ['X-Sent-At', '2026-03-01T10:00:00.000Z'],
+      ],
+      { header: 'x-signature', why: [/ISO 8601/], signed: '{timestamp}.{body}' },
+    ],
+  ] as const)('%s', async (_, headers, { header, why, signed }) => {
+    expect(await search([await sent(headers)], secret)).toMatchObject({
+      result: 'inexpressible',
+      header,
+      why: why.map((one) => expect.stringMatching(one)),
+      proved: { signed },
+    })
+    // Under another secret nothing is proved; what can be seen is still said.
+    const unproved = await search([await sent(headers)], 'another secret')
+    expect(unproved).not.toHaveProperty('proved')
+    expect(['inexpressible', 'no-match']).toContain(unproved.result)
+  })
+
+  test('a signature that is made with a key pair', async () => {
+    const found = await search([await sent([['X-Signature', 'Zm9v'.repeat(86)]])], secret)
+    expect(found).toMatchObject({
+      result: 'inexpressible',
+      why: [expect.stringMatching(/key pair/)],
     })
   })
 })

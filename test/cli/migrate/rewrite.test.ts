@@ -91,10 +91,31 @@ describe('API paths', () => {
   test.each([
     [`app.get('/requests', list)`, ['path']],
     ['fetch(`${base}/requests/${id}`)', ['path']],
+    [`fetch('https://api.test/v1/requests')`, ['path']],
+    [`get(base + '/requests/' + id)`, ['path']],
+    [`get('requests/' + id)`, ['path']],
+    [`get(base + 'requests')`, ['path']],
+    ['get(`requests/${id}`)', ['path']],
+    ['get(`${base}requests`)', ['path']],
+    [`new URL('requests', base)`, ['path']],
+    [`client.get('requests')`, ['path']],
+    [`[base, 'requests', id].join('/')`, ['path']],
+    ['/^\\/requests\\/(\\d+)$/.test(path)', ['path']],
+    [`new RegExp('^/requests/')`, ['path']],
+    ['<a href="/requests">x</a>', ['path']],
+    [`axios({ url: 'requests' })`, ['path']],
+    ['const resource = `requests`', ['path']],
+    [`if (path.split('/')[1] === 'requests') f()`, ['path']],
+    [`new RegExp('requests')`, ['path']],
+    [`x = { 'requests': 1 }`, []],
+    ['/\\/(requests|verifications)\\//.test(path)', []],
+    ['/too many requests/i.test(message)', []],
     [`app.get('/requests-log', list)`, []],
+    [`log('too many requests')`, []],
+    [`metrics.count('requests')`, []],
     [`import x from '/v2/api/requests'`, []],
   ])('may be the app’s own: %s', (input, kinds) => {
-    const found = rewriteSource(input, 'a.ts', paths)
+    const found = rewriteSource(input, 'a.tsx', paths)
     expect(found.output).toBe(input)
     expect(found.findings.map(({ kind }) => kind)).toEqual(kinds)
   })

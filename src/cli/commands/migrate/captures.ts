@@ -25,13 +25,13 @@ interface CapturesOptions extends SecretOptions, SchemeChoice {
   readonly force?: boolean
 }
 
-type State = 'written' | 'current' | 'there' | 'unproved' | 'exists'
+type State = 'written' | 'current' | 'there' | 'refused' | 'unproved' | 'exists'
 
 export const migrateCaptures = (session: Session) =>
   declare('captures', {
     summary: 'write captures anew under the current names, signed again',
     details: [
-      'Writes a new file for every capture of a legacy name: the event renamed, every other byte of the body as it was, signed again with the secret that signed it (the test secret for redacted ones). The originals stay. A capture that does not verify is left out: signing it would make it genuine.',
+      'Writes a new file for every capture of a legacy name: the event renamed, every other byte of the body as it was, signed again with the secret that signed it (the test secret for redacted ones). The originals stay. A capture that does not verify, or did not when it was taken, is left out: signing it would make it genuine.',
     ],
     examples: [
       'idv-webhooks migrate captures test/captures',
@@ -49,7 +49,7 @@ async function run(session: Session, options: CapturesOptions, paths: readonly s
   const { out } = session
   const captures = await readCaptures(session, paths)
   const names = namePaths(session)
-  const tally: Record<State, number> = { written: 0, current: 0, there: 0, unproved: 0, exists: 0 }
+  const tally = { written: 0, current: 0, there: 0, refused: 0, unproved: 0, exists: 0 }
   const allRedacted = captures.every(
     (one) => one.redacted || renameEvent(one.delivery.body, names) === undefined,
   )
@@ -68,10 +68,11 @@ async function run(session: Session, options: CapturesOptions, paths: readonly s
     tell(session, { capture, renamed, target, state })
   }
   out.record({ type: 'summary', ...tally })
+  const leftOut = tally.refused + tally.unproved + tally.exists
   out.say(
-    `${count(tally.written, 'file')} written · ${tally.there} already there · ${tally.current} without a legacy name · ${tally.unproved + tally.exists} left out`,
+    `${count(tally.written, 'file')} written · ${tally.there} already there · ${tally.current} without a legacy name · ${leftOut} left out`,
   )
-  return tally.unproved + tally.exists > 0 ? exitCodes.failed : exitCodes.ok
+  return leftOut > 0 ? exitCodes.failed : exitCodes.ok
 }
 
 /** Where the name stands: as the config file's envelope says, else as a receiver reads it. */
@@ -100,6 +101,7 @@ interface Writing {
 
 async function write(writing: Writing): Promise<State> {
   const { capture, target, secrets, scheme, force } = writing
+  if (capture.verified === false && !force) return 'refused'
   const receivedAt = capture.delivery.receivedAt ?? new Date(0)
   const now = () => receivedAt
   const proof = await verify(capture.delivery, { secret: secrets, scheme, now })
@@ -146,6 +148,11 @@ function tell({ out, cwd }: Session, { capture, renamed, target, state }: Told):
   const names = renamed && { from: renamed.from, to: renamed.to }
   out.record({ type: 'capture', file, state, ...names, ...(renamed && { target: to }) })
   if (state === 'written') out.data(`${printable(file)} → ${printable(to)}  (${renamed?.to})`)
+  if (state === 'refused') {
+    out.say(
+      `${printable(file)}: did not verify when it was captured (${printable(capture.code ?? 'no code')}), so it is not signed again (--force does)`,
+    )
+  }
   if (state === 'unproved') {
     out.say(`${printable(file)}: does not verify, so it is not signed again (--force does)`)
   }

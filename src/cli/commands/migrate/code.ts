@@ -3,7 +3,7 @@ import { CliError, type ExitCode, exitCodes } from '../../exit-code.ts'
 import { type MigratedFile, migrateFile } from '../../migrate/code/migrate-files.ts'
 import { defaultBases } from '../../migrate/code/paths.ts'
 import { type Totals, tellFile, tellTotals, totalsOf } from '../../migrate/code/report.ts'
-import { isDirty } from '../../migrate/code/repository.ts'
+import { dirtyRepositories } from '../../migrate/code/repository.ts'
 import { toSarif } from '../../migrate/code/sarif.ts'
 import { sourceFiles } from '../../migrate/code/source-files.ts'
 import { repeated } from '../../repeated.ts'
@@ -49,8 +49,8 @@ async function run(session: Session, options: CodeOptions, given: readonly strin
     throw new CliError('USAGE', 'error: --write or --check, not both')
   }
   const { cwd, out } = session
-  if (options.write && !options.force) refuseDirty(cwd)
   const paths = sourceFiles(cwd, given.length === 0 ? ['.'] : given)
+  if (options.write && !options.force) refuseDirty(paths)
   const rule = options.paths ? { bases: options.base ?? defaultBases } : undefined
   const written = Boolean(options.write)
   const files: MigratedFile[] = []
@@ -78,11 +78,12 @@ async function breathe({ signal, out }: Session, at: number, all: number): Promi
   signal.throwIfAborted()
 }
 
-function refuseDirty(cwd: string): void {
-  if (!isDirty(cwd)) return
+function refuseDirty(paths: readonly string[]): void {
+  const dirty = dirtyRepositories(paths)
+  if (dirty.length === 0) return
   throw new CliError(
     'TREE_DIRTY',
-    'not everything is committed, and a rename would mix with it: commit or stash first, or give --force',
+    `not everything is committed in ${dirty.join(', ')}, and a rename would mix with it: commit or stash first, or give --force`,
   )
 }
 

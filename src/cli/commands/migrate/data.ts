@@ -9,6 +9,7 @@ interface DataOptions {
   readonly table?: string
   readonly column?: string
   readonly oldColumn: string
+  readonly again?: boolean
   readonly reverse?: boolean
 }
 
@@ -17,6 +18,7 @@ export const migrateData = (session: Session) =>
     summary: 'print SQL that renames stored event names, and takes it back',
     details: [
       'Prints SQL for a table of yours: counts before and after, the renaming in one transaction, a column that keeps the old name. The script that takes it back follows as a comment; --reverse prints it alone. Nothing is run.',
+      'Names that are stored later need it again: for Postgres and MySQL the same script may be run as often as needed, for SQLite a second run stops before it changes anything, and --again prints the script for it. MySQL commits by itself when the column is added: the script orders it so that a stop in the middle loses nothing.',
     ],
     examples: [
       'idv-webhooks migrate data --dialect postgres --table webhook_events --column name | psql -v ON_ERROR_STOP=1',
@@ -27,6 +29,7 @@ export const migrateData = (session: Session) =>
     .option('--table <name>', 'the table, with its schema if it needs one')
     .option('--column <name>', 'the column that holds event names')
     .option('--old-column <name>', 'the new column that keeps the old name', 'legacy_name')
+    .option('--again', 'the column is there from an earlier run')
     .option('--reverse', 'print the script that takes it back')
     .action(act<DataOptions>(session, (options) => run(session, options)))
 
@@ -43,10 +46,15 @@ async function run({ out }: Session, options: DataOptions) {
     out.data(scripts.reverse.trimEnd())
     return exitCodes.ok
   }
-  const back = scripts.reverse.trimEnd().split('\n')
-  const comment = back.map((line) => `-- ${line.replace(/^-- /, '')}`.trimEnd()).join('\n')
-  out.data(`${scripts.forward}\n${comment}`)
+  out.data(`${scripts.forward}\n${commented(scripts.reverse)}`)
   return exitCodes.ok
+}
+
+/** A script as a comment: taking one `-- ` off every line after the head gives it back. */
+function commented(script: string): string {
+  const [head = '', ...rest] = script.trimEnd().split('\n\n')
+  const lines = rest.join('\n\n').split('\n')
+  return [head, '--', ...lines.map((line) => `-- ${line}`.trimEnd())].join('\n')
 }
 
 function given<Value>(value: Value | undefined, flag: string): Value {

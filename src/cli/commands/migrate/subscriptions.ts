@@ -1,24 +1,28 @@
 // migrate subscriptions: the plan from old filters to new ones, and its steps against a service.
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { CliError, exitCodes } from '../../exit-code.ts'
-import { applyPlan, rollBack, type Step } from '../../migrate/subscriptions/apply.ts'
-import { readJournal, writeJournal } from '../../migrate/subscriptions/journal.ts'
+import { applyPlan, type Step } from '../../migrate/subscriptions/apply.ts'
+import { type Journal, readJournal, writeJournal } from '../../migrate/subscriptions/journal.ts'
 import {
   type Planned,
   planSubscriptions,
   readSubscriptions,
   stepsOf,
 } from '../../migrate/subscriptions/plan.ts'
+import { rollBack } from '../../migrate/subscriptions/roll-back.ts'
+import { signingSecrets } from '../../migrate/subscriptions/signing-secrets.ts'
 import {
   type SubscriptionService,
   subscriptionService,
 } from '../../migrate/subscriptions/subscription-routes.ts'
 import { count, printable } from '../../output.ts'
+import { findSecrets, type SecretOptions, secretFileOption } from '../../secrets.ts'
 import { act, declare, type Session } from '../../session.ts'
 
-interface SubscriptionsOptions {
+interface SubscriptionsOptions extends SecretOptions {
+  readonly newSecrets?: string
   readonly apply?: boolean
   readonly rollback?: boolean
   readonly journal: string
@@ -28,7 +32,9 @@ export const migrateSubscriptions = (session: Session) =>
   declare('subscriptions', {
     summary: 'plan and take the way from legacy filters to current ones',
     details: [
-      'Reads subscriptions from a JSON export or from a service that speaks the sandbox’s routes, and prints for each with legacy filters what replaces it, in which order. --apply takes the next safe step for every one: it creates replacements, and when called again drops each old one whose replacement has delivered, and no other. A run that fails takes its own steps back; --rollback takes back all of them. The journal file holds ids and filters, no secret.',
+      'Reads subscriptions from a JSON export or from a service that speaks the sandbox’s routes, and prints for each with legacy filters what replaces it, in which order. --apply takes the next safe step for every one: it creates replacements, and when called again drops each old one whose replacement has delivered, and no other. One that somebody else has made is taken for a replacement only if it has the same address, owner and secret, and counts once it has delivered again. A run that fails takes its own steps back; --rollback takes back all of them, and lets stay what it has not made. The journal file holds ids and filters, no secret.',
+      'A service that does not show secrets cannot hand the old one on: the replacement then signs with the secret that you give (WEBHOOK_SECRET or --secret-file, by subscription id where they differ), or with a new one that --new-secrets keeps in a file for your receiver.',
+      'While both run, every renamed event arrives twice, under two names and two ids. An inbox takes the second for a duplicate; a receiver without one runs its handlers for both.',
     ],
     examples: [
       'idv-webhooks migrate subscriptions export.json',
@@ -40,6 +46,8 @@ export const migrateSubscriptions = (session: Session) =>
     .option('--apply', 'take the next safe step')
     .option('--rollback', 'bring the old subscriptions back')
     .option('--journal <file>', 'what was done so far', 'idv-webhooks.subscriptions.json')
+    .option('--new-secrets <file>', 'let the service draw secrets that it does not show')
+    .addOption(secretFileOption())
     .action(
       act<SubscriptionsOptions>(session, (options, [source = '']) => run(session, options, source)),
     )
@@ -109,36 +117,66 @@ async function change(
   options: SubscriptionsOptions,
   service: SubscriptionService,
 ) {
-  const file = resolve(session.cwd, options.journal)
-  const journal = readJournal(file, service.url)
-  if (options.rollback) {
-    return tell(session, await rollBack(service, journal, (now) => writeJournal(file, now)))
+  const { cwd, signal } = session
+  const file = resolve(cwd, options.journal)
+  if (options.rollback && !existsSync(file)) {
+    throw new CliError(
+      'JOURNAL_MISSING',
+      `there is no journal ${file}, so it is not known what to take back: give the one that --apply wrote with --journal`,
+    )
   }
+  const { newSecrets } = options
+  const secrets = signingSecrets({
+    given: await findSecrets(session, options),
+    newSecrets: newSecrets === undefined ? undefined : resolve(cwd, newSecrets),
+  })
+  const journal = readJournal(file, service.url)
+  const save = (now: Journal) => writeJournal(file, now)
+  const means = { service, journal, secrets, save }
+  if (options.rollback) return tell(session, options, await rollBack(means))
   const plan = planSubscriptions(await service.list())
-  const applied = await applyPlan({ service, plan, journal, signal: session.signal })
-  writeJournal(file, applied.journal)
-  return tell(session, applied.steps)
+  return tell(session, options, await applyPlan({ ...means, plan, signal }))
 }
 
-function tell({ out }: Session, steps: readonly Step[]) {
-  const words = {
-    created: 'created a replacement beside it',
-    dropped: 'dropped; its replacement has delivered',
-    narrowed: 'took the legacy names out',
-    waiting: 'not dropped: its replacement has delivered nothing yet',
-    restored: 'brought back',
-    removed: 'removed',
-  } as const
-  for (const { id, did, replacement } of steps) {
-    out.record({ type: 'step', id, did, ...(replacement !== undefined && { replacement }) })
+const deeds = {
+  adopted: 'has a replacement already, that somebody has made',
+  created: 'created a replacement beside it',
+  dropped: 'dropped; its replacement has delivered',
+  gone: 'is gone already',
+  kept: 'kept: it was there before',
+  narrowed: 'took the legacy names out',
+  waiting: 'not dropped: its replacement has delivered nothing since',
+  restored: 'brought back',
+  removed: 'removed',
+} as const
+
+function tell({ out }: Session, { newSecrets }: SubscriptionsOptions, steps: readonly Step[]) {
+  for (const { id, did, replacement, secret } of steps) {
+    out.record({
+      type: 'step',
+      id,
+      did,
+      ...(replacement !== undefined && { replacement }),
+      ...(secret !== undefined && { secret }),
+    })
     const color = did === 'waiting' ? 'yellow' : 'green'
     const beside = replacement === undefined ? '' : ` (${printable(replacement)})`
-    out.data(`${printable(id)}  ${out.paint(color, words[did])}${beside}`)
+    out.data(`${printable(id)}  ${out.paint(color, deeds[did])}${beside}`)
+    if (secret === 'given') out.say(`${printable(replacement ?? id)} signs with the secret given`)
+    if (secret === 'new') {
+      out.say(
+        `${printable(replacement ?? id)} signs with a new secret, kept in ${newSecrets}: give it to the receiver before anything else`,
+      )
+    }
   }
-  const waiting = steps.filter(({ did }) => did === 'waiting').length
-  const created = steps.filter(({ did }) => did === 'created').length
-  out.record({ type: 'summary', steps: steps.length, waiting })
-  if (created > 0) out.say('let both run, then call this again: it drops what is no longer needed')
+  const many = (...kinds: readonly Step['did'][]) =>
+    steps.filter(({ did }) => kinds.includes(did)).length
+  out.record({ type: 'summary', steps: steps.length, waiting: many('waiting') })
+  if (many('created', 'adopted') > 0) {
+    out.say(
+      'let both run, then call this again: it drops what is no longer needed; until then a receiver without an inbox handles each renamed event twice',
+    )
+  }
   if (steps.length === 0) out.say('nothing to do')
-  return waiting > 0 ? exitCodes.failed : exitCodes.ok
+  return many('waiting') > 0 ? exitCodes.failed : exitCodes.ok
 }

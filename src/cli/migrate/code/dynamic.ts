@@ -1,20 +1,35 @@
 // Uses of legacy names that only run time settles: reported with what to do, never rewritten.
 import {
+  completesName,
   couldMakeLegacy,
   currentPrefix,
   holdsLegacy,
+  isNameForm,
   legacyPrefix,
   matchesOnlyLegacy,
   replacementOf,
 } from '../legacy.ts'
+import { assembly, type Constants, constantsOf, isPiece, merged, piecesOf } from './pieces.ts'
 import { calledName } from './places.ts'
-import { type Ancestors, cooked, nodeAt, nodesAt, type SyntaxNode, textOf } from './syntax.ts'
+import { handlesParts, isNestedName, isPrefixUse } from './prefix-use.ts'
+import { type Ancestors, nodesAt, type SyntaxNode, textOf } from './syntax.ts'
 
 /** A use that a person must look at. */
 export interface Dynamic {
   readonly kind: 'template' | 'concatenation' | 'prefix' | 'regexp' | 'embedded'
   readonly node: SyntaxNode
   readonly suggestion: string
+}
+
+/** What a file says elsewhere of the texts in it. */
+export interface Surroundings {
+  readonly constants: Constants
+  /** Whether it takes names apart, or puts them together. */
+  readonly parts: boolean
+}
+
+export function surroundingsOf(root: SyntaxNode): Surroundings {
+  return { constants: constantsOf(root), parts: handlesParts(root) }
 }
 
 const both = `take both prefixes while old deliveries may come: '${legacyPrefix}.' and '${currentPrefix}.'`
@@ -26,95 +41,72 @@ const suggestions: Readonly<Record<Dynamic['kind'], string>> = {
   embedded:
     'the name stands inside a longer text: rename it there if that text is read by a program',
 }
+const unknownPrefix = `if what stands before the dot can be '${legacyPrefix}', make it '${currentPrefix}'`
 
-const found = (kind: Dynamic['kind'], node: SyntaxNode): Dynamic => ({
-  kind,
-  node,
-  suggestion: suggestions[kind],
-})
+function found(kind: Dynamic['kind'], node: SyntaxNode, suggestion = suggestions[kind]): Dynamic {
+  return { kind, node, suggestion }
+}
 
 /** What a node is, if it is a dynamic use; parts of one are left to the whole. */
-export function dynamicUse(node: SyntaxNode, ancestors: Ancestors): Dynamic | undefined {
+export function dynamicUse(
+  node: SyntaxNode,
+  ancestors: Ancestors,
+  around: Surroundings,
+): Dynamic | undefined {
   if (node.type === 'RegExpLiteral') {
     const legacy = matchesOnlyLegacy(String(node.pattern), String(node.flags))
     return legacy ? found('regexp', node) : undefined
   }
-  if (isSum(node)) {
-    if (isSum(ancestors.at(-1))) return undefined
-    const apart = partsOf(node)
-    const parts = merged(apart)
-    const whole = parts.length === 1 && parts[0] !== undefined && replacementOf(parts[0])
-    const could = whole || couldMakeLegacy(parts) || couldMakeLegacy(apart)
-    return could ? found('concatenation', node) : undefined
+  if (node.type === 'JSXText') {
+    const text = String(node.value).trim()
+    return replacementOf(text) || holdsLegacy(text) ? found('embedded', node) : undefined
   }
-  if (inSum(ancestors)) return undefined
+  if (isNestedName(node)) return found('prefix', node)
+  if (isPiece(node, ancestors)) return undefined
+  if (assembly(node)) return assembledUse(node, ancestors, around)
   const text = textOf(node)
-  if (text !== undefined) return textUse(node, text, ancestors)
-  if (node.type !== 'TemplateLiteral' && node.type !== 'TSTemplateLiteralType') return undefined
-  return couldMakeLegacy(templateParts(node)) ? found('template', node) : undefined
+  return text === undefined ? undefined : textUse(node, { text, ancestors, around })
 }
 
-function textUse(node: SyntaxNode, text: string, ancestors: Ancestors): Dynamic | undefined {
-  const parent = ancestors.at(-1)
-  if (parent && isRegExpCall(parent) && nodesAt(parent, 'arguments')[0] === node) {
+function assembledUse(node: SyntaxNode, ancestors: Ancestors, { constants }: Surroundings) {
+  const apart = piecesOf(node, constants)
+  const pieces = merged(apart)
+  if (isPattern(node, ancestors)) {
+    const source = pieces.map((piece) => piece ?? '.*').join('')
+    if (matchesOnlyLegacy(source, '')) return found('regexp', node)
+  }
+  const kind = assembly(node) === 'template' ? 'template' : 'concatenation'
+  const [first, second] = pieces
+  const whole = pieces.length === 1 && first !== undefined && replacementOf(first)
+  const begins = first === legacyPrefix && second === undefined && pieces.length > 1
+  if (whole || begins || couldMakeLegacy(pieces) || couldMakeLegacy(apart)) return found(kind, node)
+  return completesName(pieces) ? found(kind, node, unknownPrefix) : undefined
+}
+
+interface TextUse {
+  readonly text: string
+  readonly ancestors: Ancestors
+  readonly around: Surroundings
+}
+
+function textUse(node: SyntaxNode, { text, ancestors, around }: TextUse): Dynamic | undefined {
+  if (isPattern(node, ancestors)) {
     return matchesOnlyLegacy(text, '') ? found('regexp', node) : undefined
   }
-  if (replacementOf(text) !== undefined) return undefined
-  if (text === legacyPrefix && comparesSplit(node, parent)) return found('prefix', node)
+  if (replacementOf(text) !== undefined) {
+    // What a tag makes of its text nobody can see here.
+    const tagged = ancestors.at(-1)?.type === 'TaggedTemplateExpression'
+    return tagged ? found('embedded', node) : undefined
+  }
+  if (isPrefixUse(node, ancestors, around.parts)) return found('prefix', node)
+  if (isNameForm(text)) return found('embedded', node, unknownPrefix)
   const kind = holdsLegacy(text)
   return kind && found(kind, node)
 }
 
-/** A literal that is only a part of a sum is no name by itself. */
-export function inSum(ancestors: Ancestors): boolean {
+/** `new RegExp(…)` */
+function isPattern(node: SyntaxNode, ancestors: Ancestors): boolean {
   const parent = ancestors.at(-1)
-  const above = parent?.type === 'ParenthesizedExpression' ? ancestors.at(-2) : parent
-  return isSum(above)
-}
-
-function isSum(node: SyntaxNode | undefined): boolean {
-  if (node?.type === 'AssignmentExpression') return node.operator === '+='
-  return node?.type === 'BinaryExpression' && node.operator === '+'
-}
-
-function partsOf(node: SyntaxNode): readonly (string | undefined)[] {
-  if (isSum(node)) {
-    return ['left', 'right'].flatMap((side) => {
-      const part = nodeAt(node, side)
-      return part ? partsOf(part) : [undefined]
-    })
-  }
-  const text = textOf(node)
-  if (text !== undefined) return [text]
-  return node.type === 'TemplateLiteral' ? templateParts(node) : [undefined]
-}
-
-/** Neighbouring texts as one. */
-function merged(parts: readonly (string | undefined)[]): readonly (string | undefined)[] {
-  const together: (string | undefined)[] = []
-  for (const part of parts) {
-    const last = together.at(-1)
-    if (part !== undefined && last !== undefined) together[together.length - 1] = last + part
-    else together.push(part)
-  }
-  return together
-}
-
-function templateParts(node: SyntaxNode): readonly (string | undefined)[] {
-  return nodesAt(node, 'quasis').flatMap((quasi, at) =>
-    at === 0 ? [cooked(quasi) ?? ''] : [undefined, cooked(quasi) ?? ''],
-  )
-}
-
-function isRegExpCall(node: SyntaxNode): boolean {
-  return /^(New|Call)Expression$/.test(node.type) && calledName(node) === 'RegExp'
-}
-
-/** `name.split('.')[0] === 'request'` */
-function comparesSplit(node: SyntaxNode, parent: SyntaxNode | undefined): boolean {
-  if (parent?.type !== 'BinaryExpression' || !/^[!=]==?$/.test(String(parent.operator)))
-    return false
-  const other = nodeAt(parent, parent.left === node ? 'right' : 'left')
-  const call = other?.type.endsWith('MemberExpression') ? nodeAt(other, 'object') : undefined
-  return call !== undefined && calledName(call) === 'split'
+  if (!parent || !/^(New|Call)Expression$/.test(parent.type)) return false
+  return calledName(parent) === 'RegExp' && nodesAt(parent, 'arguments')[0] === node
 }

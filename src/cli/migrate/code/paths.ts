@@ -1,7 +1,8 @@
 // The rule for API paths, apart from that for event names: `/requests` is `/verifications` where
 // the address is known to be the service's, and reported where it may be the app's own.
-import { isModuleName } from './places.ts'
-import { type Ancestors, cooked, type SyntaxNode, textOf } from './syntax.ts'
+import { assembly } from './pieces.ts'
+import { calledName, isModuleName } from './places.ts'
+import { type Ancestors, cooked, nodesAt, type SyntaxNode, textOf } from './syntax.ts'
 
 /** How paths are recognised. */
 export interface PathOptions {
@@ -21,8 +22,14 @@ export const defaultBases: readonly string[] = ['/v2/api']
 
 const suggestion =
   'if this is a path of the service, it is /verifications now; give its base with --base to have it rewritten'
+const piece = 'if this becomes a path of the service, it is verifications now: change it by hand'
+const pattern = 'if this matches paths of the service, they are /verifications now: match both'
 
 type Rewritten = PathUse & { readonly to: string }
+
+/** A step of a path: 'too many requests' has none, nor has '/requests-log'. */
+const segment = /\/requests(?=$|[/?#])/
+const relative = /^requests(?=[/?#])/
 
 /** What a text says of the older paths; undefined when nothing. */
 export function pathUse(
@@ -30,13 +37,15 @@ export function pathUse(
   ancestors: Ancestors,
   { bases }: PathOptions,
 ): Rewritten | (PathUse & { readonly to?: undefined }) | undefined {
+  if (node.type === 'RegExpLiteral') return patternUse(node)
   const text = node.type === 'TemplateElement' ? cooked(node) : literalText(node, ancestors)
-  if (!text?.includes('/requests')) return undefined
+  if (!text?.includes('requests')) return undefined
   const to = bases.reduce((path, base) => path.replace(after(base), '/verifications'), text)
   if (to !== text) return { node, from: text, to, suggestion }
-  // A bare path, or one after a hole of a template, may be the app's own.
-  if (!/^\/requests(?=$|[/?#])/.test(text)) return undefined
-  return { node, from: text, suggestion }
+  // A bare path, or one of another address, may be the app's own.
+  if (segment.test(text)) return { node, from: text, suggestion }
+  const isStep = relative.test(text) || (text === 'requests' && makesPath(node, ancestors))
+  return isStep ? { node, from: text, suggestion: piece } : undefined
 }
 
 function literalText(node: SyntaxNode, ancestors: Ancestors): string | undefined {
@@ -47,4 +56,29 @@ function literalText(node: SyntaxNode, ancestors: Ancestors): string | undefined
 function after(base: string): RegExp {
   const literal = base.replace(/\/$/, '').replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
   return new RegExp(`(?<=${literal})/requests(?=$|[/?#])`, 'g')
+}
+
+/** A pattern that knows both families, or speaks of requests in a sentence, is left alone. */
+function patternUse(node: SyntaxNode): (PathUse & { readonly to?: undefined }) | undefined {
+  const source = String(node.pattern)
+  const isPath = /(?<![\w\s-])requests(?![\w\s-])/.test(source)
+  if (!isPath || source.includes('verifications')) return undefined
+  return { node, from: source, suggestion: pattern }
+}
+
+const keyed = /^(Object|Class|TS)\w*(Property|Method|PropertySignature)$/
+const requesting =
+  /^(get|post|put|patch|delete|del|head|fetch|request|resource|path|url|join|URL|RegExp|startsWith|includes|indexOf)$/
+
+/** Whether the lone word may be a step of a path; an argument only of what asks for addresses. */
+function makesPath(node: SyntaxNode, ancestors: Ancestors): boolean {
+  const parent = ancestors.at(-1)
+  if (!parent) return false
+  // The one text of a template without holes stands where the template does.
+  if (node.type === 'TemplateElement' && assembly(parent) === undefined) {
+    return makesPath(parent, ancestors.slice(0, -1))
+  }
+  if (keyed.test(parent.type) && parent.key === node) return false
+  if (!nodesAt(parent, 'arguments').includes(node)) return true
+  return assembly(parent) !== undefined || requesting.test(calledName(parent))
 }

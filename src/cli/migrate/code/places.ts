@@ -1,64 +1,54 @@
-// Where a text stands in the tree: what may be rewritten, what names a module, what registers a
-// handler, and within which bounds two registrations meet.
+// Where a text stands in the tree: what names a module, and within which bounds an old and a new
+// name would meet once they are one.
 import { type Ancestors, nodeAt, nodesAt, type SyntaxNode } from './syntax.ts'
 
-/** What a text does where it stands; two of one kind in one scope would collide. */
+/**
+ * What a text does where it stands; two of one kind in one scope would meet. A `value` may be
+ * registered anywhere, through whatever it is handed to, so its scope is the file.
+ */
 export interface Place {
-  readonly kind: 'key' | 'case' | 'call' | 'element' | 'comparison'
-  /** The node within which the names must differ. */
+  readonly kind: 'value' | 'key' | 'case' | 'type' | 'read'
   readonly scope: SyntaxNode
 }
 
-const registering =
-  /^(on|once|off|addListener|addEventListener|prependListener|subscribe|handle|register|set)$/
 const keyed =
   /^(ObjectProperty|ObjectMethod|ClassMethod|ClassProperty|ClassAccessorProperty|TSPropertySignature|TSMethodSignature|ObjectTypeProperty)$/
+const typed = /^(TSLiteralType|TSPropertySignature|TSMethodSignature|ObjectTypeProperty)$/
+const typeLists = /^(TSUnionType|UnionTypeAnnotation|TSTupleType|TupleTypeAnnotation)$/
 const functions = /Function|Method|^Program$/
 
-/** The places of a text; none where it stands in no such position. */
-export function placesOf(node: SyntaxNode, ancestors: Ancestors): readonly Place[] {
+/** The place of a text; undefined where it meets nothing. */
+export function placeOf(node: SyntaxNode, ancestors: Ancestors): Place | undefined {
   const parent = ancestors.at(-1)
   const above = ancestors.at(-2)
   const file = ancestors[0]
-  if (!parent || !file) return []
-  if (keyed.test(parent.type) && parent.key === node) {
-    return above ? [{ kind: 'key', scope: above }] : []
+  if (!parent || !above || !file) return undefined
+  if (typed.test(parent.type) || /TypeAnnotation$/.test(node.type + parent.type)) {
+    return typePlace(parent, above)
   }
-  if (parent.type === 'SwitchCase') return above ? [{ kind: 'case', scope: above }] : []
-  if (parent.type === 'MemberExpression' && isAssigned(parent, above)) {
-    return [{ kind: 'call', scope: file }]
+  const isKey = keyed.test(parent.type) && parent.key === node
+  if (isKey && above.type === 'ObjectPattern') return { kind: 'key', scope: above }
+  if (parent.type === 'SwitchCase') return { kind: 'case', scope: above }
+  if (isRead(node, ancestors)) {
+    const around = ancestors.findLast(({ type }) => functions.test(type))
+    return { kind: 'read', scope: around ?? file }
   }
-  if (parent.type === 'BinaryExpression' && /^[!=]==?$/.test(String(parent.operator))) {
-    return [
-      { kind: 'comparison', scope: ancestors.findLast(({ type }) => functions.test(type)) ?? file },
-    ]
-  }
-  const isList = /^(ArrayExpression|TSUnionType|UnionTypeAnnotation|TSTupleType)$/
-  const list = ancestors.findLast(({ type }) => isList.test(type))
-  const inList = list !== undefined && (list === parent || list === above)
-  return [
-    ...(inList ? [{ kind: 'element', scope: list } as const] : []),
-    ...(isRegistered(node, ancestors) ? [{ kind: 'call', scope: file } as const] : []),
-  ]
+  return { kind: 'value', scope: file }
 }
 
-/** `handlers['request.approved'] = …` */
-function isAssigned(member: SyntaxNode, above: SyntaxNode | undefined): boolean {
-  return above?.type === 'AssignmentExpression' && above.left === member
+function typePlace(parent: SyntaxNode, above: SyntaxNode): Place | undefined {
+  const list = [parent, above].find(({ type }) => typeLists.test(type))
+  if (list) return { kind: 'type', scope: list }
+  return keyed.test(parent.type) ? { kind: 'type', scope: above } : undefined
 }
 
-/** `receiver.on('request.approved', …)`, also in a list. */
-function isRegistered(node: SyntaxNode, ancestors: Ancestors): boolean {
-  const parent = ancestors.at(-1)
-  const inList = parent?.type === 'ArrayExpression'
-  const call = inList ? ancestors.at(-2) : parent
-  const argument = inList ? parent : node
-  if (!call || !/^(Optional)?CallExpression$/.test(call.type)) return false
-  const [first, second] = nodesAt(call, 'arguments')
-  if (first !== argument) return false
-  const name = calledName(call)
-  // A set of one argument is a Set or a store; of two it registers.
-  return registering.test(name) && (name !== 'set' || second !== undefined)
+/** `name === 'request.approved'`, or `handlers['request.approved'](event)`. */
+function isRead(node: SyntaxNode, ancestors: Ancestors): boolean {
+  const [parent, above] = [ancestors.at(-1), ancestors.at(-2)]
+  if (parent?.type === 'BinaryExpression') return /^[!=]==?$/.test(String(parent.operator))
+  const isMember = parent?.type.endsWith('MemberExpression') && parent.property === node
+  const isTarget = above?.type === 'AssignmentExpression' && above.left === parent
+  return Boolean(isMember && !isTarget)
 }
 
 /** The last part of what is called: `on` of `receiver.on(…)`. */
@@ -68,24 +58,28 @@ export function calledName(call: SyntaxNode): string {
   return typeof named?.name === 'string' ? named.name : ''
 }
 
+const isTest = /^(jest|vi|vitest)$/
+const mocking =
+  /^(mock|doMock|unmock|doUnmock|dontMock|importActual|importMock|requireActual|requireMock|setMock)$/
+
 /** A module's name, which is a file's and not an event's. */
 export function isModuleName(node: SyntaxNode, ancestors: Ancestors): boolean {
   const parent = ancestors.at(-1)
   if (!parent) return false
-  if (parent.source === node) return true
-  if (
-    /^(TSExternalModuleReference|TSModuleDeclaration|TSImportType|ImportAttribute)$/.test(
-      parent.type,
-    )
-  ) {
-    return true
-  }
-  if (ancestors.at(-2)?.type === 'TSImportType') return true
-  if (parent.type === 'ImportExpression') return true
+  if (parent.source === node || parent.type === 'ImportExpression') return true
+  const names = /^(TSExternalModuleReference|TSModuleDeclaration|TSImportType|ImportAttribute)$/
+  if (names.test(parent.type) || ancestors.at(-2)?.type === 'TSImportType') return true
   const isCall = parent.type === 'CallExpression' && nodesAt(parent, 'arguments')[0] === node
-  if (!isCall) return false
-  const callee = nodeAt(parent, 'callee')
-  return (
-    callee?.type === 'Import' || /^(require|resolve|mock|doMock|unmock)$/.test(calledName(parent))
-  )
+  return isCall && loadsModule(parent)
+}
+
+/** `require`, `require.resolve`, `import.meta.resolve`, `vi.mock`: not every `resolve` or `mock`. */
+function loadsModule(call: SyntaxNode): boolean {
+  const callee = nodeAt(call, 'callee')
+  const name = calledName(call)
+  if (callee?.type === 'Import') return true
+  if (callee?.type === 'Identifier') return name === 'require'
+  const owner = nodeAt(callee, 'object')
+  if (name === 'resolve') return owner?.name === 'require' || owner?.type === 'MetaProperty'
+  return mocking.test(name) && isTest.test(String(owner?.name))
 }

@@ -1,15 +1,29 @@
-// What git says of the folder: where its repository begins, and whether work would be lost in it.
+// What git says of a folder: where its repository begins, and whether work would be lost in it.
 import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 /** The repository's top folder; undefined outside one, or without git. */
 export function repositoryOf(folder: string): string | undefined {
   return git(folder, 'rev-parse', '--show-toplevel')?.trim()
 }
 
-/** Whether something in the repository is not committed; undefined outside one. */
-export function isDirty(folder: string): boolean | undefined {
-  const status = git(folder, 'status', '--porcelain')
-  return status === undefined ? undefined : status !== ''
+/** Of the repositories that files stand in, nested ones too, those with work not committed. */
+export function dirtyRepositories(files: readonly string[]): readonly string[] {
+  const tops = new Map<string, string | undefined>()
+  for (const file of files) topOf(dirname(file), tops)
+  const found = [...new Set(tops.values())].filter((top) => top !== undefined)
+  return found.filter((top) => git(top, 'status', '--porcelain'))
+}
+
+/** The nearest folder above that holds .git: a folder, or a file in worktrees and submodules. */
+function topOf(folder: string, known: Map<string, string | undefined>): string | undefined {
+  if (known.has(folder)) return known.get(folder)
+  const above = dirname(folder)
+  const isTop = existsSync(join(folder, '.git'))
+  const top = isTop ? folder : above === folder ? undefined : topOf(above, known)
+  known.set(folder, top)
+  return top
 }
 
 function git(folder: string, ...args: readonly string[]): string | undefined {

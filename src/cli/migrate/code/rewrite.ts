@@ -1,11 +1,19 @@
 // One file's rewriting: exact legacy names in literals, nothing else, every other byte as it was.
 import MagicString from 'magic-string'
-import { isReplacement, replacementOf } from '../legacy.ts'
-import { type Dynamic, dynamicUse, inSum } from './dynamic.ts'
+import { isReplacement, mayHoldLegacy, replacementOf } from '../legacy.ts'
+import { type Dynamic, dynamicUse, surroundingsOf } from './dynamic.ts'
 import { type Ignored, ignoredLines } from './ignore-comments.ts'
 import { type PathOptions, pathUse } from './paths.ts'
-import { isModuleName, type Place, placesOf } from './places.ts'
-import { type Ancestors, parseSource, type SyntaxNode, textOf, walk } from './syntax.ts'
+import { isPiece } from './pieces.ts'
+import { isModuleName, type Place, placeOf } from './places.ts'
+import {
+  type Ancestors,
+  parseSource,
+  type Syntax,
+  type SyntaxNode,
+  textOf,
+  walk,
+} from './syntax.ts'
 
 /** A place in a file, counted from 1. */
 export interface Position {
@@ -37,7 +45,7 @@ export interface Rewritten {
 interface Occurrence {
   readonly node: SyntaxNode
   readonly text: string
-  readonly places: readonly Place[]
+  readonly place: Place | undefined
 }
 
 /**
@@ -46,13 +54,18 @@ interface Occurrence {
  * @throws SyntaxError when the file cannot be parsed
  */
 export function rewriteSource(text: string, file: string, paths?: PathOptions): Rewritten {
-  if (!/request/i.test(text)) return { output: text, edits: [], findings: [] }
-  const { root, comments } = parseSource(text, file)
+  if (!mayHoldLegacy(text)) return { output: text, edits: [], findings: [] }
+  const syntax = parseNamed(text, file)
+  if (!syntax) return { output: text, edits: [], findings: [] }
+  const { root, comments } = syntax
   const ignored = ignoredLines(text, comments)
   if (ignored.all) return { output: text, edits: [], findings: [] }
   const seen = collect(root, paths)
   const source = createSource(text, ignored)
-  const collisions = collisionsOf(seen.names)
+  // What a person has set aside stays, so it meets nothing.
+  const collisions = collisionsOf(
+    seen.names.filter(({ node, text: name }) => isReplacement(name) || !source.isIgnored(node)),
+  )
   const edits = [
     ...seen.names.flatMap(({ node, text: from }) => {
       const to = collisions.has(from) ? undefined : replacementOf(from)
@@ -73,17 +86,28 @@ export function rewriteSource(text: string, file: string, paths?: PathOptions): 
   return { output: source.output(), edits: edits.sort(inOrder), findings: findings.sort(inOrder) }
 }
 
+/** A broken file is an error only where it spells the word: others hold at most a hint. */
+function parseNamed(text: string, file: string): Syntax | undefined {
+  try {
+    return parseSource(text, file)
+  } catch (error) {
+    if (/request/i.test(text)) throw error
+    return undefined
+  }
+}
+
 function collect(root: SyntaxNode, paths: PathOptions | undefined) {
   const names: Occurrence[] = []
   const dynamic: Dynamic[] = []
   const pathUses: NonNullable<ReturnType<typeof pathUse>>[] = []
+  const around = surroundingsOf(root)
   walk(root, (node, ancestors) => {
     const path = paths && pathUse(node, ancestors, paths)
     if (path) pathUses.push(path)
-    const use = dynamicUse(node, ancestors)
+    const use = dynamicUse(node, ancestors, around)
     if (use) dynamic.push(use)
     const text = use ? undefined : nameAt(node, ancestors)
-    if (text !== undefined) names.push({ node, text, places: placesOf(node, ancestors) })
+    if (text !== undefined) names.push({ node, text, place: placeOf(node, ancestors) })
   })
   return { names, dynamic, paths: pathUses }
 }
@@ -91,7 +115,8 @@ function collect(root: SyntaxNode, paths: PathOptions | undefined) {
 /** An old or new name that stands as a literal of its own. */
 function nameAt(node: SyntaxNode, ancestors: Ancestors): string | undefined {
   const text = textOf(node)
-  if (text === undefined || isModuleName(node, ancestors) || inSum(ancestors)) return undefined
+  if (text === undefined || isModuleName(node, ancestors) || isPiece(node, ancestors))
+    return undefined
   if (ancestors.at(-1)?.type === 'TaggedTemplateExpression') return undefined
   return replacementOf(text) !== undefined || isReplacement(text) ? text : undefined
 }
@@ -99,15 +124,15 @@ function nameAt(node: SyntaxNode, ancestors: Ancestors): string | undefined {
 /** Legacy names whose replacement already stands in the same place: two handlers would meet. */
 function collisionsOf(names: readonly Occurrence[]): ReadonlyMap<string, SyntaxNode> {
   const collisions = new Map<string, SyntaxNode>()
-  for (const { node, text, places } of names) {
+  for (const { node, text, place } of names) {
     const to = replacementOf(text)
     if (to === undefined || collisions.has(text)) continue
     const meets = names.some(
       (other) =>
         other.text === to &&
-        other.places.some((one) =>
-          places.some(({ kind, scope }) => kind === one.kind && scope === one.scope),
-        ),
+        place !== undefined &&
+        other.place?.kind === place.kind &&
+        other.place.scope === place.scope,
     )
     if (meets) collisions.set(text, node)
   }
@@ -115,7 +140,7 @@ function collisionsOf(names: readonly Occurrence[]): ReadonlyMap<string, SyntaxN
 }
 
 function collisionAdvice(from: string): string {
-  return `${replacementOf(from)} is registered here too, and ${from} would meet it: keep one of them by hand`
+  return `${replacementOf(from)} stands here too, and ${from} would meet it: keep one of them by hand, or mark what is meant to stay with idv-webhooks-ignore`
 }
 
 /** The text with its edits; ignored lines are left alone. */
@@ -128,6 +153,7 @@ function createSource(text: string, ignored: Ignored) {
   }
   return {
     output: () => edited.toString(),
+    isIgnored: (node: SyntaxNode) => ignored.lines.has(position(node).line),
     replace(
       node: SyntaxNode,
       { from, to }: { readonly from: string; readonly to: string },

@@ -5,6 +5,7 @@ import type { MigratedFile } from './migrate-files.ts'
 const rules = {
   'legacy-event-name': 'A legacy event name; migrate code --write renames it.',
   'legacy-api-path': 'A legacy API path; migrate code --paths --write renames it.',
+  'possible-api-path': 'A path that may be a legacy one of the API; a person must look at it.',
   'dynamic-event-name': 'A legacy event name that is made at run time; a person must look at it.',
   'event-name-collision': 'The old and the new name are registered in one place.',
   unreadable: 'A file that could not be parsed.',
@@ -33,10 +34,15 @@ export function toSarif(files: readonly MigratedFile[], cwd: string): object {
   }
 }
 
+function ruleOf(kind: MigratedFile['findings'][number]['kind']): Rule {
+  if (kind === 'collision') return 'event-name-collision'
+  return kind === 'path' ? 'possible-api-path' : 'dynamic-event-name'
+}
+
 function resultsOf({ file, edits, findings, error }: MigratedFile): object[] {
   const result = (rule: Rule, text: string, at: { line?: number; column?: number }) => ({
     ruleId: rule,
-    level: rule === 'dynamic-event-name' ? 'warning' : 'error',
+    level: rule === 'dynamic-event-name' || rule === 'possible-api-path' ? 'warning' : 'error',
     message: { text },
     locations: [
       {
@@ -56,8 +62,7 @@ function resultsOf({ file, edits, findings, error }: MigratedFile): object[] {
       ),
     ),
     ...findings.map((one) => {
-      const rule = one.kind === 'collision' ? 'event-name-collision' : 'dynamic-event-name'
-      return result(rule, `${one.text}: ${one.suggestion}`, one)
+      return result(ruleOf(one.kind), `${one.text}: ${one.suggestion}`, one)
     }),
     ...(error ? [result('unreadable', error.message, error)] : []),
   ]

@@ -29,7 +29,11 @@ function inFolder(folder: string): readonly string[] {
   const steps = relative(top, folder).split(sep).filter(Boolean)
   const above = steps.map((_, at) => join(top, ...steps.slice(0, at)))
   const rules = [...excludesOf(top), ...above.flatMap(rulesOf)]
-  return walkFolder(folder, rules)
+  // Who names a folder that git ignores means it: what ignores it does not count in it.
+  return walkFolder(
+    folder,
+    rules.filter((one) => one.folder === folder || !isIgnored(`${folder}${sep}`, [one])),
+  )
 }
 
 function walkFolder(folder: string, above: readonly Rules[]): readonly string[] {

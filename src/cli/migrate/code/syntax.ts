@@ -134,7 +134,7 @@ export function nodesAt(node: SyntaxNode | undefined, field: string): readonly S
 
 /** The text that a node stands for: a string, or a template without holes. */
 export function textOf(node: SyntaxNode): string | undefined {
-  if (node.type === 'StringLiteral') return String(node.value)
+  if (/^StringLiteral(TypeAnnotation)?$/.test(node.type)) return String(node.value)
   if (node.type !== 'TemplateLiteral' && node.type !== 'TSTemplateLiteralType') return undefined
   const quasis = nodesAt(node, 'quasis')
   return quasis.length === 1 ? cooked(quasis[0]) : undefined

@@ -1,31 +1,51 @@
-// Takes the next safe step for every subscription, and takes steps back: what was done in a run
-// that failed, or on demand all that the journal knows.
-import type { Journal, Pair } from './journal.ts'
+// Takes the next safe step for every subscription, noting each in the journal as it is taken, and
+// takes the steps of a run back that failed.
+import { type Journal, type Pair, toPair } from './journal.ts'
 import type { Planned, Subscription } from './plan.ts'
+import { adopt, findTwin, hasDelivered, notedPair } from './replacement.ts'
+import type { SecretOrigin, SigningSecrets } from './signing-secrets.ts'
 import type { SubscriptionService } from './subscription-routes.ts'
 
 /** What was done, or why not. */
 export interface Step {
   readonly id: string
-  readonly did: 'created' | 'dropped' | 'narrowed' | 'waiting' | 'restored' | 'removed'
+  readonly did:
+    | 'adopted'
+    | 'created'
+    | 'dropped'
+    | 'gone'
+    | 'kept'
+    | 'narrowed'
+    | 'removed'
+    | 'restored'
+    | 'waiting'
   readonly replacement?: string
+  /** Where the secret of what was created comes from. */
+  readonly secret?: SecretOrigin
 }
 
-/** What a run of steps left behind. */
-export interface Applied {
-  readonly steps: readonly Step[]
+/** What steps are taken with. */
+export interface Means {
+  readonly service: SubscriptionService
   readonly journal: Journal
+  readonly secrets: SigningSecrets
+  readonly save: (journal: Journal) => void
 }
-
-/** Something to be done when a later step fails. */
-type Undo = () => Promise<unknown>
 
 /** What steps are taken on. */
-export interface ApplyOptions {
-  readonly service: SubscriptionService
+export interface ApplyOptions extends Means {
   readonly plan: readonly Planned[]
-  readonly journal: Journal
   readonly signal: AbortSignal
+}
+
+/** Undoes a step; gives the pair that the journal is to have afterwards, if any. */
+type Undo = () => Promise<Pair | undefined>
+
+interface Taken {
+  readonly step: Step
+  readonly pair: Pair
+  /** The newest first. */
+  readonly undo: readonly Undo[]
 }
 
 /**
@@ -34,156 +54,139 @@ export interface ApplyOptions {
  *
  * @throws CliError of the service, after taking back
  */
-export async function applyPlan(options: ApplyOptions): Promise<Applied> {
-  const { service, plan, journal, signal } = options
-  const undo: Undo[] = []
+export async function applyPlan(options: ApplyOptions): Promise<readonly Step[]> {
+  const { plan, journal, signal, save } = options
+  const work = plan.filter(({ action }) => action === 'recreate' || action === 'covered')
+  needSecrets(options, work)
+  const undo: (() => Promise<void>)[] = []
   const steps: Step[] = []
   let { pairs } = journal
+  const note = (id: string, pair: Pair | undefined) => {
+    const others = pairs.filter(({ old }) => old.id !== id)
+    pairs = pair ? [...others, pair] : others
+    save({ ...journal, pairs })
+  }
   try {
-    for (const planned of plan) {
+    for (const planned of work) {
       signal.throwIfAborted()
-      if (planned.action === 'current' || planned.action === 'inactive') continue
-      const { step, pair } = await next(service, planned, { plan, pairs, undo })
-      steps.push(step)
-      pairs = [...pairs.filter(({ old }) => old.id !== pair.old.id), pair]
+      const { id } = planned.subscription
+      const before = pairs.find(({ old }) => old.id === id)
+      const taken = await next(options, planned, { plan, pairs, before })
+      undo.push(async () => {
+        let back = before
+        for (const one of taken.undo) back = (await one()) ?? back
+        note(id, back)
+      })
+      steps.push(taken.step)
+      note(id, taken.pair)
     }
   } catch (error) {
+    // What cannot be taken back stays in the journal, so that --rollback can try again.
     for (const back of undo.reverse()) await back().catch(() => {})
     throw error
   }
-  return { steps, journal: { ...journal, pairs } }
+  return steps
+}
+
+/** Asks for every secret before anything is changed. */
+function needSecrets({ plan, journal, secrets }: ApplyOptions, work: readonly Planned[]): void {
+  for (const planned of work) {
+    const noted = journal.pairs.some(({ old }) => old.id === planned.subscription.id)
+    if (planned.action === 'covered' || noted) continue
+    if (!findTwin(planned, { plan, pairs: journal.pairs })) secrets.for(planned.subscription)
+  }
 }
 
 interface Known {
   readonly plan: readonly Planned[]
   readonly pairs: readonly Pair[]
-  readonly undo: Undo[]
+  readonly before: Pair | undefined
 }
 
-interface Taken {
-  readonly step: Step
-  readonly pair: Pair
+async function next(means: Means, planned: Planned, known: Known): Promise<Taken> {
+  const { service } = means
+  const { subscription } = planned
+  if (planned.action === 'covered') return narrow(service, planned)
+  const noted = await notedPair(service, planned, known)
+  if (noted) return advance(means, planned, noted)
+  const twin = findTwin(planned, known)
+  if (!twin) return create(means, planned)
+  const pair = await adopt(service, subscription, twin)
+  return { step: { id: subscription.id, did: 'adopted', replacement: twin.id }, pair, undo: [] }
 }
 
-async function next(service: SubscriptionService, planned: Planned, known: Known): Promise<Taken> {
-  const { undo } = known
-  if (planned.action === 'covered') return narrow(service, planned, undo)
-  const pair = await pairOf(service, planned, known)
-  return pair ? advance(service, { planned, pair }, undo) : create(service, planned, undo)
-}
-
-async function narrow(
-  service: SubscriptionService,
-  planned: Planned,
-  undo: Undo[],
-): Promise<Taken> {
+async function narrow(service: SubscriptionService, planned: Planned): Promise<Taken> {
   const { subscription, final } = planned
   const { id } = subscription
-  undo.push(() => service.setEvents(id, subscription.events))
   await service.setEvents(id, final)
-  return { step: { id, did: 'narrowed' }, pair: toPair(subscription, id, 'narrowed') }
+  return {
+    step: { id, did: 'narrowed' },
+    pair: toPair(subscription, { replacement: id, step: 'narrowed' }),
+    undo: [() => service.setEvents(id, subscription.events).then(() => undefined)],
+  }
 }
 
-/** The replacement that an earlier run has made, or that somebody else has. */
-async function pairOf(
-  service: SubscriptionService,
-  { subscription, beside, final }: Planned,
-  known: Pick<Known, 'plan' | 'pairs'>,
-): Promise<Pair | undefined> {
-  const noted = known.pairs.find(({ old }) => old.id === subscription.id)
-  if (noted && (await service.get(noted.replacement))) return noted
-  const taken = new Set(known.pairs.map(({ replacement }) => replacement))
-  const same = known.plan.find(
-    ({ subscription: other }) =>
-      other.id !== subscription.id &&
-      other.active &&
-      !taken.has(other.id) &&
-      other.url === subscription.url &&
-      [beside, final].some((events) => sameSet(events, other.events)),
-  )
-  return same && toPair(subscription, same.subscription.id, 'created')
+async function create(means: Means, { subscription, beside }: Planned): Promise<Taken> {
+  const { id, origin } = await recreate(means, subscription, beside)
+  const back: Undo = async () => {
+    await means.service.remove(id)
+    means.secrets.forget(id)
+    return undefined
+  }
+  return {
+    step: { id: subscription.id, did: 'created', replacement: id, secret: origin },
+    pair: toPair(subscription, { replacement: id, step: 'created' }),
+    undo: [back],
+  }
 }
 
-function sameSet(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((one) => b.includes(one))
-}
-
-async function create(
-  service: SubscriptionService,
-  planned: Planned,
-  undo: Undo[],
-): Promise<Taken> {
-  const { subscription, beside } = planned
-  const { id } = await service.create({ ...withoutId(subscription), events: beside })
-  undo.push(() => service.remove(id))
-  const step: Step = { id: subscription.id, did: 'created', replacement: id }
-  return { step, pair: toPair(subscription, id, 'created') }
+/** Creates a subscription like another one, with a secret that somebody knows. */
+export async function recreate(
+  { service, secrets }: Pick<Means, 'service' | 'secrets'>,
+  subscription: Subscription,
+  events: readonly string[],
+): Promise<{ readonly id: string; readonly origin: SecretOrigin }> {
+  const { id: _, secret: __, ...rest } = subscription
+  const { origin, secret } = secrets.for(subscription)
+  const created = await service.create({
+    ...rest,
+    events,
+    ...(secret !== undefined && { secret }),
+  })
+  try {
+    if (origin === 'new') secrets.keep(created)
+  } catch (error) {
+    await service.remove(created.id).catch(() => {})
+    throw error
+  }
+  return { id: created.id, origin }
 }
 
 /** Drops the old one, but never before the new one has delivered. */
-async function advance(
-  service: SubscriptionService,
-  { planned, pair }: { readonly planned: Planned; readonly pair: Pair },
-  undo: Undo[],
-): Promise<Taken> {
+async function advance(means: Means, planned: Planned, pair: Pair): Promise<Taken> {
+  const { service } = means
   const { subscription, beside, final } = planned
-  const { replacement } = pair
+  const { replacement, adopted } = pair
   const facts = { id: subscription.id, replacement }
-  if ((await service.delivered(replacement)) === 0) {
-    return { step: { ...facts, did: 'waiting' }, pair }
+  if (!(await hasDelivered(service, pair))) {
+    return { step: { ...facts, did: 'waiting' }, pair, undo: [] }
   }
+  const undo: Undo[] = []
   // Widened before the old one goes: a moment of doubles, where the other order would lose events.
   if (final.length > beside.length) {
-    undo.push(() => service.setEvents(replacement, beside))
+    const narrower = adopted?.events ?? beside
+    undo.unshift(() => service.setEvents(replacement, narrower).then(() => undefined))
     await service.setEvents(replacement, final)
   }
-  await service.remove(subscription.id)
-  undo.push(() => service.create(withoutId(subscription)))
-  return { step: { ...facts, did: 'dropped' }, pair: { ...pair, step: 'dropped' } }
-}
-
-/** Brings the old subscriptions back and removes the new ones, the latest pair first. */
-export async function rollBack(
-  service: SubscriptionService,
-  journal: Journal,
-  save: (journal: Journal) => void,
-): Promise<readonly Step[]> {
-  const steps: Step[] = []
-  for (const [at, pair] of [...journal.pairs.entries()].reverse()) {
-    steps.push(...(await takeBack(service, pair)))
-    // Noted at once, so that a second call never brings one back twice.
-    save({ ...journal, pairs: journal.pairs.slice(0, at) })
+  try {
+    await service.remove(subscription.id)
+  } catch (error) {
+    for (const back of undo) await back().catch(() => {})
+    throw error
   }
-  return steps
-}
-
-async function takeBack(service: SubscriptionService, pair: Pair): Promise<readonly Step[]> {
-  const { old, replacement, step } = pair
-  if (step === 'narrowed') {
-    await service.setEvents(old.id, old.events)
-    return [{ id: old.id, did: 'restored' }]
-  }
-  const found = await service.get(replacement)
-  const steps: Step[] = []
-  if (step === 'dropped') {
-    // The replacement signs with the old one's secret, so that nobody need have kept it.
-    const secret = found?.secret
-    const { id } = await service.create({
-      ...withoutId(old),
-      ...(secret !== undefined && { secret }),
-    })
-    steps.push({ id: old.id, did: 'restored', replacement: id })
-  }
-  if (found) await service.remove(replacement)
-  return [...steps, { id: replacement, did: 'removed' }]
-}
-
-function toPair(subscription: Subscription, replacement: string, step: Pair['step']): Pair {
-  const { secret: _, ...old } = subscription
-  return { old, replacement, step }
-}
-
-function withoutId(subscription: Subscription): Omit<Subscription, 'id'> {
-  const { id: _, ...rest } = subscription
-  return rest
+  undo.unshift(async () => {
+    const { id } = await recreate(means, subscription, subscription.events)
+    return { ...pair, old: { ...pair.old, id } }
+  })
+  return { step: { ...facts, did: 'dropped' }, pair: { ...pair, step: 'dropped' }, undo }
 }

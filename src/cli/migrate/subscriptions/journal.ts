@@ -5,11 +5,19 @@ import { CliError } from '../../exit-code.ts'
 import { writeWhole } from '../../write-file.ts'
 import type { Subscription } from './plan.ts'
 
+/** What a replacement was before it became one, where this program has not made it. */
+export interface Adopted {
+  readonly events: readonly string[]
+  /** Ids of what it had delivered by then: these prove nothing. */
+  readonly deliveries: readonly string[]
+}
+
 /** An old subscription and what has replaced it; a narrowed one is its own replacement. */
 export interface Pair {
   readonly old: Omit<Subscription, 'secret'>
   readonly replacement: string
   readonly step: 'created' | 'dropped' | 'narrowed'
+  readonly adopted?: Adopted
 }
 
 /** The pairs of one service. */
@@ -17,6 +25,12 @@ export interface Journal {
   readonly version: 1
   readonly service: string
   readonly pairs: readonly Pair[]
+}
+
+/** Begins a pair. */
+export function toPair(subscription: Subscription, rest: Omit<Pair, 'old'>): Pair {
+  const { secret: _, ...old } = subscription
+  return { old, ...rest }
 }
 
 /** Reads a journal; without a file nothing was done yet. */

@@ -62,7 +62,7 @@ export function stepsOf({ action, subscription, beside, final }: Planned): reado
   const widened = final.length > beside.length
   return [
     `create a subscription beside it: ${list(beside)}`,
-    'let both run until the new one has delivered; the receiver takes both names, and its inbox drops the second of a pair',
+    'let both run until the new one has delivered; the receiver takes both names, and its inbox drops the second of a pair (without an inbox both are handled)',
     ...(widened ? [`widen the new one: ${list(final)}`] : []),
     `drop ${id}`,
   ]
@@ -85,6 +85,8 @@ export function readSubscriptions(json: unknown): readonly Subscription[] {
   return (list as readonly unknown[]).map(readSubscription)
 }
 
+const masked = /[*•…]|\.{3}|^x{4,}|^(hidden|masked|redacted)?$/i
+
 export function readSubscription(json: unknown, at?: number): Subscription {
   const { id, url, events, active, secret, createdAt, updatedAt, ...rest } = (json ??
     {}) as Readonly<Record<string, unknown>>
@@ -95,7 +97,7 @@ export function readSubscription(json: unknown, at?: number): Subscription {
     throw new CliError('EXPORT_INVALID', `${which} has no id, url or events`)
   }
   // A masked secret is none: signing with it would break the receiver.
-  const shown = typeof secret === 'string' && !/[*•…]/.test(secret) ? { secret } : {}
+  const shown = typeof secret === 'string' && !masked.test(secret) ? { secret } : {}
   const others = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null))
   const more = Object.keys(others).length > 0 ? { others } : {}
   return { id, url, events, active: active !== false, ...shown, ...more }

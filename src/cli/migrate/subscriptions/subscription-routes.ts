@@ -10,8 +10,8 @@ export interface SubscriptionService {
   create(input: Omit<Subscription, 'id'>): Promise<Subscription>
   setEvents(id: string, events: readonly string[]): Promise<void>
   remove(id: string): Promise<void>
-  /** How many deliveries a subscription has brought to its receiver. */
-  delivered(id: string): Promise<number>
+  /** The ids of what a subscription has brought to its receiver. */
+  delivered(id: string): Promise<readonly string[]>
 }
 
 /** How a service is reached. */
@@ -41,11 +41,11 @@ export function subscriptionService(options: ServiceOptions): SubscriptionServic
       const query = new URLSearchParams({ subscriptionId: id, status: 'delivered' })
       const answer = await ask('GET', `/deliveries?${query}`)
       const list = Array.isArray(answer) ? answer : (answer as { data?: unknown } | undefined)?.data
-      if (!Array.isArray(list)) return 0
+      if (!Array.isArray(list)) return []
       // A service that does not know the filters sends all.
-      return (list as readonly Record<string, unknown>[]).filter(
-        ({ subscriptionId, status }) => subscriptionId === id && status === 'delivered',
-      ).length
+      return (list as readonly Record<string, unknown>[])
+        .filter(({ subscriptionId, status }) => subscriptionId === id && status === 'delivered')
+        .map((one, at) => (typeof one.id === 'string' ? one.id : `number ${at + 1}`))
     },
   }
 }

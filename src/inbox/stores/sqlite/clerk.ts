@@ -56,12 +56,14 @@ export class Clerk {
   }
 
   forget({ lane, now }: { readonly lane: string; readonly now: number }): number {
-    const sql = `select id from idv_entries where (lane = ? or related = ?) and erased = 0`
-    const found = this.#ledger.all(sql, lane, lane)
+    const { sql: isAbout, values } = about(lane)
+    const sql = `select e.id from idv_entries e where ${isAbout} and e.erased = 0`
+    const found = this.#ledger.all(sql, ...values)
     for (const { id } of found) {
       const head = this.#ledger.head(String(id))
       if (!head) continue
       this.#erase(head.seq)
+      this.#ledger.run("update idv_keys set digest = '' where entry = ?", head.id)
       if (['stored', 'leased', 'retry', 'dead'].includes(head.state)) {
         this.#skip(head, 'FORGOTTEN', now)
       }
@@ -89,6 +91,7 @@ export class Clerk {
       deleted++
     }
     this.#ledger.run('delete from idv_marks where touched < ?', keysBefore)
+    this.#ledger.run('delete from idv_relations where at < ?', keysBefore)
     return { erased: past.length, deleted }
   }
 
@@ -157,21 +160,54 @@ export class Clerk {
   }
 }
 
-function conditions({ ids, states, name, lane, since, text, after, oldestFirst }: StoreQuery) {
+/** A lane or a key as it is, or of any tenant: what goes on with a dot; '/' is next to it. */
+function meant(column: string, name: string) {
+  const sql = `(${column} = ? or (${column} > ? and ${column} < ?))`
+  return { sql, values: [name, `${name}.`, `${name}/`] }
+}
+
+function about(lane: string) {
+  const [own, related] = [meant('e.lane', lane), meant('e.related', lane)]
+  return { sql: `(${own.sql} or ${related.sql})`, values: [...own.values, ...related.values] }
+}
+
+/** Part of an id or a name, or a key or a lane. */
+function mentioned({ part, keys }: NonNullable<StoreQuery['text']>) {
+  const lanes = keys.map(about)
+  const known = keys.map((key) => meant('key', key))
+  const sql = [
+    'instr(e.id, ?) > 0',
+    'instr(e.name, ?) > 0',
+    ...lanes.map((one) => one.sql),
+    ...known.map((one) => `e.id in (select entry from idv_keys where ${one.sql})`),
+  ].join(' or ')
+  const values = [part, part, ...[...lanes, ...known].flatMap((one) => one.values)]
+  return { sql: `(${sql})`, values }
+}
+
+function conditions({
+  ids,
+  states,
+  name,
+  lane,
+  tenant,
+  since,
+  text,
+  after,
+  oldestFirst,
+}: StoreQuery) {
   const parts: [sql: string, values: readonly SqliteValue[]][] = []
   const oneOf = (list: readonly unknown[]) => `in (${list.map(() => '?').join(', ')})`
   // One variable, however many: SQLite takes 32,766.
   if (ids) parts.push(['e.id in (select value from json_each(?))', [JSON.stringify(ids)]])
   if (states) parts.push([`e.state ${oneOf(states)}`, states])
   if (name !== undefined) parts.push(['e.name = ?', [name]])
-  if (lane !== undefined) parts.push(['(e.lane = ? or e.related = ?)', [lane, lane]])
+  const add = ({ sql, values }: ReturnType<typeof meant>) => parts.push([sql, values])
+  if (lane !== undefined) add(about(lane))
+  if (tenant !== undefined)
+    parts.push(['substr(e.lane, ?) = ?', [-tenant.length - 1, `.${tenant}`]])
   if (since !== undefined) parts.push(['e.stored_at >= ?', [since]])
-  if (text) {
-    const { part, keys } = text
-    const sql = `(instr(e.id, ?) > 0 or instr(e.name, ?) > 0 or e.lane ${oneOf(keys)}
-      or e.related ${oneOf(keys)} or e.id in (select entry from idv_keys where key ${oneOf(keys)}))`
-    parts.push([sql, [part, part, ...keys, ...keys, ...keys]])
-  }
+  if (text) add(mentioned(text))
   if (after !== undefined) {
     const beyond = oldestFirst ? '>' : '<'
     parts.push([`e.seq ${beyond} (select seq from idv_entries where id = ?)`, [after]])

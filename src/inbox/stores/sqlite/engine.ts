@@ -183,7 +183,7 @@ export class Engine {
   #known(entry: NewEntry, key: string): Inserted {
     const known = this.#ledger.get('select entry, digest from idv_keys where key = ?', key)
     const id = String(known?.entry)
-    if (known?.digest === entry.digest) return { kind: 'duplicate', id }
+    if (known?.digest === entry.digest || known?.digest === '') return { kind: 'duplicate', id }
     if (this.#addKey(`${key} ${entry.digest}`, { ...entry, name: null })) {
       const seq = this.#addEntry(entry, 'skipped')
       const sql = `update idv_entries set reason = 'CONFLICT', conflict_of = ?, settled_at = stored_at
@@ -195,7 +195,7 @@ export class Engine {
 
   #addEntry(entry: NewEntry, state: 'stored' | 'skipped'): number {
     const values = [
-      ...[entry.id, state, entry.lane, entry.related ?? null, entry.name ?? null],
+      ...[entry.id, state, entry.lane, this.#ledger.relate(entry), entry.name ?? null],
       ...[entry.receivedName ?? null, entry.source, entry.occurredAt ?? null],
       ...[entry.storedAt, entry.bytes],
     ]

@@ -5,14 +5,9 @@ import { carryOut } from './batch.ts'
 import { Engine } from './engine.ts'
 import type { Writer } from './line.ts'
 import { LogKeeper } from './log-keeper.ts'
-import { type Opening, openBeside, openOwned } from './opening.ts'
+import type { Owned } from './opening.ts'
 
-/** @throws WebhookError of `openOwned` */
-export function openInline(
-  opening: Opening,
-  access: 'own' | 'operate',
-): Writer & { readonly epoch: number | undefined } {
-  const owned = access === 'own' ? openOwned(opening) : openBeside(opening)
+export function openInline(owned: Owned): Writer & { readonly epoch: number | undefined } {
   const engine = new Engine(owned)
   const log = new LogKeeper(engine)
   let scheduled: (() => void) | undefined

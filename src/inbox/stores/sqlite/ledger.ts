@@ -1,6 +1,6 @@
 // The rows behind the engine: prepared statements, the counts by state, and the heads of lanes.
 import type { EntryState } from '../../entry.ts'
-import type { Alignment } from '../../store.ts'
+import type { Alignment, NewEntry } from '../../store.ts'
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from './driver.ts'
 
 export type Row = Readonly<Record<string, SqliteValue>>
@@ -117,6 +117,23 @@ export class Ledger {
 
   isHead({ lane, seq }: Head): boolean {
     return this.get('select head from idv_lanes where lane = ?', lane)?.head === seq
+  }
+
+  /** What one entry of a lane names, the others get that name none. */
+  relate({
+    lane,
+    related,
+    storedAt,
+  }: Pick<NewEntry, 'lane' | 'related' | 'storedAt'>): string | null {
+    const sql = 'select related from idv_relations where lane = ?'
+    const known = this.get(sql, lane)?.related ?? null
+    if (related === undefined) return known as string | null
+    this.run('insert or replace into idv_relations values (?, ?, ?)', lane, related, storedAt)
+    if (known === null) {
+      const earlier = 'update idv_entries set related = ? where lane = ? and related is null'
+      this.run(earlier, related, lane)
+    }
+    return related
   }
 
   #prepare(sql: string): SqliteStatement {

@@ -1,0 +1,217 @@
+// The guides show what the command prints: every console block is run, and held to its output.
+// UPDATE_DOCS=1 writes the output into the document instead.
+import { spawn } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import express from 'express'
+import { createReceiver, createWorker, NonRetryable, schemes, sign } from 'idv-webhooks'
+import { toExpress } from 'idv-webhooks/express'
+import { createInbox } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { capture, fixture, signedDelivery } from 'idv-webhooks/testing'
+import { expect, onTestFinished, test } from 'vitest'
+import { receiver, secret, serve } from './apps.ts'
+import { cli, folder, root, run, start } from './run.ts'
+
+const updating = process.env.UPDATE_DOCS === '1'
+const at = '2026-03-01T10:00:00.000Z'
+
+test.each(['docs/cli.md', 'docs/inbox.md'])(
+  'every example of %s prints what it says',
+  async (name) => {
+    const file = join(root, name)
+    const document = readFileSync(file, 'utf8')
+    const cwd = folder()
+    const app = await serve(
+      express()
+        .post('/webhooks', toExpress(receiver()))
+        .use(express.json())
+        .post('/parsed', toExpress(receiver())),
+      '',
+    )
+    const service = await sandboxed()
+    await furnish(cwd, app)
+    const real = { 'http://localhost:3000': app, 'http://localhost:4747': service }
+    let fresh = document
+    const blocks = [...document.matchAll(/```console\n(.*?)```/gs)]
+    expect(blocks.length).toBeGreaterThan(0)
+    for (const [whole, inside = ''] of blocks) {
+      const calls = inside.split('\n').filter((line) => line.startsWith('$ '))
+      let shown = ''
+      for (const call of calls) {
+        const said = await printed(replaced(call.slice(2), real), cwd)
+        shown += `${call}\n${presented(said, { call, cwd, real })}`
+      }
+      if (!updating) expect(normal(inside)).toBe(normal(shown))
+      fresh = fresh.replace(whole, () => `\`\`\`console\n${shown}\`\`\``)
+    }
+    if (updating) writeFileSync(file, fresh)
+  },
+  120_000,
+)
+
+test('docs/cli.md has every command and speaks of options that there are', async () => {
+  const document = readFileSync(join(root, 'docs/cli.md'), 'utf8')
+  expect([...document.matchAll(/```console\n/g)].length).toBeGreaterThan(12)
+  interface Map {
+    name: string
+    commands: Map[]
+    options: { flags: string }[]
+  }
+  const map = JSON.parse((await run(['--map'])).stdout) as Map
+  const all = (one: Map): Map[] => [one, ...one.commands.flatMap(all)]
+  const flags = new Set(
+    all(map).flatMap(({ options }) =>
+      options.flatMap((one) => one.flags.match(/--[a-z-]+/g) ?? []),
+    ),
+  )
+  for (const { name } of map.commands) expect(document, name).toMatch(new RegExp(`\`${name}[\` ]`))
+  const spoken = document.match(/(?<![\w-])--[a-z]+(-[a-z]+)*/g) ?? []
+  expect(spoken.filter((flag) => !flags.has(flag) && flag !== '--help')).toEqual([])
+})
+
+/** What a terminal would show of a line of shell; a recording gets one delivery to record. */
+async function printed(line: string, cwd: string): Promise<string> {
+  const child = spawn(
+    'sh',
+    ['-c', `${line.replace('--port 4000', '--port 0').replace('--port 4747', '--port 0')} 2>&1`],
+    {
+      cwd,
+      env: {
+        ...process.env,
+        PATH: `${join(cwd, 'bin')}:${process.env.PATH}`,
+        WEBHOOK_SECRET: secret,
+        IDV_API_KEY: 'key_acme',
+        LANG: 'C.UTF-8',
+        NO_COLOR: '1',
+      },
+    },
+  )
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let said = ''
+  let recorded = !line.includes('idv-webhooks capture')
+  child.stdout.on('data', async (part) => {
+    said += part
+    const [, url] = /listening on (\S+),/.exec(said) ?? []
+    if (recorded || url === undefined) return
+    recorded = true
+    const body = JSON.stringify(fixture('verification.approved'))
+    const headers = { 'content-type': 'application/json', ...(await sign(body, { secret })) }
+    await fetch(url, { method: 'POST', body, headers })
+  })
+  await once(child, 'close')
+  return said
+}
+
+/** A sandbox with one verification, for whoever asks its API. */
+async function sandboxed(): Promise<string> {
+  const { until } = start(['sandbox', '--port', '0', '--json', '--quiet'])
+  const [, url = ''] = await until(/"url":"([^"]+)"/)
+  const body = '{"type":"idv","requirements":["document"]}'
+  const headers = { 'x-api-key': 'key_acme', 'content-type': 'application/json' }
+  await fetch(`${url}/v2/api/verifications`, { method: 'POST', headers, body })
+  return url
+}
+
+/** The folder in which the examples are called. */
+async function furnish(cwd: string, app: string): Promise<void> {
+  mkdirSync(join(cwd, 'bin'))
+  mkdirSync(join(cwd, 'src'))
+  const write = (name: string, content: unknown) =>
+    writeFileSync(join(cwd, name), typeof content === 'string' ? content : JSON.stringify(content))
+  write('bin/idv-webhooks', `#!/bin/sh\nexec '${process.execPath}' '${cli}' "$@"\n`)
+  chmodSync(join(cwd, 'bin/idv-webhooks'), 0o755)
+  const now = () => new Date(at)
+  const delivery = await signedDelivery(fixture('verification.approved'), { secret, now })
+  const raw = await capture(delivery, { redact: false })
+  write('approved.json', raw)
+  write('redacted.json', await capture(delivery))
+  const body = Buffer.from(raw.body, 'base64').toString()
+  const spelled = Buffer.from(JSON.stringify(JSON.parse(body), null, 2)).toString('base64')
+  write('changed.json', { ...raw, body: spelled })
+  const scheme = schemes.define({
+    name: 'vendor',
+    header: 'X-Vendor-Signature',
+    algorithm: 'sha256',
+    key: 'utf8',
+    encoding: 'base64',
+    grammar: { prefix: 'v1=' },
+    signed: '{id}.{timestamp}.{body}',
+    id: { header: 'X-Vendor-Id' },
+    timestamp: { header: 'X-Vendor-Time' },
+  })
+  for (const [number, name] of [
+    [1, 'client.created'],
+    [2, 'client.deleted'],
+  ] as const) {
+    const sent = await signedDelivery(fixture(name), { secret, scheme, now })
+    write(`vendor-${number}.json`, await capture(sent, { redact: false, scheme }))
+  }
+  const digest = createHmac('sha256', secret).update(`1772359200:${body}`).digest('hex')
+  write('paddle.json', { ...raw, headers: [['Paddle-Signature', `ts=1772359200;h1=${digest}`]] })
+  write('scenario.json', {
+    version: 1,
+    seed: 7,
+    subscriptions: [{ url: `${app}/webhooks`, secret }],
+    actions: [
+      { create: 'verification', body: { type: 'idv', requirements: ['document'] }, as: 'ada' },
+      { act: 'ada', actions: ['start', 'submit', 'approve'] },
+    ],
+  })
+  write('src/handlers.ts', "receiver.on('request.approved', greet)\n")
+  write('idv-webhooks.config.json', { timeout: 10, send: { concurrency: 2 } })
+  await inboxAt(join(cwd, 'inbox.db'))
+  await inboxAt(join(cwd, 'missed.db'))
+  await inboxAt(join(cwd, 'app.db'), true)
+}
+
+/** An inbox with two entries; one of them may have been done and the other be a dead letter. */
+async function inboxAt(path: string, worked = false): Promise<void> {
+  const inbox = createInbox({ store: sqliteStore(path), now: () => new Date() })
+  const own = createReceiver({ secret, inbox, observe: () => {} })
+  own.on('client.created', () => {})
+  own.on('verification.approved', () => {
+    throw new NonRetryable('there is no such account')
+  })
+  await inbox.open()
+  const data = { ...fixture('client.created').data, id: 'cli_42' }
+  await own.receive(await signedDelivery(fixture('client.created', { data }), { secret }))
+  await own.receive(await signedDelivery(fixture('verification.approved'), { secret }))
+  if (worked) await createWorker(own).drainOnce()
+  await inbox.close()
+}
+
+function replaced(text: string, real: Readonly<Record<string, string>>): string {
+  return Object.entries(real).reduce((all, [shown, url]) => all.replaceAll(shown, url), text)
+}
+
+interface Shown {
+  readonly call: string
+  readonly cwd: string
+  readonly real: Readonly<Record<string, string>>
+}
+
+/** As a reader would see it: the ports of the call, and no folder of the test. */
+function presented(said: string, { call, cwd, real }: Shown): string {
+  const text = Object.entries(real).reduce((all, [shown, url]) => all.replaceAll(url, shown), said)
+  const port = /--port (\d+)/.exec(call)?.[1]
+  const ported =
+    port === undefined ? text : text.replaceAll(/127\.0\.0\.1:\d+/g, `127.0.0.1:${port}`)
+  return ported.replaceAll(`${cwd}/`, './').replaceAll(cwd, '.')
+}
+
+/** Without what differs from run to run. */
+function normal(text: string): string {
+  return text
+    .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
+    .replaceAll(/ *\d+(\.\d+)? ms/g, ' N ms')
+    .replaceAll(/"milliseconds":[\d.]+/g, '"milliseconds":N')
+    .replaceAll(/\d{8}T\d{6}Z/g, 'TIME')
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, 'TIME')
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'ID')
+    .replaceAll(/Node \d+\.\d+\.\d+/g, 'Node N')
+    .replaceAll(/oldest +.* open/g, 'oldest SOME open')
+    .replaceAll(/lag +\S.*/g, 'lag SOME')
+}

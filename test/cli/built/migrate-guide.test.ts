@@ -1,0 +1,117 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { createReceiver } from 'idv-webhooks'
+import { toNode } from 'idv-webhooks/node'
+import { createSandbox } from 'idv-webhooks/sandbox'
+import { capture, fixture, signedDelivery } from 'idv-webhooks/testing'
+import { expect, onTestFinished, test } from 'vitest'
+import { serve } from './apps.ts'
+import { folder, root, run } from './run.ts'
+
+const guide = join(root, 'docs/migrate.md')
+const block = /```sh\nidv-webhooks ([^\n]*)\n```\n\n```(\w+)\n.*?```/gs
+/** The addresses that the guide speaks of. */
+const shown = { service: 'http://localhost:4010', hook: 'https://app.example.com/webhooks' }
+
+const sources = {
+  'src/handlers.ts': `receiver.on('request.approved', sendContract)
+receiver.on(['request.rejected', 'client.created'], updateCard)
+
+export const isOurs = (name: string) => name.startsWith('request.')
+`,
+  'src/table.ts': `export const table = new Map([
+  ['request.expired', remind],
+  ['verification.expired', remindAgain],
+])
+`,
+  'client/list.ts': `export const list = () => fetch('https://api.example.com/v2/api/requests?page=1')
+export const one = (id: string) => http.get('requests/' + id)
+`,
+  'webhooks.log': [
+    ['2025-01-06T09:00:00Z', 'request.approved'],
+    ['2025-01-20T09:00:00Z', 'request.approved'],
+    ['2025-02-03T09:00:00Z', 'verification.approved'],
+    ['2025-02-24T09:00:00Z', 'client.created'],
+  ]
+    .map(([at, receivedName]) =>
+      JSON.stringify({ type: 'outcome', kind: 'handled', at, receivedName, secretId: 'crm' }),
+    )
+    .join('\n'),
+}
+
+async function team() {
+  const cwd = folder()
+  const captures = {
+    'test/captures/request-approved.json': await signedDelivery(fixture('request.approved')),
+    'test/captures/client-created.json': await signedDelivery(fixture('client.created')),
+  }
+  const files = {
+    ...sources,
+    ...Object.fromEntries(
+      await Promise.all(
+        Object.entries(captures).map(
+          async ([name, one]) => [name, JSON.stringify(await capture(one))] as const,
+        ),
+      ),
+    ),
+  }
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(cwd, name)), { recursive: true })
+    writeFileSync(join(cwd, name), content)
+  }
+  const options = { cwd, stdio: 'ignore' } as const
+  const git = (...args: readonly string[]) =>
+    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t.test', ...args], options)
+  git('init', '-q')
+  git('add', '-A')
+  git('commit', '-qm', 'all')
+  return cwd
+}
+
+/** A service with two old subscriptions, and the receiver that they are for. */
+async function service() {
+  const secret = 'a-secret-of-the-team'
+  const receiver = createReceiver({ secret })
+  receiver.on('verification.approved', () => {})
+  const hook = await serve(toNode(receiver))
+  const sandbox = await createSandbox({
+    seed: 1,
+    subscriptions: [
+      { url: hook, events: ['request.approved', 'client.created'], secret },
+      { url: hook, events: ['*'], secret },
+    ],
+  })
+  onTestFinished(() => sandbox.close())
+  const { url } = await sandbox.listen()
+  const approve = async () => {
+    const response = await sandbox.fetch(
+      new Request(`${sandbox.baseUrl}/verifications`, {
+        method: 'POST',
+        headers: { 'x-api-key': sandbox.apiKey, 'content-type': 'application/json' },
+        body: '{"type":"idv","requirements":["document"],"subjectName":"Ada Lovelace"}',
+      }),
+    )
+    const { id } = (await response.json()) as { id: string }
+    await sandbox.act(id, ['start', 'submit', 'approve'])
+    await sandbox.drain()
+  }
+  return { url, hook, approve }
+}
+
+test('the guide’s commands print what it says', async () => {
+  const cwd = await team()
+  const { url, hook, approve } = await service()
+  let text = readFileSync(guide, 'utf8')
+  for (const [whole, command = '', language = ''] of [...text.matchAll(block)]) {
+    const args = command.replaceAll(shown.service, url).split(' ')
+    const { stdout, stderr } = await run(args, { cwd, env: { WEBHOOK_SECRET: 'unused' } })
+    const printed = (stdout + stderr).replaceAll(url, shown.service).replaceAll(hook, shown.hook)
+    const real = `\`\`\`sh\nidv-webhooks ${command}\n\`\`\`\n\n\`\`\`${language}\n${printed}\`\`\``
+    const at = text.indexOf(whole)
+    text = text.slice(0, at) + real + text.slice(at + whole.length)
+    // Between the two calls an event comes.
+    if (command.endsWith('--apply')) await approve()
+  }
+  await expect(text).toMatchFileSnapshot(guide)
+})
