@@ -51,6 +51,8 @@ const facts = {
   fault: z.enum(plannedFaults).optional(),
   /** Waits until the next delivery to the same subscription has gone first. */
   after: z.literal(true).optional(),
+  /** The reordered delivery that waits for this one to go first. */
+  passes: z.string().optional(),
 }
 
 /** A delivery with every attempt's exact bytes. */

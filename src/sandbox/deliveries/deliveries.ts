@@ -76,6 +76,8 @@ export function createDeliveries(parts: DeliveriesParts): EngineDeliveries {
     const { id, subscriptionId, nextAttemptAt, status } = row
     if (status !== 'pending' || nextAttemptAt === null) return
     if (row.after) waiting.set(subscriptionId, id)
+    // They go in pairs: the one after this may be passed in its turn.
+    if (waiting.get(subscriptionId) === row.passes) waiting.delete(subscriptionId)
     // A storm is one just because nothing holds it back.
     const lane = row.fault === 'storm' ? id : `${subscriptionId} ${row.resourceId}`
     const makeDue = () => {
@@ -90,7 +92,7 @@ export function createDeliveries(parts: DeliveriesParts): EngineDeliveries {
   /** Lets a reordered delivery go, for the next one has passed it or none will come. */
   function release(id: string): void {
     const row = rows.get(id)
-    if (row?.status !== 'pending') return
+    if (row?.status !== 'pending' || !row.after) return
     const { after: _, ...free } = row
     unplan(row)
     const next = { ...free, nextAttemptAt: clock.now().toISOString() }
@@ -129,7 +131,7 @@ export function createDeliveries(parts: DeliveriesParts): EngineDeliveries {
     const current = rows.get(row.id)
     if (current) settle({ ...current, signature }, made)
   }
-  function settle(row: DeliveryRow, made: Attempt): void {
+  function settle({ after: _, passes, ...row }: DeliveryRow, made: Attempt): void {
     const attempts = [...row.attempts, made]
     const status = made.response?.status ?? 0
     const succeeded = status >= 200 && status < 300
@@ -142,8 +144,7 @@ export function createDeliveries(parts: DeliveriesParts): EngineDeliveries {
       put(next)
       plan(next)
     }
-    const passed = rows.get(waiting.get(row.subscriptionId) ?? '')
-    if (passed && passed.seq < row.seq) release(passed.id)
+    if (passes !== undefined) release(passes)
   }
   /** Undefined when its subscription is gone; held while that is paused. */
   function sendAgain(row: DeliveryRow): DeliveryRow | undefined {
@@ -178,7 +179,7 @@ export function createDeliveries(parts: DeliveriesParts): EngineDeliveries {
         faults,
         nextSeq: () => ++seq,
         eventId,
-        isWaitedFor: (id) => waiting.has(id),
+        waiting: (subscriptionId) => waiting.get(subscriptionId),
         planned(row) {
           put(row)
           plan(row)

@@ -24,8 +24,8 @@ export interface PlanParts {
   readonly nextSeq: () => number
   /** One id for each name of an occurrence, whoever hears of it. */
   readonly eventId: (name: string) => string
-  /** Whether a reordered delivery of the subscription waits for the next one to pass it. */
-  readonly isWaitedFor: (subscriptionId: string) => boolean
+  /** The reordered delivery of a subscription that waits for the next one to pass it. */
+  readonly waiting: (subscriptionId: string) => string | undefined
   /** Called with each row, before the next is planned. */
   readonly planned: (row: DeliveryRow) => void
 }
@@ -105,8 +105,10 @@ interface RowFacts extends Variant {
 function toRow(subscription: SubscriptionRow, facts: RowFacts, parts: PlanParts): DeliveryRow {
   const { occurrence, fault, name, padding = 0 } = facts
   // They swap in pairs: whoever is waited for goes at once, whatever its own fault says.
-  const after = facts.after && !parts.isWaitedFor(subscription.id)
+  const waiting = parts.waiting(subscription.id)
+  const after = facts.after && waiting === undefined
   const delay = facts.after && !after ? 0 : (facts.delay ?? 0)
+  const passes = delay === 0 && !facts.dropped ? waiting : undefined
   const eventId = parts.eventId(name)
   const envelope = profile.envelope({
     id: eventId,
@@ -132,6 +134,7 @@ function toRow(subscription: SubscriptionRow, facts: RowFacts, parts: PlanParts)
     attempts: [],
     ...(fault && { fault: fault.kind as PlannedFault }),
     ...(after && { after }),
+    ...(passes !== undefined && { passes }),
   }
 }
 
