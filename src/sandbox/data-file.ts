@@ -100,7 +100,10 @@ export function damaged(path: string, what: string, cause?: unknown): WebhookErr
 
 function failed(path: string, cause: unknown): WebhookError {
   const why = cause instanceof Error ? cause.message : String(cause)
-  const message = `cannot use the data file ${path} (${why}): is another sandbox using it, or is it another kind of file?`
+  const hint = /database is locked/.test(why)
+    ? 'is another sandbox using it? Stop that one, or use another file'
+    : 'give a file of a sandbox, or one that is not there yet'
+  const message = `cannot use the data file ${path} (${why}): ${hint}`
   return new WebhookError('DATA_FILE_FAILED', message, { cause })
 }
 

@@ -115,10 +115,9 @@ function clientName(client: ClientRow | undefined): string | null {
   if (!client) return null
   const { nameFirst, nameLast, businessName } = client.resource
   const person = [nameFirst, nameLast].filter(Boolean).join(' ')
-  // A letter that the cut would halve goes whole.
-  return (
-    (person || businessName)?.slice(0, limits.subjectName).replace(/[\ud800-\udbff]$/, '') ?? null
-  )
+  const name = person || businessName
+  // Characters, not halves of them.
+  return name ? [...name].slice(0, limits.subjectName).join('') : null
 }
 
 function invite({ outbox, random, origin }: World, resource: Verification): void {
