@@ -131,8 +131,6 @@ export function createSandboxClock({ source, frozenAt }: ClockOptions): SandboxC
     dump: () => ({ now: new Date(time()).toISOString(), frozen: frozen !== undefined, offset }),
     load(saved) {
       age++
-      // Who moves the next state does not wait for what the last one has under way.
-      moving = Promise.resolve()
       tasks.clear()
       frozen = saved.frozen ? Date.parse(saved.now) : undefined
       offset = saved.offset

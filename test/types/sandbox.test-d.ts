@@ -7,7 +7,7 @@ test('deliveries and their attempts are typed', () => {
   expectTypeOf(sandbox.deliveries.list()).toEqualTypeOf<readonly DeliverySummary[]>()
   expectTypeOf(sandbox.deliveries.get('x')).toEqualTypeOf<Delivery | undefined>()
   expectTypeOf(sandbox.deliveries.resend('x')).toEqualTypeOf<Delivery | undefined>()
-  expectTypeOf<Delivery['attempts'][number]>().toEqualTypeOf<Attempt>()
+  expectTypeOf<Delivery['attempts'][number]>().toExtend<Attempt>()
   expectTypeOf<Delivery['status']>().toEqualTypeOf<
     'pending' | 'delivered' | 'failed' | 'dropped' | 'held'
   >()
