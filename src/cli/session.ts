@@ -6,6 +6,14 @@ import type { Config } from './config.ts'
 import type { ExitCode } from './exit-code.ts'
 import type { Output } from './output.ts'
 
+/** How the run ends. */
+export interface Ending {
+  /** Once a command has said so. */
+  exitCode: ExitCode
+  /** Ctrl-C waits for what was begun, however long that takes; a second one does not. */
+  waits?: boolean
+}
+
 /** Everything outside that a command may touch. */
 export interface Session {
   readonly out: Output
@@ -16,8 +24,7 @@ export interface Session {
   readonly signal: AbortSignal
   readonly now: Clock
   readonly config: Config
-  /** How the run ends, once a command has said so. */
-  ending: { exitCode: ExitCode }
+  readonly ending: Ending
 }
 
 /** A command's file gives one of these. */
