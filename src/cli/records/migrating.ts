@@ -82,6 +82,10 @@ export type MigrateStatusRecord =
       readonly type: 'evidence'
       readonly source: 'inbox' | 'log'
       readonly arrivals: number
+      /** In how many days (UTC) anything came. */
+      readonly days: number
+      /** Lines of outcomes that could not be read. */
+      readonly unread: number
       readonly since?: string
       readonly until?: string
     }
@@ -91,5 +95,6 @@ export type MigrateStatusRecord =
       readonly safe: boolean
       readonly silentDays: number
       readonly days: number
+      readonly unread: number
       readonly lastSeen?: string
     }

@@ -74,6 +74,17 @@ function lineStarts(text: string): readonly number[] {
   return [0, ...Array.from(ends, (end) => end.index + end[0].length)]
 }
 
+test('a collision tells where the names meet, and where else the old one is left', () => {
+  const input = `on('request.expired', a)
+on('verification.expired', b)
+send('request.expired')
+send('request.expired')`
+  const { findings, edits } = rewriteSource(input, 'a.ts')
+  expect(edits).toEqual([])
+  expect(findings).toMatchObject([{ kind: 'collision', line: 1 }])
+  expect(findings[0]?.suggestion).toMatch(/stands in line 2,.*left as it is in lines 3, 4 too/)
+})
+
 describe('API paths', () => {
   const paths = { bases: ['/v2/api', 'https://api.example.com'] }
   test.each([
