@@ -88,7 +88,6 @@ send('request.expired')`
 describe('API paths', () => {
   const paths = { bases: ['/v2/api', 'https://api.example.com'] }
   test.each([
-    [`fetch('https://api.test/v2/api/requests')`, `fetch('https://api.test/v2/api/verifications')`],
     [`fetch("/v2/api/requests?page=1")`, `fetch("/v2/api/verifications?page=1")`],
     ['fetch(`/v2/api/requests/${id}`)', 'fetch(`/v2/api/verifications/${id}`)'],
     [`get('https://api.example.com/requests/1')`, `get('https://api.example.com/verifications/1')`],
@@ -103,6 +102,8 @@ describe('API paths', () => {
     [`app.get('/requests', list)`, ['path']],
     ['fetch(`${base}/requests/${id}`)', ['path']],
     [`fetch('https://api.test/v1/requests')`, ['path']],
+    [`fetch('https://api.test/v2/api/requests')`, ['path']],
+    ['fetch(`https://other.test/v2/api/requests/${id}`)', ['path']],
     [`get(base + '/requests/' + id)`, ['path']],
     [`get('requests/' + id)`, ['path']],
     [`get(base + 'requests')`, ['path']],

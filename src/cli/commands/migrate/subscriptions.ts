@@ -83,7 +83,7 @@ async function readExport(session: Session, source: string) {
     throw new CliError('FILE_MISSING', `${source} cannot be read`)
   }
   try {
-    return readSubscriptions(JSON.parse(content))
+    return readSubscriptions(JSON.parse(content.replace(/^\uFEFF/, '')))
   } catch (error) {
     if (error instanceof CliError) throw error
     throw new CliError('EXPORT_INVALID', `${source} is no JSON`)
