@@ -77,18 +77,22 @@ export async function applyPlan(options: ApplyOptions): Promise<Applied> {
       ledger.note(id, taken.pair)
     }
   } catch (error) {
-    let takenBack = 0
-    for (const back of undo.reverse()) {
-      await back().then(
-        () => {
-          takenBack += 1
-        },
-        () => {},
-      )
-    }
-    return { steps, failure: { error, takenBack } }
+    return { steps, failure: { error, takenBack: await takeBack(undo.reverse()) } }
   }
   return { steps }
+}
+
+/** Takes back as many as can be, and gives how many that were. */
+async function takeBack(undo: readonly (() => Promise<void>)[]): Promise<number> {
+  let taken = 0
+  for (const back of undo) {
+    const isBack = await back().then(
+      () => true,
+      () => false,
+    )
+    if (isBack) taken += 1
+  }
+  return taken
 }
 
 /** Asks for every secret before anything is changed. */
