@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { PGlite } from '@electric-sql/pglite'
 import { createReceiver, schemes, verify } from 'idv-webhooks'
 import {
   capture,
@@ -21,7 +22,7 @@ import {
   signedDelivery,
   testSecret,
 } from 'idv-webhooks/testing'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { secret } from './apps.ts'
 import { folder, root, run, runJson, start, transcript } from './run.ts'
 
@@ -515,6 +516,42 @@ describe('migrate data', () => {
     expect(database.prepare('SELECT name FROM audit.events').all()).toEqual([
       { name: 'request.approved' },
     ])
+  })
+
+  test('does the same in a real Postgres', { timeout: 120_000 }, async () => {
+    const database = await PGlite.create()
+    onTestFinished(() => database.close())
+    await database.exec('CREATE SCHEMA audit; CREATE TABLE audit.events (id int, name text)')
+    const before = ['request.approved', 'client.created', 'request.other', 'request.expired']
+    for (const [at, name] of before.entries()) {
+      await database.query('INSERT INTO audit.events VALUES ($1, $2)', [at, name])
+    }
+    const rows = async () =>
+      (await database.query<object>('SELECT * FROM audit.events ORDER BY id')).rows.map((row) =>
+        Object.values(row).slice(1),
+      )
+    const { stdout } = await sql('postgres')
+    await database.exec(stdout)
+    const after = [
+      ['verification.approved', 'request.approved'],
+      ['client.created', null],
+      ['request.other', null],
+      ['verification.expired', 'request.expired'],
+    ]
+    expect(await rows()).toEqual(after)
+
+    // psql ends the session at the first error, and with it the transaction.
+    await expect(database.exec(stdout)).rejects.toThrow('"legacy_name"')
+    await database.exec('ROLLBACK')
+    expect(await rows()).toEqual(after)
+
+    await database.exec("INSERT INTO audit.events VALUES (4, 'request.created')")
+    await database.exec((await sql('postgres', '--again')).stdout)
+    expect((await rows())[4]).toEqual(['verification.created', 'request.created'])
+    const reverse = (await sql('postgres', '--reverse')).stdout
+    await database.exec(reverse)
+    expect(await rows()).toEqual([...before, 'request.created'].map((name) => [name]))
+    await expect(database.exec(reverse)).rejects.toThrow('"legacy_name"')
   })
 
   test.each(['postgres', 'mysql'])('writes into no column that is there in %s', async (dialect) => {
