@@ -8,7 +8,7 @@ const message =
 export interface FetchMountOptions {
   readonly worker?: Pick<Worker, 'drainOnce'>
   /** Keeps the host awake until then: Next's `after`; a worker runtime's own is found by itself. */
-  readonly waitUntil?: (work: Promise<unknown>) => void
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
 }
 
 /**
@@ -24,14 +24,22 @@ export function toFetch(receiver: Pick<Receiver, 'handle'>, options: FetchMountO
       headers: request.headers,
       read: (limit) => readBody(request, limit),
     })
-    if (options.worker && status < 300) {
-      // The host shows a failure of its own where it stops early; the entries stay kept.
-      const work = options.worker.drainOnce().catch(() => {})
-      const waitUntil = options.waitUntil ?? waitUntilOf(context)
-      waitUntil?.(work)
-    }
+    handleKept(status, {
+      ...options,
+      waitUntil: options.waitUntil ?? waitUntilOf(context),
+    })
     return new Response(body, { status, headers })
   }
+}
+
+/** Handles what was kept, if the reply says that something was. */
+export function handleKept(status: number, { worker, waitUntil }: FetchMountOptions): void {
+  if (!worker || status >= 300) return
+  // Nothing that fails here may touch the reply: the entries stay kept, for the next run.
+  const work = worker.drainOnce().catch(() => {})
+  try {
+    waitUntil?.(work)
+  } catch {}
 }
 
 /** `fetch(request, env, context)`: the context of workers and edge runtimes. */

@@ -1,6 +1,6 @@
 // Next.js: App Router and Pages Router.
 import type { ServerResponse } from 'node:http'
-import { type FetchMountOptions, toFetch } from './fetch.ts'
+import { type FetchMountOptions, handleKept, toFetch } from './fetch.ts'
 import { type HandlesRequests, type NodeRequest, send, toIncoming } from './node.ts'
 
 const fix =
@@ -22,8 +22,10 @@ export function toNext(receiver: HandlesRequests, options?: FetchMountOptions) {
  * export default toNextPages(receiver)
  * export const config = { api: { bodyParser: false } }
  */
-export function toNextPages(receiver: HandlesRequests) {
+export function toNextPages(receiver: HandlesRequests, options: FetchMountOptions = {}) {
   return async (request: NodeRequest, response: ServerResponse): Promise<void> => {
-    send(request, response, await receiver.handle(toIncoming(request, { fix })))
+    const reply = await receiver.handle(toIncoming(request, { fix }))
+    send(request, response, reply)
+    handleKept(reply.status, options)
   }
 }

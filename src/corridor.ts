@@ -4,7 +4,14 @@ import { sha256 } from '#hmac'
 import { admit } from './admit.ts'
 import { toArrival } from './arrival.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { type Delivery, headerList, markVerified, type VerifiedDelivery } from './delivery.ts'
+import {
+  type Delivery,
+  headerList,
+  idempotencyKeyOf,
+  markVerified,
+  provedBy,
+  type VerifiedDelivery,
+} from './delivery.ts'
 import {
   type Context,
   Dispatcher,
@@ -22,6 +29,7 @@ import { describeError, guarded, type Observe, warnFailures } from './observe.ts
 import { checkedOptions, type ReceiverOptions } from './options.ts'
 import {
   checkRespond,
+  errorsOf,
   isFailedCode,
   methodNotAllowed,
   type Outcome,
@@ -112,10 +120,11 @@ export class Corridor {
   }
 
   /** Takes the bytes of an event that the service's API showed: nobody sent it, so none signed it. */
-  async feed(body: Uint8Array): Promise<Outcome> {
+  async feed(body: Uint8Array, tenant?: string): Promise<Outcome> {
     this.dispatcher.seal()
     if (this.#draining) return this.#ended(refusal('DRAINING'), body.length)
-    const delivery = markVerified({ body, headers: [], receivedAt: this.now() })
+    const whose = tenant === undefined ? {} : { tenant }
+    const delivery = markVerified({ body, headers: [], receivedAt: this.now(), ...whose })
     return this.#track(this.#accept(delivery, 'reconcile'))
   }
 
@@ -182,18 +191,18 @@ export class Corridor {
     const bytes = delivery.body.length
     try {
       const kept = await this.options.inbox?.keep(toArrival(delivery, parsed, source))
-      if (kept) return this.#ended({ ...kept, ...idsOf(delivery) }, bytes, event)
+      if (kept) return this.#ended({ ...kept, ...provedBy(delivery) }, bytes, event)
       throw new TypeError('the inbox answered nothing')
     } catch (error) {
       const message = 'the inbox did not keep the delivery'
       const failed = { kind: 'failed', code: 'STORE_UNAVAILABLE', message, error } as const
-      return this.#ended({ ...failed, ...idsOf(delivery) }, bytes, event)
+      return this.#ended({ ...failed, ...provedBy(delivery) }, bytes, event)
     }
   }
 
   async #dispatch(delivery: VerifiedDelivery, parsed: Parsed): Promise<Outcome> {
     const bytes = delivery.body.length
-    const ids = idsOf(delivery)
+    const ids = provedBy(delivery)
     if (!parsed.ok) {
       const issues = parsed.issues && { issues: parsed.issues }
       return this.#ended({ ...refusal(parsed.code), ...issues, ...ids } as Outcome, bytes)
@@ -215,14 +224,16 @@ export class Corridor {
   /** One attempt: runs the handlers given, each with its own context. */
   async run(task: Task): Promise<readonly HandlerReport[]> {
     const { event, delivery, attempt } = task
-    const idempotencyKey = task.key ?? toHex(await sha256(delivery.body))
-    const facts = { attempt, idempotencyKey, delivery, ...idsOf(delivery) }
+    const key = task.key ?? toHex(await sha256(delivery.body))
+    const idempotencyKey = idempotencyKeyOf(key, delivery)
+    const facts = { attempt, idempotencyKey, delivery, ...provedBy(delivery) }
     const reports = await runHandlers(task.registrations, {
       event,
       timeout: this.handlerTimeout,
       drain: task.signal ?? this.#grace.signal,
       contextFor: (_, signal) => ({
         ...facts,
+        tx: undefined,
         signal,
         fetch: () => this.#reads.current(event, { signal, delivery }),
         ...task.extras,
@@ -234,6 +245,7 @@ export class Corridor {
         at: this.now(),
         name: event.name,
         ...(event.id !== undefined && { eventId: event.id }),
+        ...(delivery.tenant !== undefined && { tenant: delivery.tenant }),
         ...(task.entryId !== undefined && { entryId: task.entryId }),
         handler: report.handler,
         attempt,
@@ -263,7 +275,7 @@ export class Corridor {
       ...(event && { name: event.name, receivedName: event.receivedName, source: event.source }),
       ...(event?.id !== undefined && { eventId: event.id }),
       legacy: event !== undefined && isLegacyName(event.receivedName),
-      ...(outcome.secretId !== undefined && { secretId: outcome.secretId }),
+      ...provedBy(outcome),
       ...('conflict' in outcome && { conflict: true as const }),
       bytes,
       errors: errorsOf(outcome),
@@ -275,10 +287,6 @@ export class Corridor {
 
 const noDiagnosis = async () => undefined
 
-function idsOf({ secretId }: VerifiedDelivery): { readonly secretId?: string } {
-  return secretId === undefined ? {} : { secretId }
-}
-
 function refusal(code: OutcomeCode, message?: string): Outcome {
   if (isFailedCode(code)) return { kind: 'failed', code, ...(message !== undefined && { message }) }
   return { kind: 'rejected', code, diagnose: noDiagnosis }
@@ -288,11 +296,4 @@ function refusal(code: OutcomeCode, message?: string): Outcome {
 function codeOf(errors: readonly { readonly code: FailedCode }[]): FailedCode {
   const order: readonly FailedCode[] = ['HANDLER_FAILED', 'HANDLER_TIMEOUT', 'DRAINING']
   return order.find((code) => errors.some((one) => one.code === code)) ?? 'HANDLER_FAILED'
-}
-
-function errorsOf(outcome: Outcome) {
-  if (outcome.kind !== 'failed') return []
-  if (outcome.errors) return outcome.errors
-  if (outcome.error === undefined) return []
-  return [{ handler: 'receiver', code: 'HANDLER_FAILED' as const, error: outcome.error }]
 }

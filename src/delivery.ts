@@ -27,6 +27,8 @@ export interface VerifiedDelivery extends Delivery {
   readonly receivedAt: Date
   /** Which of the configured secrets matched, where it has an id. */
   readonly secretId?: string
+  /** Whose secret it is, where that has a tenant. */
+  readonly tenant?: string
   /** The id that the scheme signs, where it signs one. */
   readonly signedId?: string
   readonly [verified]: true
@@ -73,4 +75,20 @@ export function headerList(headers: HeadersInput): HeaderList {
 export function headerValues(headers: HeaderList, name: string): string[] {
   const wanted = name.toLowerCase()
   return headers.flatMap(([key, value]) => (key === wanted ? [value] : []))
+}
+
+/** Which secret proved it, and whose that is, where it says so. */
+export function provedBy({
+  secretId,
+  tenant,
+}: Pick<VerifiedDelivery, 'secretId' | 'tenant'>): Pick<VerifiedDelivery, 'secretId' | 'tenant'> {
+  return { ...(secretId !== undefined && { secretId }), ...(tenant !== undefined && { tenant }) }
+}
+
+/** Of two tenants that use the same ids too: the services that handlers call must tell them apart. */
+export function idempotencyKeyOf(
+  key: string,
+  { tenant }: Pick<VerifiedDelivery, 'tenant'>,
+): string {
+  return tenant === undefined ? key : `${tenant}:${key}`
 }

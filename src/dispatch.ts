@@ -7,22 +7,28 @@ import { canonicalName, covers, isLegacyName } from './protocol/names.ts'
 import { warn } from './warn.ts'
 
 /** What a handler is told besides the event. */
-export interface Context<Resource = unknown> {
+export interface Context<Resource = unknown, Tx = unknown> {
   /** 1 for the first attempt; with an inbox it counts the retries. */
   readonly attempt: number
-  /** The same over all attempts of one event; hand it to whatever you call. */
+  /** The same over all attempts of one event, and of no other; hand it to whatever you call. */
   readonly idempotencyKey: string
   /** Aborted at the handler's time limit and when the receiver drains. */
   readonly signal: AbortSignal
   /** Which of the configured secrets signed it, where that has an id. */
   readonly secretId?: string
+  /** Whose secret that is, where it says so. */
+  readonly tenant?: string
   readonly delivery: VerifiedDelivery
   /** An earlier event of the same entity went to the dead letters. */
   readonly gap?: boolean
   /** A newer event of the same entity was already handled. */
   readonly stale?: boolean
-  /** The store's handle inside the transaction that settles this handler (inbox only). */
-  readonly tx?: unknown
+  /**
+   * The handle of the inbox's store, inside the transaction that writes this handler's checkpoint:
+   * what is written through it commits with that, or not at all. Undefined where the store has
+   * none, and for handlers of `tx: false`.
+   */
+  readonly tx: Tx
   /**
    * The current resource that the event names, or null when it is gone.
    *
@@ -33,8 +39,8 @@ export interface Context<Resource = unknown> {
 
 // Method syntax is bivariant, so that handlers of narrower events fit the list of all.
 /** User code for an event. */
-export type Handler<Event = WebhookEvent, Resource = unknown> = {
-  handle(event: Event, context: Context<Resource>): unknown
+export type Handler<Event = WebhookEvent, Resource = unknown, Tx = unknown> = {
+  handle(event: Event, context: Context<Resource, Tx>): unknown
 }['handle']
 
 /** How a handler is registered. */

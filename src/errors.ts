@@ -32,6 +32,7 @@ export type OutcomeCode = RejectedCode | FailedCode
 
 /** Codes of the mistakes that throw, at `create…` or `on…` time. */
 export type WebhookErrorCode =
+  | 'CALLED_FROM_DELIVERY'
   | 'CAPTURE_INVALID'
   | 'CLIENT_MISSING'
   | 'DATA_FILE_FAILED'
@@ -68,7 +69,7 @@ export class WebhookError extends Error {
 
 /** Tells a WebhookError, also one of another installed copy of this package. */
 export function isWebhookError(value: unknown): value is WebhookError {
-  return typeof value === 'object' && value !== null && brand in value
+  return has(value, brand)
 }
 
 const finalBrand = Symbol.for('idv-webhooks.NonRetryable')
@@ -90,5 +91,14 @@ export class NonRetryable extends Error {
 
 /** Tells a NonRetryable, also one of another installed copy of this package. */
 export function isNonRetryable(value: unknown): value is NonRetryable {
-  return typeof value === 'object' && value !== null && finalBrand in value
+  return has(value, finalBrand)
+}
+
+/** Anything may have been thrown, a revoked proxy too. */
+function has(value: unknown, mark: symbol): boolean {
+  try {
+    return typeof value === 'object' && value !== null && mark in value
+  } catch {
+    return false
+  }
 }

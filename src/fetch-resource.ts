@@ -3,7 +3,7 @@
 import { type Clock, steadyClock, systemClock } from './clock.ts'
 import type { VerifiedDelivery } from './delivery.ts'
 import { WebhookError } from './errors.ts'
-import type { ResourceReader } from './options.ts'
+import type { ClientOption } from './options.ts'
 import type { WebhookEvent } from './protocol/events.ts'
 
 /** Milliseconds for which a read is shared by those that ask after it ended. */
@@ -38,7 +38,7 @@ interface Arrival {
 
 /** Reads the resources that events name. */
 export class ResourceReads {
-  readonly #client: ResourceReader | undefined
+  readonly #client: ClientOption | undefined
   /** The one that deliveries are stamped by. */
   readonly #now: Clock
   /** One that no correction moves: ages are measured by it. */
@@ -47,7 +47,7 @@ export class ResourceReads {
   readonly #arrivals = new WeakMap<VerifiedDelivery, Arrival>()
   #order = 0
 
-  constructor(client: ResourceReader | undefined, now: Clock | undefined) {
+  constructor(client: ClientOption | undefined, now: Clock | undefined) {
     this.#client = client
     this.#now = now ?? systemClock
     this.#steady = now ?? steadyClock
@@ -69,18 +69,15 @@ export class ResourceReads {
    * @throws WebhookError `CLIENT_MISSING`, what the client throws, the signal's reason
    */
   async current(event: WebhookEvent, asking: Asking): Promise<unknown> {
-    if (!this.#client) {
-      throw new WebhookError(
-        'CLIENT_MISSING',
-        'context.fetch() needs a client: createReceiver({ secret, client: createClient({ … }) })',
-      )
-    }
+    const { tenant } = asking.delivery
+    const client = typeof this.#client === 'function' ? this.#client(tenant) : this.#client
+    if (!client) throw missing(tenant)
     const { type, id } = event.entity ?? {}
-    const get = { verification: this.#client.verifications, client: this.#client.clients }
+    const get = { verification: client.verifications, client: client.clients }
     const reader = type && Object.hasOwn(get, type) ? get[type] : undefined
     if (!reader || !id) return null
     asking.signal.throwIfAborted()
-    const key = JSON.stringify([type, id])
+    const key = JSON.stringify([type, id, tenant])
     const read =
       this.#fresh(key, asking) ?? this.#begin(key, (signal) => reader.get(id, { signal }))
     const resource = await waitFor(read, asking.signal)
@@ -136,6 +133,14 @@ export class ResourceReads {
       if (!read.pending && !this.#isRecent(read)) this.#reads.delete(key)
     }
   }
+}
+
+function missing(tenant: string | undefined): WebhookError {
+  const whose = tenant === undefined ? '' : ` for the tenant ${tenant}`
+  return new WebhookError(
+    'CLIENT_MISSING',
+    `context.fetch() needs a client${whose}: createReceiver({ secret, client: createClient({ … }) })`,
+  )
 }
 
 /** Each asks with a signal of its own; the request ends when nobody waits for it any more. */

@@ -19,12 +19,13 @@ export {
   logOutcomes,
   type Observation,
   type Observe,
+  type OperatedObserved,
   type OutcomeObserved,
   type SettledObserved,
   type SilenceObserved,
   type StoreObserved,
 } from './observe.ts'
-export type { ReceiverOptions } from './options.ts'
+export type { ClientOption, ReceiverOptions } from './options.ts'
 export {
   type Outcome,
   type OutcomeKind,

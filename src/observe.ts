@@ -22,6 +22,7 @@ export interface OutcomeObserved {
   readonly eventId?: string
   readonly source?: EventSource
   readonly secretId?: string
+  readonly tenant?: string
   readonly conflict?: true
   readonly bytes: number
   /** What handlers threw; may hold the event's data, so it does not serialise. */
@@ -35,6 +36,7 @@ export interface AttemptObserved {
   readonly at: Date
   readonly name: string
   readonly eventId?: string
+  readonly tenant?: string
   readonly handler: string
   readonly attempt: number
   readonly ok: boolean
@@ -45,7 +47,7 @@ export interface AttemptObserved {
   readonly entryId?: string
 }
 
-/** With an inbox: what became of one attempt at an entry. */
+/** With an inbox: what became of one attempt at an entry, one that a crash ended too. */
 export interface SettledObserved {
   readonly type: 'settled'
   readonly at: Date
@@ -57,6 +59,17 @@ export interface SettledObserved {
   readonly reason?: string
   /** Milliseconds since it was kept. */
   readonly age: number
+}
+
+/** With a worker: somebody moved entries by the methods of this process's inbox. */
+export interface OperatedObserved {
+  readonly type: 'operated'
+  readonly at: Date
+  readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'
+  /** How many. */
+  readonly entries: number
+  /** Where one was named. */
+  readonly entryId?: string
 }
 
 /** With a worker: nothing came for much longer than usual. */
@@ -81,6 +94,7 @@ export type Observation =
   | OutcomeObserved
   | AttemptObserved
   | SettledObserved
+  | OperatedObserved
   | SilenceObserved
   | StoreObserved
 
@@ -156,12 +170,16 @@ export function warnFailures(): Observe {
 
 /** Class and place of an error, without its text: that may hold a person's data. */
 export function describeError(error: unknown): string {
-  if (!(error instanceof Error)) return typeof error
-  const frame = error.stack
-    ?.split('\n')
-    .find((line) => /^\s+at /.test(line))
-    ?.trim()
-  return [error.name, frame].filter(Boolean).join(' ')
+  try {
+    if (!(error instanceof Error)) return typeof error
+    const { name, stack } = error
+    const lines = typeof stack === 'string' ? stack.split('\n') : []
+    const frame = lines.find((line) => /^\s+at /.test(line))?.trim()
+    return [typeof name === 'string' && name, frame].filter(Boolean).join(' ') || 'Error'
+  } catch {
+    // A revoked proxy, a getter that throws: handlers throw what they like.
+    return 'unreadable'
+  }
 }
 
 /** Keeps an observer's own faults away from the delivery, also those of an async one. */

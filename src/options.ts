@@ -9,9 +9,11 @@ import type { AssembledVerification, Client } from './protocol/resources.ts'
 import type { VerifyOptions } from './verify.ts'
 
 /** What a receiver asks of an inbox; `createInbox` makes one. */
-export interface Keeper {
+export interface Keeper<Tx = unknown> {
   /** Resolves after the commit that holds the delivery; rejects when there was none. */
   keep(arrival: Arrival): Promise<Kept>
+  /** Types `context.tx`; it is never there. */
+  readonly '~tx'?: () => Tx
 }
 
 /** What `context.fetch()` asks of a client, for plain data; `createClient` makes one. */
@@ -24,16 +26,21 @@ export interface ResourceReader {
   }
 }
 
+/** A client, or what gives that of a tenant: each reads its own records. */
+export type ClientOption =
+  | ResourceReader
+  | ((tenant: string | undefined) => ResourceReader | undefined)
+
 /** Options of `createReceiver`. */
-export interface ReceiverOptions<Schemas extends SchemaMap = SchemaMap>
+export interface ReceiverOptions<Schemas extends SchemaMap = SchemaMap, Tx = unknown>
   extends Omit<VerifyOptions, 'now'>,
     Omit<ParseOptions, 'source' | 'schemas'> {
   /** Schemas by event name: they replace the built-in ones or add events of your own. */
   readonly schemas?: Schemas
   /** Keeps deliveries before they are acknowledged; a worker handles them then. */
-  readonly inbox?: Keeper
+  readonly inbox?: Keeper<Tx>
   /** Lets handlers read the current resource by `context.fetch()`. */
-  readonly client?: ResourceReader
+  readonly client?: ClientOption
   /** Milliseconds for each handler; default 10,000. */
   readonly handlerTimeout?: number
   /** The longest body in bytes; default 1 MiB. */

@@ -4,32 +4,35 @@ import type { HandlerFailure } from './dispatch.ts'
 import { type FailedCode, type OutcomeCode, type RejectedCode, WebhookError } from './errors.ts'
 import type { Issue, WebhookEvent } from './protocol/events.ts'
 
-interface Understood {
-  readonly event: WebhookEvent
+/** Which secret proved it, and whose that is, where it says so. */
+interface Proved {
   readonly secretId?: string
+  readonly tenant?: string
+}
+
+interface Understood extends Proved {
+  readonly event: WebhookEvent
 }
 
 /** What became of a delivery; `kind` and, where it was not taken, `code` are literal. */
 export type Outcome =
   | ({ readonly kind: 'handled' } & Understood)
   | ({ readonly kind: 'ignored' } & Understood)
-  | { readonly kind: 'accepted'; readonly entryId: string; readonly secretId?: string }
-  | {
+  | ({ readonly kind: 'accepted'; readonly entryId: string } & Proved)
+  | ({
       readonly kind: 'duplicate'
       readonly entryId: string
       /** The same key came with other bytes: kept as evidence, not run. */
       readonly conflict?: true
-      readonly secretId?: string
-    }
-  | {
+    } & Proved)
+  | ({
       readonly kind: 'rejected'
       readonly code: RejectedCode
       readonly issues?: readonly Issue[]
-      readonly secretId?: string
       /** For the operator, never the sender: what was proved about the cause, if anything. */
       diagnose(): Promise<Diagnosis | undefined>
-    }
-  | {
+    } & Proved)
+  | ({
       readonly kind: 'failed'
       readonly code: FailedCode
       /** What the operator should do. */
@@ -39,8 +42,7 @@ export type Outcome =
       /** What went wrong on our side: the look-up of secrets, the store. */
       readonly error?: unknown
       readonly event?: WebhookEvent
-      readonly secretId?: string
-    }
+    } & Proved)
 
 export type OutcomeKind = Outcome['kind']
 
@@ -169,4 +171,12 @@ export function checkRespond(respond: RespondOption = {}): RespondOption {
     }
   }
   return respond
+}
+
+/** Everything that was thrown on our side. */
+export function errorsOf(outcome: Outcome): readonly HandlerFailure[] {
+  if (outcome.kind !== 'failed') return []
+  if (outcome.errors) return outcome.errors
+  if (outcome.error === undefined) return []
+  return [{ handler: 'receiver', code: 'HANDLER_FAILED' as const, error: outcome.error }]
 }

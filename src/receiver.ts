@@ -10,8 +10,11 @@ import type { SchemaMap } from './parse.ts'
 import type { EventsWith, LegacyPattern, Matching, Pattern, ResourceOf } from './patterns.ts'
 import type { EventMap } from './protocol/events.ts'
 
-/** Takes deliveries, proves them and hands their events to the handlers. */
-export interface Receiver<Events = EventMap> {
+/**
+ * Takes deliveries, proves them and hands their events to the handlers. `Tx` is what they get as
+ * `context.tx`: the inbox says.
+ */
+export interface Receiver<Events = EventMap, Tx = unknown> {
   /**
    * Registers a handler for an event name, several, a family (`verification.*`) or `*`.
    *
@@ -19,17 +22,17 @@ export interface Receiver<Events = EventMap> {
    */
   on<const P extends Pattern<Events>>(
     pattern: P | readonly P[],
-    handler: Handler<Matching<Events, P>, ResourceOf<P>>,
+    handler: Handler<Matching<Events, P>, ResourceOf<P>, Tx>,
     options?: HandlerOptions,
   ): this
   /** @deprecated `request.*` is the older name: register the `verification.*` name. */
   on<const P extends Pattern<Events> | LegacyPattern>(
     pattern: P | readonly P[],
-    handler: Handler<Matching<Events, P>, ResourceOf<P>>,
+    handler: Handler<Matching<Events, P>, ResourceOf<P>, Tx>,
     options?: HandlerOptions,
   ): this
   /** Registers a handler for events that no other matched, unknown names among them. */
-  fallback(handler: Handler<Matching<Events, '*'>>, options?: HandlerOptions): this
+  fallback(handler: Handler<Matching<Events, '*'>, unknown, Tx>, options?: HandlerOptions): this
   /** Takes a delivery through the corridor; never throws for what a sender did. */
   receive(delivery: Delivery): Promise<Outcome>
   /** The same over HTTP: what adapters call. */
@@ -50,10 +53,12 @@ export interface Receiver<Events = EventMap> {
  * const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET })
  * receiver.on('verification.approved', async (event) => activate(event.data.id))
  */
-export function createReceiver<const Schemas extends SchemaMap>(
-  options: ReceiverOptions<Schemas> & { readonly schemas: Schemas },
-): Receiver<EventsWith<Schemas>>
-export function createReceiver(options: ReceiverOptions<Record<never, never>>): Receiver
+export function createReceiver<const Schemas extends SchemaMap, Tx = undefined>(
+  options: ReceiverOptions<Schemas, Tx> & { readonly schemas: Schemas },
+): Receiver<EventsWith<Schemas>, Tx>
+export function createReceiver<Tx = undefined>(
+  options: ReceiverOptions<Record<never, never>, Tx>,
+): Receiver<EventMap, Tx>
 export function createReceiver(options: ReceiverOptions): unknown {
   // The corridor is typed for any event; the signatures say which ones these options give.
   return new Corridor(options)

@@ -11,6 +11,11 @@ import type { Scheme } from './protocol/scheme.ts'
 export interface Secret {
   readonly id?: string
   readonly value: string | Uint8Array
+  /**
+   * Whose secret it is, where several senders share a receiver. What one of them sends is told
+   * apart, ordered, found and forgotten apart from what the others send, whatever ids they use.
+   */
+  readonly tenant?: string
   readonly notBefore?: Date | string
   readonly notAfter?: Date | string
 }
@@ -29,6 +34,7 @@ export type SecretOption =
 /** A secret as a key, ready to prove bytes. */
 export interface SecretKey {
   readonly id?: string
+  readonly tenant?: string
   readonly key: HmacKey
   readonly notBefore: number
   readonly notAfter: number
@@ -71,6 +77,7 @@ export function compile(
     return (plain ? { value: one } : one) as Secret | undefined
   })
   if (secrets.length === 0 || secrets.some((one) => one?.value === undefined)) throw noSecret()
+  checkTenants(secrets as readonly Secret[])
   return secrets.map((one, at) => {
     const secret = one as Secret
     const name = typeof secret.value === 'string' ? cacheName(secret) : undefined
@@ -89,8 +96,25 @@ export function compile(
   })
 }
 
-const cacheName = ({ id, value, notBefore, notAfter }: Secret) =>
-  JSON.stringify([id, value, notBefore, notAfter])
+const cacheName = ({ id, value, tenant, notBefore, notAfter }: Secret) =>
+  JSON.stringify([id, value, tenant, notBefore, notAfter])
+
+/** A secret that two tenants share proves neither of them. */
+function checkTenants(secrets: readonly Secret[]): void {
+  const tenants = new Map<string, string | undefined>()
+  for (const { value, tenant } of secrets) {
+    if (tenant !== undefined && (typeof tenant !== 'string' || tenant === '')) {
+      throw new WebhookError('SECRET_INVALID', 'a tenant is no name: give text, or leave it out')
+    }
+    const text = typeof value === 'string' ? value : JSON.stringify([...(value as Uint8Array)])
+    if (tenants.has(text) && tenants.get(text) !== tenant) {
+      const message =
+        'two tenants have the same secret, so nobody could tell who has sent: give each its own'
+      throw new WebhookError('SECRET_INVALID', message)
+    }
+    tenants.set(text, tenant)
+  }
+}
 
 function noSecret() {
   return new WebhookError(
@@ -103,6 +127,7 @@ function toKey(secret: Secret, scheme: Scheme, name: string): SecretKey {
   const bytes = keyBytes(secret.value, scheme.key, name)
   const key: SecretKey = {
     ...(secret.id !== undefined && { id: secret.id }),
+    ...(secret.tenant !== undefined && { tenant: secret.tenant }),
     key: makeHmacKey(bytes, scheme.algorithm),
     notBefore: time(secret.notBefore, Number.NEGATIVE_INFINITY, `${name}: notBefore`),
     notAfter: time(secret.notAfter, Number.POSITIVE_INFINITY, `${name}: notAfter`),

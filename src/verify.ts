@@ -49,7 +49,12 @@ export interface Refusal {
 
 /** What `verify` found. */
 export type VerifyResult =
-  | { readonly ok: true; readonly delivery: VerifiedDelivery; readonly secretId?: string }
+  | {
+      readonly ok: true
+      readonly delivery: VerifiedDelivery
+      readonly secretId?: string
+      readonly tenant?: string
+    }
   | Refusal
 
 /** What the headers claim, before any byte of the body is looked at. */
@@ -122,16 +127,19 @@ async function prove(delivery: Delivery, { scheme, secrets, now }: Means): Promi
   if (!found) {
     return { ...refusal('SIGNATURE_MISMATCH'), diagnose: () => diagnoseMismatch(evidence) }
   }
-  const secretId = found.id === undefined ? {} : { secretId: found.id }
+  const whose = {
+    ...(found.id !== undefined && { secretId: found.id }),
+    ...(found.tenant !== undefined && { tenant: found.tenant }),
+  }
   const verified = markVerified({
     body: delivery.body,
     headers,
     receivedAt: delivery.receivedAt ?? now,
     ...(delivery.url !== undefined && { url: delivery.url }),
     ...(read.id !== undefined && { signedId: read.id }),
-    ...secretId,
+    ...whose,
   })
-  return { ok: true, delivery: verified, ...secretId }
+  return { ok: true, delivery: verified, ...whose }
 }
 
 function refusal(code: VerifyCode): Refusal {

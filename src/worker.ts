@@ -1,11 +1,12 @@
 // createWorker: claim → attempt → settle, as many entries at a time as it is told; start, drain.
 // It shares the receiver's corridor and asks its inbox for work.
-import { type Attempted, attempt } from './attempt.ts'
+import type { Attempted } from './attempt.ts'
 import { Corridor } from './corridor.ts'
 import { WebhookError } from './errors.ts'
-import type { SettledAs, Work, WorkSource } from './inbox/work.ts'
+import type { SettledAs, Swept, Work, WorkSource } from './inbox/work.ts'
 import { describeError } from './observe.ts'
 import type { Receiver } from './receiver.ts'
+import { Shift } from './shift.ts'
 import { SilenceWatch } from './silence.ts'
 import { checkedWorkerOptions, type WorkerOptions } from './worker-options.ts'
 
@@ -19,8 +20,8 @@ export interface Worker {
   start(): Promise<void>
   /**
    * Claims nothing more; resolves when the deliveries that are being received are answered and the
-   * handlers have ended. After `grace` milliseconds they are aborted and their entries released:
-   * that counts no attempt.
+   * handlers have ended, those of `drainOnce` too. After `grace` milliseconds they are aborted and
+   * their entries released: that counts no attempt. A store that hangs is not waited for.
    */
   drain(options?: { readonly grace?: number }): Promise<void>
   /** Handles what is due now and stops, for hosts that run by a schedule. */
@@ -75,14 +76,14 @@ class InboxWorker implements Worker {
   readonly #inbox: WorkSource
   readonly #options: ReturnType<typeof checkedWorkerOptions>
   readonly #silence: SilenceWatch
-  readonly #active = new Set<Work>()
-  /** Everything that a drain waits for: handlers at work, commits on their way. */
-  readonly #pending = new Set<Promise<unknown>>()
-  #abort = new AbortController()
+  /** From the first claim to a drain. */
+  #shift: Shift | undefined
+  #started: Promise<void> | undefined
+  #draining: Promise<void> | undefined
   #endings: (() => void)[] = []
-  #running = false
-  #pulling = false
+  #isPulling = false
   #again = false
+  #purgedAt: number | undefined
   #sleep: ReturnType<typeof setTimeout> | undefined
 
   constructor(corridor: Corridor, inbox: WorkSource, options: WorkerOptions) {
@@ -90,16 +91,58 @@ class InboxWorker implements Worker {
     this.#inbox = inbox
     this.#options = checkedWorkerOptions(options)
     this.#silence = new SilenceWatch(this.#options.silence)
+    inbox.onOperated((one) => corridor.observe({ type: 'operated', at: corridor.now(), ...one }))
   }
 
-  async start(): Promise<void> {
-    if (this.#running) return
+  start(): Promise<void> {
+    this.#started ??= this.#start().catch((error: unknown) => {
+      this.#started = undefined
+      throw error
+    })
+    return this.#started
+  }
+
+  async drain({ grace = this.#options.grace } = {}): Promise<void> {
+    this.#started = undefined
+    for (const end of this.#endings.splice(0)) end()
+    clearTimeout(this.#sleep)
+    const shift = this.#openShift()
+    shift.track(this.#corridor.quiet())
+    this.#draining = shift.end(grace)
+    await this.#draining
+    if (this.#shift === shift) this.#shift = undefined
+  }
+
+  async drainOnce(options: DrainOnceOptions = {}): Promise<DrainOnceReport> {
+    const { limit = Number.POSITIVE_INFINITY, timeout = Number.POSITIVE_INFINITY } = options
+    const shift = this.#openShift()
     await this.#ready()
-    this.#running = true
-    this.#abort = new AbortController()
+    const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
+    const start = this.#inbox.now().getTime()
+    for (let left = limit; left > 0; ) {
+      if (!shift.isOpen || this.#inbox.now().getTime() - start >= timeout) break
+      const { runs } = await shift.claim(left)
+      if (runs.length === 0) break
+      left -= runs.length
+      for (const state of await Promise.all(runs)) report[state]++
+    }
+    if (shift.isOpen) await shift.track(this.#purge())
+    return report
+  }
+
+  async #start(): Promise<void> {
+    await this.#draining
+    const shift = this.#openShift()
+    try {
+      await this.#ready()
+    } catch (error) {
+      if (shift.isOpen) throw error
+    }
+    // Drained before it had begun.
+    if (!shift.isOpen) return
     const timers = [
-      setInterval(() => this.#beat(), this.#inbox.lease / 3),
-      setInterval(() => this.#ask('purge', () => this.#inbox.purge()), hour),
+      setInterval(() => this.#sweep(), this.#inbox.lease / 3),
+      setInterval(() => shift.track(this.#purge()), hour),
       setInterval(() => this.#listen(), 10_000),
     ]
     for (const timer of timers) timer.unref?.()
@@ -114,33 +157,19 @@ class InboxWorker implements Worker {
       this.#options.onSignal(() => this.#end()),
     ]
     this.#pull()
+    shift.track(this.#purge())
   }
 
-  async drain({ grace = this.#options.grace } = {}): Promise<void> {
-    this.#running = false
-    for (const end of this.#endings.splice(0)) end()
-    clearTimeout(this.#sleep)
-    const timer = setTimeout(() => {
-      this.#abort.abort(new DOMException('the worker is shutting down', 'AbortError'))
-    }, grace)
-    await this.#corridor.quiet()
-    while (this.#pending.size > 0) await Promise.allSettled(this.#pending)
-    clearTimeout(timer)
-  }
-
-  async drainOnce(options: DrainOnceOptions = {}): Promise<DrainOnceReport> {
-    const { limit = Number.POSITIVE_INFINITY, timeout = Number.POSITIVE_INFINITY } = options
-    await this.#ready()
-    const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
-    const start = this.#inbox.now().getTime()
-    let left = limit
-    while (left > 0 && this.#inbox.now().getTime() - start < timeout) {
-      const { works } = await this.#inbox.claim(Math.min(left, this.#options.concurrency))
-      if (works.length === 0) break
-      left -= works.length
-      for (const state of await Promise.all(works.map((work) => this.#work(work)))) report[state]++
-    }
-    return report
+  #openShift(): Shift {
+    this.#shift ??= new Shift({
+      corridor: this.#corridor,
+      inbox: this.#inbox,
+      concurrency: this.#options.concurrency,
+      room: () => this.#pull(),
+      settled: (work, verdict, state) => this.#settled(work, verdict, state),
+      trouble: (asked, error) => this.#trouble(asked, error),
+    })
+    return this.#shift
   }
 
   async #ready(): Promise<void> {
@@ -153,39 +182,41 @@ class InboxWorker implements Worker {
       )
     }
     await this.#inbox.open()
-    await this.#inbox.sweep()
+    this.#crashed(await this.#inbox.sweep())
   }
 
   /** The process is told to end: no new deliveries, no new claims, and the rest in its time. */
   async #end(): Promise<void> {
     const { grace } = this.#options
-    await Promise.all([this.drain({ grace }), this.#corridor.drain({ grace })])
+    const { promise: late, resolve } = Promise.withResolvers<void>()
+    setTimeout(resolve, grace + this.#inbox.timeout)
+    const quiet = Promise.race([this.#corridor.drain({ grace }), late])
+    await Promise.all([this.drain({ grace }), quiet])
     await this.#inbox.close()
+  }
+
+  get #isRunning(): boolean {
+    return this.#endings.length > 0
   }
 
   #pull(): void {
     this.#again = true
-    if (this.#pulling || !this.#running) return
-    this.#pulling = true
+    const shift = this.#shift
+    if (this.#isPulling || !this.#isRunning || !shift) return
+    this.#isPulling = true
     clearTimeout(this.#sleep)
-    this.#track(this.#pullAll()).finally(() => {
-      this.#pulling = false
-      if (this.#again && this.#free() > 0) this.#pull()
+    shift.track(this.#pullAll(shift)).finally(() => {
+      this.#isPulling = false
+      if (this.#again && shift.free > 0) this.#pull()
     })
   }
 
-  async #pullAll(): Promise<void> {
+  async #pullAll(shift: Shift): Promise<void> {
     try {
-      while (this.#again && this.#running && this.#free() > 0) {
+      while (this.#again && this.#isRunning && shift.free > 0) {
         this.#again = false
-        const free = this.#free()
-        const { works, next } = await this.#inbox.claim(free)
-        for (const work of works) {
-          // A drain began while the claim was on its way: the entry goes back as it came.
-          const released = { verdict: { kind: 'released' }, handled: [] } as const
-          this.#track(this.#running ? this.#work(work) : this.#settle(work, released))
-        }
-        if (works.length === free) this.#again = true
+        const { isFull, next } = await shift.claim()
+        if (isFull) this.#again = true
         else this.#sleepUntil(next)
       }
     } catch (error) {
@@ -195,69 +226,54 @@ class InboxWorker implements Worker {
     }
   }
 
-  #free(): number {
-    return this.#options.concurrency - this.#active.size
-  }
-
   /** At most a second, so that a clock which was set forward is noticed. */
   #sleepUntil(next: number | undefined): void {
     clearTimeout(this.#sleep)
-    if (!this.#running) return
+    if (!this.#isRunning) return
     const wait = next === undefined ? longestSleep : next - this.#inbox.now().getTime()
     const time = Math.min(Math.max(Math.ceil(wait), 1), longestSleep)
     this.#sleep = setTimeout(() => this.#pull(), time)
   }
 
-  async #work(work: Work): Promise<SettledAs> {
-    this.#active.add(work)
-    const attempted: Attempted = this.#abort.signal.aborted
-      ? { verdict: { kind: 'released' }, handled: [] }
-      : await attempt(work, {
-          corridor: this.#corridor,
-          inbox: this.#inbox,
-          signal: this.#abort.signal,
-        })
-    const settling = this.#settle(work, attempted)
-    this.#active.delete(work)
-    // Asked at once, so that the claim of the next shares the commit that settles this one.
-    this.#pull()
-    return settling
+  #settled({ lease, ...facts }: Work, verdict: Attempted['verdict'], state: SettledAs): void {
+    const reason = 'reason' in verdict && { reason: verdict.reason }
+    this.#tell({ ...facts, id: lease.id, state, ...reason })
   }
 
-  /** Until the store takes it: a handler that has succeeded must not run again for a full disk. */
-  async #settle(work: Work, { verdict, handled }: Attempted): Promise<SettledAs> {
-    for (let wait = 100; ; wait = Math.min(wait * 2, 5_000)) {
-      try {
-        const state = await this.#inbox.settle(work, verdict, handled)
-        this.#settled(work, verdict, state)
-        return state
-      } catch (error) {
-        this.#trouble('settle', error)
-        if (this.#abort.signal.aborted) return 'lost'
-        await pause(wait, this.#abort.signal)
-      }
+  #crashed(swept: readonly Swept[]): void {
+    for (const one of swept) this.#tell({ ...one, reason: 'CRASHED' })
+  }
+
+  #tell({ id, state, attempt, name, reason, storedAt }: Told): void {
+    this.#corridor.observe({
+      type: 'settled',
+      at: this.#corridor.now(),
+      entryId: id,
+      state,
+      attempt,
+      ...(name !== undefined && { name }),
+      ...(reason !== undefined && { reason }),
+      age: Math.max(0, this.#inbox.now().getTime() - storedAt),
+    })
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      const swept = await this.#inbox.sweep()
+      this.#crashed(swept)
+      if (swept.length > 0) this.#pull()
+    } catch (error) {
+      this.#trouble('sweep', error)
     }
   }
 
-  #settled(work: Work, verdict: Attempted['verdict'], state: SettledAs): void {
-    const at = this.#corridor.now()
-    this.#corridor.observe({
-      type: 'settled',
-      at,
-      entryId: work.lease.id,
-      state,
-      attempt: work.attempt,
-      ...(work.name !== undefined && { name: work.name }),
-      ...('reason' in verdict && { reason: verdict.reason }),
-      age: Math.max(0, this.#inbox.now().getTime() - work.storedAt),
-    })
-  }
-
-  #beat(): void {
-    this.#ask('renew', async () => {
-      await this.#inbox.renew([...this.#active])
-      if ((await this.#inbox.sweep()) > 0) this.#pull()
-    })
+  /** At most once an hour: hosts that drain by a schedule do so after every delivery. */
+  async #purge(): Promise<void> {
+    const now = this.#inbox.now().getTime()
+    const age = now - (this.#purgedAt ?? Number.NEGATIVE_INFINITY)
+    if (age >= 0 && age < hour * 0.9) return
+    this.#purgedAt = now
+    await this.#inbox.purge().catch((error: unknown) => this.#trouble('purge', error))
   }
 
   #listen(): void {
@@ -268,32 +284,15 @@ class InboxWorker implements Worker {
     this.#corridor.observe({ type: 'silence', at, since: new Date(since), usual })
   }
 
-  #ask(asked: string, work: () => Promise<unknown>): void {
-    this.#track(work().catch((error: unknown) => this.#trouble(asked, error)))
-  }
-
   #trouble(asked: string, error: unknown): void {
     const at = this.#corridor.now()
     this.#corridor.observe({ type: 'store', at, asked, error: describeError(error) })
   }
-
-  async #track(work: Promise<unknown>): Promise<void> {
-    this.#pending.add(work)
-    try {
-      await work
-    } finally {
-      this.#pending.delete(work)
-    }
-  }
 }
 
-function pause(time: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, time)
-    const stop = () => {
-      clearTimeout(timer)
-      resolve()
-    }
-    signal.addEventListener('abort', stop, { once: true })
-  })
+/** What is told of an entry that was settled. */
+interface Told extends Pick<Work, 'attempt' | 'name' | 'storedAt'> {
+  readonly id: string
+  readonly state: SettledAs
+  readonly reason?: string
 }

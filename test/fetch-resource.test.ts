@@ -48,6 +48,38 @@ describe('context.fetch()', () => {
     ])
   })
 
+  test('asks as the tenant whose event it is, and never with the client of another', async () => {
+    const one = open()
+    const { id } = await one.api.verifications.create(input)
+    const other = open()
+    const clients = new Map([
+      ['one', one.api],
+      ['other', other.api],
+    ])
+    const receiver = createReceiver({
+      secret: ({ url = '' }) => ({ value: secret, tenant: url }),
+      client: (tenant = '') => clients.get(tenant),
+      observe: () => {},
+    })
+    const got: unknown[] = []
+    receiver.on('*', async (_, { fetch, tenant }) => {
+      got.push([tenant, (await fetch()) !== null])
+    })
+    const delivery = await signedDelivery(
+      { id: 'evt_1', event: 'verification.approved', data: { id } },
+      { secret },
+    )
+    const kinds: string[] = []
+    for (const url of ['one', 'other', 'nobody']) {
+      kinds.push((await receiver.receive({ ...delivery, url })).kind)
+    }
+    expect(kinds).toEqual(['handled', 'handled', 'failed'])
+    expect(got).toEqual([
+      ['one', true],
+      ['other', false],
+    ])
+  })
+
   test('is null once a client is deleted, softly or for good', async () => {
     const { sandbox, api, receiver, deliver } = open()
     const got: unknown[] = []

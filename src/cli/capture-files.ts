@@ -1,11 +1,13 @@
 // Captures by name: files, folders of them, or stdin, each read and checked before any is used.
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { isWebhookError } from '../index.ts'
 import { type ReadCapture, readCapture } from '../testing/index.ts'
 import { CliError } from './exit-code.ts'
+import { printable } from './output.ts'
 import type { Session } from './session.ts'
+import { statOf } from './stat-of.ts'
 
 /** A capture with the name of its file, as the caller wrote it. */
 export interface NamedCapture extends ReadCapture {
@@ -22,14 +24,15 @@ export async function readCaptures(
   const captures: NamedCapture[] = []
   for (const path of paths) {
     if (path === '-') captures.push(read('stdin', await text(session.stdin)))
-    else captures.push(...fromPath(session.cwd, path))
+    else captures.push(...fromPath(session, path))
   }
   return captures
 }
 
-function fromPath(cwd: string, path: string): readonly NamedCapture[] {
+function fromPath(session: Session, path: string): readonly NamedCapture[] {
+  const { cwd } = session
   const full = resolve(cwd, path)
-  const found = statSync(full, { throwIfNoEntry: false })
+  const found = statOf(full)
   if (!found) throw new CliError('CAPTURE_MISSING', `${path} is not there`)
   if (!found.isDirectory()) return [read(path, readFileSync(full, 'utf8'))]
   const files = readdirSync(full)
@@ -37,12 +40,29 @@ function fromPath(cwd: string, path: string): readonly NamedCapture[] {
     .sort()
     .map((name) => join(full, name))
   if (files.length === 0) throw new CliError('CAPTURE_MISSING', `${path} holds no .json files`)
-  return files.map((file) => read(relative(cwd, file), readFileSync(file, 'utf8')))
+  const captures = files.flatMap((file) => readOrTell(session, file))
+  if (captures.length > 0) return captures
+  throw new CliError('CAPTURE_MISSING', `${path} holds no captures`)
+}
+
+/** One file that is no capture does not keep the others of its folder from being read. */
+function readOrTell(session: Session, full: string): readonly NamedCapture[] {
+  const { cwd, out, ending } = session
+  const file = relative(cwd, full)
+  try {
+    return [read(file, readFileSync(full, 'utf8'))]
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    ending.failed = true
+    out.record({ type: 'unreadable', file, message })
+    out.say(`${out.tint('red', 'left out')} ${printable(message)}`)
+    return []
+  }
 }
 
 function read(file: string, source: string): NamedCapture {
   try {
-    return { ...readCapture(source), file, source }
+    return { ...readCapture(source), file, source: source.replace(/^\uFEFF/, '') }
   } catch (error) {
     if (!isWebhookError(error)) throw error
     throw new CliError(error.code, `${file}: ${error.message}`)

@@ -29,7 +29,7 @@ async function valuesOf(file: string): Promise<Record<string, unknown>> {
   let found: unknown
   try {
     found = file.endsWith('.json')
-      ? JSON.parse(readFileSync(file, 'utf8'))
+      ? JSON.parse(readFileSync(file, 'utf8').replace(/^\uFEFF/, ''))
       : given(await load(file))
   } catch (error) {
     // A parser's message quotes the text that it stumbled over, and that may be a secret.

@@ -3,7 +3,7 @@ import type { Answer, ToldOutcome } from './deliver.ts'
 
 const byCode: Readonly<Record<string, string>> = {
   SIGNATURE_MISSING:
-    'the receiver looks for the signature in another header: give both sides the same scheme',
+    'no signature reached the receiver: a proxy drops the header on the way, or the receiver looks in another one (give both sides the same scheme)',
   SIGNATURE_MALFORMED:
     'the header was found but not understood: give both sides the same scheme (see discover)',
   SIGNATURE_MISMATCH:

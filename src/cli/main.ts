@@ -1,4 +1,5 @@
 // One run from arguments to exit code: signals, settings, the command, and what became of it.
+import { writeSync } from 'node:fs'
 import { CommanderError } from 'commander'
 import { commands } from './commands.ts'
 import { loadConfig } from './config.ts'
@@ -6,7 +7,7 @@ import { CliError, type ExitCode, exitCodes, toFailure } from './exit-code.ts'
 import { createOutput, type Output, printable } from './output.ts'
 import { createProgram, mapOf } from './program.ts'
 import { refuseSecretArguments } from './secrets.ts'
-import type { Session } from './session.ts'
+import type { Ending, Session } from './session.ts'
 
 /** What must be known before the arguments are parsed. */
 interface Early {
@@ -24,27 +25,29 @@ export async function main(): Promise<void> {
   const early = readEarly(args)
   const { stdout, stderr } = process
   const out = createOutput({ stdout, stderr, json: early.json, color: early.color })
-  const signal = interruption()
+  const ending: Ending = { exitCode: exitCodes.ok }
+  const signal = interruption(ending)
   try {
     refuseSecretArguments(args)
-    const session = await createSession(early, out, signal)
+    const session = await createSession(early, { out, signal, ending })
     await run(session, args, early)
-    process.exitCode = signal.aborted ? exitCodes.interrupted : session.ending.exitCode
+    process.exitCode = signal.aborted ? exitCodes.interrupted : ending.exitCode
   } catch (error) {
     process.exitCode = report(error, out, signal)
   }
 }
 
-async function createSession(early: Early, out: Output, signal: AbortSignal): Promise<Session> {
+type Given = Pick<Session, 'out' | 'signal' | 'ending'>
+
+async function createSession(early: Early, given: Given): Promise<Session> {
   const { env, stdin } = process
   const cwd = process.cwd()
   // Help must come even where the config file is broken.
   const config = early.helpOnly
     ? { values: {} }
     : await loadConfig(cwd, early.config ?? env.IDV_CONFIG)
-  const ending = { exitCode: exitCodes.ok as ExitCode }
   // The one place of the command line that reads the time.
-  return { out, env, stdin, cwd, config, signal, now: () => new Date(), ending }
+  return { ...given, env, stdin, cwd, config, now: () => new Date() }
 }
 
 async function run(session: Session, args: readonly string[], early: Early): Promise<void> {
@@ -80,23 +83,37 @@ function readEarly(args: readonly string[]): Early {
   }
 }
 
-/** Ctrl-C and SIGTERM end a run in order, a second one at once; so does a reader that left. */
-function interruption(): AbortSignal {
+/** Ctrl-C and the like end a run in order, a second one at once; so does a reader that left. */
+function interruption(ending: Ending): AbortSignal {
   const controller = new AbortController()
   const stop = () => {
     if (controller.signal.aborted) process.exit(exitCodes.interrupted)
     controller.abort()
-    setTimeout(() => process.exit(exitCodes.interrupted), 3000).unref()
+    const end = () => {
+      if (!ending.waits) process.exit(exitCodes.interrupted)
+    }
+    setTimeout(end, 3000).unref()
   }
-  process.on('SIGINT', stop)
-  process.on('SIGTERM', stop)
+  // A terminal that is closed hangs up.
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop)
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error
-      process.exit(process.exitCode ?? exitCodes.failed)
+      if (error.code === 'EPIPE') process.exit(process.exitCode ?? exitCodes.failed)
+      // Nothing can be said on a stream that is broken; the other one may be whole.
+      if (stream === process.stdout) tellBroken(error)
+      process.exit(exitCodes.failed)
     })
   }
   return controller.signal
+}
+
+/** A full disk, most often. */
+function tellBroken({ code, message }: NodeJS.ErrnoException): void {
+  try {
+    writeSync(2, `error: the output cannot be written: ${code ?? message}\n`)
+  } catch {
+    // Then the exit code alone tells it.
+  }
 }
 
 /** Tells what went wrong, on stderr and under --json on stdout too; gives the exit code. */

@@ -75,6 +75,7 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
 async function take(request: IncomingMessage, response: ServerResponse, options: RecorderOptions) {
   const body = await readBody(request, options.maxBytes)
   if (body === undefined) {
+    options.onError(new Error(`its body is larger than --max-bytes ${options.maxBytes}`))
     response.writeHead(413, { connection: 'close' }).end()
     return
   }

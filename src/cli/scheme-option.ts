@@ -41,7 +41,7 @@ function byName(cwd: string, name: string): Scheme {
   if (Object.hasOwn(ready, name)) return ready[name as keyof typeof ready]()
   let json: unknown
   try {
-    json = JSON.parse(readFileSync(resolve(cwd, name), 'utf8'))
+    json = JSON.parse(readFileSync(resolve(cwd, name), 'utf8').replace(/^\uFEFF/, ''))
   } catch {
     throw new CliError(
       'SCHEME_INVALID',

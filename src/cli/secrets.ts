@@ -79,6 +79,10 @@ async function fromFile({ cwd, stdin }: Session, file: string): Promise<readonly
   }
   const trimmed = content.trim()
   const origin = file === '-' ? 'stdin' : 'file'
+  if (trimmed === '') {
+    const where = file === '-' ? 'stdin' : file
+    throw new CliError('SECRET_MISSING', `--secret-file: ${where} is empty, and holds no secret`)
+  }
   if (/^[[{]/.test(trimmed)) return named(parsed(trimmed), origin)
   const lines = trimmed.split(/\r?\n/).filter((line) => line.trim() !== '')
   return named(

@@ -4,7 +4,7 @@ import { type Answer, deliver, type Shipment, toldOutcome } from './deliver.ts'
 import { type ExitCode, exitCodes } from './exit-code.ts'
 import { hintFor } from './hints.ts'
 import { count, printable } from './output.ts'
-import type { Session } from './session.ts'
+import { mostSeconds, type Session } from './session.ts'
 
 /** One delivery in a run, by the name that the caller knows it by. */
 export interface Sending {
@@ -34,17 +34,25 @@ interface Tally {
   readonly hints: Set<string>
 }
 
+/** What is sent: as many as there are, each made when its turn comes. */
+export interface Sendings {
+  readonly length: number
+  at(index: number): Sending | undefined
+}
+
 /** Sends all and tells each; the exit code says whether all ended as expected. */
 export async function sendEach(
   session: Session,
   plan: SendPlan,
-  sendings: readonly Sending[],
+  sendings: Sendings,
 ): Promise<ExitCode> {
   const tally: Tally = { sent: 0, taken: 0, refused: 0, failed: 0, hints: new Set() }
-  const queue = sendings.entries()
+  let next = 0
   const pace = pacer(session, plan.rate)
   const work = async () => {
-    for (const [index, sending] of queue) {
+    for (let index = next++; index < sendings.length; index = next++) {
+      const sending = sendings.at(index)
+      if (!sending) return
       session.signal.throwIfAborted()
       await pace(index)
       const shipment = await sending.prepare()
@@ -68,13 +76,17 @@ function pacer({ signal, now }: Session, rate: number | undefined) {
   const begun = now().getTime()
   return async (index: number): Promise<void> => {
     if (rate === undefined) return
-    const due = begun + (index * 1000) / rate - now().getTime()
-    if (due <= 0) return
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, due)
-      signal.addEventListener('abort', () => [clearTimeout(timer), resolve()], { once: true })
-    })
-    signal.throwIfAborted()
+    const due = () => begun + (index * 1000) / rate - now().getTime()
+    // A timer waits no longer than so many seconds.
+    while (due() > 0) {
+      const wait = Math.min(due(), mostSeconds * 1000)
+      await new Promise<void>((resolve) => {
+        const end = () => [clearTimeout(timer), signal.removeEventListener('abort', end), resolve()]
+        const timer = setTimeout(end, wait)
+        signal.addEventListener('abort', end)
+      })
+      signal.throwIfAborted()
+    }
   }
 }
 

@@ -3,8 +3,18 @@
 import { Command, InvalidArgumentError } from 'commander'
 import type { Clock } from '../index.ts'
 import type { Config } from './config.ts'
-import type { ExitCode } from './exit-code.ts'
+import { CliError, type ExitCode, exitCodes } from './exit-code.ts'
 import type { Output } from './output.ts'
+
+/** How the run ends. */
+export interface Ending {
+  /** Once a command has said so. */
+  exitCode: ExitCode
+  /** Ctrl-C waits for what was begun, however long that takes; a second one does not. */
+  waits?: boolean
+  /** Something was wrong on the way, and told: the run went on, and is no success. */
+  failed?: boolean
+}
 
 /** Everything outside that a command may touch. */
 export interface Session {
@@ -16,8 +26,7 @@ export interface Session {
   readonly signal: AbortSignal
   readonly now: Clock
   readonly config: Config
-  /** How the run ends, once a command has said so. */
-  ending: { exitCode: ExitCode }
+  readonly ending: Ending
 }
 
 /** A command's file gives one of these. */
@@ -50,9 +59,22 @@ export function act<Options>(
 ): (this: Command) => Promise<void> {
   return async function (this: Command) {
     const options = this.optsWithGlobals<Options & Record<string, unknown>>()
-    session.ending.exitCode = await run(options, this.args)
+    refuseTwoInputs(options, this.args)
+    const exitCode = await run(options, this.args)
+    const isMarred = exitCode === exitCodes.ok && session.ending.failed
+    session.ending.exitCode = isMarred ? exitCodes.failed : exitCode
   }
 }
+
+/** Stdin can be read once: whoever came second would find it empty. */
+function refuseTwoInputs(options: Readonly<Record<string, unknown>>, args: readonly string[]) {
+  const values = [...args, options.secretFile, options.log].flat()
+  if (values.filter((one) => one === '-').length < 2) return
+  throw new CliError('USAGE', 'error: - is stdin, and stdin can be read once: give a file')
+}
+
+/** The longest that a timer waits: 24.8 days. What is above it would end at once. */
+export const mostSeconds = 2_147_483
 
 /** Reads an option that is a number. */
 export function numberFrom(least: number, most = Number.MAX_SAFE_INTEGER) {

@@ -32,6 +32,12 @@ const saidOnly = [
 /** Options that mean something else in each command, so that one value cannot be for all. */
 const particular = ['at', 'port', 'rate', 'url']
 
+/** The headers of `send` are a list for all its calls; the one of `discover` is another matter. */
+function isParticular(option: Option): boolean {
+  const key = option.attributeName()
+  return particular.includes(key) || (key === 'header' && !isRepeatable(option))
+}
+
 /** Gives the command that is about to run what was not said as a flag. */
 export function applySettings(root: Command, sources: SettingSources): void {
   root.hook('preAction', (_, command) => {
@@ -45,7 +51,8 @@ function applyTo(command: Command, option: Option, { config, env }: SettingSourc
   if (saidOnly.includes(key) || (said !== undefined && said !== 'default')) return
   const variable = variableOf(command, option)
   const text = variable === undefined ? undefined : env[variable]
-  if (variable !== undefined && text !== undefined) {
+  // An empty one is unset, as in `IDV_TIMEOUT= idv-webhooks …`.
+  if (variable !== undefined && text !== undefined && text !== '') {
     const read = () => fromText(option, text)
     command.setOptionValueWithSource(key, reading(variable, read), 'env')
     return
@@ -53,7 +60,8 @@ function applyTo(command: Command, option: Option, { config, env }: SettingSourc
   // WEBHOOK_SECRET is the environment's word for it.
   if (key === 'secretFile' && env.WEBHOOK_SECRET) return
   const own = sectionOf(config.values, pathOf(command))?.[key]
-  const value = own ?? (readElsewhere.includes(key) ? undefined : config.values[key])
+  const isForAll = !readElsewhere.includes(key) && !isParticular(option)
+  const value = own ?? (isForAll ? config.values[key] : undefined)
   if (value === undefined) return
   const read = () => fromFile(option, value)
   command.setOptionValueWithSource(key, reading(`config file: ${key}`, read), 'config')
@@ -105,7 +113,7 @@ export function variableOf(command: Command, option: Option): string | undefined
     return key === 'config' ? 'IDV_CONFIG' : undefined
   }
   const words = key.replaceAll(/[A-Z]/g, '_$&').toUpperCase()
-  return particular.includes(key)
+  return isParticular(option)
     ? `IDV_${pathOf(command).replaceAll(' ', '_').toUpperCase()}_${words}`
     : `IDV_${words}`
 }

@@ -22,6 +22,7 @@ export interface SeenEvents {
   find(query: {
     readonly name: string
     readonly entity: Entity
+    readonly tenant?: string
     readonly limit: number
   }): Promise<{ readonly entries: readonly unknown[] }>
 }
@@ -33,6 +34,8 @@ export interface ReconcileOptions {
   readonly receiver: Pick<Receiver, 'receive'>
   /** The receiver's own inbox by default. */
   readonly inbox?: SeenEvents | undefined
+  /** Whose records the client reads, where the receiver's secrets name tenants. */
+  readonly tenant?: string | undefined
   /**
    * Where to begin: a time, or the watermark of an earlier report. It should lie within the time
    * for which the inbox tells duplicates (30 days by default): what is older it may take again.
@@ -55,7 +58,7 @@ export interface ReconcileOptions {
 /** The part of a receiver that events without a delivery come in by. */
 interface Feeder {
   readonly options: { readonly inbox?: unknown }
-  feed(body: Uint8Array): Promise<Outcome>
+  feed(body: Uint8Array, tenant?: string): Promise<Outcome>
 }
 
 /** One run under way. */

@@ -92,7 +92,9 @@ async function examine(run: Run, event: DerivedEvent): Promise<'stopped' | undef
   looked.add(key)
   tally.count('derived')
   const { name, entity } = event
-  const { entries } = await seen.find({ name, entity, limit: 1 })
+  const { tenant } = options
+  const whose = tenant === undefined ? {} : { tenant }
+  const { entries } = await seen.find({ name, entity, ...whose, limit: 1 })
   if (entries.length > 0) {
     tally.count('present')
     return undefined
@@ -104,13 +106,14 @@ async function examine(run: Run, event: DerivedEvent): Promise<'stopped' | undef
 }
 
 async function feed(
-  { feeder, tally }: Run,
+  { feeder, tally, options }: Run,
   event: DerivedEvent,
   id: string,
 ): Promise<'stopped' | undefined> {
   const { name, occurredAt, data } = event
   const envelope = ownEnvelope({ id, name, occurredAt, data })
-  const outcome = await feeder.feed(new TextEncoder().encode(JSON.stringify(envelope)))
+  const body = new TextEncoder().encode(JSON.stringify(envelope))
+  const outcome = await feeder.feed(body, options.tenant)
   if (outcome.kind === 'accepted') tally.count('fed')
   else if (outcome.kind === 'duplicate') tally.count('arrived')
   else if (outcome.kind === 'failed') {

@@ -9,6 +9,7 @@ interface Facts {
   readonly url?: string
   readonly receivedAt: number
   readonly secretId?: string
+  readonly tenant?: string
   readonly signedId?: string
   readonly key?: string
   readonly entity?: Entity
@@ -24,12 +25,13 @@ export interface Content {
 }
 
 export function packContent(id: string, { delivery, key, entity }: Arrival, seal: Seal): Content {
-  const { headers, url, receivedAt, secretId, signedId, body } = delivery
+  const { headers, url, receivedAt, secretId, tenant, signedId, body } = delivery
   const facts: Facts = {
     headers: headers.filter(([name]) => !dropped.test(name)),
     ...(url !== undefined && { url }),
     receivedAt: receivedAt.getTime(),
     ...(secretId !== undefined && { secretId }),
+    ...(tenant !== undefined && { tenant }),
     ...(signedId !== undefined && { signedId }),
     ...(key !== undefined && { key }),
     ...(entity && { entity }),
@@ -40,13 +42,24 @@ export function packContent(id: string, { delivery, key, entity }: Arrival, seal
   }
 }
 
-/** The facts of an entry, or undefined when no key opens them. */
+/** The facts of an entry, or undefined when no key opens them or they are damaged. */
 export function unpackFacts(id: string, sealed: Uint8Array, seal: Seal): Facts | undefined {
   const bytes = seal.open(sealed, `${id}:facts`)
-  return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as Facts)
+  return bytes && factsIn(bytes)
 }
 
-/** The delivery as it was verified, or undefined when no key opens it. */
+/** One damaged row must be that entry's trouble alone. */
+function factsIn(bytes: Uint8Array): Facts | undefined {
+  try {
+    const facts = JSON.parse(new TextDecoder().decode(bytes)) as Partial<Facts> | null
+    const isWhole = Array.isArray(facts?.headers) && Number.isFinite(facts.receivedAt)
+    return isWhole ? (facts as Facts) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The delivery as it was verified, or undefined when no key opens it or it is damaged. */
 export function unpackDelivery(
   id: string,
   content: Content,

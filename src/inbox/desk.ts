@@ -1,33 +1,20 @@
 // The inbox as an operator sees it: look entries up, run them again, erase what must go.
 import type { Clock } from '../clock.ts'
+import { WebhookError } from '../errors.ts'
 import type { Entity } from '../protocol/events.ts'
 import { unpackDelivery, unpackFacts } from './content.ts'
 import type { Entry, EntryState } from './entry.ts'
+import {
+  checkEntity,
+  checkId,
+  checkQuery,
+  checkRedrive,
+  type EntryFilter,
+  type EntryQuery,
+} from './entry-query.ts'
 import type { Fingerprints } from './fingerprint.ts'
 import type { Seal } from './seal.ts'
 import type { InboxStore, Purged, StoredEntry, StoreQuery } from './store.ts'
-
-/** Which entries; what is left out holds of any. */
-export interface EntryFilter {
-  readonly id?: string | readonly string[]
-  readonly state?: EntryState | readonly EntryState[]
-  /** The canonical name of the event. */
-  readonly name?: string
-  /** An entity, or `type:id`; also finds events that speak of it. */
-  readonly entity?: Entity | string
-  /** Received since then. */
-  readonly since?: Date | string
-  /** Part of the entry's id or the event's name, or the whole id of an event or its entity. */
-  readonly search?: string
-}
-
-/** A page of entries, newest first. */
-export interface EntryQuery extends EntryFilter {
-  /** Default 50, at most 500. */
-  readonly limit?: number
-  /** Where the page before ended. */
-  readonly cursor?: string
-}
 
 export interface EntryPage {
   readonly entries: readonly Entry[]
@@ -70,16 +57,20 @@ export class Desk {
     this.#parts = parts
   }
 
-  async find({ limit = 50, cursor, ...filter }: EntryQuery): Promise<EntryPage> {
-    const size = Math.min(Math.max(1, Math.floor(limit)), pageSize)
+  async find(asked: EntryQuery): Promise<EntryPage> {
+    checkQuery(asked)
+    const { limit = 50, cursor, ...filter } = asked
+    const size = Math.min(limit, pageSize)
     const query = { ...this.#query(filter), limit: size, ...(cursor && { after: cursor }) }
     const found = await this.#parts.store.find(query)
+    if (found.length === 0 && cursor !== undefined) await this.#assertThere(cursor)
     const last = found.length === size ? found.at(-1)?.id : undefined
     const entries = found.map((entry) => this.#toEntry(entry))
     return { entries, ...(last !== undefined && { cursor: last }) }
   }
 
   async get(id: string, withDelivery: boolean): Promise<Entry | undefined> {
+    checkId('get', id)
     const query = { ids: [id], limit: 1, withBody: withDelivery }
     const [found] = await this.#parts.store.find(query)
     return found && this.#toEntry(found)
@@ -95,8 +86,13 @@ export class Desk {
     }
   }
 
-  /** Pages through what fits, so that a hundred thousand dead letters are no single transaction. */
-  async redrive(filter: EntryFilter): Promise<number> {
+  /**
+   * Pages through what fits, so that a hundred thousand dead letters are no single transaction; the
+   * oldest first, for handlers begin with the first page while the next is on its way.
+   */
+  async redrive(asked: EntryFilter | string): Promise<number> {
+    checkRedrive(asked)
+    const filter = typeof asked === 'string' ? { id: asked } : asked
     const named = filter.id !== undefined
     const from = (['dead', 'skipped'] as const).filter((state) =>
       filter.state === undefined ? true : [filter.state].flat().includes(state),
@@ -104,7 +100,7 @@ export class Desk {
     let redriven = 0
     let after: string | undefined
     do {
-      const query = { ...this.#query(filter), states: from, limit: pageSize }
+      const query = { ...this.#query(filter), states: from, limit: pageSize, oldestFirst: true }
       const found = await this.#parts.store.find({ ...query, ...(after && { after }) })
       // Evidence of a conflict and what a person settled run only when they are named.
       const ids = found.flatMap((one) => (one.facts && (named || !isSetAside(one)) ? [one.id] : []))
@@ -115,18 +111,21 @@ export class Desk {
   }
 
   async replay(id: string): Promise<boolean> {
+    checkId('replay', id)
     const [found] = await this.#parts.store.find({ ids: [id], limit: 1 })
     if (!found?.facts) return false
     const reopening = { ids: [id], from: ['done'], now: this.#now(), replay: true } as const
     return (await this.#parts.store.reopen(reopening)) === 1
   }
 
-  dismiss(id: string): Promise<boolean> {
+  async dismiss(id: string): Promise<boolean> {
+    checkId('dismiss', id)
     return this.#parts.store.dismiss(id, this.#now())
   }
 
-  forget(entity: Entity | string): Promise<number> {
-    return this.#parts.store.forget(this.#lane(entity), this.#now())
+  async forget(entity: Entity | string, tenant: string | undefined): Promise<number> {
+    checkEntity('forget', entity)
+    return this.#parts.store.forget(this.#lane(entity, tenant), this.#now())
   }
 
   async purge(): Promise<Purged> {
@@ -149,23 +148,36 @@ export class Desk {
     return { erased, deleted }
   }
 
+  async #assertThere(cursor: string): Promise<void> {
+    const [entry] = await this.#parts.store.find({ ids: [cursor], limit: 1 })
+    if (entry) return
+    throw new WebhookError(
+      'OPTION_INVALID',
+      'find: cursor is of no entry that is there (any more): begin with the first page again',
+    )
+  }
+
   #now(): number {
     return this.#parts.now().getTime()
   }
 
-  #lane(entity: Entity | string): string {
-    if (typeof entity !== 'string') return this.#parts.fingerprints.lane(entity)
+  #lane(entity: Entity | string, tenant?: string): string {
+    const fingerprints = this.#parts.fingerprints.within(tenant)
+    if (typeof entity !== 'string') return fingerprints.lane(entity)
     const colon = entity.indexOf(':')
     const type = entity.slice(0, colon) as Entity['type']
-    return this.#parts.fingerprints.lane({ type, id: entity.slice(colon + 1) })
+    return fingerprints.lane({ type, id: entity.slice(colon + 1) })
   }
 
-  #query({ id, state, name, entity, since, search }: EntryFilter): Omit<StoreQuery, 'limit'> {
+  #query(filter: EntryFilter): Omit<StoreQuery, 'limit'> {
+    const { id, state, name, entity, tenant, since, search } = filter
+    const { fingerprints } = this.#parts
     return {
       ...(id !== undefined && { ids: [id].flat() }),
       ...(state !== undefined && { states: [state].flat() }),
       ...(name !== undefined && { name }),
-      ...(entity !== undefined && { lane: this.#lane(entity) }),
+      ...(entity !== undefined && { lane: this.#lane(entity, tenant) }),
+      ...(tenant !== undefined && { tenant: fingerprints.tenant(tenant) }),
       ...(since !== undefined && { since: new Date(since).getTime() }),
       ...(search && { text: { part: search, keys: this.#keysOf(search) } }),
     }
@@ -189,12 +201,14 @@ export class Desk {
       id,
       ...(known?.key !== undefined && { eventId: known.key }),
       ...(known?.entity && { entity: known.entity }),
+      ...(known?.tenant !== undefined && { tenant: known.tenant }),
       ...(occurredAt !== undefined && { occurredAt: new Date(occurredAt) }),
       receivedAt: new Date(known?.receivedAt ?? storedAt),
       attempts: attempt,
       ...(due !== undefined && { dueAt: new Date(due) }),
       ...(settledAt !== undefined && { settledAt: new Date(settledAt) }),
       erased: facts === undefined,
+      ...((facts && !known) || (body && !delivery) ? { unreadable: true as const } : {}),
       ...(delivery && { delivery }),
     }
   }

@@ -83,6 +83,8 @@ export interface Entry {
   readonly receivedName?: string
   readonly eventId?: string
   readonly entity?: Entity
+  /** Whose secret proved it, where that says so; not known any more once it is erased. */
+  readonly tenant?: string
   readonly occurredAt?: Date
   readonly receivedAt: Date
   /** Attempts that were begun since it arrived or was redriven. */
@@ -101,6 +103,8 @@ export interface Entry {
   readonly bytes: number
   /** The payload is gone: its retention is over, or the person was forgotten. */
   readonly erased: boolean
+  /** No key opens what is kept of it, or that is damaged: it cannot be handled as it is. */
+  readonly unreadable?: true
   /** The payload, only where it was asked for. */
   readonly delivery?: VerifiedDelivery
 }

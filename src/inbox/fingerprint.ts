@@ -6,6 +6,12 @@ import type { Entity } from '../protocol/events.ts'
 export interface Fingerprints {
   lane(entity: Entity): string
   key(kind: 'id' | 'body' | 'twin' | 'occurrence', ...parts: readonly string[]): string
+  /** What stands behind a dot in every lane and key of a tenant. */
+  tenant(name: string): string
+  /** The lanes and keys of one tenant, or of what has none: `<hash>` and `<hash>.<tenant>`. */
+  within(tenant: string | undefined): Fingerprints
+  /** Tells bytes apart. */
+  digest(bytes: Uint8Array): string
 }
 
 /** `salt` stays the same as long as the store lives: keys are compared over years. */
@@ -13,13 +19,18 @@ export function createFingerprints(salt: Uint8Array): Fingerprints {
   const hash = (...parts: readonly string[]) =>
     // 128 bits: collisions by chance need 2^64 entries.
     createHmac('sha256', salt).update(JSON.stringify(parts)).digest('base64url').slice(0, 22)
-  return {
-    lane: ({ type, id }) => hash('lane', type, id),
-    key: (kind, ...parts) => hash(kind, ...parts),
-  }
+  const make = (suffix: string): Fingerprints => ({
+    lane: ({ type, id }) => hash('lane', type, id) + suffix,
+    key: (kind, ...parts) => hash(kind, ...parts) + suffix,
+    tenant: (name) => hash('tenant', name),
+    within: (tenant) => make(tenant === undefined ? '' : `.${hash('tenant', tenant)}`),
+    // Keyed too: under encryption nobody can try out what an erased payload may have been.
+    digest: (bytes) => createHmac('sha256', salt).update(bytes).digest('base64url'),
+  })
+  return make('')
 }
 
-/** Tells bytes apart. */
-export function digestOf(bytes: Uint8Array): string {
+/** The hash of a body that stands for its id; keyed once more before it is kept. */
+export function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('base64url')
 }

@@ -7,14 +7,20 @@ import type { EncryptionOptions } from './seal.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 
 /** Options of `createInbox`. */
-export interface InboxOptions {
-  readonly store: InboxStore
+export interface InboxOptions<Tx = unknown> {
+  readonly store: InboxStore<Tx>
   readonly retry?: RetryOptions
-  /** After a dead letter its entity goes on (`context.gap` tells) or waits; default `continue`. */
+  /**
+   * After a dead letter its entity goes on (`context.gap` tells) or waits; default `continue`, which
+   * also frees what waited under `block` before.
+   */
   readonly onDead?: 'continue' | 'block'
   /** `body`: deliveries without an id are told apart by their bytes. Default `id`. */
   readonly dedupe?: 'id' | 'body'
-  /** Days: payloads 7 after done, 90 after dead or skipped; keys that tell duplicates 30. */
+  /**
+   * Days: payloads 7 after done, 90 after dead or skipped; keys that tell duplicates 30. A dead
+   * entry that holds its lane stays until it is redriven or dismissed.
+   */
   readonly retention?: Partial<RetentionDays>
   /** Seals payloads and kept headers at rest. */
   readonly encryption?: EncryptionOptions

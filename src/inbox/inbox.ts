@@ -1,20 +1,35 @@
 // The policy over any store: what is kept and under which key, how long, and for whom it is opened.
-import { randomBytes } from 'node:crypto'
 import { type Clock, steadyClock } from '../clock.ts'
-import { WebhookError } from '../errors.ts'
 import type { Entity } from '../protocol/events.ts'
-import { packContent } from './content.ts'
-import { Desk, type EntryFilter, type EntryPage, type EntryQuery, type InboxStats } from './desk.ts'
+import { deadline } from './deadline.ts'
+import { Desk, type EntryPage, type InboxStats } from './desk.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
 import { createEntryIds } from './entry-id.ts'
-import { createFingerprints, digestOf, type Fingerprints } from './fingerprint.ts'
+import type { EntryFilter, EntryQuery } from './entry-query.ts'
+import { createFingerprints, type Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
+import { toNewEntry } from './new-entry.ts'
+import { recallSalt } from './recall-salt.ts'
 import { createSeal, type Seal } from './seal.ts'
-import type { InboxStore, NewEntry, Purged, StoreCapabilities, Twin } from './store.ts'
-import { Claims, type SettledAs, type Verdict, type Work, type WorkSource } from './work.ts'
+import type { InboxStore, Inserted, Purged, StoreCapabilities } from './store.ts'
+import {
+  Claims,
+  type Operated,
+  type SettledAs,
+  type Swept,
+  type Verdict,
+  type Work,
+  type WorkSource,
+} from './work.ts'
 
-/** Keeps what was proved before it is acknowledged, until it is handled. */
-export interface Inbox {
+/**
+ * Keeps what was proved before it is acknowledged, until it is handled. `Tx` is what handlers get
+ * as `context.tx`: the store says. A question that means nothing throws WebhookError
+ * `OPTION_INVALID`.
+ */
+export interface Inbox<Tx = unknown> {
+  /** Types `context.tx`; it is never there. */
+  readonly '~tx'?: () => Tx
   readonly capabilities: StoreCapabilities
   /**
    * Opens the store. The first delivery and `worker.start()` do so themselves.
@@ -22,7 +37,11 @@ export interface Inbox {
    * @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`
    */
   open(): Promise<void>
-  /** Lets the store go; what is asked of the inbox afterwards opens it again. */
+  /**
+   * Lets the store go; what is asked of the inbox afterwards opens it again.
+   *
+   * @throws WebhookError `STORE_FAILED` when it hangs for five times the `timeout`
+   */
   close(): Promise<void>
   /** Resolves after the commit that holds the delivery; rejects when there was none. */
   keep(arrival: Arrival): Promise<Kept>
@@ -37,9 +56,12 @@ export interface Inbox {
   replay(id: string): Promise<boolean>
   /** Settles a dead entry for good, so that a lane which it blocks goes on. */
   dismiss(id: string): Promise<boolean>
-  /** Erases the payloads of an entity, and of events that speak of it; how many. */
-  forget(entity: Entity | string): Promise<number>
-  /** Erases what is past its retention; a worker does so by itself every hour. */
+  /**
+   * Erases the payloads of an entity, and of a client's verifications; how many. Without `tenant`
+   * that of every tenant who has an entity of this id.
+   */
+  forget(entity: Entity | string, options?: { readonly tenant?: string }): Promise<number>
+  /** Erases what is past its retention; a worker does so by itself, at its start and every hour. */
   purge(): Promise<Purged>
 }
 
@@ -51,8 +73,9 @@ export interface Inbox {
  * const inbox = createInbox({ store: sqliteStore('inbox.db') })
  * const receiver = createReceiver({ secret, inbox })
  */
-export function createInbox(options: InboxOptions): Inbox {
-  return new DurableInbox(options)
+export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
+  // It carries nothing of this type: the store hands the handle over itself.
+  return new DurableInbox(options) as Inbox as Inbox<Tx>
 }
 
 interface Opened {
@@ -64,6 +87,7 @@ class DurableInbox implements Inbox, WorkSource {
   readonly capabilities: StoreCapabilities
   readonly now: Clock
   readonly lease: number
+  readonly timeout: number
   readonly transaction?: WorkSource['transaction']
   readonly #store: InboxStore
   readonly #limits: InboxLimits
@@ -71,6 +95,7 @@ class DurableInbox implements Inbox, WorkSource {
   readonly #claims: Claims
   readonly #nextId: () => string
   readonly #wakes = new Set<() => void>()
+  readonly #tells: ((operated: Operated) => void)[] = []
   #opening: Promise<Opened> | undefined
 
   constructor(options: InboxOptions) {
@@ -79,19 +104,17 @@ class DurableInbox implements Inbox, WorkSource {
     this.capabilities = options.store.capabilities
     this.now = options.now ?? steadyClock
     this.#seal = createSeal(options.encryption)
-    const { lease, retry } = this.#limits
+    const { lease, retry, timeout } = this.#limits
     this.lease = lease
+    this.timeout = timeout
     const hold = options.onDead === 'block'
     const parts = { store: this.#store, seal: this.#seal, now: this.now, lease, retry, hold }
     this.#claims = new Claims(parts)
     this.#nextId = createEntryIds(this.now)
     const { store } = options
-    if (store.transaction) {
-      this.transaction = (work, handler) => {
-        const tx = store.transaction?.(work.lease, handler)
-        if (tx) return tx
-        throw new TypeError('the store lost its transactions')
-      }
+    const { transaction } = store
+    if (transaction) {
+      this.transaction = (work, handler) => transaction.call(store, work.lease, handler)
     }
   }
 
@@ -102,17 +125,36 @@ class DurableInbox implements Inbox, WorkSource {
   async close(): Promise<void> {
     const opening = this.#opening
     this.#opening = undefined
-    if (
-      await opening?.then(
-        () => true,
-        () => false,
-      )
+    this.#claims.reset()
+    const isOpen = await opening?.then(
+      () => true,
+      () => false,
     )
-      await this.#store.close()
+    if (!isOpen) return
+    // Longer than an answer: the log is moved into the file.
+    const { late, stop } = deadline(this.timeout * 5)
+    await Promise.race([this.#store.close(), late]).finally(stop)
   }
 
-  keep(arrival: Arrival): Promise<Kept> {
-    return this.#inTime(this.#keep(arrival))
+  async keep(arrival: Arrival): Promise<Kept> {
+    const over = new AbortController()
+    const { late, stop } = deadline(this.timeout, over)
+    try {
+      // Each step is raced, so that nothing holds on to the body of what was answered 503.
+      const { fingerprints } = await Promise.race([this.#open(), late])
+      const storedAt = Math.floor(this.now().getTime())
+      this.#claims.noticeTime(storedAt)
+      const entry = toNewEntry(arrival, {
+        id: this.#nextId(),
+        storedAt,
+        fingerprints: fingerprints.within(arrival.delivery.tenant),
+        seal: this.#seal,
+        dedupeBodies: this.#limits.dedupeBodies,
+      })
+      return this.#kept(await Promise.race([this.#store.insert(entry, over.signal), late]))
+    } finally {
+      stop()
+    }
   }
 
   async find(query: EntryQuery = {}): Promise<EntryPage> {
@@ -127,27 +169,21 @@ class DurableInbox implements Inbox, WorkSource {
     return (await this.#open()).desk.stats()
   }
 
-  async redrive(filter: EntryFilter | string): Promise<number> {
-    const { desk } = await this.#open()
-    const redriven = await desk.redrive(typeof filter === 'string' ? { id: filter } : filter)
-    this.#wake()
-    return redriven
+  redrive(filter: EntryFilter | string): Promise<number> {
+    const named = typeof filter === 'string' ? filter : undefined
+    return this.#operate('redrive', (desk) => desk.redrive(filter), named)
   }
 
-  async replay(id: string): Promise<boolean> {
-    const replayed = await (await this.#open()).desk.replay(id)
-    this.#wake()
-    return replayed
+  replay(id: string): Promise<boolean> {
+    return this.#operate('replay', (desk) => desk.replay(id), id)
   }
 
-  async dismiss(id: string): Promise<boolean> {
-    const dismissed = await (await this.#open()).desk.dismiss(id)
-    this.#wake()
-    return dismissed
+  dismiss(id: string): Promise<boolean> {
+    return this.#operate('dismiss', (desk) => desk.dismiss(id), id)
   }
 
-  async forget(entity: Entity | string): Promise<number> {
-    return (await this.#open()).desk.forget(entity)
+  forget(entity: Entity | string, { tenant }: { readonly tenant?: string } = {}): Promise<number> {
+    return this.#operate('forget', (desk) => desk.forget(entity, tenant))
   }
 
   async purge(): Promise<Purged> {
@@ -158,19 +194,24 @@ class DurableInbox implements Inbox, WorkSource {
     return this.#claims.claim(limit)
   }
 
-  settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledAs> {
+  async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledAs> {
+    if (!this.#opening) return 'lost'
     return this.#claims.settle(work, verdict, handled)
+  }
+
+  abandon(work: Work): void {
+    this.#claims.abandon(work)
   }
 
   checkpoint(work: Work, handler: string): Promise<boolean> {
     return this.#store.checkpoint(work.lease, handler)
   }
 
-  renew(works: readonly Work[]): Promise<void> {
-    return this.#claims.renew(works)
+  renew(): Promise<void> {
+    return this.#claims.renew()
   }
 
-  sweep(): Promise<number> {
+  sweep(): Promise<readonly Swept[]> {
     return this.#claims.sweep()
   }
 
@@ -179,42 +220,28 @@ class DurableInbox implements Inbox, WorkSource {
     return () => this.#wakes.delete(wake)
   }
 
-  async #keep(arrival: Arrival): Promise<Kept> {
-    const { fingerprints } = await this.#open()
-    const { kind, id } = await this.#store.insert(this.#toNewEntry(arrival, fingerprints))
+  onOperated(tell: (operated: Operated) => void): void {
+    this.#tells.push(tell)
+  }
+
+  async #operate<Result extends number | boolean>(
+    asked: Operated['asked'],
+    work: (desk: Desk) => Promise<Result>,
+    entryId?: string,
+  ): Promise<Result> {
+    const result = await work((await this.#open()).desk)
+    const operated = { asked, entries: Number(result), ...(entryId !== undefined && { entryId }) }
+    if (operated.entries > 0) for (const tell of this.#tells) tell(operated)
+    this.#wake()
+    return result
+  }
+
+  #kept({ kind, id }: Inserted): Kept {
     if (kind === 'stored') {
       this.#wake()
       return { kind: 'accepted', entryId: id }
     }
     return { kind: 'duplicate', entryId: id, ...(kind === 'conflict' && { conflict: true }) }
-  }
-
-  #toNewEntry(arrival: Arrival, fingerprints: Fingerprints): NewEntry {
-    const { delivery, source, name, receivedName, entity, related, occurredAt } = arrival
-    const id = this.#nextId()
-    const digest = digestOf(delivery.body)
-    const key = this.#keyOf(arrival, digest, fingerprints)
-    const twins = twinsOf(arrival, fingerprints)
-    return {
-      id,
-      lane: entity && entity.id !== '' ? fingerprints.lane(entity) : id,
-      digest,
-      ...(key !== undefined && { key }),
-      ...(twins.length > 0 && { twins }),
-      ...(related && { related: fingerprints.lane(related) }),
-      ...(name !== undefined && { name }),
-      ...(receivedName !== undefined && { receivedName }),
-      source,
-      ...(occurredAt && { occurredAt: occurredAt.getTime() }),
-      storedAt: Math.floor(this.now().getTime()),
-      bytes: delivery.body.length,
-      ...packContent(id, arrival, this.#seal),
-    }
-  }
-
-  #keyOf({ key }: Arrival, digest: string, fingerprints: Fingerprints): string | undefined {
-    if (key !== undefined) return fingerprints.key('id', key)
-    return this.#limits.dedupeBodies ? fingerprints.key('body', digest) : undefined
   }
 
   #open(): Promise<Opened> {
@@ -228,55 +255,13 @@ class DurableInbox implements Inbox, WorkSource {
   async #begin(): Promise<Opened> {
     const store = this.#store
     await store.open(() => this.#wake())
-    const kept = await store.recall('salt', this.#seal.seal(randomBytes(32), 'salt'))
-    const salt = this.#seal.open(kept, 'salt')
-    if (!salt) {
-      await store.close()
-      throw new WebhookError(
-        'STORE_UNSUITABLE',
-        'the inbox was sealed with another key: give that one in encryption.previous',
-      )
-    }
-    if (!this.#seal.isCurrent(kept)) await store.remember('salt', this.#seal.seal(salt, 'salt'))
-    const fingerprints = createFingerprints(salt)
+    const fingerprints = createFingerprints(await recallSalt(store, this.#seal))
     const { retention } = this.#limits
     const parts = { store, seal: this.#seal, fingerprints, now: this.now, retention }
     return { fingerprints, desk: new Desk(parts) }
   }
 
-  /** A sender that waits must hear 503 rather than nothing; what commits later is a duplicate. */
-  async #inTime<Result>(work: Promise<Result>): Promise<Result> {
-    const { promise: late, reject } = Promise.withResolvers<never>()
-    const { timeout } = this.#limits
-    const timer = setTimeout(() => {
-      reject(new WebhookError('STORE_FAILED', `the store did not answer within ${timeout} ms`))
-    }, timeout)
-    try {
-      return await Promise.race([work, late])
-    } finally {
-      clearTimeout(timer)
-    }
-  }
-
   #wake(): void {
     for (const wake of this.#wakes) wake()
   }
-}
-
-/**
- * While old and new subscriptions overlap, an occurrence comes under both names and two ids. What
- * reconcile fed and what a webhook tells of the same occurrence have ids of their own as well.
- */
-function twinsOf(arrival: Arrival, fingerprints: Fingerprints): readonly Twin[] {
-  const { name, receivedName, entity, occurredAt, occurrence, source } = arrival
-  const twins: Twin[] = []
-  if (name && receivedName && entity?.id && occurredAt) {
-    const parts = [name, entity.type, entity.id, occurredAt.toISOString()]
-    twins.push({ key: fingerprints.key('twin', ...parts), name: receivedName })
-  }
-  if (occurrence !== undefined) {
-    const key = fingerprints.key('occurrence', occurrence)
-    twins.push({ key, name: source === 'reconcile' ? source : 'webhook' })
-  }
-  return twins
 }

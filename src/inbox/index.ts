@@ -1,5 +1,6 @@
-export type { EntryFilter, EntryPage, EntryQuery, InboxStats, RetentionDays } from './desk.ts'
+export type { EntryPage, InboxStats, RetentionDays } from './desk.ts'
 export type { Arrival, Entry, EntryFailure, EntryReason, EntryState, Kept } from './entry.ts'
+export type { EntryFilter, EntryQuery } from './entry-query.ts'
 export { createInbox, type Inbox } from './inbox.ts'
 export type { InboxOptions } from './inbox-options.ts'
 export type { RetryOptions } from './retry.ts'

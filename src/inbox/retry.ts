@@ -20,6 +20,8 @@ export const standardDelays = [
 /** A plan of retries. */
 export interface Retry {
   readonly attempts: number
+  /** The longest wait of all, in milliseconds. */
+  readonly longest: number
   /** Milliseconds to wait after an attempt failed, or undefined when it was the last. */
   delayAfter(attempt: number): number | undefined
 }
@@ -47,6 +49,7 @@ export function createRetry(options: RetryOptions = {}): Retry {
   }
   return {
     attempts,
+    longest: Math.max(...delays),
     delayAfter: (attempt) => {
       if (attempt >= attempts) return undefined
       const longest = delays[Math.min(attempt, delays.length) - 1] ?? 0

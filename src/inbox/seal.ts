@@ -12,6 +12,11 @@ export interface EncryptionOptions {
   readonly key: EncryptionKey
   /** Older keys, for reading what they have sealed. */
   readonly previous?: readonly EncryptionKey[]
+  /**
+   * Also takes what was kept before there was a key. Only for as long as such entries last: until
+   * then who can write to the store can put events into it.
+   */
+  readonly acceptPlain?: boolean
 }
 
 /** Seals and opens bytes; `label` names the row and the part, and must be the same for both. */
@@ -21,6 +26,8 @@ export interface Seal {
   open(sealed: Uint8Array, label: string): Uint8Array | undefined
   /** Whether the current key has sealed them. */
   isCurrent(sealed: Uint8Array): boolean
+  /** Whether they were kept without a key, and are refused because there is one. */
+  isRefusedPlain(sealed: Uint8Array): boolean
 }
 
 const plainMark = 0
@@ -35,6 +42,8 @@ export function createSeal(options?: EncryptionOptions): Seal {
   const given = options ? [options.key, ...(options.previous ?? [])] : []
   const keys = given.map((key) => ({ key: keyBytes(key), id: keyId(keyBytes(key)) }))
   const current = keys[0]
+  const isRefusedPlain = (sealed: Uint8Array) =>
+    sealed[0] === plainMark && current !== undefined && options?.acceptPlain !== true
   return {
     seal: (bytes, label) => {
       if (!current) return joined([Uint8Array.of(plainMark), bytes])
@@ -46,15 +55,17 @@ export function createSeal(options?: EncryptionOptions): Seal {
       return joined([...head, ...text, cipher.getAuthTag()])
     },
     open: (sealed, label) => {
+      if (isRefusedPlain(sealed)) return undefined
       if (sealed[0] === plainMark) return sealed.subarray(1)
       const id = sealed.subarray(1, 1 + idLength)
       const key = keys.find((one) => Buffer.compare(one.id, id) === 0)?.key
       return key && opened(sealed, rowKey(key, label), label)
     },
     isCurrent: (sealed) => {
-      if (!current) return sealed[0] === plainMark
+      if (!current || sealed[0] === plainMark) return !current && sealed[0] === plainMark
       return Buffer.compare(sealed.subarray(1, 1 + idLength), current.id) === 0
     },
+    isRefusedPlain,
   }
 }
 

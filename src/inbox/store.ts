@@ -24,7 +24,7 @@ export interface Twin {
 /** Opaque bytes and hashes of what arrived; times are milliseconds since the epoch. */
 export interface NewEntry {
   readonly id: string
-  /** What is handled one at a time and in order. */
+  /** What is handled one at a time and in order; that of a tenant is `<lane>.<tenant>`. */
   readonly lane: string
   /** Tells duplicates; the store's unique index decides. */
   readonly key?: string
@@ -32,7 +32,10 @@ export interface NewEntry {
   readonly twins?: readonly Twin[]
   /** Tells the bytes of two deliveries with one key apart. */
   readonly digest: string
-  /** A second lane under which it can be found and forgotten. */
+  /**
+   * A second lane under which it can be found and forgotten. What one entry of a lane names, all
+   * of them get that name none, those before it and those after.
+   */
   readonly related?: string
   readonly name?: string
   readonly receivedName?: string
@@ -94,9 +97,20 @@ export interface ClaimResult {
   readonly next?: number
 }
 
+/** How lanes are brought in line with the clock and the policy of whoever starts to claim. */
+export interface Alignment {
+  readonly now: number
+  /** No retry is due later than this. */
+  readonly latest: number
+  /** Lanes that a dead entry holds go on. */
+  readonly free: boolean
+}
+
 /** A lease whose holder is gone. */
 export interface Lapsed extends Lease {
   readonly attempt: number
+  readonly name?: string
+  readonly storedAt: number
 }
 
 interface Settled {
@@ -149,13 +163,17 @@ export interface StoreQuery {
   readonly ids?: readonly string[]
   readonly states?: readonly EntryState[]
   readonly name?: string
-  /** In this lane, or related to it. */
+  /** In this lane or related to it; a lane without a tenant means that of any. */
   readonly lane?: string
+  /** Whose lane ends with a dot and this. */
+  readonly tenant?: string
   readonly since?: number
-  /** Part of the id or the name, or one of these as its key or lane. */
+  /** Part of the id or the name, or one of these as its key or lane, of any tenant. */
   readonly text?: { readonly part: string; readonly keys: readonly string[] }
-  /** Newest first, after this one. */
+  /** Where the page before ended. */
   readonly after?: string
+  /** Instead of the newest first. */
+  readonly oldestFirst?: boolean
   readonly limit: number
   readonly withBody?: boolean
 }
@@ -193,9 +211,9 @@ export interface StoreStats {
 }
 
 /** The transaction of one run of one handler. */
-export interface StoreTx {
+export interface StoreTx<Tx = unknown> {
   /** What the handler gets as `context.tx`; its first use begins the transaction. */
-  readonly handle: unknown
+  readonly handle: Tx
   /** The handler used it while another held the only transaction, and must run again. */
   readonly missed: boolean
   /** Milliseconds from its reservation, or else its making, to its first use; none without one. */
@@ -212,8 +230,8 @@ export interface StoreTx {
   rollback(): Promise<void>
 }
 
-/** A store of entries. Every promise resolves after the commit, or rejects when there was none. */
-export interface InboxStore {
+/** A store of entries; `Tx` is the handle of its transactions. Every promise resolves after the commit, or rejects when there was none. */
+export interface InboxStore<Tx = unknown> {
   readonly name: string
   readonly capabilities: StoreCapabilities
   /** Called once before all else; `wake` tells that there may be something to claim. */
@@ -222,22 +240,32 @@ export interface InboxStore {
   /** The value kept under a name; `initial` is kept and given where there was none. */
   recall(name: string, initial: Uint8Array): Promise<Uint8Array>
   remember(name: string, value: Uint8Array): Promise<void>
-  insert(entry: NewEntry): Promise<Inserted>
+  /** Once `signal` is aborted nobody waits for it: where it is not yet on its way it is dropped. */
+  insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted>
   claim(request: ClaimRequest): Promise<ClaimResult>
+  /**
+   * Before the first claim, and when the clock went back: what was stored by a clock that was ahead
+   * is due now and no retry later than `latest`. A `stored` entry never waits for its own time.
+   */
+  align(alignment: Alignment): Promise<void>
   renew(leases: readonly Lease[], until: number): Promise<void>
   /** Leases past their time, or of an owner that is gone. */
   lapsed(now: number): Promise<readonly Lapsed[]>
   /** Each of these answers false when the lease was lost, and then changes nothing. */
   checkpoint(lease: Lease, handler: string): Promise<boolean>
   settle(settlement: Settlement): Promise<boolean>
-  transaction?(lease: Lease, handler: string): StoreTx
+  transaction?(lease: Lease, handler: string): StoreTx<Tx>
   find(query: StoreQuery): Promise<readonly StoredEntry[]>
   /** How many of them were opened. */
   reopen(reopening: Reopening): Promise<number>
   /** A dead entry becomes skipped and its lane goes on; false when it was not dead. */
   dismiss(id: string, now: number): Promise<boolean>
-  /** Erases the payloads of a lane and of what is related to it; open entries are skipped. */
+  /**
+   * Erases the payloads of a lane and of what is related to it, of any tenant unless it names one;
+   * open entries are skipped. From then on their keys fit any bytes.
+   */
   forget(lane: string, now: number): Promise<number>
+  /** Leaves a dead entry alone that holds its lane: only a person ends what it waits for. */
   purge(purge: Purge): Promise<Purged>
   stats(now: number): Promise<StoreStats>
 }

@@ -17,7 +17,7 @@ export interface Work {
   readonly source: EventSource
   readonly name?: string
   readonly storedAt: number
-  /** Undefined when no key opens it. */
+  /** Undefined when no key opens it, or it is damaged. */
   readonly delivery?: VerifiedDelivery
   readonly handled: readonly string[]
   readonly gap: boolean
@@ -46,25 +46,47 @@ export interface Occurrence {
 /** What became of an attempt: `lost` when another holds the entry by now. */
 export type SettledAs = Settlement['to'] | 'lost'
 
+/** An entry whose holder was gone, and what the crash came to. */
+export interface Swept {
+  readonly id: string
+  readonly attempt: number
+  readonly name?: string
+  readonly storedAt: number
+  readonly state: 'retry' | 'dead'
+}
+
+/** What an operator did to entries by the inbox's own methods. */
+export interface Operated {
+  readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'
+  readonly entries: number
+  /** Where one was named. */
+  readonly entryId?: string
+}
+
 /** What a worker needs of an inbox. */
 export interface WorkSource {
   readonly now: Clock
   /** Milliseconds for which a claim holds without being renewed. */
   readonly lease: number
+  /** Milliseconds within which a store that works has answered. */
+  readonly timeout: number
   open(): Promise<void>
   close(): Promise<void>
   claim(limit: number): Promise<{ readonly works: readonly Work[]; readonly next?: number }>
-  /** Resolves after the commit. */
+  /** Resolves after the commit; `lost` as well when the inbox was closed meanwhile. */
   settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledAs>
+  /** Nobody will settle it here any more: its lease may lapse. */
+  abandon(work: Work): void
   checkpoint(work: Work, handler: string): Promise<boolean>
   transaction?(work: Work, handler: string): StoreTx
-  /** Holds the leases of what is still at work. */
-  renew(works: readonly Work[]): Promise<void>
-  /** Counts a crash for every lease whose holder is gone; how many there were. */
-  sweep(): Promise<number>
+  /** Holds the leases of all that was claimed here and is not settled. */
+  renew(): Promise<void>
+  /** Counts a crash for every lease whose holder is gone; what was claimed here is never among them. */
+  sweep(): Promise<readonly Swept[]>
   purge(): Promise<unknown>
   /** Tells when there may be something to claim; the function that it gives ends that. */
   onWork(wake: () => void): () => void
+  onOperated(tell: (operated: Operated) => void): void
 }
 
 /** What the work of an inbox is made from. */
@@ -84,6 +106,10 @@ const apart = 50
 /** Claims and settles for the workers of one inbox. */
 export class Claims {
   readonly #parts: WorkParts
+  /** What was claimed here and is not settled, by its id: alive, whatever its lease says. */
+  readonly #held = new Map<string, Lease>()
+  /** The latest time that lanes are in line with; none before the first claim. */
+  #seen: number | undefined
 
   constructor(parts: WorkParts) {
     this.#parts = parts
@@ -91,36 +117,69 @@ export class Claims {
 
   async claim(limit: number) {
     const { store, lease } = this.#parts
-    const now = this.#now()
+    const now = await this.#alignedNow()
     const { entries, next } = await store.claim({ now, limit, until: now + lease })
+    for (const { id, fence } of entries) this.#held.set(id, { id, fence })
     const works = entries.map((entry) => this.#toWork(entry))
     return { works, ...(next !== undefined && { next }) }
   }
 
   async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledAs> {
     const settlement = this.#settlement(work, verdict, handled)
-    return (await this.#parts.store.settle(settlement)) ? settlement.to : 'lost'
+    const isTaken = await this.#parts.store.settle(settlement)
+    this.abandon(work)
+    return isTaken ? settlement.to : 'lost'
   }
 
-  async renew(works: readonly Work[]): Promise<void> {
-    const until = this.#now() + this.#parts.lease
-    await this.#parts.store.renew(
-      works.map((work) => work.lease),
-      until,
-    )
+  abandon({ lease }: Pick<Work, 'lease'>): void {
+    if (this.#holds(lease)) this.#held.delete(lease.id)
   }
 
-  async sweep(): Promise<number> {
-    const lapsed = await this.#parts.store.lapsed(this.#now())
-    for (const [at, { id, fence, attempt }] of lapsed.entries()) {
+  /** An entry was kept at that time: a claim before it means that the clock went back. */
+  noticeTime(at: number): void {
+    if (this.#seen !== undefined && at > this.#seen) this.#seen = at
+  }
+
+  /** The store was closed: another may have claimed since. */
+  reset(): void {
+    this.#held.clear()
+    this.#seen = undefined
+  }
+
+  async renew(): Promise<void> {
+    if (this.#held.size === 0) return
+    await this.#parts.store.renew([...this.#held.values()], this.#now() + this.#parts.lease)
+  }
+
+  async sweep(): Promise<readonly Swept[]> {
+    const lapsed = await this.#parts.store.lapsed(await this.#alignedNow())
+    const swept: Swept[] = []
+    for (const [at, gone] of lapsed.filter((lease) => !this.#holds(lease)).entries()) {
+      const { id, fence, attempt, ...facts } = gone
       const failed = { reason: 'CRASHED', failures: [], attempt } as const
       // Of those that a crash interrupted one may have caused it: they come back at once but one
       // by one, so that it takes no neighbours along a second time.
       const wait = attempt === 1 ? at * apart : undefined
       const settlement = this.#failure({ id, fence }, failed, wait)
-      await this.#parts.store.settle({ ...settlement, handled: [] })
+      const isTaken = await this.#parts.store.settle({ ...settlement, handled: [] })
+      if (isTaken) swept.push({ id, attempt, ...facts, state: settlement.to })
     }
-    return lapsed.length
+    return swept
+  }
+
+  #holds({ id, fence }: Lease): boolean {
+    return this.#held.get(id)?.fence === fence
+  }
+
+  /** The time, once the lanes know that the clock was set: at the start, or back since. */
+  async #alignedNow(): Promise<number> {
+    const now = this.#now()
+    if (this.#seen === undefined || now < this.#seen) {
+      const { store, retry, hold } = this.#parts
+      await store.align({ now, latest: now + retry.longest, free: !hold })
+    }
+    this.#seen = now
+    return now
   }
 
   #now(): number {

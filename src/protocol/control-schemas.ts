@@ -66,8 +66,8 @@ export const subscriptionFilters = [
 export type SubscriptionFilter = (typeof subscriptionFilters)[number]
 
 const filter = z.enum(subscriptionFilters)
-const target = z.url({ protocol: /^https?$/ })
-const secret = z.string().min(8).max(256).regex(/^\S+$/, 'must not hold white space')
+export const target = z.url({ protocol: /^https?$/ })
+export const secret = z.string().min(8).max(256).regex(/^\S+$/, 'must not hold white space')
 
 export const subscriptionBody = z.object({
   url: target,
@@ -92,21 +92,40 @@ export const subscriptionSchema = z.looseObject({
   createdAt: dateTime,
 })
 
-export const deliveryFilter = z.object({
-  subscriptionId: z.string().optional(),
-  event: z.string().optional(),
-  status: z.enum(['pending', 'delivered', 'failed', 'dropped', 'held']).optional(),
-})
+/** Sections 1 and 5: the three plans with API access, and one without. */
+export const organisationPlans = ['Professional', 'Business', 'Enterprise', 'Starter'] as const
 
 export const organisationPatch = z
   .object({
-    plan: z.enum(['Professional', 'Business', 'Enterprise', 'Starter']),
+    plan: z.enum(organisationPlans),
     subscriptionActive: z.boolean(),
     ratePerMinute: z.int().min(0).nullable(),
   })
   .partial()
 
-export const clockBody = z.object({ now: dateTime.optional(), frozen: z.boolean().optional() })
+/** Beyond these nothing could be written with a year of four digits, 90 days on or a delay on. */
+export const timeBounds = {
+  earliest: Date.parse('1970-01-01T00:00:00.000Z'),
+  latest: Date.parse('9000-01-01T00:00:00.000Z'),
+} as const
+
+/** Whether the sandbox's clock may show a time. */
+export function isSandboxTime(time: number): boolean {
+  return time >= timeBounds.earliest && time <= timeBounds.latest
+}
+
+/** What is wrong with a time that it may not show. */
+export const timeBoundsWords = 'must be a time from 1970 to 9000'
+
+/** A time that the sandbox's clock may show. */
+export const sandboxTime = dateTime.refine((text) => isSandboxTime(Date.parse(text)), {
+  error: timeBoundsWords,
+})
+
+/** What drives ids, tokens and dice. */
+export const seed = z.union([z.string(), z.number()])
+
+export const clockBody = z.object({ now: sandboxTime.optional(), frozen: z.boolean().optional() })
 export const clockSchema = z.object({ now: dateTime, frozen: z.boolean() })
 export const advanceBody = z
   .strictObject({ seconds: seconds.optional(), days: z.number().min(0).max(36_500).optional() })

@@ -7,7 +7,6 @@ import {
   clientPatch,
   clockBody,
   clockSchema,
-  deliveryFilter,
   id,
   json,
   keySchema,
@@ -19,6 +18,7 @@ import {
   subscriptionPatch,
   subscriptionSchema,
 } from './control-schemas.ts'
+import { deliveryFilter, deliveryPage, deliveryQuery, deliverySchema } from './delivery-schemas.ts'
 import { faultsBody } from './fault-schemas.ts'
 import { assembledVerificationSchema, clientSchema } from './resources.ts'
 
@@ -121,10 +121,10 @@ export const controlRoutes = {
   listDeliveries: {
     method: 'get',
     path: '/deliveries',
-    summary: 'List deliveries, newest first',
-    query: deliveryFilter,
+    summary: 'List deliveries, newest first; all of them, or with page or limit a page',
+    query: deliveryQuery,
     status: 200,
-    response: list(json),
+    response: deliveryPage,
   },
   getDelivery: {
     method: 'get',
@@ -132,7 +132,7 @@ export const controlRoutes = {
     summary: 'Get a delivery with its attempts and their exact bytes',
     params: id,
     status: 200,
-    response: json,
+    response: deliverySchema,
   },
   resendDelivery: {
     method: 'post',
@@ -140,7 +140,7 @@ export const controlRoutes = {
     summary: 'Send a delivery again',
     params: id,
     status: 200,
-    response: json,
+    response: deliverySchema,
   },
   resendDeliveries: {
     method: 'post',
@@ -149,7 +149,7 @@ export const controlRoutes = {
     body: deliveryFilter,
     bodyOptional: true,
     status: 200,
-    response: json,
+    response: z.object({ resent: z.int() }),
   },
   drain: {
     method: 'post',
@@ -186,7 +186,7 @@ export const controlRoutes = {
     path: '/faults',
     summary: 'List the faults that are set',
     status: 200,
-    response: z.unknown(),
+    response: faultsBody,
   },
   setFaults: {
     method: 'put',
@@ -194,14 +194,14 @@ export const controlRoutes = {
     summary: 'Replace the faults',
     body: faultsBody,
     status: 200,
-    response: z.unknown(),
+    response: faultsBody,
   },
   clearFaults: {
     method: 'delete',
     path: '/faults',
     summary: 'Take all faults away',
     status: 200,
-    response: z.unknown(),
+    response: faultsBody,
   },
   reset: {
     method: 'post',

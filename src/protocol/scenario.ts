@@ -1,19 +1,25 @@
 // A scenario of the sandbox as data: where it starts and what is done to it, so that the same file
 // gives the same bytes again.
 import { z } from 'zod'
-import { actionsBody, advanceBody, json, subscriptionFilters } from './control-schemas.ts'
-import { dateTime } from './resources.ts'
+import {
+  actionsBody,
+  advanceBody,
+  json,
+  sandboxTime,
+  seed,
+  subscriptionFilters,
+} from './control-schemas.ts'
 
-const at = dateTime.optional()
+const at = sandboxTime.optional()
 /** Names the `id` of the answer; `{name}` stands for it in what follows. */
 const as = z
   .string()
   .regex(/^[a-z][\w-]*$/i)
   .optional()
-const method = z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
+const method = z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
 const request = z.strictObject({
   method: method.default('GET'),
-  /** From `/v2/api` or `/_sandbox` on. */
+  /** From `/v2/api`, `/_sandbox` or `/verify` on. */
   path: z.string().startsWith('/'),
   key: z.string().optional(),
   body: z.unknown().optional(),
@@ -46,9 +52,11 @@ export const scenarioAction = z.union([
 /** A scenario file. */
 export const scenarioSchema = z.strictObject({
   version: z.literal(1),
-  seed: z.union([z.string(), z.number()]).optional(),
+  seed: seed.optional(),
   /** Where the clock stands; it stands still unless `frozen` is false. */
-  clock: z.strictObject({ now: dateTime, frozen: z.boolean().optional() }).optional(),
+  clock: z.strictObject({ now: sandboxTime, frozen: z.boolean().optional() }).optional(),
+  /** The sandbox had a secret of its user, who gives it again: it is not written down. */
+  secret: z.literal('given').optional(),
   rateLimit: z.union([z.int().min(0), z.literal(false)]).optional(),
   subscriptions: z
     .array(

@@ -5,6 +5,7 @@ import { endpoints } from '../client/contract.ts'
 import { assemble } from './assemble.ts'
 import { createClientRecord } from './clients.ts'
 import { checked, jsonBody, type Schema } from './exchange.ts'
+import { legacyPaths } from './legacy-paths.ts'
 import type { Organisation } from './organisations.ts'
 import { invalid, methodNotAllowed, notFound, Refusal } from './refusal.ts'
 import { selectClients, selectVerifications } from './selections.ts'
@@ -102,21 +103,13 @@ export interface ApiParts {
   readonly world: World
   /** Lets a request in as its organisation, or throws its refusal. */
   readonly admit: (request: Request) => Organisation | Promise<Organisation>
-  /** Resolves when what the answer speaks of is durable. */
-  readonly settled: () => Promise<void>
-}
-
-/** The older paths of section 9, each with the canonical one that succeeds it. */
-export const legacyPaths: Readonly<Record<string, string>> = {
-  '/verifications': '/requests',
-  '/verifications/{id}': '/requests/{id}',
 }
 
 /** The router of the API, its paths relative to `apiPath`. */
 export function createApi(parts: ApiParts): Hono {
   const app = new Hono()
   const methods = new Map<string, string[]>()
-  const mount = (name: EndpointName, path: string, legacy: boolean) => {
+  const mount = (name: EndpointName, path: string) => {
     const { method, status } = endpoints[name]
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1')
     methods.set(pattern, [...(methods.get(pattern) ?? []), method])
@@ -125,25 +118,17 @@ export function createApi(parts: ApiParts): Hono {
       const organisation = await parts.admit(request)
       const id = context.req.param('id') ?? ''
       const body = await answers[name]({ world: parts.world, organisation, request, id })
-      await parts.settled()
-      return Response.json(body, { status, ...(legacy && { headers: deprecation(request) }) })
+      return Response.json(body, { status })
     })
   }
   for (const name of Object.keys(endpoints) as EndpointName[]) {
     const { path } = endpoints[name]
     const legacy = legacyPaths[path]
-    mount(name, path, false)
-    if (legacy) mount(name, legacy, true)
+    mount(name, path)
+    if (legacy) mount(name, legacy)
   }
   for (const [pattern, allow] of methods) {
     app.all(pattern, () => methodNotAllowed(allow).toResponse())
   }
   return app
-}
-
-/** RFC 9745 and RFC 8594: deprecated, and where the successor is. */
-function deprecation(request: Request): Record<string, string> {
-  const { pathname } = new URL(request.url)
-  const successor = pathname.replace('/requests', '/verifications')
-  return { deprecation: '@1735689600', link: `<${successor}>; rel="successor-version"` }
 }

@@ -1,7 +1,8 @@
 // Everything that answers a request, as one fetch: the API, the control plane, 404 in the error
 // form for the rest. No fault of ours gets through as anything but the error form.
 import { Hono } from 'hono'
-import { apiPath, createApi, legacyPaths } from './api.ts'
+import { isWebhookError } from '../errors.ts'
+import { apiPath, createApi } from './api.ts'
 import { withFault } from './api-faults.ts'
 import { controlPath, createControl } from './control.ts'
 import { type ControlTargets, controlHandlers } from './control-handlers.ts'
@@ -10,8 +11,9 @@ import type { Feed } from './feed.ts'
 import { admitted, type RateOption } from './gate.ts'
 import { guardControl } from './guard.ts'
 import type { Journal } from './journal.ts'
+import { deprecation, legacyPaths } from './legacy-paths.ts'
 import { profile } from './profile.ts'
-import { notFound, Refusal } from './refusal.ts'
+import { methodNotAllowed, notFound, Refusal } from './refusal.ts'
 import { subjectPage } from './subject-page.ts'
 
 export interface AppParts {
@@ -33,14 +35,8 @@ export function createApp(parts: AppParts): AppFetch {
   const { targets, feed, journal, rateLimit, origin, closing } = parts
   const { world, faults } = targets
   const app = new Hono()
-  const settled = () => durable(journal)
-  const api = createApi({
-    world,
-    settled,
-    admit: (request) => admitted(world, request, rateLimit),
-  })
+  const api = createApi({ world, admit: (request) => admitted(world, request, rateLimit) })
   const control = createControl({
-    settled,
     handlers: controlHandlers(targets),
     guard: (request) => guardControl(request, { listenHost: parts.host(), hosts: parts.hosts }),
     responses: {
@@ -48,37 +44,56 @@ export function createApp(parts: AppParts): AppFetch {
     },
   })
   documents(app, origin)
-  app.on(['GET', 'POST'], `${profile.subjectPath}:token`, async (context) => {
-    const answer = await subjectPage(world, context.req.param('token') ?? '', context.req.raw)
-    await settled()
-    return answer
-  })
-  app.get('/', () => Response.json(signposts(origin())))
+  only(app, ['GET', 'POST'], `${profile.subjectPath}:token`, async (request, token) =>
+    subjectPage(world, token, request),
+  )
+  only(app, ['GET'], '/', () => Response.json(signposts(origin())))
   app.route(apiPath, api)
   app.route(controlPath, control)
   app.notFound(() => notFound('Path').toResponse())
   app.onError((error) => refusalOf(error).toResponse())
 
+  /** Nothing is answered that speaks of what the disk has not got, a refusal neither. */
+  const safely = (answer: Promise<Response>) =>
+    answer.finally(() => durable(journal)).catch((error: unknown) => refusalOf(error).toResponse())
+
   return async (request) => {
     const answer = async () => app.fetch(request)
     const { pathname } = new URL(request.url)
-    if (!pathname.startsWith(`${apiPath}/`)) return answer()
+    if (!pathname.startsWith(`${apiPath}/`)) return safely(answer())
     const path = pathname.slice(apiPath.length)
     const fault = faults.forApi({ method: request.method, path })
-    if (!fault) return answer()
-    return withFault(fault, request, { closing, answer }).catch((error) =>
-      refusalOf(error).toResponse(),
-    )
+    const response = fault
+      ? safely(withFault(fault, request, { closing, answer }))
+      : safely(answer())
+    return marked(await response, deprecation(apiPath, path))
   }
+}
+
+/** Sets headers that every answer on a path has, whatever it says. */
+function marked(response: Response, headers: Readonly<Record<string, string>>): Response {
+  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
+  return response
+}
+
+/** A path with its methods; any other is 405. */
+function only(
+  app: Hono,
+  methods: string[],
+  path: string,
+  answer: (request: Request, token: string) => Response | Promise<Response>,
+): void {
+  app.on(methods, path, (context) => answer(context.req.raw, context.req.param('token') ?? ''))
+  app.all(path, () => methodNotAllowed(methods).toResponse())
 }
 
 /** The OpenAPI documents, made when first asked for: the library is not loaded before. */
 function documents(app: Hono, origin: () => string): void {
-  app.get(`${apiPath}/openapi.json`, async () => {
+  only(app, ['GET'], `${apiPath}/openapi.json`, async () => {
     const { apiDocument } = await import('./openapi.ts')
     return Response.json(apiDocument(legacyPaths, `${origin()}${apiPath}`))
   })
-  app.get(`${controlPath}/openapi.json`, async () => {
+  only(app, ['GET'], `${controlPath}/openapi.json`, async () => {
     const { controlDocument } = await import('./openapi.ts')
     return Response.json(controlDocument(`${origin()}${controlPath}`))
   })
@@ -104,5 +119,9 @@ function durable(journal: Journal): Promise<void> {
 }
 
 function refusalOf(error: unknown): Refusal {
-  return error instanceof Refusal ? error : new Refusal(500, 'The sandbox failed; please report it')
+  if (error instanceof Refusal) return error
+  if (isWebhookError(error) && error.code === 'CALLED_FROM_DELIVERY') {
+    return new Refusal(409, error.message, { code: error.code })
+  }
+  return new Refusal(500, 'The sandbox failed; please report it')
 }

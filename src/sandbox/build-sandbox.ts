@@ -1,17 +1,22 @@
 // Puts a sandbox together from an engine: the state, everything that answers requests, and the
 // port. What requests do is decided elsewhere.
 import { WebhookError } from '../errors.ts'
+import { actionsBody } from '../protocol/control-schemas.ts'
 import type { AssembledVerification } from '../protocol/resources.ts'
 import type { Scenario } from '../protocol/scenario.ts'
+import type { Told } from '../protocol/snapshot-schema.ts'
 import { apiPath } from './api.ts'
 import { createApp } from './app.ts'
 import { assemble } from './assemble.ts'
 import { controlPath } from './control.ts'
 import { toStep } from './control-handlers.ts'
 import type { DataFile } from './data-file.ts'
+import { refuseFromWithin } from './deliveries/from-within.ts'
 import type { Engine, EngineChange } from './engine.ts'
 import type { Listening, ListenOptions } from './listen.ts'
 import { smtpMailer } from './mailer.ts'
+import { managedSubscriptions } from './managed-subscriptions.ts'
+import { asMisuse, checkedArgument } from './misuse.ts'
 import type { SandboxOptions } from './options.ts'
 import {
   recordedClock,
@@ -21,10 +26,12 @@ import {
   type SandboxDeliveries,
   type SandboxFaults,
 } from './recorded.ts'
-import { record } from './recorder.ts'
+import type { Recorder } from './recorder.ts'
+import { record } from './recording.ts'
 import { invalid, Refusal } from './refusal.ts'
 import { createState, type SandboxState } from './sandbox-state.ts'
-import { type Snapshot, snapshotFault } from './snapshot.ts'
+import { type SavedState, snapshotFaults } from './saved-state.ts'
+import type { Snapshot } from './snapshot.ts'
 import type { ActionName } from './transitions.ts'
 import { act, type Step } from './verifications.ts'
 
@@ -48,7 +55,7 @@ export interface Sandbox {
   /**
    * Acts on a verification as its subject, its operator or the clock: all actions, or none.
    *
-   * @throws WebhookError `VERIFICATION_UNKNOWN`, `ILLEGAL_TRANSITION`
+   * @throws WebhookError `VERIFICATION_UNKNOWN`, `ILLEGAL_TRANSITION`, `OPTION_INVALID`
    */
   act(
     id: string,
@@ -58,7 +65,11 @@ export interface Sandbox {
   readonly clock: SandboxClock
   readonly faults: SandboxFaults
   readonly deliveries: SandboxDeliveries
-  /** Resolves when no delivery and no mail is due. */
+  /**
+   * Resolves when no delivery and no mail is due, or when the state is reset or restored.
+   *
+   * @throws WebhookError `CALLED_FROM_DELIVERY` when a delivery waits for who calls it.
+   */
   drain(): Promise<void>
   /** What drove ids, tokens and dice. */
   readonly seed: string | number
@@ -70,51 +81,47 @@ export interface Sandbox {
    * What was done since the start or the last reset, as a scenario that does it again, byte for
    * byte: print it when a test fails.
    *
-   * @throws WebhookError `SCENARIO_FAILED` after more than 10,000 actions.
+   * @throws WebhookError `SCENARIO_FAILED` after more than 10,000 actions or 16 MiB of bodies.
    */
   scenario(): Scenario
-  /** @throws WebhookError `OPTION_INVALID` when it is no snapshot. */
+  /** @throws WebhookError `OPTION_INVALID` with every field in which it is no snapshot. */
   restore(snapshot: Snapshot): void
   close(): Promise<void>
 }
 
 export interface SandboxParts {
   readonly options: SandboxOptions
-  readonly seed: string | number
   readonly file: DataFile | undefined
+  readonly saved: SavedState | undefined
+  readonly told: Told
   readonly makeEngine: (onChange: (change: EngineChange) => void) => Engine
 }
 
 export function buildSandbox({ options, ...parts }: SandboxParts): Sandbox {
   const closing = new AbortController()
-  let listening: Listening | undefined
-  const url = () => listening?.url ?? 'http://sandbox.localhost'
+  const listening: Listening[] = []
+  const url = () => listening.at(-1)?.url ?? 'http://sandbox.localhost'
   const { smtpUrl } = options
   const state = createState({
     ...parts,
-    mailer: smtpUrl === undefined ? undefined : smtpMailer(smtpUrl),
+    mailer: smtpUrl ? smtpMailer(smtpUrl) : undefined,
     origin: url,
     subscriptions: options.subscriptions ?? [],
-    secret: options.secret,
   })
-  const { engine, journal } = state
-  const recording = record(state, { options, seed: parts.seed })
-  const { recorder, reset, restore, scenario } = recording
+  const { engine, world, journal } = state
+  const { recorder, reset, restore, scenario } = record(state, options)
+  const subscriptions = managedSubscriptions(engine.deliveries.subscriptions, {
+    secret: state.secret,
+    hasOrganisation: (id) => world.organisations.get(id) !== undefined,
+  })
   const drain = () => settle(state)
-  const targets = {
-    ...engine,
-    ...state,
-    drain,
-    reset,
-    scenario,
-    restore: (next: unknown) => replace(state, { next, restore }),
-  }
+  const replace = replacement(state, restore)
   const answer = createApp({
-    targets,
+    targets: { ...engine, ...state, subscriptions, drain, reset, scenario, restore: replace },
     feed: state.feed,
     journal,
     rateLimit: options.rateLimit,
-    host: () => listening?.host,
+    host: () => listening.at(-1)?.host,
     hosts: options.hosts ?? [],
     origin: url,
     closing: closing.signal,
@@ -125,16 +132,26 @@ export function buildSandbox({ options, ...parts }: SandboxParts): Sandbox {
     const noted = recorder.note(request)
     return answer(request).finally(noted)
   }
+  const end = async () => {
+    closing.abort()
+    await Promise.all(listening.map((one) => one.close()))
+    engine.deliveries.close()
+    engine.clock.close()
+    await journal.settled().finally(() => parts.file?.close())
+  }
+  let ended: Promise<void> | undefined
   return {
     fetch,
     async drain() {
+      refuseFromWithin('drain()')
       recorder.add({ drain: true })
       await drain()
     },
     async listen(where) {
       const { serve } = await import('./listen.ts')
-      listening = await serve(fetch, where)
-      return listening
+      const one = await serve(fetch, where)
+      listening.push(one)
+      return one
     },
     get url() {
       return url()
@@ -143,40 +160,29 @@ export function buildSandbox({ options, ...parts }: SandboxParts): Sandbox {
       return `${url()}${apiPath}`
     },
     apiKey: 'key_acme',
-    seed: parts.seed,
+    get seed() {
+      return engine.random.seed
+    },
     get secret() {
       return state.secret()
     },
-    act(id, actions, { force } = {}) {
-      const steps = [actions].flat()
-      const path = `${controlPath}/verifications/${id}/actions`
-      const body = { actions: steps, ...(force !== undefined && { force }) }
-      // As a request: what is refused is refused again, and the rest goes on.
-      recorder.add({ request: { method: 'POST', path, body } })
-      return actOn(state, id, { actions: steps, force })
-    },
+    act: (id, actions, { force } = {}) => actOn({ state, recorder }, id, { actions, force }),
     clock: recordedClock(state.clock, recorder),
-    faults: recordedFaults(engine.faults, recorder),
-    deliveries: recordedDeliveries(engine.deliveries, recorder),
+    faults: recordedFaults(state.faults, recorder),
+    deliveries: recordedDeliveries({ ...engine.deliveries, subscriptions }, recorder),
     reset,
     snapshot: state.snapshot,
     scenario,
     restore(next) {
-      const fault = snapshotFault(next)
-      if (fault)
-        throw new WebhookError(
-          'OPTION_INVALID',
-          `the snapshot ${fault}: give one that snapshot() gave`,
-        )
-      restore(next)
+      try {
+        replace(next)
+      } catch (error) {
+        throw asMisuse('restore: the snapshot', error)
+      }
     },
-    async close() {
-      closing.abort()
-      await listening?.close()
-      engine.deliveries.close()
-      engine.clock.close()
-      await journal.settled()
-      parts.file?.close()
+    close() {
+      ended ??= end()
+      return ended
     },
   }
 }
@@ -192,16 +198,25 @@ interface Wanted {
   readonly force: boolean | undefined
 }
 
+interface Acting {
+  readonly state: SandboxState
+  readonly recorder: Recorder
+}
+
 async function actOn(
-  { world, journal }: SandboxState,
+  { state: { world, journal }, recorder }: Acting,
   id: string,
   { actions, force }: Wanted,
 ): Promise<AssembledVerification> {
+  const body = { actions: [actions].flat(), ...(force !== undefined && { force }) }
+  const read = checkedArgument('act', actionsBody, body)
   const row = world.verifications.get(id)
   if (!row) throw new WebhookError('VERIFICATION_UNKNOWN', `act: there is no verification ${id}`)
-  const steps = [actions].flat().map(toStep)
+  // As a request: what is refused is refused again, and the rest goes on.
+  const path = `${controlPath}/verifications/${id}/actions`
+  recorder.add({ request: { method: 'POST', path, body } })
   try {
-    act(world, row, { steps, force })
+    act(world, row, { steps: read.actions.map(toStep), force })
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause
     throw new WebhookError('ILLEGAL_TRANSITION', `act: ${cause.message}`, { cause })
@@ -210,21 +225,21 @@ async function actOn(
   return assemble(row)
 }
 
-interface Replacement {
-  readonly next: unknown
-  readonly restore: (next: Snapshot) => void
-}
-
-/** A snapshot from outside: what is none is refused, and what cannot be loaded leaves no trace. */
-function replace(state: SandboxState, { next, restore }: Replacement): void {
-  const refuse = (message: string) => invalid([{ field: '', message }], 'snapshot')
-  const fault = snapshotFault(next)
-  if (fault) throw refuse(fault)
-  const before = state.snapshot()
-  try {
-    restore(next as Snapshot)
-  } catch {
-    restore(before)
-    throw refuse('holds something that cannot be loaded')
+/**
+ * Restores a snapshot from outside: it is checked whole before anything of it is taken, and what
+ * cannot be loaded all the same leaves no trace.
+ */
+function replacement(state: SandboxState, restore: (next: Snapshot) => void) {
+  return (next: unknown): void => {
+    const wrong = snapshotFaults(next)
+    if (wrong.length > 0) throw invalid(wrong, 'snapshot')
+    const before = state.snapshot()
+    try {
+      restore(next as Snapshot)
+    } catch {
+      restore(before)
+      const message = 'holds something that cannot be loaded'
+      throw invalid([{ field: '', message }], 'snapshot')
+    }
   }
 }

@@ -1,7 +1,9 @@
 // The sandbox's time: it runs, stands still, is set or moved on, and what falls due happens in the
 // order of time, each to its end before the next.
 import type { Clock } from '../clock.ts'
+import { isSandboxTime, timeBoundsWords } from '../protocol/control-schemas.ts'
 import type { EngineClock } from './engine.ts'
+import { invalid } from './refusal.ts'
 
 /** How a sandbox's clock starts. */
 export interface ClockOptions {
@@ -34,6 +36,8 @@ export function createSandboxClock({ source, frozenAt }: ClockOptions): SandboxC
   let timer: ReturnType<typeof setTimeout> | undefined
   let settle = async () => {}
   let moving: Promise<void> = Promise.resolve()
+  /** Counts the states that were loaded: what began in one moves nothing in the next. */
+  let age = 0
 
   const time = () => frozen ?? source().getTime() + offset
   const place = (at: number) => {
@@ -65,21 +69,31 @@ export function createSandboxClock({ source, frozenAt }: ClockOptions): SandboxC
     }
     arm()
   }
-  const moveTo = async (target: number) => {
+  const moveTo = async (wanted: () => number, field: string) => {
+    const born = age
     // What is due already happens at the time it is due.
     await settle()
-    for (let task = next(target); task; task = next(target)) {
+    const target = wanted()
+    if (!isSandboxTime(target)) throw invalid([{ field, message: timeBoundsWords }])
+    while (born === age) {
+      const task = next(target)
+      if (!task) {
+        place(target)
+        return arm()
+      }
       tasks.delete(task)
       // Time never goes back for a task that was late already.
       if (task.at > time()) place(task.at)
       task.run()
       await settle()
     }
-    place(target)
-    arm()
   }
   /** Two that move the clock at once move it one after the other. */
-  const inTurn = (move: () => Promise<void>) => {
+  const inTurn = (wanted: () => number, field: string) => {
+    const born = age
+    const move = async () => {
+      if (born === age) await moveTo(wanted, field)
+    }
     moving = moving.then(move, move)
     return moving
   }
@@ -100,9 +114,9 @@ export function createSandboxClock({ source, frozenAt }: ClockOptions): SandboxC
       place(at)
       arm()
     },
-    set: (date) => inTurn(() => moveTo(date.getTime())),
+    set: (date) => inTurn(() => date.getTime(), 'now'),
     advance: ({ seconds = 0, days = 0 }) =>
-      inTurn(() => moveTo(time() + (seconds + days * 86_400) * 1000)),
+      inTurn(() => time() + (seconds + days * 86_400) * 1000, days > 0 ? 'days' : 'seconds'),
     schedule(at, run) {
       const task = { at: at.getTime(), seq: seq++, run }
       tasks.add(task)
@@ -116,18 +130,10 @@ export function createSandboxClock({ source, frozenAt }: ClockOptions): SandboxC
     },
     dump: () => ({ now: new Date(time()).toISOString(), frozen: frozen !== undefined, offset }),
     load(saved) {
-      const {
-        now,
-        frozen: still,
-        offset: kept,
-      } = saved as {
-        now: string
-        frozen: boolean
-        offset: number
-      }
+      age++
       tasks.clear()
-      frozen = still ? Date.parse(now) : undefined
-      offset = kept
+      frozen = saved.frozen ? Date.parse(saved.now) : undefined
+      offset = saved.offset
       arm()
     },
     close() {

@@ -1,15 +1,18 @@
 // What each route of the control plane does. Input is checked already; what is missing is 404.
 import { subscriptionFilters } from '../protocol/control-schemas.ts'
+import type { DeliverySummary } from '../protocol/delivery-schemas.ts'
 import type { Scenario } from '../protocol/scenario.ts'
 import { assemble } from './assemble.ts'
 import { deleteClient, updateClient } from './clients.ts'
 import type { ControlHandlers } from './control.ts'
+import { refuseFromWithin } from './deliveries/from-within.ts'
 import type { EngineClock, EngineDeliveries, EngineFaults, EngineSubscription } from './engine.ts'
 import { magicKeys, magicNames } from './magic.ts'
 import { mask } from './organisations.ts'
 import { assumptions } from './profile.ts'
 import { invalid, notFound, Refusal } from './refusal.ts'
 import type { Snapshot } from './snapshot.ts'
+import { paginationOf } from './table.ts'
 import { act, type Step } from './verifications.ts'
 import type { World } from './world.ts'
 
@@ -18,8 +21,9 @@ export interface ControlTargets {
   readonly world: World
   readonly clock: EngineClock
   readonly deliveries: EngineDeliveries
+  /** Its subscriptions, checked. */
+  readonly subscriptions: EngineDeliveries['subscriptions']
   readonly faults: EngineFaults
-  readonly secret: () => string
   readonly drain: () => Promise<void>
   readonly reset: () => void
   readonly snapshot: () => Snapshot
@@ -61,9 +65,7 @@ export function toStep(action: Step['action'] | Step): Step {
 }
 
 function subscriptionHandlers({
-  world,
-  deliveries: { subscriptions },
-  secret,
+  subscriptions,
 }: ControlTargets): Handlers<
   | 'listSubscriptions'
   | 'createSubscription'
@@ -77,13 +79,7 @@ function subscriptionHandlers({
     listSubscriptions: ({ query }) => ({
       data: subscriptions.list().map((one) => shown(one, query.reveal)),
     }),
-    createSubscription({ body }) {
-      const owner = body.organisationId
-      if (owner !== null && !world.organisations.get(owner)) {
-        throw invalid([{ field: 'organisationId', message: 'names no organisation' }])
-      }
-      return subscriptions.create({ ...body, secret: body.secret ?? secret() })
-    },
+    createSubscription: ({ body }) => subscriptions.create(body),
     getSubscription: ({ params, query }) =>
       shown(found(subscriptions.get(params.id)), query.reveal),
     updateSubscription: ({ params, body }) => shown(found(subscriptions.update(params.id, body))),
@@ -107,9 +103,10 @@ function deliveryHandlers({
 }: ControlTargets): Handlers<
   'listDeliveries' | 'getDelivery' | 'resendDelivery' | 'resendDeliveries' | 'drain'
 > {
-  const found = (one: unknown) => one ?? thrown(notFound('Delivery'))
+  const found = <One>(one: One | undefined): One => one ?? thrown(notFound('Delivery'))
   return {
-    listDeliveries: ({ query }) => ({ data: deliveries.list(query) }),
+    listDeliveries: ({ query: { page, limit, ...filter } }) =>
+      paged(deliveries.list(filter), { page, limit }),
     getDelivery: ({ params }) => found(deliveries.get(params.id)),
     resendDeliveries: ({ body }) => ({ resent: deliveries.resendAll(body) }),
     resendDelivery({ params }) {
@@ -124,6 +121,18 @@ function deliveryHandlers({
   }
 }
 
+/** Everything, unless a page was asked for. */
+function paged(
+  all: readonly DeliverySummary[],
+  { page = 1, limit }: { readonly page?: number | undefined; readonly limit?: number | undefined },
+) {
+  const size = limit ?? (page > 1 ? 100 : undefined)
+  if (size === undefined) return { data: all }
+  const start = (page - 1) * size
+  const pagination = paginationOf(all.length, { page, limit: size })
+  return { data: all.slice(start, start + size), pagination }
+}
+
 function timeHandlers({
   clock,
 }: ControlTargets): Handlers<'getClock' | 'setClock' | 'advanceClock'> {
@@ -131,12 +140,14 @@ function timeHandlers({
   return {
     getClock: time,
     async setClock({ body }) {
+      if (body.now !== undefined) refuseFromWithin('setting the clock')
       if (body.frozen === true) clock.freeze()
       if (body.now !== undefined) await clock.set(new Date(body.now))
       if (body.frozen === false) clock.unfreeze()
       return time()
     },
     async advanceClock({ body: { seconds, days } }) {
+      refuseFromWithin('advancing the clock')
       await clock.advance({
         ...(seconds !== undefined && { seconds }),
         ...(days !== undefined && { days }),

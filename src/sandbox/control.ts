@@ -19,8 +19,6 @@ export interface ControlParts {
   readonly handlers: ControlHandlers
   /** Throws a refusal when a request comes from where it must not. */
   readonly guard: (request: Request) => void
-  /** Resolves when what the answer speaks of is durable. */
-  readonly settled: () => Promise<void>
   /** GET routes that answer with a response of their own. */
   readonly responses: Readonly<Record<string, (request: Request) => Response>>
 }
@@ -42,7 +40,6 @@ export function createControl(parts: ControlParts): Hono {
     app.on(method, pattern, async (context) => {
       const input = await inputOf(route, context.req.raw, context.req.param())
       const answer = await handle(input)
-      await parts.settled()
       return Response.json(answer, { status: route.status })
     })
   }

@@ -3,8 +3,9 @@
 import { encode } from '../encoding.ts'
 import { buildSandbox, type Sandbox } from './build-sandbox.ts'
 import { createEngine } from './create-engine.ts'
-import { checkOptions, refuseUnless, type SandboxOptions } from './options.ts'
-import { seedIn } from './saved-state.ts'
+import { checkOptions, type SandboxOptions } from './options.ts'
+import { refuseOther, toldBy } from './reopened.ts'
+import { savedIn } from './saved-state.ts'
 import { readScenario, runScenario, withScenario } from './scenario.ts'
 
 /**
@@ -18,7 +19,9 @@ import { readScenario, runScenario, withScenario } from './scenario.ts'
  */
 export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox> {
   const scenario = given.scenario && readScenario(given.scenario)
-  const options = scenario ? withScenario(given, scenario) : given
+  const said = scenario ? withScenario(given, scenario) : given
+  const smtpUrl = said.smtpUrl ?? process.env.SMTP_URL
+  const options = { ...said, ...(smtpUrl !== undefined && { smtpUrl }) }
   checkOptions(options)
   const sandbox = await open(options)
   if (!scenario) return sandbox
@@ -34,26 +37,20 @@ export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox
 async function open(options: SandboxOptions): Promise<Sandbox> {
   const { data, now, deliveryTimeout } = options
   const file = data === undefined ? undefined : (await import('./data-file.ts')).openDataFile(data)
-  const saved = file && seedIn(file)
-  if (saved !== undefined && options.seed !== undefined && options.seed !== saved) {
-    file?.close()
-    refuseUnless(
-      false,
-      `the data file began with the seed ${saved}: leave seed out, or use another file`,
-    )
-  }
-  const seed = saved ?? options.seed ?? randomSeed()
-  const send = options.fetch ?? fetch
   try {
+    const saved = file && savedIn(file)
+    if (saved) refuseOther(options, saved)
+    const seed = saved?.snapshot.seed ?? options.seed ?? randomSeed()
     return buildSandbox({
       options,
-      seed,
       file,
+      saved,
+      told: toldBy(options),
       makeEngine: (onChange) =>
         createEngine({
           seed,
           now,
-          fetch: send,
+          fetch: options.fetch ?? fetch,
           ...(deliveryTimeout !== undefined && { timeoutMs: deliveryTimeout * 1000 }),
           onChange,
         }),

@@ -1,26 +1,59 @@
 // The sandbox's state in a SQLite file: one row per record, changed rows alone are written, each
-// transaction on the disk before it is answered for. One process at a time.
+// transaction on the disk before it is answered for. One process at a time, and no file but its own.
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { WebhookError } from '../errors.ts'
 import type { Change, ChangeSink } from './journal.ts'
 
+/** A row as it stands in the file. */
+export interface FileRow {
+  readonly kind: string
+  readonly id: string
+  readonly value: unknown
+}
+
 export interface DataFile extends ChangeSink {
-  /** Everything in the file, by kind; empty for a new file. */
-  read(): ReadonlyMap<string, readonly unknown[]>
+  readonly path: string
+  /**
+   * Everything in the file; empty for a new one.
+   *
+   * @throws WebhookError `DATA_FILE_FAILED` with the row that cannot be read.
+   */
+  read(): readonly FileRow[]
   close(): void
 }
 
 const format = 1
+/** Marks a file as a sandbox's: 'IDVS'. */
+const applicationId = 0x49445653
 
 /**
- * Opens a file, and makes it when it is not there.
+ * Opens a file, and makes it when it is not there or empty.
  *
- * @throws WebhookError `DATA_FILE_FAILED` when it cannot be opened, is in use or is something else.
+ * @throws WebhookError `DATA_FILE_FAILED` when it cannot be opened, is in use or is no sandbox's;
+ * nothing in it is touched then.
  */
 export function openDataFile(path: string): DataFile {
-  const db = open(path)
+  let db: DatabaseSync | undefined
+  try {
+    const isNew = refuseForeign(path)
+    db = new DatabaseSync(path)
+    db.exec('PRAGMA locking_mode = EXCLUSIVE')
+    if (isNew) prepare(db)
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+    return dataFile(path, db)
+  } catch (cause) {
+    db?.close()
+    throw failed(path, cause)
+  }
+}
+
+function dataFile(path: string, db: DatabaseSync): DataFile {
   const put = db.prepare('INSERT OR REPLACE INTO records (kind, id, json) VALUES (?, ?, ?)')
   const remove = db.prepare('DELETE FROM records WHERE kind = ? AND id = ?')
+  const select = db.prepare('SELECT kind, id, json FROM records')
 
   const all = (changes: readonly Change[], before?: string) => {
     db.exec('BEGIN IMMEDIATE')
@@ -38,14 +71,19 @@ export function openDataFile(path: string): DataFile {
     }
   }
   return {
+    path,
     read() {
-      const kinds = new Map<string, unknown[]>()
-      for (const { kind, json } of db.prepare('SELECT kind, json FROM records').iterate()) {
-        const list = kinds.get(String(kind)) ?? []
-        list.push(JSON.parse(String(json)))
-        kinds.set(String(kind), list)
+      let row = 'its first row'
+      try {
+        const rows: FileRow[] = []
+        for (const { kind, id, json } of select.iterate()) {
+          row = `the row ${kind}/${id}`
+          rows.push({ kind: String(kind), id: String(id), value: JSON.parse(String(json)) })
+        }
+        return rows
+      } catch (cause) {
+        throw damaged(path, row, cause)
       }
-      return kinds
     },
     write: (changes) => all(changes),
     replace: (changes) => all(changes, 'DELETE FROM records'),
@@ -53,25 +91,53 @@ export function openDataFile(path: string): DataFile {
   }
 }
 
-function open(path: string): DatabaseSync {
-  let db: DatabaseSync | undefined
+/** A file whose content is not what was written: it is left as it is, for whoever can mend it. */
+export function damaged(path: string, what: string, cause?: unknown): WebhookError {
+  const why = cause instanceof Error ? ` (${cause.message})` : ''
+  const message = `the data file ${path} is damaged at ${what}${why}: mend it, or use another file; nothing in it was changed`
+  return new WebhookError('DATA_FILE_FAILED', message, { cause })
+}
+
+function failed(path: string, cause: unknown): WebhookError {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  const hint = /database is locked/.test(why)
+    ? 'is another sandbox using it? Stop that one, or use another file'
+    : 'give a file of a sandbox, or one that is not there yet'
+  const message = `cannot use the data file ${path} (${why}): ${hint}`
+  return new WebhookError('DATA_FILE_FAILED', message, { cause })
+}
+
+/**
+ * Whether the file is new; throws when it is not a sandbox's. It is looked at as one that never
+ * changes: an ordinary opening writes beside it, and into it when it ends.
+ */
+function refuseForeign(path: string): boolean {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return true
+  const address = pathToFileURL(resolve(path))
+  address.search = 'mode=ro&immutable=1'
+  const db = new DatabaseSync(address)
   try {
-    db = new DatabaseSync(path)
-    db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-    db.exec(`CREATE TABLE IF NOT EXISTS records (
-      kind TEXT NOT NULL, id TEXT NOT NULL, json TEXT NOT NULL, PRIMARY KEY (kind, id)
-    ) WITHOUT ROWID`)
-    const version = Number(db.prepare('PRAGMA user_version').get()?.user_version)
-    if (version !== 0 && version !== format) throw new Error(`it has format ${version}`)
-    db.exec(`PRAGMA user_version = ${format}`)
-    return db
-  } catch (cause) {
-    db?.close()
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new WebhookError(
-      'DATA_FILE_FAILED',
-      `cannot use the data file ${path} (${why}): is another sandbox using it, or is it another kind of file?`,
-      { cause },
-    )
+    const pragma = (name: string) => db.prepare(`PRAGMA ${name}`).get()?.[name]
+    if (pragma('application_id') !== applicationId) {
+      throw new Error('it is a database of something else, and was not touched')
+    }
+    const version = pragma('user_version')
+    if (version !== format) throw new Error(`it has format ${version}, this one is ${format}`)
+    return false
+  } finally {
+    db.close()
   }
+}
+
+/** Before the write-ahead log begins, so that the mark stands in the file's own header. */
+function prepare(db: DatabaseSync): void {
+  db.exec('BEGIN EXCLUSIVE')
+  const { many } = db.prepare('SELECT count(*) AS many FROM sqlite_schema').get() as {
+    many: number
+  }
+  if (many > 0) throw new Error('another process has just made it')
+  db.exec(`CREATE TABLE records (
+    kind TEXT NOT NULL, id TEXT NOT NULL, json TEXT NOT NULL, PRIMARY KEY (kind, id)
+  ) WITHOUT ROWID`)
+  db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${format}; COMMIT`)
 }

@@ -1,5 +1,7 @@
 // What the API, the control plane and the state need of the clock, the generator, the deliveries
 // and the faults: ports alone, so that each side can be read and tested without the other.
+import type { Delivery, DeliveryRow, DeliverySummary } from '../protocol/delivery-schemas.ts'
+import type { StateRow } from '../protocol/snapshot-schema.ts'
 
 /** The sandbox's time; what falls due happens in the order of time while it moves. */
 export interface EngineClock {
@@ -11,8 +13,9 @@ export interface EngineClock {
   advance(by: { readonly seconds?: number; readonly days?: number }): Promise<void>
   /** Runs a task at a time; returns its cancellation. */
   schedule(at: Date, task: () => void): () => void
-  dump(): unknown
-  load(saved: unknown): void
+  dump(): StateRow['clock']
+  /** Ends what is moving it: nothing of before goes on. */
+  load(saved: StateRow['clock']): void
   close(): void
 }
 
@@ -22,8 +25,9 @@ export interface EngineRandom {
   token(): string
   /** A whole number from `min` to `max`, both included. */
   int(min: number, max: number): number
-  state(): unknown
-  restore(state: unknown): void
+  readonly seed: string | number
+  state(): Readonly<StateRow['random']>
+  restore(seed: string | number, state: Readonly<StateRow['random']>): void
 }
 
 /** A subscription as its owner sees it. */
@@ -80,21 +84,31 @@ export interface EngineDeliveries {
     readonly data: unknown
     readonly occurredAt: Date
   }): void
-  list(filter?: DeliveryFilter): readonly unknown[]
-  get(id: string): unknown
-  resend(id: string): unknown
+  /** Newest first, without bytes. */
+  list(filter?: DeliveryFilter): readonly DeliverySummary[]
+  /** With every attempt's exact bytes. */
+  get(id: string): Delivery | undefined
+  resend(id: string): Delivery | undefined
   /** Sends again what fits the filter; gives how many. */
   resendAll(filter?: DeliveryFilter): number
+  /** Resolves when nothing is due, or when another state is loaded. */
   drain(): Promise<void>
   dump(): EngineDump
   load(saved: EngineDump): void
   close(): void
 }
 
-/** Subscriptions and deliveries as JSON, each with its id. */
+/** A subscription with what only the engine needs. */
+export interface SubscriptionRow extends EngineSubscription {
+  readonly organisationId: string | null
+  /** The secret before the last rotation, and until when it signs beside the new one. */
+  readonly previous?: { readonly secret: string; readonly until: string }
+}
+
+/** Subscriptions and deliveries as JSON. */
 export interface EngineDump {
-  readonly subscriptions: readonly { readonly id: string }[]
-  readonly deliveries: readonly { readonly id: string }[]
+  readonly subscriptions: readonly SubscriptionRow[]
+  readonly deliveries: readonly DeliveryRow[]
 }
 
 /** What goes wrong on purpose. */
@@ -105,8 +119,8 @@ export interface EngineFaults {
   clear(): void
   /** The fault that the next API request meets; counts it. */
   forApi(request: { readonly method: string; readonly path: string }): ApiFault | undefined
-  dump(): unknown
-  load(saved: unknown): void
+  dump(): StateRow['faults']
+  load(saved: Readonly<StateRow['faults']>): void
 }
 
 /** A fault of the API: an error, an answer that never comes, that is broken, or that is late. */

@@ -7,13 +7,13 @@ const patience = 1000
 
 /** A stream of everything that happens from now on; it ends with the first of the signals. */
 export function eventStream(feed: Feed, gone: readonly AbortSignal[]): Response {
-  let stop = () => {}
+  let leave = () => {}
   let id = 0
   const stream = new ReadableStream<Uint8Array>(
     {
       start(controller) {
         const end = () => {
-          stop()
+          leave()
           try {
             controller.close()
           } catch {
@@ -21,7 +21,7 @@ export function eventStream(feed: Feed, gone: readonly AbortSignal[]): Response 
           }
         }
         controller.enqueue(encoder.encode(': watching\n\n'))
-        stop = feed.watch(({ type, data }) => {
+        const stop = feed.watch(({ type, data }) => {
           if ((controller.desiredSize ?? 0) <= -patience) return end()
           id++
           controller.enqueue(
@@ -29,11 +29,14 @@ export function eventStream(feed: Feed, gone: readonly AbortSignal[]): Response 
           )
         })
         for (const signal of gone) signal.addEventListener('abort', end, { once: true })
+        leave = () => {
+          stop()
+          // The sandbox's own signal outlives every watcher.
+          for (const signal of gone) signal.removeEventListener('abort', end)
+        }
         if (gone.some((signal) => signal.aborted)) end()
       },
-      cancel() {
-        stop()
-      },
+      cancel: () => leave(),
     },
     { highWaterMark: 1 },
   )

@@ -64,8 +64,38 @@ export async function jsonBody(
   }
   const text = decodeUtf8(bytes)
   const parsed = text === undefined ? undefined : parseJson(text)
-  if (!parsed) throw new Refusal(400, 'The request body is not JSON in UTF-8 of at most 64 levels')
+  if (!text || !parsed) {
+    throw new Refusal(400, 'The request body is not JSON in UTF-8 of at most 64 levels')
+  }
+  refuseLostKeys(text)
   return parsed.value
+}
+
+/** Names that could reach a prototype are not read, and must not be lost in silence. */
+function refuseLostKeys(text: string): void {
+  if (!/__proto__|\\u|constructor/.test(text)) return
+  const lost: FieldError[] = []
+  const walk = (value: unknown, path: string) => {
+    if (typeof value !== 'object' || value === null) return
+    for (const [name, one] of Object.entries(value)) {
+      const field = path ? `${path}.${name}` : name
+      if (isLost(name, one)) lost.push({ field, message: 'has a name that cannot be kept' })
+      else walk(one, field)
+    }
+  }
+  walk(JSON.parse(text), '')
+  if (lost.length > 0) throw invalid(lost)
+}
+
+function isLost(name: string, value: unknown): boolean {
+  if (name !== 'constructor') return name === '__proto__'
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
+}
+
+/** A form's fields; at most `most` bytes of them. */
+export async function formBody(request: Request, most: number): Promise<URLSearchParams> {
+  const bytes = await bodyBytes(request, most)
+  return new URLSearchParams(new TextDecoder().decode(bytes))
 }
 
 const read = new WeakMap<Request, Uint8Array>()

@@ -12,6 +12,7 @@ import {
 import { canonicalName, covers, type EventName } from '../protocol/names.ts'
 import type { ApiFault, EngineFaults } from './engine.ts'
 import { fieldErrors } from './exchange.ts'
+import { canonicalPath } from './legacy-paths.ts'
 import type { SandboxRandom } from './random.ts'
 
 export type PlannedFault = (typeof plannedFaults)[number]
@@ -76,14 +77,19 @@ export function createFaults(random: Pick<SandboxRandom, 'die'>): SandboxFaults 
         (fault) =>
           (apiFaults as readonly string[]).includes(fault.kind) &&
           (!('method' in fault) || fault.method === undefined || fault.method === method) &&
-          (!('path' in fault) || fault.path === undefined || path.startsWith(fault.path)),
+          (!('path' in fault) || fault.path === undefined || isUnder(path, fault.path)),
       )
     },
     dump: () => rules.map((rule) => ({ ...rule })),
     load(saved) {
-      rules = (saved as readonly Rule[]).map((rule) => ({ ...rule }))
+      rules = saved.map((rule) => ({ ...rule }))
     },
   }
+}
+
+/** A fault of the canonical paths strikes the older ones too, for they are the same. */
+function isUnder(path: string, beginning: string): boolean {
+  return path.startsWith(beginning) || canonicalPath(path).startsWith(beginning)
 }
 
 function hits({ event, subscriptionId }: DeliveryFault, struck: Struck): boolean {

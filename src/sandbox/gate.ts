@@ -17,7 +17,7 @@ export function admitted(world: World, request: Request, rate: RateOption): Orga
   const limit =
     rate !== undefined && organisation.ratePerMinute === null ? rate : rateOf(organisation)
   if (limit === false) return organisation
-  const verdict = world.rates.take(organisation.id, limit, world.clock.now())
+  const verdict = world.takeRate(organisation.id, limit, world.clock.now())
   if (!verdict.allowed) throw rateLimited(verdict)
   return organisation
 }

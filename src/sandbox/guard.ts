@@ -32,7 +32,7 @@ export function guardControl(request: Request, own: OwnNames): void {
 
 function isOwnName(host: string, { listenHost, hosts }: OwnNames): boolean {
   const name = host.replace(/:\d+$/, '').toLowerCase()
-  if (loopbackNames.test(name) || hosts.includes(name)) return true
+  if (loopbackNames.test(name) || hosts.some((one) => one.toLowerCase() === name)) return true
   if (listenHost === undefined || loopbackNames.test(listenHost)) return false
   // Rebinding needs a name: an address in the Host header cannot have been resolved by a page.
   return name === listenHost.toLowerCase() || address.test(name)

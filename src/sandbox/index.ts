@@ -1,3 +1,4 @@
+export type { Attempt, Delivery, DeliverySummary } from '../protocol/delivery-schemas.ts'
 export type { Fault, FaultKind } from '../protocol/fault-schemas.ts'
 export type { Scenario } from '../protocol/scenario.ts'
 export type { Action, Sandbox } from './build-sandbox.ts'

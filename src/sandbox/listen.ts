@@ -84,8 +84,11 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | un
   const method = incoming.method ?? 'GET'
   const hasBody = method !== 'GET' && method !== 'HEAD'
   try {
-    // The target is always a path of ours, also one that begins with two slashes.
-    const url = `http://${incoming.headers.host ?? 'localhost'}${pathOf(incoming.url ?? '/')}`
+    const target = incoming.url ?? '/'
+    // Otherwise the target is a path of ours, also one that begins with two slashes.
+    const url = /^https?:\/\//i.test(target)
+      ? new URL(target)
+      : `http://${incoming.headers.host ?? 'localhost'}${pathOf(target)}`
     const headers = new Headers()
     for (let at = 0; at < incoming.rawHeaders.length; at += 2) {
       headers.append(incoming.rawHeaders[at] ?? '', incoming.rawHeaders[at + 1] ?? '')

@@ -1,6 +1,6 @@
 // The options of a sandbox, checked: what the caller got wrong throws here, with the fix.
 import { WebhookError } from '../errors.ts'
-import { subscriptionBody } from '../protocol/control-schemas.ts'
+import { isSandboxTime, subscriptionBody, timeBoundsWords } from '../protocol/control-schemas.ts'
 import type { Scenario } from '../protocol/scenario.ts'
 import { fieldErrors } from './exchange.ts'
 import type { RateOption } from './gate.ts'
@@ -35,7 +35,7 @@ export interface SandboxOptions {
   readonly deliveryTimeout?: number
   /** Sends the deliveries; the global fetch by default. */
   readonly fetch?: typeof fetch
-  /** Sends the invitations, e.g. `smtp://127.0.0.1:1025`; `SMTP_URL` by default. */
+  /** Sends the mail, e.g. `smtp://127.0.0.1:1025`; `SMTP_URL` by default, '' for none. */
   readonly smtpUrl?: string
 }
 
@@ -68,7 +68,7 @@ export function checkOptions(options: SandboxOptions): void {
   refuseUnless(seed === undefined || isSeed(seed), 'seed is neither text nor a finite number')
   refuseUnless(
     now === undefined || isTime(now),
-    'now is no date: give a Date, ISO 8601 or a function',
+    `now is no date, or none that it can be: give a Date, ISO 8601 or a function; it ${timeBoundsWords}`,
   )
   refuseUnless(
     data === undefined || (typeof data === 'string' && data !== ''),
@@ -82,6 +82,10 @@ export function checkOptions(options: SandboxOptions): void {
   refuseUnless(
     options.fetch === undefined || typeof options.fetch === 'function',
     'fetch is no function',
+  )
+  refuseUnless(
+    !options.smtpUrl || URL.canParse(options.smtpUrl),
+    'smtpUrl is no address: give one such as smtp://127.0.0.1:1025, or leave it out',
   )
   refuseUnless(
     secret === undefined || subscriptionBody.shape.secret.safeParse(secret).success,
@@ -108,7 +112,7 @@ const isSeed = (seed: unknown) => typeof seed === 'string' || Number.isFinite(se
 
 function isTime(now: Date | string | (() => Date)): boolean {
   const time = typeof now === 'function' ? now() : now
-  return !Number.isNaN(new Date(time).getTime())
+  return isSandboxTime(new Date(time).getTime())
 }
 
 function isRate(rate: RateOption): boolean {

@@ -20,9 +20,10 @@ export const profile = {
   envelope: ({ id, event, createdAt, data }: EnvelopeParts) => ({ id, event, createdAt, data }),
   delivery: {
     timeoutMs: 10_000,
+    /** How many of one subscription are on their way at once. */
+    concurrency: 8,
     /** Seconds before the second, third, … attempt; after the last one the delivery has failed. */
     retryDelaysSeconds: [5, 30, 120, 600, 3600, 21_600, 86_400],
-    concurrency: 8,
     /** A longer `Retry-After` is cut to this. */
     retryAfterMaxSeconds: 86_400,
   },
@@ -37,7 +38,6 @@ export const profile = {
   maxBodyBytes: 1_048_576,
   /** The address in invitations; the token follows. */
   subjectPath: '/verify/',
-  legacyLinkPath: '/v2/api/verifications',
 } as const
 
 /** One thing that the document leaves open and how the sandbox reads it. */
@@ -95,7 +95,7 @@ export const assumptions: readonly Assumption[] = [
   assume(
     '4',
     'request bodies',
-    `a body that is not JSON, has another content type, or is no object gives 400; one above ${profile.maxBodyBytes} bytes gives 413; unknown fields are ignored`,
+    `a body that is not JSON, has another content type, or is no object gives 400; one above ${profile.maxBodyBytes} bytes gives 413; unknown fields are ignored; a name that reaches a prototype (__proto__) gives 422`,
   ),
   assume('4.1', 'null', 'a field of a create call may be left out, but not be null'),
   assume(
@@ -117,7 +117,7 @@ export const assumptions: readonly Assumption[] = [
   assume(
     '4.5',
     'sort of clients',
-    'newest first by default; name in alphabetical order, request_count highest first',
+    'newest first by default; name in the order of an English dictionary (a person by the person’s name, a business by its own), request_count highest first',
   ),
   assume(
     '4.6',
@@ -152,12 +152,12 @@ export const assumptions: readonly Assumption[] = [
   assume(
     '6',
     'retries',
-    `an answer that is not 2xx, a time-out after ${delivery.timeoutMs / 1000} s and a broken connection are tried again after ${delivery.retryDelaysSeconds.join(', ')} s; Retry-After is obeyed up to ${delivery.retryAfterMaxSeconds} s`,
+    `an answer that is not 2xx, a time-out after ${delivery.timeoutMs / 1000} s and a broken connection are tried again after ${delivery.retryDelaysSeconds.join(', ')} s, later where Retry-After asks for it, up to ${delivery.retryAfterMaxSeconds} s; a date is compared with the answer’s own Date`,
   ),
   assume(
     '6',
     'order',
-    'deliveries of one resource to one subscription start one after the other, in the order of the events; a retry does not hold later ones back',
+    `first attempts of one resource to one subscription are made one after the other, in the order of the events, those of other resources beside them, ${delivery.concurrency} at a time for each subscription; a retry does not hold later ones back, so that it may arrive after them`,
   ),
   assume(
     '7',
@@ -177,7 +177,7 @@ export const assumptions: readonly Assumption[] = [
   assume(
     '9',
     'deprecation',
-    'legacy paths answer with Deprecation and Link (successor-version) headers',
+    'legacy paths answer with Deprecation and Link (successor-version) headers, errors too',
   ),
 ]
 

@@ -14,7 +14,8 @@ export interface SandboxRandom extends EngineRandom {
 
 type State = readonly [number, number, number, number]
 
-export function createRandom(seed: string | number): SandboxRandom {
+export function createRandom(begun: string | number): SandboxRandom {
+  let seed = begun
   let state = spread(String(seed))
 
   const next = () => {
@@ -42,9 +43,13 @@ export function createRandom(seed: string | number): SandboxRandom {
         digits.slice(20),
       ].join('-')
     },
-    state: () => state,
-    restore(saved) {
-      state = saved as State
+    get seed() {
+      return seed
+    },
+    state: () => [...state],
+    restore(from, saved) {
+      seed = from
+      state = [...saved]
     },
   }
 }

@@ -1,12 +1,12 @@
-// The sandbox's clock, faults and deliveries as their users hold them: what is done to them by a
-// call is written down as the request that does the same.
-
-import { WebhookError } from '../errors.ts'
-import { advanceBody, subscriptionBody } from '../protocol/control-schemas.ts'
+// The sandbox's clock, faults and deliveries as their users hold them: a call is checked as the
+// request that does the same, and written down as that request.
+import { advanceBody } from '../protocol/control-schemas.ts'
+import { deliveryFilter } from '../protocol/delivery-schemas.ts'
 import type { Fault } from '../protocol/fault-schemas.ts'
 import { controlPath } from './control.ts'
+import { refuseFromWithin } from './deliveries/from-within.ts'
 import type { EngineClock, EngineDeliveries, EngineFaults } from './engine.ts'
-import { fieldErrors } from './exchange.ts'
+import { asMisuse, checkedArgument, misuse } from './misuse.ts'
 import type { Recorder } from './recorder.ts'
 
 type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -20,6 +20,9 @@ function noter(recorder: Recorder) {
 
 export function recordedClock(clock: EngineClock, recorder: Recorder): SandboxClock {
   const note = noter(recorder)
+  const refused = (what: string) => (error: unknown) => {
+    throw asMisuse(what, error)
+  }
   return {
     now: () => clock.now(),
     get frozen() {
@@ -34,15 +37,16 @@ export function recordedClock(clock: EngineClock, recorder: Recorder): SandboxCl
       clock.unfreeze()
     },
     async set(value) {
+      refuseFromWithin('clock.set()')
       const date = dateOf(value)
       note('PUT', '/clock', { now: date.toISOString() })
-      await clock.set(date)
+      await clock.set(date).catch(refused('clock.set'))
     },
     async advance(by) {
-      const read = advanceBody.safeParse(by)
-      if (!read.success) throw misuse('clock.advance', fieldErrors(read.error.issues))
+      refuseFromWithin('clock.advance()')
+      checkedArgument('clock.advance', advanceBody, by)
       recorder.add({ advance: by })
-      await clock.advance(by)
+      await clock.advance(by).catch(refused('clock.advance'))
     },
   }
 }
@@ -60,7 +64,7 @@ export interface SandboxFaults {
   clear(): void
 }
 
-/** The clock as users move it. */
+/** The clock as users move it, between 1970 and 9000. */
 export interface SandboxClock {
   now(): Date
   readonly frozen: boolean
@@ -68,15 +72,15 @@ export interface SandboxClock {
   freeze(): void
   /** Goes on from where it stands. */
   unfreeze(): void
-  /** Moves to a time; what falls due on the way happens in the order of time. */
+  /**
+   * Moves to a time; what falls due on the way happens in the order of time. A reset or a restore
+   * meanwhile ends it.
+   *
+   * @throws WebhookError `OPTION_INVALID`, `CALLED_FROM_DELIVERY`
+   */
   set(date: Date | string): Promise<void>
-  /** Moves on; what falls due on the way happens in the order of time. */
+  /** Moves on, as `set` does. */
   advance(by: { readonly seconds?: number; readonly days?: number }): Promise<void>
-}
-
-function misuse(what: string, wrong: readonly { field: string; message: string }[]): WebhookError {
-  const words = wrong.map(({ field, message }) => `${field || 'it'} ${message}`)
-  return new WebhookError('OPTION_INVALID', `${what}: ${words.join('; ')}`)
 }
 
 function dateOf(value: Date | string): Date {
@@ -105,47 +109,58 @@ function plain(faults: readonly (Fault & { readonly struck?: number })[]) {
   return faults.map(({ struck: _, ...fault }) => ({ ...fault }))
 }
 
-/** The deliveries as users look at them and send them again. */
+/**
+ * The deliveries as users look at them and send them again. What is no filter and no subscription
+ * throws `OPTION_INVALID`.
+ */
 export type SandboxDeliveries = Omit<EngineDeliveries, 'emit' | 'dump' | 'load' | 'close' | 'drain'>
 
 export function recordedDeliveries(
-  deliveries: EngineDeliveries,
+  { list, get, resend, resendAll, subscriptions }: SandboxDeliveries,
   recorder: Recorder,
 ): SandboxDeliveries {
   const note = noter(recorder)
-  const { subscriptions } = deliveries
+  const called = <Result>(what: string, call: () => Result): Result => {
+    try {
+      return call()
+    } catch (error) {
+      throw asMisuse(`subscriptions.${what}`, error)
+    }
+  }
   return {
-    list: deliveries.list,
-    get: deliveries.get,
+    list: (filter = {}) => list(checkedArgument('deliveries.list', deliveryFilter, filter)),
+    get,
     subscriptions: {
       list: subscriptions.list,
       get: subscriptions.get,
       create(input) {
-        const read = subscriptionBody.safeParse(input)
-        if (!read.success) throw misuse('subscriptions.create', fieldErrors(read.error.issues))
+        const made = called('create', () => subscriptions.create(input))
         note('POST', '/subscriptions', input)
-        return subscriptions.create(input)
+        return made
       },
       update(id, patch) {
+        const updated = called('update', () => subscriptions.update(id, patch))
         note('PATCH', `/subscriptions/${id}`, patch)
-        return subscriptions.update(id, patch)
+        return updated
       },
       remove(id) {
         note('DELETE', `/subscriptions/${id}`)
         return subscriptions.remove(id)
       },
       rotateSecret(id, options) {
+        const rotated = called('rotateSecret', () => subscriptions.rotateSecret(id, options))
         note('POST', `/subscriptions/${id}/rotate`, options ?? {})
-        return subscriptions.rotateSecret(id, options)
+        return rotated
       },
     },
     resend(id) {
       note('POST', `/deliveries/${id}/resend`)
-      return deliveries.resend(id)
+      return resend(id)
     },
-    resendAll(filter) {
-      note('POST', '/resend', filter ?? {})
-      return deliveries.resendAll(filter)
+    resendAll(filter = {}) {
+      const wanted = checkedArgument('deliveries.resendAll', deliveryFilter, filter)
+      note('POST', '/resend', wanted)
+      return resendAll(wanted)
     },
   }
 }

@@ -1,71 +1,15 @@
 // Writes down what is done to a sandbox, as a scenario that does it again. It keeps a bounded
-// number of actions and says so when there were more.
+// number of actions and bytes, and says so when there were more.
 import { toBase64 } from '../encoding.ts'
 import { WebhookError } from '../errors.ts'
 import { decodeUtf8, parseJson } from '../json.ts'
-import type { SubscriptionFilter } from '../protocol/control-schemas.ts'
 import type { Scenario } from '../protocol/scenario.ts'
 import { apiPath } from './api.ts'
 import { controlPath } from './control.ts'
 import type { EngineClock } from './engine.ts'
 import { bodyRead } from './exchange.ts'
-import type { SandboxOptions } from './options.ts'
-import type { SandboxState } from './sandbox-state.ts'
+import { profile } from './profile.ts'
 import type { Snapshot } from './snapshot.ts'
-
-/** The state as a user resets and restores it, written down, and the scenario of it all. */
-export interface Recording {
-  readonly recorder: Recorder
-  reset(): void
-  restore(snapshot: Snapshot): void
-  scenario(): Scenario
-}
-
-/** What a recording needs to know of how the sandbox began. */
-export interface Beginning {
-  readonly options: Pick<SandboxOptions, 'rateLimit' | 'subscriptions'>
-  readonly seed: string | number
-}
-
-export function record(state: SandboxState, { options, seed }: Beginning): Recording {
-  const recorder = createRecorder(state.clock)
-  const start = state.clock.now().toISOString()
-  const { rateLimit, subscriptions } = options
-  if (!state.fresh) recorder.restart(state.snapshot())
-  return {
-    recorder,
-    reset() {
-      state.reset()
-      recorder.restart(state.fresh ? undefined : state.snapshot())
-    },
-    restore(snapshot) {
-      state.restore(snapshot)
-      recorder.restart(state.snapshot())
-    },
-    scenario() {
-      const { actions, from, truncated } = recorder.actions()
-      if (truncated) {
-        const message = `more than ${most} actions were done: call reset() before what should be repeated`
-        throw new WebhookError('SCENARIO_FAILED', message)
-      }
-      return {
-        version: 1,
-        seed,
-        clock: { now: start },
-        ...(rateLimit !== undefined && { rateLimit }),
-        ...(subscriptions && {
-          subscriptions: subscriptions.map(({ events, ...one }) => ({
-            ...one,
-            // The options were checked when the sandbox was made.
-            ...(events && { events: [...events] as SubscriptionFilter[] }),
-          })),
-        }),
-        ...(from && { snapshot: { ...from } }),
-        actions,
-      }
-    },
-  }
-}
 
 type Action = NonNullable<Scenario['actions']>[number]
 
@@ -76,78 +20,115 @@ export interface Recorder {
   add(action: Action): void
   /** Begins anew, from a state where one is given. */
   restart(from?: Snapshot): void
-  actions(): { readonly actions: Action[]; readonly from?: Snapshot; readonly truncated: boolean }
+  /**
+   * What was written down.
+   *
+   * @throws WebhookError `SCENARIO_FAILED` when it was more than is kept.
+   */
+  actions(): { readonly actions: Action[]; readonly from?: Snapshot }
 }
 
-const most = 10_000
+const mostActions = 10_000
+const mostBytes = 16 * 1_048_576
+
+interface Noted {
+  readonly at: string
+  /** While it is not answered. */
+  request?: Request
+  read?: () => Action
+}
 
 export function createRecorder(clock: Pick<EngineClock, 'now'>): Recorder {
-  let noted: { request?: Request; action?: Action; readonly at: string }[] = []
+  let noted: Noted[] = []
+  let bytes = 0
   let from: Snapshot | undefined
   let truncated = false
 
-  const push = (one: { request?: Request; action?: Action }) => {
+  const push = (one: Omit<Noted, 'at'>, size: number): Noted => {
     const entry = { ...one, at: clock.now().toISOString() }
-    if (noted.length < most) noted.push(entry)
-    else truncated = true
+    noted.push(entry)
+    weigh(size)
     return entry
+  }
+  const weigh = (size: number) => {
+    bytes += size
+    if (noted.length <= mostActions && bytes <= mostBytes) return
+    truncated = true
+    // A part of it would do something else.
+    noted = []
   }
   return {
     note(request) {
       if (truncated || !changes(request)) return () => {}
-      const entry: (typeof noted)[number] = push({ request })
+      const entry = push({ request }, 0)
       // Its body has been read by then; the request itself holds far more than is needed.
       return () => {
-        entry.action = toAction(request)
+        const body = bodyRead(request)
+        entry.read = reader(request, body)
         delete entry.request
+        if (noted.includes(entry)) weigh((body?.length ?? 0) + request.url.length)
       }
     },
     add(action) {
-      push({ action })
+      if (truncated) return
+      // As text: what the caller goes on to change is not what was done.
+      const text = JSON.stringify(action)
+      push({ read: () => JSON.parse(text) as Action }, text.length)
     },
     restart(snapshot) {
       noted = []
+      bytes = 0
       truncated = false
       from = snapshot
     },
     actions() {
+      if (truncated) {
+        const message = `more was done than is kept (${mostActions} actions, ${mostBytes / 1_048_576} MiB): call reset() before what should be repeated`
+        throw new WebhookError('SCENARIO_FAILED', message)
+      }
       let last: string | undefined
-      const actions = noted.map(({ request, action, at }) => {
+      const actions = noted.map(({ request, read, at }) => {
         const moved = at !== last
         last = at
-        const done = action ?? toAction(request as Request)
+        const done = read ? read() : reader(request as Request, undefined)()
         return moved ? { ...done, at } : done
       })
-      return { actions, ...(from && { from }), truncated }
+      return { actions, ...(from && { from }) }
     },
   }
 }
 
-/** The API counts every request; of the control plane only what is no GET. */
+/** The API counts every request; elsewhere what is no GET may change something. */
 function changes({ method, url }: Request): boolean {
   const { pathname } = new URL(url)
-  if (pathname.startsWith(`${apiPath}/`)) return methods.has(method)
-  return method !== 'GET' && methods.has(method) && pathname.startsWith(`${controlPath}/`)
+  if (!methods.has(method)) return false
+  if (pathname.startsWith(`${apiPath}/`)) return true
+  if (method === 'GET' || method === 'HEAD') return false
+  return pathname.startsWith(`${controlPath}/`) || pathname.startsWith(profile.subjectPath)
 }
 
-const methods = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
-function toAction(request: Request): Action {
+/** Holds the body as bytes, which cost less than what they say. */
+function reader(request: Request, body: Uint8Array | undefined): () => Action {
   const { pathname, search } = new URL(request.url)
-  const bytes = bodyRead(request)
-  const text = bytes && decodeUtf8(bytes)
-  const json = text === undefined ? undefined : parseJson(text)
+  const { method } = request
   const key = request.headers.get('x-api-key')
   const type = request.headers.get('content-type')
-  return {
+  return () => ({
     request: {
-      method: request.method as 'GET',
+      method: method as 'GET',
       path: pathname + search,
       ...(key !== null && { key }),
-      ...(bytes && (json && !isJsonless(type) ? { body: json.value } : { bytes: toBase64(bytes) })),
-      ...(bytes && isJsonless(type) && { contentType: type ?? '' }),
+      ...(body && content(body, type)),
     },
-  }
+  })
 }
 
-const isJsonless = (type: string | null) => !type?.startsWith('application/json')
+function content(body: Uint8Array, type: string | null) {
+  const isJson = type?.startsWith('application/json') ?? false
+  const text = isJson ? decodeUtf8(body) : undefined
+  const json = text === undefined ? undefined : parseJson(text)
+  if (json) return { body: json.value }
+  return { bytes: toBase64(body), ...(!isJson && { contentType: type ?? '' }) }
+}

@@ -63,7 +63,8 @@ export function invalid(errors: readonly FieldError[], what = 'request body'): R
 }
 
 /** 405 that names what the path takes. */
-export function methodNotAllowed(allow: readonly string[]): Refusal {
+export function methodNotAllowed(methods: readonly string[]): Refusal {
+  const allow = methods.includes('GET') ? [...methods, 'HEAD'] : methods
   return new Refusal(405, `Method not allowed: use ${allow.join(' or ')}`, {
     headers: { allow: allow.join(', ') },
   })

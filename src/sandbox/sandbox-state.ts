@@ -1,24 +1,29 @@
 // The state around one engine: world, journal and feed, and what a snapshot, a restore and a reset
 // of all of them are.
+import type { Told } from '../protocol/snapshot-schema.ts'
 import type { DataFile } from './data-file.ts'
-import type { Engine, EngineChange, EngineClock } from './engine.ts'
+import { unmeasured } from './deliveries/shown.ts'
+import type { Engine, EngineChange, EngineClock, EngineFaults } from './engine.ts'
 import { createFeed, type Feed } from './feed.ts'
 import { type Change, createJournal, type Journal } from './journal.ts'
 import type { SubscriptionOption } from './options.ts'
 import { mask } from './organisations.ts'
 import type { Mailer } from './outbox.ts'
-import { changesOf, organisationsChange, snapshotIn, stateChange } from './saved-state.ts'
+import { applyAgain, secretOf, toldAgain } from './reopened.ts'
+import { changesOf, type SavedState, stateChange } from './saved-state.ts'
 import type { Snapshot } from './snapshot.ts'
 import { act } from './verifications.ts'
 import { createWorld, emptyWorld, type World } from './world.ts'
 
 export interface StateOptions {
-  readonly seed: string | number
   readonly file: DataFile | undefined
+  /** What the file holds; undefined when it is new. */
+  readonly saved: SavedState | undefined
+  /** What the options say, to be compared with at a later start. */
+  readonly told: Told
   readonly mailer: Mailer | undefined
   readonly origin: () => string
   readonly subscriptions: readonly SubscriptionOption[]
-  readonly secret: string | undefined
   readonly makeEngine: (onChange: (change: EngineChange) => void) => Engine
 }
 
@@ -29,6 +34,8 @@ export interface SandboxState {
   readonly feed: Feed
   /** The clock as users see it: every change of it is kept. */
   readonly clock: EngineClock
+  /** The faults as users see them: every change and every strike is kept. */
+  readonly faults: EngineFaults
   /** Whether it began empty, without what a data file held. */
   readonly fresh: boolean
   secret(): string
@@ -39,7 +46,7 @@ export interface SandboxState {
 
 /** Makes the state, from its file where that holds one. */
 export function createState(options: StateOptions): SandboxState {
-  const { seed, file } = options
+  const { saved } = options
   const feed = createFeed()
   let secret = ''
   const record = (change: Change) => journal.record(change)
@@ -50,14 +57,15 @@ export function createState(options: StateOptions): SandboxState {
   const { clock, random, faults, deliveries } = engine
   const parts = () => ({
     version: 1 as const,
-    seed,
+    seed: random.seed,
     secret,
     clock: clock.dump(),
     random: random.state(),
     faults: faults.dump(),
   })
-  const journal: Journal = createJournal(file, () => [
-    stateChange({ ...parts(), seq: world.lastSeq() }),
+  const told = saved ? toldAgain(saved.told, options.told) : options.told
+  const journal: Journal = createJournal(options.file, () => [
+    stateChange({ ...parts(), world: world.counts() }, told),
   ])
   const world: World = createWorld({
     ...options,
@@ -65,50 +73,64 @@ export function createState(options: StateOptions): SandboxState {
     random,
     feed,
     record,
+    touch: () => journal.touch(),
     emit: (occurrence) => deliveries.emit(occurrence),
     expire,
   })
 
   const snapshot = (): Snapshot => ({ ...parts(), world: world.dump(), engine: deliveries.dump() })
-  const restore = (next: Snapshot) => {
+  const load = (next: Snapshot) => {
     secret = next.secret
     clock.load(next.clock)
     faults.load(next.faults)
     world.load(next.world)
     deliveries.load(next.engine)
     // Last, so that whatever loading rolled leaves no trace.
-    random.restore(next.random)
+    random.restore(next.seed, next.random)
+  }
+  const restore = (next: Snapshot) => {
+    load(next)
     journal.replace(changesOf(next))
     feed.publish({ type: 'state', data: { restored: true } })
   }
 
   // Drawn in any case, so that what follows from the seed does not depend on it.
   const drawn = `whsec_${random.token()}`
-  secret = options.secret ?? drawn
+  secret = saved ? secretOf(saved, options.told) : (options.told.secret ?? drawn)
   world.load(emptyWorld(clock.now()))
-  const subscribe = () => addSubscriptions(engine, options.subscriptions, secret)
-  const saved = file && snapshotIn(file)
-  if (!saved) subscribe()
+  subscribe(engine, options.subscriptions, secret)
   // Copied: what the state holds goes on changing.
   const initial = structuredClone(snapshot())
-  if (saved) {
-    restore(saved)
-    secret = options.secret ?? secret
-    subscribe()
-  } else journal.replace(changesOf(initial))
+  journal.replace(saved ? begunAgain(saved) : changesOf(initial))
+
+  function begunAgain(before: SavedState): Change[] {
+    const next = secret
+    load(before.snapshot)
+    const known = applyAgain(deliveries.subscriptions, before, options.told)
+    secret = next
+    const others = options.subscriptions.filter(({ url }) => !known.has(url))
+    subscribe(engine, others, secret)
+    return changesOf(snapshot())
+  }
 
   return {
     engine,
     world,
     journal,
     feed,
-    clock: keptClock(clock, () => record(organisationsChange(world.organisations.dump()))),
+    clock: keptClock(clock, journal),
+    faults: keptFaults(faults, journal),
     fresh: !saved,
     secret: () => secret,
-    snapshot: () => structuredClone(snapshot()),
+    snapshot: () => structuredClone(unmeasuredState(snapshot())),
     restore: (next) => restore(structuredClone(next)),
     reset: () => restore(structuredClone(initial)),
   }
+}
+
+function unmeasuredState({ engine, ...rest }: Snapshot): Snapshot {
+  const deliveries = engine.deliveries.map(unmeasured)
+  return { ...rest, engine: { ...engine, deliveries } }
 }
 
 /** Section 6: a verification expires at its date, unless its subject has submitted by then. */
@@ -118,15 +140,13 @@ function expire(world: World, row: Parameters<typeof act>[1]): void {
   act(world, row, { steps: [{ action: 'expire' }] })
 }
 
-/** Those that a data file already has are not added again. */
-function addSubscriptions(
+function subscribe(
   { deliveries: { subscriptions } }: Engine,
   wanted: readonly SubscriptionOption[],
   secret: string,
 ): void {
-  const known = new Set(subscriptions.list().map(({ url }) => url))
   for (const { url, events = ['*'], secret: own = secret } of wanted) {
-    if (!known.has(url)) subscriptions.create({ url, events: [...events], secret: own })
+    subscriptions.create({ url, events: [...events], secret: own })
   }
 }
 
@@ -139,8 +159,8 @@ function masked({ id, value }: EngineChange): unknown {
   )
 }
 
-/** The clock stands in the row that every transaction writes; a change of it alone starts one. */
-function keptClock(clock: EngineClock, changed: () => void): EngineClock {
+/** Clock and faults stand in the row that every transaction writes; they start one of their own. */
+function keptClock(clock: EngineClock, { touch }: Journal): EngineClock {
   return {
     now: () => clock.now(),
     get frozen() {
@@ -148,23 +168,40 @@ function keptClock(clock: EngineClock, changed: () => void): EngineClock {
     },
     freeze() {
       clock.freeze()
-      changed()
+      touch()
     },
     unfreeze() {
       clock.unfreeze()
-      changed()
+      touch()
     },
-    async set(date) {
-      await clock.set(date)
-      changed()
-    },
-    async advance(by) {
-      await clock.advance(by)
-      changed()
-    },
+    set: (date) => clock.set(date).finally(touch),
+    advance: (by) => clock.advance(by).finally(touch),
     schedule: (at, task) => clock.schedule(at, task),
     dump: () => clock.dump(),
     load: (saved) => clock.load(saved),
     close: () => clock.close(),
+  }
+}
+
+function keptFaults(faults: EngineFaults, { touch }: Journal): EngineFaults {
+  return {
+    list: () => faults.list(),
+    set(wanted) {
+      const wrong = faults.set(wanted)
+      if (wrong.length === 0) touch()
+      return wrong
+    },
+    clear() {
+      faults.clear()
+      touch()
+    },
+    forApi(request) {
+      const fault = faults.forApi(request)
+      // Also a die that did not come up was thrown.
+      if (faults.list().length > 0) touch()
+      return fault
+    },
+    dump: () => faults.dump(),
+    load: (saved) => faults.load(saved),
   }
 }

@@ -30,9 +30,14 @@ export function readScenario(value: unknown): ReadScenario {
   throw new WebhookError('SCENARIO_INVALID', `the scenario is not valid: ${wrong.join('; ')}`)
 }
 
-/** The options that a scenario gives; what the caller says himself stands above it. */
+/**
+ * The options that a scenario gives; what the caller says himself stands above it.
+ *
+ * @throws WebhookError `SCENARIO_INVALID` when it needs a secret that nobody gives.
+ */
 export function withScenario(options: SandboxOptions, scenario: ReadScenario): SandboxOptions {
   const { seed, clock, rateLimit, subscriptions } = scenario
+  const secret = options.secret ?? secretFromEnvironment(scenario)
   const now = clock && (clock.frozen === false ? runningFrom(clock.now) : clock.now)
   return {
     ...(seed !== undefined && { seed }),
@@ -40,7 +45,19 @@ export function withScenario(options: SandboxOptions, scenario: ReadScenario): S
     ...(rateLimit !== undefined && { rateLimit }),
     ...(subscriptions && { subscriptions: subscriptions.map(subscriptionOption) }),
     ...options,
+    ...(secret !== undefined && { secret }),
   }
+}
+
+/** A scenario whose secret was its user's does not hold it, and signs otherwise without it. */
+function secretFromEnvironment({ secret }: ReadScenario): string | undefined {
+  if (secret === undefined) return undefined
+  const given = process.env.WEBHOOK_SECRET
+  if (given) return given
+  throw new WebhookError(
+    'SCENARIO_INVALID',
+    'the scenario was written down without the secret that its sandbox was given: give the same one, as WEBHOOK_SECRET or as the option secret',
+  )
 }
 
 type GivenSubscription = NonNullable<ReadScenario['subscriptions']>[number]
@@ -151,7 +168,7 @@ function toWebRequest({ url, apiKey }: Stage, request: ScenarioRequest): Request
   return new Request(`${url}${path}`, {
     method,
     headers: { 'x-api-key': key, ...(content !== undefined && { 'content-type': contentType }) },
-    ...(content !== undefined && method !== 'GET' && { body: content }),
+    ...(content !== undefined && method !== 'GET' && method !== 'HEAD' && { body: content }),
   })
 }
 

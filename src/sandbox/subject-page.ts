@@ -1,12 +1,13 @@
 // Where an invitation's link leads (section 4.1): the subject's steps on a plain page, each with a
 // button. No script; what is shown is escaped.
 import type { Verification } from '../protocol/resources.ts'
+import { formBody } from './exchange.ts'
 import { Refusal } from './refusal.ts'
 import type { VerificationRow } from './rows.ts'
 import { act, type Step } from './verifications.ts'
 import type { World } from './world.ts'
 
-/** Shows the page of a token; POST completes a step, or all with `step=all`. */
+/** Shows the page of a token; POST completes a step, or all with `step=all` or none at all. */
 export async function subjectPage(
   world: World,
   token: string,
@@ -15,7 +16,7 @@ export async function subjectPage(
   const row = rowOf(world, token)
   if (!row) return page('This link is not valid.', 404)
   if (request.method === 'POST') {
-    const step = new URLSearchParams((await request.text()).slice(0, 200)).get('step') ?? 'all'
+    const step = (await formBody(request, 4096)).get('step') ?? 'all'
     const refused = complete(world, row, step)
     if (refused) return page(`This cannot be done: ${escaped(refused)}.`, 409)
     return new Response(null, { status: 303, headers: { location: new URL(request.url).pathname } })

@@ -67,19 +67,10 @@ export function createTable<Kind extends Row>(): Table<Kind> {
     },
     page(orgId, selection, { page, limit }) {
       const rows = select(shelfOf(orgId), selection)
-      const total = rows.length
-      const totalPages = Math.ceil(total / limit)
       const start = (page - 1) * limit
       return {
         rows: rows.slice(start, start + limit),
-        pagination: {
-          page,
-          limit,
-          total,
-          totalPages,
-          hasNext: page < totalPages,
-          hasPrev: page > 1 && totalPages > 0,
-        },
+        pagination: paginationOf(rows.length, { page, limit }),
       }
     },
     all: () => byId.values(),
@@ -91,6 +82,16 @@ export function createTable<Kind extends Row>(): Table<Kind> {
       shelves.clear()
     },
   }
+}
+
+/** Section 2.5: where a page stands among so many. */
+export function paginationOf(
+  total: number,
+  { page, limit }: { readonly page: number; readonly limit: number },
+): Pagination {
+  const totalPages = Math.ceil(total / limit)
+  const hasPrev = page > 1 && totalPages > 0
+  return { page, limit, total, totalPages, hasNext: page < totalPages, hasPrev }
 }
 
 /** Where a row belongs: at the end, unless the clock was set back. */

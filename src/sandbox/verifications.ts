@@ -115,7 +115,9 @@ function clientName(client: ClientRow | undefined): string | null {
   if (!client) return null
   const { nameFirst, nameLast, businessName } = client.resource
   const person = [nameFirst, nameLast].filter(Boolean).join(' ')
-  return (person || businessName)?.slice(0, limits.subjectName) ?? null
+  const name = person || businessName
+  // Characters, not halves of them.
+  return name ? [...name].slice(0, limits.subjectName).join('') : null
 }
 
 function invite({ outbox, random, origin }: World, resource: Verification): void {
@@ -148,6 +150,7 @@ export interface Actions {
  */
 export function act(world: World, row: VerificationRow, { steps, force }: Actions): void {
   const before = { ...row }
+  const wasOpen = isOpen(row)
   const entries: { readonly step: Step; readonly resource: Verification }[] = []
   try {
     for (const step of steps) {
@@ -160,9 +163,22 @@ export function act(world: World, row: VerificationRow, { steps, force }: Action
     throw error
   }
   if (entries.length === 0) return
+  if (!wasOpen && isOpen(row)) reopen(world, row)
   world.verifications.changed(row)
   world.saveVerification(row)
   for (const { step, resource } of entries) tell(world, row, { step, resource })
+}
+
+const isOpen = ({ resource: { status } }: VerificationRow) =>
+  status === 'initiated' || status === 'in_progress'
+
+/** A link that was taken up again by force expires like a new one where its date has passed. */
+function reopen({ clock, expiries }: World, row: VerificationRow): void {
+  const { id, expiresDays, expiresAt } = row.resource
+  const now = clock.now().getTime()
+  const at = Date.parse(expiresAt) > now ? Date.parse(expiresAt) : now + expiresDays * dayMs
+  row.resource = { ...row.resource, expiresAt: new Date(at).toISOString() }
+  expiries.add({ at, id })
 }
 
 function refuseIllegal({ resource, completed }: VerificationRow, { action, step }: Step): void {

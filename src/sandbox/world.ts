@@ -13,7 +13,6 @@ import {
   seededOrganisations,
 } from './organisations.ts'
 import { createOutbox, type Mail, type Mailer, type Outbox } from './outbox.ts'
-
 import { createRateLimiter, type RateLimiter, type RateWindows } from './rate-limit.ts'
 import type { ClientRow, VerificationRow } from './rows.ts'
 import { createTable, type Table } from './table.ts'
@@ -32,14 +31,15 @@ export interface World {
   readonly verifications: Table<VerificationRow>
   readonly clients: Table<ClientRow>
   readonly organisations: Organisations
-  readonly rates: RateLimiter
   readonly outbox: Outbox
   readonly expiries: Expiries
   /** Where the sandbox is reached, for links; no slash at the end. */
   readonly origin: () => string
   nextSeq(): number
-  /** The last number that was given. */
-  lastSeq(): number
+  /** Counts a request against its organisation's rate. */
+  takeRate: RateLimiter['take']
+  /** The last number that was given, and the rate windows. */
+  counts(): Pick<SavedWorld, 'seq' | 'rates'>
   emit(name: EventName, resource: Verification | Client): void
   saveVerification(row: VerificationRow): void
   saveClient(row: ClientRow): void
@@ -65,6 +65,8 @@ export interface WorldParts {
   readonly mailer: Mailer | undefined
   readonly origin: () => string
   readonly record: (change: Change) => void
+  /** Says that the counts have changed. */
+  readonly touch: () => void
   readonly emit: (occurrence: Occurrence) => void
   /** Called when a verification's link has run out. */
   readonly expire: (world: World, row: VerificationRow) => void
@@ -99,12 +101,16 @@ export function createWorld(parts: WorldParts): World {
     verifications,
     clients,
     organisations,
-    rates,
     outbox,
     expiries,
     origin: parts.origin,
     nextSeq: () => ++seq,
-    lastSeq: () => seq,
+    takeRate(organisationId, limit, now) {
+      const verdict = rates.take(organisationId, limit, now)
+      if (verdict.allowed) parts.touch()
+      return verdict
+    },
+    counts: () => ({ seq, rates: rates.dump() }),
     emit(name, resource) {
       const occurredAt = clock.now()
       feed.publish({ type: name, data: resource })
@@ -122,11 +128,10 @@ export function createWorld(parts: WorldParts): World {
       record({ kind: 'organisations', id: 'all', value: organisations.dump() })
     },
     dump: () => ({
-      seq,
+      ...world.counts(),
       verifications: [...verifications.all()].map((row) => ({ ...row })),
       clients: [...clients.all()].map((row) => ({ ...row })),
       outbox: outbox.list(),
-      rates: rates.dump(),
       ...organisations.dump(),
     }),
     load(saved) {

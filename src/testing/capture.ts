@@ -9,6 +9,7 @@ import { type Scheme, type SchemeDefinition, schemes } from '../protocol/scheme.
 import type { SecretInput } from '../secrets.ts'
 import { sign } from '../signature.ts'
 import { redactJson } from './redact.ts'
+import { redactHeaders, redactUrl } from './redact-transport.ts'
 import { testSecret } from './test-secret.ts'
 
 /** A capture file: JSON; only `headers` and `body` are needed to read one. */
@@ -47,9 +48,6 @@ export interface CaptureOptions {
   readonly proof?: Proof
 }
 
-/** Headers that say how the bytes travelled, and nothing of who sent them. */
-const keptHeaders = /^(content-type|content-encoding|user-agent|accept)$/
-
 /**
  * Makes a capture of a delivery.
  *
@@ -68,7 +66,7 @@ export async function capture(delivery: Delivery, options: CaptureOptions = {}):
     return { ...facts, url: delivery.url ?? '/', headers, body, scheme: definition, ...proof }
   }
   const body = redactBody(delivery.body)
-  const url = withoutQuery(delivery.url ?? '/')
+  const url = redactUrl(delivery.url ?? '/')
   const signed =
     options.proof?.ok === false
       ? refusedHeaders(headers, scheme)
@@ -76,7 +74,7 @@ export async function capture(delivery: Delivery, options: CaptureOptions = {}):
   return {
     ...facts,
     url,
-    headers: [...headers.filter(([name]) => keptHeaders.test(name)), ...signed],
+    headers: [...redactHeaders(headers), ...signed],
     body: toBase64(body),
     scheme: definition,
     redacted: true,
@@ -123,10 +121,6 @@ function redactBody(body: Uint8Array): Uint8Array {
     return new Uint8Array(body.length).fill(120)
   const mark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? '\uFEFF' : ''
   return new TextEncoder().encode(mark + redactJson(text))
-}
-
-function withoutQuery(url: string): string {
-  return url.split(/[?#]/, 1)[0] ?? '/'
 }
 
 /** A capture that was read: a delivery, with what is known of how it came. */
@@ -181,7 +175,8 @@ function isPair(pair: unknown): pair is readonly [string, string] {
 
 function parseText(text: string): unknown {
   try {
-    return JSON.parse(text)
+    // A byte order mark, as editors leave one, is no letter of JSON.
+    return JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (cause) {
     throw invalid('is no JSON', cause)
   }

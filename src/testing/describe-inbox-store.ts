@@ -1,8 +1,10 @@
 // The conformance suite of stores: hand it a store and it checks every promise of the port.
 import { WebhookError } from '../errors.ts'
 import type { InboxStore } from '../inbox/store.ts'
+import { aligningCases } from './store-align-cases.ts'
 import { keepingCases, laneCases, type StoreCase } from './store-cases.ts'
 import { deskCases, settlingCases } from './store-end-cases.ts'
+import { erasingCases } from './store-erasing-cases.ts'
 
 /** The two functions of a test runner that the suite needs. */
 export interface TestRunner {
@@ -28,7 +30,14 @@ export interface StoreUnderTest {
  */
 export function describeInboxStore(name: string, under: StoreUnderTest): void {
   const { describe, test } = under.runner ?? globalRunner()
-  const all = [keepingCases, laneCases, settlingCases, deskCases].flat()
+  const all = [
+    keepingCases,
+    laneCases,
+    settlingCases,
+    deskCases,
+    aligningCases,
+    erasingCases,
+  ].flat()
   describe(`the ${name} store`, () => {
     for (const one of all) test(one.name, () => run(one, under))
   })

@@ -7,6 +7,7 @@ import {
   verificationStatuses,
   verificationTypes,
 } from '../protocol/resources.ts'
+import { isOpaqueId } from './opaque-id.ts'
 
 /** Values of the documented enums say nothing of a person (sections 2.1 and 2.4). */
 const enumValues: ReadonlySet<string> = new Set([
@@ -21,8 +22,6 @@ const idKeys = /^(id|eventId|orgId|clientId|matterId)$/
 const timeKeys = /(At|_at)$|^timestamp$/
 const countKeys = /^(score|expiresDays|requestCount|statusCode|page|limit|total|totalPages)$/
 
-/** An id that cannot be a name, an address or a telephone number. */
-const opaqueId = /^(?=.*[A-Za-z_])(?=.*[0-9])[A-Za-z0-9_-]{4,64}$/
 const dateTime = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/
 const plainKey = /^[A-Za-z_][A-Za-z0-9_]{0,40}$/
 /** Objects whose keys are the caller's own and may be anything (sections 2.4 and 4.1). */
@@ -83,7 +82,7 @@ function isHarmless(value: string, level: Level | undefined, depth: number): boo
   if (level?.free) return false
   if (depth === 1 && nameKeys.test(key)) return isEventName(value) || isLegacyName(value)
   if (enumKeys.test(key)) return enumValues.has(value)
-  if (idKeys.test(key)) return opaqueId.test(value)
+  if (idKeys.test(key)) return isOpaqueId(value)
   return timeKeys.test(key) && dateTime.test(value)
 }
 

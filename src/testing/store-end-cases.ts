@@ -3,7 +3,6 @@ import { same } from './same.ts'
 import { claim, claimOne, newEntry, type StoreCase, settle } from './store-cases.ts'
 
 const start = Date.UTC(2026, 0, 1)
-const day = 24 * 60 * 60 * 1000
 const failures = [{ handler: 'h', code: 'HANDLER_FAILED', error: 'Error' }]
 const failed = { reason: 'HANDLER_FAILED', failures } as const
 
@@ -75,8 +74,8 @@ export const settlingCases: readonly StoreCase[] = [
       if (!one || !two) throw new Error('two were to be claimed')
       same(await store.lapsed(start + 59_999), [])
       await store.renew([{ id: one.id, fence: one.fence }], start + 120_000)
-      const { id, fence, attempt } = two
-      same(await store.lapsed(start + 60_000), [{ id, fence, attempt }])
+      const { id, fence, attempt, name, storedAt } = two
+      same(await store.lapsed(start + 60_000), [{ id, fence, attempt, name, storedAt }])
       same(await claim(store, 10, start + 60_000), [], 'it is settled, not claimed')
     },
   },
@@ -86,10 +85,10 @@ export const settlingCases: readonly StoreCase[] = [
     run: async (store, again) => {
       const [left, waiting] = [newEntry(), newEntry()]
       await store.insert(left)
-      const { id, fence, attempt } = await claimOne(store)
+      const { id, fence, attempt, name, storedAt } = await claimOne(store)
       await store.insert(waiting)
       const next = await again()
-      same(await next.lapsed(start), [{ id, fence, attempt }])
+      same(await next.lapsed(start), [{ id, fence, attempt, name, storedAt }])
       same(await next.insert({ ...waiting, id: 'other' }), { kind: 'duplicate', id: waiting.id })
       same((await claimOne(next)).body, waiting.body)
       const lease = { id, fence }
@@ -137,6 +136,9 @@ export const deskCases: readonly StoreCase[] = [
         (await store.find({ limit: 10, ...query })).map(({ id }) => id)
       same(await ids({}), [third.id, second.id, first.id])
       same(await ids({ limit: 1, after: third.id }), [second.id])
+      same(await ids({ limit: 2, oldestFirst: true }), [first.id, second.id])
+      same(await ids({ oldestFirst: true, after: first.id }), [second.id, third.id])
+      same(await ids({ after: 'none' }), [])
       same(await ids({ name: 'client.created' }), [first.id])
       same(await ids({ lane }), [second.id, first.id])
       same(await ids({ since: start }), [third.id, second.id])
@@ -171,58 +173,6 @@ export const deskCases: readonly StoreCase[] = [
       same(await claim(store), [], 'while a younger one is at work')
       const [found] = await store.find({ ids: [first.id], limit: 1 })
       same([found?.source, found?.handled, found?.generation], ['replay', [], 2])
-    },
-  },
-  {
-    name: 'forgets an entity: payloads go, open entries are skipped, a holder loses its lease',
-    run: async (store) => {
-      const lane = 'person'
-      const leased = newEntry({ lane })
-      const waiting = newEntry({ lane })
-      const related = newEntry({ related: lane, storedAt: start + 1 })
-      const other = newEntry({ storedAt: start + 2 })
-      for (const entry of [leased, waiting, related, other]) await store.insert(entry)
-      const held = await claimOne(store)
-      same(await store.forget(lane, start), 3)
-      same(await settle(store, held, { to: 'done' }), false)
-      same(
-        (await claim(store, 10, start + 5)).map(({ id }) => id),
-        [other.id],
-      )
-      const found = await store.find({ lane, limit: 10, withBody: true })
-      same(
-        found.map(({ state, reason, facts, body }) => [state, reason, facts, body]),
-        Array.from({ length: 3 }, () => ['skipped', 'FORGOTTEN', undefined, undefined]),
-      )
-      same(await store.reopen({ ids: [leased.id], from: ['skipped'], now: start }), 0)
-    },
-  },
-  {
-    name: 'erases payloads after their time and forgets keys after theirs',
-    run: async (store) => {
-      const [done, dead, open] = [newEntry(), newEntry(), newEntry()]
-      for (const entry of [done, dead]) await store.insert(entry)
-      const [one, two] = await claim(store)
-      if (one) await settle(store, one, { to: 'done' })
-      if (two) await settle(store, two, { to: 'dead', hold: false, ...failed })
-      await store.insert(open)
-      const purge = (days: number) => {
-        const now = start + days * day
-        const [doneBefore, deadBefore] = [now - 7 * day, now - 90 * day]
-        return store.purge({ doneBefore, deadBefore, keysBefore: now - 30 * day, limit: 100 })
-      }
-      same(await purge(6), { erased: 0, deleted: 0 })
-      same(await purge(8), { erased: 1, deleted: 0 })
-      same((await store.insert({ ...done, id: 'again' })).kind, 'duplicate')
-      same((await purge(31)).deleted, 4, 'three keys and the entry that was done')
-      same(await store.insert({ ...done, id: 'anew' }), { kind: 'stored', id: 'anew' })
-      same((await purge(91)).erased, 1)
-      const left = await store.find({ limit: 10 })
-      same(
-        left.map(({ state }) => state),
-        ['stored', 'stored'],
-      )
-      same((await store.stats(start)).counts, { ...none, stored: 2 })
     },
   },
   {

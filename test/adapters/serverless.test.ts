@@ -1,9 +1,12 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { createReceiver, createWorker } from 'idv-webhooks'
 import { toFetch } from 'idv-webhooks/fetch'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
-import { toNext } from 'idv-webhooks/next'
+import { toNext, toNextPages } from 'idv-webhooks/next'
 import { fixture, recordHandlers, signedDelivery, testSecret } from 'idv-webhooks/testing'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
 async function setUp() {
   const inbox = createInbox({ store: memoryStore() })
@@ -42,4 +45,29 @@ test("Next's after() keeps it awake, and only for what was taken", async () => {
   expect((await handle(await request())).status).toBe(202)
   await Promise.all(waited)
   expect(recorder.events).toHaveLength(1)
+})
+
+test('an API route of the Pages Router does the same', async () => {
+  const { receiver, recorder, worker, waited, waitUntil, request } = await setUp()
+  const server = createServer(toNextPages(receiver, { worker, waitUntil })).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const { headers, body } = await request()
+  const init = { method: 'POST', headers, body, duplex: 'half' } as const
+  expect((await fetch(`http://127.0.0.1:${port}/`, init)).status).toBe(202)
+  await Promise.all(waited)
+  expect(recorder.events).toHaveLength(1)
+})
+
+test('a host that cannot stay awake changes no reply, and the entry stays kept', async () => {
+  const { receiver, recorder, worker, request } = await setUp()
+  const handle = toFetch(receiver, {
+    worker,
+    waitUntil: () => {
+      throw new Error('the request is over')
+    },
+  })
+  expect((await handle(await request())).status).toBe(202)
+  await recorder.waitFor('verification.approved')
 })

@@ -345,6 +345,18 @@ describe('reconcile', () => {
     expect(report.watermark).toBeUndefined()
   })
 
+  test('feeds as one tenant, whatever the others have', async () => {
+    const { sandbox, api, inbox, receiver, handled } = await open()
+    drop(sandbox)
+    await api.verifications.create(input)
+    const feed = async (tenant: string) =>
+      (await reconcile({ client: api, receiver, since: start, tenant })).events.fed
+    expect([await feed('a'), await feed('b'), await feed('a')]).toEqual([1, 1, 0])
+    await work(receiver)
+    expect(handled).toHaveLength(2)
+    expect((await inbox.find({ tenant: 'b' })).entries).toHaveLength(1)
+  })
+
   test('needs an inbox, a receiver and a beginning', async () => {
     const { api, receiver } = await open()
     const bare = createReceiver({ secret })

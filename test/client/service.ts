@@ -15,8 +15,9 @@ export function openSandbox(options: SandboxOptions = {}): Sandbox {
   const seed = options.seed ?? 7
   const sandbox = buildSandbox({
     options: { rateLimit: false, ...options },
-    seed,
     file: undefined,
+    saved: undefined,
+    told: { subscriptions: [] },
     makeEngine: (onChange) =>
       createEngine({ seed, now: options.now, fetch: options.fetch ?? fetch, onChange }),
   })

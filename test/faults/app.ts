@@ -17,6 +17,7 @@ const die = () => process.kill(process.pid, 'SIGKILL')
 
 const inbox = createInbox({
   store: sqliteStore(DB, { driver: DRIVER ?? `${import.meta.dirname}/watching-driver.ts` }),
+  timeout: Number(process.env.TIMEOUT ?? 2_000),
   retry: { attempts: Number(process.env.ATTEMPTS ?? 12), delays: [20] },
   encryption: { key: 'a1'.repeat(32) },
 })
@@ -37,13 +38,19 @@ interface Data {
   readonly fate?: string
 }
 
-async function misbehave(fate: string | undefined, attempt: number, signal: AbortSignal) {
+interface Run {
+  readonly key: string
+  readonly attempt: number
+}
+
+async function misbehave(fate: string | undefined, run: Run, signal: AbortSignal) {
+  const { attempt } = run
   if (fate === 'throws') throw new Error('it always fails')
   if (fate === 'fails-first' && attempt === 1) throw new Error('it fails once')
   if (fate === 'hangs' && attempt === 1) {
     // Nobody listens to it, but the history must tell when it lost its right.
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-    note({ type: 'fenced' })
+    note({ type: 'fenced', ...run })
     await new Promise(() => {})
   }
   if (fate === 'blocks' && attempt === 1) {
@@ -61,7 +68,7 @@ receiver.on(
     const run = { key: idempotencyKey, entity, attempt }
     note({ type: 'start', ...run })
     try {
-      await misbehave(fate, attempt, signal)
+      await misbehave(fate, run, signal)
       const sql = 'insert into effects (key, attempt) values (?, ?)'
       ;(tx as SqliteTransaction).prepare(sql).run(idempotencyKey, attempt)
       note({ type: 'end', ...run, ok: true })
@@ -77,7 +84,7 @@ receiver.on(
 const worker = createWorker(receiver, {
   concurrency: Number(CONCURRENCY),
   signals: ['SIGTERM'],
-  grace: 3_000,
+  grace: Number(process.env.GRACE ?? 3_000),
 })
 const server = createServer(toNode(receiver))
 let begun = 0

@@ -138,7 +138,8 @@ describe('a handler that', () => {
       codes.push(await bench.ended())
     }
     expect(codes).toEqual([3, 3, 3])
-    const { history } = await recover(bench, [], { ATTEMPTS: '3' })
+    const { history } = await recover(bench, [], { ATTEMPTS: '3', TELL: '1' })
+    expect(bench.said).toMatch(/"type":"settled".*"state":"dead".*"reason":"CRASHED"/)
     expect(history.rows.map(({ state }) => state)).toEqual(['dead', ...others.map(() => 'done')])
   })
 })

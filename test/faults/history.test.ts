@@ -16,6 +16,10 @@ const run = (key: string, start: number, end: number, attempt = 1): Happening[] 
   { type: 'end', key, entity: 'e', attempt, ok: true, at: end },
 ]
 
+const fenced = (key: string, attempt: number): Happening[] => [
+  { type: 'fenced', key, attempt, at: 4 },
+]
+
 const good: History = {
   happenings: [
     { type: 'boot', at: 0 },
@@ -37,11 +41,12 @@ test('a history that keeps every promise is good', () => {
 test('a run that was killed ends with its process, and one that was fenced ends there', () => {
   const [start] = run('k1', 3, 4)
   const before = good.happenings.slice(0, 4)
-  for (const type of ['boot', 'fenced'] as const) {
+  const ends = [{ type: 'boot' }, { type: 'fenced', key: 'k1', attempt: 1 }] as const
+  for (const end of ends) {
     const happenings = [
       ...before,
       start,
-      { type, at: 4 },
+      { ...end, at: 4 },
       ...run('k1', 5, 6, 2),
       ...run('k2', 7, 8),
     ]
@@ -74,6 +79,19 @@ test.each<[string, Partial<History>, RegExp]>([
     'two attempts at once',
     { happenings: [...good.happenings.slice(0, 4), ...run('k1', 3, 9), ...run('k1', 5, 6, 2)] },
     /k1 \(2\) began before k1 \(1\) ended/,
+  ],
+  [
+    'an overlap after another run was fenced',
+    {
+      happenings: [
+        ...good.happenings.slice(0, 4),
+        ...run('k1', 3, 9),
+        ...fenced('other', 1),
+        ...fenced('k1', 2),
+        ...run('k2', 5, 6),
+      ].sort((one, two) => one.at - two.at),
+    },
+    /k2 \(1\) began before k1 \(1\) ended/,
   ],
   [
     'two events of one entity at once',

@@ -3,7 +3,9 @@
 
 /** One line of a history; `at` is the machine's monotonic clock in milliseconds. */
 export type Happening = { readonly at: number } & (
-  | { readonly type: 'boot' | 'fenced' }
+  | { readonly type: 'boot' }
+  /** One run lost its right; what it does afterwards counts for nothing. */
+  | { readonly type: 'fenced'; readonly key: string; readonly attempt: number }
   | { readonly type: 'exit'; readonly begun: number; readonly answered: number }
   | { readonly type: 'answered'; readonly key: string; readonly status: number }
   | { readonly type: 'commit'; readonly ids: readonly string[] }
@@ -114,8 +116,9 @@ function runsOf({ happenings }: History): Run[] {
     if (one.type !== 'start') return []
     const { key, entity, attempt } = one
     const end = happenings.slice(at + 1).find((later) => {
-      if (later.type === 'boot' || later.type === 'fenced') return true
-      return later.type === 'end' && later.key === key && later.attempt === attempt
+      if (later.type === 'boot') return true
+      const isEnd = later.type === 'end' || later.type === 'fenced'
+      return isEnd && later.key === key && later.attempt === attempt
     })
     return [{ key, entity, attempt, start: one.at, end: end?.at ?? Number.POSITIVE_INFINITY }]
   })

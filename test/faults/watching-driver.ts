@@ -3,7 +3,8 @@
 import { appendFileSync, existsSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 
-const { HISTORY = '', FAULT = '', FULL_WHILE = '' } = process.env
+const { HISTORY = '', FAULT = '', FULL_WHILE = '', HANGS_WHILE = '' } = process.env
+const pause = new Int32Array(new SharedArrayBuffer(4))
 const die = () => process.kill(process.pid, 'SIGKILL')
 
 // biome-ignore lint/style/noDefaultExport: a driver is a module's default export
@@ -30,6 +31,7 @@ export default class WatchingDatabase extends DatabaseSync {
       )
       return
     }
+    while (HANGS_WHILE !== '' && existsSync(HANGS_WHILE)) Atomics.wait(pause, 0, 0, 10)
     const ids = this.#inserted.splice(0)
     super.exec(sql)
     if (ids.length > 0 && FAULT === 'after-commit') die()

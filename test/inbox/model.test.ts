@@ -20,21 +20,29 @@ interface Step {
   run(seen: Seen, now: number): Promise<unknown>
 }
 
-const lane = fc.integer({ min: 0, max: 3 }).map((at) => `lane-${at}`)
+const lane = fc
+  .record({ at: fc.integer({ min: 0, max: 3 }), tenant: fc.constantFrom('', '.a', '.b') })
+  .map(({ at, tenant }) => `lane-${at}${tenant}`)
 const pick = fc.nat({ max: 30 })
 const entryAt = (at: number) => `entry-${at}`
 let inserted = 0
 
 const insert = fc
-  .record({ lane, key: fc.nat({ max: 12 }), digest: fc.nat({ max: 1 }), twin: fc.nat({ max: 5 }) })
-  .map(({ lane: name, key, digest, twin }): Step => {
+  .record({
+    lane,
+    key: fc.nat({ max: 12 }),
+    digest: fc.nat({ max: 1 }),
+    twin: fc.nat({ max: 5 }),
+    related: fc.option(fc.nat({ max: 1 }).map((at) => `client-${at}`)),
+  })
+  .map(({ lane: name, key, digest, twin, related: client }): Step => {
     return {
-      spelled: `insert in ${name}, key ${key}, digest ${digest}, twin ${twin}`,
+      spelled: `insert in ${name}, key ${key}, digest ${digest}, twin ${twin}, of ${client}`,
       run: ({ store }, now) => {
         const id = entryAt(inserted)
         const twins = twin < 3 && { twins: [{ key: `twin ${key}`, name: `name ${twin}` }] }
         const content = { facts: Uint8Array.of(1), body: Uint8Array.of(inserted) }
-        const related = { related: `lane-${key % 4}` }
+        const related = client !== null && { related: client }
         const facts = { id, lane: name, key: `key-${key}`, digest: `${digest}`, storedAt: now }
         return store.insert(newEntry({ ...facts, ...twins, ...related, ...content }))
       },
@@ -89,10 +97,22 @@ const desk = fc.oneof(
       run: ({ store }, now) => store.dismiss(entryAt(at), now),
     }),
   ),
-  lane.map(
+  fc.oneof(lane, fc.constantFrom('client-0', 'client-1')).map(
     (name): Step => ({
       spelled: `forget ${name}`,
       run: ({ store }, now) => store.forget(name, now),
+    }),
+  ),
+  fc.oneof(lane, fc.constantFrom('client-0', 'client-1')).map(
+    (name): Step => ({
+      spelled: `find ${name}`,
+      run: ({ store }) => store.find({ lane: name, limit: 20 }),
+    }),
+  ),
+  fc.tuple(fc.nat({ max: 40 }), fc.boolean()).map(
+    ([back, free]): Step => ({
+      spelled: `align with a clock ${back} back${free ? ', free' : ''}`,
+      run: ({ store }, now) => store.align({ now: now - back, latest: now - back + 5, free }),
     }),
   ),
   fc.constant<Step>({ spelled: 'list the lapsed', run: ({ store }, now) => store.lapsed(now) }),

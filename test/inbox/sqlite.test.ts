@@ -268,15 +268,24 @@ describe('the file', () => {
       writeSync(handle, Buffer.alloc(64, 7), 0, 64, at + 900)
     const message = expect.stringMatching(/is damaged.*backup.*\.recover/)
     await expect(open(file)).rejects.toMatchObject({ code: 'STORE_FAILED', message })
-    writeFileSync(file, 'this is no database, but it is long enough to look at '.repeat(99))
-    await expect(open(file)).rejects.toMatchObject({ code: 'STORE_FAILED', message })
+  })
+
+  test.each(['own', 'operate'] as const)('of another kind is told as that (%s)', async (access) => {
+    const file = temporaryFile()
+    const text = 'name,score\nRobin,1\n'.repeat(99)
+    writeFileSync(file, text)
+    await expect(open(file, { access })).rejects.toMatchObject({
+      code: 'STORE_UNSUITABLE',
+      message: expect.stringMatching(/is no SQLite file, and nothing was changed.*check the path/),
+    })
+    expect(readFileSync(file, 'utf8')).toBe(text)
   })
 
   test('is refused where it cannot be trusted or written', async () => {
     const folder = temporaryFolder()
     const missing = open(join(folder, 'none', 'inbox.db'))
     await expect(missing).rejects.toMatchObject({ message: /there is no folder .*none/ })
-    await expect(open(':memory:')).rejects.toMatchObject({ code: 'STORE_UNSUITABLE' })
+    await expect(open('file:inbox')).rejects.toMatchObject({ code: 'STORE_UNSUITABLE' })
     expect(() => sqliteStore('')).toThrow(/needs a path/)
     mkdirSync(join(folder, 'directory.db'))
     await expect(open(join(folder, 'directory.db'))).rejects.toMatchObject({ code: 'STORE_FAILED' })

@@ -28,3 +28,5 @@ describeInboxStore(
   'SQLite on a driver of the application',
   onFiles((file) => sqliteStore(file, { driver: (path) => new DatabaseSync(path) })),
 )
+
+describeInboxStore('SQLite in memory', { create: () => sqliteStore(':memory:'), runner })

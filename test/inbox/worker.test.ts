@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createReceiver, createWorker, NonRetryable, type WebhookEvent } from 'idv-webhooks'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
-import { fakeClock, recordHandlers, testSecret } from 'idv-webhooks/testing'
+import { fakeClock, recordHandlers, signedDelivery, testSecret } from 'idv-webhooks/testing'
 import { describe, expect, test, vi } from 'vitest'
 import type { WorkSource } from '../../src/inbox/work.ts'
 import { event, type Parts, setUp, until } from './desk.ts'
@@ -158,6 +158,15 @@ describe.each(stores)('a worker on %s', (_, store) => {
     await inbox.redrive({})
     await worker.drainOnce()
     expect(ran).toEqual(['verification.created', 'verification.submitted', 'verification.approved'])
+    broken = true
+    const { entryId } = (await deliver(event('verification.created'))) as { entryId: string }
+    await deliver(event('verification.expired'))
+    await worker.drainOnce()
+    expect(ran).toHaveLength(3)
+    expect(await inbox.dismiss(entryId)).toBe(true)
+    await worker.drainOnce()
+    expect(ran.slice(3)).toEqual(['verification.expired'])
+    expect(await inbox.get(entryId)).toMatchObject({ state: 'skipped', reason: 'DISMISSED' })
   })
 
   test('skips what no handler wants, visibly', async () => {
@@ -261,12 +270,14 @@ describe.each(stores)('a worker on %s', (_, store) => {
     const parts = { store: store(), now: clock.now, retry: { attempts: 2 } }
     const first = setUp(parts)
     await first.deliver(event())
+    const source = first.inbox as unknown as WorkSource
     for (const attempt of [1, 2]) {
       // Claimed, and never settled: what a crash leaves behind once the lease is over.
-      const { works } = await (first.inbox as unknown as WorkSource).claim(1)
+      const { works } = await source.claim(1)
       expect(works).toMatchObject([{ attempt }])
+      for (const work of works) source.abandon(work)
       clock.advance({ minutes: 2 })
-      await (first.inbox as unknown as WorkSource).sweep()
+      await source.sweep()
     }
     expect((await first.inbox.find()).entries).toMatchObject([
       { state: 'dead', reason: 'CRASHED', attempts: 2 },
@@ -387,6 +398,9 @@ describe('a worker', () => {
         clock.advance({ seconds: 30 })
       }
       clock.advance({ minutes: 4 })
+      // A stranger knocks: that is no word of the sender's.
+      const forged = { ...(await signedDelivery(event())), headers: {} }
+      expect((await receiver.receive(forged)).kind).toBe('rejected')
       vi.advanceTimersByTime(10_000)
       const silences = () => seen.filter((one) => one.type === 'silence')
       expect(silences()).toEqual([])

@@ -6,7 +6,7 @@ import { describe, expect, inject, test } from 'vitest'
 
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')
-const { bare } = inject('installed')
+const { app, bare } = inject('installed')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const readme = read('README.md')
 const guides = readdirSync(join(root, 'docs')).map((file) => `docs/${file}`)
@@ -88,6 +88,33 @@ test.each(['README.md', ...guides])('%s links to what is in the package', (file)
     const path = join(installed, file, '..', link.replace(/#.*/, ''))
     expect(existsSync(path), link).toBe(true)
   }
+})
+
+/** What the documents leave out: a receiver with an inbox, and code of the application. */
+const around = `import { createReceiver } from 'idv-webhooks'
+import { createInbox } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+declare const fetchReport: (id: string, with_: { signal: AbortSignal }) => Promise<{ score: number }>
+declare const updateCard: () => void
+const receiver = createReceiver({ secret: 's', inbox: createInbox({ store: sqliteStore('i.db') }) })
+`
+
+test('handlers that use tx compile as they are shown, against the packed types', async () => {
+  const shown = ['README.md', 'docs/inbox.md'].flatMap((file) =>
+    [...read(file).matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code),
+  )
+  const blocks = shown.filter((code) => code.includes('tx.prepare'))
+  expect(blocks.length).toBeGreaterThanOrEqual(2)
+  const files = blocks.map((code, at) => {
+    const name = `shown-${at}.ts`
+    writeFileSync(join(app, name), `${around}${code}`)
+    return name
+  })
+  const tsc = join(app, 'node_modules/typescript/bin/tsc')
+  const target = ['--module', 'esnext', '--moduleResolution', 'bundler', '--target', 'es2023']
+  const options = ['--strict', '--noEmit', '--skipLibCheck', ...target, '--types', 'node']
+  const { stdout } = await run(process.execPath, [tsc, ...options, ...files], { cwd: app })
+  expect(stdout).toBe('')
 })
 
 test('ARCHITECTURE.md gives every file of src its place', () => {

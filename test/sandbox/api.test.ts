@@ -218,10 +218,12 @@ describe('bad input is answered in the error form', () => {
   test('an unknown method is 405 and told what is allowed, an unknown path 404', async () => {
     const { call } = await fresh()
     for (const [method, path, allow] of [
-      ['DELETE', '/verifications', 'POST, GET'],
-      ['PUT', '/verifications/x', 'GET'],
-      ['PATCH', '/requests/x', 'GET'],
-      ['DELETE', '/clients', 'POST, GET'],
+      ['DELETE', '/verifications', 'POST, GET, HEAD'],
+      ['PUT', '/verifications/x', 'GET, HEAD'],
+      ['PATCH', '/requests/x', 'GET, HEAD'],
+      ['DELETE', '/clients', 'POST, GET, HEAD'],
+      ['OPTIONS', '/openapi.json', 'GET, HEAD'],
+      ['PUT', '/openapi.json', 'GET, HEAD'],
     ] as const) {
       const answer = await call(method, `${api}${path}`)
       isErrorForm(answer.status, answer.body)

@@ -113,10 +113,13 @@ describe('deliveries', () => {
   })
 
   test('obey Retry-After, in seconds and as a date', async () => {
-    const date = new Date('2026-03-01T10:01:40.000Z').toUTCString()
+    // A receiver's own time, which is not the sandbox's.
+    const [now, then] = ['2031-05-05T10:00:00Z', '2031-05-05T10:00:40Z'].map((time) =>
+      new Date(time).toUTCString(),
+    )
     const peer = await answered([
       { status: 503, headers: { 'retry-after': '60' } },
-      { status: 503, headers: { 'retry-after': date } },
+      { status: 503, headers: { 'retry-after': String(then), date: String(now) } },
     ])
     const { sandbox } = await fresh(peer.url)
     await create(sandbox)

@@ -42,7 +42,8 @@ async function story(sandbox: Sandbox): Promise<string[]> {
       }),
     )
     const text = await response.text()
-    told.push(`${response.status} ${text}`)
+    // How long an answer took is measured, and all that may differ.
+    told.push(`${response.status} ${text.replaceAll(/"durationMs":\d+,?/g, '')}`)
     return JSON.parse(text) as Json
   }
   sandbox.faults.set([
@@ -273,7 +274,7 @@ describe('a data file', () => {
     await one.close()
     const two = await openSandbox(options)
     closing.push(() => two.close())
-    expect(two.snapshot()).toEqual({ ...before, world: { ...before.world, rates: {} } })
+    expect(two.snapshot()).toEqual(before)
     expect(two.secret).toBe(one.secret)
     await two.clock.advance({ seconds: 30 })
     expect(peer.bodies).toHaveLength(3)
@@ -301,7 +302,7 @@ describe('a data file', () => {
     await expect(openSandbox({ data: text })).rejects.toMatchObject({ code: 'DATA_FILE_FAILED' })
     const newer = join(path, 'newer.db')
     const db = new DatabaseSync(newer)
-    db.exec('PRAGMA user_version = 9')
+    db.exec(`PRAGMA application_id = ${0x49445653}; PRAGMA user_version = 9`)
     db.close()
     await expect(openSandbox({ data: newer })).rejects.toThrow(/format 9/)
   })

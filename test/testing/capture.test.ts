@@ -41,8 +41,11 @@ describe('a capture taken with defaults', () => {
       authorization: 'Bearer canary',
       cookie: 'canary=1',
       'x-forwarded-for': '10.7.7.7',
+      'user-agent': 'canary-bird/7.77',
+      accept: 'application/canary, */*',
+      'content-type': 'application/vnd.canary+json; charset=utf-8; note=canary',
     }
-    const url = 'https://app.test/webhooks?token=canary'
+    const url = 'https://canary@app.test/v1/webhooks/canary%20bird-777?token=canary'
     return capture(await signedDelivery(event, { secret: live, headers, url }))
   }
 
@@ -54,7 +57,12 @@ describe('a capture taken with defaults', () => {
       version: 1,
       method: 'POST',
       redacted: true,
-      url: 'https://app.test/webhooks',
+      url: 'https://app.test/v1/webhooks/xxxxxxxxxxx-000',
+      headers: expect.arrayContaining([
+        ['content-type', 'application/xxx.xxxxxx+json; charset=utf-8'],
+        ['user-agent', 'xxxxxx-xxxx/0.00'],
+        ['accept', 'xxxxxxxxxxx/xxxxxx, */*'],
+      ]),
     })
     const receiver = createReceiver({ secret: testSecret })
     receiver.on('verification.approved', (event) => {
@@ -69,6 +77,24 @@ describe('a capture taken with defaults', () => {
     expect(await receiver.receive(delivery)).toMatchObject({ kind: 'handled' })
     const before = createReceiver({ secret: live })
     expect(await before.receive(delivery)).toMatchObject({ code: 'SIGNATURE_MISMATCH' })
+  })
+
+  test.each([
+    ['ver_42', true],
+    ['evt_fixture_5', true],
+    ['5d0c2a3e-8b7f-4f43-9a3c-1f6e0b7f2a11', true],
+    ['01ARZ3NDEKTSV4RRFFQ69G5FAV', true],
+    ['usr_a1b2c3d4e5', true],
+    ['jane_doe_1985', false],
+    ['JaneDoe1985', false],
+    ['ver_jane_1985', false],
+    ['cli_15551234567', false],
+    ['15551234567', false],
+    ['main-street-12', false],
+  ])('keeps an id only where it is opaque: %s', async (id, stays) => {
+    const event = fixture('verification.approved', { data: { id } })
+    const made = await capture(await signedDelivery(event, { secret: live }))
+    expect(text(made.body).includes(`"${id}"`)).toBe(stays)
   })
 
   test.each(['tampered', 'wrong-secret', 'unsigned', 'malformed'] as const)(

@@ -13,7 +13,15 @@ import { count, printable } from '../output.ts'
 import { type Arrival, startRecorder } from '../recorder.ts'
 import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
 import { findSecrets, type NamedSecret, type SecretOptions, secretFileOption } from '../secrets.ts'
-import { act, addressFrom, declare, numberFrom, type Session, wholeFrom } from '../session.ts'
+import {
+  act,
+  addressFrom,
+  declare,
+  mostSeconds,
+  numberFrom,
+  type Session,
+  wholeFrom,
+} from '../session.ts'
 import { writeWhole } from '../write-file.ts'
 
 interface CaptureOptions extends SecretOptions, SchemeChoice {
@@ -52,7 +60,12 @@ export const capture = (session: Session) =>
     .option('--count <n>', 'stop after so many', wholeFrom(1))
     .option('--status <status>', 'the answer where nothing is forwarded', wholeFrom(200, 599), 200)
     .option('--max-bytes <n>', 'the largest body to take', wholeFrom(1), 10 * 1024 * 1024)
-    .option('--timeout <seconds>', 'how long to wait for the app', numberFrom(0.001), 30)
+    .option(
+      '--timeout <seconds>',
+      'how long to wait for the app',
+      numberFrom(0.001, mostSeconds),
+      30,
+    )
     .addOption(secretFileOption())
     .addOption(schemeOption())
     .action(act<CaptureOptions>(session, (options) => run(session, options)))
@@ -183,13 +196,19 @@ function describe({ out }: Session, { arrival, file, event, answer, verified }: 
   const status = answer && (answer.status === 0 ? (answer.error ?? '---') : String(answer.status))
   const signature = verified && (verified.verified ? 'signed' : (verified.code ?? ''))
   return [
-    printable(`${arrival.method} ${new URL(arrival.url).pathname}`),
+    printable(`${arrival.method} ${pathOf(arrival.url)}`),
     event ?? 'unknown',
     `${arrival.body.length} bytes`,
     ...(signature ? [out.paint(verified.verified ? 'green' : 'red', signature)] : []),
     ...(status ? [out.paint(good ? 'green' : 'red', printable(status))] : []),
     file,
   ].join('  ')
+}
+
+/** A host that is none, as senders may give it, is no reason to keep nothing. */
+function pathOf(url: string): string {
+  if (URL.canParse(url)) return new URL(url).pathname
+  return url.replace(/^[^/]*\/\/[^/]*/, '').split(/[?#]/, 1)[0] || '/'
 }
 
 /** The event's name, where it is one of the service's: anything else could be a person's. */

@@ -14,6 +14,7 @@ import { act, addressFrom, declare, type Session } from '../session.ts'
 interface DiscoverOptions extends SecretOptions {
   readonly url?: string
   readonly template?: readonly string[]
+  readonly header?: string
 }
 
 export const discover = (session: Session) =>
@@ -36,6 +37,7 @@ export const discover = (session: Session) =>
       addressFrom,
     )
     .option('--template <text>', 'another thing that may be signed; may be repeated', repeated)
+    .option('--header <name>', 'the header to look at, where several are signed')
     .addOption(secretFileOption())
     .action(act<DiscoverOptions>(session, (options, paths) => run(session, options, paths)))
 
@@ -58,6 +60,7 @@ async function run(session: Session, options: DiscoverOptions, paths: readonly s
     ],
     url: options.url,
     templates: options.template ?? [],
+    header: options.header,
     signal,
     onProgress: (tried) => out.progress(`${tried} schemes tried`),
   })
@@ -95,11 +98,13 @@ function tell({ out }: Session, captures: readonly NamedCapture[], found: Found)
       return
     case 'ambiguous': {
       const fits = found.fits.map(({ scheme, body }) => ({ scheme, body }))
-      out.record({ ...facts, fits })
+      out.record({ ...facts, fits, ...(found.headers && { headers: found.headers }) })
       out.data('ambiguous')
       for (const { scheme } of fits) out.data(`  ${printable(describe(scheme))}`)
       out.say(
-        `${fits.length} schemes fit equally well: capture one more, of another event and at another time`,
+        found.headers
+          ? `each of these headers is signed, and either is enough: choose one with --header ${printable(found.headers[0] ?? '')}`
+          : `${fits.length} schemes fit equally well: capture one more, of another event and at another time`,
       )
       return
     }

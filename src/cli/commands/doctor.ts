@@ -15,7 +15,7 @@ import { type InboxChoice, inboxFileOption } from '../inbox/inbox-file-option.ts
 import { count, printable } from '../output.ts'
 import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
 import { findSecrets, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
-import { act, addressFrom, declare, numberFrom, type Session } from '../session.ts'
+import { act, addressFrom, declare, mostSeconds, numberFrom, type Session } from '../session.ts'
 
 interface DoctorOptions extends SecretOptions, SchemeChoice, InboxChoice {
   readonly url?: string
@@ -39,7 +39,12 @@ export const doctor = (session: Session) =>
     ],
   })
     .option('--url <url>', 'the address of the running receiver', addressFrom)
-    .option('--timeout <seconds>', 'how long to wait for an answer', numberFrom(0.001), 15)
+    .option(
+      '--timeout <seconds>',
+      'how long to wait for an answer',
+      numberFrom(0.001, mostSeconds),
+      15,
+    )
     .option('--leave-nothing', 'send only probes that no inbox keeps')
     .addOption(inboxFileOption())
     .addOption(secretFileOption())
@@ -137,7 +142,7 @@ async function probe(session: Session, patient: Patient) {
   out.say(
     failed === 0
       ? `all of ${count(examined.length, 'probe')} hold`
-      : `${failed} of ${count(examined.length, 'probe')} do not hold`,
+      : `${failed} of ${count(examined.length, 'probe')} ${failed === 1 ? 'does' : 'do'} not hold`,
   )
   return failed > 0 || clock.state === 'failed' ? exitCodes.failed : exitCodes.ok
 }

@@ -6,7 +6,15 @@ import { printable } from '../output.ts'
 import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
 import { type NamedSecret, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
 import { type Sending, sendEach } from '../send-each.ts'
-import { act, addressFrom, declare, numberFrom, type Session, wholeFrom } from '../session.ts'
+import {
+  act,
+  addressFrom,
+  declare,
+  mostSeconds,
+  numberFrom,
+  type Session,
+  wholeFrom,
+} from '../session.ts'
 
 interface ReplayOptions extends SecretOptions, SchemeChoice {
   readonly to?: string
@@ -35,7 +43,12 @@ export const replay = (session: Session) =>
     .option('--unverified', 'with --resign: also captures that did not verify when taken')
     .option('--concurrency <n>', 'how many at a time; 1 keeps their order', wholeFrom(1, 1000), 1)
     .option('--rate <n>', 'at most so many a second', numberFrom(0.01))
-    .option('--timeout <seconds>', 'how long to wait for an answer', numberFrom(0.001), 30)
+    .option(
+      '--timeout <seconds>',
+      'how long to wait for an answer',
+      numberFrom(0.001, mostSeconds),
+      30,
+    )
     .option('--show-payload', 'print what is sent')
     .addOption(secretFileOption())
     .addOption(schemeOption())

@@ -120,7 +120,7 @@ function toSandboxOptions(
     ...(secret !== undefined && { secret }),
     ...(options.allowHost && { hosts: options.allowHost }),
     ...(unlimited ? { rateLimit: false as const } : rateLimit !== undefined && { rateLimit }),
-    ...(session.env.SMTP_URL && { smtpUrl: session.env.SMTP_URL }),
+    smtpUrl: session.env.SMTP_URL ?? '',
     ...(subscribe && {
       subscriptions: subscribe.map((url) => ({
         url,
@@ -168,7 +168,7 @@ function announce({ out }: Session, made: Sandbox, secretFrom: string | undefine
 
 /** True when everything has arrived. */
 function summarise({ out }: Session, made: Sandbox): boolean {
-  const deliveries = made.deliveries.list() as readonly Listed[]
+  const deliveries = made.deliveries.list()
   const counts: Record<string, number> = {}
   for (const { event, status, attempts } of deliveries.toReversed()) {
     counts[status] = (counts[status] ?? 0) + 1
@@ -179,10 +179,4 @@ function summarise({ out }: Session, made: Sandbox): boolean {
   const words = Object.entries(counts).map(([status, many]) => `${many} ${status}`)
   out.say(`deliveries: ${words.join(', ') || 'none'}`)
   return deliveries.every(({ status }) => status === 'delivered' || status === 'dropped')
-}
-
-interface Listed {
-  readonly event: string
-  readonly status: string
-  readonly attempts: readonly unknown[]
 }

@@ -4,6 +4,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { resolve } from 'node:path'
 import { Option } from 'commander'
 import { schemes } from '../../index.ts'
+import { nearest } from '../../nearest.ts'
 import { eventNames, legacyNames } from '../../protocol/index.ts'
 import {
   type FixtureName,
@@ -13,12 +14,21 @@ import {
   spoils,
 } from '../../testing/index.ts'
 import { CliError } from '../exit-code.ts'
+import { printable } from '../output.ts'
 import { override } from '../override.ts'
 import { repeated } from '../repeated.ts'
 import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
 import { needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
 import { type Sending, sendEach } from '../send-each.ts'
-import { act, addressFrom, declare, numberFrom, type Session, wholeFrom } from '../session.ts'
+import {
+  act,
+  addressFrom,
+  declare,
+  mostSeconds,
+  numberFrom,
+  type Session,
+  wholeFrom,
+} from '../session.ts'
 
 interface SendOptions extends SecretOptions, SchemeChoice {
   readonly to?: string
@@ -59,7 +69,12 @@ export const send = (session: Session) =>
     .option('--times <n>', 'how many', wholeFrom(1), 1)
     .option('--rate <n>', 'at most so many a second', numberFrom(0.01))
     .option('--concurrency <n>', 'how many at a time', wholeFrom(1, 1000), 1)
-    .option('--timeout <seconds>', 'how long to wait for an answer', numberFrom(0.001), 30)
+    .option(
+      '--timeout <seconds>',
+      'how long to wait for an answer',
+      numberFrom(0.001, mostSeconds),
+      30,
+    )
     .option('--show-payload', 'print what is sent')
     .addOption(secretFileOption())
     .addOption(schemeOption())
@@ -93,11 +108,7 @@ async function run(session: Session, options: SendOptions, event: string | undef
     },
   }
   const plan = { ...options, url: to, expect: options.fault ? 'refused' : 'taken' } as const
-  return sendEach(
-    session,
-    plan,
-    Array.from({ length: options.times }, () => sending),
-  )
+  return sendEach(session, plan, { length: options.times, at: () => sending })
 }
 
 /** Makes what is sent: the file's exact bytes, or a fresh event of the name. */
@@ -109,9 +120,13 @@ function maker(session: Session, options: SendOptions, event: string | undefined
     const json = jsonOf(bytes, options.file)
     return () => override(json, { sets, remove })
   }
-  // An unknown name is refused by the fixture itself, with the nearest known one.
+  const known: readonly string[] = [...eventNames, ...legacyNames]
+  if (event !== undefined && !known.includes(event)) {
+    const close = nearest(event, known)
+    const hint = close === undefined ? 'see --help for all' : `did you mean '${close}'?`
+    throw new CliError('EVENT_NAME_UNKNOWN', `there is no event '${printable(event)}': ${hint}`)
+  }
   const name = event as FixtureName
-  fixture(name)
   return () => {
     const createdAt = session.now().toISOString()
     const fresh = fixture(name, { id: `evt_${crypto.randomUUID()}`, createdAt })

@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto'
 import type { NamedCapture } from '../capture-files.ts'
 import type { NamedSecret } from '../secrets.ts'
 import { templates } from './candidates.ts'
+import { messageSignature } from './message-signature.ts'
 import { isSeconds, otherMoment, readsAsMoment } from './moments.ts'
 import { isOrdinary } from './readings.ts'
 
@@ -30,6 +31,8 @@ interface Digest {
   readonly algorithm: Algorithm
   readonly encoding: 'hex' | 'base64'
   readonly bytes: Buffer
+  /** Which of the values of its header it stands in, from 1, and how many there are. */
+  readonly place: { readonly at: number; readonly of: number }
 }
 
 type Headers = NamedCapture['delivery']['headers']
@@ -61,21 +64,27 @@ export function lookBeyond(capture: NamedCapture, means: BeyondMeans): Beyond | 
   }
 }
 
-/** Pieces between white space, commas and semicolons, with or without a name before them. */
+/** Pieces between white space and separators, with or without a name before them. */
 function digestsOf(headers: Headers): readonly Digest[] {
-  return headers.flatMap(([header, value]) => {
+  return headers.flatMap(([header, value], index) => {
     if (isOrdinary(header)) return []
-    return value.split(/[\s,;]+/).flatMap((piece) => {
-      const texts = [
-        piece,
-        ...[...piece.matchAll(/[=:]/g)].map(({ index }) => piece.slice(index + 1)),
-      ]
-      return texts.flatMap((text) => digestOf(text).map((one) => ({ ...one, header, value })))
+    const isSame = ([name]: Headers[number]) => name === header
+    const place = {
+      at: headers.slice(0, index + 1).filter(isSame).length,
+      of: headers.filter(isSame).length,
+    }
+    return value.split(/[\s,;|]+/).flatMap((piece) => {
+      // RFC 9421 and structured fields at large: sig1=:…:
+      const bare = piece.replace(/:$/, '')
+      const texts = [bare, ...[...bare.matchAll(/[=:]/g)].map((mark) => bare.slice(mark.index + 1))]
+      return texts.flatMap((text) =>
+        digestOf(text).map((one) => ({ ...one, header, value, place })),
+      )
     })
   })
 }
 
-type Bare = Omit<Digest, 'header' | 'value'>
+type Bare = Omit<Digest, 'header' | 'value' | 'place'>
 
 function digestOf(text: string): readonly Bare[] {
   const isHex = /^[0-9a-f]+$/i.test(text)
@@ -94,7 +103,7 @@ function digestOf(text: string): readonly Bare[] {
 }
 
 /** What is known to be beyond a scheme in how the signature stands there. */
-function reasons({ algorithm, value }: Digest): readonly string[] {
+function reasons({ algorithm, value, place }: Digest): readonly string[] {
   const known = algorithm === 'sha256' || algorithm === 'sha512' || algorithm === 'sha1'
   const pairs = /[\w-]+=/.test(value)
   return [
@@ -103,6 +112,13 @@ function reasons({ algorithm, value }: Digest): readonly string[] {
       : [`it is as long as HMAC-${algorithm.toUpperCase()}, which is no algorithm of a scheme`]),
     ...(pairs && value.includes(';') ? ['its parts are separated by semicolons'] : []),
     ...(pairs && /,\s/.test(value) ? ['there is white space after its commas'] : []),
+    ...(value.includes('|') ? ['its parts are separated by |'] : []),
+    ...(/=:[^:]+:/.test(value) ? ['it stands between colons, as in RFC 9421'] : []),
+    ...(place.of > 1
+      ? [
+          `its header stands ${place.of} times, as while a secret is rotated, and a receiver takes a security header once (several signatures stand in one, after commas)`,
+        ]
+      : []),
   ]
 }
 
@@ -118,7 +134,7 @@ function momentsOf(headers: Headers, own: string): readonly Piece[] {
   const ordered = [...headers].sort(([a], [b]) => Number(b === own) - Number(a === own))
   return ordered.flatMap(([name, value]) => {
     if (isOrdinary(name)) return []
-    const pieces = [value.trim(), ...value.split(/[\s,;]+/)].flatMap((piece) => [
+    const pieces = [value.trim(), ...value.split(/[\s,;|]+/)].flatMap((piece) => [
       piece,
       ...piece.split(/^[\w-]+=/).slice(1),
     ])
@@ -153,6 +169,10 @@ function prove(
   const moments = momentsOf(headers, digest.header)
   const others = othersOf(headers, { own: digest.header, ids })
   const keys = secrets.flatMap(({ value }) => keysOf(value))
+  const message = messageSignature(capture, digest.header)
+  if (message && keys.some((key) => isMade(digest, key, message.base))) {
+    return proved(digest, message.signed, [message.why])
+  }
   for (const signed of templates) {
     if (signed.includes('{url}') && url === undefined) continue
     for (const moment of signed.includes('{timestamp}') ? moments : [undefined]) {
@@ -160,14 +180,24 @@ function prove(
         const parts = { timestamp: moment?.text ?? '', id: other?.text ?? '', url: url ?? '' }
         const bytes = fill(signed, parts, capture.delivery.body)
         if (!keys.some((key) => isMade(digest, key, bytes))) continue
-        const { header, algorithm, encoding } = digest
-        const why = [...reasons(digest), ...[moment?.why, other?.why].flatMap((one) => one ?? [])]
+        const found = proved(digest, signed, [moment?.why, other?.why])
         // What nothing keeps from being expressed is for the search of schemes to find.
-        if (why.length > 0) return { header, why, proved: { algorithm, encoding, signed } }
+        if (found.why.length > 0) return found
       }
     }
   }
   return undefined
+}
+
+function proved(
+  digest: Digest,
+  signed: string,
+  more: readonly (string | undefined)[],
+): Beyond & Required<Pick<Beyond, 'proved'>> {
+  const { header, algorithm, encoding, place } = digest
+  const which = place.of > 1 ? [`of its ${place.of} values number ${place.at} is proved`] : []
+  const why = [...reasons(digest), ...which, ...more.flatMap((one) => one ?? [])]
+  return { header, why, proved: { algorithm, encoding, signed } }
 }
 
 function isMade({ algorithm, bytes }: Digest, key: Uint8Array, signed: Uint8Array): boolean {

@@ -24,7 +24,12 @@ export type Found =
       /** The id's header was seen with one event only, so nothing shows that it changes. */
       readonly idIsGuess: boolean
     }
-  | { readonly result: 'ambiguous'; readonly fits: readonly Fit[] }
+  | {
+      readonly result: 'ambiguous'
+      readonly fits: readonly Fit[]
+      /** Each of these headers alone is a scheme of its own: either is enough. */
+      readonly headers?: readonly string[]
+    }
   | { readonly result: 'no-match' }
   /** There is a signature, and no scheme of this package can express it. */
   | ({ readonly result: 'inexpressible' } & Beyond)
@@ -38,6 +43,8 @@ export interface SearchOptions {
   /** The address that the sender knows, where captures have another. */
   readonly url?: string | undefined
   readonly templates: readonly string[]
+  /** The header to look at, where several are signed. */
+  readonly header?: string | undefined
   readonly signal: AbortSignal
   readonly onProgress?: (tried: number) => void
 }
@@ -66,7 +73,9 @@ async function fitsOf(options: SearchOptions, variants: readonly BodyVariant[]):
   const { headers, url } = first.delivery
   const fits: Fit[] = []
   let tried = 0
+  const wanted = options.header?.toLowerCase()
   for (const reading of readingsOf(headers)) {
+    if (wanted !== undefined && reading.header !== wanted) continue
     const bounds = {
       headers,
       ids: idHeaders(options.captures),
@@ -155,7 +164,10 @@ function choose(all: readonly Fit[], captures: readonly NamedCapture[]): Found {
     const idIsGuess = fit.scheme.id !== undefined && areOfOneEvent(captures)
     return { result: 'found', fit, weaker, idIsGuess }
   }
-  return { result: 'ambiguous', fits: fit ? [fit, ...others] : [] }
+  const fits = fit ? [fit, ...others] : []
+  const headers = [...new Set(fits.map((one) => one.scheme.header))]
+  const isEither = headers.length > 1 && headers.length === fits.length
+  return { result: 'ambiguous', fits, ...(isEither && { headers }) }
 }
 
 /** A time in the signature's own header is the signed one, whichever other header repeats it. */

@@ -31,6 +31,8 @@ const messages: Readonly<Record<Cause, string>> = {
   'not-verified': 'deliveries without a signature are taken: nothing is verified at all',
   unbounded: 'a body of 12 MiB is read whole: anyone can fill the memory',
   'secret-or-scheme': 'genuine deliveries are refused: the app has another secret or scheme',
+  'signature-lost':
+    'a signed delivery arrives without its signature: the header is dropped on the way, or the app looks for it in another one',
   'handler-failed': 'the app fails on a genuine delivery of an unknown event',
   'signature-not-compared':
     'a signature is asked for and not compared: a wrong one is taken, so anyone can send events',
@@ -108,6 +110,10 @@ const fixes: Readonly<Record<Cause, Fixes>> = {
   'secret-or-scheme': {
     other:
       'compare the secrets (WEBHOOK_SECRET here and in the app), give --scheme if the app pins one, and see discover',
+  },
+  'signature-lost': {
+    other:
+      'let proxies and gateways between here and the app hand on the signature header (allow-lists of headers drop it; nginx drops names with an underscore); where the app pins a scheme with another header, give the same one with --scheme',
   },
   'handler-failed': { other: 'look into the log of the app: a fallback or `*` handler throws' },
   'signature-not-compared': {

@@ -18,6 +18,10 @@ export async function findCauses(
   const first = genuine ?? of(examined, 'a wrong signature')
   const blocked = first && blockedBy(first)
   if (blocked) return [blocked]
+  // It was sent with a signature, so its secret and its bytes were never looked at.
+  if (first?.told.code === 'SIGNATURE_MISSING') {
+    return ['signature-lost', ...lapsesOf(examined, ['signature-lost'])]
+  }
   if (!genuine) return lapsesOf(examined, [])
   const causes: Cause[] = []
   const unsigned = of(examined, 'no signature')

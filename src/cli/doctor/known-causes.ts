@@ -19,6 +19,7 @@ export type Cause =
   | 'not-verified'
   | 'unbounded'
   | 'secret-or-scheme'
+  | 'signature-lost'
   | 'handler-failed'
   | 'signature-not-compared'
   | 'headers-joined'

@@ -11,6 +11,7 @@ export interface FilterOptions {
   readonly state?: readonly EntryState[]
   readonly name?: string
   readonly entity?: string
+  readonly tenant?: string
   readonly since?: Date
   readonly search?: string
 }
@@ -25,6 +26,7 @@ export function withFilter(
   return command
     .option('--name <event>', 'only this event')
     .option('--entity <type:id>', 'only what is about it, e.g. verification:ver_42', entityFrom)
+    .option('--tenant <name>', 'only this tenant’s')
     .option(
       '--since <time>',
       'only received since: ISO 8601, or 12h or 7d',
@@ -46,11 +48,13 @@ function stateOption(states: readonly EntryState[]): Option {
 }
 
 /** The filter that they make; a legacy name finds what is kept under its current one. */
-export function filterOf({ state, name, entity, since, search }: FilterOptions): EntryFilter {
+export function filterOf(options: FilterOptions): EntryFilter {
+  const { state, name, entity, tenant, since, search } = options
   return {
     ...(state && state.length > 0 && { state }),
     ...(name !== undefined && { name: canonicalName(name) }),
     ...(entity !== undefined && { entity }),
+    ...(tenant !== undefined && { tenant }),
     ...(since && { since }),
     ...(search !== undefined && { search }),
   }

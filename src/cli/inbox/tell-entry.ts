@@ -49,6 +49,7 @@ export function entryFacts(out: Output, entry: Entry): readonly (readonly [strin
     ['event', eventOf(name, receivedName)],
     ['event id', entry.eventId],
     ['entity', entity && `${entity.type}:${entity.id}`],
+    ['tenant', entry.tenant],
     ['source', entry.source],
     ['occurred', entry.occurredAt && stamp(entry.occurredAt)],
     ['received', stamp(entry.receivedAt)],

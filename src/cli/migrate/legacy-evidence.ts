@@ -7,6 +7,7 @@ import { CliError } from '../exit-code.ts'
 import type { FoundInbox } from '../inbox/find-inbox.ts'
 import { day } from '../moment.ts'
 import type { Session } from '../session.ts'
+import { outcomeIn } from './outcome-line.ts'
 import { type Evidence, isLegacy, Tally } from './silence.ts'
 
 /** Entries go once their keys do, so an inbox remembers no longer than that: 30 days by default. */
@@ -45,7 +46,7 @@ function watchedSince({ file, made }: FoundInbox, now: Date): Date | undefined {
   return born > 0 ? new Date(Math.max(born, now.getTime() - memory * day)) : undefined
 }
 
-/** Reads log files: of each line what follows the first brace, where that is an outcome. */
+/** Reads log files: of each line the outcome in it, whatever a shipper has put around it. */
 export async function logEvidence(session: Session, files: readonly string[]): Promise<Evidence> {
   const { out, signal, stdin, cwd } = session
   const tally = new Tally()
@@ -53,8 +54,9 @@ export async function logEvidence(session: Session, files: readonly string[]): P
     const input = file === '-' ? stdin : await opened(resolve(cwd, file), file)
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
       signal.throwIfAborted()
-      const seen = readLine(line)
-      if (!seen) continue
+      const seen = outcomeIn(line)
+      if (seen === 'unread') tally.unread += 1
+      if (seen === undefined || seen === 'unread') continue
       tally.add(seen.at, seen.receivedName, seen.secretId)
       if (tally.arrivals % 10_000 === 0) out.progress(`${tally.arrivals} outcomes read`)
     }
@@ -65,32 +67,4 @@ export async function logEvidence(session: Session, files: readonly string[]): P
 async function opened(path: string, file: string) {
   if (statSync(path, { throwIfNoEntry: false })?.isFile()) return createReadStream(path)
   throw new CliError('LOG_MISSING', `${file} is not there, or is no file`)
-}
-
-interface SeenOutcome {
-  readonly at: Date
-  readonly receivedName?: string
-  readonly secretId?: string
-}
-
-function readLine(line: string): SeenOutcome | undefined {
-  const brace = line.indexOf('{')
-  if (brace === -1 || !line.includes('"outcome"')) return undefined
-  let json: Readonly<Record<string, unknown>>
-  try {
-    json = JSON.parse(line.slice(brace)) as Readonly<Record<string, unknown>>
-  } catch {
-    return undefined
-  }
-  const { type, kind, at, receivedName, secretId, source } = json
-  if (type !== 'outcome' || source === 'reconcile') return undefined
-  // What was refused unread proves nothing: anybody could have sent it.
-  if (kind === 'rejected' && receivedName === undefined) return undefined
-  const moment = new Date(typeof at === 'string' ? at : Number.NaN)
-  if (Number.isNaN(moment.getTime())) return undefined
-  return {
-    at: moment,
-    ...(typeof receivedName === 'string' && { receivedName }),
-    ...(typeof secretId === 'string' && { secretId }),
-  }
 }

@@ -109,23 +109,37 @@ function forward(options: SqlOptions, names: Names): string {
   ].join('\n')
 }
 
+const stops =
+  'Where the column is there already it stops before it changes anything: --again prints it for names that were stored since.'
 const runTwice = {
-  sqlite: 'A second run stops before it changes anything: --again prints the script for it.',
-  postgres: 'It may be run again, for names that were stored since.',
-  mysql: 'It may be run again, for names that were stored since. Needs a table of InnoDB.',
+  sqlite: stops,
+  postgres: stops,
+  mysql: `${stops} Needs a table of InnoDB.`,
 } as const
 
 /** What adds the column for the old names, before the transaction or in it. */
 function addColumn(dialect: Dialect, names: Names) {
   const { table, old, values } = names
-  const add = `ALTER TABLE ${table} ADD COLUMN ${old} ${textType[dialect]}`
+  const add = `ALTER TABLE ${table} ADD COLUMN ${old} ${textType[dialect]};`
+  // The column may be somebody's own, so none that is there already is written into.
   if (dialect === 'postgres') {
-    const once = add.replace('ADD COLUMN', 'ADD COLUMN IF NOT EXISTS')
-    return { before: [], inside: [`${once};`] }
+    return {
+      before: [],
+      inside: ['-- Fails where the column is there, and all that follows.', add],
+    }
   }
-  if (dialect === 'mysql') return { before: addOnceInMySql(add, values), inside: [] }
+  if (dialect === 'mysql') {
+    const before = [
+      '-- MySQL commits by itself at every ALTER TABLE, so no transaction can hold this one. It stands',
+      '-- first and adds an empty column: it fails where there is one already, and a stop after it has',
+      '-- changed no name (--again prints the script for then).',
+      add,
+      '',
+    ]
+    return { before, inside: [] }
+  }
   const schema = values.schema === 'NULL' ? '' : `, ${values.schema}`
-  // SQLite adds a column always or never: so a check that fails by name comes before.
+  // SQLite goes on after an error unless it is told not to: this check stands before all.
   const before = [
     '-- Stops here when the column is there already.',
     'CREATE TEMP TABLE IF NOT EXISTS idv_first_run (',
@@ -135,23 +149,7 @@ function addColumn(dialect: Dialect, names: Names) {
     'DROP TABLE idv_first_run;',
     '',
   ]
-  return { before, inside: [`${add};`] }
-}
-
-function addOnceInMySql(add: string, { schema, table, old }: Names['values']): readonly string[] {
-  return [
-    '-- MySQL commits by itself at every ALTER TABLE, so no transaction can hold this one. It stands',
-    '-- first and adds an empty column: a stop after it has changed no name, and the script can be',
-    '-- run again.',
-    'SET @idv_add = (SELECT IF(COUNT(*) = 0,',
-    `  ${textValue('mysql', add)},`,
-    "  'DO 0') FROM information_schema.columns",
-    `  WHERE table_schema = COALESCE(${schema}, DATABASE()) AND table_name = ${table} AND column_name = ${old});`,
-    'PREPARE idv_add FROM @idv_add;',
-    'EXECUTE idv_add;',
-    'DEALLOCATE PREPARE idv_add;',
-    '',
-  ]
+  return { before, inside: [add] }
 }
 
 function reverse(dialect: Dialect, { table, column, old }: Names): string {

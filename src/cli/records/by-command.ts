@@ -25,14 +25,21 @@ export interface ErrorRecord {
   readonly message: string
 }
 
+/** A file of a folder that is no capture, and was left out. */
+export interface UnreadableRecord {
+  readonly type: 'unreadable'
+  readonly file: string
+  readonly message: string
+}
+
 /** The lines of every command, by how it is called. */
 export interface RecordsByCommand {
   readonly sandbox: SandboxReady | SandboxRecord
   readonly send: SentRecord | SentSummary
   readonly capture: CaptureReady | CapturedRecord | CaptureSummary
-  readonly replay: SentRecord | SentSummary
-  readonly verify: VerifiedRecord
-  readonly discover: DiscoveredRecord
+  readonly replay: SentRecord | SentSummary | UnreadableRecord
+  readonly verify: VerifiedRecord | UnreadableRecord
+  readonly discover: DiscoveredRecord | UnreadableRecord
   readonly doctor: DoctorRecord
   readonly reconcile: ReconcileRecord
   readonly 'inbox list': EntryRecord | Extract<InboxRecord, { type: 'page' }>
@@ -45,7 +52,7 @@ export interface RecordsByCommand {
   readonly 'inbox purge': Extract<InboxRecord, { type: 'purged' }>
   readonly 'migrate code': MigrateCodeRecord
   readonly 'migrate subscriptions': MigrateSubscriptionsRecord
-  readonly 'migrate captures': MigrateCapturesRecord
+  readonly 'migrate captures': MigrateCapturesRecord | UnreadableRecord
   readonly 'migrate data': MigrateDataRecord
   readonly 'migrate status': MigrateStatusRecord
   readonly config: SettingRecord

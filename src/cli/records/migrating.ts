@@ -24,7 +24,13 @@ export type MigrateCodeRecord =
       readonly line?: number
       readonly column?: number
     }
-  | ({ readonly type: 'summary'; readonly written: boolean } & Totals)
+  /** To be changed, and left as it was. */
+  | { readonly type: 'left'; readonly file: string; readonly message: string }
+  | ({
+      readonly type: 'summary'
+      readonly written: boolean
+      readonly interrupted: boolean
+    } & Totals)
 
 /** `migrate subscriptions`. */
 export type MigrateSubscriptionsRecord =
@@ -43,6 +49,15 @@ export type MigrateSubscriptionsRecord =
       readonly replacement?: string
       /** Of a new one, which secret it signs with: that of the old one, one given, or a new one. */
       readonly secret?: SecretOrigin
+    }
+  /** How many steps of a run that failed or was interrupted were taken back. */
+  | { readonly type: 'taken-back'; readonly steps: number; readonly begun: number }
+  /** A creation whose answer was lost: nobody knows what became of it. */
+  | {
+      readonly type: 'remains'
+      readonly of: string
+      readonly events: readonly string[]
+      readonly url: string
     }
   | { readonly type: 'summary'; readonly steps: number; readonly waiting: number }
 
@@ -67,6 +82,10 @@ export type MigrateStatusRecord =
       readonly type: 'evidence'
       readonly source: 'inbox' | 'log'
       readonly arrivals: number
+      /** In how many days (UTC) anything came. */
+      readonly days: number
+      /** Lines of outcomes that could not be read. */
+      readonly unread: number
       readonly since?: string
       readonly until?: string
     }
@@ -76,5 +95,6 @@ export type MigrateStatusRecord =
       readonly safe: boolean
       readonly silentDays: number
       readonly days: number
+      readonly unread: number
       readonly lastSeen?: string
     }

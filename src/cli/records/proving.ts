@@ -38,7 +38,12 @@ export type DiscoveredRecord = {
       readonly idIsGuess?: true
       readonly next?: string
     })
-  | { readonly result: 'ambiguous'; readonly fits: readonly DiscoveredFit[] }
+  | {
+      readonly result: 'ambiguous'
+      readonly fits: readonly DiscoveredFit[]
+      /** Each of these is signed alone, and either is enough. */
+      readonly headers?: readonly string[]
+    }
   | { readonly result: 'no-match' }
   | { readonly result: 'no-signature'; readonly files: readonly string[] }
   | {

@@ -1,16 +1,13 @@
 // The lanes of the memory store: which entry is at the head of each, and when it is due.
 import { isOpen } from '../entry.ts'
+import type { Alignment } from '../store.ts'
 import type { Row } from './memory-row.ts'
 
 /** A lane with open entries; it is held while its head is leased, or dead and in the way. */
 interface Lane {
   readonly head: Row
-  held: boolean
-}
-
-/** When an open row may be claimed. */
-export function dueOf({ due, storedAt }: Row): number {
-  return due ?? storedAt
+  readonly held: boolean
+  readonly due: number
 }
 
 export class MemoryLanes {
@@ -22,49 +19,71 @@ export class MemoryLanes {
   }
 
   arrive(row: Row): void {
-    if (!this.#lanes.has(row.lane)) this.#lanes.set(row.lane, { head: row, held: false })
+    if (this.#lanes.has(row.lane)) return
+    this.#lanes.set(row.lane, { head: row, held: false, due: row.storedAt })
   }
 
   /** The heads that are due, the longest waiting first, and when the next one is. */
-  waiting(now: number, limit: number): { readonly due: readonly Row[]; readonly next?: number } {
-    const heads = [...this.#lanes.values()].flatMap(({ head, held }) => (held ? [] : [head]))
-    heads.sort((one, two) => dueOf(one) - dueOf(two) || one.seq - two.seq)
-    const due = heads.filter((head) => dueOf(head) <= now).slice(0, limit)
-    const next = heads[due.length]
-    return { due, ...(next && { next: dueOf(next) }) }
+  waiting(now: number, limit: number): { readonly due: readonly Lane[]; readonly next?: number } {
+    const free = [...this.#lanes.values()].filter(({ held }) => !held)
+    free.sort((one, two) => one.due - two.due || one.head.seq - two.head.seq)
+    const due = free.filter((lane) => lane.due <= now).slice(0, limit)
+    const next = free[due.length]
+    return { due, ...(next && { next: next.due }) }
   }
 
   hold(row: Row): void {
-    this.#lanes.set(row.lane, { head: row, held: true })
+    this.#lanes.set(row.lane, { head: row, held: true, due: 0 })
     delete row.due
   }
 
   wait(row: Row, due: number): void {
-    this.#lanes.set(row.lane, { head: row, held: false })
+    this.#lanes.set(row.lane, { head: row, held: false, due })
     row.due = due
   }
 
+  isHead(row: Row): boolean {
+    return this.#lanes.get(row.lane)?.head === row
+  }
+
   /** The oldest open entry becomes the head of its lane; a lane without any is gone. */
-  advance(name: string): void {
+  advance(name: string, now: number): void {
     const open = [...this.#rows.values()].filter(
       ({ lane, state }) => lane === name && isOpen(state),
     )
     const [head] = open.sort((one, two) => one.seq - two.seq)
-    if (head) this.#lanes.set(name, { head, held: head.state === 'leased' })
-    else this.#lanes.delete(name)
+    if (!head) {
+      this.#lanes.delete(name)
+      return
+    }
+    const since = head.due ?? head.storedAt
+    // The clock that stored it may have been ahead of this one.
+    const due = head.state === 'stored' ? Math.min(since, now) : since
+    this.#lanes.set(name, { head, held: head.state === 'leased', due })
+  }
+
+  align({ now, latest, free }: Alignment): void {
+    for (const row of this.#rows.values()) {
+      if (row.state === 'retry' && row.due !== undefined) row.due = Math.min(row.due, latest)
+    }
+    for (const [name, lane] of [...this.#lanes]) {
+      if (free && lane.head.state === 'dead') this.advance(name, now)
+      const due = Math.min(lane.due, lane.head.state === 'stored' ? now : latest)
+      if (!lane.held) this.#lanes.set(name, { ...lane, due })
+    }
   }
 
   /** A row that was reopened takes its place, unless the head stays where it is. */
   enter(row: Row, due: number): void {
     row.due = due
     const head = this.#lanes.get(row.lane)?.head
-    if (head?.state !== 'leased' && head?.state !== 'dead') this.advance(row.lane)
+    if (head?.state !== 'leased' && head?.state !== 'dead') this.advance(row.lane, due)
   }
 
   /** A row that ended elsewhere than at the head of its lane leaves it as it is. */
-  leave(row: Row): void {
+  leave(row: Row, now: number): void {
     delete row.due
-    if (this.#lanes.get(row.lane)?.head === row) this.advance(row.lane)
+    if (this.isHead(row)) this.advance(row.lane, now)
   }
 
   /** When the oldest head was stored. */

@@ -6,7 +6,7 @@ type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
 export interface Row extends Writable<Omit<StoredEntry, 'handled'>> {
   readonly seq: number
   readonly lane: string
-  readonly related?: string
+  related?: string
   readonly handled: Set<string>
   fence: number
   until: number
@@ -35,22 +35,32 @@ export function toStored(row: Row, withBody: boolean): StoredEntry {
   return { ...rest, handled: [...row.handled], ...(withBody && body && { body }) }
 }
 
-/** Whether a row is among those asked for; `entryOf` tells the entry of a key. */
+/** Whether a lane or a key is the one that was meant, or that of any tenant. */
+export function isMeant(name: string | undefined, meant: string): boolean {
+  return name === meant || name?.startsWith(`${meant}.`) === true
+}
+
+/** Whether a row is in a lane or related to it. */
+export function isAbout(row: Row, lane: string): boolean {
+  return isMeant(row.lane, lane) || isMeant(row.related, lane)
+}
+
+/** Whether a row is among those asked for; `isKeyOf` tells whether a key is its. */
 export function fits(
   row: Row,
-  { ids, states, name, lane, since, text }: StoreQuery,
-  entryOf: (key: string) => string | undefined,
+  { ids, states, name, lane, tenant, since, text }: StoreQuery,
+  isKeyOf: (key: string, id: string) => boolean,
 ): boolean {
-  const isAbout = (id: string) => row.lane === id || row.related === id
   const mentions = (part: string) => row.id.includes(part) || row.name?.includes(part) === true
   return (
     (!ids || ids.includes(row.id)) &&
     (!states || states.includes(row.state)) &&
     (name === undefined || row.name === name) &&
-    (lane === undefined || isAbout(lane)) &&
+    (lane === undefined || isAbout(row, lane)) &&
+    (tenant === undefined || row.lane.endsWith(`.${tenant}`)) &&
     (since === undefined || row.storedAt >= since) &&
     (!text ||
       mentions(text.part) ||
-      text.keys.some((key) => isAbout(key) || entryOf(key) === row.id))
+      text.keys.some((key) => isAbout(row, key) || isKeyOf(key, row.id)))
   )
 }

@@ -1,6 +1,7 @@
 // A store in the memory of one process, for tests: every rule of the port, nothing that lasts.
 import { type EntryReason, type EntryState, entryStates, isOpen } from '../entry.ts'
 import type {
+  Alignment,
   ClaimRequest,
   ClaimResult,
   InboxStore,
@@ -17,22 +18,23 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../store.ts'
-import { dueOf, MemoryLanes } from './memory-lanes.ts'
-import { fits, type Row, toClaimed, toStored } from './memory-row.ts'
+import { MemoryLanes } from './memory-lanes.ts'
+import { MemoryRelations } from './memory-relations.ts'
+import { fits, isAbout, isMeant, type Row, toClaimed, toStored } from './memory-row.ts'
 
 interface Key {
   entry: string
-  readonly digest: string
+  digest: string
   readonly name?: string
   readonly at: number
 }
 
-/** A store that forgets everything with its process. */
-export function memoryStore(): InboxStore {
+/** A store that forgets everything with its process; it has no `context.tx`. */
+export function memoryStore(): InboxStore<undefined> {
   return new MemoryStore()
 }
 
-class MemoryStore implements InboxStore {
+class MemoryStore implements InboxStore<undefined> {
   readonly name = 'memory'
   readonly capabilities = {
     order: 'entity',
@@ -45,6 +47,7 @@ class MemoryStore implements InboxStore {
   readonly #keys = new Map<string, Key>()
   readonly #lanes = new MemoryLanes(this.#rows)
   readonly #marks = new Map<string, { readonly mark: Mark; readonly touched: number }>()
+  readonly #relations = new MemoryRelations(this.#rows)
   #seq = 0
 
   async open(): Promise<void> {}
@@ -65,7 +68,8 @@ class MemoryStore implements InboxStore {
     const { key, digest, twins = [], id, storedAt: at } = entry
     const first = key === undefined ? undefined : this.#keys.get(key)
     if (first) {
-      if (first.digest === digest) return { kind: 'duplicate', id: first.entry }
+      if (first.digest === digest || first.digest === '')
+        return { kind: 'duplicate', id: first.entry }
       this.#keepEvidence(entry, first)
       return { kind: 'conflict', id: first.entry }
     }
@@ -84,7 +88,7 @@ class MemoryStore implements InboxStore {
 
   async claim({ now, limit, until }: ClaimRequest): Promise<ClaimResult> {
     const { due, next } = this.#lanes.waiting(now, limit)
-    const entries = due.map((row) => {
+    const entries = due.map(({ head: row }) => {
       this.#lanes.hold(row)
       row.state = 'leased'
       row.attempt++
@@ -95,6 +99,10 @@ class MemoryStore implements InboxStore {
       return toClaimed(row, gap, this.#marks.get(row.lane)?.mark)
     })
     return { entries, ...(next !== undefined && { next }) }
+  }
+
+  async align(alignment: Alignment): Promise<void> {
+    this.#lanes.align(alignment)
   }
 
   async renew(leases: readonly Lease[], until: number): Promise<void> {
@@ -108,7 +116,9 @@ class MemoryStore implements InboxStore {
     const rows = [...this.#rows.values()]
     return rows
       .filter(({ state, until }) => state === 'leased' && until <= now)
-      .map(({ id, fence, attempt }) => ({ id, fence, attempt }))
+      .map(({ id, fence, attempt, name, storedAt }) => {
+        return { id, fence, attempt, storedAt, ...(name !== undefined && { name }) }
+      })
   }
 
   async checkpoint(lease: Lease, handler: string): Promise<boolean> {
@@ -141,19 +151,19 @@ class MemoryStore implements InboxStore {
       delete row.reason
       if (settlement.mark) this.#note(row.lane, settlement.mark, at)
     }
-    if (to !== 'dead' || !settlement.hold) this.#lanes.advance(row.lane)
+    if (to !== 'dead' || !settlement.hold) this.#lanes.advance(row.lane, at)
     return true
   }
 
   async find(query: StoreQuery): Promise<readonly StoredEntry[]> {
-    const after = query.after === undefined ? undefined : this.#rows.get(query.after)?.seq
-    const rows = [...this.#rows.values()].reverse()
+    const rows = [...this.#rows.values()]
+    if (!query.oldestFirst) rows.reverse()
+    // After an entry that is not there comes nothing.
+    const after = rows.findIndex(({ id }) => id === query.after)
+    const from = query.after === undefined ? 0 : after === -1 ? rows.length : after + 1
     return rows
-      .filter(
-        (row) =>
-          (after === undefined || row.seq < after) &&
-          fits(row, query, (key) => this.#keys.get(key)?.entry),
-      )
+      .slice(from)
+      .filter((row) => fits(row, query, (key, id) => this.#isKeyOf(key, id)))
       .slice(0, query.limit)
       .map((row) => toStored(row, query.withBody === true))
   }
@@ -189,7 +199,8 @@ class MemoryStore implements InboxStore {
   async forget(lane: string, now: number): Promise<number> {
     let erased = 0
     for (const row of this.#rows.values()) {
-      if ((row.lane !== lane && row.related !== lane) || !row.facts) continue
+      if (!isAbout(row, lane) || !row.facts) continue
+      for (const key of this.#keys.values()) if (key.entry === row.id) key.digest = ''
       delete row.facts
       delete row.body
       erased++
@@ -204,6 +215,7 @@ class MemoryStore implements InboxStore {
     for (const row of this.#rows.values()) {
       const before = row.state === 'done' ? doneBefore : deadBefore
       if (!row.facts || row.settledAt === undefined || row.settledAt >= before) continue
+      if (row.state === 'dead' && this.#lanes.isHead(row)) continue
       if (++erased > limit) return { erased: limit, deleted }
       delete row.facts
       delete row.body
@@ -218,6 +230,7 @@ class MemoryStore implements InboxStore {
     for (const [lane, { touched }] of this.#marks) {
       if (touched < keysBefore) this.#marks.delete(lane)
     }
+    this.#relations.purge(keysBefore)
     return { erased, deleted }
   }
 
@@ -232,16 +245,20 @@ class MemoryStore implements InboxStore {
     return {
       counts,
       ...(oldest !== undefined && { oldest }),
-      ...(due && { due: dueOf(due) }),
+      ...(due && { due: due.due }),
     }
   }
 
   #add(entry: NewEntry, state: EntryState): Row {
-    const { key: _, twins: __, digest: ___, ...facts } = entry
+    const { key: _, twins: __, digest: ___, ...facts } = this.#relations.relate(entry)
     const fresh = { attempt: 0, fence: 0, until: 0, generation: 0, failures: [] }
     const row = { ...facts, ...fresh, seq: ++this.#seq, state, handled: new Set<string>() }
     this.#rows.set(entry.id, row)
     return row
+  }
+
+  #isKeyOf(key: string, id: string): boolean {
+    return [...this.#keys].some(([known, { entry }]) => entry === id && isMeant(known, key))
   }
 
   #keepEvidence(entry: NewEntry, first: Key): void {
@@ -263,7 +280,7 @@ class MemoryStore implements InboxStore {
     row.state = 'skipped'
     row.reason = reason
     row.settledAt = now
-    this.#lanes.leave(row)
+    this.#lanes.leave(row, now)
   }
 
   #note(lane: string, { at, final }: Mark, touched: number): void {

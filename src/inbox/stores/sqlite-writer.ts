@@ -1,14 +1,12 @@
-// The writer's thread of the SQLite store: carries out one batch after the other and, when it has
-// nothing to do, moves the log into the file.
+// The writer's thread of the SQLite store: carries out one batch after the other.
 import { parentPort, workerData } from 'node:worker_threads'
 import { WebhookError } from '../../errors.ts'
 import { carryOut } from './sqlite/batch.ts'
 import { loadDriver } from './sqlite/driver.ts'
 import { type Call, Engine } from './sqlite/engine.ts'
+import { LogKeeper } from './sqlite/log-keeper.ts'
 import { type Owned, openBeside, openOwned } from './sqlite/opening.ts'
 import type { ThreadData, ThreadMessage } from './sqlite/thread.ts'
-
-const idle = 250
 
 function serve(
   { file, driver, check, access, busy }: ThreadData,
@@ -26,27 +24,19 @@ function serve(
   }
   const engine = new Engine(owned)
   tell({ opened: true, epoch: owned.epoch })
-  let rest: ReturnType<typeof setTimeout> | undefined
+  const log = new LogKeeper(engine)
   parentPort?.on('message', (message: readonly Call[] | 'close') => {
-    clearTimeout(rest)
     if (message === 'close') {
+      log.close()
       owned.close()
       parentPort?.close()
       return
     }
-    const answer = carryOut(engine, message)
+    const answer = carryOut(engine, log, message)
     Atomics.store(flag, 0, 0)
     Atomics.notify(flag, 0)
     tell(answer)
-    rest = setTimeout(() => checkpoint(engine), idle)
   })
-}
-
-/** Nothing is lost when it fails: the log stays, and the next commit tells. */
-function checkpoint(engine: Engine): void {
-  try {
-    engine.checkpointWal('passive')
-  } catch {}
 }
 
 if (parentPort) {

@@ -2,6 +2,7 @@
 // them synced before anybody hears of it.
 import { WebhookError } from '../../errors.ts'
 import type {
+  Alignment,
   ClaimRequest,
   ClaimResult,
   InboxStore,
@@ -13,16 +14,18 @@ import type {
   Purged,
   Reopening,
   Settlement,
+  StoreCapabilities,
   StoredEntry,
   StoreQuery,
   StoreStats,
   StoreTx,
 } from '../store.ts'
-import { loadDriver, type SqliteDriver } from './sqlite/driver.ts'
+import { loadDriver, type SqliteDatabase, type SqliteDriver } from './sqlite/driver.ts'
 import { openInline } from './sqlite/inline.ts'
-import { Line } from './sqlite/line.ts'
+import { Line, type Writer } from './sqlite/line.ts'
+import { configure, openBeside, openInMemory, openOwned } from './sqlite/opening.ts'
 import { openThread } from './sqlite/thread.ts'
-import { TransactionGate } from './sqlite/transaction.ts'
+import { type Connection, type SqliteTransaction, TransactionGate } from './sqlite/transaction.ts'
 
 export type {
   SqliteDatabase,
@@ -46,12 +49,16 @@ export interface SqliteStoreOptions {
 }
 
 /**
- * A store in one file, owned by one process at a time.
+ * A store in one file, owned by one process at a time. `:memory:` is one for tests, which ends with
+ * `close()`; to look into it give your own database: `{ driver: () => db }`.
  *
  * @throws WebhookError `OPTION_INVALID`; opening it throws `STORE_FAILED` or `STORE_UNSUITABLE`
  * @example createInbox({ store: sqliteStore('/var/lib/app/inbox.db') })
  */
-export function sqliteStore(file: string, options: SqliteStoreOptions = {}): InboxStore {
+export function sqliteStore(
+  file: string,
+  options: SqliteStoreOptions = {},
+): InboxStore<SqliteTransaction> {
   if (typeof file !== 'string' || file === '') {
     throw new WebhookError(
       'OPTION_INVALID',
@@ -61,14 +68,11 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Inb
   return new SqliteStore(file, options)
 }
 
-class SqliteStore implements InboxStore {
+const inMemory = ':memory:'
+
+class SqliteStore implements InboxStore<SqliteTransaction> {
   readonly name = 'SQLite'
-  readonly capabilities = {
-    order: 'entity',
-    survives: 'power-cut',
-    dedupeDays: Number.POSITIVE_INFINITY,
-    tx: true,
-  } as const
+  readonly capabilities: StoreCapabilities
   readonly #file: string
   readonly #options: SqliteStoreOptions
   #line: Line | undefined
@@ -77,19 +81,30 @@ class SqliteStore implements InboxStore {
   constructor(file: string, options: SqliteStoreOptions) {
     this.#file = file
     this.#options = options
+    this.capabilities = {
+      order: 'entity',
+      survives: file === inMemory ? 'nothing' : 'power-cut',
+      dedupeDays: Number.POSITIVE_INFINITY,
+      tx: true,
+    }
   }
 
   async open(): Promise<void> {
     const { driver = 'node:sqlite', check = 'integrity', access = 'own' } = this.#options
     const file = this.#file
     const open = loadDriver(driver)
+    if (file === inMemory && access === 'own') {
+      const owned = openInMemory(open)
+      // What handlers write and what the inbox writes take turns on one connection.
+      return this.#serve(openInline(owned), () => ({ db: owned.db, close: () => {} }))
+    }
     const broken = (message: string) => this.#line?.break(message)
+    const opening = { file, open, check }
     const writer =
       typeof driver === 'function'
-        ? openInline({ file, open, check }, access)
+        ? openInline(access === 'own' ? openOwned(opening) : openBeside(opening))
         : await openThread(script(), { file, driver, check, access }, broken)
-    this.#line = new Line(writer)
-    this.#gate = new TransactionGate(this.#line, writer.epoch ?? 0, () => open(file))
+    this.#serve(writer, () => connect(open(file)))
   }
 
   async close(): Promise<void> {
@@ -109,12 +124,17 @@ class SqliteStore implements InboxStore {
     await this.#call('remember', { name, value })
   }
 
-  insert(entry: NewEntry): Promise<Inserted> {
-    return this.#call('insert', entry, entry.body.length + entry.facts.length)
+  insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted> {
+    const bytes = entry.body.length + entry.facts.length
+    return this.#call('insert', entry, { bytes, ...(signal && { signal }) })
   }
 
   claim(request: ClaimRequest): Promise<ClaimResult> {
     return this.#call('claim', request)
+  }
+
+  align(alignment: Alignment): Promise<void> {
+    return this.#call('align', alignment)
   }
 
   async renew(leases: readonly Lease[], until: number): Promise<void> {
@@ -133,7 +153,7 @@ class SqliteStore implements InboxStore {
     return this.#call('settle', settlement)
   }
 
-  transaction(lease: Lease, handler: string): StoreTx {
+  transaction(lease: Lease, handler: string): StoreTx<SqliteTransaction> {
     if (this.#gate) return this.#gate.transaction(lease, handler)
     throw new WebhookError('STORE_FAILED', 'the inbox is closed')
   }
@@ -162,10 +182,25 @@ class SqliteStore implements InboxStore {
     return this.#call('stats', now)
   }
 
-  #call<Answer>(...[method, argument, bytes]: Parameters<Line['call']>): Promise<Answer> {
-    if (this.#line) return this.#line.call(method, argument, bytes)
+  #serve(writer: Writer & { readonly epoch: number | undefined }, open: () => Connection): void {
+    this.#line = new Line(writer)
+    this.#gate = new TransactionGate(this.#line, writer.epoch ?? 0, open)
+  }
+
+  #call<Answer>(...asked: Parameters<Line['call']>): Promise<Answer> {
+    if (this.#line) return this.#line.call(...asked)
     return Promise.reject(new WebhookError('STORE_FAILED', 'the inbox is closed'))
   }
+}
+
+/**
+ * No sync of its own: what is settled after it syncs the log up to there, and until then a power
+ * cut takes the effects and their checkpoint together.
+ */
+function connect(db: SqliteDatabase): Connection {
+  configure(db, 'normal')
+  db.exec('pragma wal_autocheckpoint = 0')
+  return { db, close: () => void db.close() }
 }
 
 /** Both spelled out, so that bundlers find the file. */

@@ -1,11 +1,14 @@
 // One request of a delivery: the fixed bytes and their signature, spoiled where a fault says so,
 // and what came back.
+import { steadyClock } from '../../clock.ts'
 import { fromBase64, toBase64 } from '../../encoding.ts'
+import { parseJson } from '../../json.ts'
+import type { Attempt } from '../../protocol/delivery-schemas.ts'
 import { sign } from '../../signature.ts'
 import { signedDelivery } from '../../testing/signed-delivery.ts'
 import type { AttemptFault } from '../faults.ts'
 import { profile } from '../profile.ts'
-import type { Attempt } from './records.ts'
+import { asDelivery } from './from-within.ts'
 
 export interface AttemptParts {
   readonly url: string
@@ -18,7 +21,7 @@ export interface AttemptParts {
   readonly closing: AbortSignal
 }
 
-/** More of an answer's body than this is not kept. */
+/** More of an answer's body than this is neither kept nor read. */
 const keptBody = 16_384
 
 /** The headers of a signature over a delivery's bytes. */
@@ -35,11 +38,14 @@ export async function attempt(parts: AttemptParts): Promise<Attempt> {
   const body = fault ? toBase64(bytes) : parts.body
   const request = { method: 'POST', url, headers, body } as const
   const told = { at: at.toISOString(), request, ...(fault && { fault }) }
+  // The sandbox's clock may stand still; how long an answer takes is measured all the same.
+  const begun = steadyClock().getTime()
+  const durationMs = () => Math.max(0, steadyClock().getTime() - begun)
   try {
     const response = await post(parts, bytes, headers)
-    return { ...told, durationMs: now().getTime() - at.getTime(), response }
+    return { ...told, durationMs: durationMs(), response }
   } catch (error) {
-    return { ...told, durationMs: now().getTime() - at.getTime(), error: reason(error) }
+    return { ...told, durationMs: durationMs(), error: reason(error) }
   }
 }
 
@@ -50,22 +56,43 @@ async function post(
 ) {
   const streamed = fault === 'slow-drip' || fault === 'connection-reset'
   return withinTime({ timeoutMs, closing }, async (signal) => {
-    const response = await send(
-      new Request(url, {
-        method: 'POST',
-        headers,
-        redirect: 'manual',
-        signal,
-        // A stream needs half duplex; Request's own types do not know it yet.
-        ...(streamed ? { body: dripping(bytes, fault), duplex: 'half' } : { body: bytes }),
-      } as RequestInit),
-    )
-    return {
-      status: response.status,
-      headers: Object.fromEntries(response.headers),
-      body: (await response.text()).slice(0, keptBody),
-    }
+    const request = new Request(url, {
+      method: 'POST',
+      headers,
+      redirect: 'manual',
+      signal,
+      // A stream needs half duplex; Request's own types do not know it yet.
+      ...(streamed ? { body: dripping(bytes, fault), duplex: 'half' } : { body: bytes }),
+    } as RequestInit)
+    return asDelivery(async () => toAnswer(await send(request)))
   })
+}
+
+async function toAnswer(response: Response): Promise<NonNullable<Attempt['response']>> {
+  const { bytes, truncated } = await beginning(response)
+  return {
+    status: response.status,
+    headers: [...response.headers],
+    body: toBase64(bytes),
+    ...(truncated && { truncated }),
+  }
+}
+
+/** Reads no further than what is kept: a receiver may answer without end. */
+async function beginning({ body }: Response) {
+  const kept = new Uint8Array(keptBody)
+  let length = 0
+  const reader = body?.getReader()
+  for (;;) {
+    const next = await reader?.read()
+    if (!next || next.done) return { bytes: kept.subarray(0, length), truncated: false as const }
+    const { value } = next
+    kept.set(value.subarray(0, keptBody - length), length)
+    length += value.length
+    if (length <= keptBody) continue
+    reader?.cancel().catch(() => {})
+    return { bytes: kept, truncated: true as const }
+  }
 }
 
 /**
@@ -82,10 +109,11 @@ async function withinTime<Result>(
     controller.abort(why)
     reject(why)
   }
-  const close = () => end(new Error('the sandbox is closing'))
+  const close = () => end(new Error('the state of this delivery is gone'))
   const late = () => end(new Error(`no answer in time: ${timeoutMs / 1000} s`))
   const timer = setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1))
   closing.addEventListener('abort', close, { once: true })
+  if (closing.aborted) close()
   try {
     return await Promise.race([work(controller.signal), ended])
   } finally {
@@ -119,8 +147,9 @@ async function spoiled({ body, signature, fault, now }: AttemptParts) {
     }
     case 're-serialised': {
       // The smallest change that a parser on the way makes: white space that was not there.
-      const json: unknown = JSON.parse(new TextDecoder().decode(bytes))
-      return { bytes: new TextEncoder().encode(JSON.stringify(json, null, 1)), headers }
+      const json = parseJson(new TextDecoder().decode(bytes))
+      const text = json && JSON.stringify(json.value, null, 1)
+      return { bytes: text === undefined ? bytes : new TextEncoder().encode(text), headers }
     }
     default:
       return { bytes, headers }

@@ -1,12 +1,13 @@
 // Which deliveries an occurrence makes for a subscription, the planned faults among them. Bytes and
 // ids are fixed here and never made again.
 import { toBase64 } from '../../encoding.ts'
+import type { DeliveryRow } from '../../protocol/delivery-schemas.ts'
 import type { DeliveryFault as Fault } from '../../protocol/fault-schemas.ts'
 import { canonicalName, type EventName, legacyNameOf } from '../../protocol/names.ts'
-import type { SandboxFaults } from '../faults.ts'
+import type { SubscriptionRow } from '../engine.ts'
+import type { PlannedFault, SandboxFaults } from '../faults.ts'
 import { profile } from '../profile.ts'
 import type { SandboxRandom } from '../random.ts'
-import type { DeliveryRow, SubscriptionRow } from './records.ts'
 import { namesFor } from './subscriptions.ts'
 
 /** Something that happened, with its data as JSON text already. */
@@ -23,12 +24,18 @@ export interface PlanParts {
   readonly nextSeq: () => number
   /** One id for each name of an occurrence, whoever hears of it. */
   readonly eventId: (name: string) => string
+  /** The reordered delivery of a subscription that waits for the next one to pass it. */
+  readonly waiting: (subscriptionId: string) => string | undefined
+  /** Called with each row, before the next is planned. */
+  readonly planned: (row: DeliveryRow) => void
 }
 
 /** Bytes above every receiver's default limit of 1 MiB. */
 const oversized = 2 * 1024 ** 2
 const stormCopies = 100
 const staleAfterSeconds = 86_400
+/** A reordered delivery that nothing follows goes alone after this. */
+const reorderedAfterSeconds = 30
 const unknownEvent = 'verification.unheard_of'
 
 export function planDeliveries(
@@ -43,9 +50,11 @@ export function planDeliveries(
       event: occurrence.name,
       die: `plan ${parts.eventId(name)} ${subscription.id}`,
     })
-    return variants(name, fault, legacy).map((variant) =>
-      toRow(subscription, { occurrence, fault, ...variant }, parts),
-    )
+    return variants(name, fault, legacy).map((variant) => {
+      const row = toRow(subscription, { occurrence, fault, ...variant }, parts)
+      parts.planned(row)
+      return row
+    })
   })
 }
 
@@ -54,6 +63,7 @@ interface Variant {
   /** Seconds before it is due. */
   readonly delay?: number
   readonly dropped?: true
+  /** Waits for the next one to go first. */
   readonly after?: true
   readonly padding?: number
 }
@@ -73,7 +83,7 @@ function variants(name: string, fault: Fault | undefined, legacy: string | undef
     case 'drop':
       return [{ name, dropped: true }]
     case 'reorder':
-      return [{ name, after: true }]
+      return [{ name, after: true, delay: fault.seconds ?? reorderedAfterSeconds }]
     case 'oversized':
       return [{ name, padding: oversized }]
     case 'unknown-event':
@@ -93,7 +103,12 @@ interface RowFacts extends Variant {
 }
 
 function toRow(subscription: SubscriptionRow, facts: RowFacts, parts: PlanParts): DeliveryRow {
-  const { occurrence, fault, name, delay = 0, padding = 0 } = facts
+  const { occurrence, fault, name, padding = 0 } = facts
+  // They swap in pairs: whoever is waited for goes at once, whatever its own fault says.
+  const waiting = parts.waiting(subscription.id)
+  const after = facts.after && waiting === undefined
+  const delay = facts.after && !after ? 0 : (facts.delay ?? 0)
+  const passes = delay === 0 && !facts.dropped ? waiting : undefined
   const eventId = parts.eventId(name)
   const envelope = profile.envelope({
     id: eventId,
@@ -117,8 +132,9 @@ function toRow(subscription: SubscriptionRow, facts: RowFacts, parts: PlanParts)
     status,
     nextAttemptAt: facts.dropped ? null : due,
     attempts: [],
-    ...(fault && { fault: fault.kind }),
-    ...(facts.after && { after: true }),
+    ...(fault && { fault: fault.kind as PlannedFault }),
+    ...(after && { after }),
+    ...(passes !== undefined && { passes }),
   }
 }
 

@@ -6,10 +6,9 @@ import {
   isLegacyName,
   legacyNameOf,
 } from '../../protocol/names.ts'
-import type { EngineDeliveries, SubscriptionInput } from '../engine.ts'
+import type { EngineDeliveries, SubscriptionInput, SubscriptionRow } from '../engine.ts'
 import { profile } from '../profile.ts'
 import type { SandboxRandom } from '../random.ts'
-import type { SubscriptionRow } from './records.ts'
 
 /** What subscriptions need of their surroundings. */
 export interface SubscriptionParts {

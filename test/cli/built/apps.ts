@@ -9,7 +9,7 @@ import {
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import fastify from 'fastify'
-import { createReceiver, type Receiver, toReply, verify } from 'idv-webhooks'
+import { createReceiver, type Receiver, schemes, toReply, verify } from 'idv-webhooks'
 import { toExpress } from 'idv-webhooks/express'
 import { toFastify } from 'idv-webhooks/fastify'
 import { toNextPages } from 'idv-webhooks/next'
@@ -164,6 +164,20 @@ export const apps = {
       else own(request, response)
     })
   },
+  async 'a proxy that drops the signature'() {
+    const app = toNode(receiver())
+    return serve((request, response) => {
+      delete request.headers['x-service-signature']
+      const pairs = request.rawHeaders.map((one, at) => [one, request.rawHeaders[at + 1] ?? ''])
+      const kept = pairs.filter(([name], at) => at % 2 === 0 && !/signature/i.test(name ?? ''))
+      request.rawHeaders = kept.flat()
+      app(request, response)
+    })
+  },
+  'an app that looks in another header': () =>
+    serve(
+      toNode(createReceiver({ secret, scheme: schemes.service({ header: 'X-Other-Signature' }) })),
+    ),
   'another secret': () => serve(toNode(createReceiver({ secret: 'another-secret-of-the-app' }))),
   'no verification': () =>
     serve(async (request, response) => {

@@ -40,6 +40,8 @@ describe('a mistake is named with its fix', () => {
     ['a gateway that trims', 'newline-removed', 'unknown', /trim/],
     ['express.text() first', 'decoded-as-text', 'express', /express\.text\(\)/],
     ['another secret', 'secret-or-scheme', 'unknown', /WEBHOOK_SECRET/],
+    ['a proxy that drops the signature', 'signature-lost', 'unknown', /proxies and gateways/],
+    ['an app that looks in another header', 'signature-lost', 'unknown', /--scheme/],
     ['no verification', 'not-verified', 'unknown', /mount a receiver/],
     ['a login page', 'redirected', 'unknown', /address it leads to/],
     ['a signature that is only looked for', 'signature-not-compared', 'unknown', /ok: false/],

@@ -1,4 +1,4 @@
-// docs/cli.md shows what the command prints: every console block is run, and held to its output.
+// The guides show what the command prints: every console block is run, and held to its output.
 // UPDATE_DOCS=1 writes the output into the document instead.
 import { spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import express from 'express'
-import { createReceiver, schemes, sign } from 'idv-webhooks'
+import { createReceiver, createWorker, NonRetryable, schemes, sign } from 'idv-webhooks'
 import { toExpress } from 'idv-webhooks/express'
 import { createInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
@@ -15,40 +15,46 @@ import { expect, onTestFinished, test } from 'vitest'
 import { receiver, secret, serve } from './apps.ts'
 import { cli, folder, root, run, start } from './run.ts'
 
-const file = join(root, 'docs/cli.md')
-const document = readFileSync(file, 'utf8')
 const updating = process.env.UPDATE_DOCS === '1'
 const at = '2026-03-01T10:00:00.000Z'
 
-test('every example of docs/cli.md prints what it says', async () => {
-  const cwd = folder()
-  const app = await serve(
-    express()
-      .post('/webhooks', toExpress(receiver()))
-      .use(express.json())
-      .post('/parsed', toExpress(receiver())),
-    '',
-  )
-  const service = await sandboxed()
-  await furnish(cwd, app)
-  const real = { 'http://localhost:3000': app, 'http://localhost:4747': service }
-  let fresh = document
-  const blocks = [...document.matchAll(/```console\n(.*?)```/gs)]
-  expect(blocks.length).toBeGreaterThan(12)
-  for (const [whole, inside = ''] of blocks) {
-    const calls = inside.split('\n').filter((line) => line.startsWith('$ '))
-    let shown = ''
-    for (const call of calls) {
-      const said = await printed(replaced(call.slice(2), real), cwd)
-      shown += `${call}\n${presented(said, { call, cwd, real })}`
+test.each(['docs/cli.md', 'docs/inbox.md'])(
+  'every example of %s prints what it says',
+  async (name) => {
+    const file = join(root, name)
+    const document = readFileSync(file, 'utf8')
+    const cwd = folder()
+    const app = await serve(
+      express()
+        .post('/webhooks', toExpress(receiver()))
+        .use(express.json())
+        .post('/parsed', toExpress(receiver())),
+      '',
+    )
+    const service = await sandboxed()
+    await furnish(cwd, app)
+    const real = { 'http://localhost:3000': app, 'http://localhost:4747': service }
+    let fresh = document
+    const blocks = [...document.matchAll(/```console\n(.*?)```/gs)]
+    expect(blocks.length).toBeGreaterThan(0)
+    for (const [whole, inside = ''] of blocks) {
+      const calls = inside.split('\n').filter((line) => line.startsWith('$ '))
+      let shown = ''
+      for (const call of calls) {
+        const said = await printed(replaced(call.slice(2), real), cwd)
+        shown += `${call}\n${presented(said, { call, cwd, real })}`
+      }
+      if (!updating) expect(normal(inside)).toBe(normal(shown))
+      fresh = fresh.replace(whole, () => `\`\`\`console\n${shown}\`\`\``)
     }
-    if (!updating) expect(normal(inside)).toBe(normal(shown))
-    fresh = fresh.replace(whole, () => `\`\`\`console\n${shown}\`\`\``)
-  }
-  if (updating) writeFileSync(file, fresh)
-}, 120_000)
+    if (updating) writeFileSync(file, fresh)
+  },
+  120_000,
+)
 
 test('docs/cli.md has every command and speaks of options that there are', async () => {
+  const document = readFileSync(join(root, 'docs/cli.md'), 'utf8')
+  expect([...document.matchAll(/```console\n/g)].length).toBeGreaterThan(12)
   interface Map {
     name: string
     commands: Map[]
@@ -158,15 +164,22 @@ async function furnish(cwd: string, app: string): Promise<void> {
   write('idv-webhooks.config.json', { timeout: 10, send: { concurrency: 2 } })
   await inboxAt(join(cwd, 'inbox.db'))
   await inboxAt(join(cwd, 'missed.db'))
+  await inboxAt(join(cwd, 'app.db'), true)
 }
 
-async function inboxAt(path: string): Promise<void> {
+/** An inbox with two entries; one of them may have been done and the other be a dead letter. */
+async function inboxAt(path: string, worked = false): Promise<void> {
   const inbox = createInbox({ store: sqliteStore(path), now: () => new Date() })
-  const own = createReceiver({ secret, inbox })
+  const own = createReceiver({ secret, inbox, observe: () => {} })
+  own.on('client.created', () => {})
+  own.on('verification.approved', () => {
+    throw new NonRetryable('there is no such account')
+  })
   await inbox.open()
   const data = { ...fixture('client.created').data, id: 'cli_42' }
   await own.receive(await signedDelivery(fixture('client.created', { data }), { secret }))
   await own.receive(await signedDelivery(fixture('verification.approved'), { secret }))
+  if (worked) await createWorker(own).drainOnce()
   await inbox.close()
 }
 

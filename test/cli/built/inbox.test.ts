@@ -336,18 +336,60 @@ describe('migrate status', () => {
   const line = (at: Date, receivedName: string, kind = 'accepted') =>
     JSON.stringify({ type: 'outcome', outcome: kind, kind, at, receivedName, secretId: 'old' })
 
+  /** Every day from so many ago until today. */
+  const daysOf = (many: number) => Array.from({ length: many + 1 }, (_, at) => many - at)
+
+  const judged = async (lines: readonly string[], ...flags: readonly string[]) => {
+    const cwd = folder()
+    writeFileSync(join(cwd, 'webhooks.log'), lines.join('\n'))
+    const ran = await runJson(['migrate', 'status', '--log', 'webhooks.log', ...flags], { cwd })
+    return { ...ran, status: ran.records.find(({ type }) => type === 'status') }
+  }
+
+  test('days in which nothing came do not count', async () => {
+    const gap = [line(ago(81), 'request.created'), line(ago(1), 'verification.created')]
+    const { code, status } = await judged(gap)
+    expect(code).toBe(1)
+    expect(status).toMatchObject({ safe: false, silentDays: 1 })
+  })
+
+  test('a log with an outcome that cannot be read is not safe', async () => {
+    const sound = daysOf(40).map((one) => line(ago(one), 'verification.created'))
+    const cut = line(ago(3), 'request.created').slice(0, 60)
+    expect(await judged(sound)).toMatchObject({ code: 0 })
+    const { code, stderr, status } = await judged([...sound, cut])
+    expect(code).toBe(1)
+    expect(status).toMatchObject({ safe: false, unread: 1 })
+    expect(stderr).toContain('1 line is of outcomes and cannot be read')
+  })
+
+  test.each([
+    ['text after it', (one: string) => `2026 app[{web}]: ${one} host=a1 trace={x}`],
+    [
+      'JSON around its text',
+      (one: string) => JSON.stringify({ log: `${one}\n`, stream: 'stdout' }),
+    ],
+    ['JSON around it', (one: string) => `{"level":"info","message":${one}}`],
+  ])('a shipper that puts %s hides nothing', async (_, ship) => {
+    const { code, status } = await judged([
+      ...daysOf(40).map((one) => ship(line(ago(one), 'verification.created'))),
+      ship(line(ago(2), 'request.created')),
+    ])
+    expect(code).toBe(1)
+    expect(status).toMatchObject({ safe: false, silentDays: 2, unread: 0 })
+  })
+
   test.each([
     ['silent for as long as asked', 14, [20, 15], 0, { safe: true, silentDays: 15 }],
     ['silent for less', 30, [20, 15], 1, { safe: false, silentDays: 15 }],
-    ['none was ever seen', 14, [], 0, { safe: true, silentDays: 40 }],
+    ['none was ever seen', 14, [], 0, { safe: true, silentDays: 41 }],
   ])('a log: %s', async (_, days, legacyDays, code, verdict) => {
     const cwd = folder()
     const lines = [
       'a line of another program',
-      line(ago(40), 'verification.created'),
+      ...daysOf(40).map((one) => line(ago(one), 'verification.created')),
       ...legacyDays.map((one) => `2026 app: ${line(ago(one), 'request.created')}`),
-      line(ago(0), 'verification.approved'),
-      '{"outcome": half a line',
+      '{"outcome": half a line of another program',
     ]
     writeFileSync(join(cwd, 'webhooks.log'), lines.join('\n'))
     const args = ['migrate', 'status', '--log', 'webhooks.log', '--days', String(days)]
@@ -371,7 +413,7 @@ describe('migrate status', () => {
   test('a forged legacy name does not hold it back', async () => {
     const cwd = folder()
     const forged = JSON.stringify({ type: 'outcome', kind: 'rejected', at: ago(0), outcome: 'x' })
-    const lines = [line(ago(40), 'verification.created'), line(ago(0), 'client.created'), forged]
+    const lines = [...daysOf(40).map((one) => line(ago(one), 'verification.created')), forged]
     writeFileSync(join(cwd, 'webhooks.log'), lines.join('\n'))
     const { code } = await run(['migrate', 'status', '--log', 'webhooks.log'], { cwd })
     expect(code).toBe(0)

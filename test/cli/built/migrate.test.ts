@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { PGlite } from '@electric-sql/pglite'
 import { createReceiver, schemes, verify } from 'idv-webhooks'
 import {
   capture,
@@ -21,9 +22,9 @@ import {
   signedDelivery,
   testSecret,
 } from 'idv-webhooks/testing'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { secret } from './apps.ts'
-import { folder, root, run, runJson, transcript } from './run.ts'
+import { folder, root, run, runJson, start, transcript } from './run.ts'
 
 const env = { WEBHOOK_SECRET: secret }
 
@@ -83,19 +84,98 @@ describe('migrate code', () => {
     expect(await check({ 'a.ts': "on('request.approved')" })).toBe(1)
     expect(await check({ 'a.ts': sources['src/both.js'] })).toBe(1)
     expect(await check({ 'a.ts': "on('request.approved'" })).toBe(2)
-    expect(await check({ 'a.ts': Uint8Array.from([0x2f, 0x2f, 0xff]) })).toBe(2)
+    expect(await check({ 'a.ts': Uint8Array.from([...Buffer.from('//request'), 0xff]) })).toBe(2)
+    expect(await check({ 'a.ts': Uint8Array.from([0x2f, 0x2f, 0xff]) })).toBe(0)
+    const aside = '// idv-webhooks-ignore-file\nrequest'
+    expect(await check({ 'a.ts': Uint8Array.from([...Buffer.from(aside), 0xff]) })).toBe(0)
+    expect(await check({ 'a.ts': `${aside}(` })).toBe(0)
+    expect(await check({ 'a.ts': `x = ${JSON.stringify(aside)}; request(` })).toBe(2)
     expect(await check({ 'a.ts': 'on(`request.${x}`)' })).toBe(0)
     expect(await check({ 'a.ts': 'on(`request.${x}`)' }, '--strict')).toBe(1)
   })
 
   test('refuses a tree with work in it, unless forced', async () => {
     const cwd = project(sources)
-    writeFileSync(join(cwd, 'new.ts'), '')
+    writeFileSync(join(cwd, 'src/clean.ts'), '')
     const ran = await run(['migrate', 'code', '--write'], { cwd })
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--force') })
     expect(readFileSync(join(cwd, 'src/handlers.ts'), 'utf8')).toBe(sources['src/handlers.ts'])
     await run(['migrate', 'code', '--write', '--force'], { cwd })
     expect(readFileSync(join(cwd, 'src/handlers.ts'), 'utf8')).toContain('verification.approved')
+  })
+
+  test('minds no file that git does not know, unless it would be changed', async () => {
+    const { 'src/both.js': _, ...clean } = sources
+    const cwd = project(clean)
+    // As the shell makes it for `migrate code --write > renamed.txt`.
+    writeFileSync(join(cwd, 'renamed.txt'), '')
+    writeFileSync(join(cwd, 'new.ts'), "on('request.approved')\n")
+    const refused = await run(['migrate', 'code', '--write'], { cwd })
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--force') })
+    const ran = await run(['migrate', 'code', 'src', '--write'], { cwd })
+    expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('changed 1 file') })
+  })
+
+  test('leaves alone what somebody saves while it runs, and says so', async () => {
+    const many = Array.from({ length: 1500 }, (_, at) => [
+      `src/f${String(at).padStart(4, '0')}.ts`,
+      `on('request.approved', ${at})\n`,
+    ])
+    const cwd = project(Object.fromEntries(many))
+    const { child, until, ended } = start(['migrate', 'code', '--write'], { cwd })
+    // The first is written, so all are read.
+    await until(/f0000\.ts: 1 name renamed/)
+    const last = join(cwd, 'src/f1499.ts')
+    child.kill('SIGSTOP')
+    writeFileSync(last, "on('request.expired', mine)\n")
+    child.kill('SIGCONT')
+    const ran = await ended
+    expect(ran.code).toBe(1)
+    expect(readFileSync(last, 'utf8')).toBe("on('request.expired', mine)\n")
+    expect(ran.stderr).toContain('src/f1499.ts: not changed: it was saved by somebody else')
+    expect(ran.stderr).toContain('changed 1499 files (1499 names)')
+    expect(ran.stderr).toContain('1 left as it was')
+  })
+
+  test.each([[[]], [['--json']]])(
+    'tells what it has changed when interrupted %j',
+    async (flags) => {
+      const many = Array.from({ length: 1500 }, (_, at) => [
+        `src/f${String(at).padStart(4, '0')}.ts`,
+        `on('request.approved', ${at})\n`,
+      ])
+      const cwd = project(Object.fromEntries(many))
+      const { child, until, ended } = start(['migrate', 'code', '--write', ...flags], { cwd })
+      await until(/f0000\.ts/)
+      child.kill('SIGINT')
+      const ran = await ended
+      expect(ran.code).toBe(130)
+      const changed = git(cwd, 'diff', '--name-only').trim().split('\n').length
+      expect(changed).toBeLessThan(1500)
+      expect(ran.stderr).toContain(`changed ${changed} files (${changed} names)`)
+      expect(ran.stderr).toContain(`interrupted before ${1500 - changed} files`)
+      if (flags.length === 0) return
+      const records = ran.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as object)
+      expect(records.at(-2)).toMatchObject({ type: 'summary', changed, interrupted: true })
+      expect(readdirSync(join(cwd, 'src')).every((name) => name.endsWith('.ts'))).toBe(true)
+    },
+  )
+
+  test('leaves out what --exclude names, a path or a glob', async () => {
+    const legacy = "on('request.approved')\n"
+    const cwd = project({ 'a.ts': legacy, 'gen/b.ts': legacy, 'src/c.min.js': legacy })
+    const args = ['migrate', 'code', '--exclude', './gen', '--exclude', '*.min.js']
+    const { records } = await runJson(args, { cwd })
+    expect(records.filter(({ type }) => type === 'file')).toMatchObject([{ file: 'a.ts' }])
+  })
+
+  test('shows a diff of files elsewhere that can be applied there', async () => {
+    const cwd = project({ 'a.ts': "on('request.approved')\n", 'inner/b.ts': '' })
+    const ran = await run(['migrate', 'code', '../a.ts'], { cwd: join(cwd, 'inner') })
+    expect(ran.stdout).toContain('--- a/a.ts\n+++ b/a.ts\n')
   })
 
   test('looks for such work where the files are, not where it is called', async () => {
@@ -438,9 +518,47 @@ describe('migrate data', () => {
     ])
   })
 
-  test.each(['postgres', 'mysql'])('adds the column only once in %s', async (dialect) => {
+  test('does the same in a real Postgres', { timeout: 120_000 }, async () => {
+    const database = await PGlite.create()
+    onTestFinished(() => database.close())
+    await database.exec('CREATE SCHEMA audit; CREATE TABLE audit.events (id int, name text)')
+    const before = ['request.approved', 'client.created', 'request.other', 'request.expired']
+    for (const [at, name] of before.entries()) {
+      await database.query('INSERT INTO audit.events VALUES ($1, $2)', [at, name])
+    }
+    const rows = async () =>
+      (await database.query<object>('SELECT * FROM audit.events ORDER BY id')).rows.map((row) =>
+        Object.values(row).slice(1),
+      )
+    const { stdout } = await sql('postgres')
+    await database.exec(stdout)
+    const after = [
+      ['verification.approved', 'request.approved'],
+      ['client.created', null],
+      ['request.other', null],
+      ['verification.expired', 'request.expired'],
+    ]
+    expect(await rows()).toEqual(after)
+
+    // psql ends the session at the first error, and with it the transaction.
+    await expect(database.exec(stdout)).rejects.toThrow('"legacy_name"')
+    await database.exec('ROLLBACK')
+    expect(await rows()).toEqual(after)
+
+    await database.exec("INSERT INTO audit.events VALUES (4, 'request.created')")
+    await database.exec((await sql('postgres', '--again')).stdout)
+    expect((await rows())[4]).toEqual(['verification.created', 'request.created'])
+    const reverse = (await sql('postgres', '--reverse')).stdout
+    await database.exec(reverse)
+    expect(await rows()).toEqual([...before, 'request.created'].map((name) => [name]))
+    await expect(database.exec(reverse)).rejects.toThrow('"legacy_name"')
+  })
+
+  test.each(['postgres', 'mysql'])('writes into no column that is there in %s', async (dialect) => {
     const { stdout } = await sql(dialect)
-    expect(stdout).toMatch(/ADD COLUMN IF NOT EXISTS|information_schema\.columns/)
+    // Both fail at it, before a name has changed.
+    expect(stdout).toMatch(/^ALTER TABLE \S+ ADD COLUMN .legacy_name. \S+;$/m)
+    expect(stdout.indexOf('ADD COLUMN')).toBeLessThan(stdout.indexOf('UPDATE'))
     expect((await sql(dialect, '--again')).stdout).not.toContain('ADD COLUMN')
   })
 
@@ -452,6 +570,29 @@ describe('migrate data', () => {
     const { stdout: reverse } = await sql('mysql', '--reverse')
     expect(reverse).toContain('commits by itself')
     expect(reverse.indexOf('COMMIT;')).toBeLessThan(reverse.indexOf('DROP COLUMN'))
+  })
+
+  test('stops at a column of that name that is somebody’s own', async () => {
+    const database = new DatabaseSync(':memory:')
+    database.exec(
+      "ATTACH ':memory:' AS audit; CREATE TABLE audit.events (name TEXT, legacy_name TEXT)",
+    )
+    database.exec("INSERT INTO audit.events VALUES ('request.approved', 'mine')")
+    const { stdout } = await sql('sqlite')
+    expect(() => database.exec(stdout)).toThrow('print this script with --again')
+    expect({ ...database.prepare('SELECT * FROM audit.events').get() }).toEqual({
+      name: 'request.approved',
+      legacy_name: 'mine',
+    })
+  })
+
+  test('asks for another column for the old name than that of the name', async () => {
+    const args = ['migrate', 'data', '--dialect', 'mysql', '--table', 't', '--column', 'name']
+    expect(await run([...args, '--old-column', 'Name'])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('a column of its own'),
+    })
   })
 
   test('quotes names that would break out', async () => {

@@ -5,11 +5,12 @@ import type { NamedCapture } from '../../../src/cli/capture-files.ts'
 import { searchScheme } from '../../../src/cli/discover/search.ts'
 import { captured, type Sender, senders } from './senders.ts'
 
-const search = (captures: readonly NamedCapture[], secret: string, url?: string) =>
+const search = (captures: readonly NamedCapture[], secret: string, url?: string, header?: string) =>
   searchScheme({
     captures,
     secrets: [{ id: 'test', value: secret }],
     url,
+    header,
     templates: [],
     signal: new AbortController().signal,
   })
@@ -169,6 +170,42 @@ describe('what no scheme can express is told as present, with what is beyond', (
       ],
       { header: 'x-signature', why: [/ISO 8601/], signed: '{timestamp}.{body}' },
     ],
+    [
+      'a bar between its parts',
+      [['X-Signature', `1790000061|${hmac(`1790000061.${body}`).digest('hex')}`]],
+      { header: 'x-signature', why: [/separated by \|/], signed: '{timestamp}.{body}' },
+    ],
+    [
+      'the syntax of RFC 9421',
+      [['Signature', `sig1=:${hmac(body).digest('base64')}:`]],
+      { header: 'signature', why: [/between colons/], signed: '{body}' },
+    ],
+    [
+      'a message signature of RFC 9421',
+      [
+        ['Content-Digest', 'sha-256=:AAAA:'],
+        ['Signature-Input', 'sig1=("@method" "content-digest");created=1790000061;keyid="k"'],
+        [
+          'Signature',
+          `sig1=:${hmac(
+            '"@method": POST\n"content-digest": sha-256=:AAAA:\n"@signature-params": ("@method" "content-digest");created=1790000061;keyid="k"',
+          ).digest('base64')}:`,
+        ],
+      ],
+      {
+        header: 'signature',
+        why: [/between colons/, /RFC 9421: it signs parts/],
+        signed: '@method content-digest @signature-params',
+      },
+    ],
+    [
+      'a header that stands twice',
+      [
+        ['X-Signature', '0'.repeat(64)],
+        ['X-Signature', hmac(body).digest('hex')],
+      ],
+      { header: 'x-signature', why: [/stands 2 times/, /number 2 is proved/], signed: '{body}' },
+    ],
   ] as const)('%s', async (_, headers, { header, why, signed }) => {
     expect(await search([await sent(headers)], secret)).toMatchObject({
       result: 'inexpressible',
@@ -240,6 +277,21 @@ describe('the signed body may be spelled otherwise', () => {
     expect(await search([capture], 'a secret of words')).toMatchObject({
       fit: { body: 'without-newline' },
     })
+  })
+})
+
+test('of two headers that are signed alike either is enough, and one can be chosen', async () => {
+  const other = sender({ header: 'X-Other-Signature', encoding: 'base64' })
+  const headers = (await captured(other)).delivery.headers.filter(([name]) => /other/.test(name))
+  const both = await captured(sender(), { headers })
+  const found = await search([both], other.secret)
+  expect(found).toMatchObject({
+    result: 'ambiguous',
+    headers: expect.arrayContaining(['x-signature', 'x-other-signature']),
+  })
+  expect(await search([both], other.secret, undefined, 'X-Signature')).toMatchObject({
+    result: 'found',
+    fit: { scheme: { header: 'x-signature', encoding: 'hex' } },
   })
 })
 

@@ -416,10 +416,50 @@ const collisions: readonly Snippet[] = [
   ),
 ]
 
+/** Old names that are meant as such: beside what tells or translates the name that arrived. */
+const meant: readonly Snippet[] = [
+  same('a comparison', `if (event.receivedName === 'request.approved') count()`, ['received']),
+  same('a comparison the other way round', `'request.*' !== e?.receivedName`, ['received']),
+  same('a switch', `switch (e.receivedName) { case 'request.expired': f() }`, ['received']),
+  same('a translation', `canonicalName('request.approved')`, ['received']),
+  same('a look-up', `legacyNames.includes('request.approved')`, ['received']),
+  same('a list', `['request.approved'].includes(event.receivedName)`, ['received']),
+  same('an assertion', `expect(event.receivedName).toBe('request.approved')`, ['received']),
+  same('an assertion of node', `assert.equal(e.receivedName, 'request.approved')`, ['received']),
+  same('a shape', `expect(e).toMatchObject({ receivedName: 'request.approved' })`, ['received']),
+  same('a type', `type E = { receivedName: 'request.approved' | 'request.expired' }`, [
+    'received',
+    'received',
+  ]),
+  same('a variable', `const receivedName = 'request.approved'`, ['received']),
+  becomes(
+    'a handler that reads it',
+    `on('request.approved', (e) => log(e.receivedName))`,
+    `on('verification.approved', (e) => log(e.receivedName))`,
+  ),
+  becomes(
+    'the other fields of a shape',
+    `expect(e).toEqual({ name: 'request.approved', receivedName: name })`,
+    `expect(e).toEqual({ name: 'verification.approved', receivedName: name })`,
+  ),
+  {
+    name: 'the other half of a condition',
+    input: `e.receivedName === 'request.approved' || e.name === 'request.approved'`,
+    output: `e.receivedName === 'request.approved' || e.name === 'verification.approved'`,
+    kinds: ['received'],
+  },
+  {
+    name: 'no collision with what is meant',
+    input: `expect(e.name).toBe('verification.approved')\nexpect(e.receivedName).toBe('request.approved')`,
+    kinds: ['received'],
+  },
+]
+
 export const corpus: readonly Snippet[] = [
   ...literals,
   ...types,
   ...untouched,
   ...dynamic,
   ...collisions,
+  ...meant,
 ]

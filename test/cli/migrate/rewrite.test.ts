@@ -74,10 +74,20 @@ function lineStarts(text: string): readonly number[] {
   return [0, ...Array.from(ends, (end) => end.index + end[0].length)]
 }
 
+test('a collision tells where the names meet, and where else the old one is left', () => {
+  const input = `on('request.expired', a)
+on('verification.expired', b)
+send('request.expired')
+send('request.expired')`
+  const { findings, edits } = rewriteSource(input, 'a.ts')
+  expect(edits).toEqual([])
+  expect(findings).toMatchObject([{ kind: 'collision', line: 1 }])
+  expect(findings[0]?.suggestion).toMatch(/stands in line 2,.*left as it is in lines 3, 4 too/)
+})
+
 describe('API paths', () => {
   const paths = { bases: ['/v2/api', 'https://api.example.com'] }
   test.each([
-    [`fetch('https://api.test/v2/api/requests')`, `fetch('https://api.test/v2/api/verifications')`],
     [`fetch("/v2/api/requests?page=1")`, `fetch("/v2/api/verifications?page=1")`],
     ['fetch(`/v2/api/requests/${id}`)', 'fetch(`/v2/api/verifications/${id}`)'],
     [`get('https://api.example.com/requests/1')`, `get('https://api.example.com/verifications/1')`],
@@ -92,6 +102,8 @@ describe('API paths', () => {
     [`app.get('/requests', list)`, ['path']],
     ['fetch(`${base}/requests/${id}`)', ['path']],
     [`fetch('https://api.test/v1/requests')`, ['path']],
+    [`fetch('https://api.test/v2/api/requests')`, ['path']],
+    ['fetch(`https://other.test/v2/api/requests/${id}`)', ['path']],
     [`get(base + '/requests/' + id)`, ['path']],
     [`get('requests/' + id)`, ['path']],
     [`get(base + 'requests')`, ['path']],

@@ -1,6 +1,6 @@
 // inbox forget: erases the payloads of a person at once.
 
-import type { Inbox } from '../../../inbox/index.ts'
+import type { EntryFilter, Inbox } from '../../../inbox/index.ts'
 import { needConsent } from '../../consent.ts'
 import { exitCodes } from '../../exit-code.ts'
 import { entityFrom } from '../../inbox/filter-options.ts'
@@ -10,6 +10,7 @@ import { count, printable } from '../../output.ts'
 import { act, declare, type Session } from '../../session.ts'
 
 interface ForgetOptions extends InboxChoice {
+  readonly tenant?: string
   readonly yes?: boolean
 }
 
@@ -17,7 +18,7 @@ export const inboxForget = (session: Session) =>
   declare('forget', {
     summary: 'erase the payloads of a client or a verification',
     details: [
-      'Erases the payloads of an entity, and of events that speak of it (those of a client’s verifications too), now and without a way back. Open entries are skipped: their handlers do not run. That they came stays known, so a late copy is still a duplicate. Asks for a yes, or --yes.',
+      'Erases the payloads of an entity, and of events that speak of it (those of a client’s verifications too), now and without a way back; without --tenant that of every tenant who has one of this id. Open entries are skipped: their handlers do not run. That they came stays known, so a late copy is still a duplicate. Asks for a yes, or --yes.',
     ],
     examples: ['idv-webhooks inbox forget --file inbox.db client:cli_42'],
   })
@@ -26,14 +27,16 @@ export const inboxForget = (session: Session) =>
       entityFrom(text),
     ])
     .addOption(inboxFileOption())
+    .option('--tenant <name>', 'only this tenant’s')
     .option('--yes', 'the word of consent')
     .action(act<ForgetOptions>(session, (options, args) => run(session, options, args)))
 
 async function run(session: Session, options: ForgetOptions, entities: readonly string[]) {
   const { out, signal } = session
+  const of = options.tenant === undefined ? {} : { tenant: options.tenant }
   return withInbox(session, options, async ({ inbox, where }) => {
     let payloads = 0
-    for (const entity of entities) payloads += await kept(inbox, entity)
+    for (const entity of entities) payloads += await kept(inbox, { entity, ...of })
     const what = count(payloads, 'payload')
     const whose = entities.map(printable).join(', ')
     await needConsent(session, options, `this erases ${what} of ${whose} in ${where} for good`)
@@ -42,7 +45,7 @@ async function run(session: Session, options: ForgetOptions, entities: readonly 
     try {
       for (const entity of entities) {
         signal.throwIfAborted()
-        const many = await inbox.forget(entity)
+        const many = await inbox.forget(entity, of)
         erased += many
         at += 1
         out.record({ type: 'forgotten', entity, payloads: many })
@@ -57,11 +60,11 @@ async function run(session: Session, options: ForgetOptions, entities: readonly 
   })
 }
 
-async function kept(inbox: Inbox, entity: string): Promise<number> {
+async function kept(inbox: Inbox, filter: EntryFilter): Promise<number> {
   let many = 0
   let cursor: string | undefined
   do {
-    const page = await inbox.find({ entity, limit: 500, ...(cursor && { cursor }) })
+    const page = await inbox.find({ ...filter, limit: 500, ...(cursor && { cursor }) })
     many += page.entries.filter(({ erased }) => !erased).length
     cursor = page.cursor
   } while (cursor !== undefined)

@@ -18,7 +18,7 @@ export const migrateData = (session: Session) =>
     summary: 'print SQL that renames stored event names, and takes it back',
     details: [
       'Prints SQL for a table of yours: counts before and after, the renaming in one transaction, a column that keeps the old name. The script that takes it back follows as a comment; --reverse prints it alone. Nothing is run.',
-      'Names that are stored later need it again: for Postgres and MySQL the same script may be run as often as needed, for SQLite a second run stops before it changes anything, and --again prints the script for it. MySQL commits by itself when the column is added: the script orders it so that a stop in the middle loses nothing.',
+      'Names that are stored later need it again: a script that finds the column already there stops before it changes anything, since it may be one of yours, and --again prints the script for a column of an earlier run. MySQL commits by itself when the column is added: the script orders it so that a stop in the middle loses nothing.',
     ],
     examples: [
       'idv-webhooks migrate data --dialect postgres --table webhook_events --column name | psql -v ON_ERROR_STOP=1',
@@ -39,6 +39,14 @@ async function run({ out }: Session, options: DataOptions) {
   const column = given(options.column, '--column')
   for (const name of [table, column, options.oldColumn]) {
     if (/^$|[\0\r\n]/.test(name)) throw new CliError('USAGE', 'error: a name is empty or broken')
+  }
+  // Postgres alone tells quoted names apart by their case.
+  const spelled = (name: string) => (dialect === 'postgres' ? name : name.toLowerCase())
+  if (spelled(column) === spelled(options.oldColumn)) {
+    throw new CliError(
+      'USAGE',
+      'error: --old-column is --column: the old name needs a column of its own',
+    )
   }
   const scripts = toSql({ ...options, dialect, table, column })
   out.record({ type: 'script', dialect, ...scripts })

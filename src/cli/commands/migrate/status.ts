@@ -18,7 +18,7 @@ export const migrateStatus = (session: Session) =>
   declare('status', {
     summary: 'tell which legacy names still arrive, and when refusing them is safe',
     details: [
-      'Reads the inbox, or lines that `observe: logOutcomes()` wrote, or both; tells each legacy name with how often it came, signed with which secret (each subscription has its own) and when last. Refusing them is safe after --days in which other events came and none of these. An inbox looks back as long as it keeps keys (30 days by default), and keeps no entry for an event that came under its current name too and first: a log shows these as well.',
+      'Reads the inbox, or lines that `observe: logOutcomes()` wrote, or both; tells each legacy name with how often it came, signed with which secret (each subscription has its own) and when last. Refusing them is safe after --days in which other events came and none of these: days (UTC) without any event do not count, and neither does a log in which outcomes cannot be read. An inbox looks back as long as it keeps keys (30 days by default), so give fewer --days where events do not come every day; and it keeps no entry for an event that came under its current name too and first: a log shows these as well.',
       'Exits 0 when it is safe, 1 when it is not.',
     ],
     examples: [
@@ -47,14 +47,20 @@ async function run(session: Session, options: StatusOptions) {
 }
 
 function tellEvidence({ out }: Session, evidence: Evidence): void {
-  const { source, watched, arrivals, legacy } = evidence
-  out.record({ type: 'evidence', source, arrivals, ...watched })
+  const { source, watched, arrivals, legacy, days, unread } = evidence
+  out.record({ type: 'evidence', source, arrivals, days: days.size, unread, ...watched })
   const seen = count(
     legacy.reduce((all, one) => all + one.arrivals, 0),
     'legacy arrival',
   )
   const span = watched ? `, ${stamp(watched.since)} to ${stamp(watched.until)}` : ''
-  out.say(`${source}: ${seen} of ${arrivals}${span}`)
+  const during = watched ? `, events in ${count(days.size, 'day')}` : ''
+  out.say(`${source}: ${seen} of ${arrivals}${span}${during}`)
+  if (unread > 0) {
+    out.say(
+      `${source}: ${count(unread, 'line is', 'lines are')} of outcomes and cannot be read: cut off, or changed on the way`,
+    )
+  }
   const width = Math.max(0, ...legacy.map(({ receivedName }) => receivedName.length))
   for (const one of legacy) {
     out.record({ type: 'legacy', source, ...one })
@@ -74,21 +80,24 @@ function legacyLine({ receivedName, secretId, arrivals, lastSeen }: LegacyArriva
 
 function tellVerdict(
   { out }: Session,
-  { safe, silentDays, lastSeen }: Verdict,
+  { safe, silentDays, lastSeen, unread }: Verdict,
   { days, evidence }: { readonly days: number; readonly evidence: readonly Evidence[] },
 ): void {
-  out.record({ type: 'status', safe, silentDays, days, ...(lastSeen && { lastSeen }) })
+  out.record({ type: 'status', safe, silentDays, days, unread, ...(lastSeen && { lastSeen }) })
   if (safe) {
     out.data(
-      `${out.paint('green', 'safe')}  to set legacy: 'reject': silent for ${silentDays} days`,
+      `${out.paint('green', 'safe')}  to set legacy: 'reject': silent for ${count(silentDays, 'day')} in which events came`,
     )
     return
   }
+  const asked = `, and ${days} are asked for`
   const none = evidence.every(({ arrivals }) => arrivals === 0)
   const why = none
-    ? 'nothing at all has arrived, so silence proves nothing'
-    : lastSeen
-      ? `the last legacy name came ${stamp(lastSeen)}, ${count(silentDays, 'silent day')} so far`
-      : `none was seen, but only ${count(silentDays, 'day')} were watched`
-  out.data(`${out.paint('yellow', 'wait')}  ${why}, and ${days} are asked for`)
+    ? `nothing at all has arrived, so silence proves nothing${asked}`
+    : silentDays >= days
+      ? `${count(unread, 'outcome')} could not be read, and may have borne a legacy name`
+      : lastSeen
+        ? `the last legacy name came ${stamp(lastSeen)}, events in ${count(silentDays, 'day')} since${asked}`
+        : `none was seen, but events came in only ${count(silentDays, 'day')}${asked}`
+  out.data(`${out.paint('yellow', 'wait')}  ${why}`)
 }

@@ -3,14 +3,16 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { CliError, exitCodes } from '../../exit-code.ts'
-import { applyPlan, type Step } from '../../migrate/subscriptions/apply.ts'
-import { type Journal, readJournal, writeJournal } from '../../migrate/subscriptions/journal.ts'
+import { type Applied, applyPlan, type Step } from '../../migrate/subscriptions/apply.ts'
+import { type Ledger, openLedger } from '../../migrate/subscriptions/journal.ts'
+import { withLock } from '../../migrate/subscriptions/lock.ts'
 import {
   type Planned,
   planSubscriptions,
   readSubscriptions,
   stepsOf,
 } from '../../migrate/subscriptions/plan.ts'
+import { settleIntents } from '../../migrate/subscriptions/recreate.ts'
 import { rollBack } from '../../migrate/subscriptions/roll-back.ts'
 import { signingSecrets } from '../../migrate/subscriptions/signing-secrets.ts'
 import {
@@ -81,7 +83,7 @@ async function readExport(session: Session, source: string) {
     throw new CliError('FILE_MISSING', `${source} cannot be read`)
   }
   try {
-    return readSubscriptions(JSON.parse(content))
+    return readSubscriptions(JSON.parse(content.replace(/^\uFEFF/, '')))
   } catch (error) {
     if (error instanceof CliError) throw error
     throw new CliError('EXPORT_INVALID', `${source} is no JSON`)
@@ -117,7 +119,7 @@ async function change(
   options: SubscriptionsOptions,
   service: SubscriptionService,
 ) {
-  const { cwd, signal } = session
+  const { cwd } = session
   const file = resolve(cwd, options.journal)
   if (options.rollback && !existsSync(file)) {
     throw new CliError(
@@ -130,12 +132,53 @@ async function change(
     given: await findSecrets(session, options),
     newSecrets: newSecrets === undefined ? undefined : resolve(cwd, newSecrets),
   })
-  const journal = readJournal(file, service.url)
-  const save = (now: Journal) => writeJournal(file, now)
-  const means = { service, journal, secrets, save }
-  if (options.rollback) return tell(session, options, await rollBack(means))
-  const plan = planSubscriptions(await service.list())
-  return tell(session, options, await applyPlan({ ...means, plan, signal }))
+  // What was begun is ended, however long the service takes: half a change would be lost sight of.
+  session.ending.waits = true
+  return withLock(file, async () => {
+    const ledger = openLedger(file, service.url)
+    tellOrphans(session, await settleIntents({ service, ledger }))
+    const means = { service, ledger, secrets }
+    if (options.rollback) return tell(session, options, await rollBack(means))
+    const plan = planSubscriptions(await service.list())
+    const applied = await applyPlan({ ...means, plan, signal: session.signal })
+    if (applied.failure) throw tellFailure(session, { ...applied, ledger, file })
+    return tell(session, options, applied.steps)
+  })
+}
+
+/** What an earlier run created without an answer to it is ours, and not wanted. */
+function tellOrphans({ out }: Session, ids: readonly string[]): void {
+  for (const id of ids) {
+    out.record({ type: 'step', id, did: 'removed' })
+    out.data(`${printable(id)}  removed: an earlier run made it and was not told`)
+  }
+}
+
+interface Failed extends Applied {
+  readonly ledger: Ledger
+  readonly file: string
+}
+
+/** Says what was taken back and what remains, and gives the error to end with. */
+function tellFailure({ out, signal }: Session, { steps, failure, ledger, file }: Failed): unknown {
+  const { error, takenBack = 0 } = failure ?? {}
+  const changes = steps.filter(({ did }) => did !== 'waiting').length
+  const { begun } = ledger
+  out.record({ type: 'taken-back', steps: takenBack, begun: begun.length })
+  for (const { of, events, url } of begun) {
+    out.record({ type: 'remains', of, events, url })
+    out.say(
+      `it is not known whether a subscription to ${printable(events.join(', '))} for ${printable(url)} was created: the next --apply or --rollback looks for it and removes it`,
+    )
+  }
+  if (steps.length > 0) {
+    const left = takenBack < steps.length ? `, ${steps.length - takenBack} could not be` : ''
+    out.say(
+      `${signal.aborted ? 'interrupted' : 'failed'} after ${count(changes, 'change')}: ${count(takenBack, 'step')} taken back${left}`,
+    )
+  }
+  if (ledger.pairs.length + begun.length > 0) out.say(`what stands is in ${file}`)
+  return error
 }
 
 const deeds = {

@@ -24,6 +24,11 @@ export function ignoredLines(text: string, comments: readonly SyntaxComment[]): 
   return { all, lines }
 }
 
+/** Whether a text that cannot be parsed has the comment for a whole file; a string is none. */
+export function setsItselfAside(text: string): boolean {
+  return /^[^'"`\n\r]*(?:\/\/|\/\*|^\s*\*|<!--).*\bidv-webhooks-ignore-file\b/m.test(text)
+}
+
 function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split(/\r\n|[\n\r\u2028\u2029]/).length
 }

@@ -1,6 +1,7 @@
 // Many files' rewriting: reads each strictly, so that what is written back differs in the names alone.
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
+import { setsItselfAside } from './ignore-comments.ts'
 import type { PathOptions } from './paths.ts'
 import { type Edit, type Finding, rewriteSource } from './rewrite.ts'
 
@@ -21,19 +22,40 @@ export interface MigratedFile {
 export function migrateFile(cwd: string, path: string, paths?: PathOptions): MigratedFile {
   const file = relative(cwd, path)
   const empty = { file, path, input: '', output: '', edits: [], findings: [] }
-  let input: string
+  let bytes: Uint8Array
   try {
-    // A byte order mark stays a letter of the text, so that it is written back.
-    input = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path))
-  } catch (error) {
-    const unreadable = error instanceof TypeError ? 'is not UTF-8' : 'cannot be read'
-    return { ...empty, error: { message: unreadable } }
+    bytes = readFileSync(path)
+  } catch {
+    return { ...empty, error: { message: 'cannot be read' } }
+  }
+  const input = decode(bytes)
+  if (input === undefined) {
+    return isOfNoInterest(bytes) ? empty : { ...empty, error: { message: 'is not UTF-8' } }
   }
   try {
-    return { file, path, input, ...rewriteSource(input, path, paths) }
+    const rewritten = rewriteSource(input, path, paths)
+    // Texts that stay as they are need not be kept.
+    return rewritten.edits.length > 0
+      ? { file, path, input, ...rewritten }
+      : { ...empty, findings: rewritten.findings }
   } catch (error) {
-    return { ...empty, error: syntaxFault(error) }
+    return setsItselfAside(input) ? empty : { ...empty, error: syntaxFault(error) }
   }
+}
+
+/** A byte order mark stays a letter of the text, so that it is written back. */
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** A file that is no UTF-8 is an error only where it spells the word, in UTF-16 too. */
+function isOfNoInterest(bytes: Uint8Array): boolean {
+  const text = Buffer.from(bytes).toString('latin1').replaceAll('\0', '')
+  return !/request/i.test(text) || setsItselfAside(text)
 }
 
 function syntaxFault(error: unknown): NonNullable<MigratedFile['error']> {

@@ -40,12 +40,18 @@ export function pathUse(
   if (node.type === 'RegExpLiteral') return patternUse(node)
   const text = node.type === 'TemplateElement' ? cooked(node) : literalText(node, ancestors)
   if (!text?.includes('requests')) return undefined
-  const to = bases.reduce((path, base) => path.replace(after(base), '/verifications'), text)
+  // An address that names a host is the service's where a base names that host too.
+  const fitting = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? bases.filter(namesHost) : bases
+  const to = fitting.reduce((path, base) => path.replace(after(base), '/verifications'), text)
   if (to !== text) return { node, from: text, to, suggestion }
   // A bare path, or one of another address, may be the app's own.
   if (segment.test(text)) return { node, from: text, suggestion }
   const isStep = relative.test(text) || (text === 'requests' && makesPath(node, ancestors))
   return isStep ? { node, from: text, suggestion: piece } : undefined
+}
+
+function namesHost(base: string): boolean {
+  return /^(?:[a-z][a-z0-9+.-]*:)?\/\/|^[\w-]+(?:\.[\w-]+)+/i.test(base)
 }
 
 function literalText(node: SyntaxNode, ancestors: Ancestors): string | undefined {

@@ -3,6 +3,12 @@ import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff'
 import { count, type Output, printable } from '../../output.ts'
 import type { MigratedFile } from './migrate-files.ts'
 
+/** What became of a file in the end. */
+export interface Ended extends MigratedFile {
+  /** Why it was not written, though it was to be. */
+  readonly left?: string
+}
+
 /** How many files ended how. */
 export interface Totals {
   readonly changed: number
@@ -11,25 +17,32 @@ export interface Totals {
   readonly findings: number
   readonly collisions: number
   readonly errors: number
+  /** To be changed, and left as they were. */
+  readonly left: number
+  /** Not come to, since the run was interrupted. */
+  readonly missed: number
 }
 
-export function totalsOf(files: readonly MigratedFile[]): Totals {
+export function totalsOf(files: readonly Ended[], all: number): Totals {
   const findings = files.flatMap((file) => file.findings)
   const collisions = findings.filter(({ kind }) => kind === 'collision').length
-  const changed = files.filter(({ edits }) => edits.length > 0).length
+  const changed = files.filter(({ edits, left }) => edits.length > 0 && left === undefined)
   return {
-    changed,
-    names: files.flatMap(({ edits }) => edits).length,
+    changed: changed.length,
+    names: changed.flatMap(({ edits }) => edits).length,
     unchanged: files.filter(({ edits, error }) => edits.length === 0 && !error).length,
     findings: findings.length - collisions,
     collisions,
     errors: files.filter(({ error }) => error).length,
+    left: files.filter(({ left }) => left !== undefined).length,
+    missed: all - files.length,
   }
 }
 
 /** A unified diff that `git apply` and `patch -p1` take. */
 export function diffOf({ file, input, output }: MigratedFile): string {
-  const name = file.replaceAll('\\', '/')
+  // A file outside the folder of the call: `a/../x` is a path that neither tool takes.
+  const name = file.replaceAll('\\', '/').replace(/^(?:\.\.\/)+/, '')
   const patch = structuredPatch(`a/${name}`, `b/${name}`, input, output, '', '', { context: 3 })
   return formatPatch(patch, FILE_HEADERS_ONLY)
 }
@@ -42,9 +55,12 @@ export interface Telling {
 }
 
 /** Tells one file. */
-export function tellFile(out: Output, one: MigratedFile, { written, advised }: Telling): void {
-  const { file, edits, findings, error } = one
-  if (edits.length > 0) {
+export function tellFile(out: Output, one: Ended, { written, advised }: Telling): void {
+  const { file, edits, findings, error, left } = one
+  if (left !== undefined) {
+    out.record({ type: 'left', file, message: left })
+    out.say(`${printable(file)}: ${out.tint('red', 'not changed')}: it ${left}`)
+  } else if (edits.length > 0) {
     out.record({ type: 'file', file, edits, written })
     if (written) out.data(`${printable(file)}: ${count(edits.length, 'name')} renamed`)
     else out.data(colored(out, diffOf(one)).replace(/\n$/, ''))
@@ -63,10 +79,16 @@ export function tellFile(out: Output, one: MigratedFile, { written, advised }: T
   out.say(`${printable(file)}${place}: ${out.tint('red', 'error')} ${printable(error.message)}`)
 }
 
+/** How a run ended. */
+export interface End {
+  readonly written: boolean
+  readonly interrupted: boolean
+}
+
 /** Tells all of them in a line. */
-export function tellTotals(out: Output, totals: Totals, written: boolean): void {
-  const { changed, names, unchanged, findings, collisions, errors } = totals
-  out.record({ type: 'summary', ...totals, written })
+export function tellTotals(out: Output, totals: Totals, { written, interrupted }: End): void {
+  const { changed, names, unchanged, findings, collisions, errors, left, missed } = totals
+  out.record({ type: 'summary', ...totals, written, interrupted })
   const verb = written ? 'changed' : 'would change'
   const people = findings + collisions
   out.say(
@@ -75,6 +97,8 @@ export function tellTotals(out: Output, totals: Totals, written: boolean): void 
       `${unchanged} unchanged`,
       `${people} ${people === 1 ? 'needs' : 'need'} a human${collisions > 0 ? ` (${count(collisions, 'collision')})` : ''}`,
       count(errors, 'error'),
+      ...(left > 0 ? [`${left} left as ${left === 1 ? 'it was' : 'they were'}`] : []),
+      ...(interrupted ? [`interrupted before ${count(missed, 'file')}`] : []),
     ].join(' · '),
   )
 }

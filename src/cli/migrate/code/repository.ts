@@ -8,12 +8,25 @@ export function repositoryOf(folder: string): string | undefined {
   return git(folder, 'rev-parse', '--show-toplevel')?.trim()
 }
 
-/** Of the repositories that files stand in, nested ones too, those with work not committed. */
-export function dirtyRepositories(files: readonly string[]): readonly string[] {
+/**
+ * Of the repositories that files stand in, nested ones too, those with work not committed. A file
+ * that git does not know counts where it is to be changed; others, such as an output, stay apart.
+ */
+export function dirtyRepositories(
+  files: readonly string[],
+  changing: readonly string[],
+): readonly string[] {
   const tops = new Map<string, string | undefined>()
   for (const file of files) topOf(dirname(file), tops)
   const found = [...new Set(tops.values())].filter((top) => top !== undefined)
-  return found.filter((top) => git(top, 'status', '--porcelain'))
+  const wanted = new Set(changing)
+  return found.filter((top) => {
+    const status = git(top, 'status', '--porcelain', '-z', '--untracked-files=all') ?? ''
+    return status
+      .split('\0')
+      .filter(Boolean)
+      .some((line) => !line.startsWith('?? ') || wanted.has(join(top, line.slice(3))))
+  })
 }
 
 /** The nearest folder above that holds .git: a folder, or a file in worktrees and submodules. */

@@ -6,6 +6,7 @@ import { type Ignored, ignoredLines } from './ignore-comments.ts'
 import { type PathOptions, pathUse } from './paths.ts'
 import { isPiece } from './pieces.ts'
 import { isModuleName, type Place, placeOf } from './places.ts'
+import { isReceivedName } from './received-names.ts'
 import {
   type Ancestors,
   parseSource,
@@ -29,7 +30,7 @@ export interface Edit extends Position {
 
 /** Something that a person must decide. */
 export interface Finding extends Position {
-  readonly kind: Dynamic['kind'] | 'collision' | 'path'
+  readonly kind: Dynamic['kind'] | 'collision' | 'path' | 'received'
   /** The source text of the place. */
   readonly text: string
   readonly suggestion: string
@@ -78,8 +79,13 @@ export function rewriteSource(text: string, file: string, paths?: PathOptions): 
     ...seen.paths.flatMap((use) =>
       use.to === undefined ? source.find(use.node, 'path', use.suggestion) : [],
     ),
-    ...[...collisions].flatMap(([from, node]) =>
-      source.find(node, 'collision', collisionAdvice(from)),
+    ...seen.received.flatMap((node) => source.find(node, 'received', receivedAdvice)),
+    ...[...collisions].flatMap(([from, { first, meets, others }]) =>
+      source.find(
+        first,
+        'collision',
+        collisionAdvice(from, { meets: source.line(meets), others: others.map(source.line) }),
+      ),
     ),
   ]
   const inOrder = (a: Position, b: Position) => a.line - b.line || a.column - b.column
@@ -99,6 +105,7 @@ function parseNamed(text: string, file: string): Syntax | undefined {
 function collect(root: SyntaxNode, paths: PathOptions | undefined) {
   const names: Occurrence[] = []
   const dynamic: Dynamic[] = []
+  const received: SyntaxNode[] = []
   const pathUses: NonNullable<ReturnType<typeof pathUse>>[] = []
   const around = surroundingsOf(root)
   walk(root, (node, ancestors) => {
@@ -107,9 +114,12 @@ function collect(root: SyntaxNode, paths: PathOptions | undefined) {
     const use = dynamicUse(node, ancestors, around)
     if (use) dynamic.push(use)
     const text = use ? undefined : nameAt(node, ancestors)
-    if (text !== undefined) names.push({ node, text, place: placeOf(node, ancestors) })
+    if (text === undefined) return
+    const isMeant = replacementOf(text) !== undefined && isReceivedName(node, ancestors)
+    if (isMeant) received.push(node)
+    else names.push({ node, text, place: placeOf(node, ancestors) })
   })
-  return { names, dynamic, paths: pathUses }
+  return { names, dynamic, received, paths: pathUses }
 }
 
 /** An old or new name that stands as a literal of its own. */
@@ -121,27 +131,50 @@ function nameAt(node: SyntaxNode, ancestors: Ancestors): string | undefined {
   return replacementOf(text) !== undefined || isReplacement(text) ? text : undefined
 }
 
+/** Where an old and a new name would meet, and where else the old one stands and is left. */
+interface Collision {
+  readonly first: SyntaxNode
+  readonly meets: SyntaxNode
+  readonly others: readonly SyntaxNode[]
+}
+
 /** Legacy names whose replacement already stands in the same place: two handlers would meet. */
-function collisionsOf(names: readonly Occurrence[]): ReadonlyMap<string, SyntaxNode> {
-  const collisions = new Map<string, SyntaxNode>()
+function collisionsOf(names: readonly Occurrence[]): ReadonlyMap<string, Collision> {
+  const collisions = new Map<string, Collision>()
   for (const { node, text, place } of names) {
     const to = replacementOf(text)
     if (to === undefined || collisions.has(text)) continue
-    const meets = names.some(
+    const met = names.find(
       (other) =>
         other.text === to &&
         place !== undefined &&
         other.place?.kind === place.kind &&
         other.place.scope === place.scope,
     )
-    if (meets) collisions.set(text, node)
+    if (!met) continue
+    const others = names.filter((one) => one.text === text && one.node !== node)
+    collisions.set(text, { first: node, meets: met.node, others: others.map((one) => one.node) })
   }
   return collisions
 }
 
-function collisionAdvice(from: string): string {
-  return `${replacementOf(from)} stands here too, and ${from} would meet it: keep one of them by hand, or mark what is meant to stay with idv-webhooks-ignore`
+interface Meeting {
+  readonly meets: number
+  /** The lines of the other places that are left too. */
+  readonly others: readonly number[]
 }
+
+function collisionAdvice(from: string, { meets, others }: Meeting): string {
+  const lines = [...new Set(others)]
+  const left =
+    lines.length > 0
+      ? `; it is left as it is in line${lines.length > 1 ? 's' : ''} ${lines.join(', ')} too`
+      : ''
+  return `${replacementOf(from)} stands in line ${meets}, and ${from} would meet it: keep one of them by hand, or mark what is meant to stay with idv-webhooks-ignore${left}`
+}
+
+const receivedAdvice =
+  'beside receivedName, canonicalName or legacyNames the old name is right while deliveries still come under it: leave it until then, and mark it with idv-webhooks-ignore'
 
 /** The text with its edits; ignored lines are left alone. */
 function createSource(text: string, ignored: Ignored) {
@@ -153,6 +186,7 @@ function createSource(text: string, ignored: Ignored) {
   }
   return {
     output: () => edited.toString(),
+    line: (node: SyntaxNode) => position(node).line,
     isIgnored: (node: SyntaxNode) => ignored.lines.has(position(node).line),
     replace(
       node: SyntaxNode,

@@ -7,11 +7,19 @@ const rules = {
   'legacy-api-path': 'A legacy API path; migrate code --paths --write renames it.',
   'possible-api-path': 'A path that may be a legacy one of the API; a person must look at it.',
   'dynamic-event-name': 'A legacy event name that is made at run time; a person must look at it.',
+  'received-event-name':
+    'A legacy event name beside receivedName, canonicalName or legacyNames; it is left alone.',
   'event-name-collision': 'The old and the new name are registered in one place.',
   unreadable: 'A file that could not be parsed.',
 } as const
 
 type Rule = keyof typeof rules
+
+const warnings: ReadonlySet<Rule> = new Set([
+  'dynamic-event-name',
+  'possible-api-path',
+  'received-event-name',
+])
 
 /** The SARIF log of a run. */
 export function toSarif(files: readonly MigratedFile[], cwd: string): object {
@@ -36,13 +44,14 @@ export function toSarif(files: readonly MigratedFile[], cwd: string): object {
 
 function ruleOf(kind: MigratedFile['findings'][number]['kind']): Rule {
   if (kind === 'collision') return 'event-name-collision'
+  if (kind === 'received') return 'received-event-name'
   return kind === 'path' ? 'possible-api-path' : 'dynamic-event-name'
 }
 
 function resultsOf({ file, edits, findings, error }: MigratedFile): object[] {
   const result = (rule: Rule, text: string, at: { line?: number; column?: number }) => ({
     ruleId: rule,
-    level: rule === 'dynamic-event-name' || rule === 'possible-api-path' ? 'warning' : 'error',
+    level: warnings.has(rule) ? 'warning' : 'error',
     message: { text },
     locations: [
       {

@@ -1,8 +1,9 @@
 // Which files are looked at: those named, and in folders the sources that git would not ignore.
-import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import ignore, { type Ignore } from 'ignore'
 import { CliError } from '../../exit-code.ts'
+import { statOf } from '../../stat-of.ts'
 import { repositoryOf } from './repository.ts'
 import { isSource } from './syntax.ts'
 
@@ -12,16 +13,20 @@ interface Rules {
 }
 
 /** The source files of paths, each once, in a stable order. */
-export function sourceFiles(cwd: string, paths: readonly string[]): readonly string[] {
+export function sourceFiles(
+  cwd: string,
+  paths: readonly string[],
+  isExcluded: (path: string) => boolean = () => false,
+): readonly string[] {
   const files = paths.flatMap((path) => {
     const full = resolve(cwd, path)
-    const found = statSync(full, { throwIfNoEntry: false })
+    const found = statOf(full)
     if (!found) throw new CliError('FILE_MISSING', `${path} is not there`)
     if (found.isDirectory()) return inFolder(realpathSync(full))
     if (isSource(full)) return [realpathSync(full)]
     throw new CliError('FILE_UNSUPPORTED', `${path} is neither JavaScript nor TypeScript`)
   })
-  return [...new Set(files)]
+  return [...new Set(files)].filter((file) => !isExcluded(file))
 }
 
 function inFolder(folder: string): readonly string[] {

@@ -1,9 +1,10 @@
 // Takes the next safe step for every subscription, noting each in the journal as it is taken, and
-// takes the steps of a run back that failed.
-import { type Journal, type Pair, toPair } from './journal.ts'
-import type { Planned, Subscription } from './plan.ts'
+// takes the steps of a run back that failed or was interrupted.
+import { type Pair, toPair } from './journal.ts'
+import type { Planned } from './plan.ts'
+import { type Creating, recreate } from './recreate.ts'
 import { adopt, findTwin, hasDelivered, notedPair } from './replacement.ts'
-import type { SecretOrigin, SigningSecrets } from './signing-secrets.ts'
+import type { SecretOrigin } from './signing-secrets.ts'
 import type { SubscriptionService } from './subscription-routes.ts'
 
 /** What was done, or why not. */
@@ -24,18 +25,17 @@ export interface Step {
   readonly secret?: SecretOrigin
 }
 
-/** What steps are taken with. */
-export interface Means {
-  readonly service: SubscriptionService
-  readonly journal: Journal
-  readonly secrets: SigningSecrets
-  readonly save: (journal: Journal) => void
-}
-
 /** What steps are taken on. */
-export interface ApplyOptions extends Means {
+export interface ApplyOptions extends Creating {
   readonly plan: readonly Planned[]
   readonly signal: AbortSignal
+}
+
+/** What came of a run. */
+export interface Applied {
+  readonly steps: readonly Step[]
+  /** Why the steps were taken back; missing where they stand. */
+  readonly failure?: { readonly error: unknown; readonly takenBack: number }
 }
 
 /** Undoes a step; gives the pair that the journal is to have afterwards, if any. */
@@ -50,60 +50,66 @@ interface Taken {
 
 /**
  * Takes the next step for every planned subscription: creates replacements, and drops the old ones
- * whose replacement has delivered. When a step fails, those of this run are taken back.
+ * whose replacement has delivered. When a step fails, or the run is interrupted, what was begun is
+ * ended and the steps of this run are taken back; what cannot be taken back stays in the journal.
  *
- * @throws CliError of the service, after taking back
+ * @throws CliError `SECRET_MISSING` before anything is changed
  */
-export async function applyPlan(options: ApplyOptions): Promise<readonly Step[]> {
-  const { plan, journal, signal, save } = options
+export async function applyPlan(options: ApplyOptions): Promise<Applied> {
+  const { plan, ledger, signal } = options
   const work = plan.filter(({ action }) => action === 'recreate' || action === 'covered')
   needSecrets(options, work)
   const undo: (() => Promise<void>)[] = []
   const steps: Step[] = []
-  let { pairs } = journal
-  const note = (id: string, pair: Pair | undefined) => {
-    const others = pairs.filter(({ old }) => old.id !== id)
-    pairs = pair ? [...others, pair] : others
-    save({ ...journal, pairs })
-  }
   try {
     for (const planned of work) {
       signal.throwIfAborted()
       const { id } = planned.subscription
+      const { pairs } = ledger
       const before = pairs.find(({ old }) => old.id === id)
-      const taken = await next(options, planned, { plan, pairs, before })
+      const taken = await next(options, planned, { plan, pairs })
       undo.push(async () => {
         let back = before
         for (const one of taken.undo) back = (await one()) ?? back
-        note(id, back)
+        ledger.note(id, back)
       })
       steps.push(taken.step)
-      note(id, taken.pair)
+      ledger.note(id, taken.pair)
     }
   } catch (error) {
-    // What cannot be taken back stays in the journal, so that --rollback can try again.
-    for (const back of undo.reverse()) await back().catch(() => {})
-    throw error
+    return { steps, failure: { error, takenBack: await takeBack(undo.reverse()) } }
   }
-  return steps
+  return { steps }
+}
+
+/** Takes back as many as can be, and gives how many that were. */
+async function takeBack(undo: readonly (() => Promise<void>)[]): Promise<number> {
+  let taken = 0
+  for (const back of undo) {
+    const isBack = await back().then(
+      () => true,
+      () => false,
+    )
+    if (isBack) taken += 1
+  }
+  return taken
 }
 
 /** Asks for every secret before anything is changed. */
-function needSecrets({ plan, journal, secrets }: ApplyOptions, work: readonly Planned[]): void {
+function needSecrets({ plan, ledger, secrets }: ApplyOptions, work: readonly Planned[]): void {
   for (const planned of work) {
-    const noted = journal.pairs.some(({ old }) => old.id === planned.subscription.id)
+    const noted = ledger.pairs.some(({ old }) => old.id === planned.subscription.id)
     if (planned.action === 'covered' || noted) continue
-    if (!findTwin(planned, { plan, pairs: journal.pairs })) secrets.for(planned.subscription)
+    if (!findTwin(planned, { plan, pairs: ledger.pairs })) secrets.for(planned.subscription)
   }
 }
 
 interface Known {
   readonly plan: readonly Planned[]
   readonly pairs: readonly Pair[]
-  readonly before: Pair | undefined
 }
 
-async function next(means: Means, planned: Planned, known: Known): Promise<Taken> {
+async function next(means: Creating, planned: Planned, known: Known): Promise<Taken> {
   const { service } = means
   const { subscription } = planned
   if (planned.action === 'covered') return narrow(service, planned)
@@ -126,7 +132,7 @@ async function narrow(service: SubscriptionService, planned: Planned): Promise<T
   }
 }
 
-async function create(means: Means, { subscription, beside }: Planned): Promise<Taken> {
+async function create(means: Creating, { subscription, beside }: Planned): Promise<Taken> {
   const { id, origin } = await recreate(means, subscription, beside)
   const back: Undo = async () => {
     await means.service.remove(id)
@@ -140,31 +146,9 @@ async function create(means: Means, { subscription, beside }: Planned): Promise<
   }
 }
 
-/** Creates a subscription like another one, with a secret that somebody knows. */
-export async function recreate(
-  { service, secrets }: Pick<Means, 'service' | 'secrets'>,
-  subscription: Subscription,
-  events: readonly string[],
-): Promise<{ readonly id: string; readonly origin: SecretOrigin }> {
-  const { id: _, secret: __, ...rest } = subscription
-  const { origin, secret } = secrets.for(subscription)
-  const created = await service.create({
-    ...rest,
-    events,
-    ...(secret !== undefined && { secret }),
-  })
-  try {
-    if (origin === 'new') secrets.keep(created)
-  } catch (error) {
-    await service.remove(created.id).catch(() => {})
-    throw error
-  }
-  return { id: created.id, origin }
-}
-
 /** Drops the old one, but never before the new one has delivered. */
-async function advance(means: Means, planned: Planned, pair: Pair): Promise<Taken> {
-  const { service } = means
+async function advance(means: Creating, planned: Planned, pair: Pair): Promise<Taken> {
+  const { service, ledger } = means
   const { subscription, beside, final } = planned
   const { replacement, adopted } = pair
   const facts = { id: subscription.id, replacement }
@@ -178,10 +162,14 @@ async function advance(means: Means, planned: Planned, pair: Pair): Promise<Take
     undo.unshift(() => service.setEvents(replacement, narrower).then(() => undefined))
     await service.setEvents(replacement, final)
   }
+  ledger.note(subscription.id, { ...pair, step: 'dropping' })
   try {
-    await service.remove(subscription.id)
+    await drop(service, subscription.id)
   } catch (error) {
+    const isThere = await service.get(subscription.id).catch(() => undefined)
     for (const back of undo) await back().catch(() => {})
+    // Where nobody knows whether it is gone, the journal goes on saying that it was about to go.
+    if (isThere) ledger.note(subscription.id, pair)
     throw error
   }
   undo.unshift(async () => {
@@ -189,4 +177,17 @@ async function advance(means: Means, planned: Planned, pair: Pair): Promise<Take
     return { ...pair, old: { ...pair.old, id } }
   })
   return { step: { ...facts, did: 'dropped' }, pair: { ...pair, step: 'dropped' }, undo }
+}
+
+/** Where the answer is lost, what counts is whether it is still there. */
+async function drop(service: SubscriptionService, id: string): Promise<void> {
+  try {
+    await service.remove(id)
+  } catch (error) {
+    const isGone = await service.get(id).then(
+      (found) => found === undefined,
+      () => false,
+    )
+    if (!isGone) throw error
+  }
 }

@@ -35,6 +35,8 @@ export function findTwin(
         other.active &&
         !taken.has(other.id) &&
         other.url === subscription.url &&
+        // Two secrets that are not shown are not known to be the same.
+        subscription.secret !== undefined &&
         other.secret === subscription.secret &&
         spelled(other.others) === spelled(subscription.others) &&
         [beside, final].some((events) => sameSet(events, other.events)),
@@ -57,7 +59,8 @@ export async function hasDelivered(service: SubscriptionService, pair: Pair): Pr
   return (await service.delivered(pair.replacement)).some((id) => !before.has(id))
 }
 
-function sameSet(a: readonly string[], b: readonly string[]): boolean {
+/** Whether two lists of filters have the same ones. */
+export function sameSet(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((one) => b.includes(one))
 }
 

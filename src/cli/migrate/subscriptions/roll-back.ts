@@ -1,30 +1,26 @@
 // Takes back all that the journal knows: old subscriptions come again with a secret that is known,
 // what was made goes, and what was there before stays.
-import { type Means, recreate, type Step } from './apply.ts'
+import type { Step } from './apply.ts'
 import type { Pair } from './journal.ts'
 import type { Subscription } from './plan.ts'
+import { type Creating, recreate } from './recreate.ts'
 
 /**
  * Brings the old subscriptions back and removes the new ones, the latest pair first.
  *
  * @throws CliError `SECRET_MISSING` before anything is changed
  */
-export async function rollBack(means: Means): Promise<readonly Step[]> {
-  const { journal, save } = means
-  const found = new Map<Pair, Subscription | undefined>()
-  for (const pair of journal.pairs) {
-    const one = await means.service.get(pair.replacement)
-    found.set(pair, one)
-    if (pair.step === 'dropped') means.secrets.for(withSecretOf(pair.old, one))
+export async function rollBack(means: Creating): Promise<readonly Step[]> {
+  const { ledger, service, secrets } = means
+  const work: TakingBack[] = []
+  for (const noted of ledger.pairs) {
+    const pair = await settled(service, noted)
+    const found = await service.get(pair.replacement)
+    work.push({ pair, found })
+    if (pair.step === 'dropped') secrets.for(withSecretOf(pair.old, found))
   }
   const steps: Step[] = []
-  for (const [at, pair] of [...journal.pairs.entries()].reverse()) {
-    const before = journal.pairs.slice(0, at)
-    // Noted at once, so that a second call never brings one back twice.
-    const note = (now: Pair) => save({ ...journal, pairs: [...before, now] })
-    steps.push(...(await takeBack(means, { pair, found: found.get(pair), note })))
-    save({ ...journal, pairs: before })
-  }
+  for (const one of work.reverse()) steps.push(...(await takeBack(means, one)))
   return steps
 }
 
@@ -32,31 +28,52 @@ interface TakingBack {
   readonly pair: Pair
   /** The replacement, if it is still there. */
   readonly found: Subscription | undefined
-  readonly note: (pair: Pair) => void
 }
 
-async function takeBack(means: Means, { pair, found, note }: TakingBack): Promise<readonly Step[]> {
+/** Of one that was about to be dropped nobody heard whether it is gone. */
+async function settled(service: Creating['service'], pair: Pair): Promise<Pair> {
+  if (pair.step !== 'dropping') return pair
+  const isThere = await service.get(pair.old.id)
+  return { ...pair, step: isThere ? 'created' : 'dropped' }
+}
+
+async function takeBack(means: Creating, taking: TakingBack): Promise<readonly Step[]> {
+  const { ledger } = means
+  const { old, step } = taking.pair
+  if (step === 'narrowed') return widen(means, taking)
+  if (step !== 'dropped') {
+    const steps = await letGo(means, taking)
+    ledger.note(old.id, undefined)
+    return steps
+  }
+  const { id, origin } = await recreate(means, withSecretOf(old, taking.found), old.events)
+  // Noted at once, so that a second call never brings one back twice.
+  ledger.note(old.id, undefined)
+  ledger.note(id, { ...taking.pair, old: { ...old, id }, step: 'created' })
+  const steps = await letGo(means, taking)
+  ledger.note(id, undefined)
+  return [{ id: old.id, did: 'restored', replacement: id, secret: origin }, ...steps]
+}
+
+async function widen({ service, ledger }: Creating, { pair, found }: TakingBack): Promise<Step[]> {
+  const { old } = pair
+  if (found) await service.setEvents(old.id, old.events)
+  ledger.note(old.id, undefined)
+  return [{ id: old.id, did: found ? 'restored' : 'gone' }]
+}
+
+/** The replacement goes, or is again what it was. */
+async function letGo(means: Creating, { pair, found }: TakingBack): Promise<readonly Step[]> {
   const { service, secrets } = means
-  const { old, replacement, step, adopted } = pair
-  if (step === 'narrowed') {
-    if (!found) return [{ id: old.id, did: 'gone' }]
-    await service.setEvents(old.id, old.events)
-    return [{ id: old.id, did: 'restored' }]
-  }
-  const steps: Step[] = []
-  if (step === 'dropped') {
-    const { id, origin } = await recreate(means, withSecretOf(old, found), old.events)
-    note({ ...pair, old: { ...old, id }, step: 'created' })
-    steps.push({ id: old.id, did: 'restored', replacement: id, secret: origin })
-  }
-  if (!found) return [...steps, { id: replacement, did: 'gone' }]
+  const { replacement, adopted } = pair
+  if (!found) return [{ id: replacement, did: 'gone' }]
   if (adopted) {
     await service.setEvents(replacement, adopted.events)
-    return [...steps, { id: replacement, did: 'kept' }]
+    return [{ id: replacement, did: 'kept' }]
   }
   await service.remove(replacement)
   secrets.forget(replacement)
-  return [...steps, { id: replacement, did: 'removed' }]
+  return [{ id: replacement, did: 'removed' }]
 }
 
 /** A replacement signs with the old one's secret, so that nobody need have kept it. */

@@ -1,5 +1,6 @@
 // The subscription routes of whatever speaks them; the sandbox does.
 import { CliError, exitCodes } from '../../exit-code.ts'
+import { printable } from '../../output.ts'
 import { readSubscription, readSubscriptions, type Subscription } from './plan.ts'
 
 /** What the migration asks of a service. */
@@ -50,6 +51,16 @@ export function subscriptionService(options: ServiceOptions): SubscriptionServic
   }
 }
 
+/** Whether the service has said no: then nothing has changed. */
+export function wasRefused(error: unknown): boolean {
+  return error instanceof CliError && error.code === 'SERVICE_REFUSED'
+}
+
+/** Whether the service was not even reached. */
+export function wasNeverSent(error: unknown): boolean {
+  return error instanceof CliError && error.code === 'SERVICE_UNREACHABLE'
+}
+
 interface Asked {
   readonly method: string
   readonly url: string
@@ -57,12 +68,41 @@ interface Asked {
 }
 
 /** The answer's JSON; undefined for a GET or DELETE of what is not there. */
-async function request({ apiKey }: ServiceOptions, { method, url, body }: Asked) {
-  const failed = (why: string) =>
-    new CliError('SERVICE_FAILED', `${method} ${new URL(url).pathname}: ${why}`, exitCodes.failed)
+async function request(options: ServiceOptions, asked: Asked) {
+  const { method, url } = asked
+  const failed = (code: string, why: string) =>
+    new CliError(code, `${method} ${new URL(url).pathname}: ${why}`, exitCodes.failed)
   let response: Response
+  let text: string
   try {
-    response = await fetch(url, {
+    response = await send(options, asked)
+    text = await response.text()
+  } catch (error) {
+    const unreachable = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/.test(causeOf(error))
+    const code = unreachable ? 'SERVICE_UNREACHABLE' : 'SERVICE_SILENT'
+    throw failed(code, 'no answer: is the service running at that address?')
+  }
+  const { status } = response
+  if (status === 404 && (method === 'GET' || method === 'DELETE')) return undefined
+  if (!response.ok) {
+    const code = status < 500 ? 'SERVICE_REFUSED' : 'SERVICE_FAILED'
+    throw failed(code, `answered ${status}${messageOf(text)}`)
+  }
+  try {
+    return text === '' ? undefined : (JSON.parse(text) as unknown)
+  } catch {
+    throw failed('SERVICE_FAILED', 'answered something that is no JSON')
+  }
+}
+
+/** As often as a look is put off with a time that is worth waiting for. */
+const mostTries = 4
+const mostSeconds = 60
+
+/** Sends; a GET that comes too soon waits as long as it is told to. */
+async function send({ apiKey }: ServiceOptions, { method, url, body }: Asked): Promise<Response> {
+  for (let tried = 1; ; tried += 1) {
+    const response = await fetch(url, {
       method,
       headers: {
         ...(apiKey !== undefined && { 'x-api-key': apiKey }),
@@ -72,15 +112,25 @@ async function request({ apiKey }: ServiceOptions, { method, url, body }: Asked)
       // Not the signal of Ctrl-C: a change that was begun is ended, and then taken back.
       signal: AbortSignal.timeout(30_000),
     })
-  } catch {
-    throw failed('no answer: is the service running at that address?')
+    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+    const waits = response.status === 429 && method === 'GET' && seconds <= mostSeconds
+    if (!waits || tried === mostTries) return response
+    await response.body?.cancel()
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
   }
-  const text = await response.text()
-  if (response.status === 404 && (method === 'GET' || method === 'DELETE')) return undefined
-  if (!response.ok) throw failed(`answered ${response.status}`)
+}
+
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause as { readonly code?: unknown }) : undefined
+  return String(cause?.code ?? '')
+}
+
+/** What the service says of it, in its own error form. */
+function messageOf(text: string): string {
   try {
-    return text === '' ? undefined : (JSON.parse(text) as unknown)
+    const { message } = JSON.parse(text) as { readonly message?: unknown }
+    return typeof message === 'string' ? `: ${printable(message).slice(0, 200)}` : ''
   } catch {
-    throw failed('answered something that is no JSON')
+    return ''
   }
 }

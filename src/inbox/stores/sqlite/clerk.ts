@@ -27,7 +27,7 @@ export class Clerk {
     const body = query.withBody ? 'c.body' : 'null'
     const sql = `select e.*, c.facts, ${body} as body from idv_entries e
       left join idv_contents c on c.seq = e.seq
-      ${where} order by e.seq desc limit ?`
+      ${where} order by e.seq ${query.oldestFirst ? 'asc' : 'desc'} limit ?`
     return this.#ledger.all(sql, ...values, query.limit).map((row) => this.#toStored(row))
   }
 
@@ -42,7 +42,7 @@ export class Clerk {
       this.#ledger.run(sql, now, head.seq)
       if (replay) this.#ledger.run('delete from idv_handled where seq = ?', head.seq)
       this.#ledger.moved(head.state, 'stored')
-      this.#ledger.enter(head)
+      this.#ledger.enter(head, now)
       reopened++
     }
     return reopened
@@ -56,12 +56,14 @@ export class Clerk {
   }
 
   forget({ lane, now }: { readonly lane: string; readonly now: number }): number {
-    const sql = `select id from idv_entries where (lane = ? or related = ?) and erased = 0`
-    const found = this.#ledger.all(sql, lane, lane)
+    const { sql: isAbout, values } = about(lane)
+    const sql = `select e.id from idv_entries e where ${isAbout} and e.erased = 0`
+    const found = this.#ledger.all(sql, ...values)
     for (const { id } of found) {
       const head = this.#ledger.head(String(id))
       if (!head) continue
       this.#erase(head.seq)
+      this.#ledger.run("update idv_keys set digest = '' where entry = ?", head.id)
       if (['stored', 'leased', 'retry', 'dead'].includes(head.state)) {
         this.#skip(head, 'FORGOTTEN', now)
       }
@@ -71,7 +73,8 @@ export class Clerk {
 
   purge({ doneBefore, deadBefore, keysBefore, limit }: Purge): Purged {
     const settled = `select seq from idv_entries indexed by idv_entries_settled
-      where erased = 0 and state = ? and settled_at is not null and settled_at < ? limit ?`
+      where erased = 0 and state = ? and settled_at is not null and settled_at < ?
+      and (state <> 'dead' or not exists (select 1 from idv_lanes where head = seq)) limit ?`
     const past = (['done', 'dead', 'skipped'] as const).flatMap((state) =>
       this.#ledger.all(settled, state, state === 'done' ? doneBefore : deadBefore, limit),
     )
@@ -88,6 +91,7 @@ export class Clerk {
       deleted++
     }
     this.#ledger.run('delete from idv_marks where touched < ?', keysBefore)
+    this.#ledger.run('delete from idv_relations where at < ?', keysBefore)
     return { erased: past.length, deleted }
   }
 
@@ -124,7 +128,7 @@ export class Clerk {
       where seq = ?`
     this.#ledger.run(sql, reason, now, head.seq)
     this.#ledger.moved(head.state, 'skipped')
-    if (wasHead) this.#ledger.advance(head.lane)
+    if (wasHead) this.#ledger.advance(head.lane, now)
   }
 
   #toStored(row: Row): StoredEntry {
@@ -156,22 +160,57 @@ export class Clerk {
   }
 }
 
-function conditions({ ids, states, name, lane, since, text, after }: StoreQuery) {
+/** A lane or a key as it is, or of any tenant: what goes on with a dot; '/' is next to it. */
+function meant(column: string, name: string) {
+  const sql = `(${column} = ? or (${column} > ? and ${column} < ?))`
+  return { sql, values: [name, `${name}.`, `${name}/`] }
+}
+
+function about(lane: string) {
+  const [own, related] = [meant('e.lane', lane), meant('e.related', lane)]
+  return { sql: `(${own.sql} or ${related.sql})`, values: [...own.values, ...related.values] }
+}
+
+/** Part of an id or a name, or a key or a lane. */
+function mentioned({ part, keys }: NonNullable<StoreQuery['text']>) {
+  const lanes = keys.map(about)
+  const known = keys.map((key) => meant('key', key))
+  const sql = [
+    'instr(e.id, ?) > 0',
+    'instr(e.name, ?) > 0',
+    ...lanes.map((one) => one.sql),
+    ...known.map((one) => `e.id in (select entry from idv_keys where ${one.sql})`),
+  ].join(' or ')
+  const values = [part, part, ...[...lanes, ...known].flatMap((one) => one.values)]
+  return { sql: `(${sql})`, values }
+}
+
+function conditions({
+  ids,
+  states,
+  name,
+  lane,
+  tenant,
+  since,
+  text,
+  after,
+  oldestFirst,
+}: StoreQuery) {
   const parts: [sql: string, values: readonly SqliteValue[]][] = []
   const oneOf = (list: readonly unknown[]) => `in (${list.map(() => '?').join(', ')})`
-  if (ids) parts.push([`e.id ${oneOf(ids)}`, ids])
+  // One variable, however many: SQLite takes 32,766.
+  if (ids) parts.push(['e.id in (select value from json_each(?))', [JSON.stringify(ids)]])
   if (states) parts.push([`e.state ${oneOf(states)}`, states])
   if (name !== undefined) parts.push(['e.name = ?', [name]])
-  if (lane !== undefined) parts.push(['(e.lane = ? or e.related = ?)', [lane, lane]])
+  const add = ({ sql, values }: ReturnType<typeof meant>) => parts.push([sql, values])
+  if (lane !== undefined) add(about(lane))
+  if (tenant !== undefined)
+    parts.push(['substr(e.lane, ?) = ?', [-tenant.length - 1, `.${tenant}`]])
   if (since !== undefined) parts.push(['e.stored_at >= ?', [since]])
-  if (text) {
-    const { part, keys } = text
-    const sql = `(instr(e.id, ?) > 0 or instr(e.name, ?) > 0 or e.lane ${oneOf(keys)}
-      or e.related ${oneOf(keys)} or e.id in (select entry from idv_keys where key ${oneOf(keys)}))`
-    parts.push([sql, [part, part, ...keys, ...keys, ...keys]])
-  }
+  if (text) add(mentioned(text))
   if (after !== undefined) {
-    parts.push(['e.seq < (select seq from idv_entries where id = ?)', [after]])
+    const beyond = oldestFirst ? '>' : '<'
+    parts.push([`e.seq ${beyond} (select seq from idv_entries where id = ?)`, [after]])
   }
   const where = parts.length > 0 ? `where ${parts.map(([sql]) => sql).join(' and ')}` : ''
   return { where, values: parts.flatMap(([, values]) => values) }

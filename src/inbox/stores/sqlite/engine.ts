@@ -2,6 +2,7 @@
 // transaction, and so one sync.
 import { WebhookError } from '../../../errors.ts'
 import type {
+  Alignment,
   Claimed,
   ClaimRequest,
   ClaimResult,
@@ -14,14 +15,22 @@ import type {
   Twin,
 } from '../../store.ts'
 import { Clerk } from './clerk.ts'
-import { inTransaction } from './driver.ts'
+import { inTransaction, isFatal } from './driver.ts'
 import { type Head, Ledger, type Row } from './ledger.ts'
 import type { Owned } from './opening.ts'
 
 /** One question to the engine: the name of a method, and its argument. */
 export type Call = readonly [method: keyof Questions, argument: never]
 
-type Questions = Omit<Engine, 'transact' | 'checkpointWal'> & Omit<Clerk, never>
+type Questions = Omit<Engine, 'transact' | 'emptyLog'> & Omit<Clerk, never>
+
+/** What one call came to, where the commit of its batch was made. */
+export type Answer =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly message: string }
+
+/** They change nothing, so one that fails has nothing that the others must not commit. */
+const reads: readonly Call[0][] = ['find', 'stats', 'lapsed']
 
 /** The writes of the corridor and the worker. */
 export class Engine {
@@ -36,12 +45,12 @@ export class Engine {
   }
 
   /** Answers all of it in one transaction, or throws and has done none of it. */
-  transact(calls: readonly Call[]): unknown[] {
+  transact(calls: readonly Call[]): Answer[] {
     const { db } = this.#ledger
     db.exec('begin immediate')
     try {
       this.#assertOwner()
-      const answers = calls.map(([method, argument]) => this.#answer(method, argument))
+      const answers = calls.map((call) => this.#answerAlone(call))
       this.#ledger.writeCounts()
       db.exec('commit')
       return answers
@@ -53,9 +62,15 @@ export class Engine {
     }
   }
 
-  /** Moves the log into the file; `truncate` leaves no copy of what was erased in it. */
-  checkpointWal(how: 'passive' | 'truncate'): void {
-    this.#ledger.db.exec(`pragma wal_checkpoint(${how})`)
+  /** Moves the log into the file; false when a reader kept it from being emptied after that. */
+  emptyLog(patience = 0): boolean {
+    const { db } = this.#ledger
+    db.exec(`pragma busy_timeout = ${patience}`)
+    try {
+      return this.#ledger.get('pragma wal_checkpoint(truncate)')?.busy === 0
+    } finally {
+      db.exec('pragma busy_timeout = 1000')
+    }
   }
 
   insert(entry: NewEntry): Inserted {
@@ -88,6 +103,10 @@ export class Engine {
     return { entries, ...(typeof next === 'number' && { next }) }
   }
 
+  align(alignment: Alignment): void {
+    this.#ledger.align(alignment)
+  }
+
   renew({ leases, until }: { readonly leases: readonly Lease[]; readonly until: number }): void {
     const sql =
       "update idv_entries set lease_until = ? where id = ? and fence = ? and state = 'leased'"
@@ -95,9 +114,11 @@ export class Engine {
   }
 
   lapsed(now: number): Lapsed[] {
-    const sql = `select id, fence, attempt from idv_entries
+    const sql = `select id, fence, attempt, name, stored_at as storedAt from idv_entries
       where state = 'leased' and (owner <> ? or lease_until <= ?) order by seq`
-    return this.#ledger.all(sql, this.#epoch ?? 0, now) as unknown as Lapsed[]
+    return this.#ledger.all(sql, this.#epoch ?? 0, now).map(({ name, ...lapsed }) => {
+      return { ...lapsed, ...(name !== null && { name }) } as unknown as Lapsed
+    })
   }
 
   checkpoint({ lease, handler }: { readonly lease: Lease; readonly handler: string }): boolean {
@@ -114,6 +135,17 @@ export class Engine {
     else if (settlement.to === 'retry') this.#retry(head, settlement)
     else this.#end(head, settlement)
     return true
+  }
+
+  /** Reads travel with deliveries, which must not fail for them. */
+  #answerAlone([method, argument]: Call): Answer {
+    try {
+      return { ok: true, value: this.#answer(method, argument) }
+    } catch (error) {
+      const isHarmless = reads.includes(method) && inTransaction(this.#ledger.db)
+      if (!isHarmless || isFatal(error)) throw error
+      return { ok: false, message: error instanceof Error ? error.message : 'unknown' }
+    }
   }
 
   #answer(method: Call[0], argument: never): unknown {
@@ -151,7 +183,7 @@ export class Engine {
   #known(entry: NewEntry, key: string): Inserted {
     const known = this.#ledger.get('select entry, digest from idv_keys where key = ?', key)
     const id = String(known?.entry)
-    if (known?.digest === entry.digest) return { kind: 'duplicate', id }
+    if (known?.digest === entry.digest || known?.digest === '') return { kind: 'duplicate', id }
     if (this.#addKey(`${key} ${entry.digest}`, { ...entry, name: null })) {
       const seq = this.#addEntry(entry, 'skipped')
       const sql = `update idv_entries set reason = 'CONFLICT', conflict_of = ?, settled_at = stored_at
@@ -163,7 +195,7 @@ export class Engine {
 
   #addEntry(entry: NewEntry, state: 'stored' | 'skipped'): number {
     const values = [
-      ...[entry.id, state, entry.lane, entry.related ?? null, entry.name ?? null],
+      ...[entry.id, state, entry.lane, this.#ledger.relate(entry), entry.name ?? null],
       ...[entry.receivedName ?? null, entry.source, entry.occurredAt ?? null],
       ...[entry.storedAt, entry.bytes],
     ]
@@ -234,7 +266,7 @@ export class Engine {
     this.#ledger.run(sql, to, at, reason, failures, head.seq)
     this.#ledger.moved('leased', to)
     if (to === 'done' && ended.mark) this.#note(head.lane, ended.mark, at)
-    if (to !== 'dead' || !ended.hold) this.#ledger.advance(head.lane)
+    if (to !== 'dead' || !ended.hold) this.#ledger.advance(head.lane, at)
   }
 
   #note(lane: string, { at = null, final }: { at?: number | null; final: boolean }, now: number) {

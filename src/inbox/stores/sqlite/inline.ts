@@ -4,15 +4,12 @@
 import { carryOut } from './batch.ts'
 import { Engine } from './engine.ts'
 import type { Writer } from './line.ts'
-import { type Opening, openBeside, openOwned } from './opening.ts'
+import { LogKeeper } from './log-keeper.ts'
+import type { Owned } from './opening.ts'
 
-/** @throws WebhookError of `openOwned` */
-export function openInline(
-  opening: Opening,
-  access: 'own' | 'operate',
-): Writer & { readonly epoch: number | undefined } {
-  const owned = access === 'own' ? openOwned(opening) : openBeside(opening)
+export function openInline(owned: Owned): Writer & { readonly epoch: number | undefined } {
   const engine = new Engine(owned)
+  const log = new LogKeeper(engine)
   let scheduled: (() => void) | undefined
   const flush = () => {
     const work = scheduled
@@ -22,10 +19,13 @@ export function openInline(
   return {
     epoch: owned.epoch,
     send: (calls, answered) => {
-      scheduled = () => answered(carryOut(engine, calls))
+      scheduled = () => answered(carryOut(engine, log, calls))
       setImmediate(flush)
     },
     waitUntilIdle: flush,
-    close: async () => owned.close(),
+    close: async () => {
+      log.close()
+      owned.close()
+    },
   }
 }

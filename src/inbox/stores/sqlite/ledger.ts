@@ -1,5 +1,6 @@
 // The rows behind the engine: prepared statements, the counts by state, and the heads of lanes.
 import type { EntryState } from '../../entry.ts'
+import type { Alignment, NewEntry } from '../../store.ts'
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from './driver.ts'
 
 export type Row = Readonly<Record<string, SqliteValue>>
@@ -18,6 +19,12 @@ export interface Head {
 export const nextOpenSql = `select seq, state, coalesce(due, stored_at) as due from idv_entries
   where lane = ? and seq >= (select floor from idv_lanes where lane = ?)
   and state in ('stored', 'leased', 'retry') order by seq limit 1`
+
+const storedAheadSql = `update idv_lanes set due = ? where due > ? and exists
+  (select 1 from idv_entries e where e.seq = idv_lanes.head and e.state = 'stored')`
+
+const heldSql = `select l.lane from idv_entries e cross join idv_lanes l on l.head = e.seq
+  where e.state = 'dead'`
 
 /** One connection's statements, and what one transaction changes in the counts. */
 export class Ledger {
@@ -65,29 +72,39 @@ export class Ledger {
   }
 
   /** The oldest open entry becomes the head of its lane; a lane without any is gone. */
-  advance(lane: string): void {
+  advance(lane: string, now: number): void {
     const next = this.get(nextOpenSql, lane, lane)
     if (!next) {
       this.run('delete from idv_lanes where lane = ?', lane)
       return
     }
-    const { seq = 0 } = next
-    const due = next.state === 'leased' ? null : (next.due ?? null)
+    const { seq = 0, state } = next
+    // The clock that stored it may have been ahead of this one.
+    const due = state === 'stored' ? Math.min(Number(next.due), now) : (next.due ?? null)
     this.run(
       'update idv_lanes set head = ?, floor = ?, due = ? where lane = ?',
       seq,
       seq,
-      due,
+      state === 'leased' ? null : due,
       lane,
     )
   }
 
   /** An entry that was opened again takes its place, unless the head stays where it is. */
-  enter({ lane, seq }: Head): void {
+  enter({ lane, seq }: Head, now: number): void {
     const sql = `insert into idv_lanes values (?, ?, null, ?)
       on conflict do update set floor = min(floor, excluded.floor)`
     this.run(sql, lane, seq, seq)
-    if (!this.#isHeld(lane)) this.advance(lane)
+    if (!this.#isHeld(lane)) this.advance(lane, now)
+  }
+
+  align({ now, latest, free }: Alignment): void {
+    this.run(storedAheadSql, now, now)
+    const retries = "update idv_entries set due = ? where state = 'retry' and due > ?"
+    this.run(retries, latest, latest)
+    this.run('update idv_lanes set due = ? where due > ?', latest, latest)
+    if (!free) return
+    for (const { lane } of this.all(heldSql)) this.advance(String(lane), now)
   }
 
   /** A lane's head stays where it is while it is leased, or dead and in the way. */
@@ -100,6 +117,23 @@ export class Ledger {
 
   isHead({ lane, seq }: Head): boolean {
     return this.get('select head from idv_lanes where lane = ?', lane)?.head === seq
+  }
+
+  /** What one entry of a lane names, the others get that name none. */
+  relate({
+    lane,
+    related,
+    storedAt,
+  }: Pick<NewEntry, 'lane' | 'related' | 'storedAt'>): string | null {
+    const sql = 'select related from idv_relations where lane = ?'
+    const known = this.get(sql, lane)?.related ?? null
+    if (related === undefined) return known as string | null
+    this.run('insert or replace into idv_relations values (?, ?, ?)', lane, related, storedAt)
+    if (known === null) {
+      const earlier = 'update idv_entries set related = ? where lane = ? and related is null'
+      this.run(earlier, related, lane)
+    }
+    return related
   }
 
   #prepare(sql: string): SqliteStatement {

@@ -1,11 +1,11 @@
 // The line before the writer: while one commit syncs, what arrives queues up, so batches form by
 // themselves and nobody waits for a timer.
 import { WebhookError } from '../../../errors.ts'
-import type { Call } from './engine.ts'
+import type { Answer, Call } from './engine.ts'
 
 /** What a batch came to; `fatal` ends the service until a restart. */
 export type BatchAnswer =
-  | { readonly ok: true; readonly answers: readonly unknown[] }
+  | { readonly ok: true; readonly answers: readonly Answer[] }
   | { readonly ok: false; readonly message: string; readonly fatal: boolean }
 
 /** Where batches are carried out: a thread of its own, or this one. */
@@ -14,6 +14,14 @@ export interface Writer {
   /** Blocks until the batch that was sent is committed or has failed. */
   waitUntilIdle(): void
   close(): Promise<void>
+}
+
+/** What else the line must know of a call. */
+export interface CallOptions {
+  /** The weight of what is written. */
+  readonly bytes?: number
+  /** Drops the call from the line; one that is on its way goes on. */
+  readonly signal?: AbortSignal
 }
 
 interface Waiting {
@@ -39,13 +47,39 @@ export class Line {
     this.#writer = writer
   }
 
-  /** Resolves after the commit. `bytes` is the weight of what is written. */
-  call<Answer>(method: Call[0], argument: unknown, bytes = 0): Promise<Answer> {
+  /** Resolves after the commit. */
+  call<Answer>(
+    method: Call[0],
+    argument: unknown,
+    { bytes = 0, signal }: CallOptions = {},
+  ): Promise<Answer> {
     if (this.#broken) return Promise.reject(this.#broken)
     return new Promise((resolve, reject) => {
-      this.#queue.push({ call: [method, argument as never], bytes, resolve, reject })
+      const drop = () => this.#drop(waiting)
+      const forgetting = <Value>(tell: (value: Value) => void) => {
+        return (value: Value) => {
+          signal?.removeEventListener('abort', drop)
+          tell(value)
+        }
+      }
+      const waiting: Waiting = {
+        call: [method, argument as never],
+        bytes,
+        resolve: forgetting(resolve),
+        reject: forgetting(reject),
+      }
+      signal?.addEventListener('abort', drop)
+      this.#queue.push(waiting)
       this.#pump()
     })
+  }
+
+  /** What nobody waits for must not fill the memory while the disk hangs. */
+  #drop(waiting: Waiting): void {
+    const at = this.#queue.indexOf(waiting)
+    if (at === -1) return
+    this.#queue.splice(at, 1)
+    waiting.reject(failure('nobody waited for it any more'))
   }
 
   /** Keeps the writer away from the file until `release`; blocks for the batch on its way. */
@@ -105,13 +139,21 @@ export class Line {
 
   #tell(batch: readonly Waiting[], answer: BatchAnswer): void {
     if (answer.ok) {
-      for (const [at, waiting] of batch.entries()) waiting.resolve(answer.answers[at] as never)
+      for (const [at, waiting] of batch.entries()) {
+        const one = answer.answers[at]
+        if (one?.ok) waiting.resolve(one.value as never)
+        else waiting.reject(unanswered(one?.message ?? 'nothing came'))
+      }
       return
     }
     const error = failure(answer.message)
     for (const waiting of batch) waiting.reject(error)
     if (answer.fatal) this.break(`${answer.message}; nothing more is written until a restart`)
   }
+}
+
+function unanswered(message: string): WebhookError {
+  return new WebhookError('STORE_FAILED', `the inbox could not be read: ${message}`)
 }
 
 function failure(message: string): WebhookError {

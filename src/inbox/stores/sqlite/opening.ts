@@ -1,6 +1,6 @@
 // Opens the file for its one owner, and only in the settings that keep the promise: WAL, every
 // commit synced, an intact file, nobody else's.
-import { closeSync, existsSync, openSync, realpathSync, statfsSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync, realpathSync, statfsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { WebhookError } from '../../../errors.ts'
 import { isBusy, isFatal, type SqliteDatabase } from './driver.ts'
@@ -73,6 +73,13 @@ export function openOwned({ file, open, check }: Opening): Owned {
   }
 }
 
+/** A database of this process alone, in which nothing can be lost that a disk would have kept. */
+export function openInMemory(open: Open): Owned {
+  const db = open(':memory:')
+  migrate(db)
+  return { db, epoch: nextEpoch(db), close: () => void db.close() }
+}
+
 /** The settings of every connection that writes; each has its own. */
 export function configure(db: SqliteDatabase, synchronous: 'full' | 'normal' = 'full'): void {
   db.exec('pragma journal_mode = wal')
@@ -92,7 +99,7 @@ function realPath(file: string): string {
   if (file === '' || file.startsWith(':memory:') || file.startsWith('file:')) {
     throw new WebhookError(
       'STORE_UNSUITABLE',
-      `sqliteStore needs the path of a file, not '${file}': for tests use memoryStore()`,
+      `sqliteStore needs the path of a file, not '${file}': for tests there is ':memory:'`,
     )
   }
   const folder = dirname(resolve(file))
@@ -186,9 +193,32 @@ function damaged(path: string, cause?: unknown): WebhookError {
   )
 }
 
+const header = 'SQLite format 3\0'
+
+/** By its first bytes; it is read only when SQLite itself has refused it and let it go. */
+function isSqlite(path: string): boolean {
+  try {
+    const file = openSync(path, 'r')
+    const head = Buffer.alloc(header.length)
+    readSync(file, head, 0, head.length, 0)
+    closeSync(file)
+    return head.toString('latin1') === header
+  } catch {
+    return true
+  }
+}
+
+function otherFile(path: string, cause: unknown): WebhookError {
+  return new WebhookError(
+    'STORE_UNSUITABLE',
+    `${path} is no SQLite file, and nothing was changed in it: check the path; if it was an inbox, something has overwritten it or encrypted it: restore your backup`,
+    { cause },
+  )
+}
+
 function explained(error: unknown, path: string): WebhookError {
   if (error instanceof WebhookError) return error
-  if (isFatal(error)) return damaged(path, error)
+  if (isFatal(error)) return isSqlite(path) ? damaged(path, error) : otherFile(path, error)
   const said = error instanceof Error ? error.message : String(error)
   const message = `the inbox ${path} cannot be opened (${said}): the folder must be there, and this user must be allowed to write in it`
   return new WebhookError('STORE_FAILED', message, { cause: error })

@@ -61,7 +61,24 @@ create table idv_counts (state text primary key, count integer not null) strict,
 insert into idv_counts values ('stored', 0), ('leased', 0), ('retry', 0), ('done', 0), ('dead', 0), ('skipped', 0);
 `
 
-const steps: readonly string[] = [first]
+/**
+ * Which client a verification belongs to, as any event of it said. Digests of bodies are keyed
+ * from here on, so those that are not must go: a key with none fits any bytes.
+ */
+const second = `
+create table idv_relations (
+  lane text primary key, related text not null, at integer not null
+) strict, without rowid;
+create index idv_relations_at on idv_relations (at);
+insert into idv_relations
+  select lane, related, max(stored_at) from idv_entries where related is not null group by lane;
+update idv_entries set related = (select related from idv_relations r where r.lane = idv_entries.lane)
+  where related is null and lane in (select lane from idv_relations);
+delete from idv_keys where instr(key, ' ') > 0;
+update idv_keys set digest = '';
+`
+
+const steps: readonly string[] = [first, second]
 
 /** The number of the newest step. */
 export const schemaVersion = steps.length

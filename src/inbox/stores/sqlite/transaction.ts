@@ -3,7 +3,6 @@
 import type { Lease, StoreTx } from '../../store.ts'
 import { inTransaction, type SqliteDatabase, type SqliteStatement } from './driver.ts'
 import type { Line } from './line.ts'
-import { configure } from './opening.ts'
 
 /** What a handler gets as `context.tx`: synchronous, and over when the handler is. */
 export interface SqliteTransaction {
@@ -11,24 +10,30 @@ export interface SqliteTransaction {
   prepare(sql: string): SqliteStatement
 }
 
+/** A connection for handlers, made when the first of them uses it. */
+export interface Connection {
+  readonly db: SqliteDatabase
+  close(): void
+}
+
 const longestHold = 1_000
 
 /** Lets one handler at a time write; the others wait, and so does the writer. */
 export class TransactionGate {
   readonly #line: Line
-  readonly #open: () => SqliteDatabase
+  readonly #open: () => Connection
   readonly #epoch: number
   readonly #waiting: (() => void)[] = []
-  #db: SqliteDatabase | undefined
+  #connection: Connection | undefined
   #holder: object | undefined
 
-  constructor(line: Line, epoch: number, open: () => SqliteDatabase) {
+  constructor(line: Line, epoch: number, open: () => Connection) {
     this.#line = line
     this.#epoch = epoch
     this.#open = open
   }
 
-  transaction(lease: Lease, handler: string): StoreTx {
+  transaction(lease: Lease, handler: string): StoreTx<SqliteTransaction> {
     return new HandlerTransaction(this, lease, handler)
   }
 
@@ -37,7 +42,8 @@ export class TransactionGate {
     if (this.#holder && this.#holder !== holder) return undefined
     this.#line.seize()
     try {
-      const db = this.#connection()
+      this.#connection ??= this.#open()
+      const { db } = this.#connection
       db.exec('begin immediate')
       this.#holder = holder
       return db
@@ -75,23 +81,12 @@ export class TransactionGate {
   }
 
   close(): void {
-    this.#db?.close()
-    this.#db = undefined
-  }
-
-  #connection(): SqliteDatabase {
-    if (!this.#db) {
-      this.#db = this.#open()
-      // No sync of its own: what is settled after it syncs the log up to there, and until then
-      // a power cut takes the effects and their checkpoint together.
-      configure(this.#db, 'normal')
-      this.#db.exec('pragma wal_autocheckpoint = 0')
-    }
-    return this.#db
+    this.#connection?.close()
+    this.#connection = undefined
   }
 }
 
-class HandlerTransaction implements StoreTx {
+class HandlerTransaction implements StoreTx<SqliteTransaction> {
   readonly #gate: TransactionGate
   readonly #lease: Lease
   readonly #handler: string

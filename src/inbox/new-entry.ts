@@ -1,0 +1,69 @@
+// What arrived as the store takes it: hashes of ids, sealed content, and what makes it a duplicate.
+import { packContent } from './content.ts'
+import type { Arrival } from './entry.ts'
+import { type Fingerprints, hashOf } from './fingerprint.ts'
+import type { Seal } from './seal.ts'
+import type { NewEntry, Twin } from './store.ts'
+
+/** What an entry is made with. */
+export interface EntryMeans {
+  readonly id: string
+  readonly storedAt: number
+  /** Those of the tenant, where there is one. */
+  readonly fingerprints: Fingerprints
+  readonly seal: Seal
+  /** Whether deliveries without an id are told apart by their bytes. */
+  readonly dedupeBodies: boolean
+}
+
+export function toNewEntry(arrival: Arrival, means: EntryMeans): NewEntry {
+  const { delivery, source, name, receivedName, related, occurredAt } = arrival
+  const { id, storedAt, fingerprints, seal } = means
+  const key = keyOf(arrival, means)
+  const twins = twinsOf(arrival, fingerprints)
+  return {
+    id,
+    lane: laneOf(arrival, means),
+    digest: fingerprints.digest(delivery.body),
+    ...(key !== undefined && { key }),
+    ...(twins.length > 0 && { twins }),
+    ...(related && { related: fingerprints.lane(related) }),
+    ...(name !== undefined && { name }),
+    ...(receivedName !== undefined && { receivedName }),
+    source,
+    ...(occurredAt && { occurredAt: occurredAt.getTime() }),
+    storedAt,
+    bytes: delivery.body.length,
+    ...packContent(id, arrival, seal),
+  }
+}
+
+/** What speaks of no entity waits for nobody. */
+function laneOf({ delivery, entity }: Arrival, { id, fingerprints }: EntryMeans): string {
+  if (entity && entity.id !== '') return fingerprints.lane(entity)
+  const { tenant } = delivery
+  return tenant === undefined ? id : `${id}.${fingerprints.tenant(tenant)}`
+}
+
+function keyOf({ key, delivery }: Arrival, { fingerprints, dedupeBodies }: EntryMeans) {
+  if (key !== undefined) return fingerprints.key('id', key)
+  return dedupeBodies ? fingerprints.key('body', hashOf(delivery.body)) : undefined
+}
+
+/**
+ * While old and new subscriptions overlap, an occurrence comes under both names and two ids. What
+ * reconcile fed and what a webhook tells of the same occurrence have ids of their own as well.
+ */
+function twinsOf(arrival: Arrival, fingerprints: Fingerprints): readonly Twin[] {
+  const { name, receivedName, entity, occurredAt, occurrence, source } = arrival
+  const twins: Twin[] = []
+  if (name && receivedName && entity?.id && occurredAt) {
+    const parts = [name, entity.type, entity.id, occurredAt.toISOString()]
+    twins.push({ key: fingerprints.key('twin', ...parts), name: receivedName })
+  }
+  if (occurrence !== undefined) {
+    const key = fingerprints.key('occurrence', occurrence)
+    twins.push({ key, name: source === 'reconcile' ? source : 'webhook' })
+  }
+  return twins
+}

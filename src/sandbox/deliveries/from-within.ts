@@ -1,0 +1,26 @@
+// Tells who waits for the deliveries from inside one of them: that would wait for itself.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { WebhookError } from '../../errors.ts'
+
+const deliveries = new AsyncLocalStorage<{ under: boolean }>()
+
+/** Runs the sending of one attempt; what it calls, as long as it lasts, is called from within. */
+export async function asDelivery<Result>(send: () => Promise<Result>): Promise<Result> {
+  const one = { under: true }
+  try {
+    return await deliveries.run(one, send)
+  } finally {
+    one.under = false
+  }
+}
+
+/**
+ * Refuses to wait for deliveries from within one of the same process.
+ *
+ * @throws WebhookError `CALLED_FROM_DELIVERY`
+ */
+export function refuseFromWithin(what: string): void {
+  if (!deliveries.getStore()?.under) return
+  const message = `${what} was called by what a delivery waits for, and would wait for that delivery: call it after the answer`
+  throw new WebhookError('CALLED_FROM_DELIVERY', message)
+}

@@ -1,0 +1,31 @@
+// When a delivery that did not arrive is tried again: never before its backoff, later where the
+// answer asks for that.
+
+import type { Attempt } from '../../protocol/delivery-schemas.ts'
+import { profile } from '../profile.ts'
+
+const { retryDelaysSeconds, retryAfterMaxSeconds } = profile.delivery
+
+/** Seconds until the next attempt; undefined when the retries are spent. */
+export function waitAfter(attempts: readonly Attempt[], realTime: () => Date): number | undefined {
+  const backoff = retryDelaysSeconds[attempts.length - 1]
+  const last = attempts.at(-1)
+  if (backoff === undefined || !last) return undefined
+  return Math.max(backoff, asked(last, realTime) ?? 0)
+}
+
+/**
+ * Seconds that an answer asks to wait, capped. A date is compared with the answer's own Date: the
+ * receiver knows nothing of the sandbox's clock.
+ */
+function asked({ response }: Attempt, realTime: () => Date): number | undefined {
+  const header = (wanted: string) =>
+    response?.headers.find(([name]) => name.toLowerCase() === wanted)?.[1]
+  const value = header('retry-after')
+  if (value === undefined) return undefined
+  if (/^\d+$/.test(value)) return Math.min(Number(value), retryAfterMaxSeconds)
+  const answered = Date.parse(header('date') ?? '')
+  const from = Number.isNaN(answered) ? realTime().getTime() : answered
+  const seconds = (Date.parse(value) - from) / 1000
+  return Number.isNaN(seconds) ? undefined : Math.min(seconds, retryAfterMaxSeconds)
+}

@@ -1,0 +1,115 @@
+// What every store must do to forget: a person, a tenant's person, and what is past its time.
+import { same } from './same.ts'
+import { claim, claimOne, newEntry, type StoreCase, settle } from './store-cases.ts'
+
+const start = Date.UTC(2026, 0, 1)
+const day = 24 * 60 * 60 * 1000
+const failures = [{ handler: 'h', code: 'HANDLER_FAILED', error: 'Error' }]
+const failed = { reason: 'HANDLER_FAILED', failures } as const
+const none = { stored: 0, leased: 0, retry: 0, done: 0, dead: 0, skipped: 0 }
+
+export const erasingCases: readonly StoreCase[] = [
+  {
+    name: 'forgets an entity: payloads go, open entries are skipped, a holder loses its lease',
+    run: async (store) => {
+      const lane = 'person'
+      const leased = newEntry({ lane })
+      const waiting = newEntry({ lane })
+      const related = newEntry({ related: lane, storedAt: start + 1 })
+      const other = newEntry({ storedAt: start + 2 })
+      for (const entry of [leased, waiting, related, other]) await store.insert(entry)
+      const held = await claimOne(store)
+      same(await store.forget(lane, start), 3)
+      same(await settle(store, held, { to: 'done' }), false)
+      same(
+        (await claim(store, 10, start + 5)).map(({ id }) => id),
+        [other.id],
+      )
+      const found = await store.find({ lane, limit: 10, withBody: true })
+      same(
+        found.map(({ state, reason, facts, body }) => [state, reason, facts, body]),
+        Array.from({ length: 3 }, () => ['skipped', 'FORGOTTEN', undefined, undefined]),
+      )
+      same(await store.reopen({ ids: [leased.id], from: ['skipped'], now: start }), 0)
+    },
+  },
+  {
+    name: 'finds and forgets what is of one tenant, or of any',
+    run: async (store) => {
+      const lane = 'whose'
+      const entries = [
+        newEntry({ lane, key: 'k' }),
+        newEntry({ lane: `${lane}.one`, key: 'k.one' }),
+        newEntry({ related: `${lane}.two`, lane: 'x.two', key: 'k.two' }),
+        newEntry({ lane: `${lane}r` }),
+      ]
+      for (const entry of entries) same((await store.insert(entry)).kind, 'stored')
+      const [none, one, two] = entries.map(({ id }) => id)
+      const ids = async (query: object) =>
+        (await store.find({ limit: 10, ...query })).map(({ id }) => id)
+      same(await ids({ lane }), [two, one, none])
+      same(await ids({ lane: `${lane}.one` }), [one])
+      same(await ids({ tenant: 'two' }), [two])
+      same(await ids({ text: { part: 'nothing', keys: ['k'] } }), [two, one, none])
+      same(await store.forget(`${lane}.two`, start), 1)
+      same(await store.forget(lane, start), 2)
+      same(await store.forget(lane, start), 0)
+    },
+  },
+  {
+    name: 'relates a whole lane to what any entry of it names',
+    run: async (store) => {
+      const lane = 'related-later'
+      const [before, naming, after] = [{}, { related: 'client' }, {}].map((given) =>
+        newEntry({ lane, ...given }),
+      )
+      for (const entry of [before, naming, after]) if (entry) await store.insert(entry)
+      same((await store.find({ lane: 'client', limit: 10 })).length, 3)
+      same(await store.forget('client', start), 3)
+      const late = newEntry({ lane })
+      await store.insert(late)
+      same(
+        (await store.find({ lane: 'client', limit: 1 })).map(({ id }) => id),
+        [late.id],
+      )
+    },
+  },
+  {
+    name: 'forgets what tells the bytes apart with them',
+    run: async (store) => {
+      const entry = newEntry()
+      const known = { kind: 'duplicate', id: entry.id }
+      await store.insert(entry)
+      await store.forget(entry.lane, start)
+      same(await store.insert({ ...newEntry(), key: entry.key ?? '' }), known)
+    },
+  },
+  {
+    name: 'erases payloads after their time and forgets keys after theirs',
+    run: async (store) => {
+      const [done, dead, open] = [newEntry(), newEntry(), newEntry()]
+      for (const entry of [done, dead]) await store.insert(entry)
+      const [one, two] = await claim(store)
+      if (one) await settle(store, one, { to: 'done' })
+      if (two) await settle(store, two, { to: 'dead', hold: false, ...failed })
+      await store.insert(open)
+      const purge = (days: number) => {
+        const now = start + days * day
+        const [doneBefore, deadBefore] = [now - 7 * day, now - 90 * day]
+        return store.purge({ doneBefore, deadBefore, keysBefore: now - 30 * day, limit: 100 })
+      }
+      same(await purge(6), { erased: 0, deleted: 0 })
+      same(await purge(8), { erased: 1, deleted: 0 })
+      same((await store.insert({ ...done, id: 'again' })).kind, 'duplicate')
+      same((await purge(31)).deleted, 4, 'three keys and the entry that was done')
+      same(await store.insert({ ...done, id: 'anew' }), { kind: 'stored', id: 'anew' })
+      same((await purge(91)).erased, 1)
+      const left = await store.find({ limit: 10 })
+      same(
+        left.map(({ state }) => state),
+        ['stored', 'stored'],
+      )
+      same((await store.stats(start)).counts, { ...none, stored: 2 })
+    },
+  },
+]

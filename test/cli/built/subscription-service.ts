@@ -1,0 +1,79 @@
+// The subscription routes over a real server, which fails, loses and masks as a test wants it.
+import { serve } from './apps.ts'
+
+/** A subscription as the service has it. */
+export interface Row {
+  id: string
+  url: string
+  events: string[]
+  secret: string
+  active: boolean
+}
+
+const hook = 'https://app.example.com/hooks'
+export const old = (id: string, events: string[], active = true): Row => ({
+  id,
+  url: hook,
+  events,
+  secret: `secret-of-${id}`,
+  active,
+})
+
+/** The subscription routes, over a real server: what the tool speaks to. */
+export async function service(
+  rows: Row[],
+  options: {
+    failOn?: (method: string, path: string) => boolean
+    /** Does what it is asked, and never answers. */
+    loses?: (method: string, path: string) => boolean
+    /** Waits before it does what it is asked. */
+    before?: (method: string, path: string) => Promise<void> | undefined
+    /** Shows secrets never, or only in the answer to a creation. */
+    masks?: 'always' | 'later'
+  } = {},
+) {
+  const asked: string[] = []
+  const delivered: { id: string; subscriptionId: string; status: string }[] = []
+  let made = 0
+  const url = await serve(async (request, response) => {
+    let text = ''
+    for await (const part of request) text += part
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://a.test')
+    const method = request.method ?? ''
+    const path = pathname.replace('/_sandbox', '')
+    const id = path.split('/')[2]
+    const body = text === '' ? {} : (JSON.parse(text) as Partial<Row>)
+    const row = rows.find((one) => one.id === id)
+    const reply = (status: number, json: unknown) => {
+      if (options.loses?.(method, path)) response.destroy()
+      else response.writeHead(status).end(JSON.stringify(json))
+    }
+    const mask = (one: Row) =>
+      searchParams.get('reveal') && !options.masks ? one : { ...one, secret: 'sec…***' }
+    if (method !== 'GET') asked.push(`${method} ${path}`)
+    await options.before?.(method, path)
+    if (options.failOn?.(method, path)) return reply(500, { code: 'BROKEN' })
+    if (path === '/deliveries') return reply(200, { data: delivered })
+    if (path === '/subscriptions' && method === 'GET') return reply(200, { data: rows.map(mask) })
+    if (path === '/subscriptions') {
+      made += 1
+      rows.push({ ...old(`new_${made}`, []), ...body })
+      const last = rows.at(-1)
+      return reply(201, options.masks === 'always' ? { ...last, secret: '***' } : last)
+    }
+    if (!row) return reply(404, { code: 'NOT_FOUND' })
+    if (method === 'PATCH') Object.assign(row, body)
+    if (method === 'DELETE') rows.splice(rows.indexOf(row), 1)
+    return reply(200, mask(row))
+  }, '')
+  const deliver = (subscriptionId: string) =>
+    delivered.push({ id: `dlv_${delivered.length}`, subscriptionId, status: 'delivered' })
+  const state = () => rows.map(({ id, events, secret }) => [id, events.join(), secret])
+  return { url, rows, asked, deliver, state }
+}
+
+export const mixed = () => [
+  old('sub_1', ['request.approved', 'client.created']),
+  old('sub_2', ['request.*']),
+  old('sub_3', ['*']),
+]

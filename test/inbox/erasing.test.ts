@@ -1,0 +1,229 @@
+// What is past its time or was forgotten leaves no copy: not in the file, not in its log.
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { createInbox, memoryStore } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { fakeClock } from 'idv-webhooks/testing'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { LogKeeper } from '../../src/inbox/stores/sqlite/log-keeper.ts'
+import { event, type Parts, setUp, until } from './desk.ts'
+import { temporaryFile } from './temporary.ts'
+
+const canary = 'CANARY-7d1f-Robin-Example'
+
+/** The files in which the canary can be seen. */
+function traces(file: string): string[] {
+  return readdirSync(dirname(file)).filter((name) =>
+    readFileSync(join(dirname(file), name), 'latin1').includes(canary),
+  )
+}
+
+const inThread = (file: string) => sqliteStore(file)
+const onThisThread = (file: string) =>
+  sqliteStore(file, { driver: (path) => new DatabaseSync(path) })
+
+const person = { subjectName: canary, clientId: 'cli_1' }
+
+describe.each([
+  ['with a thread', inThread],
+  ['on one thread', onThisThread],
+])('a file %s', (_, make) => {
+  const fresh = (parts: Parts = {}) => {
+    const file = temporaryFile()
+    return { file, ...setUp({ store: make(file), retry: { attempts: 1 }, ...parts }) }
+  }
+  const reading = (file: string) => {
+    const reader = new DatabaseSync(file, { readOnly: true })
+    onTestFinished(() => reader.close())
+    reader.exec('begin')
+    reader.prepare('select * from idv_contents').all()
+    return reader
+  }
+
+  test('has no copy of a payload whose retention is over', async () => {
+    const clock = fakeClock()
+    const { file, deliver, inbox, receiver, worker } = fresh({ now: clock.now })
+    receiver.on('*', () => {})
+    for (let at = 0; at < 40; at++) await deliver(event('verification.created', person))
+    await worker.drainOnce()
+    expect(traces(file)).not.toEqual([])
+    clock.advance({ days: 8 })
+    expect(await inbox.purge()).toMatchObject({ erased: 40 })
+    expect(traces(file)).toEqual([])
+  })
+
+  test('is rid of what was forgotten as soon as nobody reads it any more', async () => {
+    const { file, deliver, inbox } = fresh()
+    await deliver(event('verification.created', person))
+    const reader = reading(file)
+    expect(await inbox.forget('verification:ver_1')).toBe(1)
+    expect(traces(file)).not.toEqual([])
+    reader.exec('commit')
+    // Under load too: deliveries do not put it off.
+    await until(async () => {
+      await deliver(event('client.created', { id: 'c' }))
+      return traces(file).length === 0
+    })
+  })
+
+  test('is rid of what was forgotten when the inbox closes', async () => {
+    const { file, deliver, inbox } = fresh()
+    await deliver(event('verification.created', person))
+    const reader = reading(file)
+    await inbox.forget('verification:ver_1')
+    reader.exec('commit')
+    await inbox.close()
+    expect(traces(file)).toEqual([])
+  })
+
+  test('empties its log when there is nothing to do, and keeps it short when there is', async () => {
+    const file = temporaryFile()
+    const opened: DatabaseSync[] = []
+    const driver = (path: string) => {
+      const db = new DatabaseSync(path)
+      if (basename(path) === basename(file)) opened.push(db)
+      return db
+    }
+    const store = make === inThread ? make(file) : sqliteStore(file, { driver })
+    const { deliver, inbox } = setUp({ store })
+    await inbox.open()
+    await deliver(event())
+    expect(statSync(`${file}-wal`).size).toBeGreaterThan(0)
+    await until(() => statSync(`${file}-wal`).size === 0)
+    const limits = opened.at(-1)?.prepare('pragma journal_size_limit').get()
+    if (make === onThisThread) expect(limits).toEqual({ journal_size_limit: 64 * 2 ** 20 })
+  })
+})
+
+describe('the keeper of the log', () => {
+  const keeper = (answers: boolean[]) => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const asked: (number | undefined)[] = []
+    const log = new LogKeeper({
+      emptyLog: (patience) => {
+        asked.push(patience)
+        return answers.shift() ?? true
+      },
+    })
+    return { log, asked }
+  }
+
+  test('empties it once when work has ceased, however often it came before', () => {
+    const { log, asked } = keeper([])
+    for (let at = 0; at < 5; at++) {
+      vi.advanceTimersByTime(100)
+      log.worked(false)
+    }
+    expect(asked).toHaveLength(0)
+    vi.advanceTimersByTime(60_000)
+    expect(asked).toHaveLength(1)
+  })
+
+  test('empties it at once when something was erased, and again until that is done', () => {
+    const { log, asked } = keeper([false, false, false, true])
+    log.worked(true)
+    expect(asked).toHaveLength(1)
+    for (let at = 0; at < 100; at++) {
+      vi.advanceTimersByTime(100)
+      log.worked(false)
+    }
+    expect(asked).toHaveLength(4)
+    log.close()
+    expect(asked, 'nothing is owed any more').toHaveLength(4)
+  })
+
+  test('waits for readers when it closes with something owed', () => {
+    const { log, asked } = keeper([false, true])
+    log.worked(true)
+    log.close()
+    expect(asked).toEqual([undefined, 1_000])
+    vi.advanceTimersByTime(60_000)
+    expect(asked).toHaveLength(2)
+  })
+})
+
+test('an operator who forgets beside the owner leaves no copy behind', async () => {
+  const file = temporaryFile()
+  const { deliver } = setUp({ store: sqliteStore(file) })
+  await deliver(event('verification.created', person))
+  const beside = createInbox({ store: sqliteStore(file, { access: 'operate' }) })
+  expect(await beside.forget('verification:ver_1')).toBe(1)
+  await beside.close()
+  await until(() => traces(file).length === 0)
+})
+
+describe('a worker erases what is past its retention', () => {
+  const afterRetention = async () => {
+    const clock = fakeClock()
+    const set = setUp({ store: memoryStore(), now: clock.now })
+    set.receiver.on('*', () => {})
+    await set.deliver(event())
+    await set.worker.drainOnce()
+    const erased = async () => (await set.inbox.find()).entries.map((entry) => entry.erased)
+    clock.advance({ days: 8 })
+    return { ...set, clock, erased }
+  }
+
+  test('when it drains once', async () => {
+    const { worker, erased } = await afterRetention()
+    await worker.drainOnce()
+    expect(await erased()).toEqual([true])
+  })
+
+  test('when it starts, however short its process lives', async () => {
+    const { worker, erased, inbox } = await afterRetention()
+    await worker.start()
+    await worker.drain()
+    expect(await erased()).toEqual([true])
+    await inbox.close()
+  })
+
+  test('every hour while it runs, and not after every delivery', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    try {
+      const { clock, deliver, inbox, worker, settled } = await afterRetention()
+      let purges = 0
+      const purge = inbox.purge.bind(inbox)
+      inbox.purge = () => {
+        purges++
+        return purge()
+      }
+      await worker.start()
+      await worker.drainOnce()
+      await deliver(event())
+      await worker.drainOnce()
+      await until(() => settled().length === 2)
+      expect(purges).toBe(1)
+      clock.advance({ hours: 1 })
+      vi.advanceTimersByTime(60 * 60 * 1000)
+      await until(() => purges === 2)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
+test('what was done last in a lane is remembered as long as keys are', async () => {
+  const clock = fakeClock()
+  for (const store of [memoryStore(), sqliteStore(temporaryFile())]) {
+    const { deliver, inbox, receiver, worker } = setUp({ store, now: clock.now })
+    const stale: (boolean | undefined)[] = []
+    receiver.on('*', (_, context) => void stale.push(context.stale))
+    const at = (createdAt: string) => ({ createdAt })
+    const older = () => event('verification.created', {}, at('2026-01-01T10:00:00Z'))
+    await deliver(event('verification.submitted', {}, at('2026-01-01T12:00:00Z')))
+    await deliver(older())
+    await worker.drainOnce()
+    clock.advance({ days: 29 })
+    await inbox.purge()
+    await deliver(older())
+    await worker.drainOnce()
+    clock.advance({ days: 31 })
+    await inbox.purge()
+    await deliver(older())
+    await worker.drainOnce()
+    expect(stale, store.name).toEqual([false, true, true, false])
+  }
+})

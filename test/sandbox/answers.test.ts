@@ -1,0 +1,320 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import { listen } from '../../src/testing/listen.ts'
+import { minimal } from './conformance-rows.ts'
+import { caller, type Json, openSandbox } from './open-sandbox.ts'
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+})
+
+const url = 'http://a.test/'
+
+async function fresh(options: SandboxOptions = {}) {
+  const sandbox = await openSandbox({ subscriptions: [{ url }], ...options })
+  closing.push(() => sandbox.close())
+  const call = caller(sandbox.url, sandbox.fetch)
+  const create = async (body: Json = {}) =>
+    (await call('POST', '/v2/api/verifications', { body: { ...minimal, ...body } })).body
+  /** The attempts of the only delivery. */
+  const attempts = () => {
+    const [only] = sandbox.deliveries.list()
+    return sandbox.deliveries.get(String(only?.id))?.attempts ?? []
+  }
+  return { sandbox, call, create, attempts }
+}
+
+describe('an attempt keeps', () => {
+  test('the answer’s bytes, every header and the time that it really took', async () => {
+    const bytes = new Uint8Array([0, 255, 128, 10])
+    const { sandbox, create, attempts } = await fresh({
+      fetch: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 30))
+        const headers = [
+          ['set-cookie', 'a=1'],
+          ['set-cookie', 'b=2'],
+        ] as [string, string][]
+        return new Response(bytes, { headers })
+      },
+    })
+    await create()
+    await sandbox.drain()
+    const [made] = attempts()
+    expect(made?.response?.body).toBe(Buffer.from(bytes).toString('base64'))
+    expect(made?.response?.headers).toEqual([
+      ['set-cookie', 'a=1'],
+      ['set-cookie', 'b=2'],
+    ])
+    expect(made?.response?.truncated).toBeUndefined()
+    expect(made?.durationMs).toBeGreaterThan(20)
+  })
+
+  test('the beginning of an answer without end, and lets go of the rest', async () => {
+    let sent = 0
+    const left = Promise.withResolvers<void>()
+    const peer = await listen((_request: unknown, response: import('node:http').ServerResponse) => {
+      response.on('close', left.resolve)
+      const more = (failed?: unknown) => {
+        if (failed) return
+        sent += 65_536
+        response.write(Buffer.alloc(65_536, 'x'), more)
+      }
+      more()
+    })
+    closing.push(peer.close)
+    const { sandbox, create, attempts } = await fresh({ subscriptions: [{ url: peer.url }] })
+    await create()
+    await sandbox.drain()
+    await left.promise
+    const response = attempts()[0]?.response
+    expect([response?.status, response?.truncated]).toEqual([200, true])
+    expect(atob(String(response?.body))).toBe('x'.repeat(16_384))
+    expect(sent).toBeLessThan(64 * 1_048_576)
+  })
+
+  test('all of an answer that is just as long as what is kept', async () => {
+    const text = 'x'.repeat(16_384)
+    const { sandbox, create, attempts } = await fresh({ fetch: async () => new Response(text) })
+    await create()
+    await sandbox.drain()
+    expect(attempts()[0]?.response).toEqual(
+      expect.objectContaining({ body: btoa(text), status: 200 }),
+    )
+    expect(attempts()[0]?.response?.truncated).toBeUndefined()
+  })
+})
+
+describe('Retry-After', () => {
+  test('of 0 does not spend the attempts at once', async () => {
+    const { sandbox, create, attempts } = await fresh({
+      fetch: async () => new Response(null, { status: 503, headers: { 'retry-after': '0' } }),
+    })
+    await create()
+    await sandbox.drain()
+    expect(attempts()).toHaveLength(1)
+    await sandbox.clock.advance({ seconds: 35 })
+    expect(attempts().map(({ at }) => at.slice(17, 19))).toEqual(['00', '05', '35'])
+  })
+
+  test('as a date of the real time is no date of the sandbox’s', async () => {
+    const inThirty = () => new Date(Date.now() + 30_000).toUTCString()
+    const { sandbox, create } = await fresh({
+      fetch: async () =>
+        new Response(null, { status: 503, headers: { 'retry-after': inThirty() } }),
+    })
+    await create()
+    await sandbox.drain()
+    const [{ attempts, nextAttemptAt }] = sandbox.deliveries.list() as [Json]
+    const wait = (Date.parse(nextAttemptAt) - Date.parse(attempts[0].at)) / 1000
+    expect(wait).toBeGreaterThan(25)
+    expect(wait).toBeLessThanOrEqual(30)
+  })
+})
+
+describe('reorder', () => {
+  const names = (order: readonly string[]) => order.join(' ')
+
+  test('without end swaps in pairs, and sends a last one alone after a while', async () => {
+    let time = Date.parse('2026-03-01T10:00:00Z')
+    const order: string[] = []
+    const all = Promise.withResolvers<void>()
+    const { sandbox, create } = await fresh({
+      now: () => new Date(time),
+      fetch: async (input) => {
+        order.push((await (input as Request).json()).data.subjectName)
+        if (order.length === 4) all.resolve()
+        return new Response()
+      },
+    })
+    sandbox.faults.set([{ kind: 'reorder' }])
+    for (let at = 1; at <= 5; at++) await create({ subjectName: String(at) })
+    await all.promise
+    const wentBefore = (one: string, other: string) => order.indexOf(one) < order.indexOf(other)
+    expect([wentBefore('2', '1'), wentBefore('4', '3')]).toEqual([true, true])
+    time += 29_000
+    await sandbox.clock.advance({ seconds: 0 })
+    expect(order).not.toContain('5')
+    time += 1000
+    await sandbox.clock.advance({ seconds: 0 })
+    expect(order.slice(4)).toEqual(['5'])
+    expect(sandbox.deliveries.list({ status: 'pending' })).toEqual([])
+  })
+
+  test('waits as long as it is told, and over a restore', async () => {
+    const order: string[] = []
+    const { sandbox, create } = await fresh({
+      fetch: async (input) => {
+        order.push((await (input as Request).json()).data.subjectName)
+        return new Response()
+      },
+    })
+    sandbox.faults.set([{ kind: 'reorder', seconds: 600, times: 1 }])
+    await create({ subjectName: '1' })
+    sandbox.restore(sandbox.snapshot())
+    await sandbox.clock.advance({ seconds: 599 })
+    expect(order).toEqual([])
+    await create({ subjectName: '2' })
+    await sandbox.drain()
+    expect(names(order)).toBe('2 1')
+  })
+})
+
+describe('deliveries', () => {
+  test('of a paused subscription are held also when they are sent again', async () => {
+    let sent = 0
+    const { sandbox, create } = await fresh({
+      fetch: async () => {
+        sent++
+        return new Response()
+      },
+    })
+    const { subscriptions, resendAll, list } = sandbox.deliveries
+    await create()
+    await sandbox.drain()
+    const id = String(subscriptions.list()[0]?.id)
+    subscriptions.update(id, { active: false })
+    expect(resendAll({})).toBe(1)
+    await sandbox.drain()
+    expect([sent, list()[0]?.status]).toEqual([1, 'held'])
+    subscriptions.update(id, { active: true })
+    await sandbox.drain()
+    expect([sent, list()[0]?.status]).toEqual([2, 'delivered'])
+  })
+
+  test('are listed whole, or page by page', async () => {
+    const { sandbox, call, create } = await fresh({ fetch: async () => new Response() })
+    for (let at = 0; at < 7; at++) await create()
+    const ids = sandbox.deliveries.list().map(({ id }) => id)
+    const get = async (query: string) => (await call('GET', `/_sandbox/deliveries${query}`)).body
+    expect((await get('')).data.map(({ id }: Json) => id)).toEqual(ids)
+    const page = await get('?limit=3&page=3&event=verification.created')
+    expect(page.data.map(({ id }: Json) => id)).toEqual(ids.slice(6))
+    expect(page.pagination).toEqual({
+      page: 3,
+      limit: 3,
+      total: 7,
+      totalPages: 3,
+      hasNext: false,
+      hasPrev: true,
+    })
+    for (const query of ['?limit=0', '?page=x', '?limit=1001']) {
+      expect((await call('GET', `/_sandbox/deliveries${query}`)).status, query).toBe(422)
+    }
+  })
+})
+
+describe('answers on the older paths', () => {
+  test('say that they are deprecated, whatever else they say', async () => {
+    const { sandbox, call } = await fresh({ rateLimit: 3 })
+    const told = async (method: string, path: string, options: object = {}) => {
+      const { status, headers } = await call(method, `/v2/api${path}`, options)
+      expect(headers.get('deprecation'), `${status} ${path}`).toMatch(/^@\d+$/)
+      expect(headers.get('link')).toBe(
+        `</v2/api${path.replace('requests', 'verifications')}>; rel="successor-version"`,
+      )
+      return status
+    }
+    expect(await told('GET', '/requests')).toBe(200)
+    expect(await told('GET', '/requests/nobody')).toBe(404)
+    expect(await told('POST', '/requests', { body: {} })).toBe(422)
+    expect(await told('GET', '/requests')).toBe(429)
+    expect(await told('GET', '/requests', { key: null })).toBe(401)
+    expect(await told('DELETE', '/requests')).toBe(405)
+    sandbox.faults.set([{ kind: 'error-500' }])
+    expect(await told('GET', '/requests')).toBe(500)
+    const { headers } = await call('GET', '/v2/api/verifications')
+    expect(headers.get('deprecation')).toBeNull()
+  })
+
+  test('meet the faults of the canonical ones, not the other way round', async () => {
+    const { sandbox, call } = await fresh()
+    const statuses = async () => [
+      (await call('GET', '/v2/api/verifications')).status,
+      (await call('GET', '/v2/api/requests')).status,
+    ]
+    sandbox.faults.set([{ kind: 'error-500', path: '/verifications' }])
+    expect(await statuses()).toEqual([500, 500])
+    sandbox.faults.set([{ kind: 'error-500', path: '/requests' }])
+    expect(await statuses()).toEqual([200, 500])
+  })
+})
+
+describe('lists', () => {
+  const total = async (call: ReturnType<typeof caller>, path: string) =>
+    (await call('GET', `/v2/api${path}`)).body.pagination.total
+
+  test('take an empty search for none, and any date', async () => {
+    const { call, create } = await fresh({ fetch: async () => new Response() })
+    await create()
+    await call('POST', '/v2/api/clients', { body: {} })
+    expect(await total(call, '/verifications?search=')).toBe(1)
+    expect(await total(call, '/clients?search=')).toBe(1)
+    expect(await total(call, '/verifications?dateTo=9999-12-31T23:59:59-05:00')).toBe(1)
+    expect(await total(call, '/verifications?dateFrom=9999-12-31T23:59:59-05:00')).toBe(0)
+    expect(await total(call, '/verifications?dateFrom=0000-01-01T00:00:00%2B05:00')).toBe(1)
+  })
+
+  test('of clients are sorted as a dictionary is, persons by their own name', async () => {
+    const { call } = await fresh({ fetch: async () => new Response() })
+    for (const nameFirst of ['Zoe', 'émile', 'Adam', 'Åsa', 'adam']) {
+      await call('POST', '/v2/api/clients', { body: { nameFirst } })
+    }
+    const employed = { nameFirst: 'Mia', businessName: 'AAA Employer' }
+    await call('POST', '/v2/api/clients', { body: employed })
+    const business = { memberType: 'business', nameFirst: 'Zed', businessName: 'Bakery' }
+    await call('POST', '/v2/api/clients', { body: business })
+    const { body } = await call('GET', '/v2/api/clients?sort=name')
+    expect(body.data.map((one: Json) => one.nameFirst)).toEqual([
+      'adam',
+      'Adam',
+      'Åsa',
+      'Zed',
+      'émile',
+      'Mia',
+      'Zoe',
+    ])
+  })
+})
+
+describe('a record', () => {
+  test('whose client has a long name keeps whole letters of it', async () => {
+    const { sandbox, call, create } = await fresh({ fetch: async () => new Response() })
+    const body = { nameFirst: '😀'.repeat(64), nameLast: '🦊'.repeat(64) }
+    const client = (await call('POST', '/v2/api/clients', { body })).body
+    const { subjectName } = await create({ clientId: client.id })
+    expect(subjectName).toBe(`${'😀'.repeat(64)} ${'🦊'.repeat(63)}`)
+    sandbox.restore(sandbox.snapshot())
+  })
+
+  test('with a name that cannot be kept is refused, not robbed of it', async () => {
+    const { call } = await fresh()
+    const post = async (body: string) => {
+      const { status, body: answer } = await call('POST', '/v2/api/clients', { body })
+      return [status, answer.errors?.map(({ field }: Json) => field)]
+    }
+    expect(await post('{"metadata":{"x":1,"__proto__":{"a":1}}}')).toEqual([
+      422,
+      ['metadata.__proto__'],
+    ])
+    expect(await post('{"metadata":{"\\u005f_proto__":1}}')).toEqual([422, ['metadata.__proto__']])
+    expect(await post('{"metadata":{"constructor":{"prototype":1}}}')).toEqual([
+      422,
+      ['metadata.constructor'],
+    ])
+    expect((await post('{"metadata":{"constructor":1,"note":"__proto__"}}'))[0]).toBe(201)
+  })
+
+  test('that is taken up again by force expires like a new one', async () => {
+    const { sandbox, call, create } = await fresh({ fetch: async () => new Response() })
+    const { id } = await create({ expiresDays: 1 })
+    const status = async () => (await call('GET', `/v2/api/verifications/${id}`)).body.status
+    await sandbox.clock.advance({ days: 2 })
+    expect(await status()).toBe('expired')
+    await sandbox.act(id, 'start', { force: true })
+    await sandbox.clock.advance({ seconds: 86_399 })
+    expect(await status()).toBe('in_progress')
+    await sandbox.clock.advance({ seconds: 1 })
+    expect(await status()).toBe('expired')
+  })
+})

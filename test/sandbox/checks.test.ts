@@ -1,0 +1,198 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import { minimal } from './conformance-rows.ts'
+import { caller, type Json, openSandbox } from './open-sandbox.ts'
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+})
+
+async function fresh(options: SandboxOptions = {}) {
+  const sandbox = await openSandbox({
+    fetch: async () => new Response('thanks'),
+    subscriptions: [{ url: 'http://a.test/' }],
+    ...options,
+  })
+  closing.push(() => sandbox.close())
+  return { sandbox, call: caller(sandbox.url, sandbox.fetch) }
+}
+
+describe('a snapshot is checked whole:', () => {
+  const spoilings: readonly (readonly [field: string, (snapshot: Json) => void])[] = [
+    ['faults.0.fault', (one) => (one.faults = [{}])],
+    ['random', (one) => (one.random = {})],
+    ['clock.now', (one) => (one.clock.now = '+275760-09-13T00:00:00.000Z')],
+    ['clock.now', (one) => (one.clock.now = '9999-12-31T00:00:00.000Z')],
+    ['clock.offset', (one) => (one.clock = { frozen: false, now: one.clock.now })],
+    ['clock.offset', (one) => (one.clock.offset = 1e300)],
+    ['seed', (one) => delete one.seed],
+    ['secret', (one) => (one.secret = 'has space')],
+    ['world.seq', (one) => (one.world.seq = -1)],
+    ['world.rates.org_acme', (one) => (one.world.rates = { org_acme: 1 })],
+    ['world.verifications.0.completed', (one) => delete one.world.verifications[0].completed],
+    [
+      'world.verifications.0.resource.expiresAt',
+      (one) => (one.world.verifications[0].resource.expiresAt = 'soon'),
+    ],
+    ['world.verifications.1', (one) => one.world.verifications.push(one.world.verifications[0])],
+    ['world.clients.0.resource', (one) => (one.world.clients = [{ seq: 1 }])],
+    ['world.keys.0.key', (one) => delete one.world.keys[0].key],
+    ['world.outbox.0.id', (one) => (one.world.outbox = [{}])],
+    ['engine.deliveries.0.id', (one) => (one.engine.deliveries = [{}])],
+    ['engine.deliveries.0.body', (one) => (one.engine.deliveries[0].body = '{}')],
+    ['engine.subscriptions.0.url', (one) => (one.engine.subscriptions[0].url = 'not a url')],
+    ['engine.subscriptions.0.events.0', (one) => (one.engine.subscriptions[0].events = ['x'])],
+  ]
+
+  test.each(spoilings)('%s is told, and nothing is taken', async (field, spoil) => {
+    const { sandbox, call } = await fresh()
+    const { body } = await call('POST', '/v2/api/verifications', { body: minimal })
+    const before = sandbox.snapshot()
+    const broken = structuredClone(before) as Json
+    spoil(broken)
+    const refused = await call('PUT', '/_sandbox/snapshot', { body: broken })
+    expect(refused.status).toBe(422)
+    expect(refused.body.errors.map((one: Json) => one.field)).toContain(field)
+    expect(() => sandbox.restore(broken)).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID', message: expect.stringContaining(field) }),
+    )
+    expect(sandbox.snapshot()).toEqual(before)
+    expect((await call('GET', `/v2/api/verifications/${body.id}`)).status).toBe(200)
+  })
+
+  test('one of another seed brings its own dice', async () => {
+    const drops = async (sandbox: Json, call: ReturnType<typeof caller>) => {
+      for (let at = 0; at < 20; at++) await call('POST', '/v2/api/clients', { body: {} })
+      return sandbox.deliveries.list().map(({ status }: Json) => status)
+    }
+    const { sandbox, call } = await fresh()
+    sandbox.faults.set([{ kind: 'drop', probability: 0.5 }])
+    const snapshot = sandbox.snapshot()
+    const told = await drops(sandbox, call)
+    const other = await fresh({ seed: 99 })
+    other.sandbox.restore(snapshot)
+    expect(await drops(other.sandbox, other.call)).toEqual(told)
+    expect([new Set(told).size, other.sandbox.seed]).toEqual([2, 7])
+    other.sandbox.reset()
+    expect(other.sandbox.seed).toBe(99)
+  })
+})
+
+describe('a call is checked as the request that does the same:', () => {
+  const misused = expect.objectContaining({ code: 'OPTION_INVALID' })
+
+  test('subscriptions', async () => {
+    const { sandbox } = await fresh()
+    const { subscriptions } = sandbox.deliveries
+    const [before] = subscriptions.list()
+    const id = String(before?.id)
+    const patch = { events: ['nonsense'], url: 'not a url' }
+    expect(() => subscriptions.update(id, patch)).toThrow(/update: url .*events\.0/)
+    expect(() => subscriptions.rotateSecret(id, { secret: '' })).toThrow(misused)
+    expect(() => subscriptions.rotateSecret(id, { overlapSeconds: -1 })).toThrow(misused)
+    expect(() => subscriptions.create({ url: 'ftp://x/' })).toThrow(misused)
+    const nobody = { url: 'http://x/', organisationId: 'org_nobody' }
+    expect(() => subscriptions.create(nobody)).toThrow(/organisationId names no organisation/)
+    expect(subscriptions.list()).toEqual([before])
+    expect(subscriptions.update('nobody', {})).toBeUndefined()
+  })
+
+  test('actions', async () => {
+    const { sandbox, call } = await fresh()
+    const { id } = (await call('POST', '/v2/api/verifications', { body: minimal })).body
+    for (const actions of ['nonsense', [], null, [null], { action: 'x' }, 7]) {
+      await expect(sandbox.act(id, actions as never)).rejects.toThrow(misused)
+    }
+    const actions = { action: 'submit', step: 'nothing' } as never
+    await expect(sandbox.act(id, actions)).rejects.toThrow(/^act: actions\.0/)
+    expect(sandbox.scenario().actions).toHaveLength(1)
+  })
+
+  test('filters of deliveries', async () => {
+    const { sandbox } = await fresh()
+    expect(() => sandbox.deliveries.list({ status: 'nonsense' })).toThrow(
+      /deliveries\.list: status/,
+    )
+    expect(() => sandbox.deliveries.resendAll({ status: 'x' })).toThrow(misused)
+  })
+
+  test('options', async () => {
+    await expect(openSandbox({ smtpUrl: 'nowhere' })).rejects.toThrow(/smtpUrl/)
+  })
+})
+
+describe('a scenario does the same again', () => {
+  const again = async (scenario: unknown, options: SandboxOptions = {}) => {
+    const sandbox = await openSandbox({
+      scenario: JSON.parse(JSON.stringify(scenario)),
+      fetch: async () => new Response('thanks'),
+      ...options,
+    })
+    closing.push(() => sandbox.close())
+    return sandbox
+  }
+
+  test('after a subscription that was made by a call, with the sandbox’s own secret', async () => {
+    const { sandbox, call } = await fresh()
+    const made = sandbox.deliveries.subscriptions.create({ url: 'http://b.test/' })
+    expect(made.secret).toBe(sandbox.secret)
+    await call('POST', '/v2/api/clients', { body: {} })
+    await sandbox.drain()
+    const { world, engine } = (await again(sandbox.scenario())).snapshot()
+    expect({ world, engine }).toEqual({
+      world: sandbox.snapshot().world,
+      engine: sandbox.snapshot().engine,
+    })
+  })
+
+  test('after what the subject clicked', async () => {
+    const { sandbox, call } = await fresh()
+    const { body } = await call('POST', '/v2/api/verifications', { body: minimal })
+    const page = `${sandbox.url}/verify/${body.accessToken}`
+    const form = { method: 'POST', body: new URLSearchParams({ step: 'all' }) }
+    expect((await sandbox.fetch(page, form)).status).toBe(303)
+    const replayed = (await again(sandbox.scenario())).snapshot().world
+    expect(replayed).toEqual(sandbox.snapshot().world)
+    expect(replayed.verifications[0]?.resource.status).toBe('submitted')
+  })
+
+  test('with a secret that it does not hold, and asks for', async () => {
+    const secret = 'a-secret-of-the-user'
+    const { sandbox, call } = await fresh({ secret })
+    await call('POST', '/v2/api/clients', { body: {} })
+    const scenario = sandbox.scenario()
+    expect(JSON.stringify(scenario)).not.toContain(secret)
+    expect(scenario.secret).toBe('given')
+    const missing = await again(scenario).catch((error) => error)
+    expect(missing).toMatchObject({ code: 'SCENARIO_INVALID' })
+    expect(missing.message).toMatch(/WEBHOOK_SECRET/)
+    expect((await again(scenario, { secret })).secret).toBe(secret)
+    process.env.WEBHOOK_SECRET = secret
+    closing.push(() => delete process.env.WEBHOOK_SECRET)
+    expect((await again(scenario)).deliveries.subscriptions.list()).toMatchObject([{ secret }])
+  })
+
+  test('after a HEAD, which counts as a request', async () => {
+    const { sandbox, call } = await fresh({ rateLimit: 2 })
+    await call('HEAD', '/v2/api/clients')
+    await call('POST', '/v2/api/clients', { body: {} })
+    const replayed = await again(sandbox.scenario(), { rateLimit: 2 })
+    expect(replayed.snapshot().world.rates).toEqual(sandbox.snapshot().world.rates)
+  })
+
+  test('unless more bytes were sent than are kept', async () => {
+    const { sandbox, call } = await fresh()
+    const body = { nameFirst: 'x'.repeat(1_000_000) }
+    for (let at = 0; at < 18; at++) await call('POST', '/v2/api/clients', { body })
+    expect(() => sandbox.scenario()).toThrow(
+      expect.objectContaining({
+        code: 'SCENARIO_FAILED',
+        message: expect.stringMatching(/16 MiB/),
+      }),
+    )
+    expect((await call('GET', '/_sandbox/scenario')).status).toBe(409)
+    sandbox.reset()
+    expect(sandbox.scenario().actions).toEqual([])
+  })
+})
