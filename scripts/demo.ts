@@ -7,7 +7,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { styleText } from 'node:util'
 import express from 'express'
-import { createReceiver, createWorker, type Observation } from 'idv-webhooks'
+import {
+  createReceiver,
+  createWorker,
+  NonRetryable,
+  type Observation,
+  type Outcome,
+  toReply,
+} from 'idv-webhooks'
 import { toExpress } from 'idv-webhooks/express'
 import { createInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
@@ -15,6 +22,10 @@ import { createSandbox, type FaultKind } from 'idv-webhooks/sandbox'
 
 const secret = 'a-secret-for-the-demo'
 let fails = 0
+let broken = false
+/** What a delivery is called that proves nothing, not even its event. */
+let nameless = ''
+const mismatches: { diagnose(): Promise<{ readonly message: string } | undefined> }[] = []
 
 const folder = mkdtempSync(join(tmpdir(), 'idv-webhooks-demo-'))
 const inbox = createInbox({
@@ -25,10 +36,10 @@ const receiver = createReceiver({ secret, inbox, observe: print })
 receiver.on('verification.approved', (event) => say(`${event.data.subjectName} is approved`))
 receiver.on('verification.rejected', (event) => say(`${event.data.subjectName} is rejected`))
 receiver.on('client.updated', () => {
+  if (broken) throw new NonRetryable('a handler with a bug')
   if (fails-- > 0) throw new Error('the database of the application is down')
   say('the client is updated')
 })
-receiver.fallback(() => {})
 const worker = createWorker(receiver)
 
 const server = express().post('/webhooks', toExpress(receiver)).listen(0, '127.0.0.1')
@@ -49,19 +60,23 @@ async function api(path: string, body?: object) {
   return (await response.json()) as { readonly id: string; readonly [field: string]: unknown }
 }
 
-/** A line for what became of each delivery, and of each attempt to handle it that failed. */
+/** A line for each delivery, with the answer it gets, and for each attempt to handle it that failed. */
 function print(one: Observation): void {
-  if (one.type === 'settled' && one.state === 'retry') {
-    console.log(
-      `      ${'an attempt failed and will be made again'.padEnd(52)} ${styleText('yellow', 'retry')}`,
-    )
+  if (one.type === 'settled' && (one.state === 'retry' || one.state === 'dead')) {
+    const words = { retry: 'an attempt failed and will be made again', dead: 'a dead letter' }
+    line(words[one.state], styleText('yellow', one.state))
   }
   if (one.type !== 'outcome') return
-  const name = one.receivedName ?? 'a delivery that proves nothing'
+  const name = one.receivedName ?? nameless
   const known = one.name && one.name !== one.receivedName ? ` = ${one.name}` : ''
   const good = one.kind !== 'rejected' && one.kind !== 'failed'
-  const outcome = styleText(good ? 'green' : 'red', one.code ?? one.kind)
-  console.log(`      ${`${name}${known}`.padEnd(52)} ${outcome}`)
+  const { status } = toReply(one as unknown as Outcome)
+  line(`${name}${known}`, styleText(good ? 'green' : 'red', `${status} ${one.code ?? one.kind}`))
+  if (one.code === 'SIGNATURE_MISMATCH') mismatches.push(one)
+}
+
+function line(left: string, right: string): void {
+  console.log(`      ${left.padEnd(52)} ${right}`)
 }
 
 /** A line of a handler. */
@@ -119,7 +134,7 @@ const { id } = sandbox.deliveries.subscriptions.create({
 })
 for (const kind of faults) {
   sandbox.faults.set([{ kind, subscriptionId: id, times: 1 }])
-  console.log(`    ${kind}`)
+  nameless = kind
   await sandbox.fetch(
     new Request(`${sandbox.baseUrl}/clients`, {
       method: 'POST',
@@ -128,6 +143,8 @@ for (const kind of faults) {
     }),
   )
   await settle()
+  const diagnosis = await mismatches.pop()?.diagnose()
+  if (diagnosis) console.log(`        ${styleText('dim', `proved: ${diagnosis.message}`)}`)
 }
 
 sandbox.faults.clear()
@@ -136,21 +153,39 @@ console.log('\nA handler fails twice; the event waits in the inbox and is handle
 fails = 2
 const client = await api('/clients', { nameFirst: 'Barbara' })
 sandbox.deliveries.subscriptions.update(id, { events: ['client.updated'] })
-await sandbox.fetch(`${sandbox.url}/_sandbox/clients/${client.id}`, {
-  method: 'PATCH',
-  headers: { 'content-type': 'application/json' },
-  body: '{"city":"Guelph"}',
-})
+await moves('Guelph')
 await settle()
 for (let waited = 0; waited < 2; waited++) {
   await new Promise((resolve) => setTimeout(resolve, 10))
   await worker.drainOnce()
 }
 
+console.log('\nA bug makes a dead letter; once it is mended, an operator hands the event back:')
+broken = true
+await moves('Cambridge')
+await settle()
+broken = false
+console.log(`  ${styleText('bold', "inbox.redrive({ state: 'dead' })")}`)
+await inbox.redrive({ state: 'dead' })
+await worker.drainOnce()
+
+/** The client changes, as an operator of the service would do it. */
+async function moves(city: string): Promise<void> {
+  await sandbox.fetch(`${sandbox.url}/_sandbox/clients/${client.id}`, {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ city }),
+  })
+}
+
 const { done, dead, skipped, retry } = await inbox.stats()
 console.log(`
 Only what the secret proves gets in; it is on the disk before it is acknowledged, and handled once.
-The inbox: ${done} done, ${skipped} skipped, ${retry} to be tried again, ${dead} dead.
+The inbox: ${done} done, ${skipped} skipped because no handler asked for them, ${retry} to be tried again, ${dead} dead.
+
+Go on: npx idv-webhooks sandbox      the service on a port of its own, to develop against
+       npx idv-webhooks doctor       probes your receiver, once it runs
+       examples/, docs/              whole programs, and everything in detail
 `)
 await sandbox.close()
 await receiver.drain()

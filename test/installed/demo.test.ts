@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '../..')
+
+test('the demo shows every outcome, ends by itself and leaves nothing to be done', async () => {
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    [join(root, 'scripts/demo.ts')],
+    { cwd: root, env: { ...process.env, NO_COLOR: '1' } },
+  )
+  const seen = stdout.replaceAll(/ {2,}/g, '  ')
+  for (const line of [
+    'verification.approved  202 accepted',
+    'handler: Ada Lovelace is approved',
+    'request.rejected = verification.rejected  200 duplicate',
+    'verification.expired  202 accepted',
+    'wrong-signature  401 SIGNATURE_MISMATCH',
+    'missing-signature  401 SIGNATURE_MISSING',
+    'proved: the body verifies once it is spelled differently',
+    'oversized  413 BODY_TOO_LARGE',
+    'an attempt failed and will be made again  retry',
+    'a dead letter  dead',
+    '4 done, 9 skipped because no handler asked for them, 0 to be tried again, 0 dead',
+  ]) {
+    expect(seen).toContain(line)
+  }
+  expect(stderr.replaceAll(/^.*(ExperimentalWarning|trace-warnings|IDV_).*\n/gm, '')).toBe('')
+})
