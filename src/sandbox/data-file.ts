@@ -5,6 +5,7 @@ import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { WebhookError } from '../errors.ts'
+import { damaged } from './damaged.ts'
 import type { Change, ChangeSink } from './journal.ts'
 
 /** A row as it stands in the file. */
@@ -89,13 +90,6 @@ function dataFile(path: string, db: DatabaseSync): DataFile {
     replace: (changes) => all(changes, 'DELETE FROM records'),
     close: () => db.close(),
   }
-}
-
-/** A file whose content is not what was written: it is left as it is, for whoever can mend it. */
-export function damaged(path: string, what: string, cause?: unknown): WebhookError {
-  const why = cause instanceof Error ? ` (${cause.message})` : ''
-  const message = `the data file ${path} is damaged at ${what}${why}: mend it, or use another file; nothing in it was changed`
-  return new WebhookError('DATA_FILE_FAILED', message, { cause })
 }
 
 function failed(path: string, cause: unknown): WebhookError {

@@ -7,7 +7,8 @@ import {
   snapshotSchema,
   type Told,
 } from '../protocol/snapshot-schema.ts'
-import { type DataFile, damaged, type FileRow } from './data-file.ts'
+import { damaged } from './damaged.ts'
+import type { DataFile, FileRow } from './data-file.ts'
 import { fieldErrors } from './exchange.ts'
 import type { Change } from './journal.ts'
 import type { Snapshot } from './snapshot.ts'
