@@ -68,8 +68,9 @@ export interface Claimed extends Lease {
   readonly source: EventSource
   readonly occurredAt?: number
   readonly storedAt: number
-  readonly facts: Uint8Array
-  readonly body: Uint8Array
+  /** Both are missing when the store has lost them: that is this entry's trouble, no other's. */
+  readonly facts?: Uint8Array
+  readonly body?: Uint8Array
   /** The handlers that have a checkpoint. */
   readonly handled: readonly string[]
   /** An earlier entry of the lane is dead. */

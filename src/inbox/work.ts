@@ -19,6 +19,8 @@ export interface Work {
   readonly storedAt: number
   /** Undefined when no key opens it, or it is damaged. */
   readonly delivery?: VerifiedDelivery
+  /** It is gone or must not be taken: no retry can open it. */
+  readonly isHopeless?: true
   readonly handled: readonly string[]
   readonly gap: boolean
   readonly mark?: Mark
@@ -188,14 +190,14 @@ export class Claims {
 
   #toWork(entry: Claimed): Work {
     const { id, fence, attempt, name, source, storedAt, handled, gap, mark } = entry
-    const delivery = unpackDelivery(id, entry, this.#parts.seal)
+    const opened = openedOf(entry, this.#parts.seal)
     return {
       lease: { id, fence },
       attempt,
       source,
       storedAt,
       ...(name !== undefined && { name }),
-      ...(delivery && { delivery }),
+      ...opened,
       handled,
       gap,
       ...(mark && { mark }),
@@ -236,6 +238,19 @@ export class Claims {
     if (delay === undefined)
       return { to: 'dead', lease, at, hold: this.#parts.hold, ...why } as const
     return { to: 'retry', lease, at, due: at + (wait ?? delay), ...why } as const
+  }
+}
+
+/** Never throws: what is wrong with one entry must not keep the others that were claimed with it. */
+function openedOf({ id, facts, body }: Claimed, seal: Seal): Pick<Work, 'delivery' | 'isHopeless'> {
+  if (!facts || !body || seal.isRefusedPlain(facts) || seal.isRefusedPlain(body)) {
+    return { isHopeless: true }
+  }
+  try {
+    const delivery = unpackDelivery(id, { facts, body }, seal)
+    return delivery ? { delivery } : {}
+  } catch {
+    return {}
   }
 }
 

@@ -157,6 +157,32 @@ describe('context.tx', () => {
     expect(first).toMatchObject({ name: 'verification.approved', state: 'stored' })
   })
 
+  test('is undone when the inbox closes under it, and nothing is thrown at nobody', async () => {
+    const { deliver, receiver, worker, inbox, effects, db } = await ready()
+    const begun = Promise.withResolvers<SqliteTransaction>()
+    const end = Promise.withResolvers<void>()
+    receiver.on(
+      '*',
+      async ({ id }, { tx, attempt }) => {
+        write(tx, id, attempt)
+        begun.resolve(tx as SqliteTransaction)
+        await end.promise
+      },
+      { tx: true },
+    )
+    await deliver(event())
+    const draining = worker.drainOnce({ limit: 1 })
+    const tx = await begun.promise
+    await inbox.close()
+    expect(() => tx.exec('delete from approvals')).toThrow('the inbox is closed')
+    // Longer than a transaction may be open: an error in its timer would end the process.
+    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    end.resolve()
+    expect(await draining).toMatchObject({ lost: 1 })
+    expect(effects()).toEqual([])
+    db.exec("insert into approvals values ('the file is free', 1)")
+  })
+
   test('cannot be ended by hand', async () => {
     const { deliver, inbox, receiver, worker, effects } = await ready({ retry: { attempts: 1 } })
     receiver.on('*', ({ id }, { tx, attempt }) => {

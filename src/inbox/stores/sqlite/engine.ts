@@ -98,7 +98,7 @@ export class Engine {
 
   claim({ now, limit, until }: ClaimRequest): ClaimResult {
     const heads = this.#ledger.all(claimSql, now, limit)
-    const entries = heads.map((head) => this.#lease(head, until))
+    const entries = heads.flatMap((head) => this.#lease(head, { now, limit, until }) ?? [])
     const next = this.#ledger.get(nextDueSql)?.due
     return { entries, ...(typeof next === 'number' && { next }) }
   }
@@ -210,11 +210,16 @@ export class Engine {
     return Number(seq)
   }
 
-  #lease({ lane = '', head = 0 }: Row, until: number): Claimed {
+  /** Undefined when the file has lost the entry: then its lane goes on. */
+  #lease({ lane = '', head = 0 }: Row, { now, until }: ClaimRequest): Claimed | undefined {
     this.#ledger.run('update idv_lanes set due = null where lane = ?', lane)
     const before = this.#ledger.get('select state from idv_entries where seq = ?', head)
-    const row = this.#ledger.get(leaseSql, this.#epoch ?? 0, until, head) ?? {}
-    this.#ledger.moved(before?.state as Head['state'], 'leased')
+    const row = this.#ledger.get(leaseSql, this.#epoch ?? 0, until, head)
+    if (!before || !row) {
+      this.#ledger.advance(String(lane), now)
+      return undefined
+    }
+    this.#ledger.moved(before.state as Head['state'], 'leased')
     const handled = this.#ledger.all('select handler from idv_handled where seq = ?', head)
     const mark = this.#ledger.get('select at, final from idv_marks where lane = ?', lane)
     const content = this.#ledger.get('select facts, body from idv_contents where seq = ?', head)
