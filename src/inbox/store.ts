@@ -126,7 +126,7 @@ interface Failed {
   readonly failures: readonly EntryFailure[]
 }
 
-/** How an attempt ends. `released` gives the entry back and counts no attempt. */
+/** How an attempt ends. `released` gives the entry back, due at once, and counts no attempt. */
 export type Settlement = Settled &
   (
     | { readonly to: 'done'; readonly mark?: Mark }
@@ -263,7 +263,8 @@ export interface InboxStore<Tx = unknown> {
   dismiss(id: string, now: number): Promise<boolean>
   /**
    * Erases the payloads of a lane and of what is related to it, of any tenant unless it names one;
-   * open entries are skipped. From then on their keys fit any bytes.
+   * open entries are skipped, those that are leased once their holder settles them, to whatever
+   * end, or is gone: until then they hold their lane. From then on their keys fit any bytes.
    */
   forget(lane: string, now: number): Promise<number>
   /** Leaves a dead entry alone that holds its lane: only a person ends what it waits for. */

@@ -34,6 +34,37 @@ export const erasingCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'starts nothing in a lane of which something forgotten is still at work',
+    needs: 'order',
+    run: async (store) => {
+      const lane = 'at-work'
+      await store.insert(newEntry({ lane }))
+      const first = await claimOne(store)
+      same(await store.forget(lane, start), 1)
+      same(await store.forget(lane, start), 0)
+      await store.insert(newEntry({ lane }))
+      same(await claim(store), [])
+      same(await store.checkpoint(first, 'h'), false)
+      same(await settle(store, first, { to: 'retry', due: start, ...failed }), false)
+      const second = await claimOne(store)
+      same(await store.forget(lane, start), 1)
+      const lapsed = await store.lapsed(Number.MAX_SAFE_INTEGER)
+      same(
+        lapsed.map(({ id }) => id),
+        [second.id],
+      )
+      same(await settle(store, second, { to: 'dead', hold: true, ...failed }), false)
+      same((await store.stats(start)).counts, { ...none, skipped: 2 })
+      same(
+        await store
+          .insert(newEntry({ lane }))
+          .then(() => claim(store))
+          .then(({ length }) => length),
+        1,
+      )
+    },
+  },
+  {
     name: 'finds and forgets what is of one tenant, or of any',
     run: async (store) => {
       const lane = 'whose'

@@ -123,18 +123,23 @@ class MemoryStore implements InboxStore<undefined> {
 
   async checkpoint(lease: Lease, handler: string): Promise<boolean> {
     const row = this.#held(lease)
-    row?.handled.add(handler)
-    return row !== undefined
+    if (!row?.facts) return false
+    row.handled.add(handler)
+    return true
   }
 
   async settle(settlement: Settlement): Promise<boolean> {
     const row = this.#held(settlement.lease)
     if (!row) return false
+    if (!row.facts) {
+      this.#skip(row, 'FORGOTTEN', settlement.at)
+      return false
+    }
     for (const handler of settlement.handled) row.handled.add(handler)
     const { to, at } = settlement
     if (to === 'released') {
       row.attempt--
-      row.state = row.attempt > 0 ? 'retry' : 'stored'
+      row.state = 'stored'
       this.#lanes.wait(row, at)
       return true
     }
@@ -204,6 +209,8 @@ class MemoryStore implements InboxStore<undefined> {
       delete row.facts
       delete row.body
       erased++
+      // What is at work keeps its lane until its holder is gone: two must never be at work in one.
+      if (row.state === 'leased') continue
       if (isOpen(row.state) || row.state === 'dead') this.#skip(row, 'FORGOTTEN', now)
     }
     return erased

@@ -22,7 +22,7 @@ import type { Owned } from './opening.ts'
 /** One question to the engine: the name of a method, and its argument. */
 export type Call = readonly [method: keyof Questions, argument: never]
 
-type Questions = Omit<Engine, 'transact' | 'emptyLog'> & Omit<Clerk, never>
+type Questions = Omit<Engine, 'transact' | 'emptyLog'> & Omit<Clerk, 'skip'>
 
 /** What one call came to, where the commit of its batch was made. */
 export type Answer =
@@ -123,13 +123,18 @@ export class Engine {
 
   checkpoint({ lease, handler }: { readonly lease: Lease; readonly handler: string }): boolean {
     const head = this.#held(lease)
-    if (head) this.#addHandled(head.seq, [handler])
-    return head !== undefined
+    if (!head || head.erased === 1) return false
+    this.#addHandled(head.seq, [handler])
+    return true
   }
 
   settle(settlement: Settlement): boolean {
     const head = this.#held(settlement.lease)
     if (!head) return false
+    if (head.erased === 1) {
+      this.#clerk.skip(head, 'FORGOTTEN', settlement.at)
+      return false
+    }
     this.#addHandled(head.seq, settlement.handled)
     if (settlement.to === 'released') this.#release(head, settlement.at)
     else if (settlement.to === 'retry') this.#retry(head, settlement)
@@ -243,11 +248,12 @@ export class Engine {
     for (const handler of handlers) this.#ledger.run(sql, seq, handler)
   }
 
-  #release({ seq, lane, attempt }: Head, at: number): void {
-    const state = attempt > 1 ? 'retry' : 'stored'
-    const sql = 'update idv_entries set state = ?, attempt = attempt - 1, due = ? where seq = ?'
-    this.#ledger.run(sql, state, at, seq)
-    this.#ledger.moved('leased', state)
+  /** It waits for no delay of its own: a clock that was set back has it due at once. */
+  #release({ seq, lane }: Head, at: number): void {
+    const sql =
+      "update idv_entries set state = 'stored', attempt = attempt - 1, due = ? where seq = ?"
+    this.#ledger.run(sql, at, seq)
+    this.#ledger.moved('leased', 'stored')
     this.#ledger.run('update idv_lanes set due = ? where lane = ?', at, lane)
   }
 

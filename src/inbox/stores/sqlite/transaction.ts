@@ -84,7 +84,7 @@ export class TransactionGate {
   /** Writes the checkpoint of a handler whose lease still holds. */
   checkpoint(db: SqliteDatabase, { id, fence }: Lease, handler: string): boolean {
     const sql = `insert into idv_handled select seq, ? from idv_entries
-      where id = ? and fence = ? and owner = ? and state = 'leased' on conflict do nothing`
+      where id = ? and fence = ? and owner = ? and state = 'leased' and erased = 0 on conflict do nothing`
     return Number(db.prepare(sql).run(handler, id, fence, this.#epoch).changes) === 1
   }
 
