@@ -187,7 +187,12 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async purge(): Promise<Purged> {
-    return (await this.#open()).desk.purge()
+    const { erased, deleted } = await (await this.#open()).desk.purge()
+    return { erased, deleted }
+  }
+
+  async purgeWhile(goesOn: () => boolean): Promise<boolean> {
+    return (await (await this.#open()).desk.purge(goesOn)).isWhole
   }
 
   claim(limit: number) {

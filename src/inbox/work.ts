@@ -85,7 +85,8 @@ export interface WorkSource {
   renew(): Promise<void>
   /** Counts a crash for every lease whose holder is gone; what was claimed here is never among them. */
   sweep(): Promise<readonly Swept[]>
-  purge(): Promise<unknown>
+  /** Erases what is past its retention, page by page; true when nothing is left of it. */
+  purgeWhile(goesOn: () => boolean): Promise<boolean>
   /** Tells when there may be something to claim; the function that it gives ends that. */
   onWork(wake: () => void): () => void
   onOperated(tell: (operated: Operated) => void): void
