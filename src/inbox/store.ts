@@ -33,8 +33,9 @@ export interface NewEntry {
   /** Tells the bytes of two deliveries with one key apart. */
   readonly digest: string
   /**
-   * A second lane under which it can be found and forgotten. What one entry of a lane names, all
-   * of them get that name none, those before it and those after.
+   * A second lane under which it can be found and forgotten. What one entry of a lane names, even
+   * a twin that is a duplicate, all of them get that name none, those before it and those after,
+   * for as long as the lane has any.
    */
   readonly related?: string
   readonly name?: string

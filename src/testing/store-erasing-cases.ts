@@ -106,6 +106,39 @@ export const erasingCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'relates a lane to what only a duplicate of it names',
+    run: async (store) => {
+      const lane = 'related-by-twin'
+      const twin = (name: string) => ({ lane, twins: [{ key: 'twin', name }] })
+      const first = newEntry(twin('old'))
+      await store.insert(first)
+      const second = newEntry({ ...twin('new'), related: 'client' })
+      same(await store.insert(second), { kind: 'duplicate', id: first.id })
+      same(await store.forget('client', start), 1)
+    },
+  },
+  {
+    name: 'knows what a lane is related to for as long as it has entries',
+    run: async (store) => {
+      const lane = 'long-related'
+      const at = (days: number) => ({ lane, storedAt: start + days * day })
+      const purge = (days: number) => {
+        const before = start + days * day
+        return store.purge({ doneBefore: 0, deadBefore: 0, keysBefore: before, limit: 100 })
+      }
+      await store.insert(newEntry({ ...at(0), related: 'client' }))
+      await store.insert(newEntry(at(20)))
+      await purge(10)
+      const late = newEntry(at(40))
+      await store.insert(late)
+      const found = await store.find({ lane: 'client', limit: 1 })
+      same(
+        found.map(({ id }) => id),
+        [late.id],
+      )
+    },
+  },
+  {
     name: 'forgets what tells the bytes apart with them',
     run: async (store) => {
       const entry = newEntry()

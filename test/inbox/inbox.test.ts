@@ -109,6 +109,21 @@ describe('keeping', () => {
     })
   })
 
+  test('closes within its time while the store hangs at opening, and lets it go when it opens', async () => {
+    const opened = Promise.withResolvers<void>()
+    const closed = Promise.withResolvers<void>()
+    const store = Object.assign(memoryStore(), {
+      open: () => opened.promise,
+      close: async () => closed.resolve(),
+    })
+    const inbox = createInbox({ store, timeout: 5 })
+    const opening = inbox.open()
+    await expect(inbox.close()).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    opened.resolve()
+    await opening
+    await closed.promise
+  })
+
   test('opens again after a failed opening', async () => {
     const store = memoryStore()
     const open = store.open.bind(store)

@@ -21,6 +21,7 @@ import type {
 import { MemoryLanes } from './memory-lanes.ts'
 import { MemoryRelations } from './memory-relations.ts'
 import { fits, isAbout, isMeant, type Row, toClaimed, toStored } from './memory-row.ts'
+import { MemoryRows } from './memory-rows.ts'
 
 interface Key {
   entry: string
@@ -43,7 +44,7 @@ class MemoryStore implements InboxStore<undefined> {
     tx: false,
   } as const
   readonly #settings = new Map<string, Uint8Array>()
-  readonly #rows = new Map<string, Row>()
+  readonly #rows = new MemoryRows()
   readonly #keys = new Map<string, Key>()
   readonly #lanes = new MemoryLanes(this.#rows)
   readonly #marks = new Map<string, { readonly mark: Mark; readonly touched: number }>()
@@ -77,7 +78,11 @@ class MemoryStore implements InboxStore<undefined> {
       .map((twin) => ({ twin, known: this.#keys.get(twin.key) }))
       .find(({ twin, known }) => known && known.name !== twin.name)?.known
     if (key !== undefined) this.#keys.set(key, { entry: other?.entry ?? id, digest, at })
-    if (other) return { kind: 'duplicate', id: other.entry }
+    if (other) {
+      // Whose it is may be told by this one alone.
+      this.#relations.relate(entry)
+      return { kind: 'duplicate', id: other.entry }
+    }
     for (const { key: same, name } of twins) {
       if (!this.#keys.has(same)) this.#keys.set(same, { entry: id, digest, name, at })
     }
@@ -94,8 +99,9 @@ class MemoryStore implements InboxStore<undefined> {
       row.attempt++
       row.fence++
       row.until = until
-      const earlier = [...this.#rows.values()].filter((one) => one.lane === row.lane)
-      const gap = earlier.some((one) => one.state === 'dead' && one.seq < row.seq)
+      const gap = this.#rows
+        .inLane(row.lane)
+        .some((one) => one.state === 'dead' && one.seq < row.seq)
       return toClaimed(row, gap, this.#marks.get(row.lane)?.mark)
     })
     return { entries, ...(next !== undefined && { next }) }
@@ -232,7 +238,8 @@ class MemoryStore implements InboxStore<undefined> {
     }
     for (const row of this.#rows.values()) {
       if (row.facts || isOpen(row.state) || row.storedAt >= keysBefore || deleted >= limit) continue
-      deleted += Number(this.#rows.delete(row.id))
+      this.#rows.delete(row)
+      deleted++
     }
     for (const [lane, { touched }] of this.#marks) {
       if (touched < keysBefore) this.#marks.delete(lane)
@@ -260,7 +267,7 @@ class MemoryStore implements InboxStore<undefined> {
     const { key: _, twins: __, digest: ___, ...facts } = this.#relations.relate(entry)
     const fresh = { attempt: 0, fence: 0, until: 0, generation: 0, failures: [] }
     const row = { ...facts, ...fresh, seq: ++this.#seq, state, handled: new Set<string>() }
-    this.#rows.set(entry.id, row)
+    this.#rows.add(row)
     return row
   }
 

@@ -90,7 +90,11 @@ export class Clerk {
       deleted++
     }
     this.#ledger.run('delete from idv_marks where touched < ?', keysBefore)
-    this.#ledger.run('delete from idv_relations where at < ?', keysBefore)
+    // One of which there are entries stays: what comes next in its lane may name nobody again.
+    const unrelated = `delete from idv_relations where at < ?
+      and not exists (select 1 from idv_entries e where e.lane = idv_relations.lane)`
+    // With the last page alone, for it reads a row for each of them.
+    if (past.length < limit && deleted < limit) this.#ledger.run(unrelated, keysBefore)
     return { erased: past.length, deleted }
   }
 

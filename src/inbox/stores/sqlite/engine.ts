@@ -80,6 +80,8 @@ export class Engine {
     }
     const twin = twins.map((one) => this.#entryOfTwin(one)).find((first) => first !== undefined)
     if (twin !== undefined) {
+      // Whose it is may be told by this one alone.
+      this.#ledger.relate(entry)
       if (key) this.#ledger.run('update idv_keys set entry = ? where key = ?', twin, key)
       return { kind: 'duplicate', id: twin }
     }
