@@ -16,6 +16,14 @@ export interface WorkerOptions {
   readonly silence?: number
 }
 
+/** Bounds of `drainOnce`. */
+export interface DrainOnceOptions {
+  /** The most entries. */
+  readonly limit?: number
+  /** Milliseconds after which nothing more is claimed, and nothing more erased. */
+  readonly timeout?: number
+}
+
 interface ProcessLike {
   once(signal: string, listener: () => void): unknown
   off(signal: string, listener: () => void): unknown
@@ -43,7 +51,7 @@ export function checkGrace(grace: number): void {
 }
 
 /** @throws WebhookError `OPTION_INVALID` */
-export function checkBounds(limit: number | undefined, timeout: number | undefined): void {
+export function checkBounds({ limit, timeout }: DrainOnceOptions): void {
   const above = (value: number | undefined) =>
     value === undefined || (typeof value === 'number' && value >= 0)
   if (above(limit) && above(timeout)) return

@@ -13,6 +13,7 @@ import {
   checkBounds,
   checkedWorkerOptions,
   checkGrace,
+  type DrainOnceOptions,
   type WorkerOptions,
 } from './worker-options.ts'
 
@@ -32,14 +33,6 @@ export interface Worker {
   drain(options?: { readonly grace?: number }): Promise<void>
   /** Handles what is due now and stops, for hosts that run by a schedule. */
   drainOnce(options?: DrainOnceOptions): Promise<DrainOnceReport>
-}
-
-/** Bounds of `drainOnce`. */
-export interface DrainOnceOptions {
-  /** The most entries. */
-  readonly limit?: number
-  /** Milliseconds after which nothing more is claimed, and nothing more erased. */
-  readonly timeout?: number
 }
 
 /** How many attempts ended how. */
@@ -123,7 +116,7 @@ class InboxWorker implements Worker {
 
   async drainOnce(options: DrainOnceOptions = {}): Promise<DrainOnceReport> {
     const { limit = Number.POSITIVE_INFINITY, timeout = Number.POSITIVE_INFINITY } = options
-    checkBounds(options.limit, options.timeout)
+    checkBounds(options)
     const shift = this.#openShift()
     await this.#ready()
     const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }

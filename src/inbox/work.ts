@@ -6,6 +6,7 @@ import type { EventSource } from '../protocol/events.ts'
 import { isFinal } from '../protocol/names.ts'
 import { unpackDelivery } from './content.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
+import { assertNoPlain } from './plain-entries.ts'
 import type { Retry } from './retry.ts'
 import type { Seal } from './seal.ts'
 import type { Claimed, InboxStore, Lease, Mark, Settlement, StoreTx } from './store.ts'
@@ -177,8 +178,9 @@ export class Claims {
   /** The time, once the lanes know that the clock was set: at the start, or back since. */
   async #alignedNow(): Promise<number> {
     const now = this.#now()
+    const { store, seal, retry, hold } = this.#parts
+    if (this.#seen === undefined) await assertNoPlain(store, seal)
     if (this.#seen === undefined || now < this.#seen) {
-      const { store, retry, hold } = this.#parts
       await store.align({ now, latest: now + retry.longest, free: !hold })
     }
     this.#seen = now

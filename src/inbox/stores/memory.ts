@@ -8,7 +8,6 @@ import type {
   Inserted,
   Lapsed,
   Lease,
-  Mark,
   NewEntry,
   Purge,
   Purged,
@@ -19,6 +18,7 @@ import type {
   StoreStats,
 } from '../store.ts'
 import { MemoryLanes } from './memory-lanes.ts'
+import { MemoryMarks } from './memory-marks.ts'
 import { MemoryRelations } from './memory-relations.ts'
 import { fits, isAbout, isMeant, type Row, toClaimed, toStored } from './memory-row.ts'
 import { MemoryRows } from './memory-rows.ts'
@@ -47,7 +47,7 @@ class MemoryStore implements InboxStore<undefined> {
   readonly #rows = new MemoryRows()
   readonly #keys = new Map<string, Key>()
   readonly #lanes = new MemoryLanes(this.#rows)
-  readonly #marks = new Map<string, { readonly mark: Mark; readonly touched: number }>()
+  readonly #marks = new MemoryMarks()
   readonly #relations = new MemoryRelations(this.#rows)
   #seq = 0
 
@@ -102,7 +102,7 @@ class MemoryStore implements InboxStore<undefined> {
       const gap = this.#rows
         .inLane(row.lane)
         .some((one) => one.state === 'dead' && one.seq < row.seq)
-      return toClaimed(row, gap, this.#marks.get(row.lane)?.mark)
+      return toClaimed(row, gap, this.#marks.of(row.lane))
     })
     return { entries, ...(next !== undefined && { next }) }
   }
@@ -160,7 +160,7 @@ class MemoryStore implements InboxStore<undefined> {
     if (to === 'done') {
       row.failures = []
       delete row.reason
-      if (settlement.mark) this.#note(row.lane, settlement.mark, at)
+      if (settlement.mark) this.#marks.note(row.lane, settlement.mark, at)
     }
     if (to !== 'dead' || !settlement.hold) this.#lanes.advance(row.lane, at)
     return true
@@ -241,9 +241,7 @@ class MemoryStore implements InboxStore<undefined> {
       this.#rows.delete(row)
       deleted++
     }
-    for (const [lane, { touched }] of this.#marks) {
-      if (touched < keysBefore) this.#marks.delete(lane)
-    }
+    this.#marks.purge(keysBefore)
     this.#relations.purge(keysBefore)
     return { erased, deleted }
   }
@@ -295,13 +293,5 @@ class MemoryStore implements InboxStore<undefined> {
     row.reason = reason
     row.settledAt = now
     this.#lanes.leave(row, now)
-  }
-
-  #note(lane: string, { at, final }: Mark, touched: number): void {
-    const known = this.#marks.get(lane)?.mark
-    const times = [known?.at, at].filter((time) => time !== undefined)
-    const latest = times.length > 0 && { at: Math.max(...times) }
-    const mark = { ...latest, final: final || known?.final === true }
-    this.#marks.set(lane, { mark, touched })
   }
 }

@@ -18,6 +18,7 @@ import { Clerk } from './clerk.ts'
 import { inTransaction, isFatal } from './driver.ts'
 import { type Head, Ledger, type Row } from './ledger.ts'
 import type { Owned } from './opening.ts'
+import { claimSql, gapSql, insertSql, leaseSql, markSql, nextDueSql } from './statements.ts'
 
 /** One question to the engine: the name of a method, and its argument. */
 export type Call = readonly [method: keyof Questions, argument: never]
@@ -290,23 +291,3 @@ export class Engine {
 function toMark({ at, final }: Row): Mark {
   return { final: final === 1, ...(typeof at === 'number' && { at }) }
 }
-
-/** Reads as many rows of one index as it takes lanes. */
-export const claimSql = `select lane, head from idv_lanes
-  where due is not null and due <= ? order by due, head limit ?`
-
-const nextDueSql = 'select due from idv_lanes where due is not null order by due limit 1'
-
-const insertSql = `insert into idv_entries
-  (id, state, lane, related, name, received_name, source, occurred_at, stored_at, bytes)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning seq`
-
-const leaseSql = `update idv_entries set state = 'leased', attempt = attempt + 1, fence = fence + 1,
-  owner = ?, lease_until = ?, due = null where seq = ?
-  returning id, fence, attempt, name, source, occurred_at as occurredAt, stored_at as storedAt`
-
-const gapSql = "select 1 from idv_entries where lane = ? and seq < ? and state = 'dead' limit 1"
-
-const markSql = `insert into idv_marks values (?, ?, ?, ?) on conflict do update set
-  at = nullif(max(coalesce(at, 0), coalesce(excluded.at, 0)), 0),
-  final = max(final, excluded.final), touched = excluded.touched`
