@@ -28,7 +28,9 @@ export interface Attempter {
 
 /** Handles one entry. */
 export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
-  if (!work.delivery) return ended({ ...failed('UNREADABLE'), fatal: false })
+  if (!work.delivery) {
+    return ended({ ...failed('UNREADABLE'), fatal: work.isHopeless === true })
+  }
   let parsed: Parsed
   try {
     parsed = by.corridor.parser(work.delivery, work.source)

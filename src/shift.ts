@@ -34,12 +34,12 @@ export class Shift {
   /** Everything that a drain waits for: handlers at work, commits on their way. */
   readonly #pending = new Set<Promise<unknown>>()
   readonly #abort = new AbortController()
+  readonly #ending = new AbortController()
   readonly #over = Promise.withResolvers<'lost'>()
   #waiting: (() => void)[] = []
   #reserved = 0
   #unsettled = 0
   #beat: ReturnType<typeof setInterval> | undefined
-  #isOpen = true
 
   constructor(parts: ShiftParts) {
     this.#parts = parts
@@ -47,7 +47,12 @@ export class Shift {
 
   /** False once it ends: nothing more is claimed. */
   get isOpen(): boolean {
-    return this.#isOpen
+    return !this.#ending.signal.aborted
+  }
+
+  /** Aborted as soon as it ends, before handlers have had their time. */
+  get ending(): AbortSignal {
+    return this.#ending.signal
   }
 
   get free(): number {
@@ -69,7 +74,7 @@ export class Shift {
    * time of one answer to take what they came to. A store that hangs must not keep the process.
    */
   async end(grace: number): Promise<void> {
-    this.#isOpen = false
+    this.#ending.abort()
     this.#wake()
     const abort = setTimeout(() => {
       this.#abort.abort(new DOMException('the worker is shutting down', 'AbortError'))
@@ -87,16 +92,16 @@ export class Shift {
   }
 
   async #claim(most: number): Promise<ClaimedRuns> {
-    while (this.#isOpen && this.free <= 0) {
+    while (this.isOpen && this.free <= 0) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
-    if (!this.#isOpen) return { runs: [], isFull: false }
+    if (!this.isOpen) return { runs: [], isFull: false }
     const limit = Math.min(most, this.free)
     this.#reserved += limit
     try {
       const { works, next } = await this.#parts.inbox.claim(limit)
       // A drain began while the claim was on its way: the entries go back as they came.
-      const isLate = !this.#isOpen
+      const isLate = !this.isOpen
       const runs = works.map((work) => this.#track(this.#work(work, isLate)))
       return { runs, isFull: works.length === limit, ...(next !== undefined && { next }) }
     } finally {

@@ -16,6 +16,14 @@ export interface WorkerOptions {
   readonly silence?: number
 }
 
+/** Bounds of `drainOnce`. */
+export interface DrainOnceOptions {
+  /** The most entries. */
+  readonly limit?: number
+  /** Milliseconds after which nothing more is claimed, and nothing more erased. */
+  readonly timeout?: number
+}
+
 interface ProcessLike {
   once(signal: string, listener: () => void): unknown
   off(signal: string, listener: () => void): unknown
@@ -28,11 +36,26 @@ export function checkedWorkerOptions(options: WorkerOptions) {
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {
     throw refusal(`concurrency is ${String(concurrency)}: give a whole number from 1 to 10000`)
   }
-  if (!Number.isFinite(grace) || grace < 0 || grace >= 2 ** 31) {
-    throw refusal(`grace is ${String(grace)}: give milliseconds`)
-  }
+  checkGrace(grace)
   if (!(silence > 1)) throw refusal(`silence is ${String(silence)}: give a factor above 1`)
   return { concurrency, grace, silence, onSignal: signalsOf(signals) }
+}
+
+/** A day: with the store's time to answer it still fits into one timer. */
+const longestGrace = 86_400_000
+
+/** @throws WebhookError `OPTION_INVALID` */
+export function checkGrace(grace: number): void {
+  if (Number.isInteger(grace) && grace >= 0 && grace <= longestGrace) return
+  throw refusal(`grace is ${String(grace)}: give whole milliseconds from 0 to ${longestGrace}`)
+}
+
+/** @throws WebhookError `OPTION_INVALID` */
+export function checkBounds({ limit, timeout }: DrainOnceOptions): void {
+  const above = (value: number | undefined) =>
+    value === undefined || (typeof value === 'number' && value >= 0)
+  if (above(limit) && above(timeout)) return
+  throw refusal('drainOnce: limit and timeout are numbers from 0, or left out')
 }
 
 /** Drains at the first signal; a second one ends the process at once, as ever. */

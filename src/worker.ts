@@ -5,10 +5,17 @@ import { Corridor } from './corridor.ts'
 import { WebhookError } from './errors.ts'
 import type { SettledAs, Swept, Work, WorkSource } from './inbox/work.ts'
 import { describeError } from './observe.ts'
+import { Purging } from './purging.ts'
 import type { Receiver } from './receiver.ts'
 import { Shift } from './shift.ts'
 import { SilenceWatch } from './silence.ts'
-import { checkedWorkerOptions, type WorkerOptions } from './worker-options.ts'
+import {
+  checkBounds,
+  checkedWorkerOptions,
+  checkGrace,
+  type DrainOnceOptions,
+  type WorkerOptions,
+} from './worker-options.ts'
 
 /** Handles what the inbox keeps. */
 export interface Worker {
@@ -26,14 +33,6 @@ export interface Worker {
   drain(options?: { readonly grace?: number }): Promise<void>
   /** Handles what is due now and stops, for hosts that run by a schedule. */
   drainOnce(options?: DrainOnceOptions): Promise<DrainOnceReport>
-}
-
-/** Bounds of `drainOnce`. */
-export interface DrainOnceOptions {
-  /** The most entries. */
-  readonly limit?: number
-  /** Milliseconds after which nothing more is claimed. */
-  readonly timeout?: number
 }
 
 /** How many attempts ended how. */
@@ -76,6 +75,7 @@ class InboxWorker implements Worker {
   readonly #inbox: WorkSource
   readonly #options: ReturnType<typeof checkedWorkerOptions>
   readonly #silence: SilenceWatch
+  readonly #purging: Purging
   /** From the first claim to a drain. */
   #shift: Shift | undefined
   #started: Promise<void> | undefined
@@ -83,7 +83,6 @@ class InboxWorker implements Worker {
   #endings: (() => void)[] = []
   #isPulling = false
   #again = false
-  #purgedAt: number | undefined
   #sleep: ReturnType<typeof setTimeout> | undefined
 
   constructor(corridor: Corridor, inbox: WorkSource, options: WorkerOptions) {
@@ -91,6 +90,7 @@ class InboxWorker implements Worker {
     this.#inbox = inbox
     this.#options = checkedWorkerOptions(options)
     this.#silence = new SilenceWatch(this.#options.silence)
+    this.#purging = new Purging(inbox, (asked, error) => this.#trouble(asked, error))
     inbox.onOperated((one) => corridor.observe({ type: 'operated', at: corridor.now(), ...one }))
   }
 
@@ -103,6 +103,7 @@ class InboxWorker implements Worker {
   }
 
   async drain({ grace = this.#options.grace } = {}): Promise<void> {
+    checkGrace(grace)
     this.#started = undefined
     for (const end of this.#endings.splice(0)) end()
     clearTimeout(this.#sleep)
@@ -115,6 +116,7 @@ class InboxWorker implements Worker {
 
   async drainOnce(options: DrainOnceOptions = {}): Promise<DrainOnceReport> {
     const { limit = Number.POSITIVE_INFINITY, timeout = Number.POSITIVE_INFINITY } = options
+    checkBounds(options)
     const shift = this.#openShift()
     await this.#ready()
     const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
@@ -126,7 +128,8 @@ class InboxWorker implements Worker {
       left -= runs.length
       for (const state of await Promise.all(runs)) report[state]++
     }
-    if (shift.isOpen) await shift.track(this.#purge())
+    const left = timeout - (this.#inbox.now().getTime() - start)
+    if (shift.isOpen && left > 0) await this.#purge(shift, left)
     return report
   }
 
@@ -142,7 +145,7 @@ class InboxWorker implements Worker {
     if (!shift.isOpen) return
     const timers = [
       setInterval(() => this.#sweep(), this.#inbox.lease / 3),
-      setInterval(() => shift.track(this.#purge()), hour),
+      setInterval(() => this.#purge(shift), hour),
       setInterval(() => this.#listen(), 10_000),
     ]
     for (const timer of timers) timer.unref?.()
@@ -157,7 +160,7 @@ class InboxWorker implements Worker {
       this.#options.onSignal(() => this.#end()),
     ]
     this.#pull()
-    shift.track(this.#purge())
+    this.#purge(shift)
   }
 
   #openShift(): Shift {
@@ -267,13 +270,9 @@ class InboxWorker implements Worker {
     }
   }
 
-  /** At most once an hour: hosts that drain by a schedule do so after every delivery. */
-  async #purge(): Promise<void> {
-    const now = this.#inbox.now().getTime()
-    const age = now - (this.#purgedAt ?? Number.NEGATIVE_INFINITY)
-    if (age >= 0 && age < hour * 0.9) return
-    this.#purgedAt = now
-    await this.#inbox.purge().catch((error: unknown) => this.#trouble('purge', error))
+  #purge(shift: Shift, timeout?: number): Promise<void> {
+    const bounds = { signal: shift.ending, ...(timeout !== undefined && { timeout }) }
+    return shift.track(this.#purging.run(bounds))
   }
 
   #listen(): void {

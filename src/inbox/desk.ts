@@ -128,7 +128,8 @@ export class Desk {
     return this.#parts.store.forget(this.#lane(entity, tenant), this.#now())
   }
 
-  async purge(): Promise<Purged> {
+  /** Page by page, for as long as it is told to; `isWhole` when nothing is left to go. */
+  async purge(goesOn = () => true): Promise<Purged & { readonly isWhole: boolean }> {
     const { store, retention } = this.#parts
     const now = this.#now()
     const purge = {
@@ -139,13 +140,13 @@ export class Desk {
     }
     let erased = 0
     let deleted = 0
-    for (let more = true; more; ) {
+    do {
       const gone = await store.purge(purge)
       erased += gone.erased
       deleted += gone.deleted
-      more = gone.erased + gone.deleted > 0
-    }
-    return { erased, deleted }
+      if (gone.erased + gone.deleted === 0) return { erased, deleted, isWhole: true }
+    } while (goesOn())
+    return { erased, deleted, isWhole: false }
   }
 
   async #assertThere(cursor: string): Promise<void> {

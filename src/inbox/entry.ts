@@ -33,7 +33,7 @@ export type EntryState = (typeof entryStates)[number]
 
 const moves: Readonly<Record<EntryState, readonly EntryState[]>> = {
   stored: ['leased', 'skipped'],
-  // Back to stored or retry: a drain released it, and no attempt is counted.
+  // Back to stored: a drain released it, and no attempt is counted.
   leased: ['done', 'retry', 'dead', 'skipped', 'stored'],
   retry: ['leased', 'skipped'],
   done: ['stored'],

@@ -71,8 +71,8 @@ export function checkedInboxOptions(options: InboxOptions): InboxLimits {
   oneOf('onDead', options.onDead, ['continue', 'block'])
   oneOf('dedupe', options.dedupe, ['id', 'body'])
   const { timeout = 2_000, lease = 60_000 } = options
-  positive('timeout', timeout)
-  positive('lease', lease)
+  milliseconds('timeout', timeout)
+  milliseconds('lease', lease)
   const retention = { done: 7, dead: 90, keys: 30, ...options.retention }
   for (const [name, days] of Object.entries(retention)) positive(`retention.${name}`, days)
   checkNeeds(options.store, { ...options.needs, dedupeDays: retention.keys })
@@ -108,6 +108,14 @@ function oneOf(name: string, value: string | undefined, allowed: readonly string
 function positive(name: string, value: number): void {
   if (Number.isFinite(value) && value > 0) return
   throw refusal(`${name} is ${String(value)}: give a number above 0`)
+}
+
+/** Ten minutes: five times a timeout and a worker's grace still fit into one timer. */
+const longest = { timeout: 600_000, lease: 86_400_000 } as const
+
+function milliseconds(name: keyof typeof longest, value: number): void {
+  if (Number.isInteger(value) && value >= 1 && value <= longest[name]) return
+  throw refusal(`${name} is ${String(value)}: give whole milliseconds from 1 to ${longest[name]}`)
 }
 
 function refusal(message: string): WebhookError {

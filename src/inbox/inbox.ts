@@ -126,14 +126,13 @@ class DurableInbox implements Inbox, WorkSource {
     const opening = this.#opening
     this.#opening = undefined
     this.#claims.reset()
-    const isOpen = await opening?.then(
-      () => true,
-      () => false,
+    const closing = opening?.then(
+      () => this.#store.close(),
+      () => {},
     )
-    if (!isOpen) return
     // Longer than an answer: the log is moved into the file.
     const { late, stop } = deadline(this.timeout * 5)
-    await Promise.race([this.#store.close(), late]).finally(stop)
+    await Promise.race([closing, late]).finally(stop)
   }
 
   async keep(arrival: Arrival): Promise<Kept> {
@@ -187,7 +186,12 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async purge(): Promise<Purged> {
-    return (await this.#open()).desk.purge()
+    const { erased, deleted } = await (await this.#open()).desk.purge()
+    return { erased, deleted }
+  }
+
+  async purgeWhile(goesOn: () => boolean): Promise<boolean> {
+    return (await (await this.#open()).desk.purge(goesOn)).isWhole
   }
 
   claim(limit: number) {

@@ -1,6 +1,7 @@
 // The salt of an inbox: kept in its store under its seal, and the proof that the key is the right one.
 import { randomBytes } from 'node:crypto'
 import { WebhookError } from '../errors.ts'
+import { notePlain } from './plain-entries.ts'
 import type { Seal } from './seal.ts'
 import type { InboxStore } from './store.ts'
 
@@ -21,6 +22,8 @@ export async function recallSalt(store: InboxStore, seal: Seal): Promise<Uint8Ar
         : 'the inbox was sealed with another key: give that one in encryption.previous',
     )
   }
+  // Before the salt: once that is sealed nothing else tells that there were any.
+  if (seal.takesPlain) await notePlain(store)
   if (!seal.isCurrent(kept)) await store.remember('salt', seal.seal(salt, 'salt'))
   return salt
 }

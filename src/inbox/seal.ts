@@ -13,14 +13,16 @@ export interface EncryptionOptions {
   /** Older keys, for reading what they have sealed. */
   readonly previous?: readonly EncryptionKey[]
   /**
-   * Also takes what was kept before there was a key. Only for as long as such entries last: until
-   * then who can write to the store can put events into it.
+   * Also takes what was kept before there was a key. Only until such entries are handled: so long
+   * who can write to the store can put events into it. A worker does not start without it before.
    */
   readonly acceptPlain?: boolean
 }
 
 /** Seals and opens bytes; `label` names the row and the part, and must be the same for both. */
 export interface Seal {
+  /** Whether it opens what was kept without a key. */
+  readonly takesPlain: boolean
   seal(bytes: Uint8Array, label: string): Uint8Array
   /** The bytes, or undefined when no key opens them. */
   open(sealed: Uint8Array, label: string): Uint8Array | undefined
@@ -42,9 +44,10 @@ export function createSeal(options?: EncryptionOptions): Seal {
   const given = options ? [options.key, ...(options.previous ?? [])] : []
   const keys = given.map((key) => ({ key: keyBytes(key), id: keyId(keyBytes(key)) }))
   const current = keys[0]
-  const isRefusedPlain = (sealed: Uint8Array) =>
-    sealed[0] === plainMark && current !== undefined && options?.acceptPlain !== true
+  const takesPlain = current === undefined || options?.acceptPlain === true
+  const isRefusedPlain = (sealed: Uint8Array) => sealed[0] === plainMark && !takesPlain
   return {
+    takesPlain,
     seal: (bytes, label) => {
       if (!current) return joined([Uint8Array.of(plainMark), bytes])
       const nonce = randomBytes(nonceLength)

@@ -33,8 +33,9 @@ export interface NewEntry {
   /** Tells the bytes of two deliveries with one key apart. */
   readonly digest: string
   /**
-   * A second lane under which it can be found and forgotten. What one entry of a lane names, all
-   * of them get that name none, those before it and those after.
+   * A second lane under which it can be found and forgotten. What one entry of a lane names, even
+   * a twin that is a duplicate, all of them get that name none, those before it and those after,
+   * for as long as the lane has any.
    */
   readonly related?: string
   readonly name?: string
@@ -68,8 +69,9 @@ export interface Claimed extends Lease {
   readonly source: EventSource
   readonly occurredAt?: number
   readonly storedAt: number
-  readonly facts: Uint8Array
-  readonly body: Uint8Array
+  /** Both are missing when the store has lost them: that is this entry's trouble, no other's. */
+  readonly facts?: Uint8Array
+  readonly body?: Uint8Array
   /** The handlers that have a checkpoint. */
   readonly handled: readonly string[]
   /** An earlier entry of the lane is dead. */
@@ -125,7 +127,7 @@ interface Failed {
   readonly failures: readonly EntryFailure[]
 }
 
-/** How an attempt ends. `released` gives the entry back and counts no attempt. */
+/** How an attempt ends. `released` gives the entry back, due at once, and counts no attempt. */
 export type Settlement = Settled &
   (
     | { readonly to: 'done'; readonly mark?: Mark }
@@ -262,7 +264,8 @@ export interface InboxStore<Tx = unknown> {
   dismiss(id: string, now: number): Promise<boolean>
   /**
    * Erases the payloads of a lane and of what is related to it, of any tenant unless it names one;
-   * open entries are skipped. From then on their keys fit any bytes.
+   * open entries are skipped, those that are leased once their holder settles them, to whatever
+   * end, or is gone: until then they hold their lane. From then on their keys fit any bytes.
    */
   forget(lane: string, now: number): Promise<number>
   /** Leaves a dead entry alone that holds its lane: only a person ends what it waits for. */

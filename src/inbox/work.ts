@@ -6,6 +6,7 @@ import type { EventSource } from '../protocol/events.ts'
 import { isFinal } from '../protocol/names.ts'
 import { unpackDelivery } from './content.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
+import { assertNoPlain } from './plain-entries.ts'
 import type { Retry } from './retry.ts'
 import type { Seal } from './seal.ts'
 import type { Claimed, InboxStore, Lease, Mark, Settlement, StoreTx } from './store.ts'
@@ -19,6 +20,8 @@ export interface Work {
   readonly storedAt: number
   /** Undefined when no key opens it, or it is damaged. */
   readonly delivery?: VerifiedDelivery
+  /** It is gone or must not be taken: no retry can open it. */
+  readonly isHopeless?: true
   readonly handled: readonly string[]
   readonly gap: boolean
   readonly mark?: Mark
@@ -83,7 +86,8 @@ export interface WorkSource {
   renew(): Promise<void>
   /** Counts a crash for every lease whose holder is gone; what was claimed here is never among them. */
   sweep(): Promise<readonly Swept[]>
-  purge(): Promise<unknown>
+  /** Erases what is past its retention, page by page; true when nothing is left of it. */
+  purgeWhile(goesOn: () => boolean): Promise<boolean>
   /** Tells when there may be something to claim; the function that it gives ends that. */
   onWork(wake: () => void): () => void
   onOperated(tell: (operated: Operated) => void): void
@@ -174,8 +178,9 @@ export class Claims {
   /** The time, once the lanes know that the clock was set: at the start, or back since. */
   async #alignedNow(): Promise<number> {
     const now = this.#now()
+    const { store, seal, retry, hold } = this.#parts
+    if (this.#seen === undefined) await assertNoPlain(store, seal)
     if (this.#seen === undefined || now < this.#seen) {
-      const { store, retry, hold } = this.#parts
       await store.align({ now, latest: now + retry.longest, free: !hold })
     }
     this.#seen = now
@@ -188,14 +193,14 @@ export class Claims {
 
   #toWork(entry: Claimed): Work {
     const { id, fence, attempt, name, source, storedAt, handled, gap, mark } = entry
-    const delivery = unpackDelivery(id, entry, this.#parts.seal)
+    const opened = openedOf(entry, this.#parts.seal)
     return {
       lease: { id, fence },
       attempt,
       source,
       storedAt,
       ...(name !== undefined && { name }),
-      ...(delivery && { delivery }),
+      ...opened,
       handled,
       gap,
       ...(mark && { mark }),
@@ -236,6 +241,19 @@ export class Claims {
     if (delay === undefined)
       return { to: 'dead', lease, at, hold: this.#parts.hold, ...why } as const
     return { to: 'retry', lease, at, due: at + (wait ?? delay), ...why } as const
+  }
+}
+
+/** Never throws: what is wrong with one entry must not keep the others that were claimed with it. */
+function openedOf({ id, facts, body }: Claimed, seal: Seal): Pick<Work, 'delivery' | 'isHopeless'> {
+  if (!facts || !body || seal.isRefusedPlain(facts) || seal.isRefusedPlain(body)) {
+    return { isHopeless: true }
+  }
+  try {
+    const delivery = unpackDelivery(id, { facts, body }, seal)
+    return delivery ? { delivery } : {}
+  } catch {
+    return {}
   }
 }
 

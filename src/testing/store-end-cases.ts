@@ -46,6 +46,17 @@ export const settlingCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'has what was released due at once, whatever clock released it',
+    run: async (store) => {
+      await store.insert(newEntry())
+      await settle(store, await claimOne(store), { to: 'retry', due: start, ...failed })
+      const ahead = start + 24 * 60 * 60 * 1000
+      await settle(store, await claimOne(store), { to: 'released', at: ahead })
+      await store.align({ now: start, latest: start + 1_000, free: false })
+      same((await claimOne(store)).attempt, 2)
+    },
+  },
+  {
     name: 'shows why an entry ended',
     run: async (store) => {
       for (let at = 0; at < 3; at++) await store.insert(newEntry())

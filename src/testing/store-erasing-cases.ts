@@ -34,6 +34,37 @@ export const erasingCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'starts nothing in a lane of which something forgotten is still at work',
+    needs: 'order',
+    run: async (store) => {
+      const lane = 'at-work'
+      await store.insert(newEntry({ lane }))
+      const first = await claimOne(store)
+      same(await store.forget(lane, start), 1)
+      same(await store.forget(lane, start), 0)
+      await store.insert(newEntry({ lane }))
+      same(await claim(store), [])
+      same(await store.checkpoint(first, 'h'), false)
+      same(await settle(store, first, { to: 'retry', due: start, ...failed }), false)
+      const second = await claimOne(store)
+      same(await store.forget(lane, start), 1)
+      const lapsed = await store.lapsed(Number.MAX_SAFE_INTEGER)
+      same(
+        lapsed.map(({ id }) => id),
+        [second.id],
+      )
+      same(await settle(store, second, { to: 'dead', hold: true, ...failed }), false)
+      same((await store.stats(start)).counts, { ...none, skipped: 2 })
+      same(
+        await store
+          .insert(newEntry({ lane }))
+          .then(() => claim(store))
+          .then(({ length }) => length),
+        1,
+      )
+    },
+  },
+  {
     name: 'finds and forgets what is of one tenant, or of any',
     run: async (store) => {
       const lane = 'whose'
@@ -70,6 +101,39 @@ export const erasingCases: readonly StoreCase[] = [
       await store.insert(late)
       same(
         (await store.find({ lane: 'client', limit: 1 })).map(({ id }) => id),
+        [late.id],
+      )
+    },
+  },
+  {
+    name: 'relates a lane to what only a duplicate of it names',
+    run: async (store) => {
+      const lane = 'related-by-twin'
+      const twin = (name: string) => ({ lane, twins: [{ key: 'twin', name }] })
+      const first = newEntry(twin('old'))
+      await store.insert(first)
+      const second = newEntry({ ...twin('new'), related: 'client' })
+      same(await store.insert(second), { kind: 'duplicate', id: first.id })
+      same(await store.forget('client', start), 1)
+    },
+  },
+  {
+    name: 'knows what a lane is related to for as long as it has entries',
+    run: async (store) => {
+      const lane = 'long-related'
+      const at = (days: number) => ({ lane, storedAt: start + days * day })
+      const purge = (days: number) => {
+        const before = start + days * day
+        return store.purge({ doneBefore: 0, deadBefore: 0, keysBefore: before, limit: 100 })
+      }
+      await store.insert(newEntry({ ...at(0), related: 'client' }))
+      await store.insert(newEntry(at(20)))
+      await purge(10)
+      const late = newEntry(at(40))
+      await store.insert(late)
+      const found = await store.find({ lane: 'client', limit: 1 })
+      same(
+        found.map(({ id }) => id),
         [late.id],
       )
     },

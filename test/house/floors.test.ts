@@ -44,7 +44,7 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/(admit|diagnose|dispatch|intake|observe|outcome|parse|patterns|silence|verify)\.ts$/, 2],
   [/^src\/inbox\/(?!stores\/|index)/, 3],
   [
-    /^src\/(arrival|attempt|corridor|fetch-resource|options|receiver|shift|tx-turns|worker|worker-options)\.ts$/,
+    /^src\/(arrival|attempt|corridor|fetch-resource|options|purging|receiver|shift|tx-turns|worker|worker-options)\.ts$/,
     4,
   ],
   [/^src\/(inbox\/stores|client)\//, 5],

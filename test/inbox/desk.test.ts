@@ -208,3 +208,19 @@ test('an entry that is damaged is one dead letter, and is shown as unreadable', 
   )
   expect(settled().filter((state) => state === 'done')).toHaveLength(7)
 })
+
+test('an entry whose content or row is gone keeps no other waiting', async () => {
+  const file = temporaryFile()
+  const first = setUp({ store: sqliteStore(file) })
+  for (let at = 0; at < 5; at++) await first.deliver(event('client.created', { id: `c${at}` }))
+  await first.deliver(event('client.updated', { id: 'c4' }))
+  await first.inbox.close()
+  const db = new DatabaseSync(file)
+  db.exec('delete from idv_contents where seq = 3; delete from idv_entries where seq = 5')
+  db.close()
+  const { inbox, receiver, worker } = setUp({ store: sqliteStore(file) })
+  receiver.on('*', () => {})
+  expect(await worker.drainOnce()).toMatchObject({ done: 4, dead: 1, retry: 0 })
+  const [dead] = (await inbox.find({ state: 'dead' })).entries
+  expect(dead).toMatchObject({ reason: 'UNREADABLE', attempts: 1 })
+})

@@ -7,6 +7,7 @@ import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fakeClock } from 'idv-webhooks/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { LogKeeper } from '../../src/inbox/stores/sqlite/log-keeper.ts'
+import type { WorkSource } from '../../src/inbox/work.ts'
 import { event, type Parts, setUp, until } from './desk.ts'
 import { temporaryFile } from './temporary.ts'
 
@@ -180,15 +181,61 @@ describe('a worker erases what is past its retention', () => {
     await inbox.close()
   })
 
+  const manyPages = async () => {
+    const store = memoryStore()
+    const set = setUp({ store, now: () => new Date(time) })
+    let time = Date.UTC(2026, 0, 1)
+    let pages = 0
+    let isBroken = false
+    const asked = Promise.withResolvers<void>()
+    // As if there were always another page, each of which takes a second.
+    store.purge = async () => {
+      pages++
+      time += 1_000
+      asked.resolve()
+      await new Promise((resolve) => setImmediate(resolve))
+      if (isBroken) throw new Error('the disk is full')
+      return { erased: 500, deleted: 0 }
+    }
+    const fail = (fails: boolean) => {
+      isBroken = fails
+    }
+    return { ...set, pages: () => pages, asked: asked.promise, fail }
+  }
+
+  test('no longer than drainOnce may take, and goes on the next time', async () => {
+    const { worker, pages, fail, seen } = await manyPages()
+    await worker.drainOnce({ timeout: 3_000 })
+    expect(pages()).toBe(3)
+    await worker.drainOnce({ timeout: 2_000 })
+    expect(pages()).toBe(5)
+    fail(true)
+    await worker.drainOnce()
+    await worker.drainOnce()
+    // What failed is no purge: the next drain tries again.
+    expect(seen.filter(({ type }) => type === 'store')).toHaveLength(2)
+  })
+
+  test('no longer than until a drain, which waits for one page at most', async () => {
+    const { worker, pages, asked } = await manyPages()
+    await worker.start()
+    await asked
+    await worker.drain()
+    const before = pages()
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+    expect(pages()).toBe(before)
+  })
+
   test('every hour while it runs, and not after every delivery', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     try {
       const { clock, deliver, inbox, worker, settled } = await afterRetention()
       let purges = 0
-      const purge = inbox.purge.bind(inbox)
-      inbox.purge = () => {
+      const source = inbox as unknown as WorkSource
+      const purge = source.purgeWhile.bind(source)
+      source.purgeWhile = (goesOn) => {
         purges++
-        return purge()
+        return purge(goesOn)
       }
       await worker.start()
       await worker.drainOnce()

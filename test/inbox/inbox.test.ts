@@ -109,6 +109,21 @@ describe('keeping', () => {
     })
   })
 
+  test('closes within its time while the store hangs at opening, and lets it go when it opens', async () => {
+    const opened = Promise.withResolvers<void>()
+    const closed = Promise.withResolvers<void>()
+    const store = Object.assign(memoryStore(), {
+      open: () => opened.promise,
+      close: async () => closed.resolve(),
+    })
+    const inbox = createInbox({ store, timeout: 5 })
+    const opening = inbox.open()
+    await expect(inbox.close()).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    opened.resolve()
+    await opening
+    await closed.promise
+  })
+
   test('opens again after a failed opening', async () => {
     const store = memoryStore()
     const open = store.open.bind(store)
@@ -341,6 +356,11 @@ describe('createInbox refuses', () => {
     [{ store, dedupe: 'hash' }, 'OPTION_INVALID', /id or body/],
     [{ store, retention: { done: -1 } }, 'OPTION_INVALID', /retention\.done/],
     [{ store, timeout: 0 }, 'OPTION_INVALID', /timeout/],
+    [{ store, timeout: 0.5 }, 'OPTION_INVALID', /timeout is 0.5: give whole milliseconds/],
+    [{ store, timeout: 2 ** 31 }, 'OPTION_INVALID', /timeout is 2147483648/],
+    [{ store, timeout: '2000' }, 'OPTION_INVALID', /timeout/],
+    [{ store, lease: 2 ** 40 }, 'OPTION_INVALID', /lease is 1099511627776/],
+    [{ store, lease: 1_000.5 }, 'OPTION_INVALID', /lease is 1000.5: give whole/],
     [{ store, encryption: { key: 'short' } }, 'OPTION_INVALID', /32 random bytes/],
     [{ store, needs: { survives: 'restart' } }, 'STORE_UNSUITABLE', /survives: 'restart'/],
     [{ store, needs: { tx: true } }, 'STORE_UNSUITABLE', /memory store cannot promise tx: true/],

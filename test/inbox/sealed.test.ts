@@ -76,6 +76,45 @@ test('an inbox from before there was a key is taken only where that is said', as
   await sealed(file).inbox.open()
 })
 
+test('no worker starts while plain entries wait that are no longer taken', async () => {
+  const file = temporaryFile()
+  const before = setUp({ store: sqliteStore(file) })
+  for (const id of ['ver_1', 'ver_2', 'ver_3']) {
+    await before.deliver(event('verification.approved', { id }))
+  }
+  await before.inbox.close()
+  const accepting = { ...encryption, acceptPlain: true }
+  const first = sealed(file, accepting)
+  expect(await first.worker.drainOnce({ limit: 1 })).toMatchObject({ done: 1 })
+  await first.inbox.close()
+  const early = sealed(file)
+  await expect(early.worker.start()).rejects.toMatchObject({
+    code: 'STORE_UNSUITABLE',
+    message: expect.stringMatching(/^2 open entries were kept without .*acceptPlain: true/),
+  })
+  // Nothing is handled, and nothing is turned away.
+  expect((await early.deliver(event('verification.approved', { id: 'ver_4' }))).kind).toBe(
+    'accepted',
+  )
+  await early.inbox.close()
+  const second = sealed(file, accepting)
+  expect(await second.worker.drainOnce()).toMatchObject({ done: 3 })
+  await second.inbox.close()
+  expect(await sealed(file).worker.drainOnce()).toMatchObject({ done: 0, dead: 0 })
+})
+
+test('a plain entry that is not taken is dead at once, however many attempts there are', async () => {
+  const file = temporaryFile()
+  const first = sealed(file)
+  await first.deliver(event())
+  await first.inbox.close()
+  tamper(file, (db) => db.exec("update idv_contents set body = x'007b7d'"))
+  const retry = { attempts: 12 }
+  const { worker, inbox } = setUp({ store: sqliteStore(file), encryption, retry })
+  expect(await worker.drainOnce()).toMatchObject({ dead: 1, retry: 0 })
+  expect((await inbox.find()).entries).toMatchObject([{ reason: 'UNREADABLE', attempts: 1 }])
+})
+
 test('no hash of a payload is kept that could be tried out without the salt', async () => {
   const file = temporaryFile()
   const { receiver, inbox } = sealed(file)

@@ -17,8 +17,8 @@ import type { Context } from 'idv-webhooks'
 import { createInbox } from 'idv-webhooks/inbox'
 import { type SqliteTransaction, sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { claimSql } from '../../src/inbox/stores/sqlite/engine.ts'
 import { nextOpenSql } from '../../src/inbox/stores/sqlite/ledger.ts'
+import { claimSql } from '../../src/inbox/stores/sqlite/statements.ts'
 import { event, setUp, until } from './desk.ts'
 import { temporaryFile, temporaryFolder } from './temporary.ts'
 
@@ -155,6 +155,32 @@ describe('context.tx', () => {
     expect(effects()).toEqual([])
     const [, first] = (await inbox.find()).entries
     expect(first).toMatchObject({ name: 'verification.approved', state: 'stored' })
+  })
+
+  test('is undone when the inbox closes under it, and nothing is thrown at nobody', async () => {
+    const { deliver, receiver, worker, inbox, effects, db } = await ready()
+    const begun = Promise.withResolvers<SqliteTransaction>()
+    const end = Promise.withResolvers<void>()
+    receiver.on(
+      '*',
+      async ({ id }, { tx, attempt }) => {
+        write(tx, id, attempt)
+        begun.resolve(tx as SqliteTransaction)
+        await end.promise
+      },
+      { tx: true },
+    )
+    await deliver(event())
+    const draining = worker.drainOnce({ limit: 1 })
+    const tx = await begun.promise
+    await inbox.close()
+    expect(() => tx.exec('delete from approvals')).toThrow('the inbox is closed')
+    // Longer than a transaction may be open: an error in its timer would end the process.
+    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    end.resolve()
+    expect(await draining).toMatchObject({ lost: 1 })
+    expect(effects()).toEqual([])
+    db.exec("insert into approvals values ('the file is free', 1)")
   })
 
   test('cannot be ended by hand', async () => {

@@ -1,4 +1,3 @@
-import { DatabaseSync } from 'node:sqlite'
 import { createReceiver, isWebhookError, verify } from 'idv-webhooks'
 import { memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
@@ -168,24 +167,5 @@ describe('forgetting a client', () => {
     expect(await inbox.forget('client:cli_42')).toBe(3)
     const { entries } = await inbox.find({ entity: 'verification:ver_1' })
     expect(entries.map(({ erased }) => erased)).toEqual([true, true, true])
-  })
-
-  test('does so in a file from before the inbox remembered it', async () => {
-    const file = temporaryFile()
-    const before = setUp({ store: sqliteStore(file) })
-    await before.deliver(event('verification.created', {}))
-    const named = event('verification.started', { clientId: 'cli_42' })
-    await before.deliver(named)
-    await before.inbox.close()
-    const db = new DatabaseSync(file)
-    db.exec(`drop table idv_relations; update idv_settings set value = 1 where name = 'schema';
-      update idv_keys set digest = 'of another making';
-      update idv_entries set related = null where seq = 1`)
-    db.close()
-    const { inbox, deliver } = setUp({ store: sqliteStore(file) })
-    expect((await deliver(named)).kind).toBe('duplicate')
-    expect((await inbox.find({ state: 'skipped' })).entries).toEqual([])
-    await deliver(event('verification.approved', {}))
-    expect(await inbox.forget('client:cli_42')).toBe(3)
   })
 })

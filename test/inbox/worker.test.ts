@@ -419,6 +419,13 @@ describe('a worker', () => {
     expect(() => createWorker({ receive: bare.receive })).toThrow(/createReceiver/)
     const receiver = createReceiver({ secret: testSecret, inbox })
     expect(() => createWorker(receiver, { concurrency: 0 })).toThrow(/concurrency is 0/)
+    for (const grace of [-1, 0.5, 2 ** 31]) {
+      expect(() => createWorker(receiver, { grace })).toThrow(/grace is .*: give whole/)
+      await expect(createWorker(receiver).drain({ grace })).rejects.toThrow(/grace is/)
+    }
+    for (const bounds of [{ limit: -1 }, { timeout: Number.NaN }, { timeout: '5' as never }]) {
+      await expect(createWorker(receiver).drainOnce(bounds)).rejects.toThrow(/numbers from 0/)
+    }
     receiver.on('*', () => {}, { stale: 'refetch' })
     await expect(createWorker(receiver).start()).rejects.toMatchObject({ code: 'CLIENT_MISSING' })
     expect(() => bare.on('*', () => {}, { stale: 'sometimes' as never })).toThrow(/stale is/)

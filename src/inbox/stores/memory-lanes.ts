@@ -2,6 +2,7 @@
 import { isOpen } from '../entry.ts'
 import type { Alignment } from '../store.ts'
 import type { Row } from './memory-row.ts'
+import type { MemoryRows } from './memory-rows.ts'
 
 /** A lane with open entries; it is held while its head is leased, or dead and in the way. */
 interface Lane {
@@ -11,10 +12,10 @@ interface Lane {
 }
 
 export class MemoryLanes {
-  readonly #rows: ReadonlyMap<string, Row>
+  readonly #rows: MemoryRows
   readonly #lanes = new Map<string, Lane>()
 
-  constructor(rows: ReadonlyMap<string, Row>) {
+  constructor(rows: MemoryRows) {
     this.#rows = rows
   }
 
@@ -48,10 +49,7 @@ export class MemoryLanes {
 
   /** The oldest open entry becomes the head of its lane; a lane without any is gone. */
   advance(name: string, now: number): void {
-    const open = [...this.#rows.values()].filter(
-      ({ lane, state }) => lane === name && isOpen(state),
-    )
-    const [head] = open.sort((one, two) => one.seq - two.seq)
+    const head = this.#rows.inLane(name).find(({ state }) => isOpen(state))
     if (!head) {
       this.#lanes.delete(name)
       return

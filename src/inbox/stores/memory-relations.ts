@@ -1,12 +1,12 @@
 // What the lanes of the memory store are related to, as any of their entries has said.
 import type { NewEntry } from '../store.ts'
-import type { Row } from './memory-row.ts'
+import type { MemoryRows } from './memory-rows.ts'
 
 export class MemoryRelations {
-  readonly #rows: ReadonlyMap<string, Row>
+  readonly #rows: MemoryRows
   readonly #known = new Map<string, { readonly related: string; readonly at: number }>()
 
-  constructor(rows: ReadonlyMap<string, Row>) {
+  constructor(rows: MemoryRows) {
     this.#rows = rows
   }
 
@@ -17,11 +17,14 @@ export class MemoryRelations {
     if (related === undefined) return known ? { ...entry, related: known.related } : entry
     this.#known.set(lane, { related, at })
     if (known) return entry
-    for (const row of this.#rows.values()) if (row.lane === lane) row.related ??= related
+    for (const row of this.#rows.inLane(lane)) row.related ??= related
     return entry
   }
 
+  /** One of which there are entries stays: what comes next in its lane may name nobody again. */
   purge(before: number): void {
-    for (const [lane, { at }] of this.#known) if (at < before) this.#known.delete(lane)
+    for (const [lane, { at }] of this.#known) {
+      if (at < before && !this.#rows.hasLane(lane)) this.#known.delete(lane)
+    }
   }
 }

@@ -13,15 +13,15 @@ export interface Row extends Writable<Omit<StoredEntry, 'handled'>> {
 }
 
 export function toClaimed(row: Row, gap: boolean, mark: Mark | undefined): Claimed {
-  const { id, fence, attempt, name, source, occurredAt, storedAt } = row
+  const { id, fence, attempt, name, source, occurredAt, storedAt, facts, body } = row
   return {
     id,
     fence,
     attempt,
     source,
     storedAt,
-    facts: row.facts ?? new Uint8Array(),
-    body: row.body ?? new Uint8Array(),
+    ...(facts && { facts }),
+    ...(body && { body }),
     ...(name !== undefined && { name }),
     ...(occurredAt !== undefined && { occurredAt }),
     handled: [...row.handled],

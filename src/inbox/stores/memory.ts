@@ -8,7 +8,6 @@ import type {
   Inserted,
   Lapsed,
   Lease,
-  Mark,
   NewEntry,
   Purge,
   Purged,
@@ -19,8 +18,10 @@ import type {
   StoreStats,
 } from '../store.ts'
 import { MemoryLanes } from './memory-lanes.ts'
+import { MemoryMarks } from './memory-marks.ts'
 import { MemoryRelations } from './memory-relations.ts'
 import { fits, isAbout, isMeant, type Row, toClaimed, toStored } from './memory-row.ts'
+import { MemoryRows } from './memory-rows.ts'
 
 interface Key {
   entry: string
@@ -43,10 +44,10 @@ class MemoryStore implements InboxStore<undefined> {
     tx: false,
   } as const
   readonly #settings = new Map<string, Uint8Array>()
-  readonly #rows = new Map<string, Row>()
+  readonly #rows = new MemoryRows()
   readonly #keys = new Map<string, Key>()
   readonly #lanes = new MemoryLanes(this.#rows)
-  readonly #marks = new Map<string, { readonly mark: Mark; readonly touched: number }>()
+  readonly #marks = new MemoryMarks()
   readonly #relations = new MemoryRelations(this.#rows)
   #seq = 0
 
@@ -77,7 +78,11 @@ class MemoryStore implements InboxStore<undefined> {
       .map((twin) => ({ twin, known: this.#keys.get(twin.key) }))
       .find(({ twin, known }) => known && known.name !== twin.name)?.known
     if (key !== undefined) this.#keys.set(key, { entry: other?.entry ?? id, digest, at })
-    if (other) return { kind: 'duplicate', id: other.entry }
+    if (other) {
+      // Whose it is may be told by this one alone.
+      this.#relations.relate(entry)
+      return { kind: 'duplicate', id: other.entry }
+    }
     for (const { key: same, name } of twins) {
       if (!this.#keys.has(same)) this.#keys.set(same, { entry: id, digest, name, at })
     }
@@ -94,9 +99,10 @@ class MemoryStore implements InboxStore<undefined> {
       row.attempt++
       row.fence++
       row.until = until
-      const earlier = [...this.#rows.values()].filter((one) => one.lane === row.lane)
-      const gap = earlier.some((one) => one.state === 'dead' && one.seq < row.seq)
-      return toClaimed(row, gap, this.#marks.get(row.lane)?.mark)
+      const gap = this.#rows
+        .inLane(row.lane)
+        .some((one) => one.state === 'dead' && one.seq < row.seq)
+      return toClaimed(row, gap, this.#marks.of(row.lane))
     })
     return { entries, ...(next !== undefined && { next }) }
   }
@@ -123,18 +129,23 @@ class MemoryStore implements InboxStore<undefined> {
 
   async checkpoint(lease: Lease, handler: string): Promise<boolean> {
     const row = this.#held(lease)
-    row?.handled.add(handler)
-    return row !== undefined
+    if (!row?.facts) return false
+    row.handled.add(handler)
+    return true
   }
 
   async settle(settlement: Settlement): Promise<boolean> {
     const row = this.#held(settlement.lease)
     if (!row) return false
+    if (!row.facts) {
+      this.#skip(row, 'FORGOTTEN', settlement.at)
+      return false
+    }
     for (const handler of settlement.handled) row.handled.add(handler)
     const { to, at } = settlement
     if (to === 'released') {
       row.attempt--
-      row.state = row.attempt > 0 ? 'retry' : 'stored'
+      row.state = 'stored'
       this.#lanes.wait(row, at)
       return true
     }
@@ -149,7 +160,7 @@ class MemoryStore implements InboxStore<undefined> {
     if (to === 'done') {
       row.failures = []
       delete row.reason
-      if (settlement.mark) this.#note(row.lane, settlement.mark, at)
+      if (settlement.mark) this.#marks.note(row.lane, settlement.mark, at)
     }
     if (to !== 'dead' || !settlement.hold) this.#lanes.advance(row.lane, at)
     return true
@@ -204,6 +215,8 @@ class MemoryStore implements InboxStore<undefined> {
       delete row.facts
       delete row.body
       erased++
+      // What is at work keeps its lane until its holder is gone: two must never be at work in one.
+      if (row.state === 'leased') continue
       if (isOpen(row.state) || row.state === 'dead') this.#skip(row, 'FORGOTTEN', now)
     }
     return erased
@@ -225,11 +238,10 @@ class MemoryStore implements InboxStore<undefined> {
     }
     for (const row of this.#rows.values()) {
       if (row.facts || isOpen(row.state) || row.storedAt >= keysBefore || deleted >= limit) continue
-      deleted += Number(this.#rows.delete(row.id))
+      this.#rows.delete(row)
+      deleted++
     }
-    for (const [lane, { touched }] of this.#marks) {
-      if (touched < keysBefore) this.#marks.delete(lane)
-    }
+    this.#marks.purge(keysBefore)
     this.#relations.purge(keysBefore)
     return { erased, deleted }
   }
@@ -253,7 +265,7 @@ class MemoryStore implements InboxStore<undefined> {
     const { key: _, twins: __, digest: ___, ...facts } = this.#relations.relate(entry)
     const fresh = { attempt: 0, fence: 0, until: 0, generation: 0, failures: [] }
     const row = { ...facts, ...fresh, seq: ++this.#seq, state, handled: new Set<string>() }
-    this.#rows.set(entry.id, row)
+    this.#rows.add(row)
     return row
   }
 
@@ -281,13 +293,5 @@ class MemoryStore implements InboxStore<undefined> {
     row.reason = reason
     row.settledAt = now
     this.#lanes.leave(row, now)
-  }
-
-  #note(lane: string, { at, final }: Mark, touched: number): void {
-    const known = this.#marks.get(lane)?.mark
-    const times = [known?.at, at].filter((time) => time !== undefined)
-    const latest = times.length > 0 && { at: Math.max(...times) }
-    const mark = { ...latest, final: final || known?.final === true }
-    this.#marks.set(lane, { mark, touched })
   }
 }

@@ -51,7 +51,7 @@ export class Clerk {
   dismiss({ id, now }: { readonly id: string; readonly now: number }): boolean {
     const head = this.#ledger.head(id)
     if (head?.state !== 'dead') return false
-    this.#skip(head, 'DISMISSED', now)
+    this.skip(head, 'DISMISSED', now)
     return true
   }
 
@@ -64,9 +64,8 @@ export class Clerk {
       if (!head) continue
       this.#erase(head.seq)
       this.#ledger.run("update idv_keys set digest = '' where entry = ?", head.id)
-      if (['stored', 'leased', 'retry', 'dead'].includes(head.state)) {
-        this.#skip(head, 'FORGOTTEN', now)
-      }
+      // What is at work keeps its lane until its holder is gone: two must never be at work in one.
+      if (['stored', 'retry', 'dead'].includes(head.state)) this.skip(head, 'FORGOTTEN', now)
     }
     return found.length
   }
@@ -91,7 +90,11 @@ export class Clerk {
       deleted++
     }
     this.#ledger.run('delete from idv_marks where touched < ?', keysBefore)
-    this.#ledger.run('delete from idv_relations where at < ?', keysBefore)
+    // One of which there are entries stays: what comes next in its lane may name nobody again.
+    const unrelated = `delete from idv_relations where at < ?
+      and not exists (select 1 from idv_entries e where e.lane = idv_relations.lane)`
+    // With the last page alone, for it reads a row for each of them.
+    if (past.length < limit && deleted < limit) this.#ledger.run(unrelated, keysBefore)
     return { erased: past.length, deleted }
   }
 
@@ -113,6 +116,16 @@ export class Clerk {
     }
   }
 
+  /** Sets an entry aside; a lane whose head it was goes on. */
+  skip(head: Head, reason: EntryReason, now: number): void {
+    const wasHead = this.#ledger.isHead(head)
+    const sql = `update idv_entries set state = 'skipped', reason = ?, settled_at = ?, due = null
+      where seq = ?`
+    this.#ledger.run(sql, reason, now, head.seq)
+    this.#ledger.moved(head.state, 'skipped')
+    if (wasHead) this.#ledger.advance(head.lane, now)
+  }
+
   #hasContent({ seq }: Head): boolean {
     return this.#ledger.get('select 1 from idv_contents where seq = ?', seq) !== undefined
   }
@@ -120,15 +133,6 @@ export class Clerk {
   #erase(seq: number): void {
     this.#ledger.run('delete from idv_contents where seq = ?', seq)
     this.#ledger.run('update idv_entries set erased = 1 where seq = ?', seq)
-  }
-
-  #skip(head: Head, reason: EntryReason, now: number): void {
-    const wasHead = this.#ledger.isHead(head)
-    const sql = `update idv_entries set state = 'skipped', reason = ?, settled_at = ?, due = null
-      where seq = ?`
-    this.#ledger.run(sql, reason, now, head.seq)
-    this.#ledger.moved(head.state, 'skipped')
-    if (wasHead) this.#ledger.advance(head.lane, now)
   }
 
   #toStored(row: Row): StoredEntry {

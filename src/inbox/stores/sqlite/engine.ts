@@ -18,11 +18,12 @@ import { Clerk } from './clerk.ts'
 import { inTransaction, isFatal } from './driver.ts'
 import { type Head, Ledger, type Row } from './ledger.ts'
 import type { Owned } from './opening.ts'
+import { claimSql, gapSql, insertSql, leaseSql, markSql, nextDueSql } from './statements.ts'
 
 /** One question to the engine: the name of a method, and its argument. */
 export type Call = readonly [method: keyof Questions, argument: never]
 
-type Questions = Omit<Engine, 'transact' | 'emptyLog'> & Omit<Clerk, never>
+type Questions = Omit<Engine, 'transact' | 'emptyLog'> & Omit<Clerk, 'skip'>
 
 /** What one call came to, where the commit of its batch was made. */
 export type Answer =
@@ -80,6 +81,8 @@ export class Engine {
     }
     const twin = twins.map((one) => this.#entryOfTwin(one)).find((first) => first !== undefined)
     if (twin !== undefined) {
+      // Whose it is may be told by this one alone.
+      this.#ledger.relate(entry)
       if (key) this.#ledger.run('update idv_keys set entry = ? where key = ?', twin, key)
       return { kind: 'duplicate', id: twin }
     }
@@ -98,7 +101,7 @@ export class Engine {
 
   claim({ now, limit, until }: ClaimRequest): ClaimResult {
     const heads = this.#ledger.all(claimSql, now, limit)
-    const entries = heads.map((head) => this.#lease(head, until))
+    const entries = heads.flatMap((head) => this.#lease(head, { now, limit, until }) ?? [])
     const next = this.#ledger.get(nextDueSql)?.due
     return { entries, ...(typeof next === 'number' && { next }) }
   }
@@ -123,13 +126,18 @@ export class Engine {
 
   checkpoint({ lease, handler }: { readonly lease: Lease; readonly handler: string }): boolean {
     const head = this.#held(lease)
-    if (head) this.#addHandled(head.seq, [handler])
-    return head !== undefined
+    if (!head || head.erased === 1) return false
+    this.#addHandled(head.seq, [handler])
+    return true
   }
 
   settle(settlement: Settlement): boolean {
     const head = this.#held(settlement.lease)
     if (!head) return false
+    if (head.erased === 1) {
+      this.#clerk.skip(head, 'FORGOTTEN', settlement.at)
+      return false
+    }
     this.#addHandled(head.seq, settlement.handled)
     if (settlement.to === 'released') this.#release(head, settlement.at)
     else if (settlement.to === 'retry') this.#retry(head, settlement)
@@ -210,11 +218,16 @@ export class Engine {
     return Number(seq)
   }
 
-  #lease({ lane = '', head = 0 }: Row, until: number): Claimed {
+  /** Undefined when the file has lost the entry: then its lane goes on. */
+  #lease({ lane = '', head = 0 }: Row, { now, until }: ClaimRequest): Claimed | undefined {
     this.#ledger.run('update idv_lanes set due = null where lane = ?', lane)
     const before = this.#ledger.get('select state from idv_entries where seq = ?', head)
-    const row = this.#ledger.get(leaseSql, this.#epoch ?? 0, until, head) ?? {}
-    this.#ledger.moved(before?.state as Head['state'], 'leased')
+    const row = this.#ledger.get(leaseSql, this.#epoch ?? 0, until, head)
+    if (!before || !row) {
+      this.#ledger.advance(String(lane), now)
+      return undefined
+    }
+    this.#ledger.moved(before.state as Head['state'], 'leased')
     const handled = this.#ledger.all('select handler from idv_handled where seq = ?', head)
     const mark = this.#ledger.get('select at, final from idv_marks where lane = ?', lane)
     const content = this.#ledger.get('select facts, body from idv_contents where seq = ?', head)
@@ -238,11 +251,12 @@ export class Engine {
     for (const handler of handlers) this.#ledger.run(sql, seq, handler)
   }
 
-  #release({ seq, lane, attempt }: Head, at: number): void {
-    const state = attempt > 1 ? 'retry' : 'stored'
-    const sql = 'update idv_entries set state = ?, attempt = attempt - 1, due = ? where seq = ?'
-    this.#ledger.run(sql, state, at, seq)
-    this.#ledger.moved('leased', state)
+  /** It waits for no delay of its own: a clock that was set back has it due at once. */
+  #release({ seq, lane }: Head, at: number): void {
+    const sql =
+      "update idv_entries set state = 'stored', attempt = attempt - 1, due = ? where seq = ?"
+    this.#ledger.run(sql, at, seq)
+    this.#ledger.moved('leased', 'stored')
     this.#ledger.run('update idv_lanes set due = ? where lane = ?', at, lane)
   }
 
@@ -277,23 +291,3 @@ export class Engine {
 function toMark({ at, final }: Row): Mark {
   return { final: final === 1, ...(typeof at === 'number' && { at }) }
 }
-
-/** Reads as many rows of one index as it takes lanes. */
-export const claimSql = `select lane, head from idv_lanes
-  where due is not null and due <= ? order by due, head limit ?`
-
-const nextDueSql = 'select due from idv_lanes where due is not null order by due limit 1'
-
-const insertSql = `insert into idv_entries
-  (id, state, lane, related, name, received_name, source, occurred_at, stored_at, bytes)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning seq`
-
-const leaseSql = `update idv_entries set state = 'leased', attempt = attempt + 1, fence = fence + 1,
-  owner = ?, lease_until = ?, due = null where seq = ?
-  returning id, fence, attempt, name, source, occurred_at as occurredAt, stored_at as storedAt`
-
-const gapSql = "select 1 from idv_entries where lane = ? and seq < ? and state = 'dead' limit 1"
-
-const markSql = `insert into idv_marks values (?, ?, ?, ?) on conflict do update set
-  at = nullif(max(coalesce(at, 0), coalesce(excluded.at, 0)), 0),
-  final = max(final, excluded.final), touched = excluded.touched`

@@ -13,6 +13,8 @@ export interface Head {
   readonly state: EntryState
   readonly attempt: number
   readonly fence: number
+  /** 1 once it was forgotten or is past its retention. */
+  readonly erased: number
 }
 
 /** Reads on from the lane's floor in its index; what has ended since is passed over once. */
@@ -67,7 +69,7 @@ export class Ledger {
   }
 
   head(id: string): Head | undefined {
-    const sql = 'select seq, id, lane, state, attempt, fence from idv_entries where id = ?'
+    const sql = 'select seq, id, lane, state, attempt, fence, erased from idv_entries where id = ?'
     return this.get(sql, id) as unknown as Head | undefined
   }
 

@@ -7,7 +7,8 @@ import type { SqliteDatabase } from './driver.ts'
  * `idv_lanes` holds the head of every lane that has open entries, so that a claim reads as many
  * rows as it takes, however long the backlog; no entry below a lane's floor is open. Indexes of
  * entries by lane do not name the state and bodies stand apart, so that a change of state writes
- * neither again.
+ * neither again. `idv_relations` tells which client a verification belongs to, as any event of it
+ * said.
  */
 const first = `
 create table idv_entries (
@@ -57,28 +58,15 @@ create table idv_marks (
   lane text primary key, at integer, final integer not null, touched integer not null
 ) strict, without rowid;
 create index idv_marks_touched on idv_marks (touched);
-create table idv_counts (state text primary key, count integer not null) strict, without rowid;
-insert into idv_counts values ('stored', 0), ('leased', 0), ('retry', 0), ('done', 0), ('dead', 0), ('skipped', 0);
-`
-
-/**
- * Which client a verification belongs to, as any event of it said. Digests of bodies are keyed
- * from here on, so those that are not must go: a key with none fits any bytes.
- */
-const second = `
 create table idv_relations (
   lane text primary key, related text not null, at integer not null
 ) strict, without rowid;
 create index idv_relations_at on idv_relations (at);
-insert into idv_relations
-  select lane, related, max(stored_at) from idv_entries where related is not null group by lane;
-update idv_entries set related = (select related from idv_relations r where r.lane = idv_entries.lane)
-  where related is null and lane in (select lane from idv_relations);
-delete from idv_keys where instr(key, ' ') > 0;
-update idv_keys set digest = '';
+create table idv_counts (state text primary key, count integer not null) strict, without rowid;
+insert into idv_counts values ('stored', 0), ('leased', 0), ('retry', 0), ('done', 0), ('dead', 0), ('skipped', 0);
 `
 
-const steps: readonly string[] = [first, second]
+const steps: readonly string[] = [first]
 
 /** The number of the newest step. */
 export const schemaVersion = steps.length

@@ -16,7 +16,13 @@ export interface Connection {
   close(): void
 }
 
+/** Whoever has the gate; the gate ends it when it closes. */
+interface Holder {
+  end(why: string): void
+}
+
 const longestHold = 1_000
+const closed = 'the inbox is closed'
 
 /** Lets one handler at a time write; the others wait, and so does the writer. */
 export class TransactionGate {
@@ -25,7 +31,8 @@ export class TransactionGate {
   readonly #epoch: number
   readonly #waiting: (() => void)[] = []
   #connection: Connection | undefined
-  #holder: object | undefined
+  #holder: Holder | undefined
+  #isClosed = false
 
   constructor(line: Line, epoch: number, open: () => Connection) {
     this.#line = line
@@ -38,7 +45,8 @@ export class TransactionGate {
   }
 
   /** The connection inside a fresh transaction, or undefined when another handler has it. */
-  take(holder: object): SqliteDatabase | undefined {
+  take(holder: Holder): SqliteDatabase | undefined {
+    if (this.#isClosed) throw new Error(closed)
     if (this.#holder && this.#holder !== holder) return undefined
     this.#line.seize()
     try {
@@ -54,19 +62,19 @@ export class TransactionGate {
   }
 
   /** Resolves when nobody but this one can `take`. */
-  async reserve(holder: object, needed: () => boolean): Promise<void> {
+  async reserve(holder: Holder, needed: () => boolean): Promise<void> {
     while (this.#holder && this.#holder !== holder && needed()) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
     if (!this.#holder && needed()) this.#holder = holder
   }
 
-  isHeldBy(holder: object): boolean {
+  isHeldBy(holder: Holder): boolean {
     return this.#holder === holder
   }
 
   /** Ends a reservation or, when it was `begun`, a transaction. */
-  give(holder: object, begun: boolean): void {
+  give(holder: Holder, begun: boolean): void {
     if (this.#holder !== holder) return
     this.#holder = undefined
     if (begun) this.#line.release()
@@ -76,13 +84,34 @@ export class TransactionGate {
   /** Writes the checkpoint of a handler whose lease still holds. */
   checkpoint(db: SqliteDatabase, { id, fence }: Lease, handler: string): boolean {
     const sql = `insert into idv_handled select seq, ? from idv_entries
-      where id = ? and fence = ? and owner = ? and state = 'leased' on conflict do nothing`
+      where id = ? and fence = ? and owner = ? and state = 'leased' and erased = 0 on conflict do nothing`
     return Number(db.prepare(sql).run(handler, id, fence, this.#epoch).changes) === 1
   }
 
+  /** Undoes what is open; where even that fails the connection goes, and the transaction with it. */
+  undo(db: SqliteDatabase): void {
+    try {
+      if (inTransaction(db)) db.exec('rollback')
+    } catch {
+      this.#disconnect()
+    }
+  }
+
+  /** Ends the transaction that is open: what is asked of it later is refused. */
   close(): void {
-    this.#connection?.close()
+    this.#isClosed = true
+    this.#holder?.end(closed)
+    this.#disconnect()
+  }
+
+  #disconnect(): void {
+    const connection = this.#connection
     this.#connection = undefined
+    try {
+      connection?.close()
+    } catch {
+      // It was closed already, or its file is gone: either way nothing of it is left.
+    }
   }
 }
 
@@ -135,17 +164,17 @@ class HandlerTransaction implements StoreTx<SqliteTransaction> {
     if (this.#over !== undefined) throw new Error(this.#over)
     const db = this.#db
     if (!db) {
-      this.#end('the handler is over')
+      this.end('the handler is over')
       return true
     }
     const held = this.#gate.checkpoint(db, this.#lease, this.#handler)
     if (held) db.exec('commit')
-    this.#end('the transaction is committed')
+    this.end('the transaction is committed')
     return held
   }
 
   async rollback(): Promise<void> {
-    this.#end('the handler is over, and its transaction with it')
+    this.end('the handler is over, and its transaction with it')
   }
 
   #begun(): SqliteDatabase {
@@ -162,7 +191,7 @@ class HandlerTransaction implements StoreTx<SqliteTransaction> {
     clearTimeout(this.#timer)
     // While it is open no delivery can be kept, so a handler must not wait for the world in it.
     this.#timer = setTimeout(
-      () => this.#end(`the transaction was open for ${longestHold} ms: use tx after all waiting`),
+      () => this.end(`the transaction was open for ${longestHold} ms: use tx after all waiting`),
       longestHold,
     )
     return true
@@ -172,20 +201,18 @@ class HandlerTransaction implements StoreTx<SqliteTransaction> {
     const db = this.#begun()
     const result = work(db)
     if (inTransaction(db)) return result
-    this.#end('the transaction was ended by hand: leave begin, commit and rollback to the inbox')
+    this.end('the transaction was ended by hand: leave begin, commit and rollback to the inbox')
     throw new Error(this.#over)
   }
 
-  #end(why: string): void {
+  /** Never throws: a timer calls it too. */
+  end(why: string): void {
     if (this.#over !== undefined) return
     this.#over = why
     clearTimeout(this.#timer)
     const db = this.#db
     this.#db = undefined
-    try {
-      if (db && inTransaction(db)) db.exec('rollback')
-    } finally {
-      this.#gate.give(this, db !== undefined)
-    }
+    if (db) this.#gate.undo(db)
+    this.#gate.give(this, db !== undefined)
   }
 }
