@@ -64,10 +64,5 @@ export { createReceiver, type Receiver } from './receiver.ts'
 export type { Secret, SecretInput, SecretOption } from './secrets.ts'
 export { type SignOptions, sign } from './signature.ts'
 export { type Refusal, type VerifyOptions, type VerifyResult, verify } from './verify.ts'
-export {
-  createWorker,
-  type DrainOnceOptions,
-  type DrainOnceReport,
-  type Worker,
-} from './worker.ts'
-export type { WorkerOptions } from './worker-options.ts'
+export { createWorker, type DrainOnceReport, type Worker } from './worker.ts'
+export type { DrainOnceOptions, WorkerOptions } from './worker-options.ts'

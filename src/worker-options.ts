@@ -1,5 +1,6 @@
 // The options of a worker, checked when it is created, and the process signals that it can obey.
 import { WebhookError } from './errors.ts'
+import { checkChoice, checkOptionNames } from './known-options.ts'
 
 /** Options of `createWorker`. */
 export interface WorkerOptions {
@@ -22,8 +23,12 @@ interface ProcessLike {
   exit(code: number): void
 }
 
+const names: readonly (keyof WorkerOptions)[] = ['concurrency', 'grace', 'signals', 'silence']
+const signalNames = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
+
 /** @throws WebhookError `OPTION_INVALID` */
 export function checkedWorkerOptions(options: WorkerOptions) {
+  checkOptionNames('createWorker', options, names)
   const { concurrency = 16, grace = 10_000, silence = 10, signals = [] } = options
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {
     throw refusal(`concurrency is ${String(concurrency)}: give a whole number from 1 to 10000`)
@@ -31,8 +36,29 @@ export function checkedWorkerOptions(options: WorkerOptions) {
   if (!Number.isFinite(grace) || grace < 0 || grace >= 2 ** 31) {
     throw refusal(`grace is ${String(grace)}: give milliseconds`)
   }
+  if (!Array.isArray(signals)) throw refusal("signals is no list: give e.g. ['SIGTERM', 'SIGINT']")
+  for (const signal of signals) checkChoice('signals', signal, signalNames)
   if (!(silence > 1)) throw refusal(`silence is ${String(silence)}: give a factor above 1`)
   return { concurrency, grace, silence, onSignal: signalsOf(signals) }
+}
+
+/** Bounds of `drainOnce`. */
+export interface DrainOnceOptions {
+  /** The most entries. */
+  readonly limit?: number
+  /** Milliseconds after which nothing more is claimed. */
+  readonly timeout?: number
+}
+
+/** @throws WebhookError `OPTION_INVALID` */
+export function checkedBounds(options: DrainOnceOptions): Required<DrainOnceOptions> {
+  checkOptionNames('drainOnce', options, ['limit', 'timeout'])
+  const { limit = Number.POSITIVE_INFINITY, timeout = Number.POSITIVE_INFINITY } = options
+  if (!(limit === Number.POSITIVE_INFINITY || (Number.isInteger(limit) && limit >= 0))) {
+    throw refusal(`drainOnce: limit is ${String(limit)}: give a whole number of entries`)
+  }
+  if (!(timeout >= 0)) throw refusal(`drainOnce: timeout is ${String(timeout)}: give milliseconds`)
+  return { limit, timeout }
 }
 
 /** Drains at the first signal; a second one ends the process at once, as ever. */

@@ -8,7 +8,12 @@ import { describeError } from './observe.ts'
 import type { Receiver } from './receiver.ts'
 import { Shift } from './shift.ts'
 import { SilenceWatch } from './silence.ts'
-import { checkedWorkerOptions, type WorkerOptions } from './worker-options.ts'
+import {
+  checkedBounds,
+  checkedWorkerOptions,
+  type DrainOnceOptions,
+  type WorkerOptions,
+} from './worker-options.ts'
 
 /** Handles what the inbox keeps. */
 export interface Worker {
@@ -24,16 +29,12 @@ export interface Worker {
    * their entries released: that counts no attempt. A store that hangs is not waited for.
    */
   drain(options?: { readonly grace?: number }): Promise<void>
-  /** Handles what is due now and stops, for hosts that run by a schedule. */
+  /**
+   * Handles what is due now and stops, for hosts that run by a schedule.
+   *
+   * @throws WebhookError `OPTION_INVALID`, `STORE_FAILED`, `STORE_UNSUITABLE`, `CLIENT_MISSING`
+   */
   drainOnce(options?: DrainOnceOptions): Promise<DrainOnceReport>
-}
-
-/** Bounds of `drainOnce`. */
-export interface DrainOnceOptions {
-  /** The most entries. */
-  readonly limit?: number
-  /** Milliseconds after which nothing more is claimed. */
-  readonly timeout?: number
 }
 
 /** How many attempts ended how. */
@@ -114,7 +115,7 @@ class InboxWorker implements Worker {
   }
 
   async drainOnce(options: DrainOnceOptions = {}): Promise<DrainOnceReport> {
-    const { limit = Number.POSITIVE_INFINITY, timeout = Number.POSITIVE_INFINITY } = options
+    const { limit, timeout } = checkedBounds(options)
     const shift = this.#openShift()
     await this.#ready()
     const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
