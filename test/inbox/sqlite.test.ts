@@ -245,7 +245,7 @@ describe('the file', () => {
     const lock = application(`${file}-owner`)
     lock.exec('begin exclusive')
     await expect(open(file)).rejects.toThrow(/^another process has the inbox/)
-    lock.close()
+    lock.exec('commit')
     await (await open(file)).close()
   })
 
