@@ -1,5 +1,6 @@
 // Express 4 and 5.
 import type { ServerResponse } from 'node:http'
+import { checkReceiver } from './fetch.ts'
 import { type HandlesRequests, type NodeRequest, send, toIncoming } from './node.ts'
 
 const fix =
@@ -11,6 +12,7 @@ const fix =
  * @example app.post('/webhooks', toExpress(receiver)) // above app.use(express.json())
  */
 export function toExpress(receiver: HandlesRequests) {
+  checkReceiver('toExpress', receiver)
   return (
     request: NodeRequest,
     response: ServerResponse,

@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import { checkReceiver } from './fetch.ts'
 import { type HandlesRequests, toIncoming } from './node.ts'
 
 const fix =
@@ -19,6 +20,7 @@ export interface FastifyMountOptions {
  * @example await app.register(toFastify(receiver), { path: '/webhooks' })
  */
 export function toFastify(receiver: HandlesRequests) {
+  checkReceiver('toFastify', receiver)
   const mount = async (app: FastifyInstance, { path }: FastifyMountOptions) => {
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))

@@ -1,5 +1,5 @@
 // Any Request → Response runtime: Hono, Bun, Deno, workers, SvelteKit, Remix.
-import type { BodyFault, Receiver, Worker } from '../src/index.ts'
+import { type BodyFault, type Receiver, WebhookError, type Worker } from '../src/index.ts'
 
 const message =
   'the body was read before the receiver: hand it the untouched Request, before request.json() or a body parser'
@@ -14,9 +14,12 @@ export interface FetchMountOptions {
 /**
  * A fetch handler.
  *
+ * @throws WebhookError `OPTION_INVALID`
  * @example export default { fetch: toFetch(receiver) }
  */
 export function toFetch(receiver: Pick<Receiver, 'handle'>, options: FetchMountOptions = {}) {
+  checkReceiver('toFetch', receiver)
+  checkMount('toFetch', options)
   return async (request: Request, ...context: readonly unknown[]): Promise<Response> => {
     const { status, headers, body } = await receiver.handle({
       method: request.method,
@@ -30,6 +33,30 @@ export function toFetch(receiver: Pick<Receiver, 'handle'>, options: FetchMountO
     })
     return new Response(body, { status, headers })
   }
+}
+
+/** Told where it is mounted, not at the first delivery. */
+export function checkReceiver(by: string, receiver: Pick<Receiver, 'handle'>): void {
+  if (typeof receiver?.handle === 'function') return
+  throw refusal(`${by} needs what createReceiver() gave: ${by}(receiver)`)
+}
+
+export function checkMount(by: string, options: FetchMountOptions): void {
+  const { worker, waitUntil, ...rest } = options ?? {}
+  const unknown = Object.keys(rest)[0]
+  if (unknown !== undefined) {
+    throw refusal(`${by}: there is no option '${unknown}': did you mean worker or waitUntil?`)
+  }
+  if (worker !== undefined && typeof worker?.drainOnce !== 'function') {
+    throw refusal(`${by}: worker is none: give what createWorker(receiver) made`)
+  }
+  if (waitUntil !== undefined && typeof waitUntil !== 'function') {
+    throw refusal(`${by}: waitUntil is no function: give (work) => …, e.g. Next's after`)
+  }
+}
+
+function refusal(message: string): WebhookError {
+  return new WebhookError('OPTION_INVALID', message)
 }
 
 /** Handles what was kept, if the reply says that something was. */

@@ -1,6 +1,6 @@
 // Next.js: App Router and Pages Router.
 import type { ServerResponse } from 'node:http'
-import { type FetchMountOptions, handleKept, toFetch } from './fetch.ts'
+import { checkMount, checkReceiver, type FetchMountOptions, handleKept, toFetch } from './fetch.ts'
 import { type HandlesRequests, type NodeRequest, send, toIncoming } from './node.ts'
 
 const fix =
@@ -12,6 +12,7 @@ const fix =
  * @example export const POST = toNext(receiver)
  */
 export function toNext(receiver: HandlesRequests, options?: FetchMountOptions) {
+  checkReceiver('toNext', receiver)
   return toFetch(receiver, options)
 }
 
@@ -23,6 +24,8 @@ export function toNext(receiver: HandlesRequests, options?: FetchMountOptions) {
  * export const config = { api: { bodyParser: false } }
  */
 export function toNextPages(receiver: HandlesRequests, options: FetchMountOptions = {}) {
+  checkReceiver('toNextPages', receiver)
+  checkMount('toNextPages', options)
   return async (request: NodeRequest, response: ServerResponse): Promise<void> => {
     const reply = await receiver.handle(toIncoming(request, { fix }))
     send(request, response, reply)

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import getRawBody, { type RawBodyError } from 'raw-body'
 import type { BodyFault, Incoming, Receiver, Reply } from '../src/index.ts'
+import { checkReceiver } from './fetch.ts'
 
 /** The part of a receiver that adapters use. */
 export type HandlesRequests = Pick<Receiver, 'handle'>
@@ -19,6 +20,7 @@ const fix =
 
 /** A listener for `http.createServer`; methods other than POST are answered with 405. */
 export function toNode(receiver: HandlesRequests) {
+  checkReceiver('toNode', receiver)
   return async (request: NodeRequest, response: ServerResponse): Promise<void> => {
     send(request, response, await receiver.handle(toIncoming(request, { fix })))
   }

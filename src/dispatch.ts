@@ -1,6 +1,7 @@
 // Which handlers run for an event, and what became of each. It knows no HTTP and no store.
 import type { VerifiedDelivery } from './delivery.ts'
 import { WebhookError } from './errors.ts'
+import { optionFault } from './known-options.ts'
 import { nearest } from './nearest.ts'
 import type { WebhookEvent } from './protocol/events.ts'
 import { canonicalName, covers, isLegacyName } from './protocol/names.ts'
@@ -56,6 +57,8 @@ export interface HandlerOptions {
    */
   readonly tx?: boolean
 }
+
+const optionNames: readonly (keyof HandlerOptions)[] = ['id', 'stale', 'tx']
 
 export interface Registration {
   readonly id: string
@@ -141,13 +144,7 @@ export class Dispatcher {
         `the handler for ${patterns.join(', ')} is no function`,
       )
     }
-    const { stale = 'deliver' } = options
-    if (!['deliver', 'skip', 'refetch'].includes(stale)) {
-      throw new WebhookError(
-        'HANDLER_INVALID',
-        `stale is '${stale}': use 'deliver', 'skip' or 'refetch'`,
-      )
-    }
+    checkHandlerOptions(patterns, options)
     const all = [...this.#registrations, ...this.#fallbacks]
     const name = patterns.join(',')
     const same = all.filter((one) => one.patterns.join(',') === name).length
@@ -177,6 +174,21 @@ export class Dispatcher {
       `there is no event '${pattern}': did you mean '${nearest(pattern, known)}'? For events that this version does not know use fallback() or '*'`,
     )
   }
+}
+
+/** @throws WebhookError `HANDLER_INVALID` */
+function checkHandlerOptions(patterns: readonly string[], options: HandlerOptions): void {
+  const refuse = (why: string) => new WebhookError('HANDLER_INVALID', why)
+  const fault = optionFault(`the handler for ${patterns.join(', ')}`, options, optionNames)
+  if (fault !== undefined) throw refuse(fault)
+  const { id, stale = 'deliver', tx } = options
+  if (!['deliver', 'skip', 'refetch'].includes(stale)) {
+    throw refuse(`stale is '${stale}': use 'deliver', 'skip' or 'refetch'`)
+  }
+  if (id !== undefined && (typeof id !== 'string' || id === '')) {
+    throw refuse(`the handler id for ${patterns.join(', ')} is no text: give a name of its own`)
+  }
+  if (tx !== undefined && typeof tx !== 'boolean') throw refuse('tx is neither true nor false')
 }
 
 function familiesOf(names: readonly string[]): string[] {

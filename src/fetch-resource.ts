@@ -3,7 +3,7 @@
 import { type Clock, steadyClock, systemClock } from './clock.ts'
 import type { VerifiedDelivery } from './delivery.ts'
 import { WebhookError } from './errors.ts'
-import type { ClientOption } from './options.ts'
+import { type ClientOption, isReader } from './options.ts'
 import type { WebhookEvent } from './protocol/events.ts'
 
 /** Milliseconds for which a read is shared by those that ask after it ended. */
@@ -66,12 +66,14 @@ export class ResourceReads {
    * The resource that an event names as it is now, a copy for each that asks; null when it is gone
    * or the event names none.
    *
-   * @throws WebhookError `CLIENT_MISSING`, what the client throws, the signal's reason
+   * @throws WebhookError `CLIENT_MISSING`, `OPTION_INVALID`, what the client throws, the signal's reason
    */
   async current(event: WebhookEvent, asking: Asking): Promise<unknown> {
     const { tenant } = asking.delivery
     const client = typeof this.#client === 'function' ? this.#client(tenant) : this.#client
     if (!client) throw missing(tenant)
+    // A promise of one, say: read by that, everything would be gone.
+    if (!isReader(client)) throw noClient(tenant)
     const { type, id } = event.entity ?? {}
     const get = { verification: client.verifications, client: client.clients }
     const reader = type && Object.hasOwn(get, type) ? get[type] : undefined
@@ -140,6 +142,14 @@ function missing(tenant: string | undefined): WebhookError {
   return new WebhookError(
     'CLIENT_MISSING',
     `context.fetch() needs a client${whose}: createReceiver({ secret, client: createClient({ … }) })`,
+  )
+}
+
+function noClient(tenant: string | undefined): WebhookError {
+  const whose = tenant === undefined ? '' : ` for the tenant ${tenant}`
+  return new WebhookError(
+    'OPTION_INVALID',
+    `client gave no client${whose}: it must give what createClient({ … }) made, and not a promise`,
   )
 }
 

@@ -2,7 +2,8 @@
 // observers. An observer that throws never reaches a delivery.
 import type { Diagnosis } from './diagnose.ts'
 import type { HandlerFailure } from './dispatch.ts'
-import type { OutcomeCode } from './errors.ts'
+import { isWebhookError, type OutcomeCode, WebhookError } from './errors.ts'
+import { checkOptionNames } from './known-options.ts'
 import type { OutcomeKind } from './outcome.ts'
 import type { EventSource } from './protocol/events.ts'
 import { unharmed, warn } from './warn.ts'
@@ -112,12 +113,20 @@ export interface LogOptions {
 /**
  * An observer that writes one line of JSON for each outcome, with the proved cause of a mismatch,
  * and for what went wrong or was settled in an inbox.
- * No line holds data of an event or the text of an error.
+ * No line holds data of an event, or the text of an error that is not this package's own.
  *
+ * @throws WebhookError `OPTION_INVALID`
  * @example createReceiver({ secret, observe: logOutcomes() })
  */
 export function logOutcomes(options: LogOptions = {}): Observe {
+  checkOptionNames('logOutcomes', options, ['write', 'diagnosesPerMinute'])
   const { write = console.error, diagnosesPerMinute = 10 } = options
+  if (typeof write !== 'function') {
+    throw new WebhookError('OPTION_INVALID', 'write is no function: give (line) => …')
+  }
+  if (!(diagnosesPerMinute >= 0)) {
+    throw new WebhookError('OPTION_INVALID', 'diagnosesPerMinute is no number from 0')
+  }
   let minute = 0
   let spent = 0
   const mayDiagnose = (at: Date) => {
@@ -168,11 +177,15 @@ export function warnFailures(): Observe {
   }
 }
 
-/** Class and place of an error, without its text: that may hold a person's data. */
+/**
+ * Class and place of an error, without its text: that may hold a person's data. Our own speak of
+ * how the package is set up, and say how to mend that.
+ */
 export function describeError(error: unknown): string {
   try {
     if (!(error instanceof Error)) return typeof error
     const { name, stack } = error
+    if (isOurs(error)) return `${name} ${error.code}: ${error.message}`
     const lines = typeof stack === 'string' ? stack.split('\n') : []
     const frame = lines.find((line) => /^\s+at /.test(line))?.trim()
     return [typeof name === 'string' && name, frame].filter(Boolean).join(' ') || 'Error'
@@ -180,6 +193,11 @@ export function describeError(error: unknown): string {
     // A revoked proxy, a getter that throws: handlers throw what they like.
     return 'unreadable'
   }
+}
+
+/** Not what somebody else has derived from it: who knows what that says. */
+function isOurs(error: Error): error is WebhookError {
+  return isWebhookError(error) && error.constructor.name === 'WebhookError'
 }
 
 /** Keeps an observer's own faults away from the delivery, also those of an async one. */

@@ -2,6 +2,7 @@
 import type { Clock } from './clock.ts'
 import { WebhookError } from './errors.ts'
 import type { Arrival, Kept } from './inbox/entry.ts'
+import { checkOptionNames } from './known-options.ts'
 import type { Observe } from './observe.ts'
 import type { RespondOption } from './outcome.ts'
 import type { ParseOptions, SchemaMap } from './parse.ts'
@@ -80,13 +81,7 @@ export function checkedOptions(options: ReceiverOptions) {
   if (typeof options !== 'object' || options === null) {
     throw new WebhookError('OPTION_INVALID', 'createReceiver needs options, at least { secret }')
   }
-  const unknown = Object.keys(options).find((name) => !(names as readonly string[]).includes(name))
-  if (unknown !== undefined) {
-    throw new WebhookError(
-      'OPTION_INVALID',
-      `there is no option '${unknown}': use ${names.join(', ')}`,
-    )
-  }
+  checkOptionNames('createReceiver', options, names)
   for (const name of ['observe', 'now'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'function') {
       throw new WebhookError('OPTION_INVALID', `${name} is no function`)
@@ -98,6 +93,7 @@ export function checkedOptions(options: ReceiverOptions) {
       'inbox is no inbox: make it with createInbox({ store })',
     )
   }
+  checkClient(options.client)
   const { maxBytes = 1024 ** 2, handlerTimeout = 10_000 } = options
   const { maxInFlightBytes = Math.max(64 * 1024 ** 2, maxBytes) } = options
   wholeNumber('maxBytes', maxBytes)
@@ -105,6 +101,25 @@ export function checkedOptions(options: ReceiverOptions) {
   // setTimeout takes no more than 2^31 - 1 ms and would fire at once beyond it.
   wholeNumber('handlerTimeout', handlerTimeout, 1, 2 ** 31 - 1)
   return { maxBytes, maxInFlightBytes, handlerTimeout }
+}
+
+/** What reads nothing would be told to handlers as a resource that is gone. */
+function checkClient(client: unknown): void {
+  if (client === undefined || typeof client === 'function' || isReader(client)) return
+  const isLate = typeof (client as { then?: unknown } | null)?.then === 'function'
+  throw new WebhookError(
+    'OPTION_INVALID',
+    isLate
+      ? 'client is a promise: await it, or give (tenant) => client'
+      : 'client is none: give what createClient({ … }) made, or (tenant) => client',
+  )
+}
+
+/** Tells what `context.fetch()` can read by. */
+export function isReader(client: unknown): client is ResourceReader {
+  if (typeof client !== 'object' || client === null) return false
+  const { verifications, clients } = client as Partial<Record<string, { readonly get?: unknown }>>
+  return [verifications, clients].every((one) => typeof one?.get === 'function')
 }
 
 function wholeNumber(name: string, value: number, least = 1, most = Number.MAX_SAFE_INTEGER): void {

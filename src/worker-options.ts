@@ -1,5 +1,6 @@
 // The options of a worker, checked when it is created, and the process signals that it can obey.
 import { WebhookError } from './errors.ts'
+import { checkChoice, checkOptionNames } from './known-options.ts'
 
 /** Options of `createWorker`. */
 export interface WorkerOptions {
@@ -30,13 +31,19 @@ interface ProcessLike {
   exit(code: number): void
 }
 
+const names: readonly (keyof WorkerOptions)[] = ['concurrency', 'grace', 'signals', 'silence']
+const signalNames = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
+
 /** @throws WebhookError `OPTION_INVALID` */
 export function checkedWorkerOptions(options: WorkerOptions) {
+  checkOptionNames('createWorker', options, names)
   const { concurrency = 16, grace = 10_000, silence = 10, signals = [] } = options
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {
     throw refusal(`concurrency is ${String(concurrency)}: give a whole number from 1 to 10000`)
   }
   checkGrace(grace)
+  if (!Array.isArray(signals)) throw refusal("signals is no list: give e.g. ['SIGTERM', 'SIGINT']")
+  for (const signal of signals) checkChoice('signals', signal, signalNames)
   if (!(silence > 1)) throw refusal(`silence is ${String(silence)}: give a factor above 1`)
   return { concurrency, grace, silence, onSignal: signalsOf(signals) }
 }
@@ -51,7 +58,9 @@ export function checkGrace(grace: number): void {
 }
 
 /** @throws WebhookError `OPTION_INVALID` */
-export function checkBounds({ limit, timeout }: DrainOnceOptions): void {
+export function checkBounds(options: DrainOnceOptions): void {
+  checkOptionNames('drainOnce', options, ['limit', 'timeout'])
+  const { limit, timeout } = options
   const above = (value: number | undefined) =>
     value === undefined || (typeof value === 'number' && value >= 0)
   if (above(limit) && above(timeout)) return

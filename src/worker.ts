@@ -31,7 +31,11 @@ export interface Worker {
    * their entries released: that counts no attempt. A store that hangs is not waited for.
    */
   drain(options?: { readonly grace?: number }): Promise<void>
-  /** Handles what is due now and stops, for hosts that run by a schedule. */
+  /**
+   * Handles what is due now and stops, for hosts that run by a schedule.
+   *
+   * @throws WebhookError `OPTION_INVALID`, `STORE_FAILED`, `STORE_UNSUITABLE`, `CLIENT_MISSING`
+   */
   drainOnce(options?: DrainOnceOptions): Promise<DrainOnceReport>
 }
 

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   createReceiver,
@@ -7,8 +9,11 @@ import {
   type ReceiverOptions,
   sign,
   toReply,
+  WebhookError,
   type WebhookEvent,
 } from 'idv-webhooks'
+import { createInbox } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 
 const secret = 'receiver-secret'
@@ -295,6 +300,33 @@ describe('observe', () => {
     expect(message).toMatch(/client\.created.*crm: TypeError.*receiver\.test/)
     expect(message).not.toContain('Canary')
     expect(more).toEqual([])
+  })
+
+  test('left out, an error of our own is told with its code and fix, no derived one', async () => {
+    class Derived extends WebhookError {}
+    const receiver = createReceiver({ secret })
+    receiver.on('client.created', (_, context) => context.fetch(), { id: 'reader' })
+    receiver.on(
+      'client.created',
+      () => {
+        throw new Derived('OPTION_INVALID', 'Canary Person is unknown')
+      },
+      { id: 'derived' },
+    )
+    await receiver.receive(await delivery(envelope('client.created')))
+    const [message] = await warned('IDV_HANDLER_FAILED')
+    expect(message).toMatch(/reader: WebhookError CLIENT_MISSING: .*createClient\(\{ … \}\)/)
+    expect(message).toMatch(/derived: WebhookError at /)
+    expect(message).not.toContain('Canary')
+  })
+
+  test('left out, a store that fails is told with the reason and the way on', async () => {
+    const file = join(tmpdir(), 'idv-no-such-folder', 'inbox.db')
+    const inbox = createInbox({ store: sqliteStore(file) })
+    const receiver = createReceiver({ secret, inbox })
+    await receiver.receive(await delivery(envelope('client.created')))
+    const [message] = await warned('IDV_STORE_UNAVAILABLE')
+    expect(message).toMatch(/WebhookError STORE_FAILED: there is no folder .*: create it/)
   })
 })
 

@@ -2,7 +2,7 @@
 // never with the key in it.
 import { type Clock, systemClock } from '../clock.ts'
 import { WebhookError } from '../errors.ts'
-import { nearest } from '../nearest.ts'
+import { checkOptionNames } from '../known-options.ts'
 import { warn } from '../warn.ts'
 import { checkedBaseUrl, type PathFamily } from './address.ts'
 import type { Fetch } from './attempt.ts'
@@ -63,10 +63,7 @@ export function createSender(options: ClientOptions): Sender {
   if (typeof options !== 'object' || options === null) {
     throw invalid('createClient needs options, at least { baseUrl, apiKey }')
   }
-  const unknown = Object.keys(options).find((name) => !(names as readonly string[]).includes(name))
-  if (unknown !== undefined) {
-    throw invalid(`there is no option '${unknown}': did you mean '${nearest(unknown, names)}'?`)
-  }
+  checkOptionNames('createClient', options, names)
   const { apiKey, timeout = 30_000, now = systemClock } = options
   checkKey(apiKey)
   for (const name of ['fetch', 'observe', 'now'] as const) {

@@ -1,6 +1,7 @@
 // The options of an inbox, checked when it is created.
 import type { Clock } from '../clock.ts'
 import { WebhookError } from '../errors.ts'
+import { checkChoice, checkOptionNames } from '../known-options.ts'
 import type { RetentionDays } from './desk.ts'
 import { createRetry, type Retry, type RetryOptions } from './retry.ts'
 import type { EncryptionOptions } from './seal.ts'
@@ -64,12 +65,10 @@ export function checkedInboxOptions(options: InboxOptions): InboxLimits {
       "createInbox needs a store, e.g. createInbox({ store: sqliteStore('inbox.db') })",
     )
   }
-  const unknown = Object.keys(options).find((name) => !(names as readonly string[]).includes(name))
-  if (unknown !== undefined) {
-    throw refusal(`there is no option '${unknown}': use ${names.join(', ')}`)
-  }
-  oneOf('onDead', options.onDead, ['continue', 'block'])
-  oneOf('dedupe', options.dedupe, ['id', 'body'])
+  checkOptionNames('createInbox', options, names)
+  checkChoice('onDead', options.onDead, ['continue', 'block'])
+  checkChoice('dedupe', options.dedupe, ['id', 'body'])
+  checkParts(options)
   const { timeout = 2_000, lease = 60_000 } = options
   milliseconds('timeout', timeout)
   milliseconds('lease', lease)
@@ -80,6 +79,21 @@ export function checkedInboxOptions(options: InboxOptions): InboxLimits {
   return { retry: createRetry(options.retry), retention, timeout, lease, dedupeBodies }
 }
 
+/** The options within options: one that is passed over would leave a promise unasked. */
+function checkParts({ retry = {}, retention = {}, encryption, needs = {} }: InboxOptions): void {
+  checkOptionNames('createInbox: retry', retry, ['attempts', 'delays', 'random'])
+  checkOptionNames('createInbox: retention', retention, ['done', 'dead', 'keys'])
+  if (encryption !== undefined) {
+    const parts = ['key', 'previous', 'acceptPlain']
+    checkOptionNames('createInbox: encryption', encryption, parts)
+  }
+  checkOptionNames('createInbox: needs', needs, ['order', 'survives', 'tx'])
+  checkChoice('needs.order', needs.order, orders)
+  checkChoice('needs.survives', needs.survives, survival)
+  checkChoice('needs.tx', needs.tx, [true, false])
+}
+
+const orders: readonly StoreCapabilities['order'][] = ['entity', 'none']
 const survival: readonly StoreCapabilities['survives'][] = ['nothing', 'restart', 'power-cut']
 
 function checkNeeds(store: InboxStore, needs: Partial<StoreCapabilities>): void {
@@ -98,11 +112,6 @@ function checkNeeds(store: InboxStore, needs: Partial<StoreCapabilities>): void 
     'STORE_UNSUITABLE',
     `the ${store.name} store cannot promise ${unmet.join(', ')}: use another store or need less`,
   )
-}
-
-function oneOf(name: string, value: string | undefined, allowed: readonly string[]): void {
-  if (value === undefined || allowed.includes(value)) return
-  throw refusal(`${name} is '${value}': use ${allowed.join(' or ')}`)
 }
 
 function positive(name: string, value: number): void {

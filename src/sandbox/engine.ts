@@ -1,5 +1,6 @@
 // What the API, the control plane and the state need of the clock, the generator, the deliveries
 // and the faults: ports alone, so that each side can be read and tested without the other.
+import type { Fetch } from '../client/attempt.ts'
 import type { Delivery, DeliveryRow, DeliverySummary } from '../protocol/delivery-schemas.ts'
 import type { StateRow } from '../protocol/snapshot-schema.ts'
 
@@ -148,7 +149,7 @@ export interface EngineChange {
 export interface EngineOptions {
   readonly seed: string | number
   readonly now: Date | string | (() => Date) | undefined
-  readonly fetch: typeof fetch
+  readonly fetch: Fetch
   /** Milliseconds that a delivery waits for its answer. */
   readonly timeoutMs?: number
   readonly onChange: (change: EngineChange) => void

@@ -5,13 +5,11 @@ export type { Action, Sandbox } from './build-sandbox.ts'
 export { createSandbox } from './create-sandbox.ts'
 export type {
   DeliveryFilter,
-  EngineClock as SandboxClock,
-  EngineDeliveries as SandboxDeliveries,
-  EngineFaults as SandboxFaults,
   EngineSubscription as Subscription,
   SubscriptionInput,
 } from './engine.ts'
 export type { Listening, ListenOptions } from './listen.ts'
 export type { SandboxOptions, SubscriptionOption } from './options.ts'
 export { type Assumption, assumptions } from './profile.ts'
+export type { SandboxClock, SandboxDeliveries, SandboxFaults } from './recorded.ts'
 export type { Snapshot } from './snapshot.ts'

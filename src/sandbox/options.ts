@@ -1,5 +1,7 @@
 // The options of a sandbox, checked: what the caller got wrong throws here, with the fix.
+import type { Fetch } from '../client/attempt.ts'
 import { WebhookError } from '../errors.ts'
+import { checkOptionNames } from '../known-options.ts'
 import { isSandboxTime, subscriptionBody, timeBoundsWords } from '../protocol/control-schemas.ts'
 import type { Scenario } from '../protocol/scenario.ts'
 import { fieldErrors } from './exchange.ts'
@@ -33,8 +35,11 @@ export interface SandboxOptions {
   readonly scenario?: Scenario | Readonly<Record<string, unknown>>
   /** Seconds that a delivery waits for its answer; 10 by default. */
   readonly deliveryTimeout?: number
-  /** Sends the deliveries; the global fetch by default. */
-  readonly fetch?: typeof fetch
+  /**
+   * Sends the deliveries, each as one `Request` object; the global fetch by default. `toFetch(receiver)`
+   * is one: then neither side needs a port.
+   */
+  readonly fetch?: Fetch | undefined
   /** Sends the mail, e.g. `smtp://127.0.0.1:1025`; `SMTP_URL` by default, '' for none. */
   readonly smtpUrl?: string
 }
@@ -60,11 +65,7 @@ const optionNames: readonly (keyof SandboxOptions)[] = [
  */
 export function checkOptions(options: SandboxOptions): void {
   const { seed, now, data, secret, subscriptions, rateLimit, deliveryTimeout } = options
-  const unknown = Object.keys(options).find((name) => !optionNames.some((one) => one === name))
-  refuseUnless(
-    unknown === undefined,
-    `there is no option '${unknown}': use ${optionNames.join(', ')}`,
-  )
+  checkOptionNames('createSandbox', options, optionNames)
   refuseUnless(seed === undefined || isSeed(seed), 'seed is neither text nor a finite number')
   refuseUnless(
     now === undefined || isTime(now),

@@ -1,5 +1,7 @@
 // A clock that stands still until it is told to move.
 import type { Clock } from '../clock.ts'
+import { WebhookError } from '../errors.ts'
+import { checkOptionNames } from '../known-options.ts'
 
 /** How far a clock moves; the parts add up. */
 export interface Duration {
@@ -17,16 +19,35 @@ export interface FakeClock {
   advance(by: Duration): void
 }
 
-/** @example const clock = fakeClock('2026-01-01T00:00:00Z') */
+const units: readonly (keyof Duration)[] = ['milliseconds', 'seconds', 'minutes', 'hours', 'days']
+
+/**
+ * A clock that stands still; setting it to no time, or moving it by none, throws too.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ * @example const clock = fakeClock('2026-01-01T00:00:00Z')
+ */
 export function fakeClock(start: Date | string = '2026-01-01T00:00:00.000Z'): FakeClock {
-  let at = new Date(start).getTime()
+  let at = timeOf(start)
   return {
     now: () => new Date(at),
     set: (to) => {
-      at = new Date(to).getTime()
+      at = timeOf(to)
     },
-    advance: ({ milliseconds = 0, seconds = 0, minutes = 0, hours = 0, days = 0 }) => {
-      at += milliseconds + 1000 * (seconds + 60 * (minutes + 60 * (hours + 24 * days)))
+    advance: (by) => {
+      checkOptionNames('advance', by, units)
+      const { milliseconds = 0, seconds = 0, minutes = 0, hours = 0, days = 0 } = by
+      const moved = milliseconds + 1000 * (seconds + 60 * (minutes + 60 * (hours + 24 * days)))
+      at = timeOf(new Date(at + moved))
     },
   }
+}
+
+function timeOf(given: Date | string): number {
+  const time = new Date(given).getTime()
+  if (!Number.isNaN(time)) return time
+  throw new WebhookError(
+    'OPTION_INVALID',
+    `the clock was given no time (${String(given)}): give a Date or ISO 8601, e.g. '2026-01-31T12:00:00Z'`,
+  )
 }

@@ -3,6 +3,7 @@
 import { type Clock, systemClock } from '../clock.ts'
 import type { Delivery, HeaderList } from '../delivery.ts'
 import { WebhookError } from '../errors.ts'
+import { checkOptionNames } from '../known-options.ts'
 import { type Outcome, toReply } from '../outcome.ts'
 import { type Scheme, schemes } from '../protocol/scheme.ts'
 import type { SecretInput } from '../secrets.ts'
@@ -41,6 +42,16 @@ export interface ReplayOptions {
   /** Called after each capture. */
   readonly onResult?: (result: ReplayResult) => void
 }
+
+const names: readonly (keyof ReplayOptions)[] = [
+  'path',
+  'secret',
+  'scheme',
+  'concurrency',
+  'now',
+  'signal',
+  'onResult',
+]
 
 /** What became of one capture. */
 export interface ReplayResult {
@@ -84,6 +95,13 @@ export async function replay(
   captures: readonly (Capture | string | unknown)[],
   options: ReplayOptions = {},
 ): Promise<ReplayReport> {
+  checkOptionNames('replay', options, names)
+  if (!Array.isArray(captures)) {
+    throw new WebhookError(
+      'OPTION_INVALID',
+      'replay needs a list of captures: replay(target, [one])',
+    )
+  }
   const read = captures.map((one) => readCapture(one))
   const { send, close } = await connect(target)
   const results: ReplayResult[] = []
@@ -134,6 +152,9 @@ async function connect(target: ReplayTarget): Promise<{ send: Send; close: () =>
   if (typeof target === 'string' || target instanceof URL) {
     return { send: overFetch((request) => fetch(request), String(target)), close }
   }
+  if ((typeof target !== 'object' && typeof target !== 'function') || target === null) {
+    throw noTarget()
+  }
   if ('receive' in target) return { send: throughReceiver(target), close }
   if ('inject' in target) return { send: throughInject(target), close }
   if ('callback' in target) return overNode(target.callback())
@@ -141,13 +162,17 @@ async function connect(target: ReplayTarget): Promise<{ send: Send; close: () =>
     return { send: overFetch(async (request) => target.fetch(request)), close }
   }
   if (typeof target !== 'function') {
-    throw new WebhookError(
-      'OPTION_INVALID',
-      'replay needs a receiver, an app, a request handler or an address',
-    )
+    throw noTarget()
   }
   if (target.length >= 2) return overNode(target as NodeListener)
   return { send: overFetch(target as (request: Request) => Promise<Response>), close }
+}
+
+function noTarget(): WebhookError {
+  return new WebhookError(
+    'OPTION_INVALID',
+    'replay needs a receiver, an app, a request handler or an address',
+  )
 }
 
 function throughReceiver(receiver: { receive(delivery: Delivery): Promise<Outcome> }): Send {

@@ -2,6 +2,7 @@
 import { type Clock, systemClock } from '../clock.ts'
 import type { Delivery } from '../delivery.ts'
 import { WebhookError } from '../errors.ts'
+import { checkChoice, checkOptionNames } from '../known-options.ts'
 import { type Scheme, schemes } from '../protocol/scheme.ts'
 import type { SecretInput } from '../secrets.ts'
 import { sign } from '../signature.ts'
@@ -33,6 +34,16 @@ export interface SignedDeliveryOptions {
   readonly spoil?: Spoil
 }
 
+const names: readonly (keyof SignedDeliveryOptions)[] = [
+  'secret',
+  'scheme',
+  'now',
+  'id',
+  'url',
+  'headers',
+  'spoil',
+]
+
 /** A delivery whose headers are a plain record, ready for any HTTP client. */
 export interface SignedDelivery extends Delivery {
   readonly body: Uint8Array<ArrayBuffer>
@@ -52,6 +63,8 @@ export async function signedDelivery(
   event: unknown,
   options: SignedDeliveryOptions = {},
 ): Promise<SignedDelivery> {
+  checkOptionNames('signedDelivery', options, names)
+  checkChoice('spoil', options.spoil, spoils)
   const { scheme = schemes.service(), now = systemClock, spoil, url } = options
   const exact = bytesOf(event)
   const rewritten = spoil === 'reserialized' ? respelled(exact) : undefined

@@ -27,11 +27,10 @@ export async function open({ seed = 7, store = memoryStore() as InboxStore } = {
   const receiver = createReceiver({ secret, inbox })
   const handled: WebhookEvent[] = []
   receiver.on('*', (event) => handled.push(event))
-  const handle = toFetch(receiver)
   const sandbox = openSandbox({
     seed,
     now: start,
-    fetch: async (target, init) => handle(new Request(target as string, init)),
+    fetch: toFetch(receiver),
     subscriptions: [{ url: 'http://app.test/webhooks', secret }],
   })
   return { sandbox, api: clientOf(sandbox, { limiter: false }), inbox, receiver, handled }

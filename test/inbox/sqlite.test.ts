@@ -257,9 +257,22 @@ describe('the file', () => {
     }
     expect(await run()).toMatch(/^STORE_FAILED another process has the inbox .*inbox\.db open/)
     expect((await deliver(event())).kind).toBe('accepted')
-    await expect(open(file)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    await expect(open(file)).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      message: expect.stringMatching(/^this same process has the inbox .*globalThis\.idv \?\?=/),
+    })
     await inbox.close()
     expect(await run()).toMatch(/^opened/)
+  })
+
+  test('of another process is told as that by a process which has owned it before', async () => {
+    const file = temporaryFile()
+    await (await open(file)).close()
+    const lock = application(`${file}-owner`)
+    lock.exec('begin exclusive')
+    await expect(open(file)).rejects.toThrow(/^another process has the inbox/)
+    lock.exec('commit')
+    await (await open(file)).close()
   })
 
   test('is written no more by an owner that was replaced where locks do not work', async () => {
@@ -350,9 +363,9 @@ describe('the file', () => {
   test('is found again under every way to write its path', async () => {
     const folder = temporaryFolder()
     await open(join(folder, 'inbox.db'))
-    await expect(open(`${folder}/./x/../inbox.db`)).rejects.toThrow(/another process|no folder/)
+    await expect(open(`${folder}/./x/../inbox.db`)).rejects.toThrow(/this same process|no folder/)
     mkdirSync(join(folder, 'x'))
-    await expect(open(`${folder}/x/../inbox.db`)).rejects.toThrow(/another process/)
+    await expect(open(`${folder}/x/../inbox.db`)).rejects.toThrow(/this same process/)
   })
 })
 

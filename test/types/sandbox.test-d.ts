@@ -1,4 +1,16 @@
-import type { Attempt, Delivery, DeliverySummary, Sandbox } from 'idv-webhooks/sandbox'
+import { createReceiver } from 'idv-webhooks'
+import { toFetch } from 'idv-webhooks/fetch'
+import {
+  type Attempt,
+  createSandbox,
+  type Delivery,
+  type DeliverySummary,
+  type Sandbox,
+  type SandboxClock,
+  type SandboxDeliveries,
+  type SandboxFaults,
+  type SandboxOptions,
+} from 'idv-webhooks/sandbox'
 import { expectTypeOf, test } from 'vitest'
 
 declare const sandbox: Sandbox
@@ -11,4 +23,17 @@ test('deliveries and their attempts are typed', () => {
   expectTypeOf<Delivery['status']>().toEqualTypeOf<
     'pending' | 'delivered' | 'failed' | 'dropped' | 'held'
   >()
+})
+
+test('the parts of a sandbox have the types that the door exports', () => {
+  expectTypeOf(sandbox.clock).toEqualTypeOf<SandboxClock>()
+  expectTypeOf(sandbox.faults).toEqualTypeOf<SandboxFaults>()
+  expectTypeOf(sandbox.deliveries).toEqualTypeOf<SandboxDeliveries>()
+})
+
+test('deliveries are sent by a mounted receiver, the global fetch or another sandbox', () => {
+  const receiver = createReceiver({ secret: 'a-secret' })
+  expectTypeOf(createSandbox).toBeCallableWith({ fetch: toFetch(receiver) })
+  expectTypeOf(fetch).toExtend<NonNullable<SandboxOptions['fetch']>>()
+  expectTypeOf(sandbox.fetch).toExtend<NonNullable<SandboxOptions['fetch']>>()
 })

@@ -24,6 +24,7 @@ import { loadDriver, type SqliteDatabase, type SqliteDriver } from './sqlite/dri
 import { openInline } from './sqlite/inline.ts'
 import { Line, type Writer } from './sqlite/line.ts'
 import { configure, openBeside, openInMemory, openOwned } from './sqlite/opening.ts'
+import { holdFile } from './sqlite/same-process.ts'
 import { openThread } from './sqlite/thread.ts'
 import { type Connection, type SqliteTransaction, TransactionGate } from './sqlite/transaction.ts'
 
@@ -77,6 +78,7 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   readonly #options: SqliteStoreOptions
   #line: Line | undefined
   #gate: TransactionGate | undefined
+  #release = () => {}
 
   constructor(file: string, options: SqliteStoreOptions) {
     this.#file = file
@@ -100,10 +102,11 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
     }
     const broken = (message: string) => this.#line?.break(message)
     const opening = { file, open, check }
-    const writer =
+    const begin = async () =>
       typeof driver === 'function'
         ? openInline(access === 'own' ? openOwned(opening) : openBeside(opening))
-        : await openThread(script(), { file, driver, check, access }, broken)
+        : openThread(script(), { file, driver, check, access }, broken)
+    const writer = access === 'own' ? await this.#hold(begin) : await begin()
     this.#serve(writer, () => connect(open(file)))
   }
 
@@ -112,6 +115,8 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
     this.#line = undefined
     this.#gate?.close()
     await line?.close()
+    this.#release()
+    this.#release = () => {}
   }
 
   recall(name: string, initial: Uint8Array): Promise<Uint8Array> {
@@ -180,6 +185,12 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
 
   stats(now: number): Promise<StoreStats> {
     return this.#call('stats', now)
+  }
+
+  async #hold<Writing>(begin: () => Promise<Writing>): Promise<Writing> {
+    const held = await holdFile(this.#file, begin)
+    this.#release = held.release
+    return held.opened
   }
 
   #serve(writer: Writer & { readonly epoch: number | undefined }, open: () => Connection): void {

@@ -1,5 +1,6 @@
 // One request of a delivery: the fixed bytes and their signature, spoiled where a fault says so,
 // and what came back.
+import type { Fetch } from '../../client/attempt.ts'
 import { steadyClock } from '../../clock.ts'
 import { fromBase64, toBase64 } from '../../encoding.ts'
 import { parseJson } from '../../json.ts'
@@ -15,7 +16,7 @@ export interface AttemptParts {
   readonly body: string
   readonly signature: Readonly<Record<string, string>>
   readonly fault: AttemptFault | undefined
-  readonly send: typeof fetch
+  readonly send: Fetch
   readonly timeoutMs: number
   readonly now: () => Date
   readonly closing: AbortSignal

@@ -1,5 +1,6 @@
 // Brings deliveries to their subscriptions: in the order of events, a few at a time, again when it
 // failed, until the retries are spent. Every change is told before anything else happens.
+import type { Fetch } from '../../client/attempt.ts'
 import { systemClock } from '../../clock.ts'
 import type { Attempt, DeliveryRow } from '../../protocol/delivery-schemas.ts'
 import { isEventName } from '../../protocol/names.ts'
@@ -26,7 +27,7 @@ export interface DeliveriesParts {
   readonly clock: SandboxClock
   readonly random: SandboxRandom
   readonly faults: SandboxFaults
-  readonly send: typeof fetch
+  readonly send: Fetch
   readonly timeoutMs: number
   readonly onChange: (change: EngineChange) => void
 }
