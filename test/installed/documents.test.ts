@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, inject, test } from 'vitest'
+import { surroundings } from './surroundings.ts'
 
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')
@@ -90,32 +91,33 @@ test.each(['README.md', ...guides])('%s links to what is in the package', (file)
   }
 })
 
-/** What the documents leave out: a receiver with an inbox, and code of the application. */
-const around = `import { createReceiver } from 'idv-webhooks'
-import { createInbox } from 'idv-webhooks/inbox'
-import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
-declare const fetchReport: (id: string, with_: { signal: AbortSignal }) => Promise<{ score: number }>
-declare const updateCard: () => void
-const receiver = createReceiver({ secret: 's', inbox: createInbox({ store: sqliteStore('i.db') }) })
-`
-
-test('handlers that use tx compile as they are shown, against the packed types', async () => {
-  const shown = ['README.md', 'docs/inbox.md'].flatMap((file) =>
-    [...read(file).matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code),
+test('every snippet of the documents compiles as strict TypeScript, against the packed types', async () => {
+  const shown = ['README.md', ...guides].flatMap((file) =>
+    [...read(file).matchAll(/```(?:ts|js)\n(.*?)```/gs)].flatMap(([, code = '']) => snippets(code)),
   )
-  const blocks = shown.filter((code) => code.includes('tx.prepare'))
-  expect(blocks.length).toBeGreaterThanOrEqual(2)
-  const files = blocks.map((code, at) => {
+  expect(shown.filter((code) => code.includes('tx.prepare')).length).toBeGreaterThanOrEqual(2)
+  expect(shown.length).toBeGreaterThan(40)
+  writeFileSync(join(app, 'surroundings.ts'), surroundings)
+  const files = shown.map((code, at) => {
     const name = `shown-${at}.ts`
-    writeFileSync(join(app, name), `${around}${code}`)
+    writeFileSync(join(app, name), `${code}\nexport {}\n`)
     return name
   })
   const tsc = join(app, 'node_modules/typescript/bin/tsc')
   const target = ['--module', 'esnext', '--moduleResolution', 'bundler', '--target', 'es2023']
   const options = ['--strict', '--noEmit', '--skipLibCheck', ...target, '--types', 'node']
-  const { stdout } = await run(process.execPath, [tsc, ...options, ...files], { cwd: app })
+  const all = [...options, 'surroundings.ts', ...files]
+  const { stdout } = await run(process.execPath, [tsc, ...all], { cwd: app }).catch(
+    (failed: { stdout: string }) => failed,
+  )
   expect(stdout).toBe('')
 })
+
+/** A block of alternatives, one a line, is as many snippets. */
+function snippets(code: string): string[] {
+  const alternatives = code.match(/^export default/gm) ?? []
+  return alternatives.length > 1 ? code.trim().split('\n') : [code]
+}
 
 test('ARCHITECTURE.md gives every file of src its place', () => {
   const text = read('ARCHITECTURE.md')
