@@ -2,7 +2,7 @@
 // or whoever asked lets it.
 import type { WorkSource } from './inbox/work.ts'
 
-const hour = 60 * 60 * 1000
+export const hour = 60 * 60 * 1000
 
 /** Until when a purge goes on; it stops between two pages. */
 export interface PurgeBounds {

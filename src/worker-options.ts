@@ -58,12 +58,11 @@ export function checkGrace(grace: number): void {
 }
 
 /** @throws WebhookError `OPTION_INVALID` */
-export function checkBounds(options: DrainOnceOptions): void {
+export function checkedBounds(options: DrainOnceOptions): Required<DrainOnceOptions> {
   checkOptionNames('drainOnce', options, ['limit', 'timeout'])
-  const { limit, timeout } = options
-  const above = (value: number | undefined) =>
-    value === undefined || (typeof value === 'number' && value >= 0)
-  if (above(limit) && above(timeout)) return
+  const { limit = Number.POSITIVE_INFINITY, timeout = Number.POSITIVE_INFINITY } = options
+  const above = (value: unknown) => typeof value === 'number' && value >= 0
+  if (above(limit) && above(timeout)) return { limit, timeout }
   throw refusal('drainOnce: limit and timeout are numbers from 0, or left out')
 }
 

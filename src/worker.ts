@@ -5,12 +5,12 @@ import { Corridor } from './corridor.ts'
 import { WebhookError } from './errors.ts'
 import type { SettledAs, Swept, Work, WorkSource } from './inbox/work.ts'
 import { describeError } from './observe.ts'
-import { Purging } from './purging.ts'
+import { hour, Purging } from './purging.ts'
 import type { Receiver } from './receiver.ts'
 import { Shift } from './shift.ts'
 import { SilenceWatch } from './silence.ts'
 import {
-  checkBounds,
+  checkedBounds,
   checkedWorkerOptions,
   checkGrace,
   type DrainOnceOptions,
@@ -43,7 +43,6 @@ export interface Worker {
 export type DrainOnceReport = Readonly<Record<SettledAs, number>>
 
 const longestSleep = 1_000
-const hour = 60 * 60 * 1000
 
 /**
  * Creates a worker for a receiver that has an inbox.
@@ -119,8 +118,7 @@ class InboxWorker implements Worker {
   }
 
   async drainOnce(options: DrainOnceOptions = {}): Promise<DrainOnceReport> {
-    const { limit = Number.POSITIVE_INFINITY, timeout = Number.POSITIVE_INFINITY } = options
-    checkBounds(options)
+    const { limit, timeout } = checkedBounds(options)
     const shift = this.#openShift()
     await this.#ready()
     const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
