@@ -148,7 +148,7 @@ export interface EngineChange {
 export interface EngineOptions {
   readonly seed: string | number
   readonly now: Date | string | (() => Date) | undefined
-  readonly fetch: typeof fetch
+  readonly fetch: (request: Request) => Promise<Response>
   /** Milliseconds that a delivery waits for its answer. */
   readonly timeoutMs?: number
   readonly onChange: (change: EngineChange) => void

@@ -33,8 +33,8 @@ export interface SandboxOptions {
   readonly scenario?: Scenario | Readonly<Record<string, unknown>>
   /** Seconds that a delivery waits for its answer; 10 by default. */
   readonly deliveryTimeout?: number
-  /** Sends the deliveries; the global fetch by default. */
-  readonly fetch?: typeof fetch
+  /** Sends the deliveries, each one `Request`; the global fetch by default. */
+  readonly fetch?: (request: Request) => Promise<Response>
   /** Sends the mail, e.g. `smtp://127.0.0.1:1025`; `SMTP_URL` by default, '' for none. */
   readonly smtpUrl?: string
 }

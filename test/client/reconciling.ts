@@ -31,7 +31,7 @@ export async function open({ seed = 7, store = memoryStore() as InboxStore } = {
   const sandbox = openSandbox({
     seed,
     now: start,
-    fetch: async (target, init) => handle(new Request(target as string, init)),
+    fetch: handle,
     subscriptions: [{ url: 'http://app.test/webhooks', secret }],
   })
   return { sandbox, api: clientOf(sandbox, { limiter: false }), inbox, receiver, handled }

@@ -15,7 +15,7 @@ export interface AttemptParts {
   readonly body: string
   readonly signature: Readonly<Record<string, string>>
   readonly fault: AttemptFault | undefined
-  readonly send: typeof fetch
+  readonly send: (request: Request) => Promise<Response>
   readonly timeoutMs: number
   readonly now: () => Date
   readonly closing: AbortSignal

@@ -26,7 +26,7 @@ export interface DeliveriesParts {
   readonly clock: SandboxClock
   readonly random: SandboxRandom
   readonly faults: SandboxFaults
-  readonly send: typeof fetch
+  readonly send: (request: Request) => Promise<Response>
   readonly timeoutMs: number
   readonly onChange: (change: EngineChange) => void
 }
