@@ -50,8 +50,8 @@ test('every section from 2 to 9 has rows', () => {
   }
 })
 
-test('the guide to the sandbox tells where each section is shown', () => {
-  const guide = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
+test('ARCHITECTURE.md tells where each section is shown', () => {
+  const guide = readFileSync(new URL('../../ARCHITECTURE.md', import.meta.url), 'utf8')
   for (const section of new Set(rows.flatMap(([sections]) => sections.split(', ')))) {
     expect(guide, section).toMatch(new RegExp(`^\\| ${section.replace('.', '\\.')} `, 'm'))
   }

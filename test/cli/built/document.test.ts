@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import express from 'express'
 import { createReceiver, createWorker, NonRetryable, schemes, sign } from 'idv-webhooks'
@@ -55,22 +55,35 @@ test.each(['docs/cli.md', 'docs/inbox.md'])(
 test('docs/cli.md has every command and speaks of options that there are', async () => {
   const document = readFileSync(join(root, 'docs/cli.md'), 'utf8')
   expect([...document.matchAll(/```console\n/g)].length).toBeGreaterThan(12)
-  interface Map {
-    name: string
-    commands: Map[]
-    options: { flags: string }[]
-  }
-  const map = JSON.parse((await run(['--map'])).stdout) as Map
-  const all = (one: Map): Map[] => [one, ...one.commands.flatMap(all)]
-  const flags = new Set(
-    all(map).flatMap(({ options }) =>
-      options.flatMap((one) => one.flags.match(/--[a-z-]+/g) ?? []),
-    ),
-  )
+  const map = await commandMap()
+  const flags = flagsOf(map)
   for (const { name } of map.commands) expect(document, name).toMatch(new RegExp(`\`${name}[\` ]`))
   const spoken = document.match(/(?<![\w-])--[a-z]+(-[a-z]+)*/g) ?? []
   expect(spoken.filter((flag) => !flags.has(flag) && flag !== '--help')).toEqual([])
 })
+
+test('every option of every command is told of in a document', async () => {
+  const guides = readdirSync(join(root, 'docs')).map((name) => join(root, 'docs', name))
+  const documents = guides.map((file) => readFileSync(file, 'utf8')).join('\n')
+  const told = new Set(documents.match(/(?<![\w-])--[a-z]+(-[a-z]+)*/g))
+  expect([...flagsOf(await commandMap())].filter((flag) => !told.has(flag))).toEqual([])
+})
+
+interface CommandMap {
+  readonly name: string
+  readonly commands: readonly CommandMap[]
+  readonly options: readonly { readonly flags: string }[]
+}
+
+async function commandMap(): Promise<CommandMap> {
+  return JSON.parse((await run(['--map'])).stdout) as CommandMap
+}
+
+/** The long options of a command and of all below it. */
+function flagsOf({ options, commands }: CommandMap): Set<string> {
+  const own = options.flatMap(({ flags }) => flags.match(/--[a-z-]+/g) ?? [])
+  return new Set([...own, ...commands.flatMap((one) => [...flagsOf(one)])])
+}
 
 /** What a terminal would show of a line of shell; a recording gets one delivery to record. */
 async function printed(line: string, cwd: string): Promise<string> {
