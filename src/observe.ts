@@ -197,7 +197,9 @@ export function describeError(error: unknown): string {
 
 /** Not what somebody else has derived from it: who knows what that says. */
 function isOurs(error: Error): error is WebhookError {
-  return isWebhookError(error) && error.constructor.name === 'WebhookError'
+  // By its prototypes, for bundlers change the names of classes.
+  const parent: unknown = Object.getPrototypeOf(Object.getPrototypeOf(error))
+  return isWebhookError(error) && parent === Error.prototype
 }
 
 /** Keeps an observer's own faults away from the delivery, also those of an async one. */
