@@ -61,9 +61,11 @@ export function checkGrace(grace: number): void {
 export function checkedBounds(options: DrainOnceOptions): Required<DrainOnceOptions> {
   checkOptionNames('drainOnce', options, ['limit', 'timeout'])
   const { limit = Number.POSITIVE_INFINITY, timeout = Number.POSITIVE_INFINITY } = options
-  const above = (value: unknown) => typeof value === 'number' && value >= 0
-  if (above(limit) && above(timeout)) return { limit, timeout }
-  throw refusal('drainOnce: limit and timeout are numbers from 0, or left out')
+  for (const [name, value] of Object.entries({ limit, timeout })) {
+    if (typeof value === 'number' && value >= 0) continue
+    throw refusal(`drainOnce: ${name} is ${String(value)}: give a number from 0, or leave it out`)
+  }
+  return { limit, timeout }
 }
 
 /** Drains at the first signal; a second one ends the process at once, as ever. */
