@@ -424,7 +424,7 @@ describe('a worker', () => {
       await expect(createWorker(receiver).drain({ grace })).rejects.toThrow(/grace is/)
     }
     for (const bounds of [{ limit: -1 }, { timeout: Number.NaN }, { timeout: '5' as never }]) {
-      await expect(createWorker(receiver).drainOnce(bounds)).rejects.toThrow(/numbers from 0/)
+      await expect(createWorker(receiver).drainOnce(bounds)).rejects.toThrow(/number from 0/)
     }
     receiver.on('*', () => {}, { stale: 'refetch' })
     await expect(createWorker(receiver).start()).rejects.toMatchObject({ code: 'CLIENT_MISSING' })
