@@ -17,16 +17,16 @@ const doors = {
   testing: 'src/testing/index.ts',
   // Side by side, for the store starts the writer's thread from the file beside its own.
   inbox: 'src/inbox/index.ts',
-  'inbox-sqlite': 'src/inbox/stores/sqlite.ts',
+  'inbox-sqlite': 'src/inbox/stores/sqlite/sqlite.ts',
   // Types for programs that read --json; dist/cli.js is the command itself.
   'cli-records': 'src/cli/index.ts',
 }
 
 /** Files that are loaded by their place beside a door. */
 const besides = {
-  'hmac/node': 'src/hmac/node.ts',
-  'hmac/web': 'src/hmac/web.ts',
-  'sqlite-writer': 'src/inbox/stores/sqlite-writer.ts',
+  'hmac/node': 'src/signature/hmac/node.ts',
+  'hmac/web': 'src/signature/hmac/web.ts',
+  'sqlite-writer': 'src/inbox/stores/sqlite/writer.ts',
 }
 
 /** Doors for Node with what they use bundled into them, so that users install nothing extra. */

@@ -12,7 +12,7 @@ const doors = {
   'idv-webhooks/node': here('adapters/node.ts'),
   'idv-webhooks/protocol': here('src/protocol/index.ts'),
   'idv-webhooks/testing': here('src/testing/index.ts'),
-  'idv-webhooks/inbox/sqlite': here('src/inbox/stores/sqlite.ts'),
+  'idv-webhooks/inbox/sqlite': here('src/inbox/stores/sqlite/sqlite.ts'),
   'idv-webhooks/inbox': here('src/inbox/index.ts'),
   'idv-webhooks/client': here('src/client/index.ts'),
   'idv-webhooks/cli': here('src/cli/index.ts'),
@@ -33,7 +33,7 @@ export default defineConfig({
     testTimeout: 20_000,
     projects: [
       {
-        resolve: { alias: alias('src/hmac/node.ts') },
+        resolve: { alias: alias('src/signature/hmac/node.ts') },
         test: {
           name: 'node',
           include: ['test/**/*.test.ts', 'examples/*.test.ts'],
@@ -43,7 +43,7 @@ export default defineConfig({
       },
       {
         // The command line, as it is built.
-        resolve: { alias: alias('src/hmac/node.ts') },
+        resolve: { alias: alias('src/signature/hmac/node.ts') },
         test: {
           name: 'cli',
           include: ['test/cli/built/*.test.ts'],
@@ -71,7 +71,7 @@ export default defineConfig({
       },
       {
         // What proves bytes must do so under WebCrypto too.
-        resolve: { alias: alias('src/hmac/web.ts') },
+        resolve: { alias: alias('src/signature/hmac/web.ts') },
         test: {
           name: 'webcrypto',
           include: ['test/{schemes,secrets,signature,diagnose,parse,receiver}.test.ts'],

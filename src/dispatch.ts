@@ -1,8 +1,8 @@
 // Which handlers run for an event, and what became of each. It knows no HTTP and no store.
+
+import { nearest, optionFault } from './check.ts'
 import type { VerifiedDelivery } from './delivery.ts'
 import { WebhookError } from './errors.ts'
-import { optionFault } from './known-options.ts'
-import { nearest } from './nearest.ts'
 import type { WebhookEvent } from './protocol/events.ts'
 import { canonicalName, covers, isLegacyName } from './protocol/names.ts'
 import { warn } from './warn.ts'

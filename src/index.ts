@@ -1,6 +1,5 @@
 export type { Clock } from './clock.ts'
 export type { Delivery, HeaderList, HeadersInput, VerifiedDelivery } from './delivery.ts'
-export type { Diagnosis } from './diagnose.ts'
 export type { Context, Handler, HandlerFailure, HandlerOptions } from './dispatch.ts'
 export {
   type FailedCode,
@@ -61,8 +60,9 @@ export {
   schemes,
 } from './protocol/scheme.ts'
 export { createReceiver, type Receiver } from './receiver.ts'
-export type { Secret, SecretInput, SecretOption } from './secrets.ts'
-export { type SignOptions, sign } from './signature.ts'
+export type { Diagnosis } from './signature/diagnose.ts'
+export type { Secret, SecretInput, SecretOption } from './signature/secrets.ts'
+export { type SignOptions, sign } from './signature/signature.ts'
 export { type Refusal, type VerifyOptions, type VerifyResult, verify } from './verify.ts'
-export { createWorker, type DrainOnceReport, type Worker } from './worker.ts'
-export type { DrainOnceOptions, WorkerOptions } from './worker-options.ts'
+export type { DrainOnceOptions, WorkerOptions } from './worker/options.ts'
+export { createWorker, type DrainOnceReport, type Worker } from './worker/worker.ts'

@@ -1,11 +1,12 @@
 // What an operator may see: every outcome and attempt, without the event's data, and two ready
 // observers. An observer that throws never reaches a delivery.
-import type { Diagnosis } from './diagnose.ts'
+
+import { checkOptionNames } from './check.ts'
 import type { HandlerFailure } from './dispatch.ts'
 import { isWebhookError, type OutcomeCode, WebhookError } from './errors.ts'
-import { checkOptionNames } from './known-options.ts'
 import type { OutcomeKind } from './outcome.ts'
 import type { EventSource } from './protocol/events.ts'
+import type { Diagnosis } from './signature/diagnose.ts'
 import { unharmed, warn } from './warn.ts'
 
 /** What became of a delivery; safe to log, for it holds no data of the event. */

@@ -1,8 +1,9 @@
 // The options of a receiver, checked when it is created.
+
+import { checkOptionNames } from './check.ts'
 import type { Clock } from './clock.ts'
 import { WebhookError } from './errors.ts'
 import type { Arrival, Kept } from './inbox/entry.ts'
-import { checkOptionNames } from './known-options.ts'
 import type { Observe } from './observe.ts'
 import type { RespondOption } from './outcome.ts'
 import type { ParseOptions, SchemaMap } from './parse.ts'

@@ -1,8 +1,9 @@
 // What became of a delivery, and the one table from outcome to reply.
-import type { Diagnosis } from './diagnose.ts'
+
 import type { HandlerFailure } from './dispatch.ts'
 import { type FailedCode, type OutcomeCode, type RejectedCode, WebhookError } from './errors.ts'
 import type { Issue, WebhookEvent } from './protocol/events.ts'
+import type { Diagnosis } from './signature/diagnose.ts'
 
 /** Which secret proved it, and whose that is, where it says so. */
 interface Proved {

@@ -1,6 +1,6 @@
 // createReceiver and what it gives: on(…), receive(delivery), handle(request), drain().
 // The corridor itself, that a delivery walks down, is corridor.ts.
-import { Corridor } from './corridor.ts'
+
 import type { Delivery } from './delivery.ts'
 import type { Handler, HandlerOptions } from './dispatch.ts'
 import type { Incoming } from './intake.ts'
@@ -8,6 +8,7 @@ import type { ReceiverOptions } from './options.ts'
 import type { Outcome, Reply } from './outcome.ts'
 import type { SchemaMap } from './parse.ts'
 import type { EventsWith, LegacyPattern, Matching, Pattern, ResourceOf } from './patterns.ts'
+import { Pipeline } from './pipeline.ts'
 import type { EventMap } from './protocol/events.ts'
 
 /**
@@ -61,5 +62,5 @@ export function createReceiver<Tx = undefined>(
 ): Receiver<EventMap, Tx>
 export function createReceiver(options: ReceiverOptions): unknown {
   // The corridor is typed for any event; the signatures say which ones these options give.
-  return new Corridor(options)
+  return new Pipeline(options)
 }

@@ -9,13 +9,18 @@ import {
   markVerified,
   type VerifiedDelivery,
 } from './delivery.ts'
-import { type Diagnosis, diagnoseMismatch, diagnoseTime } from './diagnose.ts'
 import type { RejectedCode } from './errors.ts'
 import { WebhookError } from './errors.ts'
-import { type Claim, readClaims } from './grammar.ts'
 import { type Scheme, schemes } from './protocol/scheme.ts'
-import { type SecretKey, type SecretOption, type SecretSource, secretSource } from './secrets.ts'
-import { matches } from './signature.ts'
+import { type Diagnosis, diagnoseMismatch, diagnoseTime } from './signature/diagnose.ts'
+import { type Claim, readClaims } from './signature/grammar.ts'
+import {
+  type SecretKey,
+  type SecretOption,
+  type SecretSource,
+  secretSource,
+} from './signature/secrets.ts'
+import { matches } from './signature/signature.ts'
 
 /** Options of `verify`. */
 export interface VerifyOptions {

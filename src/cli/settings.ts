@@ -1,7 +1,7 @@
 // From settings to options: flag > environment > config file, for every option that is no flag of
 // consent. A key that no command knows is refused, since it would be ignored in silence.
 import type { Command, Option } from 'commander'
-import { nearest } from '../nearest.ts'
+import { nearest } from '../check.ts'
 import { type Config, refuseConfig } from './config.ts'
 import { CliError } from './exit-code.ts'
 import { isRepeatable } from './repeated.ts'

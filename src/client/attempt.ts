@@ -1,7 +1,8 @@
 // One request over the wire, within its time: the answer with its whole body, or how it failed.
 // The time limit and the caller's signal hold even for a fetch that does not listen to them.
+
+import { orAborted } from '../abortable.ts'
 import { decodeUtf8 } from '../json.ts'
-import { orAborted } from './wait.ts'
 
 /** Sends a request, always a `Request` object; the global fetch is one, and so is a sandbox's. */
 export type Fetch = (request: Request) => Promise<Response>

@@ -1,8 +1,9 @@
 // The options of a client, checked when it is created: what is wrong is told before any call, and
 // never with the key in it.
+
+import { checkOptionNames } from '../check.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { WebhookError } from '../errors.ts'
-import { checkOptionNames } from '../known-options.ts'
 import { warn } from '../warn.ts'
 import { checkedBaseUrl, type PathFamily } from './address.ts'
 import type { Fetch } from './attempt.ts'

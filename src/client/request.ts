@@ -1,5 +1,7 @@
 // From an endpoint and its input to its answer: check, wait for the turn, send, read, and again
 // where that can do no harm. Everything that the peer can do wrong becomes an error of the family.
+
+import { sleep } from '../abortable.ts'
 import type { Clock } from '../clock.ts'
 import { deepestAnswer, isDeeper, parseJson } from '../json.ts'
 import {
@@ -20,7 +22,6 @@ import { type Answer, readAnswer } from './read-response.ts'
 import { refusedAnswer } from './refused-answer.ts'
 import { delayBefore, type Failing, type RetryPolicy, readRetryAfter } from './retry.ts'
 import type { ServiceClock } from './service-clock.ts'
-import { wait } from './wait.ts'
 
 /** What the calls of a client share. */
 export interface Sender extends Target {
@@ -88,7 +89,7 @@ export async function request<Name extends EndpointName>(
       const { error, unclear } = result
       return { ok: false, error, unclear: unclear && method === 'POST', requestInfo: info, body }
     }
-    await wait(delay, signal)
+    await sleep(delay, signal)
   }
 }
 

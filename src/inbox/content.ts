@@ -1,8 +1,8 @@
 // What is kept of a delivery: its exact bytes and the facts around them, sealed to their entry.
 import { type HeaderList, markVerified, type VerifiedDelivery } from '../delivery.ts'
 import type { Entity } from '../protocol/events.ts'
+import type { Seal } from './encryption.ts'
 import type { Arrival } from './entry.ts'
-import type { Seal } from './seal.ts'
 
 interface Facts {
   readonly headers: HeaderList

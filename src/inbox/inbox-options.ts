@@ -1,10 +1,11 @@
 // The options of an inbox, checked when it is created.
+
+import { checkChoice, checkOptionNames } from '../check.ts'
 import type { Clock } from '../clock.ts'
 import { WebhookError } from '../errors.ts'
-import { checkChoice, checkOptionNames } from '../known-options.ts'
-import type { RetentionDays } from './desk.ts'
+import type { RetentionDays } from './admin.ts'
+import type { EncryptionOptions } from './encryption.ts'
 import { createRetry, type Retry, type RetryOptions } from './retry.ts'
-import type { EncryptionOptions } from './seal.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 
 /** Options of `createInbox`. */

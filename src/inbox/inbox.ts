@@ -1,8 +1,9 @@
 // The policy over any store: what is kept and under which key, how long, and for whom it is opened.
 import { type Clock, steadyClock } from '../clock.ts'
 import type { Entity } from '../protocol/events.ts'
+import { type EntryPage, InboxAdmin, type InboxStats } from './admin.ts'
 import { deadline } from './deadline.ts'
-import { Desk, type EntryPage, type InboxStats } from './desk.ts'
+import { createSeal, type Seal } from './encryption.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
 import { createEntryIds } from './entry-id.ts'
 import type { EntryFilter, EntryQuery } from './entry-query.ts'
@@ -10,7 +11,6 @@ import { createFingerprints, type Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { toNewEntry } from './new-entry.ts'
 import { recallSalt } from './recall-salt.ts'
-import { createSeal, type Seal } from './seal.ts'
 import type { InboxStore, Inserted, Purged, StoreCapabilities } from './store.ts'
 import {
   Claims,
@@ -80,7 +80,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
 
 interface Opened {
   readonly fingerprints: Fingerprints
-  readonly desk: Desk
+  readonly desk: InboxAdmin
 }
 
 class DurableInbox implements Inbox, WorkSource {
@@ -230,7 +230,7 @@ class DurableInbox implements Inbox, WorkSource {
 
   async #operate<Result extends number | boolean>(
     asked: Operated['asked'],
-    work: (desk: Desk) => Promise<Result>,
+    work: (desk: InboxAdmin) => Promise<Result>,
     entryId?: string,
   ): Promise<Result> {
     const result = await work((await this.#open()).desk)
@@ -262,7 +262,7 @@ class DurableInbox implements Inbox, WorkSource {
     const fingerprints = createFingerprints(await recallSalt(store, this.#seal))
     const { retention } = this.#limits
     const parts = { store, seal: this.#seal, fingerprints, now: this.now, retention }
-    return { fingerprints, desk: new Desk(parts) }
+    return { fingerprints, desk: new InboxAdmin(parts) }
   }
 
   #wake(): void {

@@ -1,8 +1,8 @@
 // What arrived as the store takes it: hashes of ids, sealed content, and what makes it a duplicate.
 import { packContent } from './content.ts'
+import type { Seal } from './encryption.ts'
 import type { Arrival } from './entry.ts'
 import { type Fingerprints, hashOf } from './fingerprint.ts'
-import type { Seal } from './seal.ts'
 import type { NewEntry, Twin } from './store.ts'
 
 /** What an entry is made with. */

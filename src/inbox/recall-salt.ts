@@ -1,9 +1,9 @@
 // The salt of an inbox: kept in its store under its seal, and the proof that the key is the right one.
 import { randomBytes } from 'node:crypto'
 import { WebhookError } from '../errors.ts'
-import { notePlain } from './plain-entries.ts'
-import type { Seal } from './seal.ts'
+import type { Seal } from './encryption.ts'
 import type { InboxStore } from './store.ts'
+import { notePlain } from './unencrypted-entries.ts'
 
 /**
  * The salt that the store was begun with; sealed anew when the key has changed.

@@ -5,11 +5,11 @@ import type { VerifiedDelivery } from '../delivery.ts'
 import type { EventSource } from '../protocol/events.ts'
 import { isFinal } from '../protocol/names.ts'
 import { unpackDelivery } from './content.ts'
+import type { Seal } from './encryption.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
-import { assertNoPlain } from './plain-entries.ts'
 import type { Retry } from './retry.ts'
-import type { Seal } from './seal.ts'
 import type { Claimed, InboxStore, Lease, Mark, Settlement, StoreTx } from './store.ts'
+import { assertNoPlain } from './unencrypted-entries.ts'
 
 /** One claimed entry, ready to be handled. */
 export interface Work {

@@ -1,7 +1,5 @@
 // What each route of the control plane does. Input is checked already; what is missing is 404.
-import { subscriptionFilters } from '../protocol/control-schemas.ts'
-import type { DeliverySummary } from '../protocol/delivery-schemas.ts'
-import type { Scenario } from '../protocol/scenario.ts'
+
 import { assemble } from './assemble.ts'
 import { deleteClient, updateClient } from './clients.ts'
 import type { ControlHandlers } from './control.ts'
@@ -11,6 +9,9 @@ import { magicKeys, magicNames } from './magic.ts'
 import { mask } from './organisations.ts'
 import { assumptions } from './profile.ts'
 import { invalid, notFound, Refusal } from './refusal.ts'
+import { subscriptionFilters } from './schemas/control-schemas.ts'
+import type { DeliverySummary } from './schemas/deliveries.ts'
+import type { Scenario } from './schemas/scenario.ts'
 import type { Snapshot } from './snapshot.ts'
 import { paginationOf } from './table.ts'
 import { act, type Step } from './verifications.ts'

@@ -1,10 +1,10 @@
 // The control plane under `/_sandbox`: a router over its table of routes. It checks where a request
 // comes from and what it holds; what each route does is decided by its handler.
 import { Hono } from 'hono'
-import { type ControlRoute, controlRoutes } from '../protocol/control.ts'
-import type { ControlInput, ControlName } from '../protocol/control-input.ts'
 import { checked, jsonBody, queryOf } from './exchange.ts'
 import { methodNotAllowed, Refusal } from './refusal.ts'
+import { type ControlRoute, controlRoutes } from './schemas/control.ts'
+import type { ControlInput, ControlName } from './schemas/control-input.ts'
 
 /** The path of the control plane. */
 export const controlPath = '/_sandbox'

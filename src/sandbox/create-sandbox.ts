@@ -1,6 +1,6 @@
 // Makes a sandbox from a user's options: checks them, opens the data file, chooses the seed. How
 // the parts stand together is decided in build-sandbox.ts.
-import { encode } from '../encoding.ts'
+import { encode } from '../signature/encoding.ts'
 import { buildSandbox, type Sandbox } from './build-sandbox.ts'
 import { createEngine } from './create-engine.ts'
 import { checkOptions, type SandboxOptions } from './options.ts'

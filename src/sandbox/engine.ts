@@ -1,8 +1,8 @@
 // What the API, the control plane and the state need of the clock, the generator, the deliveries
 // and the faults: ports alone, so that each side can be read and tested without the other.
 import type { Fetch } from '../client/attempt.ts'
-import type { Delivery, DeliveryRow, DeliverySummary } from '../protocol/delivery-schemas.ts'
-import type { StateRow } from '../protocol/snapshot-schema.ts'
+import type { Delivery, DeliveryRow, DeliverySummary } from './schemas/deliveries.ts'
+import type { StateRow } from './schemas/snapshot.ts'
 
 /** The sandbox's time; what falls due happens in the order of time while it moves. */
 export interface EngineClock {

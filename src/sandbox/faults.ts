@@ -1,6 +1,11 @@
 // What goes wrong on purpose: rules as data, counted or by chance, for deliveries and for the API.
 // It decides when a fault strikes; what it does is done where it strikes.
 
+import { canonicalName, covers, type EventName } from '../protocol/names.ts'
+import type { ApiFault, EngineFaults } from './engine.ts'
+import { fieldErrors } from './exchange.ts'
+import { canonicalPath } from './legacy-paths.ts'
+import type { SandboxRandom } from './random.ts'
 import {
   apiFaults,
   attemptFaults,
@@ -8,12 +13,7 @@ import {
   type Fault,
   faultsBody,
   plannedFaults,
-} from '../protocol/fault-schemas.ts'
-import { canonicalName, covers, type EventName } from '../protocol/names.ts'
-import type { ApiFault, EngineFaults } from './engine.ts'
-import { fieldErrors } from './exchange.ts'
-import { canonicalPath } from './legacy-paths.ts'
-import type { SandboxRandom } from './random.ts'
+} from './schemas/faults.ts'
 
 export type PlannedFault = (typeof plannedFaults)[number]
 export type AttemptFault = (typeof attemptFaults)[number]

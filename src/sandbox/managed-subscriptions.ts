@@ -1,9 +1,10 @@
 // What may be asked of the subscriptions, by a request or by a call: the fields are checked, the
 // organisation must be there, and one that names no secret gets the sandbox's.
-import { rotateBody, subscriptionBody, subscriptionPatch } from '../protocol/control-schemas.ts'
+
 import type { EngineDeliveries } from './engine.ts'
 import { checked } from './exchange.ts'
 import { invalid } from './refusal.ts'
+import { rotateBody, subscriptionBody, subscriptionPatch } from './schemas/control-schemas.ts'
 
 export type Subscriptions = EngineDeliveries['subscriptions']
 

@@ -1,8 +1,8 @@
 // OpenAPI 3.1 of the API and of the control plane, from the same tables that drive their routers.
 import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi'
 import { endpoints } from '../client/contract.ts'
-import { type ControlRoute, controlRoutes } from '../protocol/control.ts'
 import { errorBodySchema, errorCodes } from '../protocol/resources.ts'
+import { type ControlRoute, controlRoutes } from './schemas/control.ts'
 
 type Paths = Record<string, Record<string, ZodOpenApiOperationObject>>
 type Schema = typeof errorBodySchema | ControlRoute['response']

@@ -1,11 +1,12 @@
 // The options of a sandbox, checked: what the caller got wrong throws here, with the fix.
+
+import { checkOptionNames } from '../check.ts'
 import type { Fetch } from '../client/attempt.ts'
 import { WebhookError } from '../errors.ts'
-import { checkOptionNames } from '../known-options.ts'
-import { isSandboxTime, subscriptionBody, timeBoundsWords } from '../protocol/control-schemas.ts'
-import type { Scenario } from '../protocol/scenario.ts'
 import { fieldErrors } from './exchange.ts'
 import type { RateOption } from './gate.ts'
+import { isSandboxTime, subscriptionBody, timeBoundsWords } from './schemas/control-schemas.ts'
+import type { Scenario } from './schemas/scenario.ts'
 
 /** A subscription that exists from the start. */
 export interface SubscriptionOption {

@@ -1,6 +1,6 @@
 // Ids, tokens and dice that follow from a seed alone: the same seed and the same calls give the
 // same values. Not for secrets of production.
-import { encode } from '../encoding.ts'
+import { encode } from '../signature/encoding.ts'
 import type { EngineRandom } from './engine.ts'
 
 /** A generator with a state that can be kept. */

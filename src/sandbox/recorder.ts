@@ -1,14 +1,15 @@
 // Writes down what is done to a sandbox, as a scenario that does it again. It keeps a bounded
 // number of actions and bytes, and says so when there were more.
-import { toBase64 } from '../encoding.ts'
+
 import { WebhookError } from '../errors.ts'
 import { decodeUtf8, parseJson } from '../json.ts'
-import type { Scenario } from '../protocol/scenario.ts'
+import { toBase64 } from '../signature/encoding.ts'
 import { apiPath } from './api.ts'
 import { controlPath } from './control.ts'
 import type { EngineClock } from './engine.ts'
 import { bodyRead } from './exchange.ts'
 import { profile } from './profile.ts'
+import type { Scenario } from './schemas/scenario.ts'
 import type { Snapshot } from './snapshot.ts'
 
 type Action = NonNullable<Scenario['actions']>[number]

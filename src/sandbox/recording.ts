@@ -1,9 +1,10 @@
 // A sandbox's resets and restores, written down, and the scenario of all that was done to it.
-import type { SubscriptionFilter } from '../protocol/control-schemas.ts'
-import type { Scenario } from '../protocol/scenario.ts'
+
 import type { SandboxOptions } from './options.ts'
 import { createRecorder, type Recorder } from './recorder.ts'
 import type { SandboxState } from './sandbox-state.ts'
+import type { SubscriptionFilter } from './schemas/control-schemas.ts'
+import type { Scenario } from './schemas/scenario.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** The state as a user resets and restores it, written down, and the scenario of it all. */

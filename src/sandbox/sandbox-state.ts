@@ -1,6 +1,6 @@
 // The state around one engine: world, journal and feed, and what a snapshot, a restore and a reset
 // of all of them are.
-import type { Told } from '../protocol/snapshot-schema.ts'
+
 import type { DataFile } from './data-file.ts'
 import { unmeasured } from './deliveries/shown.ts'
 import type { Engine, EngineChange, EngineClock, EngineFaults } from './engine.ts'
@@ -11,6 +11,7 @@ import { mask } from './organisations.ts'
 import type { Mailer } from './outbox.ts'
 import { applyAgain, secretOf, toldAgain } from './reopened.ts'
 import { changesOf, type SavedState, stateChange } from './saved-state.ts'
+import type { Told } from './schemas/snapshot.ts'
 import type { Snapshot } from './snapshot.ts'
 import { act } from './verifications.ts'
 import { createWorld, emptyWorld, type World } from './world.ts'

@@ -1,16 +1,17 @@
 // The state between the data file and the sandbox: which rows a snapshot makes, and the snapshot
 // that rows make. A row that is not what a sandbox writes is refused by its name.
+
+import { damaged } from './damaged.ts'
+import type { DataFile, FileRow } from './data-file.ts'
+import { fieldErrors } from './exchange.ts'
+import type { Change } from './journal.ts'
 import {
   type RowKind,
   rowSchemas,
   type StateRow,
   snapshotSchema,
   type Told,
-} from '../protocol/snapshot-schema.ts'
-import { damaged } from './damaged.ts'
-import type { DataFile, FileRow } from './data-file.ts'
-import { fieldErrors } from './exchange.ts'
-import type { Change } from './journal.ts'
+} from './schemas/snapshot.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** What a data file holds. */

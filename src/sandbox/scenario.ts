@@ -1,13 +1,13 @@
 // Scenario files: they are checked, and what they say is done to a sandbox in its order. Every
 // action is a request that any user could make.
 
-import { fromBase64 } from '../encoding.ts'
 import { WebhookError } from '../errors.ts'
 import { parseJson } from '../json.ts'
-import { type ReadScenario, type ScenarioAction, scenarioSchema } from '../protocol/scenario.ts'
+import { fromBase64 } from '../signature/encoding.ts'
 import { apiPath } from './api.ts'
 import { controlPath } from './control.ts'
 import type { SandboxOptions } from './options.ts'
+import { type ReadScenario, type ScenarioAction, scenarioSchema } from './schemas/scenario.ts'
 
 /** The parts of a sandbox that a scenario needs. */
 export interface Stage {

@@ -1,6 +1,7 @@
 // The whole state as one JSON value. It holds secrets: whoever asks for a snapshot asks for them.
-import type { StateRow } from '../protocol/snapshot-schema.ts'
+
 import type { EngineDump } from './engine.ts'
+import type { StateRow } from './schemas/snapshot.ts'
 import type { SavedWorld } from './world.ts'
 
 export interface Snapshot {

@@ -1,7 +1,8 @@
 // A clock that stands still until it is told to move.
+
+import { checkOptionNames } from '../check.ts'
 import type { Clock } from '../clock.ts'
 import { WebhookError } from '../errors.ts'
-import { checkOptionNames } from '../known-options.ts'
 
 /** How far a clock moves; the parts add up. */
 export interface Duration {

@@ -1,7 +1,8 @@
 // A complete event of each name, current and legacy, as the sandbox would send it. The people in
 // it are made up and everything is the same at every call.
+
+import { nearest } from '../check.ts'
 import { WebhookError } from '../errors.ts'
-import { nearest } from '../nearest.ts'
 import type { EventData } from '../protocol/events.ts'
 import {
   type CanonicalName,

@@ -1,13 +1,14 @@
 // Runs captures through a receiver, a mounted app or a running server, and tells what became of
 // each. Needs a port only for apps that speak node:http.
+
+import { checkOptionNames } from '../check.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Delivery, HeaderList } from '../delivery.ts'
 import { WebhookError } from '../errors.ts'
-import { checkOptionNames } from '../known-options.ts'
 import { type Outcome, toReply } from '../outcome.ts'
 import { type Scheme, schemes } from '../protocol/scheme.ts'
-import type { SecretInput } from '../secrets.ts'
-import { sign } from '../signature.ts'
+import type { SecretInput } from '../signature/secrets.ts'
+import { sign } from '../signature/signature.ts'
 import { type Capture, readCapture } from './capture.ts'
 import { testSecret } from './test-secret.ts'
 

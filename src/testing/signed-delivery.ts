@@ -1,11 +1,12 @@
 // Deliveries as a sender would make them, and the ways in which one can be spoiled.
+
+import { checkChoice, checkOptionNames } from '../check.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Delivery } from '../delivery.ts'
 import { WebhookError } from '../errors.ts'
-import { checkChoice, checkOptionNames } from '../known-options.ts'
 import { type Scheme, schemes } from '../protocol/scheme.ts'
-import type { SecretInput } from '../secrets.ts'
-import { sign } from '../signature.ts'
+import type { SecretInput } from '../signature/secrets.ts'
+import { sign } from '../signature/signature.ts'
 import { testSecret } from './test-secret.ts'
 
 /** The spoiled forms of a delivery; a receiver refuses every one of them. */

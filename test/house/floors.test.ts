@@ -39,15 +39,15 @@ const outside = imports.filter(({ to }) => !to.startsWith('src/') && !to.startsW
 const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/errors\.ts$/, 0],
   [
-    /^src\/(clock|delivery|encoding|grammar|json|known-options|nearest|secrets|signature|warn)\.ts$/,
+    /^src\/(abortable|bytes|check|clock|defined|delivery|json|warn)\.ts$/,
     1,
   ],
-  [/^src\/hmac\//, 1],
+  [/^src\/signature\//, 1],
   [/^src\/protocol\//, 1],
-  [/^src\/(admit|diagnose|dispatch|intake|observe|outcome|parse|patterns|silence|verify)\.ts$/, 2],
+  [/^src\/(admit|dispatch|intake|observe|outcome|parse|patterns|verify)\.ts$/, 2],
   [/^src\/inbox\/(?!stores\/|index)/, 3],
   [
-    /^src\/(arrival|attempt|corridor|fetch-resource|options|purging|receiver|shift|tx-turns|worker|worker-options)\.ts$/,
+    /^src\/(arrival|fetch-resource|options|pipeline|receiver|worker\/.*)\.ts$/,
     4,
   ],
   [/^src\/(inbox\/stores|client)\//, 5],
@@ -113,7 +113,7 @@ describe('imports', () => {
     expect(through.length).toBeGreaterThan(10)
     expect(
       through.filter(
-        ({ to }) => !/\/index\.ts$|^src\/inbox\/stores\/sqlite\.ts$|^src\/nearest\.ts$/.test(to),
+        ({ to }) => !/\/index\.ts$|^src\/inbox\/stores\/sqlite\.ts$|^src\/check\.ts$/.test(to),
       ),
     ).toEqual([])
   })
@@ -138,7 +138,7 @@ describe('one dependency, one door', () => {
     ['fastify', /^adapters\/fastify\.ts$/],
     ['pg-boss', /^src\/inbox\/stores\/postgres/],
     ['bullmq', /^src\/inbox\/stores\/redis/],
-    ['leven', /^src\/nearest\.ts$/],
+    ['leven', /^src\/check\.ts$/],
     ['commander', /^src\/cli\/(?!migrate|discover|doctor)/],
     ['@babel/parser', /^src\/cli\/migrate\/code\/syntax\.ts$/],
     ['magic-string', /^src\/cli\/migrate\/code\/rewrite\.ts$/],

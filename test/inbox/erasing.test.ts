@@ -6,9 +6,9 @@ import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fakeClock } from 'idv-webhooks/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { LogKeeper } from '../../src/inbox/stores/sqlite/log-keeper.ts'
+import { WalCheckpoint } from '../../src/inbox/stores/sqlite/wal-checkpoint.ts'
 import type { WorkSource } from '../../src/inbox/work.ts'
-import { event, type Parts, setUp, until } from './desk.ts'
+import { event, type Parts, setUp, until } from './admin.ts'
 import { temporaryFile } from './temporary.ts'
 
 const canary = 'CANARY-7d1f-Robin-Example'
@@ -102,7 +102,7 @@ describe('the keeper of the log', () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
     const asked: (number | undefined)[] = []
-    const log = new LogKeeper({
+    const log = new WalCheckpoint({
       emptyLog: (patience) => {
         asked.push(patience)
         return answers.shift() ?? true

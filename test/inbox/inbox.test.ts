@@ -2,7 +2,7 @@ import { isWebhookError, schemes } from 'idv-webhooks'
 import { createInbox, type InboxOptions, memoryStore } from 'idv-webhooks/inbox'
 import { fakeClock, signedDelivery } from 'idv-webhooks/testing'
 import { describe, expect, test } from 'vitest'
-import { event, setUp } from './desk.ts'
+import { event, setUp } from './admin.ts'
 
 const day = 24 * 60 * 60 * 1000
 

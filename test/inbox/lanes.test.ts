@@ -3,7 +3,7 @@ import { memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fakeClock } from 'idv-webhooks/testing'
 import { describe, expect, test } from 'vitest'
-import { event, type Parts, setUp } from './desk.ts'
+import { event, type Parts, setUp } from './admin.ts'
 import { temporaryFile } from './temporary.ts'
 
 /** A store that several processes use, one after the other. */

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { steadyClock } from '../../src/clock.ts'
+import { createSeal } from '../../src/inbox/encryption.ts'
 import { entryStates, isOpen, mayMove } from '../../src/inbox/entry.ts'
 import { createEntryIds } from '../../src/inbox/entry-id.ts'
 import { createRetry, standardDelays } from '../../src/inbox/retry.ts'
-import { createSeal } from '../../src/inbox/seal.ts'
-import { SilenceWatch } from '../../src/silence.ts'
+import { SilenceWatch } from '../../src/worker/idle-watch.ts'
 
 afterEach(() => {
   vi.useRealTimers()

@@ -17,9 +17,9 @@ import type { Context } from 'idv-webhooks'
 import { createInbox } from 'idv-webhooks/inbox'
 import { type SqliteTransaction, sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { nextOpenSql } from '../../src/inbox/stores/sqlite/ledger.ts'
+import { nextOpenSql } from '../../src/inbox/stores/sqlite/connection.ts'
 import { claimSql } from '../../src/inbox/stores/sqlite/statements.ts'
-import { event, setUp, until } from './desk.ts'
+import { event, setUp, until } from './admin.ts'
 import { temporaryFile, temporaryFolder } from './temporary.ts'
 
 /** A database of the application beside ours, on the same file. */

@@ -3,7 +3,7 @@ import { memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { signedDelivery } from 'idv-webhooks/testing'
 import { describe, expect, test } from 'vitest'
-import { event, setUp } from './desk.ts'
+import { event, setUp } from './admin.ts'
 import { temporaryFile } from './temporary.ts'
 
 const secrets = { a: 'secret-of-tenant-a', b: 'secret-of-tenant-b' } as const

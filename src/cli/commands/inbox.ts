@@ -1,6 +1,6 @@
 // inbox: what an operator does with the entries of an inbox, beside the application that owns it.
 import { declare, type Session } from '../session.ts'
-import { inboxDismiss, inboxRedrive, inboxReplay } from './inbox/deeds.ts'
+import { inboxDismiss, inboxRedrive, inboxReplay } from './inbox/actions.ts'
 import { inboxForget } from './inbox/forget.ts'
 import { inboxList } from './inbox/list.ts'
 import { inboxPurge } from './inbox/purge.ts'

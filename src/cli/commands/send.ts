@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { resolve } from 'node:path'
 import { Option } from 'commander'
+import { nearest } from '../../check.ts'
 import { schemes } from '../../index.ts'
-import { nearest } from '../../nearest.ts'
 import { eventNames, legacyNames } from '../../protocol/index.ts'
 import {
   type FixtureName,

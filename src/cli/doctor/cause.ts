@@ -2,9 +2,9 @@
 // it would make of them. Only what was proved is named.
 import type { Session } from '../session.ts'
 import { type Examined, type Patient, sendProbe } from './examine.ts'
+import { findLapses } from './findings.ts'
 import { refusedByParser } from './framework.ts'
 import type { Cause } from './known-causes.ts'
-import { findLapses } from './lapses.ts'
 import type { Probe } from './probes.ts'
 
 /** Finds the causes of what does not hold; the first is the one to mend first. */

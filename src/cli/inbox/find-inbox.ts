@@ -45,7 +45,7 @@ export async function findInbox(
   const path = opening.inbox ?? (typeof given === 'string' ? given : undefined)
   if (path !== undefined) {
     const file = resolve(cwd, path)
-    const { sqliteStore } = await import('../../inbox/stores/sqlite.ts')
+    const { sqliteStore } = await import('../../inbox/stores/sqlite/sqlite.ts')
     const store = sqliteStore(file, { access: opening.access ?? 'operate' })
     return { ...madeInbox(session, store, opening), where: path, file }
   }

@@ -7,8 +7,8 @@ import { CliError } from '../exit-code.ts'
 import type { FoundInbox } from '../inbox/find-inbox.ts'
 import { day } from '../moment.ts'
 import type { Session } from '../session.ts'
+import { type Evidence, isLegacy, Tally } from './exclusions.ts'
 import { outcomeIn } from './outcome-line.ts'
-import { type Evidence, isLegacy, Tally } from './silence.ts'
 
 /** Entries go once their keys do, so an inbox remembers no longer than that: 30 days by default. */
 const defaultMemory = 30

@@ -2,7 +2,7 @@
 
 import type { Totals } from '../migrate/code/report.ts'
 import type { Edit, Finding } from '../migrate/code/rewrite.ts'
-import type { LegacyArrivals } from '../migrate/silence.ts'
+import type { LegacyArrivals } from '../migrate/exclusions.ts'
 import type { SqlScripts } from '../migrate/sql.ts'
 import type { Planned } from '../migrate/subscriptions/plan.ts'
 import type { SecretOrigin } from '../migrate/subscriptions/signing-secrets.ts'

@@ -2,13 +2,13 @@
 // and what came back.
 import type { Fetch } from '../../client/attempt.ts'
 import { steadyClock } from '../../clock.ts'
-import { fromBase64, toBase64 } from '../../encoding.ts'
 import { parseJson } from '../../json.ts'
-import type { Attempt } from '../../protocol/delivery-schemas.ts'
-import { sign } from '../../signature.ts'
+import { fromBase64, toBase64 } from '../../signature/encoding.ts'
+import { sign } from '../../signature/signature.ts'
 import { signedDelivery } from '../../testing/signed-delivery.ts'
 import type { AttemptFault } from '../faults.ts'
 import { profile } from '../profile.ts'
+import type { Attempt } from '../schemas/deliveries.ts'
 import { asDelivery } from './from-within.ts'
 
 export interface AttemptParts {

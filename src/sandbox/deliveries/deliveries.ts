@@ -2,7 +2,6 @@
 // failed, until the retries are spent. Every change is told before anything else happens.
 import type { Fetch } from '../../client/attempt.ts'
 import { systemClock } from '../../clock.ts'
-import type { Attempt, DeliveryRow } from '../../protocol/delivery-schemas.ts'
 import { isEventName } from '../../protocol/names.ts'
 import type { SandboxClock } from '../clock.ts'
 import type {
@@ -15,6 +14,7 @@ import type {
 import type { AttemptFault, SandboxFaults } from '../faults.ts'
 import { profile } from '../profile.ts'
 import type { SandboxRandom } from '../random.ts'
+import type { Attempt, DeliveryRow } from '../schemas/deliveries.ts'
 import { attempt, signBody } from './attempt.ts'
 import { refuseFromWithin } from './from-within.ts'
 import { type PlanParts, planDeliveries } from './plan.ts'

@@ -1,13 +1,14 @@
 // Which deliveries an occurrence makes for a subscription, the planned faults among them. Bytes and
 // ids are fixed here and never made again.
-import { toBase64 } from '../../encoding.ts'
-import type { DeliveryRow } from '../../protocol/delivery-schemas.ts'
-import type { DeliveryFault as Fault } from '../../protocol/fault-schemas.ts'
+
 import { canonicalName, type EventName, legacyNameOf } from '../../protocol/names.ts'
+import { toBase64 } from '../../signature/encoding.ts'
 import type { SubscriptionRow } from '../engine.ts'
 import type { PlannedFault, SandboxFaults } from '../faults.ts'
 import { profile } from '../profile.ts'
 import type { SandboxRandom } from '../random.ts'
+import type { DeliveryRow } from '../schemas/deliveries.ts'
+import type { DeliveryFault as Fault } from '../schemas/faults.ts'
 import { namesFor } from './subscriptions.ts'
 
 /** Something that happened, with its data as JSON text already. */

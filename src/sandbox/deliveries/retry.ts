@@ -1,8 +1,8 @@
 // When a delivery that did not arrive is tried again: never before its backoff, later where the
 // answer asks for that.
 
-import type { Attempt } from '../../protocol/delivery-schemas.ts'
 import { profile } from '../profile.ts'
+import type { Attempt } from '../schemas/deliveries.ts'
 
 const { retryDelaysSeconds, retryAfterMaxSeconds } = profile.delivery
 

@@ -1,5 +1,5 @@
 // A delivery as it is shown: never with its signature apart from what was sent.
-import type { Delivery, DeliveryRow, DeliverySummary } from '../../protocol/delivery-schemas.ts'
+import type { Delivery, DeliveryRow, DeliverySummary } from '../schemas/deliveries.ts'
 
 /** A delivery without its bytes and what was measured. */
 export function summary({

@@ -5,7 +5,7 @@ import { entryStates } from '../../inbox/entry-states.ts'
 import { type FilterOptions, filterOf, withFilter } from '../../inbox/filter-options.ts'
 import { withInbox } from '../../inbox/find-inbox.ts'
 import { type InboxChoice, inboxFileOption } from '../../inbox/inbox-file-option.ts'
-import { entryLine, entryRecord } from '../../inbox/tell-entry.ts'
+import { entryLine, entryRecord } from '../../inbox/print-entry.ts'
 import { count } from '../../output.ts'
 import { act, declare, type Session, wholeFrom } from '../../session.ts'
 

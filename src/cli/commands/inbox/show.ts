@@ -4,7 +4,7 @@ import type { Entry } from '../../../inbox/index.ts'
 import { exitCodes } from '../../exit-code.ts'
 import { withInbox } from '../../inbox/find-inbox.ts'
 import { type InboxChoice, inboxFileOption } from '../../inbox/inbox-file-option.ts'
-import { entryFacts, entryRecord, payloadOf } from '../../inbox/tell-entry.ts'
+import { entryFacts, entryRecord, payloadOf } from '../../inbox/print-entry.ts'
 import { printable } from '../../output.ts'
 import { act, declare, type Session } from '../../session.ts'
 

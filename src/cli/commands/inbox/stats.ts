@@ -3,7 +3,7 @@ import { exitCodes } from '../../exit-code.ts'
 import { entryStates } from '../../inbox/entry-states.ts'
 import { withInbox } from '../../inbox/find-inbox.ts'
 import { type InboxChoice, inboxFileOption } from '../../inbox/inbox-file-option.ts'
-import { paintState } from '../../inbox/tell-entry.ts'
+import { paintState } from '../../inbox/print-entry.ts'
 import { spanOf } from '../../moment.ts'
 import { act, declare, type Session } from '../../session.ts'
 

@@ -2,8 +2,13 @@
 import { exitCodes } from '../../exit-code.ts'
 import { withInbox } from '../../inbox/find-inbox.ts'
 import { type InboxChoice, inboxFileOption } from '../../inbox/inbox-file-option.ts'
+import {
+  type Evidence,
+  judge,
+  type LegacyArrivals,
+  type Verdict,
+} from '../../migrate/exclusions.ts'
 import { inboxEvidence, logEvidence } from '../../migrate/legacy-evidence.ts'
-import { type Evidence, judge, type LegacyArrivals, type Verdict } from '../../migrate/silence.ts'
 import { stamp } from '../../moment.ts'
 import { count, printable } from '../../output.ts'
 import { repeated } from '../../repeated.ts'

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { CliError, exitCodes } from '../../exit-code.ts'
 import { type Applied, applyPlan, type Step } from '../../migrate/subscriptions/apply.ts'
-import { type Ledger, openLedger } from '../../migrate/subscriptions/journal.ts'
+import { type Connection, openLedger } from '../../migrate/subscriptions/journal.ts'
 import { withLock } from '../../migrate/subscriptions/lock.ts'
 import {
   type Planned,
@@ -155,7 +155,7 @@ function tellOrphans({ out }: Session, ids: readonly string[]): void {
 }
 
 interface Failed extends Applied {
-  readonly ledger: Ledger
+  readonly ledger: Connection
   readonly file: string
 }
 

@@ -39,7 +39,7 @@ export interface Journal {
 }
 
 /** A journal in use: every change of it is kept at once. */
-export interface Ledger {
+export interface Connection {
   readonly pairs: readonly Pair[]
   readonly begun: readonly Intent[]
   /** Sets the pair of an old subscription, the latest last; without one it is forgotten. */
@@ -57,7 +57,7 @@ export function toPair(subscription: Subscription, rest: Omit<Pair, 'old'>): Pai
 }
 
 /** Opens the journal of a service; without a file nothing was done yet. */
-export function openLedger(file: string, service: string): Ledger {
+export function openLedger(file: string, service: string): Connection {
   let { pairs, begun } = readJournal(file, service)
   const save = () => writeJournal(file, { version: 1, service, pairs, begun })
   return {

@@ -1,7 +1,7 @@
 // Creates subscriptions so that none is ever lost sight of: what is about to be created is noted
 // first, and where the answer is lost, what the service has made of it is looked for and removed.
 import { CliError } from '../../exit-code.ts'
-import type { Intent, Ledger } from './journal.ts'
+import type { Connection, Intent } from './journal.ts'
 import type { Subscription } from './plan.ts'
 import { sameSet } from './replacement.ts'
 import type { SecretOrigin, SigningSecrets } from './signing-secrets.ts'
@@ -10,7 +10,7 @@ import { type SubscriptionService, wasNeverSent, wasRefused } from './subscripti
 /** What creating takes. */
 export interface Creating {
   readonly service: SubscriptionService
-  readonly ledger: Ledger
+  readonly ledger: Connection
   readonly secrets: SigningSecrets
 }
 

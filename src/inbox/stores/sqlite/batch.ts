@@ -2,12 +2,16 @@
 
 import type { Purged } from '../../store.ts'
 import { isFatal } from './driver.ts'
-import type { Answer, Call, Engine } from './engine.ts'
-import type { BatchAnswer } from './line.ts'
-import type { LogKeeper } from './log-keeper.ts'
+import type { WalCheckpoint } from './wal-checkpoint.ts'
+import type { Answer, Call, WorkerQueries } from './worker-queries.ts'
+import type { BatchAnswer } from './write-queue.ts'
 
 /** Never throws: the error's text is SQLite's own and holds no data. */
-export function carryOut(engine: Engine, log: LogKeeper, calls: readonly Call[]): BatchAnswer {
+export function carryOut(
+  engine: WorkerQueries,
+  log: WalCheckpoint,
+  calls: readonly Call[],
+): BatchAnswer {
   try {
     const answers = engine.transact(calls)
     log.worked(calls.some(([method], at) => hasErased(method, answers[at])))

@@ -2,14 +2,14 @@
 // one turn of the event loop is one commit.
 
 import { carryOut } from './batch.ts'
-import { Engine } from './engine.ts'
-import type { Writer } from './line.ts'
-import { LogKeeper } from './log-keeper.ts'
 import type { Owned } from './opening.ts'
+import { WalCheckpoint } from './wal-checkpoint.ts'
+import { WorkerQueries } from './worker-queries.ts'
+import type { Writer } from './write-queue.ts'
 
 export function openInline(owned: Owned): Writer & { readonly epoch: number | undefined } {
-  const engine = new Engine(owned)
-  const log = new LogKeeper(engine)
+  const engine = new WorkerQueries(owned)
+  const log = new WalCheckpoint(engine)
   let scheduled: (() => void) | undefined
   const flush = () => {
     const work = scheduled

@@ -2,8 +2,8 @@
 // memory tells when one is committed.
 import { Worker } from 'node:worker_threads'
 import { WebhookError, type WebhookErrorCode } from '../../../errors.ts'
-import type { Call } from './engine.ts'
-import type { BatchAnswer, Writer } from './line.ts'
+import type { Call } from './worker-queries.ts'
+import type { BatchAnswer, Writer } from './write-queue.ts'
 
 /** What the thread is told at its birth. */
 export interface ThreadData {

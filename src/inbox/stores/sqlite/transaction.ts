@@ -2,7 +2,7 @@
 // commits a handler's effects together with its checkpoint, under the fence of its lease.
 import type { Lease, StoreTx } from '../../store.ts'
 import { inTransaction, type SqliteDatabase, type SqliteStatement } from './driver.ts'
-import type { Line } from './line.ts'
+import type { WriteQueue } from './write-queue.ts'
 
 /** What a handler gets as `context.tx`: synchronous, and over when the handler is. */
 export interface SqliteTransaction {
@@ -26,7 +26,7 @@ const closed = 'the inbox is closed'
 
 /** Lets one handler at a time write; the others wait, and so does the writer. */
 export class TransactionGate {
-  readonly #line: Line
+  readonly #line: WriteQueue
   readonly #open: () => Connection
   readonly #epoch: number
   readonly #waiting: (() => void)[] = []
@@ -34,7 +34,7 @@ export class TransactionGate {
   #holder: Holder | undefined
   #isClosed = false
 
-  constructor(line: Line, epoch: number, open: () => Connection) {
+  constructor(line: WriteQueue, epoch: number, open: () => Connection) {
     this.#line = line
     this.#epoch = epoch
     this.#open = open

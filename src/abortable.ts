@@ -1,0 +1,42 @@
+// Waiting that ends when a signal is aborted, and leaves no listener behind.
+import { longestTimer } from './check.ts'
+
+/** Resolves after `ms` milliseconds; rejects with the signal's reason when that comes first. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const end = () => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }
+    const timer = setTimeout(end, Math.min(ms, longestTimer))
+    signal?.addEventListener('abort', stop, { once: true })
+  })
+}
+
+/**
+ * The result of `work`, or a rejection with the signal's reason when that comes first. For work
+ * that may ignore the signal. The signal keeps nothing of it once either has happened.
+ */
+export function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+    const end = () => signal.removeEventListener('abort', stop)
+    work.then(
+      (value) => {
+        end()
+        resolve(value)
+      },
+      (error: unknown) => {
+        end()
+        reject(error)
+      },
+    )
+  })
+}

@@ -1,0 +1,220 @@
+// The inbox as an operator sees it: look entries up, run them again, erase what must go.
+import type { Clock } from '../clock.ts'
+import { WebhookError } from '../errors.ts'
+import type { Entity } from '../protocol/events.ts'
+import { unpackDelivery, unpackFacts } from './content.ts'
+import type { Seal } from './encryption.ts'
+import type { Entry, EntryState } from './entry.ts'
+import {
+  checkEntity,
+  checkId,
+  checkQuery,
+  checkRedrive,
+  type EntryFilter,
+  type EntryQuery,
+} from './entry-query.ts'
+import type { Fingerprints } from './fingerprint.ts'
+import type { InboxStore, Purged, StoredEntry, StoreQuery } from './store.ts'
+
+export interface EntryPage {
+  readonly entries: readonly Entry[]
+  /** Give it back for the next page; missing on the last. */
+  readonly cursor?: string
+}
+
+/** Counts by state, and how far behind the handlers are. */
+export interface InboxStats extends Readonly<Record<EntryState, number>> {
+  /** Milliseconds since the oldest open entry was kept. */
+  readonly oldestAge?: number
+  /** Milliseconds by which the longest waiting entry is overdue; 0 when nothing waits. */
+  readonly lag: number
+}
+
+/** Days after which payloads and keys go. */
+export interface RetentionDays {
+  readonly done: number
+  readonly dead: number
+  readonly keys: number
+}
+
+/** What the desk of an inbox is made from. */
+export interface DeskParts {
+  readonly store: InboxStore
+  readonly seal: Seal
+  readonly fingerprints: Fingerprints
+  readonly now: Clock
+  readonly retention: RetentionDays
+}
+
+const day = 24 * 60 * 60 * 1000
+const pageSize = 500
+
+/** The operator's side of an open inbox. */
+export class InboxAdmin {
+  readonly #parts: DeskParts
+
+  constructor(parts: DeskParts) {
+    this.#parts = parts
+  }
+
+  async find(asked: EntryQuery): Promise<EntryPage> {
+    checkQuery(asked)
+    const { limit = 50, cursor, ...filter } = asked
+    const size = Math.min(limit, pageSize)
+    const query = { ...this.#query(filter), limit: size, ...(cursor && { after: cursor }) }
+    const found = await this.#parts.store.find(query)
+    if (found.length === 0 && cursor !== undefined) await this.#assertThere(cursor)
+    const last = found.length === size ? found.at(-1)?.id : undefined
+    const entries = found.map((entry) => this.#toEntry(entry))
+    return { entries, ...(last !== undefined && { cursor: last }) }
+  }
+
+  async get(id: string, withDelivery: boolean): Promise<Entry | undefined> {
+    checkId('get', id)
+    const query = { ids: [id], limit: 1, withBody: withDelivery }
+    const [found] = await this.#parts.store.find(query)
+    return found && this.#toEntry(found)
+  }
+
+  async stats(): Promise<InboxStats> {
+    const now = this.#now()
+    const { counts, oldest, due } = await this.#parts.store.stats(now)
+    return {
+      ...counts,
+      ...(oldest !== undefined && { oldestAge: Math.max(0, now - oldest) }),
+      lag: due === undefined ? 0 : Math.max(0, now - due),
+    }
+  }
+
+  /**
+   * Pages through what fits, so that a hundred thousand dead letters are no single transaction; the
+   * oldest first, for handlers begin with the first page while the next is on its way.
+   */
+  async redrive(asked: EntryFilter | string): Promise<number> {
+    checkRedrive(asked)
+    const filter = typeof asked === 'string' ? { id: asked } : asked
+    const named = filter.id !== undefined
+    const from = (['dead', 'skipped'] as const).filter((state) =>
+      filter.state === undefined ? true : [filter.state].flat().includes(state),
+    )
+    let redriven = 0
+    let after: string | undefined
+    do {
+      const query = { ...this.#query(filter), states: from, limit: pageSize, oldestFirst: true }
+      const found = await this.#parts.store.find({ ...query, ...(after && { after }) })
+      // Evidence of a conflict and what a person settled run only when they are named.
+      const ids = found.flatMap((one) => (one.facts && (named || !isSetAside(one)) ? [one.id] : []))
+      redriven += await this.#parts.store.reopen({ ids, from, now: this.#now() })
+      after = found.length === pageSize ? found.at(-1)?.id : undefined
+    } while (after !== undefined)
+    return redriven
+  }
+
+  async replay(id: string): Promise<boolean> {
+    checkId('replay', id)
+    const [found] = await this.#parts.store.find({ ids: [id], limit: 1 })
+    if (!found?.facts) return false
+    const reopening = { ids: [id], from: ['done'], now: this.#now(), replay: true } as const
+    return (await this.#parts.store.reopen(reopening)) === 1
+  }
+
+  async dismiss(id: string): Promise<boolean> {
+    checkId('dismiss', id)
+    return this.#parts.store.dismiss(id, this.#now())
+  }
+
+  async forget(entity: Entity | string, tenant: string | undefined): Promise<number> {
+    checkEntity('forget', entity)
+    return this.#parts.store.forget(this.#lane(entity, tenant), this.#now())
+  }
+
+  /** Page by page, for as long as it is told to; `isWhole` when nothing is left to go. */
+  async purge(goesOn = () => true): Promise<Purged & { readonly isWhole: boolean }> {
+    const { store, retention } = this.#parts
+    const now = this.#now()
+    const purge = {
+      doneBefore: now - retention.done * day,
+      deadBefore: now - retention.dead * day,
+      keysBefore: now - retention.keys * day,
+      limit: pageSize,
+    }
+    let erased = 0
+    let deleted = 0
+    do {
+      const gone = await store.purge(purge)
+      erased += gone.erased
+      deleted += gone.deleted
+      if (gone.erased + gone.deleted === 0) return { erased, deleted, isWhole: true }
+    } while (goesOn())
+    return { erased, deleted, isWhole: false }
+  }
+
+  async #assertThere(cursor: string): Promise<void> {
+    const [entry] = await this.#parts.store.find({ ids: [cursor], limit: 1 })
+    if (entry) return
+    throw new WebhookError(
+      'OPTION_INVALID',
+      'find: cursor is of no entry that is there (any more): begin with the first page again',
+    )
+  }
+
+  #now(): number {
+    return this.#parts.now().getTime()
+  }
+
+  #lane(entity: Entity | string, tenant?: string): string {
+    const fingerprints = this.#parts.fingerprints.within(tenant)
+    if (typeof entity !== 'string') return fingerprints.lane(entity)
+    const colon = entity.indexOf(':')
+    const type = entity.slice(0, colon) as Entity['type']
+    return fingerprints.lane({ type, id: entity.slice(colon + 1) })
+  }
+
+  #query(filter: EntryFilter): Omit<StoreQuery, 'limit'> {
+    const { id, state, name, entity, tenant, since, search } = filter
+    const { fingerprints } = this.#parts
+    return {
+      ...(id !== undefined && { ids: [id].flat() }),
+      ...(state !== undefined && { states: [state].flat() }),
+      ...(name !== undefined && { name }),
+      ...(entity !== undefined && { lane: this.#lane(entity, tenant) }),
+      ...(tenant !== undefined && { tenant: fingerprints.tenant(tenant) }),
+      ...(since !== undefined && { since: new Date(since).getTime() }),
+      ...(search && { text: { part: search, keys: this.#keysOf(search) } }),
+    }
+  }
+
+  /** Ids are kept as hashes, so a whole id is found and a part of one is not. */
+  #keysOf(search: string): string[] {
+    const { fingerprints } = this.#parts
+    const lanes = (['verification', 'client'] as const).map((type) =>
+      fingerprints.lane({ type, id: search }),
+    )
+    return [fingerprints.key('id', search), ...lanes, this.#lane(search)]
+  }
+
+  #toEntry(stored: StoredEntry): Entry {
+    const { id, facts, body, attempt, storedAt, occurredAt, due, settledAt, ...rest } = stored
+    const known = facts && unpackFacts(id, facts, this.#parts.seal)
+    const delivery = facts && body && unpackDelivery(id, { facts, body }, this.#parts.seal)
+    return {
+      ...rest,
+      id,
+      ...(known?.key !== undefined && { eventId: known.key }),
+      ...(known?.entity && { entity: known.entity }),
+      ...(known?.tenant !== undefined && { tenant: known.tenant }),
+      ...(occurredAt !== undefined && { occurredAt: new Date(occurredAt) }),
+      receivedAt: new Date(known?.receivedAt ?? storedAt),
+      attempts: attempt,
+      ...(due !== undefined && { dueAt: new Date(due) }),
+      ...(settledAt !== undefined && { settledAt: new Date(settledAt) }),
+      erased: facts === undefined,
+      ...((facts && !known) || (body && !delivery) ? { unreadable: true as const } : {}),
+      ...(delivery && { delivery }),
+    }
+  }
+}
+
+function isSetAside({ reason }: StoredEntry): boolean {
+  return reason === 'CONFLICT' || reason === 'DISMISSED'
+}

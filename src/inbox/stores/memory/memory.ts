@@ -1,0 +1,297 @@
+// A store in the memory of one process, for tests: every rule of the port, nothing that lasts.
+import { type EntryReason, type EntryState, entryStates, isOpen } from '../../entry.ts'
+import type {
+  Alignment,
+  ClaimRequest,
+  ClaimResult,
+  InboxStore,
+  Inserted,
+  Lapsed,
+  Lease,
+  NewEntry,
+  Purge,
+  Purged,
+  Reopening,
+  Settlement,
+  StoredEntry,
+  StoreQuery,
+  StoreStats,
+} from '../../store.ts'
+import { MemoryMarks } from './high-water-marks.ts'
+import { MemoryLanes } from './lanes.ts'
+import { MemoryRelations } from './relations.ts'
+import { fits, isAbout, isMeant, type Row, toClaimed, toStored } from './row.ts'
+import { MemoryRows } from './rows.ts'
+
+interface Key {
+  entry: string
+  digest: string
+  readonly name?: string
+  readonly at: number
+}
+
+/** A store that forgets everything with its process; it has no `context.tx`. */
+export function memoryStore(): InboxStore<undefined> {
+  return new MemoryStore()
+}
+
+class MemoryStore implements InboxStore<undefined> {
+  readonly name = 'memory'
+  readonly capabilities = {
+    order: 'entity',
+    survives: 'nothing',
+    dedupeDays: Number.POSITIVE_INFINITY,
+    tx: false,
+  } as const
+  readonly #settings = new Map<string, Uint8Array>()
+  readonly #rows = new MemoryRows()
+  readonly #keys = new Map<string, Key>()
+  readonly #lanes = new MemoryLanes(this.#rows)
+  readonly #marks = new MemoryMarks()
+  readonly #relations = new MemoryRelations(this.#rows)
+  #seq = 0
+
+  async open(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  async recall(name: string, initial: Uint8Array): Promise<Uint8Array> {
+    const kept = this.#settings.get(name) ?? initial
+    this.#settings.set(name, kept)
+    return kept
+  }
+
+  async remember(name: string, value: Uint8Array): Promise<void> {
+    this.#settings.set(name, value)
+  }
+
+  async insert(entry: NewEntry): Promise<Inserted> {
+    const { key, digest, twins = [], id, storedAt: at } = entry
+    const first = key === undefined ? undefined : this.#keys.get(key)
+    if (first) {
+      if (first.digest === digest || first.digest === '')
+        return { kind: 'duplicate', id: first.entry }
+      this.#keepEvidence(entry, first)
+      return { kind: 'conflict', id: first.entry }
+    }
+    const other = twins
+      .map((twin) => ({ twin, known: this.#keys.get(twin.key) }))
+      .find(({ twin, known }) => known && known.name !== twin.name)?.known
+    if (key !== undefined) this.#keys.set(key, { entry: other?.entry ?? id, digest, at })
+    if (other) {
+      // Whose it is may be told by this one alone.
+      this.#relations.relate(entry)
+      return { kind: 'duplicate', id: other.entry }
+    }
+    for (const { key: same, name } of twins) {
+      if (!this.#keys.has(same)) this.#keys.set(same, { entry: id, digest, name, at })
+    }
+    const row = this.#add(entry, 'stored')
+    this.#lanes.arrive(row)
+    return { kind: 'stored', id }
+  }
+
+  async claim({ now, limit, until }: ClaimRequest): Promise<ClaimResult> {
+    const { due, next } = this.#lanes.waiting(now, limit)
+    const entries = due.map(({ head: row }) => {
+      this.#lanes.hold(row)
+      row.state = 'leased'
+      row.attempt++
+      row.fence++
+      row.until = until
+      const gap = this.#rows
+        .inLane(row.lane)
+        .some((one) => one.state === 'dead' && one.seq < row.seq)
+      return toClaimed(row, gap, this.#marks.of(row.lane))
+    })
+    return { entries, ...(next !== undefined && { next }) }
+  }
+
+  async align(alignment: Alignment): Promise<void> {
+    this.#lanes.align(alignment)
+  }
+
+  async renew(leases: readonly Lease[], until: number): Promise<void> {
+    for (const lease of leases) {
+      const row = this.#held(lease)
+      if (row) row.until = until
+    }
+  }
+
+  async lapsed(now: number): Promise<readonly Lapsed[]> {
+    const rows = [...this.#rows.values()]
+    return rows
+      .filter(({ state, until }) => state === 'leased' && until <= now)
+      .map(({ id, fence, attempt, name, storedAt }) => {
+        return { id, fence, attempt, storedAt, ...(name !== undefined && { name }) }
+      })
+  }
+
+  async checkpoint(lease: Lease, handler: string): Promise<boolean> {
+    const row = this.#held(lease)
+    if (!row?.facts) return false
+    row.handled.add(handler)
+    return true
+  }
+
+  async settle(settlement: Settlement): Promise<boolean> {
+    const row = this.#held(settlement.lease)
+    if (!row) return false
+    if (!row.facts) {
+      this.#skip(row, 'FORGOTTEN', settlement.at)
+      return false
+    }
+    for (const handler of settlement.handled) row.handled.add(handler)
+    const { to, at } = settlement
+    if (to === 'released') {
+      row.attempt--
+      row.state = 'stored'
+      this.#lanes.wait(row, at)
+      return true
+    }
+    row.state = to
+    if (to === 'retry' || to === 'dead') row.failures = settlement.failures
+    if ('reason' in settlement) row.reason = settlement.reason
+    if (to === 'retry') {
+      this.#lanes.wait(row, settlement.due)
+      return true
+    }
+    row.settledAt = at
+    if (to === 'done') {
+      row.failures = []
+      delete row.reason
+      if (settlement.mark) this.#marks.note(row.lane, settlement.mark, at)
+    }
+    if (to !== 'dead' || !settlement.hold) this.#lanes.advance(row.lane, at)
+    return true
+  }
+
+  async find(query: StoreQuery): Promise<readonly StoredEntry[]> {
+    const rows = [...this.#rows.values()]
+    if (!query.oldestFirst) rows.reverse()
+    // After an entry that is not there comes nothing.
+    const after = rows.findIndex(({ id }) => id === query.after)
+    const from = query.after === undefined ? 0 : after === -1 ? rows.length : after + 1
+    return rows
+      .slice(from)
+      .filter((row) => fits(row, query, (key, id) => this.#isKeyOf(key, id)))
+      .slice(0, query.limit)
+      .map((row) => toStored(row, query.withBody === true))
+  }
+
+  async reopen({ ids, from, now, replay }: Reopening): Promise<number> {
+    let reopened = 0
+    for (const id of ids) {
+      const row = this.#rows.get(id)
+      if (!row?.facts || !from.includes(row.state)) continue
+      row.state = 'stored'
+      row.attempt = 0
+      row.generation++
+      row.failures = []
+      delete row.reason
+      delete row.settledAt
+      if (replay) {
+        row.source = 'replay'
+        row.handled.clear()
+      }
+      this.#lanes.enter(row, now)
+      reopened++
+    }
+    return reopened
+  }
+
+  async dismiss(id: string, now: number): Promise<boolean> {
+    const row = this.#rows.get(id)
+    if (row?.state !== 'dead') return false
+    this.#skip(row, 'DISMISSED', now)
+    return true
+  }
+
+  async forget(lane: string, now: number): Promise<number> {
+    let erased = 0
+    for (const row of this.#rows.values()) {
+      if (!isAbout(row, lane) || !row.facts) continue
+      for (const key of this.#keys.values()) if (key.entry === row.id) key.digest = ''
+      delete row.facts
+      delete row.body
+      erased++
+      // What is at work keeps its lane until its holder is gone: two must never be at work in one.
+      if (row.state === 'leased') continue
+      if (isOpen(row.state) || row.state === 'dead') this.#skip(row, 'FORGOTTEN', now)
+    }
+    return erased
+  }
+
+  async purge({ doneBefore, deadBefore, keysBefore, limit }: Purge): Promise<Purged> {
+    let erased = 0
+    let deleted = 0
+    for (const row of this.#rows.values()) {
+      const before = row.state === 'done' ? doneBefore : deadBefore
+      if (!row.facts || row.settledAt === undefined || row.settledAt >= before) continue
+      if (row.state === 'dead' && this.#lanes.isHead(row)) continue
+      if (++erased > limit) return { erased: limit, deleted }
+      delete row.facts
+      delete row.body
+    }
+    for (const [key, { at }] of this.#keys) {
+      if (at < keysBefore && deleted < limit) deleted += Number(this.#keys.delete(key))
+    }
+    for (const row of this.#rows.values()) {
+      if (row.facts || isOpen(row.state) || row.storedAt >= keysBefore || deleted >= limit) continue
+      this.#rows.delete(row)
+      deleted++
+    }
+    this.#marks.purge(keysBefore)
+    this.#relations.purge(keysBefore)
+    return { erased, deleted }
+  }
+
+  async stats(now: number): Promise<StoreStats> {
+    const counts = { stored: 0, leased: 0, retry: 0, done: 0, dead: 0, skipped: 0 }
+    const rows = [...this.#rows.values()]
+    for (const state of entryStates) {
+      counts[state] = rows.filter((row) => row.state === state).length
+    }
+    const oldest = this.#lanes.oldest()
+    const [due] = this.#lanes.waiting(now, 1).due
+    return {
+      counts,
+      ...(oldest !== undefined && { oldest }),
+      ...(due && { due: due.due }),
+    }
+  }
+
+  #add(entry: NewEntry, state: EntryState): Row {
+    const { key: _, twins: __, digest: ___, ...facts } = this.#relations.relate(entry)
+    const fresh = { attempt: 0, fence: 0, until: 0, generation: 0, failures: [] }
+    const row = { ...facts, ...fresh, seq: ++this.#seq, state, handled: new Set<string>() }
+    this.#rows.add(row)
+    return row
+  }
+
+  #isKeyOf(key: string, id: string): boolean {
+    return [...this.#keys].some(([known, { entry }]) => entry === id && isMeant(known, key))
+  }
+
+  #keepEvidence(entry: NewEntry, first: Key): void {
+    const key = `${entry.key} ${entry.digest}`
+    if (this.#keys.has(key)) return
+    this.#keys.set(key, { entry: entry.id, digest: entry.digest, at: entry.storedAt })
+    const row = this.#add(entry, 'skipped')
+    row.reason = 'CONFLICT'
+    row.conflictOf = first.entry
+    row.settledAt = entry.storedAt
+  }
+
+  #held({ id, fence }: Lease): Row | undefined {
+    const row = this.#rows.get(id)
+    return row?.state === 'leased' && row.fence === fence ? row : undefined
+  }
+
+  #skip(row: Row, reason: EntryReason, now: number): void {
+    row.state = 'skipped'
+    row.reason = reason
+    row.settledAt = now
+    this.#lanes.leave(row, now)
+  }
+}

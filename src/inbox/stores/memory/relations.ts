@@ -1,0 +1,30 @@
+// What the lanes of the memory store are related to, as any of their entries has said.
+import type { NewEntry } from '../../store.ts'
+import type { MemoryRows } from './rows.ts'
+
+export class MemoryRelations {
+  readonly #rows: MemoryRows
+  readonly #known = new Map<string, { readonly related: string; readonly at: number }>()
+
+  constructor(rows: MemoryRows) {
+    this.#rows = rows
+  }
+
+  /** What one entry of a lane names, the others get that name none. */
+  relate(entry: NewEntry): NewEntry {
+    const { lane, related, storedAt: at } = entry
+    const known = this.#known.get(lane)
+    if (related === undefined) return known ? { ...entry, related: known.related } : entry
+    this.#known.set(lane, { related, at })
+    if (known) return entry
+    for (const row of this.#rows.inLane(lane)) row.related ??= related
+    return entry
+  }
+
+  /** One of which there are entries stays: what comes next in its lane may name nobody again. */
+  purge(before: number): void {
+    for (const [lane, { at }] of this.#known) {
+      if (at < before && !this.#rows.hasLane(lane)) this.#known.delete(lane)
+    }
+  }
+}

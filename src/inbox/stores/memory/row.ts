@@ -1,0 +1,66 @@
+// One row of the memory store, and the views of it that the port gives.
+import type { Claimed, Mark, StoredEntry, StoreQuery } from '../../store.ts'
+
+type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
+
+export interface Row extends Writable<Omit<StoredEntry, 'handled'>> {
+  readonly seq: number
+  readonly lane: string
+  related?: string
+  readonly handled: Set<string>
+  fence: number
+  until: number
+}
+
+export function toClaimed(row: Row, gap: boolean, mark: Mark | undefined): Claimed {
+  const { id, fence, attempt, name, source, occurredAt, storedAt, facts, body } = row
+  return {
+    id,
+    fence,
+    attempt,
+    source,
+    storedAt,
+    ...(facts && { facts }),
+    ...(body && { body }),
+    ...(name !== undefined && { name }),
+    ...(occurredAt !== undefined && { occurredAt }),
+    handled: [...row.handled],
+    gap,
+    ...(mark && { mark }),
+  }
+}
+
+export function toStored(row: Row, withBody: boolean): StoredEntry {
+  const { seq: _, lane: __, related: ___, fence: ____, until: _____, body, ...rest } = row
+  return { ...rest, handled: [...row.handled], ...(withBody && body && { body }) }
+}
+
+/** Whether a lane or a key is the one that was meant, or that of any tenant. */
+export function isMeant(name: string | undefined, meant: string): boolean {
+  return name === meant || name?.startsWith(`${meant}.`) === true
+}
+
+/** Whether a row is in a lane or related to it. */
+export function isAbout(row: Row, lane: string): boolean {
+  return isMeant(row.lane, lane) || isMeant(row.related, lane)
+}
+
+/** Whether a row is among those asked for; `isKeyOf` tells whether a key is its. */
+export function fits(
+  row: Row,
+  { ids, states, name, lane, tenant, since, text }: StoreQuery,
+  isKeyOf: (key: string, id: string) => boolean,
+): boolean {
+  const mentions = (part: string) => row.id.includes(part) || row.name?.includes(part) === true
+  return (
+    (!ids || ids.includes(row.id)) &&
+    (!states || states.includes(row.state)) &&
+    (name === undefined || row.name === name) &&
+    (lane === undefined || isAbout(row, lane)) &&
+    (tenant === undefined || row.lane.endsWith(`.${tenant}`)) &&
+    (since === undefined || row.storedAt >= since) &&
+    (!text ||
+      mentions(text.part) ||
+      text.keys.some((key) => isAbout(row, key) || isKeyOf(key, row.id)))
+  )
+}

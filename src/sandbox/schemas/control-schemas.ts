@@ -1,0 +1,150 @@
+// The bodies, queries and answers of the sandbox's control plane, as schemas. They are no part of
+// the service's own document; control.ts says which route takes and gives which.
+import { z } from 'zod'
+import { eventNames, families, legacyFamily, legacyNames } from '../../protocol/names.ts'
+import {
+  countryCode,
+  dateTime,
+  limits,
+  memberTypes,
+  requirementNames,
+} from '../../protocol/resources.ts'
+
+export const json = z.record(z.string(), z.unknown())
+export const id = z.object({ id: z.string().min(1) })
+const seconds = z
+  .number()
+  .min(0)
+  .max(100 * 365 * 86_400)
+
+const actionNames = ['start', 'submit', 'review', 'approve', 'reject', 'cancel', 'expire'] as const
+const actionName = z.enum(actionNames)
+export const actionsBody = z.object({
+  actions: z
+    .array(
+      z.union(
+        [
+          actionName,
+          z.object({
+            action: actionName,
+            step: z.enum(requirementNames).optional(),
+            reason: z.string().max(500).optional(),
+          }),
+        ],
+        {
+          error: `must be ${actionNames.join(', ')}, or an object with one of these as action`,
+        },
+      ),
+    )
+    .min(1)
+    .max(100),
+  force: z.boolean().optional(),
+})
+
+export const clientPatch = z
+  .object({
+    nameFirst: z.string().max(limits.clientShort).nullable(),
+    nameLast: z.string().max(limits.clientShort).nullable(),
+    businessName: z.string().max(limits.clientLong).nullable(),
+    email: z.email().max(limits.clientEmail).nullable(),
+    phone: z.string().max(limits.clientPhone).nullable(),
+    externalId: z.string().max(limits.clientShort).nullable(),
+    memberType: z.enum(memberTypes),
+    addressLine1: z.string().max(limits.clientLong).nullable(),
+    addressLine2: z.string().max(limits.clientLong).nullable(),
+    city: z.string().max(limits.clientShort).nullable(),
+    region: z.string().max(limits.clientShort).nullable(),
+    postalCode: z.string().max(limits.clientPostalCode).nullable(),
+    country: countryCode.nullable(),
+    metadata: json.nullable(),
+  })
+  .partial()
+
+/** A filter of a subscription: a name, a family, everything, or an older form of these. */
+export const subscriptionFilters = [
+  ...eventNames,
+  ...families,
+  ...legacyNames,
+  legacyFamily,
+  '*',
+] as const
+
+export type SubscriptionFilter = (typeof subscriptionFilters)[number]
+
+const filter = z.enum(subscriptionFilters)
+export const target = z.url({ protocol: /^https?$/ })
+export const secret = z.string().min(8).max(256).regex(/^\S+$/, 'must not hold white space')
+
+export const subscriptionBody = z.object({
+  url: target,
+  events: z.array(filter).min(1).default(['*']),
+  secret: secret.optional(),
+  active: z.boolean().default(true),
+  organisationId: z.string().nullable().default(null),
+})
+export const subscriptionPatch = z
+  .object({ url: target, events: z.array(filter).min(1), secret, active: z.boolean() })
+  .partial()
+export const rotateBody = z.object({
+  secret: secret.optional(),
+  overlapSeconds: seconds.optional(),
+})
+export const subscriptionSchema = z.looseObject({
+  id: z.string(),
+  url: z.string(),
+  events: z.array(z.string()),
+  secret: z.string(),
+  active: z.boolean(),
+  createdAt: dateTime,
+})
+
+/** Sections 1 and 5: the three plans with API access, and one without. */
+export const organisationPlans = ['Professional', 'Business', 'Enterprise', 'Starter'] as const
+
+export const organisationPatch = z
+  .object({
+    plan: z.enum(organisationPlans),
+    subscriptionActive: z.boolean(),
+    ratePerMinute: z.int().min(0).nullable(),
+  })
+  .partial()
+
+/** Beyond these nothing could be written with a year of four digits, 90 days on or a delay on. */
+export const timeBounds = {
+  earliest: Date.parse('1970-01-01T00:00:00.000Z'),
+  latest: Date.parse('9000-01-01T00:00:00.000Z'),
+} as const
+
+/** Whether the sandbox's clock may show a time. */
+export function isSandboxTime(time: number): boolean {
+  return time >= timeBounds.earliest && time <= timeBounds.latest
+}
+
+/** What is wrong with a time that it may not show. */
+export const timeBoundsWords = 'must be a time from 1970 to 9000'
+
+/** A time that the sandbox's clock may show. */
+export const sandboxTime = dateTime.refine((text) => isSandboxTime(Date.parse(text)), {
+  error: timeBoundsWords,
+})
+
+/** What drives ids, tokens and dice. */
+export const seed = z.union([z.string(), z.number()])
+
+export const clockBody = z.object({ now: sandboxTime.optional(), frozen: z.boolean().optional() })
+export const clockSchema = z.object({ now: dateTime, frozen: z.boolean() })
+export const advanceBody = z
+  .strictObject({ seconds: seconds.optional(), days: z.number().min(0).max(36_500).optional() })
+  .refine((body) => body.seconds !== undefined || body.days !== undefined, {
+    path: ['seconds'],
+    message: 'give seconds or days',
+  })
+
+export const keySchema = z.looseObject({
+  id: z.string(),
+  organisationId: z.string(),
+  key: z.string(),
+  active: z.boolean(),
+})
+export const list = <Item extends z.ZodType>(item: Item) => z.looseObject({ data: z.array(item) })
+export const reveal = z.object({ reveal: z.enum(['true', 'false']).optional() })

@@ -1,0 +1,180 @@
+// One attempt at one entry of the inbox: parse → match → the handlers that have not succeeded →
+// verdict. Handlers throw what they like; it ends as a verdict.
+
+import type { HandlerFailure, Registration } from '../dispatch.ts'
+import { isNonRetryable } from '../errors.ts'
+import type { EntryFailure } from '../inbox/entry.ts'
+import type { StoreTx } from '../inbox/store.ts'
+import type { Verdict, Work, WorkSource } from '../inbox/work.ts'
+import { describeError } from '../observe.ts'
+import type { Parsed } from '../parse.ts'
+import type { Pipeline } from '../pipeline.ts'
+import type { WebhookEvent } from '../protocol/events.ts'
+import { isFinal } from '../protocol/names.ts'
+import { awaitTurn, learn } from './tx-turns.ts'
+
+/** What an attempt came to: the verdict, and the handlers that succeeded in it. */
+export interface Attempted {
+  readonly verdict: Verdict
+  readonly handled: readonly string[]
+}
+
+/** Who makes attempts. */
+export interface Attempter {
+  readonly corridor: Pipeline
+  readonly inbox: WorkSource
+  /** Aborted when the worker's grace time is over. */
+  readonly signal: AbortSignal
+}
+
+/** Handles one entry. */
+export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
+  if (!work.delivery) {
+    return ended({ ...failed('UNREADABLE'), fatal: work.isHopeless === true })
+  }
+  let parsed: Parsed
+  try {
+    parsed = by.corridor.parser(work.delivery, work.source)
+  } catch (error) {
+    const failures = [{ handler: 'schema', code: 'HANDLER_FAILED', error: describeError(error) }]
+    return ended({ ...failed('HANDLER_FAILED'), failures, fatal: false })
+  }
+  if (!parsed.ok) return ended({ ...failed(parsed.code), fatal: true })
+  const { event, key } = parsed
+  const matching = by.corridor.dispatcher.match(event)
+  if (matching.length === 0) return ended({ kind: 'skipped', reason: 'NO_HANDLER' })
+  const todo = matching.filter(({ id }) => !work.handled.includes(id))
+  const run = new AttemptRun(work, by, { event, key, stale: isStale(event, work) })
+  return run.through(todo)
+}
+
+interface Subject {
+  readonly event: WebhookEvent
+  readonly key: string | undefined
+  readonly stale: boolean
+}
+
+class AttemptRun {
+  readonly #work: Work
+  readonly #by: Attempter
+  readonly #subject: Subject
+  readonly #handled: string[] = []
+  readonly #failures: HandlerFailure[] = []
+
+  constructor(work: Work, by: Attempter, subject: Subject) {
+    this.#work = work
+    this.#by = by
+    this.#subject = subject
+  }
+
+  async through(todo: readonly Registration[]): Promise<Attempted> {
+    const checkpoints: Promise<unknown>[] = []
+    for (const registration of todo) {
+      const isLast = registration === todo.at(-1)
+      if (!(await this.#one(registration)) || isLast) continue
+      // Not awaited: the next handler need not wait, and what settles the entry comes after it.
+      const checkpoint = this.#by.inbox.checkpoint(this.#work, registration.id)
+      checkpoints.push(checkpoint.catch(() => {}))
+    }
+    await Promise.all(checkpoints)
+    return { verdict: this.#verdict(), handled: this.#handled }
+  }
+
+  /** Runs one handler; true when it succeeded. */
+  async #one(registration: Registration): Promise<boolean> {
+    const { event, key, stale } = this.#subject
+    const { delivery, attempt, gap } = this.#work
+    if (!delivery) return false
+    const policy = stale ? registration.options.stale : undefined
+    if (policy === 'skip') {
+      this.#handled.push(registration.id)
+      return true
+    }
+    const tx =
+      registration.options.tx === false
+        ? undefined
+        : this.#by.inbox.transaction?.(this.#work, registration.id)
+    if (tx) await awaitTurn(registration, tx)
+    const handler = policy === 'refetch' ? refetching(registration) : registration.handler
+    const run = { ...registration, handler: tx ? within(tx, handler) : handler }
+    const [report] = await this.#by.corridor.run({
+      event,
+      key,
+      delivery,
+      registrations: [run],
+      attempt,
+      entryId: this.#work.lease.id,
+      extras: { gap, stale, ...(tx && { tx: tx.handle }) },
+      signal: this.#by.signal,
+    })
+    if (report?.ok) this.#handled.push(registration.id)
+    else if (report) this.#failures.push(report)
+    if (tx) learn(registration, tx)
+    if (!report?.ok) await tx?.rollback()
+    return report?.ok === true
+  }
+
+  #verdict(): Verdict {
+    const { event } = this.#subject
+    if (this.#failures.length === 0) {
+      const { name, occurredAt } = event
+      return { kind: 'done', occurrence: { name, ...(occurredAt && { occurredAt }) } }
+    }
+    // A drain is no fault of the handler's: the entry goes back and no attempt is counted.
+    if (this.#failures.some(({ code }) => code === 'DRAINING')) return { kind: 'released' }
+    const fatal = this.#failures.some(({ error }) => isNonRetryable(error))
+    const timedOut = this.#failures.every(({ code }) => code === 'HANDLER_TIMEOUT')
+    const reason = fatal ? 'NON_RETRYABLE' : timedOut ? 'HANDLER_TIMEOUT' : 'HANDLER_FAILED'
+    return { kind: 'failed', reason, failures: this.#failures.map(toFailure), fatal }
+  }
+}
+
+function ended(verdict: Verdict): Attempted {
+  return { verdict, handled: [] }
+}
+
+function failed<Reason extends string>(reason: Reason) {
+  return { kind: 'failed', reason, failures: [] } as const
+}
+
+function toFailure({ handler, code, error }: HandlerFailure): EntryFailure {
+  return { handler, code, error: describeError(error) }
+}
+
+/** The handler, and then its effects committed; again when another held the transaction. */
+function within(tx: StoreTx, handler: Registration['handler']): Registration['handler'] {
+  return async (event, context) => {
+    for (let first = true; first || tx.missed; first = false) {
+      if (tx.missed) await tx.reserve()
+      try {
+        await handler(event, context)
+      } catch (error) {
+        if (!tx.missed) throw error
+      }
+    }
+    if (!(await tx.commit()))
+      throw new Error('the lease was lost before the effects were committed')
+  }
+}
+
+/** The event with its resource as it is now; nothing is run for what is gone. */
+function refetching({ handler }: Registration): Registration['handler'] {
+  return async (event, context) => {
+    const data = await context.fetch()
+    if (data !== null) await handler({ ...event, data } as WebhookEvent, context)
+  }
+}
+
+/**
+ * Whether a newer event of the same entity was already done. Where the times do not tell, an event
+ * after which nothing comes (section 3: a terminal status) is the newer one.
+ */
+export function isStale(
+  { name, occurredAt }: Pick<WebhookEvent, 'name' | 'occurredAt'>,
+  { mark }: Pick<Work, 'mark'>,
+): boolean {
+  if (!mark) return false
+  const at = occurredAt?.getTime()
+  if (at !== undefined && mark.at !== undefined && at !== mark.at) return at < mark.at
+  return mark.final && !isFinal(name)
+}

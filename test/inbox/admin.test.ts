@@ -1,0 +1,226 @@
+// What operators ask: questions that mean nothing are refused, and no question reaches a delivery.
+import { DatabaseSync } from 'node:sqlite'
+import { memoryStore } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { describe, expect, test } from 'vitest'
+import { event, setUp, until } from './admin.ts'
+import { temporaryFile } from './temporary.ts'
+
+const stores = [
+  ['memory', memoryStore],
+  ['SQLite', () => sqliteStore(temporaryFile())],
+] as const
+
+describe.each(stores)('an operator of %s', (_, store) => {
+  test.each<[string, object, RegExp]>([
+    ['limit that is no number', { limit: Number.NaN }, /limit is NaN/],
+    ['limit of none', { limit: 0 }, /limit is 0/],
+    ['limit of a half', { limit: 1.5 }, /limit is 1\.5/],
+    ['time that is none', { since: 'garbage' }, /since is no time/],
+    ['time as a number', { since: 5 }, /since is no time/],
+    ['cursor that is none', { cursor: 7 }, /cursor is of type number/],
+    ['cursor of no entry', { cursor: 'zzz' }, /cursor is of no entry/],
+    ['state that is none', { state: ['done', 'lost'] }, /state is 'lost': use stored, leased/],
+    ['id that is none', { id: [{}] }, /id needs the id of an entry/],
+    ['name that is none', { name: {} }, /name is of type object/],
+    ['entity that is none', { entity: 'cli_42' }, /write the entity as 'verification:<id>'/],
+    ['filter that is none', { status: 'dead' }, /no filter 'status': use id, state/],
+  ])('is told of a %s', async (_, query, message) => {
+    const { inbox, deliver } = setUp({ store: store() })
+    await deliver(event())
+    const refusal = { code: 'OPTION_INVALID', message: expect.stringMatching(message) }
+    await expect(inbox.find(query)).rejects.toMatchObject(refusal)
+  })
+
+  test('is told when a redrive, replay, dismissal or look means nothing', async () => {
+    const { inbox } = setUp({ store: store() })
+    const refused = (work: Promise<unknown>, message: RegExp) =>
+      expect(work).rejects.toMatchObject({
+        code: 'OPTION_INVALID',
+        message: expect.stringMatching(message),
+      })
+    await refused(inbox.redrive({ state: 'done' }), /state is 'done': use dead, skipped/)
+    await refused(inbox.redrive({ status: 'dead' } as object), /no filter 'status'/)
+    await refused(inbox.redrive(''), /needs the id/)
+    await refused(inbox.redrive(null as never), /takes an object of filters/)
+    for (const method of ['get', 'replay', 'dismiss'] as const) {
+      await refused(inbox[method](undefined as never), new RegExp(`^${method} needs the id`))
+    }
+  })
+
+  test('forgets nobody by mistake: who is named wrongly is no success', async () => {
+    const { inbox, deliver } = setUp({ store: store() })
+    await deliver(event('client.created', { id: 'cli_42' }))
+    const wrong = ['cli_42', 'Client:cli_42', 'clients:cli_42', 'client: cli_42', 'client:', ':x']
+    const others = [{ type: 'client', id: '' }, { type: 'user', id: 'x' }, null, 5]
+    for (const entity of [...wrong, ...others] as never[]) {
+      await expect(inbox.forget(entity), JSON.stringify(entity)).rejects.toMatchObject({
+        code: 'OPTION_INVALID',
+      })
+    }
+    expect(await inbox.forget({ type: 'client', id: 'cli_42' })).toBe(1)
+  })
+
+  test('may name as many entries as there are', async () => {
+    const { inbox, deliver } = setUp({ store: store() })
+    const kept = (await deliver(event())) as { entryId: string }
+    const id = [...Array.from({ length: 40_000 }, (_, at) => `none-${at}`), kept.entryId]
+    expect((await inbox.find({ id })).entries).toHaveLength(1)
+  })
+
+  test('redrives the oldest first, so that handlers that run meanwhile see arrival order', async () => {
+    const kept = store()
+    const { inbox, deliver, receiver, worker } = setUp({ store: kept, retry: { attempts: 1 } })
+    let broken = true
+    const ran: (string | undefined)[] = []
+    receiver.on('*', ({ id }) => {
+      if (broken) throw new Error('no')
+      ran.push(id)
+    })
+    const sent = Array.from({ length: 600 }, () => event())
+    await Promise.all(sent.map(deliver))
+    await worker.drainOnce()
+    const first = await inbox.find({ limit: 500 })
+    const second = await inbox.find({ limit: 500, cursor: first.cursor ?? '' })
+    const newest = [...first.entries, ...second.entries].map(({ eventId }) => eventId)
+    broken = false
+    // What is due is handled before the next page is opened again.
+    const reopen = kept.reopen.bind(kept)
+    kept.reopen = async (reopening) => {
+      const count = await reopen(reopening)
+      await worker.drainOnce()
+      return count
+    }
+    expect(await inbox.redrive({})).toBe(600)
+    expect(ran).toEqual(newest.toReversed())
+  })
+
+  test('is observed where a worker is', async () => {
+    const { inbox, deliver, worker, seen } = setUp({ store: store(), retry: { attempts: 1 } })
+    const { entryId } = (await deliver('no json')) as { entryId: string }
+    await deliver(event())
+    await worker.drainOnce()
+    await inbox.redrive({ state: 'dead' })
+    await worker.drainOnce()
+    await inbox.dismiss(entryId)
+    await inbox.dismiss(entryId)
+    await inbox.forget('verification:ver_1')
+    expect(seen.filter(({ type }) => type === 'operated')).toMatchObject([
+      { asked: 'redrive', entries: 1 },
+      { asked: 'dismiss', entries: 1, entryId },
+      { asked: 'forget', entries: 1 },
+    ])
+  })
+
+  test('who redrives wakes the worker at once', async () => {
+    const { inbox, deliver, receiver, worker, settled } = setUp({
+      store: store(),
+      retry: { attempts: 1 },
+    })
+    let broken = true
+    receiver.on('*', () => {
+      if (broken) throw new Error('no')
+    })
+    await worker.start()
+    await deliver(event())
+    await until(() => settled().length === 1)
+    broken = false
+    const asked: string[] = []
+    const source = inbox as unknown as { claim(limit: number): Promise<unknown> }
+    const claim = source.claim.bind(inbox)
+    source.claim = (limit) => {
+      asked.push('claim')
+      return claim(limit)
+    }
+    await inbox.redrive({})
+    expect(asked).toEqual(['claim'])
+    await until(() => settled().length === 2)
+  })
+})
+
+test('a read that fails takes no delivery with it that shares its commit', async () => {
+  const file = temporaryFile()
+  class Failing extends DatabaseSync {
+    override prepare(sql: string) {
+      if (sql.includes('from idv_counts')) throw new Error('no such table: of ours')
+      return super.prepare(sql)
+    }
+  }
+  const store = sqliteStore(file, { driver: (path) => new Failing(path) })
+  const { inbox, deliver } = setUp({ store })
+  await inbox.open()
+  const work = [inbox.stats(), deliver(event()), inbox.stats(), deliver(event())]
+  const ends = await Promise.allSettled(work)
+  expect(ends.map(({ status }) => status)).toEqual([
+    'rejected',
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+  ])
+  expect(ends[0]).toMatchObject({ reason: { code: 'STORE_FAILED' } })
+  expect(ends[1]).toMatchObject({ value: { kind: 'accepted' } })
+  expect((await inbox.find()).entries).toHaveLength(2)
+})
+
+test('a sealed body that stands in the place of another is not taken for it', async () => {
+  const file = temporaryFile()
+  const encryption = { key: 'a1'.repeat(32) }
+  const first = setUp({ store: sqliteStore(file), encryption })
+  for (const id of ['c1', 'c2']) await first.deliver(event('client.created', { id }))
+  await first.inbox.close()
+  const db = new DatabaseSync(file)
+  db.exec(`update idv_contents set body = (select body from idv_contents where seq = 2)
+    where seq = 1`)
+  db.close()
+  const { inbox, receiver, worker } = setUp({ store: sqliteStore(file), encryption })
+  const ran: string[] = []
+  receiver.on('client.*', ({ entity }) => void ran.push(entity.id))
+  expect(await worker.drainOnce()).toMatchObject({ done: 1, dead: 1 })
+  expect(ran).toEqual(['c2'])
+  expect((await inbox.find({ state: 'dead' })).entries).toMatchObject([{ reason: 'UNREADABLE' }])
+})
+
+test('an entry that is damaged is one dead letter, and is shown as unreadable', async () => {
+  const file = temporaryFile()
+  const first = setUp({ store: sqliteStore(file) })
+  for (let at = 0; at < 10; at++) await first.deliver(event('client.created', { id: `c${at}` }))
+  await first.inbox.close()
+  const db = new DatabaseSync(file)
+  for (const [seq, facts] of [
+    [3, '{{'],
+    [5, '{}'],
+    [7, 'null'],
+  ] as const) {
+    const bytes = Buffer.concat([Uint8Array.of(0), Buffer.from(facts)])
+    db.prepare('update idv_contents set facts = ? where seq = ?').run(bytes, seq)
+  }
+  db.close()
+  const { inbox, receiver, worker, settled } = setUp({ store: sqliteStore(file) })
+  receiver.on('*', () => {})
+  expect((await inbox.find()).entries.filter(({ unreadable }) => unreadable)).toHaveLength(3)
+  await worker.start()
+  await until(async () => (await inbox.stats()).dead === 3)
+  const { entries } = await inbox.find()
+  expect(entries.map(({ state, reason, attempts }) => [state, reason, attempts])).toEqual(
+    Array.from({ length: 10 }, (_, at) =>
+      [3, 5, 7].includes(10 - at) ? ['dead', 'UNREADABLE', 3] : ['done', undefined, 1],
+    ),
+  )
+  expect(settled().filter((state) => state === 'done')).toHaveLength(7)
+})
+
+test('an entry whose content or row is gone keeps no other waiting', async () => {
+  const file = temporaryFile()
+  const first = setUp({ store: sqliteStore(file) })
+  for (let at = 0; at < 5; at++) await first.deliver(event('client.created', { id: `c${at}` }))
+  await first.deliver(event('client.updated', { id: 'c4' }))
+  await first.inbox.close()
+  const db = new DatabaseSync(file)
+  db.exec('delete from idv_contents where seq = 3; delete from idv_entries where seq = 5')
+  db.close()
+  const { inbox, receiver, worker } = setUp({ store: sqliteStore(file) })
+  receiver.on('*', () => {})
+  expect(await worker.drainOnce()).toMatchObject({ done: 4, dead: 1, retry: 0 })
+  const [dead] = (await inbox.find({ state: 'dead' })).entries
+  expect(dead).toMatchObject({ reason: 'UNREADABLE', attempts: 1 })
+})

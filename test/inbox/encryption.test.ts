@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto'
+import { DatabaseSync } from 'node:sqlite'
+import { memoryStore } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { signedDelivery } from 'idv-webhooks/testing'
+import { expect, test } from 'vitest'
+import { event, setUp } from './admin.ts'
+import { temporaryFile } from './temporary.ts'
+
+const encryption = { key: 'a1'.repeat(32) }
+const once = { retry: { attempts: 1 } }
+
+/** An inbox on a file with a key, and what its handlers have seen. */
+function sealed(file: string, given: object = encryption) {
+  const made = setUp({ store: sqliteStore(file), encryption: given as typeof encryption, ...once })
+  const seen: unknown[] = []
+  made.receiver.on('*', ({ data }) => seen.push(data))
+  return { ...made, seen }
+}
+
+/** Changes the file behind the back of an inbox that is closed. */
+function tamper(file: string, change: (db: DatabaseSync) => void): void {
+  const db = new DatabaseSync(file)
+  change(db)
+  db.close()
+}
+
+test('nothing that was put into a sealed inbox without the key is handled', async () => {
+  const file = temporaryFile()
+  const first = sealed(file)
+  await first.deliver(event())
+  await first.inbox.close()
+  const plain = (text: string) => Buffer.from(`\0${text}`)
+  const forged = JSON.stringify(event('verification.approved', { id: 'ver_forged' }))
+  tamper(file, (db) => {
+    const facts = plain('{"headers":[],"receivedAt":0}')
+    db.prepare('update idv_contents set facts = ?, body = ?').run(facts, plain(forged))
+  })
+  const second = sealed(file)
+  expect(await second.worker.drainOnce()).toMatchObject({ dead: 1, done: 0 })
+  expect((await second.inbox.find()).entries).toMatchObject([{ reason: 'UNREADABLE' }])
+  expect(second.seen).toEqual([])
+})
+
+test('content belongs to its entry: what was moved to another is not handled', async () => {
+  const file = temporaryFile()
+  const first = sealed(file)
+  for (const id of ['ver_1', 'ver_2']) await first.deliver(event('verification.approved', { id }))
+  await first.inbox.close()
+  tamper(file, (db) => {
+    const { body } = db.prepare('select body from idv_contents where seq = 1').get() as {
+      body: Uint8Array
+    }
+    db.prepare('update idv_contents set body = ? where seq = 2').run(body)
+  })
+  const second = sealed(file)
+  expect(await second.worker.drainOnce()).toMatchObject({ done: 1, dead: 1 })
+  expect(second.seen).toEqual([{ id: 'ver_1' }])
+})
+
+test('an inbox from before there was a key is taken only where that is said', async () => {
+  const file = temporaryFile()
+  const before = setUp({ store: sqliteStore(file) })
+  const one = event()
+  await before.deliver(one)
+  await before.inbox.close()
+  await expect(sealed(file).inbox.open()).rejects.toMatchObject({
+    code: 'STORE_UNSUITABLE',
+    message: expect.stringContaining('encryption.acceptPlain: true'),
+  })
+  const { deliver, worker, seen, inbox } = sealed(file, { ...encryption, acceptPlain: true })
+  expect((await deliver(one)).kind).toBe('duplicate')
+  expect(await worker.drainOnce()).toMatchObject({ done: 1 })
+  expect(seen).toHaveLength(1)
+  await inbox.close()
+  await sealed(file).inbox.open()
+})
+
+test('no worker starts while plain entries wait that are no longer taken', async () => {
+  const file = temporaryFile()
+  const before = setUp({ store: sqliteStore(file) })
+  for (const id of ['ver_1', 'ver_2', 'ver_3']) {
+    await before.deliver(event('verification.approved', { id }))
+  }
+  await before.inbox.close()
+  const accepting = { ...encryption, acceptPlain: true }
+  const first = sealed(file, accepting)
+  expect(await first.worker.drainOnce({ limit: 1 })).toMatchObject({ done: 1 })
+  await first.inbox.close()
+  const early = sealed(file)
+  await expect(early.worker.start()).rejects.toMatchObject({
+    code: 'STORE_UNSUITABLE',
+    message: expect.stringMatching(/^2 open entries were kept without .*acceptPlain: true/),
+  })
+  // Nothing is handled, and nothing is turned away.
+  expect((await early.deliver(event('verification.approved', { id: 'ver_4' }))).kind).toBe(
+    'accepted',
+  )
+  await early.inbox.close()
+  const second = sealed(file, accepting)
+  expect(await second.worker.drainOnce()).toMatchObject({ done: 3 })
+  await second.inbox.close()
+  expect(await sealed(file).worker.drainOnce()).toMatchObject({ done: 0, dead: 0 })
+})
+
+test('a plain entry that is not taken is dead at once, however many attempts there are', async () => {
+  const file = temporaryFile()
+  const first = sealed(file)
+  await first.deliver(event())
+  await first.inbox.close()
+  tamper(file, (db) => db.exec("update idv_contents set body = x'007b7d'"))
+  const retry = { attempts: 12 }
+  const { worker, inbox } = setUp({ store: sqliteStore(file), encryption, retry })
+  expect(await worker.drainOnce()).toMatchObject({ dead: 1, retry: 0 })
+  expect((await inbox.find()).entries).toMatchObject([{ reason: 'UNREADABLE', attempts: 1 }])
+})
+
+test('no hash of a payload is kept that could be tried out without the salt', async () => {
+  const file = temporaryFile()
+  const { receiver, inbox } = sealed(file)
+  const delivery = await signedDelivery(event())
+  await receiver.receive(delivery)
+  await inbox.close()
+  const digest = createHash('sha256').update(delivery.body).digest('base64url')
+  tamper(file, (db) => {
+    const kept = db.prepare('select digest from idv_keys').all()
+    expect(kept.length).toBeGreaterThan(0)
+    expect(JSON.stringify(kept)).not.toContain(digest)
+  })
+})
+
+test('once a person is forgotten, nothing tells which bytes came', async () => {
+  const { deliver, inbox } = setUp({ store: memoryStore() })
+  const one = event()
+  await deliver(one)
+  await inbox.forget('verification:ver_1')
+  const other = await deliver({ ...one, data: { id: 'ver_1', score: 2 } })
+  expect(other).toEqual({ kind: 'duplicate', entryId: expect.any(String) })
+})

@@ -1,0 +1,108 @@
+// The line before the writer, and what becomes of it when the disk hangs.
+import { rmSync, writeFileSync } from 'node:fs'
+import { createWorker } from 'idv-webhooks'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Call } from '../../src/inbox/stores/sqlite/worker-queries.ts'
+import { type BatchAnswer, WriteQueue } from '../../src/inbox/stores/sqlite/write-queue.ts'
+import { event, type Parts, setUp, until } from './admin.ts'
+import { temporaryFile } from './temporary.ts'
+
+/** A writer that answers when it is told to. */
+function slowWriter() {
+  const batches: (readonly Call[])[] = []
+  let answered: ((answer: BatchAnswer) => void) | undefined
+  return {
+    batches,
+    send: (calls: readonly Call[], tell: (answer: BatchAnswer) => void) => {
+      batches.push(calls)
+      answered = tell
+    },
+    answer: () => {
+      const answers = (batches.at(-1) ?? []).map(() => ({ ok: true as const, value: undefined }))
+      answered?.({ ok: true, answers })
+    },
+    waitUntilIdle: () => {},
+    close: async () => {},
+  }
+}
+
+describe('the line before the writer', () => {
+  test('makes batches of what queued up, of at most 256 calls', async () => {
+    const writer = slowWriter()
+    const line = new WriteQueue(writer)
+    const calls = Array.from({ length: 600 }, () => line.call('stats', 0))
+    for (let batch = 0; batch < 4; batch++) writer.answer()
+    await Promise.all(calls)
+    expect(writer.batches.map(({ length }) => length)).toEqual([1, 256, 256, 87])
+  })
+
+  test('makes batches of at most 4 MB, and one of what is larger', async () => {
+    const writer = slowWriter()
+    const line = new WriteQueue(writer)
+    const sizes = [1, 2, 1.5, 1, 1, 9, 1].map((megabytes) => megabytes * 2 ** 20)
+    const calls = sizes.map((bytes) => line.call('insert', 0, { bytes }))
+    for (let batch = 0; batch < sizes.length; batch++) writer.answer()
+    await Promise.all(calls)
+    expect(writer.batches.map(({ length }) => length)).toEqual([1, 2, 2, 1, 1])
+  })
+
+  test('drops what nobody waits for any more, but not what is on its way', async () => {
+    const writer = slowWriter()
+    const line = new WriteQueue(writer)
+    const over = new AbortController()
+    const sent = line.call('insert', 'sent', { signal: over.signal })
+    const dropped = line.call('insert', 'dropped', { signal: over.signal })
+    const other = line.call('insert', 'other', { signal: new AbortController().signal })
+    over.abort()
+    await expect(dropped).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    writer.answer()
+    await sent
+    writer.answer()
+    await other
+    expect(writer.batches.flat().map(([, argument]) => argument)).toEqual(['sent', 'other'])
+  })
+})
+
+describe('while the disk hangs', () => {
+  const hanging = async (parts: Parts = {}) => {
+    const file = temporaryFile()
+    const driver = `${import.meta.dirname}/hanging-driver.ts`
+    const set = setUp({ store: sqliteStore(file, { driver }), timeout: 60, ...parts })
+    const hangs = `${file}-hangs`
+    const goOn = () => rmSync(hangs, { force: true })
+    await set.inbox.open()
+    onTestFinished(goOn)
+    return { ...set, hang: () => writeFileSync(hangs, ''), goOn }
+  }
+
+  test('deliveries are 503, and what they brought is kept in no memory', async () => {
+    const { deliver, inbox, hang, goOn } = await hanging()
+    hang()
+    const big = { pad: 'x'.repeat(500_000) }
+    for (let round = 0; round < 3; round++) {
+      const all = Array.from({ length: 10 }, () => deliver(event('verification.created', big)))
+      expect(new Set((await Promise.all(all)).map(({ kind }) => kind))).toEqual(new Set(['failed']))
+    }
+    goOn()
+    await until(async () => (await deliver(event())).kind === 'accepted')
+    // What was on its way when the disk stopped is there; all else was dropped at its 503.
+    expect((await inbox.stats()).stored).toBeLessThan(5)
+  })
+
+  test('a drain ends when its grace is over, and a close tells that the store hangs', async () => {
+    const { deliver, inbox, receiver, worker, hang, goOn } = await hanging()
+    receiver.on('*', () => hang())
+    await worker.start()
+    await deliver(event())
+    await until(async () => (await deliver(event('client.created', { id: 'c' }))).kind === 'failed')
+    const second = createWorker(receiver)
+    const started = second.start()
+    await second.drain({ grace: 20 })
+    await worker.drain({ grace: 20 })
+    await expect(inbox.close()).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    goOn()
+    // It was drained before it had begun, so there is nothing to tell.
+    await started
+  })
+})

@@ -1,0 +1,278 @@
+// From the first claim to a drain: what is at work is alive, is settled once, and comes to an end.
+import { setTimeout as delay } from 'node:timers/promises'
+import { memoryStore } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { describe, expect, test, vi } from 'vitest'
+import type { WorkSource } from '../../src/inbox/work.ts'
+import { event, type Parts, setUp, until } from '../inbox/admin.ts'
+import { temporaryFile } from '../inbox/temporary.ts'
+
+const stores = [
+  ['memory', memoryStore],
+  ['SQLite', () => sqliteStore(temporaryFile())],
+] as const
+
+describe.each(stores)('at work on %s', (_, store) => {
+  const fresh = (parts: Parts = {}) => setUp({ store: store(), ...parts })
+
+  test('an entry outlives its lease while drainOnce handles it, whatever else is started', async () => {
+    const { deliver, receiver, worker, settled } = fresh({ lease: 30 })
+    let [runs, atWork, most] = [0, 0, 0]
+    for (const id of ['one', 'two', 'three']) {
+      receiver.on(
+        '*',
+        async () => {
+          runs++
+          most = Math.max(most, ++atWork)
+          await delay(50)
+          atWork--
+        },
+        { id },
+      )
+    }
+    await deliver(event())
+    const all = [worker.drainOnce()]
+    while (runs < 3) {
+      await delay(20)
+      all.push(worker.drainOnce())
+    }
+    await Promise.all(all)
+    expect([runs, most, settled()]).toEqual([3, 1, ['done']])
+  })
+
+  test('a drain waits for drainOnce, and what it handles is settled', async () => {
+    const { deliver, receiver, worker, inbox, settled } = fresh()
+    const begun = Promise.withResolvers<void>()
+    const end = Promise.withResolvers<void>()
+    receiver.on('*', async () => {
+      begun.resolve()
+      await end.promise
+    })
+    await deliver(event())
+    await deliver(event())
+    const once = worker.drainOnce()
+    await begun.promise
+    const drained = worker.drain()
+    expect(await worker.drainOnce(), 'while it drains').toMatchObject({ done: 0 })
+    end.resolve()
+    await drained
+    expect(settled()).toEqual(['done'])
+    expect(await once).toMatchObject({ done: 1 })
+    expect(await inbox.stats()).toMatchObject({ done: 1, stored: 1 })
+  })
+
+  test('a drain whose grace ran out leaves drainOnce and start as they were', async () => {
+    const { deliver, inbox, receiver, worker } = fresh()
+    let hangs = true
+    receiver.on('*', () => (hangs ? new Promise(() => {}) : undefined))
+    await deliver(event())
+    await worker.start()
+    await until(async () => (await inbox.stats()).leased === 1)
+    await worker.drain({ grace: 5 })
+    hangs = false
+    expect(await worker.drainOnce()).toMatchObject({ done: 1, released: 0 })
+    await deliver(event())
+    await worker.start()
+    await until(async () => (await inbox.stats()).done === 2)
+  })
+
+  test('drainOnce ends when the inbox is closed under it', async () => {
+    const { deliver, inbox, receiver, worker } = fresh()
+    const begun = Promise.withResolvers<void>()
+    const end = Promise.withResolvers<void>()
+    receiver.on('*', async () => {
+      begun.resolve()
+      await end.promise
+    })
+    await deliver(event())
+    const once = worker.drainOnce().catch((error) => error)
+    await begun.promise
+    await inbox.close()
+    end.resolve()
+    await once
+  })
+
+  test('start and drainOnce together have no more at work than the worker may', async () => {
+    const { deliver, inbox, receiver, worker } = fresh({ worker: { concurrency: 3 } })
+    let [atWork, most] = [0, 0]
+    receiver.on('*', async () => {
+      most = Math.max(most, ++atWork)
+      await delay(2)
+      atWork--
+    })
+    for (let at = 0; at < 30; at++) await deliver(event('client.created', { id: `c${at}` }))
+    await worker.start()
+    await Promise.all([worker.drainOnce(), worker.drainOnce()])
+    await until(async () => (await inbox.stats()).done === 30)
+    expect(most).toBe(3)
+  })
+
+  test('handlers throw what they like, and their entries end as dead letters', async () => {
+    const { deliver, inbox, receiver, worker, seen } = fresh({ retry: { attempts: 1 } })
+    const revoked = () => {
+      const { proxy, revoke } = Proxy.revocable({}, {})
+      revoke()
+      return proxy
+    }
+    const getter = () => {
+      throw new Error('no')
+    }
+    const thrown: Record<string, () => unknown> = {
+      null: () => null,
+      revoked,
+      stack: () => Object.defineProperty(new Error('x'), 'stack', { get: getter }),
+      name: () => Object.assign(new Error('x'), { name: { toString: getter } }),
+      symbol: () => Symbol('x'),
+    }
+    receiver.on('client.*', ({ entity }) => {
+      throw thrown[entity.id]?.()
+    })
+    for (const id of Object.keys(thrown)) await deliver(event('client.created', { id }))
+    await worker.start()
+    await until(async () => (await inbox.stats()).dead === 5)
+    const { entries } = await inbox.find()
+    expect(new Set(entries.map(({ reason }) => reason))).toEqual(new Set(['HANDLER_FAILED']))
+    expect(seen.filter(({ type }) => type === 'attempt')).toHaveLength(5)
+  })
+
+  test('a claim that a drain overtook is given back, and no attempt is counted', async () => {
+    const slow = store()
+    const { deliver, inbox, receiver, worker, settled } = fresh({ store: slow })
+    const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const claim = slow.claim.bind(slow)
+    slow.claim = async (request) => {
+      const claimed = await claim(request)
+      asked.resolve()
+      await go.promise
+      return claimed
+    }
+    let runs = 0
+    receiver.on('*', () => void runs++)
+    await deliver(event())
+    await worker.start()
+    await asked.promise
+    const drained = worker.drain()
+    go.resolve()
+    await drained
+    expect([runs, settled()]).toEqual([0, ['released']])
+    expect((await inbox.find()).entries).toMatchObject([{ state: 'stored', attempts: 0 }])
+  })
+
+  test('a start during a drain starts after it', async () => {
+    const { deliver, receiver, worker, settled } = fresh()
+    receiver.on('*', () => {})
+    await worker.start()
+    const drained = worker.drain()
+    await worker.start()
+    await drained
+    await deliver(event())
+    await until(() => settled().length === 1)
+  })
+})
+
+test('a handler that succeeded runs once, however long the store takes nothing', async () => {
+  const store = memoryStore()
+  let isDown = false
+  for (const name of ['settle', 'renew', 'lapsed', 'claim'] as const) {
+    const real = store[name].bind(store) as (argument: unknown) => Promise<unknown>
+    const down = (argument: unknown) =>
+      isDown ? Promise.reject(new Error('down')) : real(argument)
+    Object.assign(store, { [name]: down })
+  }
+  const { deliver, receiver, worker, inbox, settled } = setUp({ store, lease: 30 })
+  let runs = 0
+  receiver.on('*', () => {
+    runs++
+    isDown = true
+  })
+  await worker.start()
+  await deliver(event())
+  await until(() => runs === 1)
+  await delay(90)
+  isDown = false
+  // Whoever asks first, the entry is alive.
+  await (inbox as unknown as WorkSource).sweep()
+  await until(() => settled().length > 0)
+  expect([runs, settled()]).toEqual([1, ['done']])
+})
+
+test('other processes see what is at work here as alive', async () => {
+  const store = memoryStore()
+  const [here, other] = [setUp({ store, lease: 30 }), setUp({ store, lease: 30 })]
+  const end = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  here.receiver.on('*', () => {
+    begun.resolve()
+    return end.promise
+  })
+  await here.deliver(event())
+  const once = here.worker.drainOnce()
+  await begun.promise
+  await delay(70)
+  expect(await (other.inbox as unknown as WorkSource).sweep()).toEqual([])
+  end.resolve()
+  expect(await once).toMatchObject({ done: 1 })
+})
+
+describe('what a crash left', () => {
+  /** One process claims and is gone; the store goes on to the next. */
+  const crashed = async (parts: Parts = {}) => {
+    const file = temporaryFile()
+    const first = setUp({ store: sqliteStore(file) })
+    const deliver = async (count: number) => {
+      for (let at = 0; at < count; at++)
+        await first.deliver(event('client.created', { id: `c${at}` }))
+      await (first.inbox as unknown as WorkSource).claim(count)
+      await first.inbox.close()
+    }
+    return { deliver, next: () => setUp({ store: sqliteStore(file), ...parts }) }
+  }
+
+  test('is observed, and warned of when it is dead', async () => {
+    const { deliver, next } = await crashed({ retry: { attempts: 1 } })
+    await deliver(1)
+    const { worker, seen } = next()
+    await worker.start()
+    expect(seen).toMatchObject([
+      {
+        type: 'settled',
+        state: 'dead',
+        reason: 'CRASHED',
+        attempt: 1,
+        name: 'client.created',
+      },
+    ])
+  })
+
+  test('comes back one by one, so that poison takes no neighbours along', async () => {
+    const { deliver, next } = await crashed()
+    await deliver(4)
+    const { inbox, receiver, worker } = next()
+    await inbox.open()
+    await (inbox as unknown as WorkSource).sweep()
+    const dues = (await inbox.find()).entries.map(({ dueAt }) => Number(dueAt)).toSorted()
+    const gaps = dues.slice(1).map((due, at) => due - (dues[at] ?? 0))
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(50)
+    receiver.on('*', () => {})
+    await worker.start()
+    await until(async () => (await inbox.stats()).done === 4)
+  })
+
+  test('is noticed by a worker that runs, once its lease is over', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    try {
+      const store = memoryStore()
+      const [gone, here] = [setUp({ store, lease: 20 }), setUp({ store, lease: 20 })]
+      await here.worker.start()
+      await gone.deliver(event())
+      expect((await (gone.inbox as unknown as WorkSource).claim(1)).works).toHaveLength(1)
+      await delay(25)
+      expect(here.settled()).toEqual([])
+      vi.advanceTimersByTime(10)
+      await until(() => here.settled().length > 0)
+      expect(here.seen[0]).toMatchObject({ state: 'retry', reason: 'CRASHED' })
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})

@@ -1,0 +1,433 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { createReceiver, createWorker, NonRetryable, type WebhookEvent } from 'idv-webhooks'
+import { createInbox, memoryStore } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { fakeClock, recordHandlers, signedDelivery, testSecret } from 'idv-webhooks/testing'
+import { describe, expect, test, vi } from 'vitest'
+import type { WorkSource } from '../../src/inbox/work.ts'
+import { event, type Parts, setUp, until } from '../inbox/admin.ts'
+import { temporaryFile } from '../inbox/temporary.ts'
+
+const stores = [
+  ['memory', memoryStore],
+  ['SQLite', () => sqliteStore(temporaryFile())],
+] as const
+
+describe.each(stores)('a worker on %s', (_, store) => {
+  const fresh = (parts: Parts = {}) => setUp({ store: store(), ...parts })
+
+  test('hands kept events to the handlers as they come, with their exact delivery', async () => {
+    const { deliver, receiver, worker, settled } = fresh()
+    const recorder = recordHandlers(receiver)
+    await worker.start()
+    const one = event('request.approved')
+    await deliver(one)
+    await recorder.waitFor('verification.approved')
+    const { event: got, context } = recorder.calls[0] ?? {}
+    expect(got).toMatchObject({ id: one.id, receivedName: 'request.approved', source: 'webhook' })
+    expect(context).toMatchObject({ attempt: 1, idempotencyKey: one.id, gap: false, stale: false })
+    expect(new TextDecoder().decode(context?.delivery.body)).toBe(JSON.stringify(one))
+    await until(() => settled().length === 1)
+    expect(settled()).toEqual(['done'])
+  })
+
+  test('keeps arrival order and one at a time for each entity, retries included', async () => {
+    const { deliver, receiver, worker, settled } = fresh({ retry: { attempts: 5, delays: [3] } })
+    const running = new Set<string>()
+    const order = new Map<string, string[]>()
+    let calls = 0
+    receiver.on('verification.*', async ({ id = '', entity }, { attempt }) => {
+      expect(running).not.toContain(entity.id)
+      running.add(entity.id)
+      await delay(calls++ % 3)
+      running.delete(entity.id)
+      if (calls % 4 === 0 && attempt < 4) throw new Error('again')
+      order.set(entity.id, [...(order.get(entity.id) ?? []), id])
+    })
+    const sent = Array.from({ length: 60 }, (_, at) =>
+      event('verification.created', { id: `ver_${at % 6}` }),
+    )
+    await worker.start()
+    for (const one of sent) await deliver(one)
+    await until(() => settled().filter((state) => state === 'done').length === sent.length)
+    for (const [entity, ids] of order) {
+      const arrived = sent.filter(({ data }) => (data as { id: string }).id === entity)
+      expect(ids).toEqual(arrived.map(({ id }) => id))
+    }
+  })
+
+  test('lets no entity wait for another that fails or takes its time', async () => {
+    const { deliver, receiver, worker } = fresh({ retry: { attempts: 12 } })
+    const slow = Promise.withResolvers<void>()
+    const done: string[] = []
+    receiver.on('verification.*', async ({ entity }) => {
+      if (entity.id === 'slow') await slow.promise
+      if (entity.id === 'broken') throw new Error('no')
+      done.push(entity.id)
+    })
+    await worker.start()
+    for (const id of ['slow', 'broken', 'slow', 'broken', 'fine']) {
+      await deliver(event('verification.created', { id }))
+    }
+    await until(() => done.length === 1)
+    expect(done).toEqual(['fine'])
+    slow.resolve()
+    await until(() => done.length === 3)
+    expect(done).toEqual(['fine', 'slow', 'slow'])
+  })
+
+  test('runs in a retry only the handlers that have not succeeded', async () => {
+    const { deliver, receiver, worker } = fresh()
+    const ran: string[] = []
+    receiver
+      .on('*', () => ran.push('first'), { id: 'first' })
+      .on('*', (_, { attempt }) => {
+        ran.push(`second ${attempt}`)
+        if (attempt < 3) throw new Error('no')
+      })
+      .on('*', () => ran.push('third'), { id: 'third' })
+    await deliver(event())
+    expect(await worker.drainOnce()).toMatchObject({ retry: 2, done: 1 })
+    expect(ran).toEqual(['first', 'second 1', 'third', 'second 2', 'second 3'])
+  })
+
+  test('ends a failing event as a dead letter after its attempts, without the text of its errors', async () => {
+    const { deliver, inbox, receiver, worker, seen } = fresh()
+    receiver.on('verification.approved', ({ data }) => {
+      throw new TypeError(`no ${data.subjectName}`)
+    })
+    const { entryId } = (await deliver(
+      event('verification.approved', { subjectName: 'Robin' }),
+    )) as {
+      entryId: string
+    }
+    await worker.drainOnce()
+    const entry = await inbox.get(entryId)
+    expect(entry).toMatchObject({ state: 'dead', reason: 'HANDLER_FAILED', attempts: 3 })
+    expect(entry?.failures).toMatchObject(
+      [{ handler: 'verification.approved#1', code: 'HANDLER_FAILED', error: /^TypeError at / }].map(
+        (one) => ({ ...one, error: expect.stringMatching(one.error) }),
+      ),
+    )
+    expect(JSON.stringify([entry, seen])).not.toContain('Robin')
+    expect(seen.at(-1)).toMatchObject({ type: 'settled', state: 'dead', attempt: 3 })
+  })
+
+  test('sends NonRetryable to the dead letters at once', async () => {
+    const { deliver, receiver, worker, inbox } = fresh()
+    receiver.on('*', () => {
+      throw new NonRetryable('unknown tenant')
+    })
+    await deliver(event())
+    expect(await worker.drainOnce()).toMatchObject({ dead: 1, retry: 0 })
+    expect((await inbox.find()).entries).toMatchObject([{ reason: 'NON_RETRYABLE', attempts: 1 }])
+  })
+
+  test('goes on after a dead letter and tells later handlers of the gap', async () => {
+    const { deliver, inbox, receiver, worker } = fresh({ retry: { attempts: 1 } })
+    const gaps: [string, boolean | undefined][] = []
+    receiver.on('verification.*', ({ name }, { gap }) => {
+      if (name === 'verification.created') throw new Error('no')
+      gaps.push([name, gap])
+    })
+    await deliver(event('verification.created'))
+    await deliver(event('verification.submitted'))
+    await deliver(event('verification.submitted', { id: 'another' }))
+    await worker.drainOnce()
+    expect(gaps.toSorted()).toEqual([
+      ['verification.submitted', false],
+      ['verification.submitted', true],
+    ])
+    expect(await inbox.stats()).toMatchObject({ dead: 1, done: 2 })
+  })
+
+  test('stops an entity at its dead letter when told to, until it is redriven or dismissed', async () => {
+    const { deliver, inbox, receiver, worker } = fresh({ retry: { attempts: 1 }, onDead: 'block' })
+    const ran: string[] = []
+    let broken = true
+    receiver.on('verification.*', ({ name }) => {
+      if (broken && name === 'verification.created') throw new Error('no')
+      ran.push(name)
+    })
+    for (const name of ['created', 'submitted', 'approved']) {
+      await deliver(event(`verification.${name}`))
+    }
+    await worker.drainOnce()
+    expect(ran).toEqual([])
+    broken = false
+    await inbox.redrive({})
+    await worker.drainOnce()
+    expect(ran).toEqual(['verification.created', 'verification.submitted', 'verification.approved'])
+    broken = true
+    const { entryId } = (await deliver(event('verification.created'))) as { entryId: string }
+    await deliver(event('verification.expired'))
+    await worker.drainOnce()
+    expect(ran).toHaveLength(3)
+    expect(await inbox.dismiss(entryId)).toBe(true)
+    await worker.drainOnce()
+    expect(ran.slice(3)).toEqual(['verification.expired'])
+    expect(await inbox.get(entryId)).toMatchObject({ state: 'skipped', reason: 'DISMISSED' })
+  })
+
+  test('skips what no handler wants, visibly', async () => {
+    const { deliver, inbox, receiver, worker } = fresh()
+    receiver.on('client.created', () => {})
+    await deliver(event())
+    expect(await worker.drainOnce()).toMatchObject({ skipped: 1 })
+    expect((await inbox.find()).entries).toMatchObject([{ reason: 'NO_HANDLER', state: 'skipped' }])
+  })
+
+  test('stops a handler at its time limit and takes nothing from it afterwards', async () => {
+    const { deliver, receiver, worker } = fresh({ receiver: { handlerTimeout: 15 } })
+    const late = Promise.withResolvers<void>()
+    const signals: AbortSignal[] = []
+    receiver.on('*', async (_, { attempt, signal }) => {
+      signals.push(signal)
+      if (attempt === 1) await late.promise
+    })
+    await deliver(event())
+    expect(await worker.drainOnce()).toMatchObject({ retry: 1, done: 1 })
+    expect(signals[0]?.reason).toMatchObject({ name: 'TimeoutError' })
+    late.resolve()
+  })
+
+  test('drains: claims nothing more, lets handlers end, and what does not end is released', async () => {
+    const { deliver, inbox, receiver, worker, settled } = fresh({ worker: { concurrency: 2 } })
+    const quick = Promise.withResolvers<void>()
+    const begun: string[] = []
+    receiver.on('verification.*', async ({ entity }, { signal }) => {
+      begun.push(entity.id)
+      if (entity.id === 'quick') return quick.promise
+      await new Promise((_, reject) => signal.addEventListener('abort', reject))
+    })
+    for (const id of ['quick', 'hangs', 'waits']) {
+      await deliver(event('verification.created', { id }))
+    }
+    await worker.start()
+    await until(() => begun.length === 2)
+    const drained = worker.drain({ grace: 30 })
+    quick.resolve()
+    await drained
+    expect(settled().toSorted()).toEqual(['done', 'released'])
+    expect(begun).not.toContain('waits')
+    const { entries } = await inbox.find({ state: 'stored' })
+    expect(entries.map(({ attempts }) => attempts)).toEqual([0, 0])
+    await worker.start()
+    await until(() => begun.length === 4)
+    expect(begun.slice(2).toSorted()).toEqual(['hangs', 'waits'])
+  })
+
+  test('waits at a drain for the deliveries that are being received', async () => {
+    const { deliver, receiver, worker } = fresh()
+    receiver.on('*', () => {})
+    await worker.start()
+    const answers: string[] = []
+    const all = Array.from({ length: 20 }, async () => answers.push((await deliver(event())).kind))
+    await delay(0)
+    await worker.drain()
+    expect(answers).toHaveLength(20)
+    await Promise.all(all)
+    expect(new Set(answers)).toEqual(new Set(['accepted']))
+  })
+
+  test('drains once for hosts with a schedule, within its bounds', async () => {
+    const { deliver, receiver, worker } = fresh({ worker: { concurrency: 2 } })
+    receiver.on('*', () => {})
+    for (let at = 0; at < 7; at++) await deliver(event('client.created', { id: `c${at}` }))
+    expect(await worker.drainOnce({ limit: 3 })).toMatchObject({ done: 3 })
+    expect(await worker.drainOnce({ timeout: 0 })).toMatchObject({ done: 0 })
+    expect(await worker.drainOnce()).toMatchObject({ done: 4 })
+  })
+
+  test('keeps its lease as long as a handler is at work', async () => {
+    const { deliver, receiver, worker, settled } = fresh({ lease: 60 })
+    let runs = 0
+    receiver.on('*', async () => {
+      runs++
+      await delay(250)
+    })
+    await worker.start()
+    await deliver(event())
+    await until(() => settled().length > 0)
+    expect([runs, settled()]).toEqual([1, ['done']])
+  })
+
+  test('lets events wait for none other that name no resource', async () => {
+    const { deliver, receiver, worker } = fresh({ retry: { attempts: 1 } })
+    const gaps: unknown[] = []
+    receiver.on('verification.*', ({ name }, { gap }) => {
+      if (name === 'verification.created') throw new Error('no')
+      gaps.push(gap)
+    })
+    await deliver(event('verification.created', { id: undefined }))
+    await deliver(event('verification.approved', { id: undefined }))
+    await worker.drainOnce()
+    expect(gaps).toEqual([false])
+  })
+
+  test('counts a crash as an attempt, so that poison ends as a dead letter', async () => {
+    const clock = fakeClock()
+    const parts = { store: store(), now: clock.now, retry: { attempts: 2 } }
+    const first = setUp(parts)
+    await first.deliver(event())
+    const source = first.inbox as unknown as WorkSource
+    for (const attempt of [1, 2]) {
+      // Claimed, and never settled: what a crash leaves behind once the lease is over.
+      const { works } = await source.claim(1)
+      expect(works).toMatchObject([{ attempt }])
+      for (const work of works) source.abandon(work)
+      clock.advance({ minutes: 2 })
+      await source.sweep()
+    }
+    expect((await first.inbox.find()).entries).toMatchObject([
+      { state: 'dead', reason: 'CRASHED', attempts: 2 },
+    ])
+  })
+
+  test('takes newer for older by occurrence time, and leaves the choice to each handler', async () => {
+    const { deliver, receiver, worker } = fresh()
+    const ran: [string, string, boolean | undefined][] = []
+    const note =
+      (id: string) =>
+      (one: WebhookEvent, { stale }: { stale?: boolean }) => {
+        ran.push([id, one.name.replace('verification.', ''), stale])
+      }
+    receiver
+      .on('verification.*', note('deliver'), { id: 'deliver' })
+      .on('verification.*', note('skip'), { id: 'skip', stale: 'skip' })
+    const at = (minute: number) => ({ createdAt: `2026-01-01T12:0${minute}:00Z` })
+    await deliver(event('verification.submitted', {}, at(2)))
+    await deliver(event('verification.created', {}, at(1)))
+    await deliver(event('verification.approved', {}, at(3)))
+    await deliver(event('verification.submitted', {}, {}))
+    await deliver(event('verification.created', { id: 'another' }, at(1)))
+    expect(await worker.drainOnce()).toMatchObject({ done: 5 })
+    const of = (id: string) => ran.filter(([who]) => who === id).map(([, ...rest]) => rest)
+    expect(of('deliver').toSorted()).toEqual([
+      ['approved', false],
+      ['created', false],
+      ['created', true],
+      ['submitted', false],
+      ['submitted', true],
+    ])
+    expect(
+      of('skip')
+        .map(([name]) => name)
+        .toSorted(),
+    ).toEqual(['approved', 'created', 'submitted'])
+  })
+
+  test('hands a stale event over with the resource as it is now, where asked', async () => {
+    const resource = { id: 'ver_1', status: 'approved' }
+    const client = {
+      verifications: { get: async (id: string) => (id === 'ver_1' ? resource : gone()) },
+      clients: { get: async () => gone() },
+    }
+    const gone = () => {
+      throw Object.assign(new Error('not found'), { status: 404 })
+    }
+    const { deliver, receiver, worker } = fresh({ receiver: { client: client as never } })
+    const statuses: unknown[] = []
+    receiver.on('verification.*', ({ data }) => statuses.push(data.status), { stale: 'refetch' })
+    const at = (minute: number) => ({ createdAt: `2026-01-01T12:0${minute}:00Z` })
+    for (const id of ['ver_1', 'ver_2']) {
+      await deliver(event('verification.submitted', { id, status: 'submitted' }, at(2)))
+      await deliver(event('verification.created', { id, status: 'initiated' }, at(1)))
+    }
+    expect(await worker.drainOnce()).toMatchObject({ done: 4 })
+    expect(statuses.toSorted()).toEqual(['approved', 'submitted', 'submitted'])
+  })
+})
+
+describe('a worker', () => {
+  test('burns no attempt and hurries no retry when the clock of the system jumps', async () => {
+    const { deliver, inbox, receiver, worker } = setUp({
+      retry: { delays: [60_000], random: () => 0.99 },
+    })
+    const hanging = Promise.withResolvers<void>()
+    const begun: string[] = []
+    receiver.on('verification.*', async ({ entity }) => {
+      begun.push(entity.id)
+      if (entity.id === 'hangs') await hanging.promise
+      throw new Error('no')
+    })
+    await worker.start()
+    await deliver(event('verification.created', { id: 'hangs' }))
+    await deliver(event('verification.created', { id: 'fails' }))
+    await until(async () => (await inbox.stats()).retry === 1)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
+    try {
+      await (inbox as unknown as WorkSource).sweep()
+      const again = createWorker(receiver)
+      expect(await again.drainOnce()).toMatchObject({ done: 0, retry: 0, dead: 0 })
+      expect(begun.toSorted()).toEqual(['fails', 'hangs'])
+    } finally {
+      vi.useRealTimers()
+    }
+    hanging.resolve()
+  })
+
+  test('settles a handler that succeeded once the store can write again', async () => {
+    const store = memoryStore()
+    const settle = store.settle.bind(store)
+    let full = true
+    store.settle = (settlement) =>
+      full ? Promise.reject(new Error('disk full')) : settle(settlement)
+    const { deliver, receiver, worker, seen, inbox } = setUp({ store })
+    let runs = 0
+    receiver.on('*', () => {
+      runs++
+    })
+    await worker.start()
+    await deliver(event())
+    await until(() => seen.some((one) => one.type === 'store' && one.asked === 'settle'))
+    full = false
+    await until(async () => (await inbox.stats()).done === 1)
+    expect(runs).toBe(1)
+  })
+
+  test('tells observe when nothing comes for many times the usual gap', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    try {
+      const clock = fakeClock()
+      const { deliver, receiver, worker, seen } = setUp({ receiver: { now: clock.now } })
+      receiver.on('*', () => {})
+      await worker.start()
+      for (let at = 0; at < 25; at++) {
+        await deliver(event())
+        clock.advance({ seconds: 30 })
+      }
+      clock.advance({ minutes: 4 })
+      // A stranger knocks: that is no word of the sender's.
+      const forged = { ...(await signedDelivery(event())), headers: {} }
+      expect((await receiver.receive(forged)).kind).toBe('rejected')
+      vi.advanceTimersByTime(10_000)
+      const silences = () => seen.filter((one) => one.type === 'silence')
+      expect(silences()).toEqual([])
+      clock.advance({ minutes: 1 })
+      vi.advanceTimersByTime(30_000)
+      expect(silences()).toMatchObject([{ usual: 30_000 }])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('needs an inbox, a receiver of this package, and a client where handlers refetch', async () => {
+    const inbox = createInbox({ store: memoryStore() })
+    const bare = createReceiver({ secret: testSecret })
+    expect(() => createWorker(bare)).toThrow(/has no inbox/)
+    expect(() => createWorker({ receive: bare.receive })).toThrow(/createReceiver/)
+    const receiver = createReceiver({ secret: testSecret, inbox })
+    expect(() => createWorker(receiver, { concurrency: 0 })).toThrow(/concurrency is 0/)
+    for (const grace of [-1, 0.5, 2 ** 31]) {
+      expect(() => createWorker(receiver, { grace })).toThrow(/grace is .*: give whole/)
+      await expect(createWorker(receiver).drain({ grace })).rejects.toThrow(/grace is/)
+    }
+    for (const bounds of [{ limit: -1 }, { timeout: Number.NaN }, { timeout: '5' as never }]) {
+      await expect(createWorker(receiver).drainOnce(bounds)).rejects.toThrow(/number from 0/)
+    }
+    receiver.on('*', () => {}, { stale: 'refetch' })
+    await expect(createWorker(receiver).start()).rejects.toMatchObject({ code: 'CLIENT_MISSING' })
+    expect(() => bare.on('*', () => {}, { stale: 'sometimes' as never })).toThrow(/stale is/)
+  })
+})
