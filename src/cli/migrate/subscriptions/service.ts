@@ -1,0 +1,131 @@
+// The subscription routes of a service that has them; the sandbox does.
+import { sleep } from '../../../abortable.ts'
+import { CliError, exitCodes } from '../../exit-code.ts'
+import { printable } from '../../output.ts'
+import { readSubscription, readSubscriptions, type Subscription } from './plan.ts'
+
+/** What the migration needs of a service. */
+export interface SubscriptionService {
+  readonly url: string
+  list(): Promise<readonly Subscription[]>
+  create(input: Omit<Subscription, 'id'>): Promise<Subscription>
+  setEvents(id: string, events: readonly string[]): Promise<void>
+  remove(id: string): Promise<void>
+  /** Whether a subscription has delivered anything. */
+  hasDelivered(id: string): Promise<boolean>
+}
+
+/** Where the service is. */
+export interface ServiceOptions {
+  readonly url: string
+  readonly apiKey?: string | undefined
+}
+
+/** Talks to the routes under `/_sandbox` of an address. */
+export function subscriptionService(options: ServiceOptions): SubscriptionService {
+  const base = options.url.replace(/\/+$/, '').replace(/\/(v2\/api|_sandbox)$/, '')
+  const call = (method: string, path: string, body?: unknown) =>
+    request(options, { method, url: `${base}/_sandbox${path}`, body })
+  const one = (id: string) => `/subscriptions/${encodeURIComponent(id)}`
+  return {
+    url: base,
+    list: async () => readSubscriptions(await call('GET', '/subscriptions?reveal=true')),
+    create: async ({ others, ...input }) =>
+      readSubscription(await call('POST', '/subscriptions', { ...others, ...input })),
+    setEvents: async (id, events) => void (await call('PATCH', one(id), { events })),
+    remove: async (id) => void (await call('DELETE', one(id))),
+    async hasDelivered(id) {
+      const query = new URLSearchParams({ subscriptionId: id, status: 'delivered' })
+      const json = await call('GET', `/deliveries?${query}`)
+      const list = Array.isArray(json) ? json : (json as { data?: unknown } | undefined)?.data
+      // Checked again: a service may ignore filters that it does not know.
+      return (
+        Array.isArray(list) &&
+        (list as readonly Record<string, unknown>[]).some(
+          ({ subscriptionId, status }) => subscriptionId === id && status === 'delivered',
+        )
+      )
+    },
+  }
+}
+
+/** Whether a failed creation certainly created nothing: refused, or never sent. */
+export function wasNotCreated(error: unknown): boolean {
+  return (
+    error instanceof CliError &&
+    /^(SERVICE_REFUSED|SERVICE_UNREACHABLE|SECRET_MISSING)$/.test(error.code)
+  )
+}
+
+interface Call {
+  readonly method: string
+  readonly url: string
+  readonly body?: unknown
+}
+
+/** The response's JSON; undefined when a GET or DELETE finds nothing. */
+async function request(options: ServiceOptions, call: Call): Promise<unknown> {
+  const { method, url } = call
+  const failed = (code: string, why: string) =>
+    new CliError(code, `${method} ${new URL(url).pathname}: ${why}`, exitCodes.failed)
+  let response: Response
+  let text: string
+  try {
+    response = await send(options, call)
+    text = await response.text()
+  } catch (error) {
+    const unreachable = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/.test(causeOf(error))
+    const code = unreachable ? 'SERVICE_UNREACHABLE' : 'SERVICE_SILENT'
+    throw failed(code, 'no response: is the service running at that address?')
+  }
+  const { status } = response
+  if (status === 404 && (method === 'GET' || method === 'DELETE')) return undefined
+  if (!response.ok) {
+    const code = status < 500 ? 'SERVICE_REFUSED' : 'SERVICE_FAILED'
+    throw failed(code, `the service responded ${status}${messageOf(text)}`)
+  }
+  try {
+    return text === '' ? undefined : JSON.parse(text)
+  } catch {
+    throw failed('SERVICE_FAILED', 'the response is not JSON')
+  }
+}
+
+const maxTries = 4
+const maxRetryAfter = 60
+
+/** Sends; a rate-limited GET is repeated after the time that the service asks for. */
+async function send({ apiKey }: ServiceOptions, { method, url, body }: Call): Promise<Response> {
+  for (let tried = 1; ; tried += 1) {
+    const response = await fetch(url, {
+      method,
+      headers: {
+        ...(apiKey !== undefined && { 'x-api-key': apiKey }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      // Not the signal of Ctrl-C: a change that has begun is completed.
+      signal: AbortSignal.timeout(30_000),
+    })
+    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+    const waits = response.status === 429 && method === 'GET' && seconds <= maxRetryAfter
+    if (!waits || tried === maxTries) return response
+    await response.body?.cancel()
+    await sleep(seconds * 1000)
+  }
+}
+
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause as { readonly code?: unknown }) : undefined
+  return String(cause?.code ?? '')
+}
+
+/** The message of the service's own error form. */
+function messageOf(text: string): string {
+  try {
+    const { message } = JSON.parse(text) as { readonly message?: unknown }
+    return typeof message === 'string' ? `: ${printable(message).slice(0, 200)}` : ''
+  } catch {
+    return ''
+  }
+}
