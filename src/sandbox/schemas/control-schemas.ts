@@ -1,6 +1,6 @@
 // The bodies, queries and answers of the sandbox's control plane, as schemas. They are no part of
 // the service's own document; control.ts says which route takes and gives which.
-import { z } from 'zod'
+import * as z from 'zod'
 import { eventNames, families, legacyFamily, legacyNames } from '../../protocol/names.ts'
 import {
   countryCode,

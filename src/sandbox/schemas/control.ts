@@ -1,6 +1,6 @@
 // The routes of the sandbox's control plane: one table drives its router, its checks and its
 // OpenAPI document. None of this is part of the service's own document.
-import { z } from 'zod'
+import * as z from 'zod'
 import { assembledVerificationSchema, clientSchema } from '../../protocol/resources.ts'
 import {
   actionsBody,

@@ -1,6 +1,6 @@
 // The sandbox's whole state as a schema: a snapshot is checked by it, whole, before anything of it
 // is taken, and so is each row of a data file.
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   clientSchema,
   dateTime,
