@@ -10,7 +10,7 @@ export interface Subscription {
   readonly events: readonly string[]
   readonly active: boolean
   readonly secret?: string
-  /** Every other field, such as its organisation; a replacement gets the same ones. */
+  /** Every other field, such as its organization; a replacement gets the same ones. */
   readonly others?: Readonly<Record<string, unknown>>
 }
 
