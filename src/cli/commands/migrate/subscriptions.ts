@@ -15,11 +15,11 @@ import {
   stepsOf,
 } from '../../migrate/subscriptions/plan.ts'
 import { rollBack } from '../../migrate/subscriptions/roll-back.ts'
+import { signingSecrets } from '../../migrate/subscriptions/signing-secrets.ts'
 import {
   type SubscriptionService,
   subscriptionService,
-} from '../../migrate/subscriptions/service.ts'
-import { signingSecrets } from '../../migrate/subscriptions/signing-secrets.ts'
+} from '../../migrate/subscriptions/subscription-routes.ts'
 import { count, printable } from '../../output.ts'
 import { findSecrets, type SecretOptions, secretFileOption } from '../../secrets.ts'
 import { act, declare, type Session } from '../../session.ts'

@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { CliError } from '../../exit-code.ts'
 import { type Journal, type Pair, withoutSecret } from './journal.ts'
 import type { Planned, SecretOrigin, Step, Subscription } from './plan.ts'
-import { type SubscriptionService, wasNotCreated } from './service.ts'
 import type { SigningSecrets } from './signing-secrets.ts'
+import { type SubscriptionService, wasNotCreated } from './subscription-routes.ts'
 
 /** What a run works with. */
 export interface Deps {
