@@ -70,7 +70,7 @@ async function run(session: Session, options: DoctorOptions) {
     inbox: Boolean(found),
   })
   if (secret.length === 0 && to === undefined && !found) {
-    throw new CliError('USAGE', 'error: nothing to look at: pass --to, --inbox or a secret')
+    throw new CliError('USAGE', 'nothing to look at: pass --to, --inbox or a secret')
   }
   if (to === undefined || unfit) return broken ? exitCodes.failed : exitCodes.ok
   const { leaveNothing = false } = options

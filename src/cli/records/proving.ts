@@ -21,18 +21,15 @@ export interface DiscoveredFit {
   readonly body: string
 }
 
-/** What `discover` says about its captures. */
-export interface DiscoveredFacts {
+/** How many captures `discover` searched, and how many redacted ones it skipped. */
+export interface DiscoveredCommon {
   readonly type: 'discovered'
   readonly captures: number
-  /** Whose scheme it is: this package's own when it re-signed redacted captures. */
-  readonly of: 'sender' | 'package'
   readonly redacted: number
-  readonly warning?: string
 }
 
 /** `discover`: the result of the search. */
-export type DiscoveredLine = DiscoveredFacts &
+export type DiscoveredLine = DiscoveredCommon &
   (
     | (DiscoveredFit & {
         readonly result: 'found'
@@ -48,7 +45,7 @@ export type DiscoveredLine = DiscoveredFacts &
         /** Each of these headers is signed by itself, and either is enough. */
         readonly headers?: readonly string[]
       }
-    | { readonly result: 'no-match' }
+    | { readonly result: 'no-match' | 'redacted' }
     | { readonly result: 'no-signature'; readonly files: readonly string[] }
   )
 

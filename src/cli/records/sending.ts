@@ -73,8 +73,10 @@ export type SandboxLine =
       /** The status of the response, or why there was none. */
       readonly answer: number | string
       readonly attempt: number
+      /** The code in the response of a receiver. */
+      readonly code?: string
     }
-  /** With --once: every delivery at the end, and the totals. */
+  /** A delivery that a fault dropped; with --once, every delivery at the end. */
   | {
       readonly type: 'delivery'
       readonly event: string

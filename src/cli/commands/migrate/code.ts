@@ -51,7 +51,7 @@ export const migrateCode = (session: Session) =>
 
 async function run(session: Session, options: CodeOptions, given: readonly string[]) {
   if (options.write && options.check) {
-    throw new CliError('USAGE', 'error: --write or --check, not both')
+    throw new CliError('USAGE', '--write or --check, not both')
   }
   const { cwd } = session
   const isExcluded = exclusionOf(cwd, options.exclude ?? [])

@@ -38,15 +38,12 @@ async function run({ out }: Session, options: DataOptions) {
   const table = given(options.table, '--table')
   const column = given(options.column, '--column')
   for (const name of [table, column, options.oldColumn]) {
-    if (/^$|[\0\r\n]/.test(name)) throw new CliError('USAGE', 'error: a name is empty or broken')
+    if (/^$|[\0\r\n]/.test(name)) throw new CliError('USAGE', 'a name is empty or broken')
   }
   // Postgres alone tells quoted names apart by their case.
   const spelled = (name: string) => (dialect === 'postgres' ? name : name.toLowerCase())
   if (spelled(column) === spelled(options.oldColumn)) {
-    throw new CliError(
-      'USAGE',
-      'error: --old-column is --column: the old name needs a column of its own',
-    )
+    throw new CliError('USAGE', '--old-column is --column: the old name needs a column of its own')
   }
   const scripts = toSql({ ...options, dialect, table, column })
   out.record({ type: 'script', dialect, ...scripts })
@@ -67,8 +64,5 @@ function commented(script: string): string {
 
 function given<Value>(value: Value | undefined, flag: string): Value {
   if (value !== undefined) return value
-  throw new CliError(
-    'USAGE',
-    `error: say ${flag}, e.g. --dialect postgres --table events --column name`,
-  )
+  throw new CliError('USAGE', `say ${flag}, e.g. --dialect postgres --table events --column name`)
 }
