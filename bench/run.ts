@@ -1,4 +1,4 @@
-// npm run bench [-- area …] [--quick] [--size 2K] [--node 24] [--publish]: measures each area in
+// npm run bench [-- area …] [--quick] [--only 2K] [--node 24] [--publish]: measures each area in
 // processes of its own, as often as two runs need to agree, prints Markdown and writes charts.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,7 +18,8 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     quick: { type: 'boolean', default: false },
-    size: { type: 'string', multiple: true },
+    /** Sizes, or the frameworks of http. */
+    only: { type: 'string', multiple: true },
     node: { type: 'string' },
     /** Copies tables and charts into docs/. */
     publish: { type: 'boolean', default: false },
@@ -35,7 +36,7 @@ async function measureOnce(name: string): Promise<void> {
   const area = await load(name)
   const sections = await area.measure({
     quick: values.quick,
-    ...(values.size && { sizes: values.size }),
+    ...(values.only && { only: values.only }),
   })
   process.stdout.write(`\n${JSON.stringify(sections)}\n`, () => process.exit())
 }
@@ -83,7 +84,7 @@ async function measured(name: string, node: string): Promise<Report[]> {
 
 async function runOnce(area: Area, node: string): Promise<Section[]> {
   const { name } = area
-  const given = (values.size ?? []).flatMap((size) => ['--size', size])
+  const given = (values.only ?? []).flatMap((one) => ['--only', one])
   const flags = ['--once', name, ...given, ...(values.quick ? ['--quick'] : [])]
   const child = spawn(
     node,

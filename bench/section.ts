@@ -12,7 +12,7 @@ export interface Row {
   readonly name: string
   /** Drawn in the chart's own colour. */
   readonly ours?: boolean
-  readonly values: Readonly<Record<string, number>>
+  readonly values: Readonly<Record<string, number | undefined>>
 }
 
 export interface Target {
@@ -26,6 +26,8 @@ export interface Section {
   readonly id: string
   readonly title: string
   readonly note?: string
+  /** What a program printed, shown as it is. */
+  readonly text?: string
   readonly columns: readonly Column[]
   readonly rows: readonly Row[]
   readonly targets?: readonly Target[]
@@ -35,7 +37,7 @@ export interface Section {
 
 export interface AreaOptions {
   readonly quick: boolean
-  readonly sizes?: readonly string[]
+  readonly only?: readonly string[]
 }
 
 export interface Area {

@@ -2,11 +2,12 @@
 import type { Column, Confirmed, Report } from './section.ts'
 
 export function toMarkdown(report: Report): string {
-  const { title, note, columns, rows } = report
+  const { title, note, text, columns, rows } = report
   const lines = [
     `### ${title}`,
     '',
     ...(note ? [note, ''] : []),
+    ...(text ? ['```', text.trimEnd(), '```', ''] : []),
     `| | ${columns.map(({ label }) => label).join(' | ')} |`,
     `|---|${columns.map(() => '---:|').join('')}`,
     ...rows.map(({ name, ours, cells }) => {

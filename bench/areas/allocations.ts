@@ -62,7 +62,7 @@ export const area: Area = {
   name: 'allocations',
   runs: 2,
   flags: ['--max-semi-space-size=512', '--min-semi-space-size=512'],
-  async measure({ sizes: wanted }) {
+  async measure({ only: wanted }) {
     const sections = []
     for (const size of Object.keys(sizes) as Size[]) {
       if (!wanted || wanted.includes(size)) sections.push(await measureSize(size))

@@ -1,16 +1,13 @@
 // Whole requests without sockets: they are injected into each framework inside this process, so
 // that what is measured is the route and not the network.
 import type { RequestListener } from 'node:http'
-import { join } from 'node:path'
 import inject from 'light-my-request'
 import { type Contender, compare, quick, thorough } from '../compare.ts'
 import { headersOf, type Size } from '../deliveries.ts'
 import type { Area, Column, Section, Target } from '../section.ts'
-import { type FetchHandler, type MakeRoute, path, ways } from '../servers/route.ts'
+import { type Framework, frameworks, loadRoute } from '../servers/load.ts'
+import { type FetchHandler, path, ways } from '../servers/route.ts'
 import { sampleOf } from './process.ts'
-
-export const frameworks = ['node', 'express', 'fastify', 'fetch'] as const
-export type Framework = (typeof frameworks)[number]
 
 const columns: readonly Column[] = [
   { key: 'cpu', label: 'CPU, µs (median)', unit: 'us' },
@@ -29,12 +26,6 @@ export function requestHeaders(body: Uint8Array, signature: string): Record<stri
     'x-github-event': 'check_run',
     'x-github-delivery': '1',
   }
-}
-
-export async function loadRoute(framework: Framework): Promise<MakeRoute> {
-  const file = join(import.meta.dirname, '../servers', `${framework}.ts`)
-  const { makeRoute }: { makeRoute: MakeRoute } = await import(file)
-  return makeRoute
 }
 
 async function measureSize(size: Size, isQuick: boolean): Promise<Section[]> {
@@ -96,7 +87,7 @@ function targetsOf(framework: Framework, size: Size): Target[] {
 export const area: Area = {
   name: 'injected',
   runs: 2,
-  async measure({ quick: isQuick, sizes: wanted = ['2K', '256K'] }) {
+  async measure({ quick: isQuick, only: wanted = ['2K', '256K'] }) {
     const sections = []
     for (const size of wanted as Size[]) sections.push(...(await measureSize(size, isQuick)))
     return sections
