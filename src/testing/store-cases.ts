@@ -7,10 +7,17 @@ import { same } from './same.ts'
 /** One promise of the port, and the check that it is kept. */
 export interface StoreCase {
   readonly name: string
-  /** `again` closes the store and opens what it has left behind, where anything survives. */
-  run(store: InboxStore, again: () => Promise<InboxStore>): Promise<void>
+  run(store: InboxStore, handles: StoreHandles): Promise<void>
   /** For stores of this capability alone. */
-  readonly needs?: 'order' | 'restart' | 'tx'
+  readonly needs?: 'order' | 'restart' | 'tx' | 'shared'
+}
+
+/** Other handles on the data of the store under test. */
+export interface StoreHandles {
+  /** Closes the store and opens what it has left behind, where anything survives. */
+  again(): Promise<InboxStore>
+  /** An open handle beside the store, as another process has it; for shared stores. */
+  beside(wake?: () => void): Promise<InboxStore>
 }
 
 const start = Date.UTC(2026, 0, 1)

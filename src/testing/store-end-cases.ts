@@ -127,7 +127,7 @@ export const settlingCases: readonly StoreCase[] = [
   {
     name: 'gives what an owner left leased, and all the rest, to the next one',
     needs: 'restart',
-    run: async (store, again) => {
+    run: async (store, { again }) => {
       const [left, waiting] = [newEntry(), newEntry()]
       await store.insert(left)
       const claimed = await claimOne(store)
