@@ -85,9 +85,9 @@ export async function openFound(session: Session, { inbox, file }: FoundInbox): 
   } catch (error) {
     if (!isWebhookError(error)) throw error
     const { code, message } = error
-    if (code === 'STORE_SEALED') throw encrypted(session)
+    if (code === 'STORE_SEALED' || /sealed with another key/.test(message)) throw encrypted(session)
     if (file !== undefined && !existsSync(file)) throw new CliError('INBOX_MISSING', message)
-    if (code === 'STORE_OWNED') throw owned(message, file)
+    if (code === 'STORE_OWNED' || /another process has/.test(message)) throw owned(message, file)
     throw new CliError(code, message, exitCodes.failed)
   }
 }

@@ -1,7 +1,7 @@
 // The --json lines of the commands that prove and examine: verify, discover, doctor.
 import type { Diagnosis, SchemeDefinition } from '../../index.ts'
+import type { Cause } from '../doctor/advice.ts'
 import type { Framework } from '../doctor/framework.ts'
-import type { Cause } from '../doctor/known-causes.ts'
 
 /** `verify`: one capture. */
 export type VerifiedLine = {
@@ -62,7 +62,7 @@ export type DoctorLine =
       readonly type: 'probe'
       readonly name: string
       readonly guarantee: 'takes' | 'exact bytes' | 'refuses' | 'bounded'
-      readonly holds: boolean
+      readonly result: 'holds' | 'fails' | 'not provable'
       readonly status: number
       readonly outcome?: string
       readonly code?: string
@@ -79,19 +79,9 @@ export type DoctorLine =
       readonly type: 'summary'
       readonly probes: number
       readonly failed: number
+      readonly unproved: number
       readonly causes: readonly Cause[]
       readonly framework: Framework
     }
-  /** What the probes left in the inbox of the app. */
-  | {
-      readonly type: 'left'
-      readonly event: string
-      readonly eventIds: readonly string[]
-      readonly unreadable: number
-      /** Where the inbox is within reach. */
-      readonly entries?: readonly {
-        readonly id: string
-        readonly state: string
-        readonly eventId?: string
-      }[]
-    }
+  /** How many probes the inbox of the app has kept. */
+  | { readonly type: 'left'; readonly event: string; readonly entries: number }
