@@ -14,7 +14,7 @@ export interface Shipment {
   readonly chunks?: readonly Uint8Array[]
 }
 
-/** A response, or the reason why there is none. */
+/** A response, or the reason for its absence. */
 export interface Answer {
   /** 0 without a response. */
   readonly status: number

@@ -31,8 +31,8 @@ export async function createProgram(
 async function treeOf(session: Session, wanted: readonly string[] | undefined): Promise<Command> {
   const root = rootCommand(session)
   for (const { name, summary, load } of commands) {
-    const isWanted = wanted === undefined || wanted.includes(name)
-    const command = isWanted ? (await load())(session) : new Command(name).summary(summary)
+    const isLoaded = wanted === undefined || wanted.includes(name)
+    const command = isLoaded ? (await load())(session) : new Command(name).summary(summary)
     root.addCommand(command)
     adopt(command, root)
   }

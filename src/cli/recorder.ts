@@ -27,7 +27,7 @@ export interface RecorderOptions {
   readonly signal: AbortSignal
   /**
    * Called before the response is sent; false if the delivery could not be kept. The sender then
-   * gets the response of the app, or a 500 if there is no app, so that it retries.
+   * gets the response of the app, or a 500 without an app, so that it retries.
    */
   readonly onArrival: (arrival: Arrival, answer: Answer | undefined) => Promise<boolean>
   /** A request that failed before it could be kept. */

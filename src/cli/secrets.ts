@@ -41,7 +41,7 @@ export function refuseSecretArguments(args: readonly string[]): void {
   )
 }
 
-/** The configured secrets; empty if there are none. */
+/** The configured secrets, possibly empty. */
 export async function findSecrets(
   session: Session,
   options: SecretOptions,

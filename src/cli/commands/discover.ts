@@ -2,7 +2,7 @@
 // never guesses a scheme.
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
 import { inWords, toCode } from '../discover/paste.ts'
-import { type Fit, type Found, searchScheme } from '../discover/search.ts'
+import { type Fit, type SearchResult, searchScheme } from '../discover/search.ts'
 import { exitCodes } from '../exit-code.ts'
 import { count, type Output, printable } from '../output.ts'
 import type { DiscoveredCommon } from '../records/proving.ts'
@@ -75,7 +75,7 @@ interface Searched {
   readonly redacted: number
 }
 
-function report({ out }: Session, { captures, redacted }: Searched, found: Found): void {
+function report({ out }: Session, { captures, redacted }: Searched, found: SearchResult): void {
   const searched = { type: 'discovered' as const, captures: captures.length, redacted }
   const { result } = found
   switch (result) {
@@ -111,7 +111,7 @@ function report({ out }: Session, { captures, redacted }: Searched, found: Found
 
 interface FoundScheme {
   readonly captures: readonly NamedCapture[]
-  readonly found: Extract<Found, { result: 'found' }>
+  readonly found: Extract<SearchResult, { result: 'found' }>
 }
 
 function reportFound(
@@ -138,7 +138,7 @@ function describe(scheme: Fit['scheme']): string {
 
 function remarks(
   captures: readonly NamedCapture[],
-  { fit: { scheme, body }, weaker, idIsGuess }: Extract<Found, { result: 'found' }>,
+  { fit: { scheme, body }, weaker, idIsGuess }: Extract<SearchResult, { result: 'found' }>,
 ): readonly string[] {
   const one = captures.length === 1
   const plain = scheme.header === 'x-service-signature' && scheme.signed === '{body}'

@@ -123,7 +123,7 @@ async function probe(session: Session, target: Target) {
   const reachable = nowhere.error === undefined
   const clock = checkClock(nowhere.headers.date, session.now(), target.scheme)
   if (reachable) printCheck(session, clock)
-  const examined = reachable ? await examine(session, target) : [unreachable(nowhere)]
+  const examined = reachable ? await examine(session, target, [nowhere]) : [unreachable(nowhere)]
   const framework = frameworkOf([...examined.map(({ answer }) => answer), nowhere])
   if (framework !== 'unknown')
     out.say(`${framework} responds at ${printable(withoutUser(target.url))}`)
@@ -151,7 +151,7 @@ async function probe(session: Session, target: Target) {
   return failed > 0 || clock.state === 'failed' ? exitCodes.failed : exitCodes.ok
 }
 
-/** There is no response to the first request, so the probes would fail the same way. */
+/** The first request got no response, so the probes would fail the same way. */
 function unreachable(answer: Answer): Examined {
   const probe = {
     name: 'a genuine delivery',

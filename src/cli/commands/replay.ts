@@ -1,4 +1,4 @@
-// replay: captures sent to an address again, exactly as they were or signed anew.
+// replay: sends captures to an address again, unchanged or with a new signature.
 import { type Scheme, schemes, sign } from '../../index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
 import { CliError, exitCodes } from '../exit-code.ts'

@@ -34,8 +34,13 @@ export interface Target {
 /**
  * Sends every probe, one after the other. An app with an inbox gets one genuine delivery with all
  * spellings instead of many, the same in every run: its inbox keeps one entry and no dead letter.
+ * `others` are earlier responses that may show the framework.
  */
-export async function examine(session: Session, target: Target): Promise<readonly Examined[]> {
+export async function examine(
+  session: Session,
+  target: Target,
+  others: readonly Answer[],
+): Promise<readonly Examined[]> {
   const run = randomUUID().slice(0, 8)
   const all = makeProbes({
     id: (probe) => `doctor-${run}-${probe}`,
@@ -55,17 +60,16 @@ export async function examine(session: Session, target: Target): Promise<readonl
   if (!hasInbox) examined.pop()
   const isSent = (probe: Probe) => !probe.leaves || !(hasInbox || target.leaveNothing)
   for (const probe of all.filter(isSent)) await send(probe)
-  return judged(examined)
+  const framework = frameworkOf([...examined.map(({ answer }) => answer), ...others])
+  return keepsHeadersApart(framework) ? examined : examined.map(withoutJoinedHeaders)
 }
 
 /** A runtime that joins repeated headers hides them from every receiver on it. */
-function judged(examined: readonly Examined[]): readonly Examined[] {
-  if (keepsHeadersApart(frameworkOf(examined.map(({ answer }) => answer)))) return examined
-  return examined.map((one) => {
-    const isJoined = one.probe.signature === 'twice' && one.result === 'fails'
-    const isTaken = one.answer.status >= 200 && one.answer.status < 300
-    return isJoined && isTaken ? { ...one, result: 'not provable' } : one
-  })
+function withoutJoinedHeaders(one: Examined): Examined {
+  const { probe, result, answer } = one
+  const isTaken = answer.status >= 200 && answer.status < 300
+  const isJoined = probe.signature === 'twice' && result === 'fails' && isTaken
+  return isJoined ? { ...one, result: 'not provable' } : one
 }
 
 /** Sends a probe, signed over its own bytes or over others. */

@@ -3,7 +3,7 @@
 import type { Cause } from './advice.ts'
 import type { Examined } from './examine.ts'
 
-interface Finding {
+interface ProbeFinding {
   readonly cause: Cause
   readonly probes: readonly string[]
   readonly shows: (status: number) => boolean
@@ -13,7 +13,7 @@ const isTaken = (status: number) => status >= 200 && status < 300
 const isCrash = (status: number) => status >= 500
 const isRefused = (status: number) => status >= 400 && status < 500
 
-const findings: readonly Finding[] = [
+const findings: readonly ProbeFinding[] = [
   { cause: 'signature-not-compared', probes: ['a malformed signature'], shows: isTaken },
   { cause: 'headers-joined', probes: ['two signature headers'], shows: isTaken },
   { cause: 'time-not-checked', probes: ['a signature of an hour ago'], shows: isTaken },

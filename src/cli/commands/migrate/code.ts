@@ -1,13 +1,13 @@
-// migrate code: renames exact legacy names in sources; what only run time settles it reports.
+// migrate code: renames exact legacy names in sources, and reports what is decided at run time.
 import { CliError, type ExitCode, exitCodes } from '../../exit-code.ts'
 import { exclusionOf } from '../../migrate/code/exclusion.ts'
 import { type MigratedFile, migrateFile } from '../../migrate/code/migrate-files.ts'
 import { defaultBases } from '../../migrate/code/paths.ts'
-import { tellFile, tellTotals } from '../../migrate/code/report.ts'
+import { reportFile, reportTotals } from '../../migrate/code/report.ts'
 import { dirtyRepositories } from '../../migrate/code/repository.ts'
 import { toSarif } from '../../migrate/code/sarif.ts'
 import { sourceFiles } from '../../migrate/code/source-files.ts'
-import { type Ended, type Totals, totalsOf } from '../../migrate/code/totals.ts'
+import { type EndedFile, type Totals, totalsOf } from '../../migrate/code/totals.ts'
 import { repeated } from '../../repeated.ts'
 import { act, declare, type Session } from '../../session.ts'
 import { replaceWhole } from '../../write-file.ts'
@@ -51,14 +51,14 @@ export const migrateCode = (session: Session) =>
 
 async function run(session: Session, options: CodeOptions, given: readonly string[]) {
   if (options.write && options.check) {
-    throw new CliError('USAGE', '--write or --check, not both')
+    throw new CliError('USAGE', 'use --write or --check, not both')
   }
   const { cwd } = session
   const isExcluded = exclusionOf(cwd, options.exclude ?? [])
   const paths = sourceFiles(cwd, given.length === 0 ? ['.'] : given, isExcluded)
   const rule = options.paths ? { bases: options.base ?? defaultBases } : undefined
   const seen: MigratedFile[] = []
-  const done: Ended[] = []
+  const done: EndedFile[] = []
   try {
     for (const [at, path] of paths.entries()) {
       await breathe(session, at, paths.length)
@@ -68,53 +68,53 @@ async function run(session: Session, options: CodeOptions, given: readonly strin
     if (options.write && !options.force) refuseDirty(paths, changing)
     await settle(session, { options, files: seen, done })
   } finally {
-    // Told of an interruption too: what has been changed stays so.
+    // After an interruption too: written files stay changed.
     if (done.length > 0 || session.signal.aborted) {
-      tellEnd(session, options, totalsOf(done, paths.length))
+      reportEnd(session, options, totalsOf(done, paths.length))
     }
   }
   if (options.sarif) process.stdout.write(`${JSON.stringify(toSarif(seen, cwd), null, 2)}\n`)
   const totals = totalsOf(done, paths.length)
-  if (done.length === 0) tellEnd(session, options, totals)
+  if (done.length === 0) reportEnd(session, options, totals)
   return exitCodeOf(totals, options)
 }
 
 interface Settling {
   readonly options: CodeOptions
   readonly files: readonly MigratedFile[]
-  /** What has ended so far. */
-  readonly done: Ended[]
+  /** The finished files. */
+  readonly done: EndedFile[]
 }
 
-/** Writes and tells every file. */
+/** Writes and reports every file. */
 async function settle(session: Session, { options, files, done }: Settling): Promise<void> {
-  const telling = { written: Boolean(options.write), advised: new Set<string>() }
+  const reporting = { written: Boolean(options.write), advised: new Set<string>() }
   for (const [at, file] of files.entries()) {
     await breathe(session, at, files.length)
-    const ended: Ended = telling.written ? { ...file, ...written(file) } : file
-    if (!options.sarif) tellFile(session.out, ended, telling)
+    const ended: EndedFile = reporting.written ? { ...file, ...written(file) } : file
+    if (!options.sarif) reportFile(session.out, ended, reporting)
     done.push(ended)
   }
 }
 
-/** Why a file was not written; nothing where it was, or needed no writing. */
-function written({ edits, path, input, output }: MigratedFile): Pick<Ended, 'left'> {
+/** Why a file was not written; empty if it was, or if nothing changed. */
+function written({ edits, path, input, output }: MigratedFile): Pick<EndedFile, 'left'> {
   if (edits.length === 0) return {}
   try {
     const isSame = replaceWhole(path, { before: input, after: output })
-    return isSame ? {} : { left: 'was saved by somebody else meanwhile, and is left as it is' }
+    return isSame ? {} : { left: 'was changed by another program in the meantime' }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'FAILED'
     return { left: `cannot be written (${code})` }
   }
 }
 
-function tellEnd({ out, signal }: Session, options: CodeOptions, totals: Totals): void {
+function reportEnd({ out, signal }: Session, options: CodeOptions, totals: Totals): void {
   if (options.sarif) return
-  tellTotals(out, totals, { written: Boolean(options.write), interrupted: signal.aborted })
+  reportTotals(out, totals, { written: Boolean(options.write), interrupted: signal.aborted })
 }
 
-/** Lets Ctrl-C in between two files, so that it finds each of them whole. */
+/** Lets Ctrl-C take effect between two files. */
 async function breathe({ signal, out }: Session, at: number, all: number): Promise<void> {
   if (at % 20 !== 0) return
   out.progress(`${at}/${all} files`)
@@ -127,7 +127,7 @@ function refuseDirty(paths: readonly string[], changing: readonly string[]): voi
   if (dirty.length === 0) return
   throw new CliError(
     'TREE_DIRTY',
-    `not everything is committed in ${dirty.join(', ')}, and a rename would mix with it: commit or stash first, or give --force`,
+    `${dirty.join(', ')} has uncommitted changes that the renames would mix with: commit or stash them first, or pass --force`,
   )
 }
 

@@ -1,4 +1,4 @@
-// One file's rewriting: exact legacy names in literals, nothing else, every other byte as it was.
+// Rewrites one file: exact legacy names in literals only, every other byte unchanged.
 import MagicString from 'magic-string'
 import { isReplacement, mayHoldLegacy, replacementOf } from '../legacy.ts'
 import { type Dynamic, dynamicUse, surroundingsOf } from './dynamic.ts'
@@ -16,7 +16,7 @@ import {
   walk,
 } from './syntax.ts'
 
-/** A place in a file, counted from 1. */
+/** A place in a file, starting at 1. */
 export interface Position {
   readonly line: number
   readonly column: number
@@ -36,8 +36,8 @@ export interface Finding extends Position {
   readonly suggestion: string
 }
 
-/** What became of a file. */
-export interface Rewritten {
+/** The result for a file. */
+export interface RewrittenSource {
   readonly output: string
   readonly edits: readonly Edit[]
   readonly findings: readonly Finding[]
@@ -54,7 +54,7 @@ interface Occurrence {
  *
  * @throws SyntaxError when the file cannot be parsed
  */
-export function rewriteSource(text: string, file: string, paths?: PathOptions): Rewritten {
+export function rewriteSource(text: string, file: string, paths?: PathOptions): RewrittenSource {
   if (!mayHoldLegacy(text)) return { output: text, edits: [], findings: [] }
   const syntax = parseNamed(text, file)
   if (!syntax) return { output: text, edits: [], findings: [] }
@@ -63,7 +63,7 @@ export function rewriteSource(text: string, file: string, paths?: PathOptions): 
   if (ignored.all) return { output: text, edits: [], findings: [] }
   const seen = collect(root, paths)
   const source = createSource(text, ignored)
-  // What a person has set aside stays, so it meets nothing.
+  // Ignored names stay, so they collide with nothing.
   const collisions = collisionsOf(
     seen.names.filter(({ node, text: name }) => isReplacement(name) || !source.isIgnored(node)),
   )
@@ -122,7 +122,7 @@ function collect(root: SyntaxNode, paths: PathOptions | undefined) {
   return { names, dynamic, received, paths: pathUses }
 }
 
-/** An old or new name that stands as a literal of its own. */
+/** A legacy or current name that is a literal of its own. */
 function nameAt(node: SyntaxNode, ancestors: Ancestors): string | undefined {
   const text = textOf(node)
   if (text === undefined || isModuleName(node, ancestors) || isPiece(node, ancestors))
@@ -131,14 +131,14 @@ function nameAt(node: SyntaxNode, ancestors: Ancestors): string | undefined {
   return replacementOf(text) !== undefined || isReplacement(text) ? text : undefined
 }
 
-/** Where an old and a new name would meet, and where else the old one stands and is left. */
+/** Where a legacy name would collide with its replacement, and its other occurrences. */
 interface Collision {
   readonly first: SyntaxNode
   readonly meets: SyntaxNode
   readonly others: readonly SyntaxNode[]
 }
 
-/** Legacy names whose replacement already stands in the same place: two handlers would meet. */
+/** Legacy names whose replacement already exists in the same place. */
 function collisionsOf(names: readonly Occurrence[]): ReadonlyMap<string, Collision> {
   const collisions = new Map<string, Collision>()
   for (const { node, text, place } of names) {
@@ -160,7 +160,7 @@ function collisionsOf(names: readonly Occurrence[]): ReadonlyMap<string, Collisi
 
 interface Meeting {
   readonly meets: number
-  /** The lines of the other places that are left too. */
+  /** The lines of its other occurrences, also unchanged. */
   readonly others: readonly number[]
 }
 
@@ -168,15 +168,15 @@ function collisionAdvice(from: string, { meets, others }: Meeting): string {
   const lines = [...new Set(others)]
   const left =
     lines.length > 0
-      ? `; it is left as it is in line${lines.length > 1 ? 's' : ''} ${lines.join(', ')} too`
+      ? `; its occurrence${lines.length > 1 ? 's' : ''} in line ${lines.join(', ')} also stay unchanged`
       : ''
-  return `${replacementOf(from)} stands in line ${meets}, and ${from} would meet it: keep one of them by hand, or mark what is meant to stay with idv-webhooks-ignore${left}`
+  return `${replacementOf(from)} exists in line ${meets}, so renaming ${from} would duplicate it: remove one of them, or mark the one to keep with idv-webhooks-ignore${left}`
 }
 
 const receivedAdvice =
-  'beside receivedName, canonicalName or legacyNames the old name is right while deliveries still come under it: leave it until then, and mark it with idv-webhooks-ignore'
+  'beside receivedName, canonicalName or legacyNames the legacy name is right while deliveries arrive under it: keep it until then, and mark it with idv-webhooks-ignore'
 
-/** The text with its edits; ignored lines are left alone. */
+/** The text with its edits; ignored lines are unchanged. */
 function createSource(text: string, ignored: Ignored) {
   const edited = new MagicString(text)
   const starts = lineStarts(text)
@@ -194,7 +194,7 @@ function createSource(text: string, ignored: Ignored) {
     ): Edit[] {
       const at = position(node)
       if (ignored.lines.has(at.line)) return []
-      // What stands between the quotes; the quotes stay.
+      // Only the text between the quotes.
       const inside = node.type === 'TemplateElement' ? 0 : 1
       edited.update(node.start + inside, node.end - inside, to)
       return [{ ...at, from, to }]

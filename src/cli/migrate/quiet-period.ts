@@ -1,9 +1,9 @@
-// Whether legacy names have been silent for long enough: what was seen of them, and the verdict.
-// A day counts only where events came in it: a gap may be silence, or nobody listening.
+// Whether the quiet period of legacy names is long enough: their arrivals, and the verdict. Only days
+// with events count: on other days perhaps nothing was running.
 import { canonicalName } from '../../protocol/index.ts'
 import { day as dayLength } from '../moment.ts'
 
-/** The arrivals of one legacy name, signed with one secret: each subscription has its own. */
+/** The arrivals of one legacy name with one secret; each subscription has its own. */
 export interface LegacyArrivals {
   readonly receivedName: string
   readonly name: string
@@ -12,30 +12,30 @@ export interface LegacyArrivals {
   readonly lastSeen: Date
 }
 
-/** What one source has seen. */
+/** What one source shows. */
 export interface Evidence {
   readonly source: 'inbox' | 'log'
-  /** From when to when it would have seen an arrival; missing when it saw none at all. */
+  /** The period that it covers; missing without arrivals. */
   readonly watched?: { readonly since: Date; readonly until: Date }
   readonly arrivals: number
   readonly legacy: readonly LegacyArrivals[]
-  /** The days (UTC) in which anything came, as `2026-03-01`. */
+  /** The days (UTC) with arrivals, as `2026-03-01`. */
   readonly days: ReadonlySet<string>
-  /** Lines that were of outcomes and could not be read: any of them may have borne a legacy name. */
+  /** Outcomes that could not be read; each may have a legacy name. */
   readonly unread: number
 }
 
-/** What follows from all the evidence. */
+/** The conclusion from all evidence. */
 export interface Verdict {
   readonly safe: boolean
-  /** Days since the last legacy name in which events came. */
-  readonly silentDays: number
+  /** Days with events since the last legacy name. */
+  readonly quietDays: number
   readonly lastSeen?: Date
   readonly unread: number
 }
 
-/** Counts what a source tells, one arrival after the other, in any order. */
-export class Tally {
+/** Counts the arrivals of a source, in any order. */
+export class ArrivalCount {
   readonly #legacy = new Map<string, LegacyArrivals>()
   readonly #days = new Set<string>()
   arrivals = 0
@@ -61,13 +61,13 @@ export class Tally {
     })
   }
 
-  /** What was seen; `bounds` widen what the arrivals themselves show of the time watched. */
+  /** The evidence; `since` extends the covered period beyond the first arrival. */
   evidence(source: Evidence['source'], now: Date, since?: Date): Evidence {
     const { arrivals, unread, oldest, newest } = this
     const days = this.#days
     const legacy = [...this.#legacy.values()].sort((one, other) => +other.lastSeen - +one.lastSeen)
     if (!oldest || !newest) return { source, arrivals, legacy, days, unread }
-    // Who saw something in the last day is listening still.
+    // A source with an arrival in the last day is still running.
     const until = now.getTime() - newest.getTime() < dayLength ? now : newest
     const watched = { since: since && since < oldest ? since : oldest, until }
     return { source, watched, arrivals, legacy, days, unread }
@@ -84,10 +84,10 @@ export function judge(evidence: readonly Evidence[], wanted: number): Verdict {
   const seen = evidence.flatMap(({ legacy }) => legacy.map(({ lastSeen }) => lastSeen.getTime()))
   const lastSeen = seen.length > 0 ? new Date(Math.max(...seen)) : undefined
   const days = new Set(evidence.flatMap((one) => [...one.days]))
-  const silentDays = [...days].filter((one) => !lastSeen || one > dayOf(lastSeen)).length
+  const quietDays = [...days].filter((one) => !lastSeen || one > dayOf(lastSeen)).length
   const unread = evidence.reduce((all, one) => all + one.unread, 0)
-  const safe = silentDays >= wanted && unread === 0
-  return { safe, silentDays, unread, ...(lastSeen && { lastSeen }) }
+  const safe = quietDays >= wanted && unread === 0
+  return { safe, quietDays, unread, ...(lastSeen && { lastSeen }) }
 }
 
 function dayOf(at: Date): string {
