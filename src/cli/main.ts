@@ -110,7 +110,7 @@ function interruption(ending: Ending): AbortSignal {
 /** Usually the disk is full. */
 function reportBrokenOutput({ code, message }: NodeJS.ErrnoException): void {
   try {
-    writeSync(2, `the output cannot be written: ${code ?? message}\n`)
+    writeSync(2, `error: the output cannot be written: ${code ?? message}\n`)
   } catch {
     // Only the exit code is left to say it.
   }

@@ -46,7 +46,7 @@ function rootCommand({ out }: Session): Command {
     )
     .usage('<command> [options]')
     .option('--json', 'print one JSON object per line on stdout')
-    .option('--config <file>', 'config file (default: ./idv-webhooks.config.{ts,mts,js,mjs,json})')
+    .option('--config <file>', 'config file (default: ./idv-webhooks.config.*)')
     .option('--no-color', 'print without color, like NO_COLOR')
     .option('--map', 'print every command with its options as JSON')
     .version(__VERSION__, '-V, --version', 'print the version')

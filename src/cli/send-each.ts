@@ -140,6 +140,6 @@ function summarise({ out }: Session, tally: Tally, wanted: number): void {
   out.record({ type: 'summary', wanted, sent, taken, refused, failed })
   const missing = wanted > sent ? `, ${wanted - sent} not sent` : ''
   out.say(
-    `${count(sent, 'delivery', 'deliveries')}: ${taken} taken, ${refused} refused, ${failed} failed${missing}`,
+    `${count(sent, 'delivery', 'deliveries')}: ${taken} accepted, ${refused} refused, ${failed} failed${missing}`,
   )
 }

@@ -28,6 +28,15 @@ const openEnd = new RegExp(`(?<![\\w\\s$.-])${legacyPrefix}(?:\\.([a-z]*))?$`)
 const wildcard = new RegExp(`(?<![\\w$.-])${legacyPrefix}\\.(?:(?:\\*\\*?|[%#>])(?!\\w)|\\{)`)
 const bareStep = new RegExp(`^\\.?(?:${steps})(?![\\w-])`)
 
+const everyName = new RegExp(`(?<![\\w$.-])${legacyPrefix}\\.(?:(?:${steps})(?![\\w$-])|\\*)`, 'g')
+
+/** The exact legacy names and families in a text, with their positions. */
+export function namesIn(
+  text: string,
+): readonly { readonly name: string; readonly index: number }[] {
+  return Array.from(text.matchAll(everyName), ({ 0: name, index }) => ({ name, index }))
+}
+
 /** How a text contains a legacy name without being one; undefined if it does not. */
 export function holdsLegacy(text: string): 'embedded' | 'prefix' | undefined {
   if (wholeName.test(text)) return 'embedded'

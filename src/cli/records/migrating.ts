@@ -1,7 +1,7 @@
 // The --json lines of migrate.
 
+import type { Edit, Finding } from '../migrate/code/finding.ts'
 import type { UnreadableFile } from '../migrate/code/migrate-files.ts'
-import type { Edit, Finding } from '../migrate/code/rewrite.ts'
 import type { Totals } from '../migrate/code/totals.ts'
 import type { LegacyArrivals } from '../migrate/quiet-period.ts'
 import type { SqlScripts } from '../migrate/sql.ts'

@@ -1,9 +1,11 @@
 // Reads a file strictly and rewrites it, so that the new text differs in the names only.
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
+import type { Edit, Finding } from './finding.ts'
 import { ignoresItself } from './ignore-comments.ts'
 import type { PathOptions } from './paths.ts'
-import { type Edit, type Finding, rewriteSource } from './rewrite.ts'
+import { rewriteSource } from './rewrite.ts'
+import { kindOf } from './syntax.ts'
 
 /** Why a file was not read, and where that is known. */
 export interface UnreadableFile {
@@ -25,6 +27,9 @@ export interface MigratedFile {
   readonly error?: UnreadableFile
 }
 
+/** Larger files are data, not something that a person maintains. */
+const maxTextBytes = 1024 * 1024
+
 /** Migrates one file; never throws because of its content. */
 export function migrateFile(cwd: string, path: string, paths?: PathOptions): MigratedFile {
   const file = relative(cwd, path)
@@ -35,9 +40,11 @@ export function migrateFile(cwd: string, path: string, paths?: PathOptions): Mig
   } catch {
     return { ...empty, error: { message: 'cannot be read' } }
   }
+  const isCode = kindOf(path) === 'code'
+  if (!isCode && (bytes.length > maxTextBytes || bytes.includes(0))) return empty
   const input = decode(bytes)
   if (input === undefined) {
-    return isIrrelevant(bytes) ? empty : { ...empty, error: { message: 'is not UTF-8' } }
+    return !isCode || isIrrelevant(bytes) ? empty : { ...empty, error: { message: 'is not UTF-8' } }
   }
   try {
     const rewritten = rewriteSource(input, path, paths)

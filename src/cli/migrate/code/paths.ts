@@ -1,13 +1,18 @@
 // The rule for API paths: `/requests` becomes `/verifications` if the address is known to be the
 // service's, and is reported if it may be the app's own.
-import { assembly } from './pieces.ts'
+import { assembly, type Constants } from './pieces.ts'
 import { calledName, isModuleName } from './places.ts'
-import { type Ancestors, cooked, nodesAt, type SyntaxNode, textOf } from './syntax.ts'
+import { type Ancestors, cooked, nodeAt, nodesAt, type SyntaxNode, textOf } from './syntax.ts'
 
 /** How paths are recognized. */
 export interface PathOptions {
   /** What the service's addresses contain before the path; always includes `/v2/api`. */
   readonly bases: readonly string[]
+}
+
+/** The options with the constants of the file. */
+export interface PathContext extends PathOptions {
+  readonly constants: Constants
 }
 
 /** A legacy path: rewritten if it has `to`, else reported. */
@@ -35,19 +40,37 @@ const relative = /^requests(?=[/?#])/
 export function pathUse(
   node: SyntaxNode,
   ancestors: Ancestors,
-  { bases }: PathOptions,
+  { bases, constants }: PathContext,
 ): RewrittenPath | (PathUse & { readonly to?: undefined }) | undefined {
   if (node.type === 'RegExpLiteral') return patternUse(node)
   const text = node.type === 'TemplateElement' ? cooked(node) : literalText(node, ancestors)
   if (!text?.includes('requests')) return undefined
-  // An address with a host belongs to the service only if a base has that host.
-  const fitting = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? bases.filter(namesHost) : bases
-  const to = fitting.reduce((path, base) => path.replace(after(base), '/verifications'), text)
+  const before = constantBefore(node, ancestors, constants)
+  const to = renamedAfter(before, text, bases)
   if (to !== text) return { node, from: text, to, suggestion }
   // A bare path, or one of another host, may be the app's own.
   if (segment.test(text)) return { node, from: text, suggestion }
   const isStep = relative.test(text) || (text === 'requests' && makesPath(node, ancestors))
   return isStep ? { node, from: text, suggestion: piece } : undefined
+}
+
+/** The text with its path renamed, if that and the text before it contain a base. */
+function renamedAfter(before: string, text: string, bases: readonly string[]): string {
+  const whole = before + text
+  // An address with a host belongs to the service only if a base has that host.
+  const fitting = /^[a-z][a-z0-9+.-]*:\/\//i.test(whole) ? bases.filter(namesHost) : bases
+  const renamed = fitting.reduce((path, base) => path.replace(after(base), '/verifications'), whole)
+  return renamed.startsWith(before) ? renamed.slice(before.length) : text
+}
+
+/** The constant before a piece of a template or sum: of `${base}/requests` the text of `base`. */
+function constantBefore(node: SyntaxNode, ancestors: Ancestors, constants: Constants): string {
+  const parent = ancestors.at(-1)
+  if (!parent) return ''
+  const at = nodesAt(parent, 'quasis').indexOf(node)
+  const isRight = parent.type === 'BinaryExpression' && parent.right === node
+  const other = isRight ? nodeAt(parent, 'left') : nodesAt(parent, 'expressions')[at - 1]
+  return constants.get(String(other?.name)) ?? ''
 }
 
 function namesHost(base: string): boolean {

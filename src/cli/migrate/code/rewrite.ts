@@ -2,39 +2,26 @@
 import MagicString from 'magic-string'
 import { isReplacement, mayHoldLegacy, replacementOf } from '../legacy.ts'
 import { type Dynamic, dynamicUse, surroundingsOf } from './dynamic.ts'
+import type { Edit, Finding, Position } from './finding.ts'
 import { type Ignored, ignoredLines } from './ignore-comments.ts'
+import { isHandWrittenReceiver, mentionsIn } from './mentions.ts'
 import { type PathOptions, pathUse } from './paths.ts'
 import { isPiece } from './pieces.ts'
 import { isModuleName, type Place, placeOf } from './places.ts'
 import { isReceivedName } from './received-names.ts'
 import {
   type Ancestors,
+  codeOf,
+  isComponent,
+  kindOf,
+  markupOf,
+  parseJsonPlaces,
   parseSource,
   type Syntax,
   type SyntaxNode,
   textOf,
   walk,
 } from './syntax.ts'
-
-/** A place in a file, starting at 1. */
-export interface Position {
-  readonly line: number
-  readonly column: number
-}
-
-/** A literal that is rewritten. */
-export interface Edit extends Position {
-  readonly from: string
-  readonly to: string
-}
-
-/** Something that a person must decide. */
-export interface Finding extends Position {
-  readonly kind: Dynamic['kind'] | 'collision' | 'path' | 'received'
-  /** The source text of the place. */
-  readonly text: string
-  readonly suggestion: string
-}
 
 /** The result for a file. */
 export interface RewrittenSource {
@@ -55,12 +42,17 @@ interface Occurrence {
  * @throws SyntaxError when the file cannot be parsed
  */
 export function rewriteSource(text: string, file: string, paths?: PathOptions): RewrittenSource {
-  if (!mayHoldLegacy(text)) return { output: text, edits: [], findings: [] }
-  const syntax = parseNamed(text, file)
-  if (!syntax) return { output: text, edits: [], findings: [] }
+  const unchanged = { output: text, edits: [], findings: [] }
+  if (!mayHoldLegacy(text)) return unchanged
+  const kind = kindOf(file)
+  const syntax = kind === 'text' ? undefined : parseNamed(text, file)
+  if (!syntax) return kind === 'code' ? unchanged : { ...unchanged, findings: mentionsIn(text) }
   const { root, comments } = syntax
   const ignored = ignoredLines(text, comments)
-  if (ignored.all) return { output: text, edits: [], findings: [] }
+  if (ignored.all) return unchanged
+  if (isHandWrittenReceiver(text)) {
+    return { ...unchanged, findings: receiverFindings(root, createSource(text, ignored)) }
+  }
   const seen = collect(root, paths)
   const source = createSource(text, ignored)
   // Ignored names stay, so they collide with nothing.
@@ -80,6 +72,7 @@ export function rewriteSource(text: string, file: string, paths?: PathOptions): 
       use.to === undefined ? source.find(use.node, 'path', use.suggestion) : [],
     ),
     ...seen.received.flatMap((node) => source.find(node, 'received', receivedAdvice)),
+    ...(isComponent(file) ? mentionsIn(markupOf(text)) : []),
     ...[...collisions].flatMap(([from, { first, meets, others }]) =>
       source.find(
         first,
@@ -92,14 +85,36 @@ export function rewriteSource(text: string, file: string, paths?: PathOptions): 
   return { output: source.output(), edits: edits.sort(inOrder), findings: findings.sort(inOrder) }
 }
 
-/** A broken file is an error only where it spells the word: others hold at most a hint. */
+/** A broken file is an error only if it contains the word; broken or signed JSON is text. */
 function parseNamed(text: string, file: string): Syntax | undefined {
+  if (kindOf(file) === 'json') return parseFixture(text)
   try {
-    return parseSource(text, file)
+    return parseSource(isComponent(file) ? codeOf(text) : text, file)
   } catch (error) {
     if (/request/i.test(text)) throw error
     return undefined
   }
+}
+
+/** A new name would break the signature that a fixture contains. */
+function parseFixture(text: string): Syntax | undefined {
+  if (/"[^"]*signature[^"]*"\s*:/i.test(text)) return undefined
+  try {
+    return { root: parseJsonPlaces(text), comments: [] }
+  } catch {
+    return undefined
+  }
+}
+
+/** Every legacy name of a file that reads deliveries without this package. */
+function receiverFindings(root: SyntaxNode, source: ReturnType<typeof createSource>): Finding[] {
+  const found: Finding[] = []
+  walk(root, (node, ancestors) => {
+    const text = nameAt(node, ancestors)
+    if (text === undefined || replacementOf(text) === undefined) return
+    found.push(...source.find(node, 'receiver', receiverAdvice))
+  })
+  return found
 }
 
 function collect(root: SyntaxNode, paths: PathOptions | undefined) {
@@ -109,7 +124,7 @@ function collect(root: SyntaxNode, paths: PathOptions | undefined) {
   const pathUses: NonNullable<ReturnType<typeof pathUse>>[] = []
   const around = surroundingsOf(root)
   walk(root, (node, ancestors) => {
-    const path = paths && pathUse(node, ancestors, paths)
+    const path = paths && pathUse(node, ancestors, { ...paths, constants: around.constants })
     if (path) pathUses.push(path)
     const use = dynamicUse(node, ancestors, around)
     if (use) dynamic.push(use)
@@ -168,10 +183,13 @@ function collisionAdvice(from: string, { meets, others }: Meeting): string {
   const lines = [...new Set(others)]
   const left =
     lines.length > 0
-      ? `; its occurrence${lines.length > 1 ? 's' : ''} in line ${lines.join(', ')} also stay unchanged`
+      ? `; its occurrence${lines.length > 1 ? 's' : ''} in line${lines.length > 1 ? 's' : ''} ${lines.join(', ')} also stay${lines.length > 1 ? '' : 's'} unchanged`
       : ''
   return `${replacementOf(from)} exists in line ${meets}, so renaming ${from} would duplicate it: remove one of them, or mark the one to keep with idv-webhooks-ignore${left}`
 }
+
+const receiverAdvice =
+  'this file verifies deliveries itself: after a rename it would miss events that arrive under the legacy name; switch to createReceiver() first, or compare canonicalName(name) of idv-webhooks/protocol'
 
 const receivedAdvice =
   'beside receivedName, canonicalName or legacyNames the legacy name is right while deliveries arrive under it: keep it until then, and mark it with idv-webhooks-ignore'

@@ -9,6 +9,9 @@ const rules = {
   'dynamic-event-name': 'A legacy event name that is built at run time; a person must check it.',
   'received-event-name':
     'A legacy event name beside receivedName, canonicalName or legacyNames; it stays unchanged.',
+  'hand-written-receiver':
+    'A legacy event name in a file that verifies deliveries without this package; it stays unchanged.',
+  'event-name-mention': 'A legacy event name in a file that is not renamed automatically.',
   'event-name-collision': 'A legacy name and its replacement are registered in the same place.',
   unreadable: 'A file that could not be parsed.',
 } as const
@@ -19,6 +22,8 @@ const warnings: ReadonlySet<Rule> = new Set([
   'dynamic-event-name',
   'possible-api-path',
   'received-event-name',
+  'hand-written-receiver',
+  'event-name-mention',
 ])
 
 /** The SARIF log of a run. */
@@ -45,6 +50,8 @@ export function toSarif(files: readonly MigratedFile[], cwd: string): object {
 function ruleOf(kind: MigratedFile['findings'][number]['kind']): Rule {
   if (kind === 'collision') return 'event-name-collision'
   if (kind === 'received') return 'received-event-name'
+  if (kind === 'receiver') return 'hand-written-receiver'
+  if (kind === 'mention') return 'event-name-mention'
   return kind === 'path' ? 'possible-api-path' : 'dynamic-event-name'
 }
 

@@ -5,7 +5,6 @@ import ignore, { type Ignore } from 'ignore'
 import { CliError } from '../../exit-code.ts'
 import { statOf } from '../../stat-of.ts'
 import { repositoryOf } from './repository.ts'
-import { isSource } from './syntax.ts'
 
 interface Rules {
   readonly folder: string
@@ -23,8 +22,7 @@ export function sourceFiles(
     const found = statOf(full)
     if (!found) throw new CliError('FILE_MISSING', `${path} does not exist`)
     if (found.isDirectory()) return inFolder(realpathSync(full))
-    if (isSource(full)) return [realpathSync(full)]
-    throw new CliError('FILE_UNSUPPORTED', `${path} is neither JavaScript nor TypeScript`)
+    return [realpathSync(full)]
   })
   return [...new Set(files)].filter((file) => !isExcluded(file))
 }
@@ -52,9 +50,12 @@ function walkFolder(folder: string, above: readonly Rules[]): readonly string[] 
         return skipped || isIgnored(`${path}${sep}`, rules) ? [] : walkFolder(path, rules)
       }
       // Links are not followed: their targets are found at their own place.
-      return entry.isFile() && isSource(entry.name) && !isIgnored(path, rules) ? [path] : []
+      return entry.isFile() && !lockFile.test(entry.name) && !isIgnored(path, rules) ? [path] : []
     })
 }
+
+/** Generated, large, and without event names. */
+const lockFile = /^(package-lock|npm-shrinkwrap)\.json$|^pnpm-lock\.yaml$|\.lock$|\.lockb$/
 
 /** The nearest .gitignore with a matching rule decides, as in git. */
 function isIgnored(path: string, rules: readonly Rules[]): boolean {

@@ -35,6 +35,7 @@ const dialects: readonly (readonly [ends: RegExp, plugins: readonly Plugins[]])[
   [/\.d\.[mc]?ts$/, [[['typescript', { dts: true }]]]],
   [/\.[mc]?ts$/, typed],
   [/\.tsx$/, typed.map((plugins) => ['jsx', ...plugins])],
+  [/\.(vue|svelte|astro)$/, [...typed, ['jsx', 'flow', 'decorators']]],
   [
     /\.[mc]?jsx?$/,
     [
@@ -45,10 +46,47 @@ const dialects: readonly (readonly [ends: RegExp, plugins: readonly Plugins[]])[
   ],
 ]
 
-/** Whether files with this name can be parsed. */
-export function isSource(file: string): boolean {
-  return dialects.some(([ends]) => ends.test(file))
+/** Script blocks of Vue and Svelte files, and the frontmatter of Astro files. */
+const components = /\.(vue|svelte|astro)$/
+const scripts =
+  /(<script\b[^>]*>)([\s\S]*?)(?=<\/script>)|(?<![\s\S])(---\r?\n)([\s\S]*?)(?=\n---)/g
+
+/** How a file is migrated: renamed as code or as JSON, or only searched for names. */
+export type FileKind = 'code' | 'json' | 'text'
+
+export function kindOf(file: string): FileKind {
+  if (dialects.some(([ends]) => ends.test(file))) return 'code'
+  return file.endsWith('.json') ? 'json' : 'text'
 }
+
+/** Whether a file has markup around its code. */
+export function isComponent(file: string): boolean {
+  return components.test(file)
+}
+
+/** A component with its markup replaced by spaces, so that its code keeps its positions. */
+export function codeOf(text: string): string {
+  return blanked(text, (_, open = '', script = '', mark = '', front = '') =>
+    [blank(open), script, blank(mark), front].join(''),
+  )
+}
+
+/** A component with its code replaced by spaces. */
+export function markupOf(text: string): string {
+  return text.replaceAll(scripts, blank)
+}
+
+function blanked(text: string, kept: (...match: string[]) => string): string {
+  let end = 0
+  let code = ''
+  for (const match of text.matchAll(scripts)) {
+    code += blank(text.slice(end, match.index)) + kept(...match)
+    end = match.index + match[0].length
+  }
+  return code + blank(text.slice(end))
+}
+
+const blank = (text: string) => text.replaceAll(/[^\r\n\u2028\u2029]/g, ' ')
 
 /**
  * Parses a file by the dialect of its name.
