@@ -1,6 +1,6 @@
 import { createReceiver, parse, sign, verify } from 'idv-webhooks'
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const secret = 'parse-secret'
 const utf8 = (text: string) => new TextEncoder().encode(text)

@@ -77,7 +77,7 @@ export class ForbiddenError extends ApiError<'FORBIDDEN'> {
   override readonly name = 'ForbiddenError'
 }
 
-/** 404: there is no such resource, or another organisation owns it. */
+/** 404: there is no such resource, or another organization owns it. */
 export class NotFoundError extends ApiError<'NOT_FOUND'> {
   override readonly name = 'NotFoundError'
   /** It came in the service's own error form; false for the page of a proxy or a wrong address. */

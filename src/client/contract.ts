@@ -1,6 +1,6 @@
 // The endpoints of the service (section 4) as data: what each takes and gives. The client, the
 // sandbox's router and its OpenAPI document all read this one table.
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   assembledVerificationSchema,
   clientSchema,

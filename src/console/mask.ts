@@ -2,7 +2,7 @@
 // to hold none. Everything else is masked, whatever its name.
 
 const ids =
-  /^(?:id|(?:org|organisation|event|client|matter|verification|subscription|resource|entry)Id)$/
+  /^(?:id|(?:org|organization|event|client|matter|verification|subscription|resource|entry)Id)$/
 const times = /^(?:(?:expires|submitted|created|updated|occurred|completed)At|at|timestamp)$/
 const words =
   /^(?:type|status|requirements|currentStep|action|actor|step|kind|transport|memberType|event)$/

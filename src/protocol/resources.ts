@@ -1,6 +1,6 @@
 // The resources of the service (sections 2.1 to 2.6) as schemas; types are inferred from them.
 // Unknown fields are kept. Enums are the documented ones; `open` also takes later additions.
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** Section 2.1. */
 export const verificationTypes = ['idv', 'kyc', 'share'] as const

@@ -1,7 +1,8 @@
 // What a fault of the API does to a request: an error, silence, a broken body or a late answer.
-import type { ApiFault } from './engine.ts'
-import { rateLimited } from './gate.ts'
-import { Refusal } from './refusal.ts'
+
+import { rateLimited } from './authenticate.ts'
+import { HttpError } from './http-error.ts'
+import type { ApiFault } from './ports.ts'
 
 /** Meets a fault, then answers; `closing` ends what waits when the sandbox closes. */
 export async function withFault(
@@ -14,10 +15,10 @@ export async function withFault(
     case 'error-429':
       throw rateLimited({ limit: 0, remaining: 0, retryAfter: Math.max(1, Math.ceil(seconds)) })
     case 'error-500':
-      throw new Refusal(500, 'The service failed, as a fault asked for')
+      throw new HttpError(500, 'The service failed, as a fault asked for')
     case 'timeout':
       await gone(request.signal, parts.closing)
-      throw new Refusal(503, 'The service did not answer, as a fault asked for')
+      throw new HttpError(503, 'The service did not answer, as a fault asked for')
     case 'malformed-json': {
       const answer = await parts.answer()
       const text = await answer.text()

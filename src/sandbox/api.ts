@@ -1,16 +1,16 @@
 // The service's HTTP API under `/v2/api` (sections 4 and 9): a router over the contract's table,
-// with the legacy paths beside the canonical ones. Each look-up is bound to the caller's organisation.
+// with the legacy paths beside the canonical ones. Each look-up is bound to the caller's organization.
 import { Hono } from 'hono'
 import { endpoints } from '../client/contract.ts'
 import { assemble } from './assemble.ts'
 import { createClientRecord } from './clients.ts'
 import { checked, jsonBody, type Schema } from './exchange.ts'
+import { HttpError, invalid, methodNotAllowed, notFound } from './http-error.ts'
 import { legacyPaths } from './legacy-paths.ts'
-import type { Organisation } from './organisations.ts'
-import { invalid, methodNotAllowed, notFound, Refusal } from './refusal.ts'
+import type { Organization } from './organizations.ts'
 import { selectClients, selectVerifications } from './selections.ts'
+import type { World } from './state.ts'
 import { createVerification } from './verifications.ts'
-import type { World } from './world.ts'
 
 /** The path of the API, with the version that section 9 speaks of. */
 export const apiPath = '/v2/api'
@@ -19,7 +19,7 @@ type EndpointName = keyof typeof endpoints
 
 interface Call {
   readonly world: World
-  readonly organisation: Organisation
+  readonly organization: Organization
   readonly request: Request
   /** The path's id; empty where it has none. */
   readonly id: string
@@ -29,33 +29,33 @@ type Answer = (call: Call) => unknown
 
 /** What each endpoint does, by the contract's names. */
 const answers: Readonly<Record<EndpointName, Answer>> = {
-  async createVerification({ world, organisation, request }) {
+  async createVerification({ world, organization, request }) {
     const input = await checkedBody(endpoints.createVerification.body, request)
-    return createVerification(world, organisation, input)
+    return createVerification(world, organization, input)
   },
-  listVerifications({ world, organisation, request }) {
+  listVerifications({ world, organization, request }) {
     const { page, limit, ...query } = checkedQuery(endpoints.listVerifications.query, request)
     const selection = selectVerifications(query)
-    const found = world.verifications.page(organisation.id, selection, { page, limit })
+    const found = world.verifications.page(organization.id, selection, { page, limit })
     return { data: found.rows.map(({ resource }) => resource), pagination: found.pagination }
   },
-  getVerification({ world, organisation, id }) {
+  getVerification({ world, organization, id }) {
     const row = world.verifications.get(id)
-    if (row?.resource.orgId !== organisation.id) throw notFound('Verification')
+    if (row?.resource.orgId !== organization.id) throw notFound('Verification')
     return assemble(row)
   },
-  async createClient({ world, organisation, request }) {
+  async createClient({ world, organization, request }) {
     const input = await checkedBody(endpoints.createClient.body, request)
-    return createClientRecord(world, organisation, input)
+    return createClientRecord(world, organization, input)
   },
-  listClients({ world, organisation, request }) {
+  listClients({ world, organization, request }) {
     const { page, limit, ...query } = checkedQuery(endpoints.listClients.query, request)
-    const found = world.clients.page(organisation.id, selectClients(query), { page, limit })
+    const found = world.clients.page(organization.id, selectClients(query), { page, limit })
     return { data: found.rows.map(({ resource }) => resource), pagination: found.pagination }
   },
-  getClient({ world, organisation, id }) {
+  getClient({ world, organization, id }) {
     const row = world.clients.get(id)
-    if (row?.resource.orgId !== organisation.id) throw notFound('Client')
+    if (row?.resource.orgId !== organization.id) throw notFound('Client')
     return row.resource
   },
 }
@@ -64,7 +64,7 @@ async function checkedBody<Output>(schema: Schema<Output>, request: Request): Pr
   const content = await jsonBody(request)
   const body = content === undefined ? {} : content
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new Refusal(400, 'The request body must be a JSON object')
+    throw new HttpError(400, 'The request body must be a JSON object')
   }
   return checked(schema, body, 'request body')
 }
@@ -101,8 +101,8 @@ function numberIn(text: string): number | string {
 /** What stands before and after each answer. */
 export interface ApiParts {
   readonly world: World
-  /** Lets a request in as its organisation, or throws its refusal. */
-  readonly admit: (request: Request) => Organisation | Promise<Organisation>
+  /** Lets a request in as its organization, or throws its refusal. */
+  readonly admit: (request: Request) => Organization | Promise<Organization>
 }
 
 /** The router of the API, its paths relative to `apiPath`. */
@@ -115,9 +115,9 @@ export function createApi(parts: ApiParts): Hono {
     methods.set(pattern, [...(methods.get(pattern) ?? []), method])
     app.on(method, pattern, async (context) => {
       const request = context.req.raw
-      const organisation = await parts.admit(request)
+      const organization = await parts.admit(request)
       const id = context.req.param('id') ?? ''
-      const body = await answers[name]({ world: parts.world, organisation, request, id })
+      const body = await answers[name]({ world: parts.world, organization, request, id })
       return Response.json(body, { status })
     })
   }

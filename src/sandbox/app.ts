@@ -4,17 +4,17 @@ import { Hono } from 'hono'
 import { isWebhookError } from '../errors.ts'
 import { apiPath, createApi } from './api.ts'
 import { withFault } from './api-faults.ts'
+import { admitted, type RateOption } from './authenticate.ts'
 import { createSandboxConsole } from './console.ts'
 import { controlPath, createControl } from './control.ts'
 import { type ControlTargets, controlHandlers } from './control-handlers.ts'
+import type { Feed } from './event-bus.ts'
 import { eventStream } from './event-stream.ts'
-import type { Feed } from './feed.ts'
-import { admitted, type RateOption } from './gate.ts'
-import { guardControl } from './guard.ts'
+import { guardControl } from './host-guard.ts'
+import { HttpError, methodNotAllowed, notFound } from './http-error.ts'
 import type { Journal } from './journal.ts'
 import { deprecation, legacyPaths } from './legacy-paths.ts'
 import { profile } from './profile.ts'
-import { methodNotAllowed, notFound, Refusal } from './refusal.ts'
 import { subjectPage } from './subject-page.ts'
 
 export interface AppParts {
@@ -118,14 +118,14 @@ function signposts(url: string): Readonly<Record<string, string>> {
 /** An answer must not speak of what the disk refused. */
 function durable(journal: Journal): Promise<void> {
   return journal.settled().catch(() => {
-    throw new Refusal(503, 'The data file cannot be written', { headers: { 'retry-after': '5' } })
+    throw new HttpError(503, 'The data file cannot be written', { headers: { 'retry-after': '5' } })
   })
 }
 
-function refusalOf(error: unknown): Refusal {
-  if (error instanceof Refusal) return error
+function refusalOf(error: unknown): HttpError {
+  if (error instanceof HttpError) return error
   if (isWebhookError(error) && error.code === 'CALLED_FROM_DELIVERY') {
-    return new Refusal(409, error.message, { code: error.code })
+    return new HttpError(409, error.message, { code: error.code })
   }
-  return new Refusal(500, 'The sandbox failed; please report it')
+  return new HttpError(500, 'The sandbox failed; please report it')
 }

@@ -1,10 +1,10 @@
 // What can happen to a client record: its creation (section 4.4) and, from the control plane, an
 // update or the soft delete that section 2.4 speaks of.
 import type { Client } from '../protocol/resources.ts'
-import type { Organisation } from './organisations.ts'
-import { Refusal } from './refusal.ts'
+import { HttpError } from './http-error.ts'
+import type { Organization } from './organizations.ts'
 import type { ClientRow } from './rows.ts'
-import type { World } from './world.ts'
+import type { World } from './state.ts'
 
 type Writable =
   | 'nameFirst'
@@ -53,13 +53,13 @@ function given(input: ClientInput): Partial<Client> {
 
 export function createClientRecord(
   world: World,
-  organisation: Organisation,
+  organization: Organization,
   input: ClientInput,
 ): Client {
   const now = world.clock.now().toISOString()
   const resource: Client = {
     id: world.random.uuid(),
-    orgId: organisation.id,
+    orgId: organization.id,
     ...emptyFields,
     ...given(input),
     active: true,
@@ -89,7 +89,8 @@ export function deleteClient(world: World, row: ClientRow): Client {
 }
 
 function refuseDeleted({ resource }: ClientRow): void {
-  if (!resource.active) throw new Refusal(409, 'The client is deleted', { code: 'CLIENT_DELETED' })
+  if (!resource.active)
+    throw new HttpError(409, 'The client is deleted', { code: 'CLIENT_DELETED' })
 }
 
 interface ClientChange {

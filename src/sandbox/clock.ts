@@ -1,8 +1,8 @@
 // The sandbox's time: it runs, stands still, is set or moved on, and what falls due happens in the
 // order of time, each to its end before the next.
 import type { Clock } from '../clock.ts'
-import type { EngineClock } from './engine.ts'
-import { invalid } from './refusal.ts'
+import { invalid } from './http-error.ts'
+import type { EngineClock } from './ports.ts'
 import { isSandboxTime, timeBoundsWords } from './schemas/control-schemas.ts'
 
 /** How a sandbox's clock starts. */

@@ -1,5 +1,5 @@
 // The console of the sandbox: its pages at `/`, and what they read beyond the API and the control
-// plane. Its reads cost no organisation its rate and strike no fault.
+// plane. Its reads cost no organization its rate and strike no fault.
 import { Hono } from 'hono'
 import { assetResponse, pageResponse, safeHeaders } from '../console/page.ts'
 import { createReveals } from '../console/reveals.ts'
@@ -11,8 +11,8 @@ import { assemble } from './assemble.ts'
 import { controlPath } from './control.ts'
 import type { ControlTargets } from './control-handlers.ts'
 import { jsonBody } from './exchange.ts'
+import { HttpError, methodNotAllowed, notFound } from './http-error.ts'
 import { profile } from './profile.ts'
-import { methodNotAllowed, notFound, Refusal } from './refusal.ts'
 import { allowedIn } from './transitions.ts'
 
 /** The path of the console's own routes. */
@@ -49,7 +49,7 @@ function refuseUntokened(request: Request, pathname: string): void {
   const isOurs = [apiPath, controlPath, consolePath].some((path) => pathname.startsWith(`${path}/`))
   if (!isOurs || !request.headers.has('sec-fetch-site') || bringsToken(request)) return
   const message = 'A change from a browser needs the token of a page of the console: load it again'
-  throw new Refusal(403, message, { code: 'TOKEN_MISSING' })
+  throw new HttpError(403, message, { code: 'TOKEN_MISSING' })
 }
 
 function page({ guard }: ConsoleParts, request: Request): Response {
@@ -68,10 +68,10 @@ function createRoutes({ targets, guard }: ConsoleParts): Hono {
   const reads = createApi({
     world,
     admit(request) {
-      const id = request.headers.get('x-console-organisation') ?? ''
-      const found = world.organisations.get(id)
+      const id = request.headers.get('x-console-organization') ?? ''
+      const found = world.organizations.get(id)
       if (request.method !== 'GET') throw methodNotAllowed(['GET'])
-      if (!found) throw notFound('Organisation')
+      if (!found) throw notFound('Organization')
       return found
     },
   })
@@ -97,7 +97,7 @@ function createRoutes({ targets, guard }: ConsoleParts): Hono {
   app.get('/_console/reveals', () => Response.json({ data: reveals.list() }))
   app.post('/_console/reveals', async ({ req }) => {
     const body = (await jsonBody(req.raw, 4096)) as { readonly what?: unknown } | undefined
-    if (typeof body?.what !== 'string') throw new Refusal(400, 'Say what is revealed: { what }')
+    if (typeof body?.what !== 'string') throw new HttpError(400, 'Say what is revealed: { what }')
     return Response.json(reveals.record({ what: body.what }))
   })
   app.get('/_console/:file', async ({ req }) => {
@@ -106,7 +106,7 @@ function createRoutes({ targets, guard }: ConsoleParts): Hono {
     return asset
   })
   app.onError((error) => {
-    if (error instanceof Refusal) return error.toResponse()
+    if (error instanceof HttpError) return error.toResponse()
     throw error
   })
   app.notFound(() => notFound('Path').toResponse())

@@ -4,18 +4,18 @@ import { assemble } from './assemble.ts'
 import { deleteClient, updateClient } from './clients.ts'
 import type { ControlHandlers } from './control.ts'
 import { refuseFromWithin } from './deliveries/from-within.ts'
-import type { EngineClock, EngineDeliveries, EngineFaults, EngineSubscription } from './engine.ts'
+import { HttpError, invalid, notFound } from './http-error.ts'
 import { magicKeys, magicNames } from './magic.ts'
-import { mask } from './organisations.ts'
+import { mask } from './organizations.ts'
+import type { EngineClock, EngineDeliveries, EngineFaults, EngineSubscription } from './ports.ts'
 import { assumptions } from './profile.ts'
-import { invalid, notFound, Refusal } from './refusal.ts'
 import { subscriptionFilters } from './schemas/control-schemas.ts'
 import type { DeliverySummary } from './schemas/deliveries.ts'
 import type { Scenario } from './schemas/scenario.ts'
 import type { Snapshot } from './snapshot.ts'
+import type { World } from './state.ts'
 import { paginationOf } from './table.ts'
 import { act, type Step } from './verifications.ts'
-import type { World } from './world.ts'
 
 /** What the handlers act on. */
 export interface ControlTargets {
@@ -112,7 +112,7 @@ function deliveryHandlers({
     resendDeliveries: ({ body }) => ({ resent: deliveries.resendAll(body) }),
     resendDelivery({ params }) {
       found(deliveries.get(params.id))
-      const gone = new Refusal(409, 'The subscription of this delivery is gone')
+      const gone = new HttpError(409, 'The subscription of this delivery is gone')
       return deliveries.resend(params.id) ?? thrown(gone)
     },
     async drain() {
@@ -206,29 +206,29 @@ function stateHandlers({
 function accessHandlers({
   world,
 }: ControlTargets): Handlers<
-  'listOrganisations' | 'updateOrganisation' | 'listKeys' | 'createKey' | 'rotateKey' | 'revokeKey'
+  'listOrganizations' | 'updateOrganization' | 'listKeys' | 'createKey' | 'rotateKey' | 'revokeKey'
 > {
-  const { organisations, clock } = world
+  const { organizations, clock } = world
   const saved = <Value>(value: Value | undefined, what: string): Value => {
     if (value === undefined) throw notFound(what)
-    world.saveOrganisations()
+    world.saveOrganizations()
     return value
   }
   return {
-    listOrganisations: () => ({ data: organisations.list() }),
-    updateOrganisation: ({ params, body }) =>
-      saved(organisations.update(params.id, body), 'Organisation'),
-    listKeys: () => ({ data: organisations.keys() }),
+    listOrganizations: () => ({ data: organizations.list() }),
+    updateOrganization: ({ params, body }) =>
+      saved(organizations.update(params.id, body), 'Organization'),
+    listKeys: () => ({ data: organizations.keys() }),
     createKey({ body }) {
-      const { organisationId } = body
-      if (!organisations.get(organisationId)) {
-        throw invalid([{ field: 'organisationId', message: 'names no organisation' }])
+      const { organizationId } = body
+      if (!organizations.get(organizationId)) {
+        throw invalid([{ field: 'organizationId', message: 'names no organization' }])
       }
-      return saved(organisations.generate(organisationId, clock.now()), 'API key')
+      return saved(organizations.generate(organizationId, clock.now()), 'API key')
     },
     rotateKey: ({ params }) =>
-      saved(organisations.rotate(params.id, clock.now()), 'Active API key'),
-    revokeKey: ({ params }) => saved(organisations.revoke(params.id), 'API key'),
+      saved(organizations.rotate(params.id, clock.now()), 'Active API key'),
+    revokeKey: ({ params }) => saved(organizations.revoke(params.id), 'API key'),
   }
 }
 
@@ -236,7 +236,7 @@ function refusedWhenTruncated(scenario: () => Scenario): Scenario {
   try {
     return scenario()
   } catch (error) {
-    throw new Refusal(409, error instanceof Error ? error.message : 'there is no scenario')
+    throw new HttpError(409, error instanceof Error ? error.message : 'there is no scenario')
   }
 }
 

@@ -2,9 +2,9 @@
 // comes from and what it holds; what each route does is decided by its handler.
 import { Hono } from 'hono'
 import { checked, jsonBody, queryOf } from './exchange.ts'
-import { methodNotAllowed, Refusal } from './refusal.ts'
-import { type ControlRoute, controlRoutes } from './schemas/control.ts'
+import { HttpError, methodNotAllowed } from './http-error.ts'
 import type { ControlInput, ControlName } from './schemas/control-input.ts'
+import { type ControlRoute, controlRoutes } from './schemas/control-routes.ts'
 
 /** The path of the control plane. */
 export const controlPath = '/_sandbox'
@@ -60,7 +60,7 @@ async function inputOf(
 ) {
   const content = body && (await jsonBody(request, maxBytes))
   if (body && content === undefined && !bodyOptional) {
-    throw new Refusal(400, 'The request has no JSON body')
+    throw new HttpError(400, 'The request has no JSON body')
   }
   return {
     params: params && checked(params, values, 'path'),

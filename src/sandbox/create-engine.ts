@@ -2,8 +2,8 @@
 import { systemClock } from '../clock.ts'
 import { createSandboxClock } from './clock.ts'
 import { createDeliveries } from './deliveries/deliveries.ts'
-import type { Engine, EngineOptions } from './engine.ts'
 import { createFaults } from './faults.ts'
+import type { Engine, EngineOptions } from './ports.ts'
 import { profile } from './profile.ts'
 import { createRandom } from './random.ts'
 

@@ -1,10 +1,10 @@
 // Makes a sandbox from a user's options: checks them, opens the data file, chooses the seed. How
 // the parts stand together is decided in build-sandbox.ts.
 import { encode } from '../signature/encoding.ts'
-import { buildSandbox, type Sandbox } from './build-sandbox.ts'
 import { createEngine } from './create-engine.ts'
 import { checkOptions, type SandboxOptions } from './options.ts'
 import { refuseOther, toldBy } from './reopened.ts'
+import { buildSandbox, type Sandbox } from './sandbox.ts'
 import { savedIn } from './saved-state.ts'
 import { readScenario, runScenario, withScenario } from './scenario.ts'
 

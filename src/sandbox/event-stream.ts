@@ -1,5 +1,5 @@
 // The feed as server-sent events. A watcher that does not read is let go, not buffered for ever.
-import type { Feed } from './feed.ts'
+import type { Feed } from './event-bus.ts'
 
 const encoder = new TextEncoder()
 /** Messages that may wait for a slow reader before it is let go. */

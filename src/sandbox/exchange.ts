@@ -1,8 +1,8 @@
 // From a request to checked input: reads a body within its limit, as JSON, and checks it and the
 // query against a schema. What is wrong becomes a refusal of section 7, every field at once.
 import { decodeUtf8, parseJson } from '../json.ts'
+import { type FieldError, HttpError, invalid } from './http-error.ts'
 import { profile } from './profile.ts'
-import { type FieldError, invalid, Refusal } from './refusal.ts'
 
 /** The part of a schema that checking uses. */
 export interface Schema<Output> {
@@ -56,16 +56,16 @@ export async function jsonBody(
   if (bytes.length === 0) return undefined
   const type = request.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (type !== 'application/json' && !/^application\/[\w.+-]+\+json$/.test(type)) {
-    throw new Refusal(400, 'A request with a body must have Content-Type: application/json')
+    throw new HttpError(400, 'A request with a body must have Content-Type: application/json')
   }
   const encoding = request.headers.get('content-encoding')?.trim().toLowerCase()
   if (encoding !== undefined && encoding !== 'identity') {
-    throw new Refusal(400, 'The request body must not be compressed')
+    throw new HttpError(400, 'The request body must not be compressed')
   }
   const text = decodeUtf8(bytes)
   const parsed = text === undefined ? undefined : parseJson(text)
   if (!text || !parsed) {
-    throw new Refusal(400, 'The request body is not JSON in UTF-8 of at most 64 levels')
+    throw new HttpError(400, 'The request body is not JSON in UTF-8 of at most 64 levels')
   }
   refuseLostKeys(text)
   return parsed.value
@@ -112,7 +112,7 @@ async function bodyBytes(request: Request, most: number): Promise<Uint8Array> {
 }
 
 async function limitedBytes(request: Request, most: number): Promise<Uint8Array> {
-  const tooLarge = () => new Refusal(413, `The request body is larger than ${most} bytes`)
+  const tooLarge = () => new HttpError(413, `The request body is larger than ${most} bytes`)
   if (!request.body) return new Uint8Array()
   if (Number(request.headers.get('content-length')) > most) throw tooLarge()
   const chunks: Uint8Array[] = []
@@ -120,7 +120,7 @@ async function limitedBytes(request: Request, most: number): Promise<Uint8Array>
   const reader = request.body.getReader()
   for (;;) {
     const { done, value } = await reader.read().catch(() => {
-      throw new Refusal(400, 'The request body ended before its time')
+      throw new HttpError(400, 'The request body ended before its time')
     })
     if (done) break
     length += value.length

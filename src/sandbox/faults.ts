@@ -2,9 +2,9 @@
 // It decides when a fault strikes; what it does is done where it strikes.
 
 import { canonicalName, covers, type EventName } from '../protocol/names.ts'
-import type { ApiFault, EngineFaults } from './engine.ts'
 import { fieldErrors } from './exchange.ts'
 import { canonicalPath } from './legacy-paths.ts'
+import type { ApiFault, EngineFaults } from './ports.ts'
 import type { SandboxRandom } from './random.ts'
 import {
   apiFaults,

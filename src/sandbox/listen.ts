@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { type Duplex, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
-import { Refusal } from './refusal.ts'
+import { HttpError } from './http-error.ts'
 
 /** Where to listen; loopback and any free port by default. */
 export interface ListenOptions {
@@ -112,7 +112,7 @@ function malformed(outgoing: ServerResponse): void {
 }
 
 function refuse(outgoing: ServerResponse, status: number, message: string): void {
-  const { body } = new Refusal(status, message)
+  const { body } = new HttpError(status, message)
   outgoing.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
@@ -121,7 +121,7 @@ function refuseClient(error: Error & { readonly code?: string }, socket: Duplex)
   if (!socket.writable) return
   const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
   const [status, words] = tooLarge ? [431, 'Request Header Fields Too Large'] : [400, 'Bad Request']
-  const body = JSON.stringify(new Refusal(status as number, 'The request is malformed').body)
+  const body = JSON.stringify(new HttpError(status as number, 'The request is malformed').body)
   const head = `HTTP/1.1 ${status} ${words}\r\ncontent-type: application/json\r\n`
   socket.end(`${head}content-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`)
 }

@@ -1,30 +1,30 @@
 // What may be asked of the subscriptions, by a request or by a call: the fields are checked, the
-// organisation must be there, and one that names no secret gets the sandbox's.
+// organization must be there, and one that names no secret gets the sandbox's.
 
-import type { EngineDeliveries } from './engine.ts'
 import { checked } from './exchange.ts'
-import { invalid } from './refusal.ts'
+import { invalid } from './http-error.ts'
+import type { EngineDeliveries } from './ports.ts'
 import { rotateBody, subscriptionBody, subscriptionPatch } from './schemas/control-schemas.ts'
 
 export type Subscriptions = EngineDeliveries['subscriptions']
 
 export interface SubscriptionRules {
   readonly secret: () => string
-  readonly hasOrganisation: (id: string) => boolean
+  readonly hasOrganization: (id: string) => boolean
 }
 
 /** Refuses (422) what is wrong, each field of it. */
 export function managedSubscriptions(
   subscriptions: Subscriptions,
-  { secret, hasOrganisation }: SubscriptionRules,
+  { secret, hasOrganization }: SubscriptionRules,
 ): Subscriptions {
   return {
     ...subscriptions,
     create(input) {
       const read = checked(subscriptionBody, input, 'request body')
-      const owner = read.organisationId
-      if (owner !== null && !hasOrganisation(owner)) {
-        throw invalid([{ field: 'organisationId', message: 'names no organisation' }])
+      const owner = read.organizationId
+      if (owner !== null && !hasOrganization(owner)) {
+        throw invalid([{ field: 'organizationId', message: 'names no organization' }])
       }
       return subscriptions.create({ ...read, secret: read.secret ?? secret() })
     },

@@ -2,7 +2,7 @@
 import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi'
 import { endpoints } from '../client/contract.ts'
 import { errorBodySchema, errorCodes } from '../protocol/resources.ts'
-import { type ControlRoute, controlRoutes } from './schemas/control.ts'
+import { type ControlRoute, controlRoutes } from './schemas/control-routes.ts'
 
 type Paths = Record<string, Record<string, ZodOpenApiOperationObject>>
 type Schema = typeof errorBodySchema | ControlRoute['response']

@@ -3,8 +3,8 @@
 import { checkOptionNames } from '../check.ts'
 import type { Fetch } from '../client/attempt.ts'
 import { WebhookError } from '../errors.ts'
+import type { RateOption } from './authenticate.ts'
 import { fieldErrors } from './exchange.ts'
-import type { RateOption } from './gate.ts'
 import { isSandboxTime, subscriptionBody, timeBoundsWords } from './schemas/control-schemas.ts'
 import type { Scenario } from './schemas/scenario.ts'
 
@@ -30,7 +30,7 @@ export interface SandboxOptions {
   readonly secret?: string
   /** Names beside localhost that the control plane answers to, e.g. a container's. */
   readonly hosts?: readonly string[]
-  /** Requests per minute for every organisation, or false for no limit (section 8). */
+  /** Requests per minute for every organization, or false for no limit (section 8). */
   readonly rateLimit?: number | false
   /** Starts as this scenario says and does what it says; options beside it stand above it. */
   readonly scenario?: Scenario | Readonly<Record<string, unknown>>

@@ -8,7 +8,7 @@ export interface Mail {
   readonly subject: string
   readonly text: string
   readonly verificationId: string
-  readonly organisationId: string
+  readonly organizationId: string
   readonly createdAt: string
   /** The subject-facing link of an invitation. */
   readonly link?: string

@@ -60,7 +60,7 @@ export const assumptions: readonly Assumption[] = [
   assume(
     '2.1',
     'requestor',
-    'the name, e-mail and company of the organisation that owns the API key',
+    'the name, e-mail and company of the organization that owns the API key',
   ),
   assume(
     '2.2',
@@ -101,7 +101,7 @@ export const assumptions: readonly Assumption[] = [
   assume(
     '4.1',
     'linked client',
-    'a clientId that the organisation does not own, or that is deleted, is an offending field (422)',
+    'a clientId that the organization does not own, or that is deleted, is an offending field (422)',
   ),
   assume(
     '4.2',
@@ -142,7 +142,7 @@ export const assumptions: readonly Assumption[] = [
   assume(
     '6',
     'subscriptions',
-    'managed under /_sandbox/subscriptions; one that names no organisation hears all of them',
+    'managed under /_sandbox/subscriptions; one that names no organization hears all of them',
   ),
   assume(
     '6',
@@ -167,7 +167,7 @@ export const assumptions: readonly Assumption[] = [
   assume(
     '8',
     'rate window',
-    `fixed, ${profile.rate.windowSeconds} s from the organisation’s first request in it; refused requests do not count`,
+    `fixed, ${profile.rate.windowSeconds} s from the organization’s first request in it; refused requests do not count`,
   ),
   assume(
     '8',

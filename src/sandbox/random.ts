@@ -1,7 +1,7 @@
 // Ids, tokens and dice that follow from a seed alone: the same seed and the same calls give the
 // same values. Not for secrets of production.
 import { encode } from '../signature/encoding.ts'
-import type { EngineRandom } from './engine.ts'
+import type { EngineRandom } from './ports.ts'
 
 /** A generator with a state that can be kept. */
 export interface SandboxRandom extends EngineRandom {

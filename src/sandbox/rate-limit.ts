@@ -1,4 +1,4 @@
-// The fixed window of section 8: how many requests an organisation has left, by the sandbox's
+// The fixed window of section 8: how many requests an organization has left, by the sandbox's
 // clock. Refused requests do not count.
 import { profile } from './profile.ts'
 
@@ -10,11 +10,11 @@ export interface RateVerdict {
   readonly retryAfter: number
 }
 
-/** organisation → [start of its window in ms, requests in it] */
+/** organization → [start of its window in ms, requests in it] */
 export type RateWindows = Readonly<Record<string, readonly [start: number, used: number]>>
 
 export interface RateLimiter {
-  take(organisationId: string, limit: number, now: Date): RateVerdict
+  take(organizationId: string, limit: number, now: Date): RateVerdict
   dump(): RateWindows
   load(windows: RateWindows): void
 }
@@ -24,14 +24,14 @@ const windowMs = profile.rate.windowSeconds * 1000
 export function createRateLimiter(): RateLimiter {
   const windows = new Map<string, readonly [start: number, used: number]>()
   return {
-    take(organisationId, limit, now) {
+    take(organizationId, limit, now) {
       const time = now.getTime()
-      const window = windows.get(organisationId)
+      const window = windows.get(organizationId)
       // A clock that was set back must not leave a window that ends far in the future.
       const fresh = !window || time >= window[0] + windowMs || time < window[0]
       const [start, used] = fresh ? [time, 0] : window
       const allowed = used < limit
-      windows.set(organisationId, [start, allowed ? used + 1 : used])
+      windows.set(organizationId, [start, allowed ? used + 1 : used])
       return {
         allowed,
         limit,

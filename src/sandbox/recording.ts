@@ -1,8 +1,8 @@
 // A sandbox's resets and restores, written down, and the scenario of all that was done to it.
 
+import type { SandboxState } from './core.ts'
 import type { SandboxOptions } from './options.ts'
 import { createRecorder, type Recorder } from './recorder.ts'
-import type { SandboxState } from './sandbox-state.ts'
 import type { SubscriptionFilter } from './schemas/control-schemas.ts'
 import type { Scenario } from './schemas/scenario.ts'
 import type { Snapshot } from './snapshot.ts'

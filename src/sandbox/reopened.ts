@@ -1,8 +1,8 @@
 // A data file that is opened again with options: what they say anew is applied, what can no longer
 // be chosen is refused. Options that are as they were leave everything as it has become.
 
-import type { EngineDeliveries, EngineSubscription } from './engine.ts'
 import { refuseUnless, type SandboxOptions } from './options.ts'
+import type { EngineDeliveries, EngineSubscription } from './ports.ts'
 import type { SavedState } from './saved-state.ts'
 import type { Told } from './schemas/snapshot.ts'
 

@@ -35,16 +35,16 @@ export type StateOf = Omit<Snapshot, 'world' | 'engine'> & {
   readonly world: Pick<Snapshot['world'], 'seq' | 'rates'>
 }
 
-/** The row of the organisations and their keys. */
-export function organisationsChange(value: unknown): Change {
-  return { kind: 'organisations', id: 'all', value }
+/** The row of the organizations and their keys. */
+export function organizationsChange(value: unknown): Change {
+  return { kind: 'organizations', id: 'all', value }
 }
 
 /** Every row of a snapshot but the parts. */
 export function changesOf({ world, engine }: Snapshot): Change[] {
-  const { organisations, keys } = world
+  const { organizations, keys } = world
   return [
-    organisationsChange({ organisations, keys }),
+    organizationsChange({ organizations, keys }),
     ...world.verifications.map((row) => change('verification', row.resource.id, row)),
     ...world.clients.map((row) => change('client', row.resource.id, row)),
     ...world.outbox.map((mail) => change('mail', mail.id, mail)),
@@ -77,7 +77,7 @@ export function savedIn(file: DataFile): SavedState | undefined {
     kinds.get(kind)?.[0] ?? thrown(damaged(file.path, `the row ${kind}/${id}, which is missing`))
   // Each row was checked by the schema of its kind.
   const { told, seq, rates, ...parts } = single('state', 'parts') as StateRow
-  const access = single('organisations', 'all') as Pick<Snapshot['world'], 'organisations' | 'keys'>
+  const access = single('organizations', 'all') as Pick<Snapshot['world'], 'organizations' | 'keys'>
   const list = (kind: RowKind) => kinds.get(kind) ?? []
   const world = {
     seq,

@@ -1,8 +1,8 @@
 // The whole state as one JSON value. It holds secrets: whoever asks for a snapshot asks for them.
 
-import type { EngineDump } from './engine.ts'
+import type { EngineDump } from './ports.ts'
 import type { StateRow } from './schemas/snapshot.ts'
-import type { SavedWorld } from './world.ts'
+import type { SavedWorld } from './state.ts'
 
 export interface Snapshot {
   readonly version: 1

@@ -2,10 +2,10 @@
 // button. No script; what is shown is escaped.
 import type { Verification } from '../protocol/resources.ts'
 import { formBody } from './exchange.ts'
-import { Refusal } from './refusal.ts'
+import { HttpError } from './http-error.ts'
 import type { VerificationRow } from './rows.ts'
+import type { World } from './state.ts'
 import { act, type Step } from './verifications.ts'
-import type { World } from './world.ts'
 
 /** Shows the page of a token; POST completes a step, or all with `step=all` or none at all. */
 export async function subjectPage(
@@ -41,7 +41,7 @@ function complete(world: World, row: VerificationRow, step: string): string | un
     act(world, row, { steps: [...first, submit] })
     return undefined
   } catch (error) {
-    if (error instanceof Refusal) return error.message
+    if (error instanceof HttpError) return error.message
     throw error
   }
 }

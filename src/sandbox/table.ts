@@ -1,4 +1,4 @@
-// Rows of one resource, by id and by organisation in the order of creation, and pages of them.
+// Rows of one resource, by id and by organization in the order of creation, and pages of them.
 // It knows no field but those that place a row.
 import type { Pagination } from '../protocol/resources.ts'
 

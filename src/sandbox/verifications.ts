@@ -3,13 +3,13 @@
 import type { Requirement, ThirdParty, Verification } from '../protocol/resources.ts'
 import { limits } from '../protocol/resources.ts'
 import { assemble } from './assemble.ts'
+import { HttpError, invalid } from './http-error.ts'
 import { magicActions } from './magic.ts'
-import type { Organisation } from './organisations.ts'
+import type { Organization } from './organizations.ts'
 import { profile } from './profile.ts'
-import { invalid, Refusal } from './refusal.ts'
 import { type ClientRow, nothingCompleted, type TrailEntry, type VerificationRow } from './rows.ts'
+import type { World } from './state.ts'
 import { type ActionName, allowedIn, transitions } from './transitions.ts'
-import type { World } from './world.ts'
 
 /** The checked body of `POST /verifications` (section 4.1). */
 export interface VerificationInput {
@@ -38,11 +38,11 @@ const noTrail: readonly TrailEntry[] = Object.freeze([])
 /** Creates a verification (section 4.1); the answer is the resource before any magic name acts. */
 export function createVerification(
   world: World,
-  organisation: Organisation,
+  organization: Organization,
   input: VerificationInput,
 ): Verification {
-  const client = linkedClient(world, organisation, input.clientId)
-  const resource = newResource(world, organisation, { input, client })
+  const client = linkedClient(world, organization, input.clientId)
+  const resource = newResource(world, organization, { input, client })
   const row: VerificationRow = {
     seq: world.nextSeq(),
     resource,
@@ -69,18 +69,18 @@ export function createVerification(
 
 function linkedClient(
   world: World,
-  organisation: Organisation,
+  organization: Organization,
   clientId: string | undefined,
 ): ClientRow | undefined {
   if (clientId === undefined) return undefined
   const client = world.clients.get(clientId.toLowerCase())
-  if (client?.resource.orgId === organisation.id && client.resource.active) return client
+  if (client?.resource.orgId === organization.id && client.resource.active) return client
   throw invalid([{ field: 'clientId', message: 'names no client of this organization' }])
 }
 
 function newResource(
   { clock, random }: World,
-  organisation: Organisation,
+  organization: Organization,
   { input, client }: { input: VerificationInput; client: ClientRow | undefined },
 ): Verification {
   const now = clock.now()
@@ -88,7 +88,7 @@ function newResource(
   const expiresDays = input.expiresDays ?? limits.expiresDays.default
   return {
     id: random.uuid(),
-    orgId: organisation.id,
+    orgId: organization.id,
     type: input.type,
     status: 'initiated',
     requirements: [...input.requirements],
@@ -96,9 +96,9 @@ function newResource(
     subjectName: input.subjectName ?? clientName(client),
     subjectEmail: input.subjectEmail ?? client?.resource.email ?? null,
     subjectPhone: input.subjectPhone ?? client?.resource.phone ?? null,
-    requestorName: organisation.requestorName,
-    requestorEmail: organisation.requestorEmail,
-    requestorCompany: organisation.name,
+    requestorName: organization.requestorName,
+    requestorEmail: organization.requestorEmail,
+    requestorCompany: organization.name,
     clientId: client?.resource.id ?? null,
     matterId: input.matterId ?? null,
     expiresDays,
@@ -130,7 +130,7 @@ function invite({ outbox, random, origin }: World, resource: Verification): void
     subject: `${resource.requestorCompany} asks you to verify your identity`,
     text: `${resource.requestorName} asks you to complete ${resource.requirements.length} step(s) by ${resource.expiresAt}:\n\n${link}\n`,
     verificationId: resource.id,
-    organisationId: resource.orgId,
+    organizationId: resource.orgId,
     createdAt: resource.createdAt,
     link,
   })
@@ -193,8 +193,8 @@ function refuseIllegal({ resource, completed }: VerificationRow, { action, step 
   throw illegal(`cannot submit step ${step}; open steps: ${open.join(', ')}`, allowed)
 }
 
-function illegal(message: string, allowed: readonly ActionName[]): Refusal {
-  return new Refusal(409, message, { code: 'ILLEGAL_TRANSITION', more: { allowed } })
+function illegal(message: string, allowed: readonly ActionName[]): HttpError {
+  return new HttpError(409, message, { code: 'ILLEGAL_TRANSITION', more: { allowed } })
 }
 
 /** Changes the row alone; what has to be told follows when all steps are taken. */
@@ -253,7 +253,7 @@ function share({ outbox, random, clock }: World, row: VerificationRow): void {
       subject: `A verification was shared with ${party.org ?? party.name}`,
       text: `${row.resource.requestorCompany} shares a verification with you: ${row.resource.status}.\n`,
       verificationId: row.resource.id,
-      organisationId: row.resource.orgId,
+      organizationId: row.resource.orgId,
       createdAt: clock.now().toISOString(),
       shared: Object.fromEntries(shared.map((field) => [field, result[field]])),
     })

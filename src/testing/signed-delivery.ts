@@ -7,20 +7,13 @@ import { WebhookError } from '../errors.ts'
 import { type Scheme, schemes } from '../protocol/scheme.ts'
 import type { SecretInput } from '../signature/secrets.ts'
 import { sign } from '../signature/signature.ts'
+import { type Tampering, tamperings } from './tamperings.ts'
 import { testSecret } from './test-secret.ts'
 
 /** The spoiled forms of a delivery; a receiver refuses every one of them. */
-export const spoils = [
-  'tampered',
-  'unsigned',
-  'malformed',
-  'wrong-secret',
-  'stale',
-  'truncated',
-  'reserialized',
-] as const
+export const spoils = tamperings
 
-export type Spoil = (typeof spoils)[number]
+export type Spoil = Tampering
 
 /** Options of `signedDelivery`. */
 export interface SignedDeliveryOptions {

@@ -135,7 +135,7 @@ describe('the documented errors', () => {
     })
   })
 
-  test('another organisation’s resource is not found', async () => {
+  test('another organization’s resource is not found', async () => {
     const sandbox = openSandbox()
     const { id } = await clientOf(sandbox).verifications.create(input)
     const other = clientOf(sandbox, { apiKey: 'key_globex' })

@@ -4,9 +4,9 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { type ClientOptions, createClient } from '../../src/client/index.ts'
-import { buildSandbox, type Sandbox } from '../../src/sandbox/build-sandbox.ts'
 import { createEngine } from '../../src/sandbox/create-engine.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import { buildSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
 
 export const start = '2026-03-01T10:00:00.000Z'
 

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, test } from 'vitest'
-import type { Claimed, Settlement } from '../../src/inbox/store.ts'
+import type { Claimed, Settlement } from '../../src/inbox/work-store.ts'
 import { newEntry } from '../../src/testing/store-cases.ts'
 import { temporaryFolder } from './temporary.ts'
 
@@ -32,19 +32,19 @@ const insert = fc
     lane,
     key: fc.nat({ max: 12 }),
     digest: fc.nat({ max: 1 }),
-    twin: fc.nat({ max: 5 }),
+    alias: fc.nat({ max: 5 }),
     related: fc.option(fc.nat({ max: 1 }).map((at) => `client-${at}`)),
   })
-  .map(({ lane: name, key, digest, twin, related: client }): Step => {
+  .map(({ lane: name, key, digest, alias, related: client }): Step => {
     return {
-      spelled: `insert in ${name}, key ${key}, digest ${digest}, twin ${twin}, of ${client}`,
+      spelled: `insert in ${name}, key ${key}, digest ${digest}, alias ${alias}, of ${client}`,
       run: ({ store }, now) => {
         const id = entryAt(inserted)
-        const twins = twin < 3 && { twins: [{ key: `twin ${key}`, name: `name ${twin}` }] }
-        const content = { facts: Uint8Array.of(1), body: Uint8Array.of(inserted) }
+        const aliases = alias < 3 && { aliases: [{ key: `alias ${key}`, name: `name ${alias}` }] }
+        const content = { metadata: Uint8Array.of(1), body: Uint8Array.of(inserted) }
         const related = client !== null && { related: client }
-        const facts = { id, lane: name, key: `key-${key}`, digest: `${digest}`, storedAt: now }
-        return store.insert(newEntry({ ...facts, ...twins, ...related, ...content }))
+        const metadata = { id, lane: name, key: `key-${key}`, digest: `${digest}`, storedAt: now }
+        return store.insert(newEntry({ ...metadata, ...aliases, ...related, ...content }))
       },
     }
   })
@@ -61,7 +61,7 @@ const claim = fc.integer({ min: 1, max: 4 }).map((limit): Step => {
 })
 
 const endings: readonly ((now: number) => object)[] = [
-  (now) => ({ to: 'done', mark: { at: now - 3, final: now % 2 === 0 } }),
+  (now) => ({ to: 'done', highWaterMark: { at: now - 3, final: now % 2 === 0 } }),
   () => ({ to: 'done' }),
   (now) => ({ to: 'retry', due: now + 7, reason: 'HANDLER_FAILED', failures: [] }),
   () => ({ to: 'dead', hold: false, reason: 'NON_RETRYABLE', failures: [] }),

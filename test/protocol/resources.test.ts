@@ -14,7 +14,7 @@ import {
   verificationSchema,
 } from 'idv-webhooks/protocol'
 import { describe, expect, test } from 'vitest'
-import type { z } from 'zod'
+import type * as z from 'zod'
 
 const verification = {
   id: 'ver_1',

@@ -25,7 +25,7 @@ const create = async (call: Call, body: Json = {}, key = 'key_acme') =>
   (await call('POST', `${api}/verifications`, { key, body: { ...minimal, ...body } })).body
 
 describe('the rate limit', () => {
-  test('lets the 200th request of a minute in and refuses the 201st, for its organisation alone', async () => {
+  test('lets the 200th request of a minute in and refuses the 201st, for its organization alone', async () => {
     const { sandbox, call } = await fresh({ rateLimit: undefined as never })
     for (let at = 1; at <= 200; at++) {
       expect((await call('GET', `${api}/clients`)).status, String(at)).toBe(200)
@@ -50,7 +50,7 @@ describe('the rate limit', () => {
   test('is what an agreement says for the Enterprise plan', async () => {
     const { call } = await fresh({ rateLimit: undefined as never })
     const body = { ratePerMinute: 3 }
-    await call('PATCH', '/_sandbox/organisations/org_initech', { body })
+    await call('PATCH', '/_sandbox/organizations/org_initech', { body })
     const statuses: number[] = []
     for (let at = 0; at < 4; at++) {
       statuses.push((await call('GET', `${api}/clients`, { key: 'key_initech' })).status)
@@ -68,7 +68,7 @@ describe('the rate limit', () => {
   })
 })
 
-describe('organisations', () => {
+describe('organizations', () => {
   test('see nothing of each other under any endpoint', async () => {
     const { call } = await fresh()
     const theirs = { key: 'key_globex' }
@@ -101,7 +101,7 @@ describe('organisations', () => {
   test('hear of their own events alone where a subscription names one', async () => {
     const { sandbox, call } = await fresh({ fetch: async () => new Response() })
     await call('POST', '/_sandbox/subscriptions', {
-      body: { url: 'http://127.0.0.1:9/', organisationId: 'org_globex' },
+      body: { url: 'http://127.0.0.1:9/', organizationId: 'org_globex' },
     })
     await create(call)
     await create(call, {}, 'key_globex')

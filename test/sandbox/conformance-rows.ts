@@ -12,7 +12,7 @@ import {
   verificationStatuses,
   verificationTypes,
 } from '../../src/protocol/resources.ts'
-import type { Sandbox } from '../../src/sandbox/build-sandbox.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { Call, Json } from './open-sandbox.ts'
 
 export interface Ground {
@@ -653,7 +653,7 @@ export const accessRows: readonly Row[] = [
     'a key can be generated, is shown once, rotated and revoked',
     async ({ call }) => {
       const made = await call('POST', '/_sandbox/api-keys', {
-        body: { organisationId: 'org_acme' },
+        body: { organizationId: 'org_acme' },
       })
       const status = async (key: string) => (await call('GET', `${api}/clients`, { key })).status
       expect(await status(made.body.key)).toBe(200)

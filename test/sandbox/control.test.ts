@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http'
 import { SMTPServer } from 'smtp-server'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import { controlRoutes } from '../../src/sandbox/schemas/control.ts'
+import { controlRoutes } from '../../src/sandbox/schemas/control-routes.ts'
 import { minimal } from './conformance-rows.ts'
 import { createEventSource } from './event-source.ts'
 import { caller, type Json, openSandbox } from './open-sandbox.ts'
@@ -288,7 +288,7 @@ describe('the control plane', () => {
     for (const text of texts) expect(text).not.toMatch(/a-secret-that-is-long|another-secret-to/)
     expect((await call('GET', `${path}?reveal=true`)).body.secret).toBe('another-secret-to-hide')
     const keys = async (method: string, at: string) => (await call(method, at)).status
-    const key = (await call('POST', '/_sandbox/api-keys', { body: { organisationId: 'org_acme' } }))
+    const key = (await call('POST', '/_sandbox/api-keys', { body: { organizationId: 'org_acme' } }))
       .body
     expect(await keys('DELETE', `/_sandbox/api-keys/${key.id}`)).toBe(200)
     expect(await keys('POST', `/_sandbox/api-keys/${key.id}/rotate`)).toBe(404)
@@ -312,9 +312,9 @@ describe('the control plane', () => {
       ['events.0'],
     ])
     expect(await fields({ url: 'http://x/', secret: 'has space' })).toEqual([422, ['secret']])
-    expect(await fields({ url: 'http://x/', organisationId: 'org_nobody' })).toEqual([
+    expect(await fields({ url: 'http://x/', organizationId: 'org_nobody' })).toEqual([
       422,
-      ['organisationId'],
+      ['organizationId'],
     ])
     expect(
       (await fields({ url: 'http://x/', events: ['request.*', 'client.created', '*'] }))[0],

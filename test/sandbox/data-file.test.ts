@@ -97,7 +97,7 @@ describe('a damaged file', () => {
       /client\/x.*holds the id/,
     ],
     ['no row of its state', "DELETE FROM records WHERE kind = 'state'", /state\/parts.*missing/],
-    ['no organisations', "DELETE FROM records WHERE kind = 'organisations'", /organisations\/all/],
+    ['no organizations', "DELETE FROM records WHERE kind = 'organizations'", /organizations\/all/],
     ['a kind that is none', "INSERT INTO records VALUES('other', '1', '{}')", /other\/1/],
   ])('with %s is refused by the row’s name, and keeps every other', async (_what, sql, message) => {
     const data = file()

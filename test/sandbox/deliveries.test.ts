@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Sandbox } from '../../src/sandbox/build-sandbox.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { Fault } from '../../src/sandbox/schemas/faults.ts'
 import { minimal } from './conformance-rows.ts'
 import { caller, type Json, openSandbox } from './open-sandbox.ts'

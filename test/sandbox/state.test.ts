@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Sandbox } from '../../src/sandbox/build-sandbox.ts'
 import { createSandbox } from '../../src/sandbox/create-sandbox.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { minimal } from './conformance-rows.ts'
 import { caller, type Json, openSandbox, start } from './open-sandbox.ts'
 import { answering, receiving, secret } from './receiving.ts'
@@ -51,7 +51,7 @@ async function story(sandbox: Sandbox): Promise<string[]> {
     { kind: 'tampered', probability: 0.3 },
     { kind: 'error-500', probability: 0.2, path: '/clients' },
   ])
-  const client = await send('POST', '/_sandbox/api-keys', { organisationId: 'org_acme' })
+  const client = await send('POST', '/_sandbox/api-keys', { organizationId: 'org_acme' })
   expect(client.key).toMatch(/^key_/)
   const ids: string[] = []
   for (const subjectName of ['Ada', 'Auto Approve', 'Grace', 'No Answer']) {

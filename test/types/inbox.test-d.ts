@@ -4,7 +4,7 @@ import { createInbox, type Inbox, type InboxStore, memoryStore } from 'idv-webho
 import { type SqliteTransaction, sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { recordHandlers } from 'idv-webhooks/testing'
 import { expectTypeOf, test } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const secret = 's'
 

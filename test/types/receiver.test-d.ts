@@ -16,7 +16,7 @@ import { toNextPages } from 'idv-webhooks/next'
 import { canonicalName } from 'idv-webhooks/protocol'
 import type { NextApiHandler } from 'next'
 import { expectTypeOf, test } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const receiver = createReceiver({ secret: 's' })
 

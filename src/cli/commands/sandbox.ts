@@ -54,7 +54,7 @@ export const sandbox = (session: Session) =>
     )
     .option('--seed <seed>', 'drive ids, tokens and dice by this')
     .option('--at <time>', 'start at this time and stand still (ISO 8601)')
-    .option('--rate-limit <n>', 'requests a minute for every organisation', wholeFrom(0))
+    .option('--rate-limit <n>', 'requests a minute for every organization', wholeFrom(0))
     .option('--unlimited', 'no rate limit')
     .option('--quiet', 'do not print what happens')
     .addOption(secretFileOption())

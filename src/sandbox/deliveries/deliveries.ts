@@ -4,14 +4,14 @@ import type { Fetch } from '../../client/attempt.ts'
 import { systemClock } from '../../clock.ts'
 import { isEventName } from '../../protocol/names.ts'
 import type { SandboxClock } from '../clock.ts'
+import type { AttemptFault, SandboxFaults } from '../faults.ts'
 import type {
   DeliveryFilter,
   EngineChange,
   EngineDeliveries,
   EngineDump,
   SubscriptionRow,
-} from '../engine.ts'
-import type { AttemptFault, SandboxFaults } from '../faults.ts'
+} from '../ports.ts'
 import { profile } from '../profile.ts'
 import type { SandboxRandom } from '../random.ts'
 import type { Attempt, DeliveryRow } from '../schemas/deliveries.ts'
@@ -166,7 +166,7 @@ export function createDeliveries(parts: DeliveriesParts): EngineDeliveries {
 
   return {
     subscriptions: subscriptions.subscriptions,
-    emit({ organisationId, name, data, occurredAt }) {
+    emit({ organizationId, name, data, occurredAt }) {
       if (!isEventName(name)) throw new TypeError(`there is no event ${name}`)
       const ids = new Map<string, string>()
       const eventId = (one: string) => {
@@ -187,8 +187,8 @@ export function createDeliveries(parts: DeliveriesParts): EngineDeliveries {
         },
       }
       for (const subscription of subscriptions.rows.values()) {
-        const owner = subscription.organisationId
-        if (owner !== null && owner !== organisationId) continue
+        const owner = subscription.organizationId
+        if (owner !== null && owner !== organizationId) continue
         planDeliveries(subscription, { name, data, occurredAt }, planned)
       }
     },

@@ -3,8 +3,8 @@
 
 import { canonicalName, type EventName, legacyNameOf } from '../../protocol/names.ts'
 import { toBase64 } from '../../signature/encoding.ts'
-import type { SubscriptionRow } from '../engine.ts'
 import type { PlannedFault, SandboxFaults } from '../faults.ts'
+import type { SubscriptionRow } from '../ports.ts'
 import { profile } from '../profile.ts'
 import type { SandboxRandom } from '../random.ts'
 import type { DeliveryRow } from '../schemas/deliveries.ts'

@@ -6,7 +6,7 @@ import {
   isLegacyName,
   legacyNameOf,
 } from '../../protocol/names.ts'
-import type { EngineDeliveries, SubscriptionInput, SubscriptionRow } from '../engine.ts'
+import type { EngineDeliveries, SubscriptionInput, SubscriptionRow } from '../ports.ts'
 import { profile } from '../profile.ts'
 import type { SandboxRandom } from '../random.ts'
 
@@ -46,7 +46,7 @@ export function createSubscriptions({ now, random, changed }: SubscriptionParts)
         const row = rows.get(id)
         return row && shown(row)
       },
-      create: ({ url, events, secret, active, organisationId }: SubscriptionInput) =>
+      create: ({ url, events, secret, active, organizationId }: SubscriptionInput) =>
         put({
           id: random.uuid(),
           url,
@@ -54,7 +54,7 @@ export function createSubscriptions({ now, random, changed }: SubscriptionParts)
           secret: secret ?? random.token(),
           active: active ?? true,
           createdAt: now().toISOString(),
-          organisationId: organisationId ?? null,
+          organizationId: organizationId ?? null,
         }),
       update: (id, { url, events, secret, active }) =>
         change(id, (row) => ({

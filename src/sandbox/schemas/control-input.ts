@@ -1,6 +1,6 @@
 // What each route of the control plane hands to its handler, as its schemas in the table say.
-import type { z } from 'zod'
-import type { controlRoutes } from './control.ts'
+import type * as z from 'zod'
+import type { controlRoutes } from './control-routes.ts'
 
 type Routes = typeof controlRoutes
 

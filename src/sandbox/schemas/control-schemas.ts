@@ -1,6 +1,6 @@
 // The bodies, queries and answers of the sandbox's control plane, as schemas. They are no part of
 // the service's own document; control.ts says which route takes and gives which.
-import { z } from 'zod'
+import * as z from 'zod'
 import { eventNames, families, legacyFamily, legacyNames } from '../../protocol/names.ts'
 import {
   countryCode,
@@ -80,7 +80,7 @@ export const subscriptionBody = z.object({
   events: z.array(filter).min(1).default(['*']),
   secret: secret.optional(),
   active: z.boolean().default(true),
-  organisationId: z.string().nullable().default(null),
+  organizationId: z.string().nullable().default(null),
 })
 export const subscriptionPatch = z
   .object({ url: target, events: z.array(filter).min(1), secret, active: z.boolean() })
@@ -99,11 +99,11 @@ export const subscriptionSchema = z.looseObject({
 })
 
 /** Sections 1 and 5: the three plans with API access, and one without. */
-export const organisationPlans = ['Professional', 'Business', 'Enterprise', 'Starter'] as const
+export const organizationPlans = ['Professional', 'Business', 'Enterprise', 'Starter'] as const
 
-export const organisationPatch = z
+export const organizationPatch = z
   .object({
-    plan: z.enum(organisationPlans),
+    plan: z.enum(organizationPlans),
     subscriptionActive: z.boolean(),
     ratePerMinute: z.int().min(0).nullable(),
   })
@@ -142,7 +142,7 @@ export const advanceBody = z
 
 export const keySchema = z.looseObject({
   id: z.string(),
-  organisationId: z.string(),
+  organizationId: z.string(),
   key: z.string(),
   active: z.boolean(),
 })

@@ -1,6 +1,6 @@
 // Deliveries of the sandbox and their attempts as schemas: what is kept of them, and what its
 // control plane shows. Bytes are base64.
-import { z } from 'zod'
+import * as z from 'zod'
 import { eventNames } from '../../protocol/names.ts'
 import { dateTime, paginationSchema } from '../../protocol/resources.ts'
 import { attemptFaults, plannedFaults } from './faults.ts'

@@ -1,5 +1,5 @@
 // The faults of the sandbox as schemas: what can go wrong on purpose, where and how often.
-import { z } from 'zod'
+import * as z from 'zod'
 import { subscriptionFilters } from './control-schemas.ts'
 
 /** Faults that change which deliveries an occurrence makes. */

@@ -1,6 +1,6 @@
 // A scenario of the sandbox as data: where it starts and what is done to it, so that the same file
 // gives the same bytes again.
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   actionsBody,
   advanceBody,

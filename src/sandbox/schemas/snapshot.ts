@@ -1,6 +1,6 @@
 // The sandbox's whole state as a schema: a snapshot is checked by it, whole, before anything of it
 // is taken, and so is each row of a data file.
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   clientSchema,
   dateTime,
@@ -9,7 +9,7 @@ import {
 } from '../../protocol/resources.ts'
 import {
   json,
-  organisationPlans,
+  organizationPlans,
   sandboxTime,
   secret,
   seed,
@@ -50,7 +50,7 @@ const mail = z.object({
   subject: z.string(),
   text: z.string(),
   verificationId: z.string(),
-  organisationId: z.string(),
+  organizationId: z.string(),
   createdAt: dateTime,
   link: z.string().optional(),
   shared: json.optional(),
@@ -58,19 +58,19 @@ const mail = z.object({
   error: z.string().optional(),
 })
 
-const organisation = z.object({
+const organization = z.object({
   id: text,
   name: z.string(),
   requestorName: z.string(),
   requestorEmail: z.string(),
-  plan: z.enum(organisationPlans),
+  plan: z.enum(organizationPlans),
   subscriptionActive: z.boolean(),
   ratePerMinute: count.nullable(),
 })
 
 const key = z.object({
   id: text,
-  organisationId: z.string(),
+  organizationId: z.string(),
   key: text,
   active: z.boolean(),
   createdAt: dateTime,
@@ -83,7 +83,7 @@ const subscription = z.object({
   secret,
   active: z.boolean(),
   createdAt: dateTime,
-  organisationId: z.string().nullable(),
+  organizationId: z.string().nullable(),
   previous: z.object({ secret, until: dateTime }).optional(),
 })
 
@@ -104,7 +104,7 @@ const parts = {
   faults: z.array(z.object({ fault: faultSchema, struck: count, seen: count })),
 }
 const rates = z.record(z.string(), z.tuple([z.number(), count]))
-const access = { organisations: several(organisation), keys: several(key) }
+const access = { organizations: several(organization), keys: several(key) }
 
 /** A snapshot. */
 export const snapshotSchema = z.object({
@@ -142,7 +142,7 @@ export const stateRowSchema = z.object({ ...parts, seq: count, rates, told })
 /** The rows of a data file, by their kind. */
 export const rowSchemas = {
   state: stateRowSchema,
-  organisations: z.object(access),
+  organizations: z.object(access),
   verification,
   client,
   mail,

@@ -154,12 +154,12 @@ describe('--apply', () => {
   })
 
   test.each([
-    ['of another organisation', { organisationId: 'org_2', secret: 'secret-of-sub_1' }],
-    ['with another secret', { organisationId: 'org_1' }],
-    ['at another address', { organisationId: 'org_1', url: 'https://b.test' }],
+    ['of another organization', { organizationId: 'org_2', secret: 'secret-of-sub_1' }],
+    ['with another secret', { organizationId: 'org_1' }],
+    ['at another address', { organizationId: 'org_1', url: 'https://b.test' }],
   ])('leaves alone one %s', async (_, differs) => {
     const rows = [
-      { ...old('sub_1', ['request.approved']), organisationId: 'org_1' },
+      { ...old('sub_1', ['request.approved']), organizationId: 'org_1' },
       { ...old('foreign', ['verification.approved']), ...differs },
     ]
     const { url, deliver, asked, state } = await service(rows)
@@ -167,7 +167,7 @@ describe('--apply', () => {
     deliver('foreign')
     const { records } = await runJson(['migrate', 'subscriptions', url, '--apply'], { cwd })
     expect(records[0]).toMatchObject({ id: 'sub_1', did: 'created', replacement: 'new_1' })
-    expect(rows.at(-1)).toMatchObject({ id: 'new_1', organisationId: 'org_1' })
+    expect(rows.at(-1)).toMatchObject({ id: 'new_1', organizationId: 'org_1' })
     await run(['migrate', 'subscriptions', url, '--rollback'], { cwd })
     expect(state().map(([id]) => id)).toEqual(['sub_1', 'foreign'])
     expect(asked.filter((one) => one.includes('foreign'))).toEqual([])
@@ -176,12 +176,12 @@ describe('--apply', () => {
   test('hands on what else a subscription has', async () => {
     const own = {
       ...old('sub_1', ['request.approved']),
-      organisationId: 'org_1',
+      organizationId: 'org_1',
       createdAt: 'then',
     }
     const { url, rows } = await service([own])
     await run(['migrate', 'subscriptions', url, '--apply'], { cwd: folder() })
-    expect(rows[1]).toMatchObject({ id: 'new_1', organisationId: 'org_1' })
+    expect(rows[1]).toMatchObject({ id: 'new_1', organizationId: 'org_1' })
     expect(rows[1]).not.toHaveProperty('createdAt')
   })
 

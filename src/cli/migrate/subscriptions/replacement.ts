@@ -1,5 +1,5 @@
 // Which subscription replaces an old one: the one that the journal names, or another that does the
-// very same already. One of another organisation, or with another secret, is somebody else's.
+// very same already. One of another organization, or with another secret, is somebody else's.
 import type { Pair } from './journal.ts'
 import { toPair } from './journal.ts'
 import type { Planned, Subscription } from './plan.ts'

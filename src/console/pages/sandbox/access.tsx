@@ -1,4 +1,4 @@
-// Who may call: the organisations with their plans, and their API keys.
+// Who may call: the organizations with their plans, and their API keys.
 /** @jsxImportSource preact */
 import { useState } from 'preact/hooks'
 import { call } from '../call.ts'
@@ -10,11 +10,11 @@ import { Copy } from '../ui/copy.tsx'
 import { Failed } from '../ui/empty.tsx'
 import { Page } from '../ui/shell.tsx'
 import { attempt } from '../ui/toast.tsx'
-import { control, type Organisation } from './resources.ts'
+import { control, type Organization } from './resources.ts'
 
 interface ApiKey {
   readonly id: string
-  readonly organisationId: string
+  readonly organizationId: string
   readonly key: string
   readonly active: boolean
   readonly createdAt: string
@@ -23,7 +23,7 @@ interface ApiKey {
 const plans = ['Professional', 'Business', 'Enterprise', 'Starter']
 
 export function AccessPage() {
-  const { data, problem, reload } = useLoad({ key: 'access', ask, on: ['organisations', 'state'] })
+  const { data, problem, reload } = useLoad({ key: 'access', ask, on: ['organizations', 'state'] })
   const [made, setMade] = useState<ApiKey | undefined>(undefined)
   const done = (key?: ApiKey) => {
     setMade(key)
@@ -39,11 +39,11 @@ export function AccessPage() {
         </div>
       )}
       <div class="columns">
-        {data?.organisations.map((one) => (
+        {data?.organizations.map((one) => (
           <Card
             key={one.id}
             of={one}
-            keys={data.keys.filter(({ organisationId }) => organisationId === one.id)}
+            keys={data.keys.filter(({ organizationId }) => organizationId === one.id)}
             onDone={done}
           />
         ))}
@@ -53,15 +53,15 @@ export function AccessPage() {
 }
 
 async function ask(signal: AbortSignal) {
-  const [organisations, keys] = await Promise.all([
-    call<{ readonly data: readonly Organisation[] }>(`${control}/organisations`, { signal }),
+  const [organizations, keys] = await Promise.all([
+    call<{ readonly data: readonly Organization[] }>(`${control}/organizations`, { signal }),
     call<{ readonly data: readonly ApiKey[] }>(`${control}/api-keys`, { signal }),
   ])
-  return { organisations: organisations.data, keys: keys.data }
+  return { organizations: organizations.data, keys: keys.data }
 }
 
 interface CardProps {
-  readonly of: Organisation
+  readonly of: Organization
   readonly keys: readonly ApiKey[]
   readonly onDone: (made?: ApiKey) => void
 }
@@ -70,7 +70,7 @@ function Card({ of, keys, onDone }: CardProps) {
   const { id, name, plan, subscriptionActive, ratePerMinute } = of
   const change = (body: object) =>
     attempt(async () => {
-      await call(`${control}/organisations/${id}`, { method: 'PATCH', body })
+      await call(`${control}/organizations/${id}`, { method: 'PATCH', body })
       onDone()
       return undefined
     })
@@ -122,11 +122,11 @@ function Card({ of, keys, onDone }: CardProps) {
   )
 }
 
-function generate(organisationId: string, onDone: CardProps['onDone']) {
+function generate(organizationId: string, onDone: CardProps['onDone']) {
   return attempt(async () => {
     const made = await call<ApiKey>(`${control}/api-keys`, {
       method: 'POST',
-      body: { organisationId },
+      body: { organizationId },
     })
     onDone(made)
     return undefined

@@ -1,4 +1,4 @@
-// The clients of an organisation: the list with the API's filters, and one beside it to be changed.
+// The clients of an organization: the list with the API's filters, and one beside it to be changed.
 /** @jsxImportSource preact */
 import { useState } from 'preact/hooks'
 import { call, type FieldProblem, Problem, query } from '../call.ts'
@@ -16,7 +16,7 @@ import { Rows } from '../ui/rows.tsx'
 import { attempt } from '../ui/toast.tsx'
 import { Filters } from './filters.tsx'
 import { NewRecord } from './new-record.tsx'
-import { Organisations, organisation } from './organisation.tsx'
+import { Organizations, organization } from './organization.tsx'
 import { Pager } from './pager.tsx'
 import {
   type Client,
@@ -39,7 +39,7 @@ export function ClientsPage() {
 function Clients() {
   const { path, query: search } = route.value
   const id = path[1]
-  const orgId = organisation.value
+  const orgId = organization.value
   const filters = [...search].filter(([name, value]) => name !== 'org' && value.trim())
   const text = query({ limit, ...Object.fromEntries(filters) })
   const { data, problem } = useLoad({
@@ -52,7 +52,7 @@ function Clients() {
     <>
       <header>
         <h1>Clients</h1>
-        <Organisations />
+        <Organizations />
         <RevealButton of={listed}>Reveal names</RevealButton>
         <a class="button main" href={href(['clients', 'new'])}>
           New client

@@ -9,7 +9,7 @@ import { type ApiDocument, bodySchema, endpointsOf } from '../schema.ts'
 import { Failed } from '../ui/empty.tsx'
 import { SchemaFields, toBody, type Values } from '../ui/form.tsx'
 import { Page } from '../ui/shell.tsx'
-import { Organisations, organisation } from './organisation.tsx'
+import { Organizations, organization } from './organization.tsx'
 import { api, documentAt, keyOf } from './resources.ts'
 
 interface NewProps {
@@ -25,7 +25,7 @@ const firstValues: Readonly<Record<string, Values>> = {
 export function NewRecord({ what, operation, path }: NewProps) {
   const { data: document } = useLoad({ key: 'api', ask: () => documentAt(api) })
   return (
-    <Page title={`New ${what}`} actions={<Organisations />}>
+    <Page title={`New ${what}`} actions={<Organizations />}>
       {document && <Form {...{ what, operation, path, document }} />}
     </Page>
   )
@@ -46,13 +46,13 @@ function Form({ what, operation, path, document }: NewProps & { document: ApiDoc
     if (own.length > 0) return
     setSending(true)
     try {
-      const headers = { 'x-api-key': keyOf(organisation.peek()) }
+      const headers = { 'x-api-key': keyOf(organization.peek()) }
       const { id } = await call<{ readonly id: string }>(`${api}${path}`, {
         method: 'POST',
         body,
         headers,
       })
-      const org = organisation.peek()
+      const org = organization.peek()
       go(href([path.slice(1), id], { org: org === 'org_acme' ? undefined : org }))
     } catch (error) {
       if (!(error instanceof Problem)) throw error

@@ -118,7 +118,7 @@ export interface Subscription {
   readonly events: readonly string[]
   readonly secret: string
   readonly active: boolean
-  readonly organisationId: string | null
+  readonly organizationId: string | null
   readonly createdAt: string
 }
 
@@ -136,7 +136,7 @@ export interface Mail {
   readonly error?: string
 }
 
-export interface Organisation {
+export interface Organization {
   readonly id: string
   readonly name: string
   readonly plan: string
@@ -147,7 +147,7 @@ export interface Organisation {
 export const control = '/_sandbox'
 export const api = '/v2/api'
 
-/** Keys of the seeded organisations, for what is done over the API itself. */
+/** Keys of the seeded organizations, for what is done over the API itself. */
 const seededKeys: Readonly<Record<string, string>> = {
   org_acme: 'key_acme',
   org_globex: 'key_globex',
@@ -157,15 +157,15 @@ const seededKeys: Readonly<Record<string, string>> = {
   org_vandelay: 'key_limited',
 }
 
-/** The key with which the console acts for an organisation. */
-export function keyOf(organisationId: string): string {
-  return seededKeys[organisationId] ?? ''
+/** The key with which the console acts for an organization. */
+export function keyOf(organizationId: string): string {
+  return seededKeys[organizationId] ?? ''
 }
 
-/** Reads a list of the API as an organisation sees it, at no cost for its rate. */
-export function read<Answer>(path: string, organisationId: string, signal?: AbortSignal) {
+/** Reads a list of the API as an organization sees it, at no cost for its rate. */
+export function read<Answer>(path: string, organizationId: string, signal?: AbortSignal) {
   return call<Answer>(`/_console/api${path}`, {
-    headers: { 'x-console-organisation': organisationId },
+    headers: { 'x-console-organization': organizationId },
     ...(signal && { signal }),
   })
 }

@@ -1,4 +1,4 @@
-// The verifications of an organisation: the API's own filters, the list, and one of them beside it.
+// The verifications of an organization: the API's own filters, the list, and one of them beside it.
 /** @jsxImportSource preact */
 import { query } from '../call.ts'
 import { useLoad } from '../load.ts'
@@ -10,7 +10,7 @@ import { Masked, RevealButton } from '../ui/masked.tsx'
 import { Rows } from '../ui/rows.tsx'
 import { Filters } from './filters.tsx'
 import { NewRecord } from './new-record.tsx'
-import { Organisations, organisation } from './organisation.tsx'
+import { Organizations, organization } from './organization.tsx'
 import { Pager } from './pager.tsx'
 import { type Page, read, type Verification } from './resources.ts'
 import { VerificationDetail } from './verification.tsx'
@@ -26,7 +26,7 @@ export function VerificationsPage() {
 function Verifications() {
   const { path, query: search } = route.value
   const id = path[1]
-  const orgId = organisation.value
+  const orgId = organization.value
   const filters = Object.fromEntries(
     [...search].filter(([name, value]) => name !== 'org' && value.trim()),
   )
@@ -41,7 +41,7 @@ function Verifications() {
     <>
       <header>
         <h1>Verifications</h1>
-        <Organisations />
+        <Organizations />
         <RevealButton of={listed}>Reveal names</RevealButton>
         <a class="button main" href={href(['verifications', 'new'])}>
           New verification

@@ -8,7 +8,7 @@ export interface FieldError {
   readonly message: string
 }
 
-export interface RefusalOptions {
+export interface HttpErrorOptions {
   readonly code?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly errors?: readonly FieldError[]
@@ -28,12 +28,12 @@ const otherCodes: Readonly<Record<number, string>> = {
 }
 
 /** A request that is answered with an error body. */
-export class Refusal extends Error {
+export class HttpError extends Error {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: ErrorBody
 
-  constructor(status: number, message: string, options: RefusalOptions = {}) {
+  constructor(status: number, message: string, options: HttpErrorOptions = {}) {
     super(message)
     const documented: Readonly<Record<number, string>> = errorCodes
     this.status = status
@@ -52,20 +52,20 @@ export class Refusal extends Error {
   }
 }
 
-/** 404, also for what another organisation owns (section 7). */
-export function notFound(what: string): Refusal {
-  return new Refusal(404, `${what} not found`)
+/** 404, also for what another organization owns (section 7). */
+export function notFound(what: string): HttpError {
+  return new HttpError(404, `${what} not found`)
 }
 
 /** 422 with an entry for each offending field (section 7). */
-export function invalid(errors: readonly FieldError[], what = 'request body'): Refusal {
-  return new Refusal(422, `The ${what} failed validation`, { errors })
+export function invalid(errors: readonly FieldError[], what = 'request body'): HttpError {
+  return new HttpError(422, `The ${what} failed validation`, { errors })
 }
 
 /** 405 that names what the path takes. */
-export function methodNotAllowed(methods: readonly string[]): Refusal {
+export function methodNotAllowed(methods: readonly string[]): HttpError {
   const allow = methods.includes('GET') ? [...methods, 'HEAD'] : methods
-  return new Refusal(405, `Method not allowed: use ${allow.join(' or ')}`, {
+  return new HttpError(405, `Method not allowed: use ${allow.join(' or ')}`, {
     headers: { allow: allow.join(', ') },
   })
 }

@@ -1,10 +1,10 @@
 // The sandbox's clock, faults and deliveries as their users hold them: a call is checked as the
 // request that does the same, and written down as that request.
 
+import { asMisuse, checkedArgument, misuse } from './argument-error.ts'
 import { controlPath } from './control.ts'
 import { refuseFromWithin } from './deliveries/from-within.ts'
-import type { EngineClock, EngineDeliveries, EngineFaults } from './engine.ts'
-import { asMisuse, checkedArgument, misuse } from './misuse.ts'
+import type { EngineClock, EngineDeliveries, EngineFaults } from './ports.ts'
 import type { Recorder } from './recorder.ts'
 import { advanceBody } from './schemas/control-schemas.ts'
 import { deliveryFilter } from './schemas/deliveries.ts'

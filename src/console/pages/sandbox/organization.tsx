@@ -1,28 +1,28 @@
-// As which organisation the console looks at the service.
+// As which organization the console looks at the service.
 /** @jsxImportSource preact */
 import { computed } from '@preact/signals'
 import { call } from '../call.ts'
 import { useLoad } from '../load.ts'
 import { filter, route } from '../route.ts'
-import { control, type Organisation } from './resources.ts'
+import { control, type Organization } from './resources.ts'
 
 const first = 'org_acme'
 
-/** The organisation of the address, so that a shared address shows the same. */
-export const organisation = computed(() => route.value.query.get('org') ?? first)
+/** The organization of the address, so that a shared address shows the same. */
+export const organization = computed(() => route.value.query.get('org') ?? first)
 
-export function Organisations() {
+export function Organizations() {
   const { data } = useLoad({
-    key: 'organisations',
+    key: 'organizations',
     ask: (signal) =>
-      call<{ readonly data: readonly Organisation[] }>(`${control}/organisations`, { signal }),
+      call<{ readonly data: readonly Organization[] }>(`${control}/organizations`, { signal }),
     on: ['state'],
   })
   return (
     <label>
-      <span class="hidden">Organisation</span>
+      <span class="hidden">Organization</span>
       <select
-        value={organisation.value}
+        value={organization.value}
         onChange={({ currentTarget: { value } }) =>
           filter({ org: value === first ? undefined : value, page: undefined })
         }

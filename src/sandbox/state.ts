@@ -2,24 +2,24 @@
 // tells the deliveries and whoever watches. What may happen is decided elsewhere.
 import type { EventName } from '../protocol/names.ts'
 import type { Client, Verification } from '../protocol/resources.ts'
-import type { EngineClock, EngineRandom } from './engine.ts'
+import type { Feed } from './event-bus.ts'
 import { createExpiries, type Expiries } from './expiries.ts'
-import type { Feed } from './feed.ts'
 import type { Change } from './journal.ts'
 import {
-  createOrganisations,
-  type Organisations,
-  type SavedOrganisations,
-  seededOrganisations,
-} from './organisations.ts'
+  createOrganizations,
+  type Organizations,
+  type SavedOrganizations,
+  seededOrganizations,
+} from './organizations.ts'
 import { createOutbox, type Mail, type Mailer, type Outbox } from './outbox.ts'
+import type { EngineClock, EngineRandom } from './ports.ts'
 import { createRateLimiter, type RateLimiter, type RateWindows } from './rate-limit.ts'
 import type { ClientRow, VerificationRow } from './rows.ts'
 import { createTable, type Table } from './table.ts'
 
 /** An occurrence that subscriptions may hear of. */
 export interface Occurrence {
-  readonly organisationId: string
+  readonly organizationId: string
   readonly name: EventName
   readonly data: unknown
   readonly occurredAt: Date
@@ -30,26 +30,26 @@ export interface World {
   readonly random: EngineRandom
   readonly verifications: Table<VerificationRow>
   readonly clients: Table<ClientRow>
-  readonly organisations: Organisations
+  readonly organizations: Organizations
   readonly outbox: Outbox
   readonly expiries: Expiries
   /** Where the sandbox is reached, for links; no slash at the end. */
   readonly origin: () => string
   nextSeq(): number
-  /** Counts a request against its organisation's rate. */
+  /** Counts a request against its organization's rate. */
   takeRate: RateLimiter['take']
   /** The last number that was given, and the rate windows. */
   counts(): Pick<SavedWorld, 'seq' | 'rates'>
   emit(name: EventName, resource: Verification | Client): void
   saveVerification(row: VerificationRow): void
   saveClient(row: ClientRow): void
-  saveOrganisations(): void
+  saveOrganizations(): void
   dump(): SavedWorld
   load(saved: SavedWorld): void
 }
 
 /** The state as JSON. */
-export interface SavedWorld extends SavedOrganisations {
+export interface SavedWorld extends SavedOrganizations {
   readonly seq: number
   readonly verifications: readonly VerificationRow[]
   readonly clients: readonly ClientRow[]
@@ -75,14 +75,14 @@ export interface WorldParts {
 /** A world without records, as after a reset. */
 export function emptyWorld(now: Date): SavedWorld {
   const nothing = { seq: 0, verifications: [], clients: [], outbox: [], rates: {} }
-  return { ...nothing, ...seededOrganisations(now) }
+  return { ...nothing, ...seededOrganizations(now) }
 }
 
 export function createWorld(parts: WorldParts): World {
   const { clock, random, feed, record } = parts
   const verifications = createTable<VerificationRow>()
   const clients = createTable<ClientRow>()
-  const organisations = createOrganisations(seededOrganisations(clock.now()), random)
+  const organizations = createOrganizations(seededOrganizations(clock.now()), random)
   const rates = createRateLimiter()
   let seq = 0
 
@@ -100,13 +100,13 @@ export function createWorld(parts: WorldParts): World {
     random,
     verifications,
     clients,
-    organisations,
+    organizations,
     outbox,
     expiries,
     origin: parts.origin,
     nextSeq: () => ++seq,
-    takeRate(organisationId, limit, now) {
-      const verdict = rates.take(organisationId, limit, now)
+    takeRate(organizationId, limit, now) {
+      const verdict = rates.take(organizationId, limit, now)
       if (verdict.allowed) parts.touch()
       return verdict
     },
@@ -114,7 +114,7 @@ export function createWorld(parts: WorldParts): World {
     emit(name, resource) {
       const occurredAt = clock.now()
       feed.publish({ type: name, data: resource })
-      parts.emit({ organisationId: resource.orgId, name, data: resource, occurredAt })
+      parts.emit({ organizationId: resource.orgId, name, data: resource, occurredAt })
     },
     saveVerification(row) {
       record({ kind: 'verification', id: row.resource.id, value: row })
@@ -124,21 +124,21 @@ export function createWorld(parts: WorldParts): World {
       record({ kind: 'client', id: row.resource.id, value: row })
       feed.publish({ type: 'client', data: row.resource })
     },
-    saveOrganisations() {
-      record({ kind: 'organisations', id: 'all', value: organisations.dump() })
+    saveOrganizations() {
+      record({ kind: 'organizations', id: 'all', value: organizations.dump() })
     },
     dump: () => ({
       ...world.counts(),
       verifications: [...verifications.all()].map((row) => ({ ...row })),
       clients: [...clients.all()].map((row) => ({ ...row })),
       outbox: outbox.list(),
-      ...organisations.dump(),
+      ...organizations.dump(),
     }),
     load(saved) {
       seq = saved.seq
       for (const table of [verifications, clients]) table.clear()
       expiries.clear()
-      organisations.load(saved)
+      organizations.load(saved)
       rates.load(saved.rates)
       outbox.load(saved.outbox)
       fill(verifications, saved.verifications)

@@ -1,6 +1,6 @@
 // The routes of the sandbox's control plane: one table drives its router, its checks and its
 // OpenAPI document. None of this is part of the service's own document.
-import { z } from 'zod'
+import * as z from 'zod'
 import { assembledVerificationSchema, clientSchema } from '../../protocol/resources.ts'
 import {
   actionsBody,
@@ -12,7 +12,7 @@ import {
   json,
   keySchema,
   list,
-  organisationPatch,
+  organizationPatch,
   reveal,
   rotateBody,
   subscriptionBody,
@@ -247,19 +247,19 @@ export const controlRoutes = {
     status: 200,
     response: json,
   },
-  listOrganisations: {
+  listOrganizations: {
     method: 'get',
-    path: '/organisations',
-    summary: 'List the organisations with their plans',
+    path: '/organizations',
+    summary: 'List the organizations with their plans',
     status: 200,
     response: list(json),
   },
-  updateOrganisation: {
+  updateOrganization: {
     method: 'patch',
-    path: '/organisations/{id}',
-    summary: 'Change an organisation’s plan, payment or rate',
+    path: '/organizations/{id}',
+    summary: 'Change an organization’s plan, payment or rate',
     params: id,
-    body: organisationPatch,
+    body: organizationPatch,
     status: 200,
     response: json,
   },
@@ -274,7 +274,7 @@ export const controlRoutes = {
     method: 'post',
     path: '/api-keys',
     summary: 'Generate an API key; it is shown this once',
-    body: z.object({ organisationId: z.string() }),
+    body: z.object({ organizationId: z.string() }),
     status: 201,
     response: keySchema,
   },

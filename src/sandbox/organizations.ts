@@ -1,14 +1,14 @@
-// Who may call: the seeded organisations with their plans, and their API keys (section 5). A key
+// Who may call: the seeded organizations with their plans, and their API keys (section 5). A key
 // is shown when it is made; afterwards only masked.
 import { limits } from '../protocol/resources.ts'
-import type { EngineRandom } from './engine.ts'
+import type { EngineRandom } from './ports.ts'
 import { profile } from './profile.ts'
 
 /** Sections 1 and 5: the three plans with API access, and any without. */
 export const plans = ['Professional', 'Business', 'Enterprise', 'Starter'] as const
 export type Plan = (typeof plans)[number]
 
-export interface Organisation {
+export interface Organization {
   readonly id: string
   readonly name: string
   readonly requestorName: string
@@ -22,7 +22,7 @@ export interface Organisation {
 
 export interface ApiKey {
   readonly id: string
-  readonly organisationId: string
+  readonly organizationId: string
   readonly key: string
   readonly active: boolean
   readonly createdAt: string
@@ -34,36 +34,36 @@ export interface MaskedKey extends Omit<ApiKey, 'key'> {
   readonly plan: Plan
 }
 
-export interface Organisations {
-  get(id: string): Organisation | undefined
-  list(): readonly Organisation[]
-  update(id: string, patch: Partial<Omit<Organisation, 'id'>>): Organisation | undefined
-  /** The organisation of a key that is active. */
-  ofKey(key: string): Organisation | undefined
+export interface Organizations {
+  get(id: string): Organization | undefined
+  list(): readonly Organization[]
+  update(id: string, patch: Partial<Omit<Organization, 'id'>>): Organization | undefined
+  /** The organization of a key that is active. */
+  ofKey(key: string): Organization | undefined
   keys(): readonly MaskedKey[]
-  generate(organisationId: string, now: Date): ApiKey
-  /** A new key for the same organisation; the old one stops at once. */
+  generate(organizationId: string, now: Date): ApiKey
+  /** A new key for the same organization; the old one stops at once. */
   rotate(id: string, now: Date): ApiKey | undefined
   revoke(id: string): MaskedKey | undefined
-  load(saved: SavedOrganisations): void
-  dump(): SavedOrganisations
+  load(saved: SavedOrganizations): void
+  dump(): SavedOrganizations
 }
 
-export interface SavedOrganisations {
-  readonly organisations: readonly Organisation[]
+export interface SavedOrganizations {
+  readonly organizations: readonly Organization[]
   readonly keys: readonly ApiKey[]
 }
 
-/** Requests per minute that an organisation has by its plan or its agreement (section 8). */
-export function rateOf({ plan, ratePerMinute }: Organisation): number {
+/** Requests per minute that an organization has by its plan or its agreement (section 8). */
+export function rateOf({ plan, ratePerMinute }: Organization): number {
   if (ratePerMinute !== null) return ratePerMinute
   return plan === 'Enterprise' ? profile.rate.enterprisePerMinute : limits.ratePerMinute
 }
 
-/** The seeded organisations and keys; `key_limited` always gets 429. */
-export function seededOrganisations(now: Date): SavedOrganisations {
+/** The seeded organizations and keys; `key_limited` always gets 429. */
+export function seededOrganizations(now: Date): SavedOrganizations {
   const createdAt = now.toISOString()
-  const organisations = [
+  const organizations = [
     seeded('acme', 'Acme', 'Professional'),
     seeded('globex', 'Globex', 'Business'),
     seeded('initech', 'Initech', 'Enterprise'),
@@ -71,9 +71,9 @@ export function seededOrganisations(now: Date): SavedOrganisations {
     { ...seeded('umbrella', 'Umbrella', 'Professional'), subscriptionActive: false },
     { ...seeded('vandelay', 'Vandelay', 'Professional'), ratePerMinute: 0 },
   ]
-  const key = (id: string, organisation: string, active = true): ApiKey => ({
+  const key = (id: string, organization: string, active = true): ApiKey => ({
     id,
-    organisationId: `org_${organisation}`,
+    organizationId: `org_${organization}`,
     key: `key_${id}`,
     active,
     createdAt,
@@ -87,10 +87,10 @@ export function seededOrganisations(now: Date): SavedOrganisations {
     key('limited', 'vandelay'),
     key('revoked', 'acme', false),
   ]
-  return { organisations, keys }
+  return { organizations, keys }
 }
 
-function seeded(id: string, name: string, plan: Plan): Organisation {
+function seeded(id: string, name: string, plan: Plan): Organization {
   return {
     id: `org_${id}`,
     name,
@@ -102,11 +102,11 @@ function seeded(id: string, name: string, plan: Plan): Organisation {
   }
 }
 
-export function createOrganisations(
-  saved: SavedOrganisations,
+export function createOrganizations(
+  saved: SavedOrganizations,
   random: EngineRandom,
-): Organisations {
-  const organisations = new Map<string, Organisation>()
+): Organizations {
+  const organizations = new Map<string, Organization>()
   const keys = new Map<string, ApiKey>()
   const byKey = new Map<string, ApiKey>()
 
@@ -118,32 +118,32 @@ export function createOrganisations(
   const masked = (key: ApiKey): MaskedKey => ({
     ...key,
     key: mask(key.key),
-    plan: organisations.get(key.organisationId)?.plan ?? 'Starter',
+    plan: organizations.get(key.organizationId)?.plan ?? 'Starter',
   })
-  const generate = (organisationId: string, now: Date) => {
-    const key = { id: random.uuid(), organisationId, key: `key_${random.token()}`, active: true }
+  const generate = (organizationId: string, now: Date) => {
+    const key = { id: random.uuid(), organizationId, key: `key_${random.token()}`, active: true }
     return put({ ...key, createdAt: now.toISOString() })
   }
-  const load = (next: SavedOrganisations) => {
-    for (const map of [organisations, keys, byKey]) map.clear()
-    for (const one of next.organisations) organisations.set(one.id, one)
+  const load = (next: SavedOrganizations) => {
+    for (const map of [organizations, keys, byKey]) map.clear()
+    for (const one of next.organizations) organizations.set(one.id, one)
     for (const key of next.keys) put(key)
   }
   load(saved)
 
   return {
-    get: (id) => organisations.get(id),
-    list: () => [...organisations.values()],
+    get: (id) => organizations.get(id),
+    list: () => [...organizations.values()],
     update(id, patch) {
-      const organisation = organisations.get(id)
-      if (!organisation) return undefined
-      const next = { ...organisation, ...patch }
-      organisations.set(id, next)
+      const organization = organizations.get(id)
+      if (!organization) return undefined
+      const next = { ...organization, ...patch }
+      organizations.set(id, next)
       return next
     },
     ofKey(key) {
       const found = byKey.get(key)
-      return found?.active ? organisations.get(found.organisationId) : undefined
+      return found?.active ? organizations.get(found.organizationId) : undefined
     },
     keys: () => [...keys.values()].map(masked),
     generate,
@@ -151,14 +151,14 @@ export function createOrganisations(
       const key = keys.get(id)
       if (!key?.active) return undefined
       put({ ...key, active: false })
-      return generate(key.organisationId, now)
+      return generate(key.organizationId, now)
     },
     revoke(id) {
       const key = keys.get(id)
       return key && masked(put({ ...key, active: false }))
     },
     load,
-    dump: () => ({ organisations: [...organisations.values()], keys: [...keys.values()] }),
+    dump: () => ({ organizations: [...organizations.values()], keys: [...keys.values()] }),
   }
 }
 

@@ -3,18 +3,18 @@
 
 import type { DataFile } from './data-file.ts'
 import { unmeasured } from './deliveries/shown.ts'
-import type { Engine, EngineChange, EngineClock, EngineFaults } from './engine.ts'
-import { createFeed, type Feed } from './feed.ts'
+import { createFeed, type Feed } from './event-bus.ts'
 import { type Change, createJournal, type Journal } from './journal.ts'
 import type { SubscriptionOption } from './options.ts'
-import { mask } from './organisations.ts'
+import { mask } from './organizations.ts'
 import type { Mailer } from './outbox.ts'
+import type { Engine, EngineChange, EngineClock, EngineFaults } from './ports.ts'
 import { applyAgain, secretOf, toldAgain } from './reopened.ts'
 import { changesOf, type SavedState, stateChange } from './saved-state.ts'
 import type { Told } from './schemas/snapshot.ts'
 import type { Snapshot } from './snapshot.ts'
+import { createWorld, emptyWorld, type World } from './state.ts'
 import { act } from './verifications.ts'
-import { createWorld, emptyWorld, type World } from './world.ts'
 
 export interface StateOptions {
   readonly file: DataFile | undefined

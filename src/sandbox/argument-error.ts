@@ -2,7 +2,7 @@
 // for throws here, with every field that is wrong.
 import { WebhookError } from '../errors.ts'
 import { fieldErrors, type Schema } from './exchange.ts'
-import { type FieldError, Refusal } from './refusal.ts'
+import { type FieldError, HttpError } from './http-error.ts'
 
 /** The error of a call whose arguments are none. */
 export function misuse(what: string, wrong: readonly FieldError[]): WebhookError {
@@ -27,7 +27,7 @@ export function checkedArgument<Output>(
 
 /** What a call throws where a request would have been refused. */
 export function asMisuse(what: string, error: unknown): unknown {
-  if (!(error instanceof Refusal)) return error
+  if (!(error instanceof HttpError)) return error
   const { errors } = error.body
   return errors
     ? misuse(what, errors)

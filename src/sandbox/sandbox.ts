@@ -4,17 +4,19 @@ import { WebhookError } from '../errors.ts'
 import type { AssembledVerification } from '../protocol/resources.ts'
 import { apiPath } from './api.ts'
 import { createApp } from './app.ts'
+import { asMisuse, checkedArgument } from './argument-error.ts'
 import { assemble } from './assemble.ts'
 import { controlPath } from './control.ts'
 import { toStep } from './control-handlers.ts'
+import { createState, type SandboxState } from './core.ts'
 import type { DataFile } from './data-file.ts'
 import { refuseFromWithin } from './deliveries/from-within.ts'
-import type { Engine, EngineChange } from './engine.ts'
+import { HttpError, invalid } from './http-error.ts'
 import type { Listening, ListenOptions } from './listen.ts'
 import { smtpMailer } from './mailer.ts'
 import { managedSubscriptions } from './managed-subscriptions.ts'
-import { asMisuse, checkedArgument } from './misuse.ts'
 import type { SandboxOptions } from './options.ts'
+import type { Engine, EngineChange } from './ports.ts'
 import {
   recordedClock,
   recordedDeliveries,
@@ -22,11 +24,9 @@ import {
   type SandboxClock,
   type SandboxDeliveries,
   type SandboxFaults,
-} from './recorded.ts'
+} from './recorded-calls.ts'
 import type { Recorder } from './recorder.ts'
 import { record } from './recording.ts'
-import { invalid, Refusal } from './refusal.ts'
-import { createState, type SandboxState } from './sandbox-state.ts'
 import { type SavedState, snapshotFaults } from './saved-state.ts'
 import { actionsBody } from './schemas/control-schemas.ts'
 import type { Scenario } from './schemas/scenario.ts'
@@ -48,7 +48,7 @@ export interface Sandbox {
   readonly url: string
   /** The API's base address: `url` with `/v2/api`. */
   readonly baseUrl: string
-  /** A key of the Professional organisation. */
+  /** A key of the Professional organization. */
   readonly apiKey: string
   /** The secret of subscriptions that name none. */
   readonly secret: string
@@ -112,7 +112,7 @@ export function buildSandbox({ options, ...parts }: SandboxParts): Sandbox {
   const { recorder, reset, restore, scenario } = record(state, options)
   const subscriptions = managedSubscriptions(engine.deliveries.subscriptions, {
     secret: state.secret,
-    hasOrganisation: (id) => world.organisations.get(id) !== undefined,
+    hasOrganization: (id) => world.organizations.get(id) !== undefined,
   })
   const drain = () => settle(state)
   const replace = replacement(state, restore)
@@ -218,7 +218,7 @@ async function actOn(
   try {
     act(world, row, { steps: read.actions.map(toStep), force })
   } catch (cause) {
-    if (!(cause instanceof Refusal)) throw cause
+    if (!(cause instanceof HttpError)) throw cause
     throw new WebhookError('ILLEGAL_TRANSITION', `act: ${cause.message}`, { cause })
   }
   await journal.settled()

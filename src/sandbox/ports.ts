@@ -39,8 +39,8 @@ export interface EngineSubscription {
   readonly secret: string
   readonly active: boolean
   readonly createdAt: string
-  /** The organisation whose events it hears; null for all of them. */
-  readonly organisationId?: string | null
+  /** The organization whose events it hears; null for all of them. */
+  readonly organizationId?: string | null
 }
 
 export interface SubscriptionInput {
@@ -48,7 +48,7 @@ export interface SubscriptionInput {
   readonly events?: readonly string[] | undefined
   readonly secret?: string | undefined
   readonly active?: boolean | undefined
-  readonly organisationId?: string | null | undefined
+  readonly organizationId?: string | null | undefined
 }
 
 export interface DeliveryFilter {
@@ -65,7 +65,7 @@ export interface EngineDeliveries {
     create(input: SubscriptionInput): EngineSubscription
     update(
       id: string,
-      patch: Omit<SubscriptionInput, 'url' | 'organisationId'> & {
+      patch: Omit<SubscriptionInput, 'url' | 'organizationId'> & {
         readonly url?: string | undefined
       },
     ): EngineSubscription | undefined
@@ -80,7 +80,7 @@ export interface EngineDeliveries {
   }
   /** Makes and keeps the deliveries of an occurrence before it returns; sends them later. */
   emit(occurrence: {
-    readonly organisationId: string
+    readonly organizationId: string
     readonly name: string
     readonly data: unknown
     readonly occurredAt: Date
@@ -101,7 +101,7 @@ export interface EngineDeliveries {
 
 /** A subscription with what only the engine needs. */
 export interface SubscriptionRow extends EngineSubscription {
-  readonly organisationId: string | null
+  readonly organizationId: string | null
   /** The secret before the last rotation, and until when it signs beside the new one. */
   readonly previous?: { readonly secret: string; readonly until: string }
 }

@@ -1,6 +1,6 @@
 // Keeps web pages away from the control plane: a page that the user happens to have open must not
 // drive the sandbox, neither by a cross-origin request nor by a name that resolves to loopback.
-import { Refusal } from './refusal.ts'
+import { HttpError } from './http-error.ts'
 
 const loopbackNames = /^(localhost|[\w-]+(\.[\w-]+)*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/
 const address = /^(\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])$/i
@@ -20,13 +20,13 @@ export function guardControl(request: Request, own: OwnNames): void {
   if (host !== null && !isOwnName(host, own)) {
     const message =
       'The Host header is no name of this machine: use localhost, or allow the name (option hosts, --allow-host)'
-    throw new Refusal(403, message, { code: 'HOST_REFUSED' })
+    throw new HttpError(403, message, { code: 'HOST_REFUSED' })
   }
   const origin = request.headers.get('origin')
   if (origin === null) return
   const expected = host ?? new URL(request.url).host
   if (URL.parse(origin)?.host !== expected) {
-    throw new Refusal(403, 'The Origin header names another site', { code: 'ORIGIN_REFUSED' })
+    throw new HttpError(403, 'The Origin header names another site', { code: 'ORIGIN_REFUSED' })
   }
 }
 
