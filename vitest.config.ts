@@ -37,7 +37,12 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts', 'examples/*.test.ts'],
-          exclude: ['test/installed/**', 'test/faults/**', 'test/cli/built/**'],
+          exclude: [
+            'test/installed/**',
+            'test/faults/**',
+            'test/cli/built/**',
+            'test/console/browser/**',
+          ],
           typecheck: { enabled: true, include: ['test/types/*.test-d.ts'] },
         },
       },
@@ -67,6 +72,17 @@ export default defineConfig({
           include: ['test/faults/*.test.ts'],
           globalSetup: 'test/faults/setup.ts',
           testTimeout: 60_000,
+        },
+      },
+      {
+        // The console in a real Chromium, which comes inside an npm package.
+        resolve: { alias: alias('src/signature/hmac/node.ts') },
+        test: {
+          name: 'browser',
+          include: ['test/console/browser/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {

@@ -1,6 +1,6 @@
 // What a delivery becomes when it is copied: a curl command that sends its exact bytes, and a test
 // that replays them.
-import { fromBase64, textOf } from './ui/bytes.tsx'
+import { fromBase64, textOf } from './base64.ts'
 
 export interface SentRequest {
   readonly method: string

@@ -36,7 +36,7 @@ export function relative(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1000)
   if (Math.abs(seconds) < 5) return 'now'
   for (const [unit, length] of units) {
-    if (Math.abs(seconds) >= length) return words.format(Math.trunc(seconds / length), unit)
+    if (Math.abs(seconds) >= length) return words.format(Math.round(seconds / length), unit)
   }
   return words.format(seconds, 'second')
 }

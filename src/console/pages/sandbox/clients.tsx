@@ -91,7 +91,8 @@ function Row({ of }: { readonly of: Client }) {
         <Status of={of.active ? 'active' : 'deleted'} />
       </span>
       <span>
-        <Masked of={listed}>{nameOf(of)}</Masked>
+        <Masked of={listed}>{nameOf(of)}</Masked>{' '}
+        <span class="muted mono">{of.id.slice(0, 8)}</span>
       </span>
       <span class="muted more">{of.memberType}</span>
       <span class="muted more">{of.requestCount} requests</span>

@@ -227,7 +227,7 @@ function Mismatch({ proof, attempt, delivery }: Omit<AttemptProps, 'number' | 'o
       <div class="notice" data-tone="warn">
         <strong>{proof?.code}</strong>{' '}
         {proof?.diagnosis
-          ? `${proof.diagnosis.message} ${proof.diagnosis.fix}`
+          ? `${sentence(proof.diagnosis.message)} ${sentence(proof.diagnosis.fix)}`
           : 'A receiver with the right secret refuses these bytes.'}
       </div>
       {changed &&
@@ -242,3 +242,5 @@ function Mismatch({ proof, attempt, delivery }: Omit<AttemptProps, 'number' | 'o
     </section>
   )
 }
+
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`

@@ -77,7 +77,8 @@ function Row({ of }: { readonly of: Verification }) {
         <Status of={of.status} />
       </span>
       <span>
-        <Masked of={listed}>{of.subjectName ?? of.subjectEmail}</Masked>
+        <Masked of={listed}>{of.subjectName ?? of.subjectEmail}</Masked>{' '}
+        <span class="muted mono">{of.id.slice(0, 8)}</span>
       </span>
       <span class="muted more">{of.type}</span>
       <span class="muted more">{of.requirements.join(', ')}</span>

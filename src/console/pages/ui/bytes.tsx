@@ -2,22 +2,10 @@
 // nodes and never as markup. Until a person's data is revealed only its shape is shown.
 /** @jsxImportSource preact */
 import { masked } from '../../mask.ts'
+import { fromBase64, textOf } from '../base64.ts'
 import { duration } from '../time.tsx'
 import { isRevealed } from './masked.tsx'
 import { ScrollText } from './scroll-text.tsx'
-
-export function fromBase64(text: string): Uint8Array {
-  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))
-}
-
-/** The text of bytes, or undefined where they are not UTF-8. */
-export function textOf(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
-}
 
 /** What is shown of a body at most. */
 const most = 200_000
