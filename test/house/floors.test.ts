@@ -97,7 +97,9 @@ describe('imports', () => {
     expect(
       through.filter(
         ({ to }) =>
-          !/\/index\.ts$|^src\/inbox\/stores\/sqlite\/sqlite\.ts$|^src\/check\.ts$/.test(to),
+          !/\/index\.ts$|^src\/inbox\/stores\/sqlite\/sqlite\.ts$|^src\/(check|defined|abortable|bytes)\.ts$/.test(
+            to,
+          ),
       ),
     ).toEqual([])
   })
