@@ -1,6 +1,5 @@
 // The console's document and its two files, under a strict policy: no script, style or request from
 // anywhere else, and nothing inline. What the pages show is asked for by their own script.
-import { loadAssets } from './assets.ts'
 
 /** What the pages need to know before their first request. */
 export interface PageConfig {
@@ -60,6 +59,8 @@ const types = { 'console.js': 'text/javascript', 'console.css': 'text/css' } as 
 /** The script or the style sheet, by its name; undefined for any other name. */
 export async function assetResponse(name: string): Promise<Response | undefined> {
   if (!Object.hasOwn(types, name)) return undefined
+  // Loaded when first asked for: a sandbox in a test never is.
+  const { loadAssets } = await import('./assets.ts')
   const { script, style } = await loadAssets()
   const body = name === 'console.js' ? script : style
   const type = types[name as keyof typeof types]

@@ -18,7 +18,7 @@ import { allowedIn } from './transitions.ts'
 /** The path of the console's own routes. */
 export const consolePath = '/_console'
 
-export interface ConsoleParts {
+export interface ConsoleDeps {
   readonly targets: ControlTargets
   /** Throws a refusal when a request comes from where it must not. */
   readonly guard: (request: Request) => void
@@ -28,14 +28,14 @@ export interface ConsoleParts {
  * What the console answers itself; undefined for what is the service's own. Throws a refusal (403)
  * for a change that a browser makes without the token of a page of ours.
  */
-export function createSandboxConsole(parts: ConsoleParts) {
-  const routes = createRoutes(parts)
+export function createSandboxConsole(deps: ConsoleDeps) {
+  const routes = createRoutes(deps)
   return (request: Request): Response | Promise<Response> | undefined => {
     const { pathname } = new URL(request.url)
     refuseUntokened(request, pathname)
     if (pathname.startsWith(`${consolePath}/`)) return routes.fetch(request)
     if (request.method !== 'GET' || !wantsPage(request)) return undefined
-    if (pathname === '/') return page(parts, request)
+    if (pathname === '/') return page(deps, request)
     const isBase = [apiPath, controlPath].includes(pathname.replace(/\/$/, ''))
     return isBase ? Response.redirect(new URL('/#/api', request.url).href, 302) : undefined
   }
@@ -52,7 +52,7 @@ function refuseUntokened(request: Request, pathname: string): void {
   throw new HttpError(403, message, { code: 'TOKEN_MISSING' })
 }
 
-function page({ guard }: ConsoleParts, request: Request): Response {
+function page({ guard }: ConsoleDeps, request: Request): Response {
   guard(request)
   const { token, fresh } = tokenOf(request)
   const config = { door: 'sandbox', title: 'Sandbox', base: consolePath, readOnly: false } as const
@@ -61,7 +61,7 @@ function page({ guard }: ConsoleParts, request: Request): Response {
   return response
 }
 
-function createRoutes({ targets, guard }: ConsoleParts): Hono {
+function createRoutes({ targets, guard }: ConsoleDeps): Hono {
   const { world, deliveries } = targets
   const app = new Hono()
   const reveals = createReveals(() => world.clock.now())

@@ -1,5 +1,5 @@
 // Where an invitation's link leads (section 4.1): the subject fills in one step after the other, as
-// a person would, or completes them by a click. What the page looks like is the console's matter.
+// a person would, or completes them by a click. The console decides what the page looks like.
 import { messageResponse, subjectResponse } from '../console/subject/page.ts'
 import { faultsIn } from '../console/subject/steps.ts'
 import { formBody } from './exchange.ts'

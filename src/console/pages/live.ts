@@ -5,7 +5,7 @@ import { batch, signal } from '@preact/signals'
 export type LiveState = 'connecting' | 'live' | 'lost'
 
 export const liveState = signal<LiveState>('connecting')
-/** Grows whenever what is shown must be asked for anew. */
+/** Grows whenever what is shown must be asked for again. */
 export const resync = signal(0)
 
 type Listener = (data: never) => void
@@ -43,7 +43,7 @@ export function connect(url: string): void {
   })
   own.addEventListener('error', () => {
     liveState.value = 'lost'
-    // An answer that is no stream ends it for good: begin anew.
+    // An answer other than a stream closes it for good: open a new one.
     if (own.readyState === EventSource.CLOSED) setTimeout(() => connect(address), 1500)
   })
 }

@@ -13,7 +13,7 @@ export interface Loaded<Data> {
 /** What is asked for; `on` names the events after which it is asked for again. */
 export interface Asking<Data> {
   readonly ask: (signal: AbortSignal) => Promise<Data>
-  /** What it depends on: when this changes it is asked for anew. */
+  /** What it depends on: when this changes it is asked for again. */
   readonly key: string
   readonly on?: readonly string[]
 }

@@ -74,7 +74,7 @@ async function ask(page: number): Promise<void> {
   })
 }
 
-/** Asks for the first page anew, for what happened while nobody listened. */
+/** Asks for the first page again, for what happened while nobody listened. */
 function refresh(): Promise<void> {
   asking ??= ask(1).finally(() => {
     asking = undefined
