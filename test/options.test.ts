@@ -58,7 +58,7 @@ test.each<Wrong>([
   ['signals that are no list', () => worker({ signals: 'SIGTERM' }), /signals is no list/],
   ['a signal', () => worker({ signals: ['SIGTEMR'] }), /did you mean 'SIGTERM'/],
   ['a limit', () => worker().drainOnce({ limit: Number.NaN }), /limit is NaN/],
-  ['a spoil', () => signedDelivery(event, { spoil: 'tampred' as never }), /mean 'tampered'/],
+  ['a tampering', () => signedDelivery(event, { tamper: 'tampred' as never }), /mean 'tampered'/],
   ['a time', () => fakeClock('nope'), /no time \(nope\)/],
   ['a time to set', () => fakeClock().set('nope'), /no time \(nope\)/],
   ['a distance in time', () => fakeClock().advance({ days: Number.NaN }), /no time/],
