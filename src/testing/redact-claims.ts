@@ -2,7 +2,7 @@
 // so that the delivery is refused for the same reason again, and nothing that could be a token.
 import type { HeaderList } from '../delivery.ts'
 import type { Scheme } from '../protocol/scheme.ts'
-import { decodeDigest } from '../signature/encoding.ts'
+import { digestHex } from '../signature/encoding.ts'
 import { digestLength } from '../signature/hmac/hmac.ts'
 import { fakeId, isOpaqueId } from './opaque-id.ts'
 
@@ -29,5 +29,5 @@ function redactClaim(value: string, scheme: Scheme): string {
 
 function isDigest(text: string, { algorithm }: Scheme): boolean {
   if (text.startsWith('whsec_')) return false
-  return decodeDigest(text, 'any', digestLength[algorithm]) !== undefined
+  return digestHex(text, 'any', digestLength[algorithm]) !== undefined
 }
