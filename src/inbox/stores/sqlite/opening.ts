@@ -60,11 +60,11 @@ export function openBeside({ file, open }: Pick<Opening, 'file' | 'open'>): Owne
 /** @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`, both naming the file and the way back */
 export function openOwned({ file, open, check }: Opening): Owned {
   const path = canonicalPath(file)
+  makePrivate(path)
   const lock = takeLock(`${path}-owner`, open)
   let db: SqliteDatabase | undefined
   try {
     if (createPrivate(path)) initialise(path, open)
-    else makePrivate(path)
     db = open(path)
     configure(db)
     migrate(db)
@@ -138,7 +138,10 @@ function createPrivate(path: string): boolean {
   return true
 }
 
-/** A file that was copied or restored may have any mode; payloads are for their owner alone. */
+/**
+ * Files that were copied or restored may have any mode; payloads are for their owner alone. Before
+ * they are opened, for SQLite gives its other files the same mode.
+ */
 function makePrivate(path: string): void {
   if (process.platform === 'win32') return
   for (const one of [path, `${path}-wal`, `${path}-shm`, `${path}-owner`]) {

@@ -40,7 +40,7 @@ interface LapsedRow extends Omit<Lapsed, 'name' | 'owner'> {
   readonly name: string | null
 }
 
-interface Content {
+interface ContentRow {
   readonly metadata: Uint8Array
   readonly body: Uint8Array
 }
@@ -242,7 +242,7 @@ function statements(connection: Connection) {
       fence = fence + 1, owner = ?, lease_until = ?, due = null where seq = ? returning id, fence,
       attempt, name, source, occurred_at as occurredAt, stored_at as storedAt`),
     handled: make<{ readonly handler: string }>('select handler from idv_handled where seq = ?'),
-    content: make<Content>('select metadata, body from idv_contents where seq = ?'),
+    content: make<ContentRow>('select metadata, body from idv_contents where seq = ?'),
     gap: make<object>(
       "select 1 from idv_entries where lane = ? and seq < ? and state = 'dead' limit 1",
     ),
