@@ -1,11 +1,10 @@
 // createWorker: claim → attempt → settle, as many entries at a time as it is told; start, drain.
 // It shares the receiver's corridor and asks its inbox for work.
 
-import { insideOf, invalid, shown } from '../check.ts'
 import { WebhookError } from '../errors.ts'
 import type { SettledAs, Swept, Work, WorkSource } from '../inbox/work.ts'
 import { describeError } from '../observe.ts'
-import type { Pipeline } from '../pipeline.ts'
+import { Pipeline } from '../pipeline.ts'
 import type { Receiver } from '../receiver.ts'
 import type { Attempted } from './attempt.ts'
 import { SilenceWatch } from './idle-watch.ts'
@@ -58,18 +57,17 @@ export function createWorker(
   receiver: Pick<Receiver, 'receive'>,
   options: WorkerOptions = {},
 ): Worker {
-  const pipeline = insideOf<Pipeline>(receiver)
-  if (!pipeline) {
-    throw invalid(`createWorker expects a receiver from createReceiver(), got ${shown(receiver)}`)
+  if (!(receiver instanceof Pipeline)) {
+    throw new WebhookError('OPTION_INVALID', 'createWorker needs what createReceiver() gave')
   }
-  const inbox = pipeline.keeper
+  const inbox = receiver.options.inbox
   if (!isWorkSource(inbox)) {
     throw new WebhookError(
       'INBOX_INVALID',
       'the receiver has no inbox to work on: createReceiver({ secret, inbox: createInbox({ store }) })',
     )
   }
-  return new InboxWorker(pipeline, inbox, options)
+  return new InboxWorker(receiver, inbox, options)
 }
 
 function isWorkSource(inbox: unknown): inbox is WorkSource {
@@ -154,12 +152,12 @@ class InboxWorker implements Worker {
       setInterval(() => this.#listen(), 10_000),
     ]
     for (const timer of timers) timer.unref?.()
+    this.#corridor.onArrival = (seen) => {
+      if (seen.type === 'outcome' && seen.kind === 'accepted') {
+        this.#silence.arrived(seen.at.getTime())
+      }
+    }
     this.#endings = [
-      this.#corridor.listen((seen) => {
-        if (seen.type === 'outcome' && seen.kind === 'accepted') {
-          this.#silence.arrived(seen.at.getTime())
-        }
-      }),
       this.#inbox.onWork(() => this.#pull()),
       () => timers.forEach(clearInterval),
       this.#options.onSignal(() => this.#end()),
@@ -181,9 +179,9 @@ class InboxWorker implements Worker {
   }
 
   async #ready(): Promise<void> {
-    const { dispatcher, fetches } = this.#corridor
+    const { dispatcher, options } = this.#corridor
     dispatcher.seal()
-    if (dispatcher.refetches() && !fetches) {
+    if (dispatcher.refetches() && !options.client) {
       throw new WebhookError(
         'CLIENT_MISSING',
         "stale: 'refetch' needs a client: createReceiver({ secret, inbox, client: createClient({ … }) })",
