@@ -2,9 +2,10 @@
 import { invalid } from '../check.ts'
 import type { InboxStore } from '../inbox/store.ts'
 import { aligningCases } from './store-align-cases.ts'
-import { keepingCases, laneCases, type StoreCase } from './store-cases.ts'
+import { keepingCases, type StoreCase } from './store-cases.ts'
 import { deskCases, settlingCases } from './store-end-cases.ts'
 import { erasingCases } from './store-erasing-cases.ts'
+import { laneCases } from './store-lane-cases.ts'
 import { sharedCases } from './store-shared-cases.ts'
 
 /** The two functions of a test runner that the suite needs. */
@@ -76,6 +77,7 @@ function applies({ needs }: StoreCase, { capabilities }: InboxStore, under: Stor
   if (needs === 'order') return capabilities.order === 'entity'
   if (needs === 'tx') return capabilities.tx
   if (needs === 'shared') return capabilities.shared
+  if (needs === 'fairness') return capabilities.fairness === 'tenants'
   return needs !== 'restart' || (capabilities.survives !== 'nothing' && under.reopen !== undefined)
 }
 
