@@ -1,8 +1,8 @@
 // The console of the sandbox: its pages at `/`, and what they read beyond the API and the control
 // plane. Its reads cost no organization its rate and strike no fault.
 import { Hono } from 'hono'
+import { createActivityLog } from '../console/activity.ts'
 import { assetResponse, pageResponse, safeHeaders } from '../console/page.ts'
-import { createReveals } from '../console/reveals.ts'
 import { bringsToken, tokenCookie, tokenOf } from '../console/token.ts'
 import { fromBase64 } from '../signature/encoding.ts'
 import { verify } from '../verify.ts'
@@ -64,7 +64,7 @@ function page({ guard }: ConsoleDeps, request: Request): Response {
 function createRoutes({ targets, guard }: ConsoleDeps): Hono {
   const { world, deliveries } = targets
   const app = new Hono()
-  const reveals = createReveals(() => world.clock.now())
+  const activity = createActivityLog(() => world.clock.now())
   const reads = createApi({
     world,
     admit(request) {
@@ -94,11 +94,11 @@ function createRoutes({ targets, guard }: ConsoleDeps): Hono {
     if (!delivery) throw notFound('Delivery')
     return Response.json({ data: await diagnosed(targets, delivery) })
   })
-  app.get('/_console/reveals', () => Response.json({ data: reveals.list() }))
+  app.get('/_console/reveals', () => Response.json({ data: activity.list() }))
   app.post('/_console/reveals', async ({ req }) => {
     const body = (await jsonBody(req.raw, 4096)) as { readonly what?: unknown } | undefined
     if (typeof body?.what !== 'string') throw new HttpError(400, 'Say what is revealed: { what }')
-    return Response.json(reveals.record({ what: body.what }))
+    return Response.json(activity.record({ action: 'reveal', what: body.what }))
   })
   app.get('/_console/:file', async ({ req }) => {
     const asset = await assetResponse(req.param('file'))
