@@ -62,8 +62,9 @@ export const sharedCases: readonly StoreCase[] = [
       const order: string[] = []
       // Claimed while they arrive: an entry must not commit before one that was handed out.
       for (let idle = 0; order.length < 400 && !(isSent && idle > 3); ) {
+        const wasSent = isSent
         const [claimed] = await claim(stores[order.length % 2] ?? store, 1)
-        idle = claimed ? 0 : idle + 1
+        idle = claimed || !wasSent ? 0 : idle + 1
         if (!claimed) {
           await sleep(5)
           continue

@@ -17,7 +17,7 @@ const avoided: Readonly<Record<string, RegExp>> = {
   'LogKeeper: WalCheckpoint': /log-?keeper/gi,
   'deed: action': /\bdeeds?\b|Deed/gi,
   'patient: target': /\bpatients?\b|Patient/gi,
-  'lapse: finding': /\blapses?\b|Lapse\b/g,
+  'Lapse as a type: Finding': /\bLapse\b/g,
   'twin: alias': /twin(s|ned)?\b/gi,
   'seal: encrypt': /\b(un)?seal|Seal/g,
   'Means, Parts, Asked, Wanted: Deps, Options': /\w*(Means|Parts|Asked|Wanted)\b(?= ?[{<=,)])/g,
