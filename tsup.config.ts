@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
+import { bundleConsole, embedConsole } from './scripts/bundle-console.ts'
 import { thirdPartyNotices } from './scripts/third-party-notices.ts'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
@@ -27,7 +28,7 @@ const doors = {
 const besides = {
   'hmac/node': 'src/signature/hmac/node.ts',
   'hmac/web': 'src/signature/hmac/web.ts',
-  'sqlite-writer': 'src/inbox/stores/sqlite/writer.ts',
+  'sqlite-writer': 'src/inbox/stores/sqlite/sqlite-writer.ts',
 }
 
 /** Doors for Node with what they use bundled into them, so that users install nothing extra. */
@@ -38,6 +39,8 @@ const tools = {
 /** Packages whose types the declarations hold. */
 const inlinedTypes = ['@standard-schema/spec']
 
+const bundle = await bundleConsole()
+
 const both: Options = {
   format: 'esm',
   target: 'es2023',
@@ -47,7 +50,7 @@ const both: Options = {
   splitting: true,
   treeshake: true,
   // One for both builds: it names what either has bundled.
-  esbuildPlugins: [thirdPartyNotices(inlinedTypes)],
+  esbuildPlugins: [thirdPartyNotices([...inlinedTypes, ...bundle.packages]), embedConsole(bundle)],
 }
 
 export default defineConfig([
