@@ -4,6 +4,8 @@ import type { Readable } from 'node:stream'
 import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
 import { checkReceiver, type HandlesRequests } from './mount.ts'
 
+export type { HandlesRequests }
+
 /** A request on which a framework may have left what it read. */
 export type NodeRequest = IncomingMessage & {
   readonly originalUrl?: string
