@@ -27,7 +27,7 @@ const doors = {
 const besides = {
   'hmac/node': 'src/signature/hmac/node.ts',
   'hmac/web': 'src/signature/hmac/web.ts',
-  'sqlite-writer': 'src/inbox/stores/sqlite/writer.ts',
+  'sqlite-writer': 'src/inbox/stores/sqlite/sqlite-writer.ts',
 }
 
 /** Doors for Node with what they use bundled into them, so that users install nothing extra. */
