@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
+import { bundleConsole, embedConsole } from './scripts/bundle-console.ts'
 import { thirdPartyNotices } from './scripts/third-party-notices.ts'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
@@ -38,6 +39,8 @@ const tools = {
 /** Packages whose types the declarations hold. */
 const inlinedTypes = ['@standard-schema/spec']
 
+const bundle = await bundleConsole()
+
 const both: Options = {
   target: 'es2023',
   external: [/^node:/, '#hmac', 'zod'],
@@ -46,7 +49,7 @@ const both: Options = {
   splitting: true,
   treeshake: true,
   // One for both builds: it names what either has bundled.
-  esbuildPlugins: [thirdPartyNotices(inlinedTypes)],
+  esbuildPlugins: [thirdPartyNotices([...inlinedTypes, ...bundle.packages]), embedConsole(bundle)],
 }
 
 export default defineConfig([
