@@ -42,7 +42,6 @@ const inlinedTypes = ['@standard-schema/spec']
 const bundle = await bundleConsole()
 
 const both: Options = {
-  format: 'esm',
   target: 'es2023',
   external: [/^node:/, '#hmac', 'zod'],
   // Deno and workers know Node's modules by their full names alone.
@@ -56,13 +55,18 @@ const both: Options = {
 export default defineConfig([
   {
     ...both,
+    // Jest, and programs that are CommonJS themselves, cannot load ES modules on every Node.
+    format: ['esm', 'cjs'],
     entry: { ...doors, ...besides },
     platform: 'neutral',
+    // `import.meta.url` in CommonJS.
+    shims: true,
     // What stands beside a door has no types of its own to give.
     dts: { entry: doors, resolve: inlinedTypes },
   },
   {
     ...both,
+    format: 'esm',
     entry: { ...tools, cli: 'src/cli/bin.ts' },
     platform: 'node',
     define: { __VERSION__: JSON.stringify(version) },
@@ -70,6 +74,15 @@ export default defineConfig([
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'\nconst require = __createRequire(import.meta.url)",
     },
+    dts: { entry: tools },
+  },
+  {
+    ...both,
+    format: 'cjs',
+    entry: tools,
+    platform: 'node',
+    define: { __VERSION__: JSON.stringify(version) },
+    shims: true,
     dts: { entry: tools },
   },
 ])
