@@ -1,44 +1,43 @@
 // Where an invitation's link leads (section 4.1): the subject's steps on a plain page, each with a
-// button. No script; what is shown is escaped.
-import type { Verification } from '../protocol/resources.ts'
+// button, and a way back to the application. No script; what is shown is escaped.
 import { formBody } from './exchange.ts'
+import { escapeHtml, htmlPage } from './html-page.ts'
 import { HttpError } from './http-error.ts'
-import type { VerificationRow } from './rows.ts'
-import type { World } from './state.ts'
+import type { VerificationRow } from './schemas/snapshot.ts'
+import type { State } from './state.ts'
 import { act, type Step } from './verifications.ts'
 
-/** Shows the page of a token; POST completes a step, or all with `step=all` or none at all. */
+/** Shows the page of a token; POST completes a step, or all with `step=all` or without a step. */
 export async function subjectPage(
-  world: World,
+  state: State,
   token: string,
   request: Request,
 ): Promise<Response> {
-  const row = rowOf(world, token)
-  if (!row) return page('This link is not valid.', 404)
+  const row = rowOf(state, token)
+  if (!row) return htmlPage('This link is not valid.', 404)
+  const { pathname, search, searchParams } = new URL(request.url)
   if (request.method === 'POST') {
     const step = (await formBody(request, 4096)).get('step') ?? 'all'
-    const refused = complete(world, row, step)
-    if (refused) return page(`This cannot be done: ${escaped(refused)}.`, 409)
-    return new Response(null, { status: 303, headers: { location: new URL(request.url).pathname } })
+    const refused = complete(state, row, step)
+    if (refused) return htmlPage(`This cannot be done: ${escapeHtml(refused)}.`, 409)
+    return new Response(null, { status: 303, headers: { location: pathname + search } })
   }
-  return page(stepsOf(row))
+  return htmlPage(steps(row) + wayBack(searchParams.get('returnUrl') ?? row.config?.returnUrl))
 }
 
-function rowOf(world: World, token: string): VerificationRow | undefined {
-  for (const row of world.verifications.all()) {
+function rowOf(state: State, token: string): VerificationRow | undefined {
+  for (const row of state.verifications.all()) {
     if (row.resource.accessToken === token) return row
   }
   return undefined
 }
 
-function complete(world: World, row: VerificationRow, step: string): string | undefined {
+/** Returns why it cannot be done; undefined when it was. */
+function complete(state: State, row: VerificationRow, name: string): string | undefined {
   const first: Step[] = row.resource.status === 'initiated' ? [{ action: 'start' }] : []
-  const named = row.resource.requirements.find((one) => one === step)
-  const submit: Step = named
-    ? { action: 'submit', step: named as Step['step'] }
-    : { action: 'submit' }
+  const step = row.resource.requirements.find((one) => one === name)
   try {
-    act(world, row, { steps: [...first, submit] })
+    act(state, row, { steps: [...first, { action: 'submit', step }] })
     return undefined
   } catch (error) {
     if (error instanceof HttpError) return error.message
@@ -46,34 +45,23 @@ function complete(world: World, row: VerificationRow, step: string): string | un
   }
 }
 
-function stepsOf({ resource, completed }: VerificationRow): string {
+function steps({ resource, completed }: VerificationRow): string {
   const { status, requestorCompany, requirements } = resource
   const open = status === 'initiated' || status === 'in_progress'
   const items = requirements.map((step) => {
-    if (completed[step]) return `<li>${escaped(step)}: completed</li>`
-    const button = `<button name="step" value="${escaped(step)}">Complete</button>`
-    return `<li>${escaped(step)} ${open ? button : ''}</li>`
+    if (completed[step]) return `<li>${escapeHtml(step)}: completed</li>`
+    const button = `<button name="step" value="${escapeHtml(step)}">Complete</button>`
+    return `<li>${escapeHtml(step)} ${open ? button : ''}</li>`
   })
   const all = open ? '<p><button name="step" value="all">Complete all</button></p>' : ''
-  return `<h1>${escaped(requestorCompany ?? '')} asks you to verify your identity</h1>
-<p>Status: <strong>${escaped(statusWords(status))}</strong></p>
+  return `<h1>${escapeHtml(requestorCompany ?? '')} asks you to verify your identity</h1>
+<p>Status: <strong>${escapeHtml(status.replaceAll('_', ' '))}</strong></p>
 <form method="post"><ol>${items.join('')}</ol>${all}</form>`
 }
 
-const statusWords = (status: Verification['status']) => status.replaceAll('_', ' ')
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`)
-}
-
-function page(content: string, status = 200): Response {
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8">
-<meta name="viewport" content="width=device-width"><title>Identity verification (sandbox)</title>
-<style>body{font:16px/1.5 system-ui;max-width:36rem;margin:3rem auto;padding:0 1rem}li{margin:.5rem 0}</style>
-<main>${content}</main></html>`
-  const policy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'"
-  return new Response(html, {
-    status,
-    headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy },
-  })
+/** A link, never a redirect, and to the web alone: the address comes from whoever made the link. */
+function wayBack(returnUrl: unknown): string {
+  const url = typeof returnUrl === 'string' ? URL.parse(returnUrl) : null
+  if (!url || !/^https?:$/.test(url.protocol)) return ''
+  return `<p><a href="${escapeHtml(url.href)}">Return to ${escapeHtml(url.host)}</a></p>`
 }
