@@ -18,6 +18,7 @@ const doors = {
   // Side by side, for the store starts the writer's thread from the file beside its own.
   inbox: 'src/inbox/index.ts',
   'inbox-sqlite': 'src/inbox/stores/sqlite/sqlite.ts',
+  'inbox-postgres': 'src/inbox/stores/postgres/postgres.ts',
   // Types for programs that read --json; dist/cli.js is the command itself.
   'cli-records': 'src/cli/index.ts',
 }

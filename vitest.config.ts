@@ -13,6 +13,7 @@ const doors = {
   'idv-webhooks/protocol': here('src/protocol/index.ts'),
   'idv-webhooks/testing': here('src/testing/index.ts'),
   'idv-webhooks/inbox/sqlite': here('src/inbox/stores/sqlite/sqlite.ts'),
+  'idv-webhooks/inbox/postgres': here('src/inbox/stores/postgres/postgres.ts'),
   'idv-webhooks/inbox': here('src/inbox/index.ts'),
   'idv-webhooks/client': here('src/client/index.ts'),
   'idv-webhooks/cli': here('src/cli/index.ts'),
@@ -37,7 +38,12 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts', 'examples/*.test.ts'],
-          exclude: ['test/installed/**', 'test/faults/**', 'test/cli/built/**'],
+          exclude: [
+            'test/installed/**',
+            'test/faults/**',
+            'test/cli/built/**',
+            'test/inbox/postgres/**',
+          ],
           typecheck: { enabled: true, include: ['test/types/*.test-d.ts'] },
         },
       },
@@ -48,6 +54,16 @@ export default defineConfig({
           name: 'cli',
           include: ['test/cli/built/*.test.ts'],
           globalSetup: 'test/cli/built/setup.ts',
+          testTimeout: 60_000,
+        },
+      },
+      {
+        // Against real servers of Postgres, which the set-up starts.
+        resolve: { alias: alias('src/signature/hmac/node.ts') },
+        test: {
+          name: 'postgres',
+          include: ['test/inbox/postgres/**/*.test.ts'],
+          globalSetup: 'test/inbox/postgres/setup.ts',
           testTimeout: 60_000,
         },
       },

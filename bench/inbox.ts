@@ -1,6 +1,5 @@
 // The figures of the inbox, measured in one run on this machine and compared as ratios; exits with
-// 1 when one of them is missed. Run it on an idle machine, after `npm run build`, with
-// `cd bench && npm ci && npm run inbox`.
+// 1 when one of them is missed. Run it on an idle machine with `npm run bench -- inbox`.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

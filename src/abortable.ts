@@ -1,8 +1,11 @@
 // Waiting that ends when a signal is aborted, and leaves no listener behind.
 import { longestTimer } from './check.ts'
 
-/** Resolves after `ms` milliseconds; rejects with the signal's reason when that comes first. */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+/**
+ * Resolves after `ms` milliseconds; rejects with the signal's reason when that comes first. Without
+ * `ref` it keeps no process alive.
+ */
+export function sleep(ms: number, signal?: AbortSignal, { ref = true } = {}): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
     const stop = () => {
@@ -14,6 +17,8 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       resolve()
     }
     const timer = setTimeout(end, Math.min(ms, longestTimer))
+    // Timers of browsers and workers are numbers.
+    if (!ref) (timer as { unref?(): void }).unref?.()
     signal?.addEventListener('abort', stop, { once: true })
   })
 }

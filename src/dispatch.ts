@@ -26,8 +26,8 @@ export interface Context<Resource = unknown, Tx = unknown> {
   readonly stale?: boolean
   /**
    * The handle of the inbox's store, inside the transaction that writes this handler's checkpoint:
-   * what is written through it commits with that, or not at all. Undefined where the store has
-   * none, and for handlers of `tx: false`.
+   * what is written through it commits with that, or not at all. Only handlers registered with
+   * `{ tx: true }` get it.
    */
   readonly tx: Tx
   /**
@@ -51,9 +51,8 @@ export interface HandlerOptions {
   /** With an inbox: what to do when a newer event of the same entity was already handled. */
   readonly stale?: 'deliver' | 'skip' | 'refetch'
   /**
-   * Whether it uses `context.tx`. Without a word the inbox learns it, and where two handlers use it
-   * at the same time one may be run again from its beginning; with `true` it never is, and handlers
-   * of that kind run one at a time; with `false` it gets none.
+   * Gives the handler `context.tx`. SQLite has one transaction at a time, so there such handlers
+   * run one after the other. Default false.
    */
   readonly tx?: boolean
 }

@@ -110,13 +110,13 @@ function codeOf(error: Error): string {
 }
 
 /** What an answer's JSON says of the outcome. */
-export interface ToldOutcome {
+export interface AnswerOutcome {
   readonly outcome?: string
   readonly code?: string
 }
 
 /** Reads `outcome` and `code` from an answer; text of other shapes gives neither. */
-export function toldOutcome({ body }: Pick<Answer, 'body'>): ToldOutcome {
+export function outcomeOf({ body }: Pick<Answer, 'body'>): AnswerOutcome {
   try {
     const json = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown> | null
     return {

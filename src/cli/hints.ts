@@ -1,5 +1,5 @@
 // From an answer to the likely reason and the next step, for whoever has just sent something.
-import type { Answer, ToldOutcome } from './deliver.ts'
+import type { Answer, AnswerOutcome } from './deliver.ts'
 
 const byCode: Readonly<Record<string, string>> = {
   SIGNATURE_MISSING:
@@ -7,7 +7,7 @@ const byCode: Readonly<Record<string, string>> = {
   SIGNATURE_MALFORMED:
     'the header was found but not understood: give both sides the same scheme (see discover)',
   SIGNATURE_MISMATCH:
-    'both sides need the same secret, and the receiver the exact bytes: try doctor --url',
+    'both sides need the same secret, and the receiver the exact bytes: try doctor --to',
   TIMESTAMP_OUTSIDE_TOLERANCE:
     'the signed time is too old or too new: sign again (replay --resign), and check both clocks',
   BODY_CONSUMED: 'a body parser ran before the receiver: mount the receiver above it',
@@ -45,7 +45,7 @@ const byStatus: Readonly<Record<number, string>> = {
 
 /** The next step after an answer that was no success; undefined when there is nothing to add. */
 export function hintFor(
-  answer: Pick<Answer, 'status' | 'error'> & ToldOutcome,
+  answer: Pick<Answer, 'status' | 'error'> & AnswerOutcome,
 ): string | undefined {
   const { status, error, code } = answer
   if (error !== undefined) return byError[error] ?? `there was no answer (${error})`

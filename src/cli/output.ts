@@ -1,17 +1,12 @@
 // Where words go: data to stdout, people's text to stderr, one JSON object a line under --json.
 // Colour and progress only at a terminal; what comes from outside cannot steer the terminal.
 import { styleText } from 'node:util'
+import type { CliLine } from './records/by-command.ts'
 
 /** A stream as process has them. */
 export type TextStream = NodeJS.WriteStream
 
 export type Style = Parameters<typeof styleText>[0]
-
-/** A line of --json output; `type` says what it is. */
-export interface JsonRecord {
-  readonly type: string
-  readonly [key: string]: unknown
-}
 
 /** What a command speaks through. */
 export interface Output {
@@ -19,7 +14,7 @@ export interface Output {
   /** Data for people, on stdout; silent under --json. */
   data(line: string): void
   /** Data for programs, on stdout; silent without --json. */
-  record(record: JsonRecord): void
+  record(line: CliLine): void
   /** Text for people, on stderr. */
   say(line: string): void
   /** A line at the terminal that the next one replaces; nothing elsewhere. */

@@ -18,7 +18,7 @@ export interface Arrival {
 export interface RecorderOptions {
   readonly port: number
   readonly host: string
-  readonly forward?: string | undefined
+  readonly to?: string | undefined
   /** The answer where nothing is forwarded. */
   readonly status: number
   readonly maxBytes: number
@@ -123,8 +123,8 @@ function urlOf(request: IncomingMessage): string {
 }
 
 function forwarded(request: IncomingMessage, arrival: Arrival, options: RecorderOptions) {
-  if (options.forward === undefined) return undefined
-  const url = onwardUrl(request.url ?? '/', options.forward)
+  if (options.to === undefined) return undefined
+  const url = onwardUrl(request.url ?? '/', options.to)
   return deliver({ ...arrival, url }, { ...options, mostBytes: Number.POSITIVE_INFINITY })
 }
 
@@ -132,8 +132,8 @@ function forwarded(request: IncomingMessage, arrival: Arrival, options: Recorder
  * A bare host gets the request's path; an address with a path is the app's route, whatever path the
  * sender calls. The request's query always goes along, after that of the address.
  */
-function onwardUrl(requested: string, forward: string): string {
-  const onward = new URL(forward)
+function onwardUrl(requested: string, to: string): string {
+  const onward = new URL(to)
   // Joined by hand: a path that begins with // is no host.
   const at = requested.indexOf('?')
   const path = at === -1 ? requested : requested.slice(0, at)

@@ -1,6 +1,6 @@
 // Sends many deliveries, in order or several at a time, and tells what became of each: the inside
 // of send and replay.
-import { type Answer, deliver, type Shipment, toldOutcome } from './deliver.ts'
+import { type Answer, deliver, outcomeOf, type Shipment } from './deliver.ts'
 import { type ExitCode, exitCodes } from './exit-code.ts'
 import { hintFor } from './hints.ts'
 import { count, printable } from './output.ts'
@@ -101,7 +101,7 @@ interface Noted {
 function note({ out }: Session, plan: SendPlan, noted: Noted): void {
   const { index, sending, shipment, answer, tally } = noted
   const { status, milliseconds, error } = answer
-  const told = toldOutcome(answer)
+  const told = outcomeOf(answer)
   const kind = kindOf(status)
   tally.sent += 1
   tally[kind] += 1

@@ -30,7 +30,7 @@ const saidOnly = [
 ]
 
 /** Options that mean something else in each command, so that one value cannot be for all. */
-const particular = ['at', 'port', 'rate', 'url']
+const particular = ['at', 'port', 'rate']
 
 /** The headers of `send` are a list for all its calls; the one of `discover` is another matter. */
 function isParticular(option: Option): boolean {

@@ -1,5 +1,6 @@
 // The errors that a call of the client can end in: one family, each member with a literal code.
 // None ever holds the API key, a query or a body.
+import { defined } from '../defined.ts'
 import type { Client, Verification } from '../protocol/resources.ts'
 import type { CallOptions } from './call-options.ts'
 import type { endpoints } from './contract.ts'
@@ -7,42 +8,42 @@ import type { endpoints } from './contract.ts'
 /** The name of an endpoint in the contract's table. */
 export type EndpointName = keyof typeof endpoints
 
-/** What was asked: enough to find the call in the code, never a query, a body or the key. */
-export interface RequestFacts {
+/** Identifies the call in your code; never a query, a body or the key. */
+export interface RequestDetails {
   readonly endpoint: EndpointName
   readonly method: 'GET' | 'POST'
   /** Below the base address, without the query. */
   readonly path: string
-  /** How often it was sent, 0 when it was refused before. */
+  /** How many times it was sent; 0 if it was refused before sending. */
   readonly attempts: number
 }
 
-/** One field that is wrong, as in the `errors` of a 422 (section 7). */
+/** One invalid field, as in the `errors` of a 422 (section 7). */
 export interface FieldError {
   readonly field: string
   readonly message: string
 }
 
 /** What every error of the family is made of. */
-export interface ApiErrorFacts<Code extends string = string> {
+export interface ApiErrorInit<Code extends string = string> {
   readonly code: Code
   readonly message: string
   readonly status?: number | undefined
-  readonly requestInfo: RequestFacts
+  readonly requestInfo: RequestDetails
   readonly cause?: unknown
 }
 
 const brand = Symbol.for('idv-webhooks.ApiError')
 
-/** A call that did not end well; by itself a status that the document does not list. */
+/** A failed call; used directly for statuses that the service does not document. */
 export class ApiError<Code extends string = string> extends Error {
   override readonly name: string = 'ApiError'
   readonly code: Code
-  /** The HTTP status, where there was an answer; 422 also for input that was not even sent. */
+  /** The HTTP status, if a response arrived; 422 also for input that was refused before sending. */
   declare readonly status?: number
-  readonly requestInfo: RequestFacts
+  readonly requestInfo: RequestDetails
 
-  constructor({ code, message, status, requestInfo, cause }: ApiErrorFacts<Code>) {
+  constructor({ code, message, status, requestInfo, cause }: ApiErrorInit<Code>) {
     const { method, path } = requestInfo
     super(`${method} ${path}: ${message}`, cause === undefined ? undefined : { cause })
     this.code = code
@@ -52,7 +53,7 @@ export class ApiError<Code extends string = string> extends Error {
   }
 }
 
-/** Tells an error of the family, also one of another installed copy of this package. */
+/** Whether a value is an error of this family, even of another installed copy of this package. */
 export function isApiError(value: unknown): value is ApiError {
   return typeof value === 'object' && value !== null && brand in value
 }
@@ -77,106 +78,107 @@ export class ForbiddenError extends ApiError<'FORBIDDEN'> {
   override readonly name = 'ForbiddenError'
 }
 
-/** 404: there is no such resource, or another organization owns it. */
+/** 404: the resource does not exist, or it belongs to another organization. */
 export class NotFoundError extends ApiError<'NOT_FOUND'> {
   override readonly name = 'NotFoundError'
-  /** It came in the service's own error form; false for the page of a proxy or a wrong address. */
+  /** True for the service's own error form; false for a proxy's page or a wrong address. */
   readonly byService: boolean
 
-  constructor(facts: ApiErrorFacts<'NOT_FOUND'>, { byService }: { readonly byService: boolean }) {
-    super(facts)
+  constructor(init: ApiErrorInit<'NOT_FOUND'>, { byService }: { readonly byService: boolean }) {
+    super(init)
     this.byService = byService
   }
 }
 
-/** 422: fields are wrong; found here before sending (`attempts` is 0) or by the service. */
+/** 422: invalid fields, found before sending (`attempts` is 0) or by the service. */
 export class ValidationError extends ApiError<'VALIDATION_ERROR'> {
   override readonly name = 'ValidationError'
   readonly errors: readonly FieldError[]
 
   constructor(
-    facts: Omit<ApiErrorFacts, 'code' | 'status'> & { readonly errors: readonly FieldError[] },
+    init: Omit<ApiErrorInit, 'code' | 'status'> & { readonly errors: readonly FieldError[] },
   ) {
-    const fields = facts.errors.map(({ field, message }) => `${field || 'input'}: ${message}`)
-    const message = [facts.message, ...fields].join('; ')
-    super({ ...facts, message, code: 'VALIDATION_ERROR', status: 422 })
-    this.errors = facts.errors
+    const fields = init.errors.map(({ field, message }) => `${field || 'input'}: ${message}`)
+    const message = [init.message, ...fields].join('; ')
+    super({ ...init, message, code: 'VALIDATION_ERROR', status: 422 })
+    this.errors = init.errors
   }
 }
 
-/** What the headers of a 429 say (section 8). */
-export interface RateFacts {
-  /** Seconds until the rate limit's window resets. */
-  readonly retryAfter?: number
-  readonly limit?: number
-  readonly remaining?: number
+/** The rate-limit headers of a response (section 8); each only if it was sent. */
+export interface RateLimitDetails {
+  /** Seconds until the rate-limit window resets. */
+  readonly retryAfter?: number | undefined
+  readonly limit?: number | undefined
+  readonly remaining?: number | undefined
 }
 
-/** 429: too many requests, also after the retries. */
+/** 429: too many requests, after all retries. */
 export class RateLimitedError extends ApiError<'RATE_LIMITED'> {
   override readonly name = 'RateLimitedError'
   declare readonly retryAfter?: number
   declare readonly limit?: number
   declare readonly remaining?: number
 
-  constructor(facts: ApiErrorFacts<'RATE_LIMITED'>, { retryAfter, limit, remaining }: RateFacts) {
-    super(facts)
-    if (retryAfter !== undefined) this.retryAfter = retryAfter
-    if (limit !== undefined) this.limit = limit
-    if (remaining !== undefined) this.remaining = remaining
+  constructor(init: ApiErrorInit<'RATE_LIMITED'>, details: RateLimitDetails) {
+    super(init)
+    Object.assign(this, defined(details))
   }
 }
 
-/** 5xx: the service or something before it failed, also after the retries. */
+/** 5xx: the service or something in front of it failed, after all retries. */
 export class ServerError extends ApiError<'SERVER_ERROR'> {
   override readonly name = 'ServerError'
-  /** Seconds, where the answer had a `Retry-After`. */
+  /** Seconds, if the response had a `Retry-After` header. */
   declare readonly retryAfter?: number
 
-  constructor(facts: ApiErrorFacts<'SERVER_ERROR'>, { retryAfter }: RateFacts = {}) {
-    super(facts)
+  constructor(
+    init: ApiErrorInit<'SERVER_ERROR'>,
+    { retryAfter }: Pick<RateLimitDetails, 'retryAfter'> = {},
+  ) {
+    super(init)
     if (retryAfter !== undefined) this.retryAfter = retryAfter
   }
 }
 
-/** There was no answer: no connection, or one that broke. */
+/** The request failed before a response arrived (DNS, connection refused, reset). */
 export class NetworkError extends ApiError<'NETWORK_ERROR'> {
   override readonly name = 'NetworkError'
 }
 
-/** There was no whole answer within `timeout`. */
+/** The response was not complete within `timeout`. */
 export class TimeoutError extends ApiError<'TIMEOUT'> {
   override readonly name = 'TimeoutError'
 }
 
-/** A success that cannot be read: no JSON, cut off, or without what it must have. */
+/** A successful response that cannot be used: not JSON, truncated, or without required fields. */
 export class MalformedResponseError extends ApiError<'RESPONSE_MALFORMED'> {
   override readonly name = 'MalformedResponseError'
 }
 
-/** Asks what the service has: verifications or clients, as the create call would have made. */
+/** Finds the resources that the create call may have made. */
 type LookUp = (options?: CallOptions) => Promise<readonly (Verification | Client)[]>
 
 /**
- * A create call after which nobody can know whether the resource exists. It was not repeated,
- * because the service has no idempotency keys; `lookUp()` tells what is there, `cause` what failed.
+ * A create call that may or may not have taken effect. It was not retried, because the service has
+ * no idempotency keys; `lookUp()` finds what exists, `cause` is the failure.
  */
 export class OutcomeUnknownError extends ApiError<'OUTCOME_UNKNOWN'> {
   override readonly name = 'OutcomeUnknownError'
   /**
-   * What the service has that fits the call in all that was given and left out, newest first; by
-   * the service's clock, as far as its answers tell it, else within a day. Empty means: not there,
-   * or not yet.
+   * The resources that match the call's input, newest first, created since it began by the
+   * service's clock (within a day, if no response has shown that clock). Empty means that the
+   * resource does not exist, or not yet.
    *
-   * @throws ApiError when the look-up itself fails; the signal's reason
+   * @throws ApiError if the look-up itself fails; the signal's reason
    */
   declare readonly lookUp: LookUp
 
-  constructor(facts: Omit<ApiErrorFacts, 'code' | 'message'>, lookUp: LookUp) {
+  constructor(init: Omit<ApiErrorInit, 'code' | 'message'>, lookUp: LookUp) {
     const message =
-      'whether the service took it is unknown, so it was not repeated: ask error.lookUp()'
-    super({ ...facts, message, code: 'OUTCOME_UNKNOWN' })
-    // The input is in its closure: it must not show where errors are printed.
+      'it is unknown whether the service processed the request, so it was not retried: call error.lookUp()'
+    super({ ...init, message, code: 'OUTCOME_UNKNOWN' })
+    // Not enumerable: its closure holds the input, which must not show where errors are printed.
     Object.defineProperty(this, 'lookUp', { value: lookUp })
   }
 }

@@ -1,12 +1,14 @@
-// What every call of the client takes, the look-up of a lost creation too.
+// What every call of the client takes, including the look-up after an unknown outcome.
 
 /** What every call takes. */
 export interface CallOptions {
   /**
-   * Ends the call, its waits included, with the signal's reason; a creation that was already on its
-   * way ends in `OutcomeUnknownError`, with the reason as its cause.
+   * Ends the call and its waits with the signal's reason. A create call that was already sent
+   * ends in `OutcomeUnknownError`, with the reason as its cause.
    */
   readonly signal?: AbortSignal | undefined
   /** Milliseconds for each attempt; the client's `timeout` by default. */
   readonly timeout?: number | undefined
 }
+
+export const callOptionNames: readonly (keyof CallOptions)[] = ['signal', 'timeout']

@@ -1,61 +1,61 @@
-// Input is checked before it is sent, by the schemas that the service's own answers follow: what
+// Input is checked before it is sent, by the schemas that the service's own responses follow: what
 // the service would refuse with 422 costs no request.
-import { type FieldError, type RequestFacts, ValidationError } from './api-error.ts'
-import { halfCharacter } from './json-faults.ts'
+import { suggestion } from '../check.ts'
+import { type FieldError, type RequestDetails, ValidationError } from './api-error.ts'
+import { loneSurrogate } from './json-faults.ts'
 
 /** The part of a schema that checking uses. */
-interface Schema {
-  safeParse(value: unknown):
-    | { readonly success: true }
-    | {
-        readonly success: false
-        readonly error: {
-          readonly issues: readonly {
-            readonly path: readonly PropertyKey[]
-            readonly message: string
-          }[]
-        }
-      }
+interface InputSchema {
+  readonly shape: Readonly<Record<string, unknown>>
+  safeParse(value: unknown): {
+    readonly error?: {
+      readonly issues: readonly {
+        readonly path: readonly PropertyKey[]
+        readonly message: string
+      }[]
+    }
+  }
 }
 
-/**
- * Refuses what the service would refuse, with an entry for each offending field.
- *
- * @throws ValidationError
- */
-export function checkInput(schema: Schema, value: unknown, requestInfo: RequestFacts): void {
-  const result = schema.safeParse(value)
-  if (result.success) return
+/** The first fault of each field that the service would refuse. */
+export function schemaFaults(schema: InputSchema, value: unknown): FieldError[] {
   const errors = new Map<string, FieldError>()
-  for (const { path, message } of result.error.issues) {
+  for (const { path, message } of schema.safeParse(value).error?.issues ?? []) {
     const field = path.map(String).join('.')
     if (!errors.has(field)) errors.set(field, { field, message })
   }
-  throw invalidInput([...errors.values()], requestInfo)
+  return [...errors.values()]
 }
 
-/** Input that is not sent, in the form of the service's own 422. */
-export function invalidInput(
-  errors: readonly FieldError[],
-  requestInfo: RequestFacts,
-): ValidationError {
-  return new ValidationError({ message: 'the input is not valid', errors, requestInfo })
+/** @throws ValidationError in the form of the service's own 422, if there are faults */
+export function refuse(errors: readonly FieldError[], requestInfo: RequestDetails): void {
+  if (errors.length === 0) return
+  throw new ValidationError({ message: 'the input is not valid', errors, requestInfo })
 }
 
-/** Values of a query that no address can carry. */
-export function queryFaults(query: Readonly<Record<string, unknown>>): FieldError[] {
-  return Object.entries(query).flatMap(([field, value]) =>
-    typeof value === 'string' && !value.isWellFormed() ? [{ field, message: halfCharacter }] : [],
-  )
+/**
+ * Parameters that the service does not know, which it would ignore and answer with the wrong list,
+ * and text that cannot be part of an address.
+ */
+export function queryFaults(
+  { shape }: InputSchema,
+  query: Readonly<Record<string, unknown>>,
+): FieldError[] {
+  const known = Object.keys(shape)
+  return Object.entries(query).flatMap(([field, value]) => {
+    if (!known.includes(field)) {
+      const message = `is not a parameter of this list.${suggestion(field, known)} Known: ${known.join(', ')}`
+      return [{ field, message }]
+    }
+    const broken = typeof value === 'string' && !value.isWellFormed()
+    return broken ? [{ field, message: loneSurrogate }] : []
+  })
 }
 
-/** A query as the wire has it: dates and booleans as text, one status as a list. */
+/** A query as it is sent: dates and booleans as text, one status as a list. */
 export function wireQuery(query: object): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(query).flatMap(([name, value]: [string, unknown]) =>
-      value === undefined ? [] : [[name, wireValue(name, value)]],
-    ),
-  )
+  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given.map(([name, value]) => [name, wireValue(name, value)]))
 }
 
 function wireValue(name: string, value: unknown): unknown {

@@ -1,5 +1,5 @@
-// The endpoints of the service (section 4) as data: what each takes and gives. The client, the
-// sandbox's router and its OpenAPI document all read this one table.
+// The endpoints of the service (section 4) as data: what each takes and returns. The client, the
+// sandbox's router and its OpenAPI document all read this table.
 import * as z from 'zod'
 import {
   assembledVerificationSchema,
@@ -42,7 +42,7 @@ export const createVerificationBody = z.object({
 })
 
 /** Section 4.2. */
-export const listVerificationsQuery = z.object({
+const listVerificationsQuery = z.object({
   type: z.enum(verificationTypes).optional(),
   status: z
     .array(z.enum(verificationStatuses))
@@ -78,7 +78,7 @@ export const createClientBody = z.object({
 })
 
 /** Section 4.5. */
-export const listClientsQuery = z.object({
+const listClientsQuery = z.object({
   search: z.string().optional(),
   memberType: z.enum(memberTypes).optional(),
   active: z.enum(['true', 'false']).optional(),

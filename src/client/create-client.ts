@@ -1,4 +1,4 @@
-// The typed client of the service: its six endpoints, and walks over its two lists.
+// The typed client of the service: its six endpoints, and iteration over its two lists.
 import {
   type AssembledVerification,
   type Client,
@@ -14,28 +14,28 @@ import type {
   CreateVerificationInput,
   VerificationQuery,
 } from './inputs.ts'
-import { findClients, findVerifications } from './look-up.ts'
+import { findClients, findVerifications, type SentCreate } from './look-up.ts'
 import { createPager, type Page, type Pager } from './pager.ts'
 import { pinning } from './pin-date.ts'
 import type { Call } from './prepare-call.ts'
-import { type Called, request, type Sender } from './request.ts'
+import { request, type Sender } from './request.ts'
 
 /** Sections 4.1 to 4.3. */
 export interface Verifications {
   /**
    * Creates a verification.
    *
-   * @throws ApiError, `OutcomeUnknownError` when nobody can know whether it was created
+   * @throws ApiError, `OutcomeUnknownError` if it cannot be known whether it was created
    */
   create(input: CreateVerificationInput, options?: CallOptions): Promise<Verification>
-  /** One page; `iterate` gives all. */
+  /** One page; `iterate` yields every record. */
   list(query?: VerificationQuery, options?: CallOptions): Promise<Page<Verification>>
-  /** With its score, step data and audit trail. */
+  /** One verification, with its score, step data and audit trail. */
   get(id: string, options?: CallOptions): Promise<AssembledVerification>
   /**
-   * All that existed when the walk began, by the second, each once. With a filter on `status`, or sorted by it, a
-   * record that changes while you read can move others past you: what must be complete is walked
-   * by creation and without that filter.
+   * Yields every record that existed when iteration started, once. When filtering or sorting by
+   * `status`, records that change meanwhile can cause others to be skipped; iterate by creation
+   * date without that filter if you need completeness.
    */
   iterate(query?: Omit<VerificationQuery, 'page'>, options?: CallOptions): Pager<Verification>
 }
@@ -43,17 +43,17 @@ export interface Verifications {
 /** Sections 4.4 to 4.6. */
 export interface Clients {
   /**
-   * Creates a client record; give it an `externalId`, and a lost answer can be looked up.
+   * Creates a client record. Pass an `externalId`, so that a lost response can be looked up.
    *
-   * @throws ApiError, `OutcomeUnknownError` when nobody can know whether it was created
+   * @throws ApiError, `OutcomeUnknownError` if it cannot be known whether it was created
    */
   create(input?: CreateClientInput, options?: CallOptions): Promise<Client>
-  /** One page; `iterate` gives all. */
+  /** One page; `iterate` yields every record. */
   list(query?: ClientQuery, options?: CallOptions): Promise<Page<Client>>
   get(id: string, options?: CallOptions): Promise<Client>
   /**
-   * All of them, each once. No date pins this list: a client that is deleted or leaves the filter
-   * while you read can move others past you.
+   * Yields every record once. This list cannot be pinned to a date: a client that is deleted or
+   * leaves the filter meanwhile can cause others to be skipped.
    */
   iterate(query?: Omit<ClientQuery, 'page'>, options?: CallOptions): Pager<Client>
 }
@@ -65,8 +65,8 @@ export interface ApiClient {
 }
 
 /**
- * Creates a client of the service's API. Reads are repeated when that may help, creations only
- * when nothing can have been created.
+ * Creates a client of the service's API. Reads are retried if that may help, create calls only if
+ * nothing can have been created.
  *
  * @throws WebhookError `OPTION_INVALID`
  * @example
@@ -79,12 +79,11 @@ export function createClient(options: ClientOptions): ApiClient {
 }
 
 function verifications(sender: Sender): Verifications {
-  const behind = () => sender.serviceClock.behind
   const list: Verifications['list'] = (query = {}, options) =>
     read(sender, { endpoint: 'listVerifications', query, options })
   const iterate: Verifications['iterate'] = (query = {}, options) =>
     createPager<Verification, VerificationQuery>({
-      query: byHundred(query),
+      query: largestPages(query),
       read: (one) => list(one, options),
       endless: () => endless('listVerifications', '/verifications'),
       ...pinning<VerificationQuery, Verification>(query, (own) => list(own, options)),
@@ -93,25 +92,19 @@ function verifications(sender: Sender): Verifications {
     list,
     iterate,
     get: (id, options) => read(sender, { endpoint: 'getVerification', id, options }),
-    async create(input, options) {
-      const began = sender.now()
-      const called = await request(sender, { endpoint: 'createVerification', body: input, options })
-      if (called.ok) return called.value
-      const { body } = called
-      throw failed(called, (own) =>
-        findVerifications({ body, began, behind }, (query) => iterate(query, own).pages()),
-      )
-    },
+    create: (body, options) =>
+      create(sender, { endpoint: 'createVerification', body, options }, (sent, own) =>
+        findVerifications(sent, (query) => iterate(query, own).pages()),
+      ),
   })
 }
 
 function clients(sender: Sender): Clients {
-  const behind = () => sender.serviceClock.behind
   const list: Clients['list'] = (query = {}, options) =>
     read(sender, { endpoint: 'listClients', query, options })
   const iterate: Clients['iterate'] = (query = {}, options) =>
     createPager<Client, ClientQuery>({
-      query: byHundred(query),
+      query: largestPages(query),
       read: (one) => list(one, options),
       endless: () => endless('listClients', '/clients'),
     })
@@ -119,20 +112,15 @@ function clients(sender: Sender): Clients {
     list,
     iterate,
     get: (id, options) => read(sender, { endpoint: 'getClient', id, options }),
-    async create(input = {}, options) {
-      const began = sender.now()
-      const called = await request(sender, { endpoint: 'createClient', body: input, options })
-      if (called.ok) return called.value
-      const { body } = called
-      throw failed(called, (own) =>
-        findClients({ body, began, behind }, (query) => iterate(query, own).pages()),
-      )
-    },
+    create: (body = {}, options) =>
+      create(sender, { endpoint: 'createClient', body, options }, (sent, own) =>
+        findClients(sent, (query) => iterate(query, own).pages()),
+      ),
   })
 }
 
-/** Walks read the largest pages that there are, unless they are told otherwise. */
-function byHundred<Query extends { readonly limit?: number | undefined }>(query: Query): Query {
+/** Iterations read the largest pages that there are, unless `limit` is set. */
+function largestPages<Query extends { readonly limit?: number | undefined }>(query: Query): Query {
   return { ...query, limit: query.limit ?? limits.limit.max }
 }
 
@@ -144,21 +132,26 @@ async function read<
   throw called.error
 }
 
-/** What a creation that did not end well is told by. */
-function failed(
-  { error, unclear, requestInfo }: Extract<Called<never>, { readonly ok: false }>,
-  lookUp: OutcomeUnknownError['lookUp'],
-): unknown {
-  if (!unclear) return error
+/** A create call; `find` looks up what exists after an unknown outcome. */
+async function create<Name extends 'createVerification' | 'createClient'>(
+  sender: Sender,
+  call: Call<Name>,
+  find: (sent: SentCreate, options?: CallOptions) => ReturnType<OutcomeUnknownError['lookUp']>,
+) {
+  const began = sender.now()
+  const called = await request(sender, call)
+  if (called.ok) return called.value
+  const { error, unclear, requestInfo, body } = called
+  if (!unclear) throw error
   const status = isApiError(error) ? error.status : undefined
-  return new OutcomeUnknownError({ status, requestInfo, cause: error }, lookUp)
+  const sent = { body, began, behind: () => sender.serviceClock.behind }
+  throw new OutcomeUnknownError({ status, requestInfo, cause: error }, (own) => find(sent, own))
 }
 
 function endless(endpoint: 'listVerifications' | 'listClients', path: string) {
   return new MalformedResponseError({
     code: 'RESPONSE_MALFORMED',
-    message:
-      'the list does not end: page after page says that there is a next one, with nothing new',
+    message: 'the list does not end: every page says that another follows, with nothing new',
     requestInfo: { endpoint, method: 'GET', path, attempts: 1 },
   })
 }

@@ -1,6 +1,7 @@
-// Runs reconcile again and again, one run at a time, each from where the last whole one ended.
+// Runs reconcile on a schedule, one run at a time, each from where the last complete one ended.
+import { sleep } from '../abortable.ts'
+import { checkFunction, checkMilliseconds } from '../check.ts'
 import { systemClock } from '../clock.ts'
-import { WebhookError } from '../errors.ts'
 import { warn, warnIfItThrows } from '../warn.ts'
 import { isApiError } from './api-error.ts'
 import { reconcile } from './reconcile.ts'
@@ -15,33 +16,33 @@ const lookBack = 24 * 60 * 60_000
 export interface ReconcilerOptions
   extends Omit<ReconcileOptions, 'since' | 'until' | 'signal' | 'dryRun'> {
   /**
-   * Where the first run begins, when there is no watermark yet; a day before the reconciler was
-   * created by default, for what came while the application was down.
+   * Where the first run begins if there is no watermark yet. By default one day before the
+   * reconciler was created, for events that came while the application was down.
    */
   readonly since?: ReconcileOptions['since']
   /** Milliseconds from the end of a run to the next; 15 minutes by default. */
   readonly every?: number | undefined
   /** Milliseconds that a delivery may take before its event counts as missing; 2 minutes. */
   readonly grace?: number | undefined
-  /** Sees the report of every run, e.g. to raise an alarm over its gap. */
+  /** Called with the report of every run, e.g. to raise an alarm over its gap. */
   readonly onReport?: ((report: ReconcileReport) => void) | undefined
-  /** Sees why a run of the schedule failed; by default a process warning. The next run comes all the same. */
+  /** Called when a scheduled run fails; a process warning by default. The schedule goes on. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
 /** Reconciles on a schedule. */
 export interface Reconciler {
-  /** The first run begins at once. */
+  /** Starts the schedule; the first run begins at once. */
   start(): void
-  /** A run now, or the one that is under way. */
+  /** Runs now, or joins the current run. */
   run(): Promise<ReconcileReport>
-  /** Ends the run that is under way, without harm, and the schedule; it can be started again. */
+  /** Stops the current run, without harm, and the schedule; `start` resumes it. */
   stop(): Promise<void>
 }
 
 /**
- * Creates a schedule of runs. Without a `watermark` store it remembers its own while it lives, and
- * what came while the application was down for longer than `since` reaches back is never found.
+ * Creates a schedule of runs. Without a `watermark` store the position is kept in memory: after a
+ * restart, events older than `since` reaches back are never found.
  *
  * @throws WebhookError `INBOX_INVALID`, `OPTION_INVALID`
  * @example
@@ -49,80 +50,83 @@ export interface Reconciler {
  * reconciler.start()
  */
 export function createReconciler(options: ReconcilerOptions): Reconciler {
-  const { every = 15 * 60_000, grace = 2 * 60_000, onReport, onError = warnFailure } = options
-  checkMilliseconds('every', every, 1)
-  const { now = systemClock, watermark = remembered() } = options
-  const since = options.since ?? new Date(now().getTime() - lookBack)
-  checkReconcile({ ...options, since, grace })
-  let running: Running | undefined
-  let schedule: AbortController | undefined
-
-  const begin = async (signal: AbortSignal, before: Running | undefined) => {
-    // One that was stopped may still be ending: never two at a time.
-    await before?.work.catch(() => {})
-    const report = await reconcile({ ...options, since, watermark, grace, signal })
-    warnIfItThrows("the reconciler's onReport", () => onReport?.(report))
-    return report
-  }
-  const run = (): Promise<ReconcileReport> => {
-    if (running && !running.stop.signal.aborted) return running.work
-    const stop = new AbortController()
-    const work = begin(stop.signal, running).finally(() => {
-      if (running?.stop === stop) running = undefined
-    })
-    running = { stop, work }
-    return work
-  }
-  const loop = async (signal: AbortSignal) => {
-    while (!signal.aborted) {
-      try {
-        await run()
-      } catch (error) {
-        if (!signal.aborted) warnIfItThrows("the reconciler's onError", () => onError(error))
-      }
-      await pause(every, signal)
-    }
-  }
-
-  return {
-    run,
-    start() {
-      if (schedule) return
-      schedule = new AbortController()
-      void loop(schedule.signal)
-    },
-    async stop() {
-      const reason = new DOMException('the reconciler was stopped', 'AbortError')
-      schedule?.abort(reason)
-      schedule = undefined
-      running?.stop.abort(reason)
-      await running?.work.catch(() => {})
-    },
-  }
-}
-
-/** A run under way, and what ends it. */
-interface Running {
-  readonly stop: AbortController
-  readonly work: Promise<ReconcileReport>
-}
-
-/** Between two runs; a schedule alone keeps no process alive. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve()
-    const end = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    ;(timer as { unref?: () => void }).unref?.()
-    signal.addEventListener('abort', end)
+  const { every = 15 * 60_000, onReport, onError = warnFailure, ...shared } = options
+  const { now = systemClock, watermark = inMemory(), grace = 2 * 60_000 } = shared
+  checkMilliseconds('every', every)
+  checkFunction('onReport', onReport, '(report) => log.info(report)')
+  checkFunction('onError', onError, '(error) => log.error(error)')
+  const since = shared.since ?? new Date(now().getTime() - lookBack)
+  const run = { ...shared, since, watermark, grace }
+  checkReconcile(run)
+  return new Schedule(every, {
+    reconcile: (signal) => reconcile({ ...run, signal }),
+    onReport: (report) => warnIfItThrows("the reconciler's onReport", () => onReport?.(report)),
+    onError: (error) => warnIfItThrows("the reconciler's onError", () => onError(error)),
   })
 }
 
-function remembered(): WatermarkStore {
+interface Steps {
+  reconcile(signal: AbortSignal): Promise<ReconcileReport>
+  onReport(report: ReconcileReport): void
+  onError(error: unknown): void
+}
+
+class Schedule implements Reconciler {
+  readonly #every: number
+  readonly #steps: Steps
+  #running: { readonly stop: AbortController; readonly work: Promise<ReconcileReport> } | undefined
+  #schedule: AbortController | undefined
+
+  constructor(every: number, steps: Steps) {
+    this.#every = every
+    this.#steps = steps
+  }
+
+  run(): Promise<ReconcileReport> {
+    const before = this.#running
+    if (before && !before.stop.signal.aborted) return before.work
+    const stop = new AbortController()
+    const work = this.#begin(stop.signal, before?.work).finally(() => {
+      if (this.#running?.stop === stop) this.#running = undefined
+    })
+    this.#running = { stop, work }
+    return work
+  }
+
+  start(): void {
+    if (this.#schedule) return
+    this.#schedule = new AbortController()
+    void this.#loop(this.#schedule.signal)
+  }
+
+  async stop(): Promise<void> {
+    const reason = new DOMException('the reconciler was stopped', 'AbortError')
+    this.#schedule?.abort(reason)
+    this.#schedule = undefined
+    this.#running?.stop.abort(reason)
+    await this.#running?.work.catch(() => {})
+  }
+
+  async #begin(signal: AbortSignal, before: Promise<unknown> | undefined) {
+    // A run that was stopped may still be ending: never two at a time.
+    await before?.catch(() => {})
+    const report = await this.#steps.reconcile(signal)
+    this.#steps.onReport(report)
+    return report
+  }
+
+  async #loop(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.run().catch((error: unknown) => {
+        if (!signal.aborted) this.#steps.onError(error)
+      })
+      // A schedule alone keeps no process alive.
+      await sleep(this.#every, signal, { ref: false }).catch(() => {})
+    }
+  }
+}
+
+function inMemory(): WatermarkStore {
   let kept: Watermark | undefined
   return {
     read: () => kept,
@@ -132,15 +136,7 @@ function remembered(): WatermarkStore {
   }
 }
 
-function checkMilliseconds(name: string, value: number, least: number): void {
-  if (Number.isSafeInteger(value) && value >= least && value < 2 ** 31) return
-  throw new WebhookError('OPTION_INVALID', `${name} is ${String(value)}: give milliseconds`)
-}
-
 function warnFailure(error: unknown): void {
   const what = isApiError(error) ? error.code : error instanceof Error ? error.name : typeof error
-  warn(
-    `a run of reconcile failed (${what}); see it with the onError option`,
-    'IDV_RECONCILE_FAILED',
-  )
+  warn(`a run of reconcile failed (${what}); pass onError to see the error`, 'IDV_RECONCILE_FAILED')
 }

@@ -1,5 +1,5 @@
-// Which events must have happened, by what the API shows of a resource: pure. What it does not
-// show is not guessed; `unseen` says what that is.
+// Which events must have happened, by what the API shows of a resource: pure. What the API does not
+// show is not guessed; `unseen` lists it.
 import type { Entity } from '../protocol/events.ts'
 import type { EventName } from '../protocol/names.ts'
 import { type Client, terminalStatuses, type Verification } from '../protocol/resources.ts'
@@ -8,22 +8,22 @@ import { type Client, terminalStatuses, type Verification } from '../protocol/re
 export interface DerivedEvent {
   readonly name: EventName
   readonly entity: Entity
-  /** When it happened, as closely as the API tells. */
+  /** When it happened, as precisely as the API shows. */
   readonly occurredAt: string
-  /** When the resource changed by it. */
+  /** When the event changed the resource. */
   readonly changedAt: string
   /** The resource as it is now, not as it was. */
   readonly data: Verification | Client
 }
 
-/** What no run can find, told in every report. */
+/** What no run can find; part of every report. */
 export const unseen = [
-  'client.updated: section 4.5 has no sort or filter by update, and a record does not tell what changed',
-  'a client that was deleted for good, if the service ever does that: it is no longer listed',
-  'for certain, clients of a list that hides deleted ones: one that is deleted while a run turns pages can move another out of sight, and the watermark passes it; a run from an earlier time finds it',
+  'client.updated: the list of clients cannot be sorted or filtered by update, and a record does not show what changed',
+  'a client that was deleted permanently, if the service ever does that: it is no longer listed',
+  'a client, if another one is deleted while pages are being read from a list that hides deleted ones; a run from an earlier time finds it',
   'the resource as it was at the event: handlers get it as it is now',
   'when a verification was decided: `updatedAt` stands for it, so a decided one that changes again after the inbox has forgotten it looks newly decided',
-  'an expiry that the service notes later than a run looked at that time, where it leaves `updatedAt` alone',
+  'an expiry that the service records after a run has read that time, if it does not touch `updatedAt`',
   'a state that a verification entered twice',
 ] as const
 
@@ -42,7 +42,7 @@ export function verificationEvents(data: Verification, now: Date): DerivedEvent[
   else if (status === 'submitted') events.push(event('verification.submitted', updatedAt))
   const end = terminalStatuses.find((terminal) => terminal === status)
   if (end === 'expired') {
-    // Nothing says that an expiry touches updatedAt. One before its time, an operator's, does.
+    // It is undocumented whether an expiry touches updatedAt; an early one, by an operator, does.
     const due = Date.parse(expiresAt) <= now.getTime()
     const changedAt = due ? later(updatedAt, expiresAt) : updatedAt
     events.push(event('verification.expired', changedAt, due ? expiresAt : updatedAt))
@@ -68,7 +68,7 @@ export function derivedKey({ name, entity }: Pick<DerivedEvent, 'name' | 'entity
   return `reconcile:${name}:${entity.id}`
 }
 
-/** The later of two times; `one` is needed, `other` may be unreadable. */
+/** The later of two times; `other` may be unreadable. */
 function later(one: string, other: string): string {
   return Date.parse(other) > Date.parse(one) ? other : one
 }

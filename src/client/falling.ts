@@ -1,6 +1,6 @@
-// Watches a walk over pages: whether the newest come first, which alone allows stopping early.
+// Whether the records of a paginated list come newest first, which alone allows stopping early.
 
-/** Watches whether the times of records fall, over all pages. */
+/** Observes whether the times of records never rise, over all pages. */
 export function falling<Item>(timeOf: (item: Item) => string) {
   let last = Number.POSITIVE_INFINITY
   let first: number | undefined
@@ -15,7 +15,7 @@ export function falling<Item>(timeOf: (item: Item) => string) {
       }
       return holds
     },
-    /** All that follows is older; records of one time alone prove no order. */
+    /** Everything that follows is older; records of one time alone prove no order. */
     isBefore: (time: number) => last < time && first !== undefined && last < first,
   }
 }

@@ -11,9 +11,9 @@ export {
   NotFoundError,
   OutcomeUnknownError,
   PaymentRequiredError,
-  type RateFacts,
+  type RateLimitDetails,
   RateLimitedError,
-  type RequestFacts,
+  type RequestDetails,
   ServerError,
   TimeoutError,
   UnauthorizedError,
@@ -36,5 +36,5 @@ export type { Page, Pager } from './pager.ts'
 export { reconcile } from './reconcile.ts'
 export type { FeedFailure, ReconcileProgress, ReconcileReport } from './reconcile-report.ts'
 export type { ReconcileOptions, SeenEvents } from './reconcile-run.ts'
-export type { RetryOptions } from './retry.ts'
-export type { Mark, Watermark, WatermarkStore } from './watermark.ts'
+export type { RequestRetryOptions } from './retry.ts'
+export type { Watermark, WatermarkStore } from './watermark.ts'

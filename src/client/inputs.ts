@@ -1,19 +1,18 @@
-// What callers give, typed from the contract's schemas: every documented value is a literal.
+// What callers pass, typed by the contract's schemas: every documented value is a literal.
 import type { endpoints } from './contract.ts'
 
-/** Nothing that is given is changed, so frozen input fits. */
-type Given<Value> = Value extends (infer Item)[]
-  ? readonly Given<Item>[]
+/** Input is never changed, so frozen objects fit. */
+type DeepReadonly<Value> = Value extends (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
   : Value extends object
-    ? { readonly [Key in keyof Value]: Given<Value[Key]> }
+    ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
     : Value
 
-type Endpoints = typeof endpoints
-type BodyOf<Name extends 'createVerification' | 'createClient'> = Given<
-  Endpoints[Name]['body']['_input']
+type BodyOf<Name extends 'createVerification' | 'createClient'> = DeepReadonly<
+  (typeof endpoints)[Name]['body']['_input']
 >
-type QueryOf<Name extends 'listVerifications' | 'listClients'> = Given<
-  Endpoints[Name]['query']['_input']
+type QueryOf<Name extends 'listVerifications' | 'listClients'> = DeepReadonly<
+  (typeof endpoints)[Name]['query']['_input']
 >
 
 /** The body of `POST /verifications` (section 4.1). */

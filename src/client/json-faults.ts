@@ -1,8 +1,8 @@
-// What no JSON can carry as it was given: it would be refused by nobody and arrive as something
-// else, NaN as null, a Map as an empty object. It is told by its field before anything is sent.
+// Values that JSON cannot represent: JSON.stringify would silently change them, NaN to null, a Map
+// to an empty object. They are reported by field before anything is sent.
 import type { FieldError } from './api-error.ts'
 
-export const halfCharacter = 'holds half of a character (a lone surrogate)'
+export const loneSurrogate = 'contains a lone surrogate (half a character)'
 
 /** The fields of a body that cannot be sent as they are. */
 export function jsonFaults(body: unknown): FieldError[] {
@@ -39,26 +39,29 @@ interface Place {
 }
 
 function whyNot(value: unknown, { key, inArray }: Place): string | undefined {
-  if (!key.isWellFormed()) return halfCharacter
+  if (!key.isWellFormed()) return loneSurrogate
   switch (typeof value) {
     case 'string':
-      return value.isWellFormed() ? undefined : halfCharacter
+      return value.isWellFormed() ? undefined : loneSurrogate
     case 'number':
-      return Number.isFinite(value) ? undefined : `holds ${value}, which no JSON can carry`
+      return Number.isFinite(value) ? undefined : unfit(String(value))
     case 'undefined':
-      // Of an object it is left out, as everywhere; in a list it would become null.
-      return inArray ? 'holds undefined in a list, which no JSON can carry' : undefined
+      // An undefined property is left out, as everywhere; in a list it would become null.
+      return inArray ? unfit('undefined in a list') : undefined
     case 'function':
     case 'symbol':
-      return `holds a ${typeof value}, which no JSON can carry`
+      return unfit(`a ${typeof value}`)
     case 'object': {
       const kind = Object.prototype.toString.call(value).slice(8, -1)
-      if (plain.has(kind)) return undefined
-      return `holds a ${kind}, which no JSON can carry`
+      return plain.has(kind) ? undefined : unfit(`a ${kind}`)
     }
   }
   return undefined
 }
 
-/** What JSON writes as what it is; a `toJSON` was asked before. */
+function unfit(what: string): string {
+  return `contains ${what}, which JSON cannot represent`
+}
+
+/** Kinds that JSON writes faithfully; `toJSON` was called before. */
 const plain = new Set(['Object', 'Array', 'Null', 'String', 'Number', 'Boolean'])

@@ -1,19 +1,19 @@
-// Keeps an API key within its rate (section 8): never more than so many requests in any minute, in
-// the order in which they were asked for, with a pause for everybody when the service asks for one.
+// Keeps an API key within its rate (section 8): at most `perMinute` requests in any minute, in the
+// order in which they were asked for, and a pause for all callers when the service asks for one.
+import { checkFunction, checkOptionNames, checkWholeNumber, longestTimer } from '../check.ts'
 import { type Clock, steadyClock } from '../clock.ts'
-import { WebhookError } from '../errors.ts'
 import { limits } from '../protocol/resources.ts'
 
-/** Lets requests go one after the other; one for all clients that share a key. */
+/** Lets requests go one after the other; share one between all clients of a key. */
 export interface Limiter {
   /**
-   * Waits for its turn; what comes back must be called when the request has ended. Rejects with
-   * the signal's reason when it is aborted first.
+   * Resolves when it is the caller's turn, with a function to call when the request has ended.
+   * Rejects with the signal's reason if it is aborted first.
    */
   acquire(signal?: AbortSignal): Promise<() => void>
-  /** Holds everybody for so many milliseconds. */
+  /** Pauses all callers for `ms` milliseconds. */
   pause(ms: number): void
-  /** How many wait. */
+  /** The number of callers that wait. */
   readonly waiting: number
 }
 
@@ -21,94 +21,104 @@ export interface Limiter {
 export interface LimiterOptions {
   /** 200 by default, the limit of the Professional and Business plans. */
   readonly perMinute?: number | undefined
-  /** By default one that corrections of the system's clock do not move. */
+  /** A monotonic clock by default, which corrections of the system's clock do not move. */
   readonly now?: Clock | undefined
-}
-
-interface Waiter {
-  readonly grant: () => void
 }
 
 const minute = 60_000
 
 /**
- * Makes a limiter, to be shared by the clients of one key.
+ * Creates a limiter that the clients of one key can share.
  *
  * @throws WebhookError `OPTION_INVALID`
  * @example createClient({ baseUrl, apiKey, limiter: createLimiter({ perMinute: 1000 }) })
  */
 export function createLimiter(options: LimiterOptions = {}): Limiter {
+  checkOptionNames('createLimiter', options, ['perMinute', 'now'])
   const { perMinute = limits.ratePerMinute, now = steadyClock } = options
-  if (!Number.isSafeInteger(perMinute) || perMinute < 1) {
-    throw new WebhookError(
-      'OPTION_INVALID',
-      `perMinute is ${perMinute}: give a whole number from 1`,
-    )
-  }
-  const time = steady(now)
-  const queue = new Set<Waiter>()
-  // A request counts from its start until a minute after its end: whenever in between the service
-  // has counted it, and whatever its window is, that window never sees more than its limit.
-  const ended: number[] = []
-  let running = 0
-  let pausedUntil = Number.NEGATIVE_INFINITY
-  let timer: ReturnType<typeof setTimeout> | undefined
+  checkWholeNumber('perMinute', perMinute)
+  checkFunction('now', now, '() => new Date()')
+  return new SlidingWindow(perMinute, neverBackwards(now))
+}
 
-  const pump = () => {
-    clearTimeout(timer)
-    timer = undefined
-    const at = time()
-    while (ended.length > 0 && at - (ended[0] ?? at) >= minute) ended.shift()
-    for (const waiter of queue) {
-      if (at < pausedUntil || running + ended.length >= perMinute) break
-      queue.delete(waiter)
-      running += 1
-      waiter.grant()
+class SlidingWindow implements Limiter {
+  readonly #perMinute: number
+  readonly #time: () => number
+  readonly #queue = new Set<() => void>()
+  /**
+   * A request counts from its start until a minute after its end: whenever the service counts it,
+   * and whatever its window is, that window never exceeds the limit.
+   */
+  readonly #ended: number[] = []
+  #running = 0
+  #pausedUntil = Number.NEGATIVE_INFINITY
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(perMinute: number, time: () => number) {
+    this.#perMinute = perMinute
+    this.#time = time
+  }
+
+  get waiting(): number {
+    return this.#queue.size
+  }
+
+  pause(ms: number): void {
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#time() + ms)
+    this.#next()
+  }
+
+  acquire(signal?: AbortSignal): Promise<() => void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason)
+      const leave = () => {
+        this.#queue.delete(grant)
+        this.#next()
+        reject(signal?.reason)
+      }
+      const grant = () => {
+        signal?.removeEventListener('abort', leave)
+        resolve(once(() => this.#release()))
+      }
+      signal?.addEventListener('abort', leave, { once: true })
+      this.#queue.add(grant)
+      this.#next()
+    })
+  }
+
+  #release(): void {
+    this.#running -= 1
+    this.#ended.push(this.#time())
+    this.#next()
+  }
+
+  /** Grants every turn that is free now, and comes back when the next one will be. */
+  #next(): void {
+    clearTimeout(this.#timer)
+    const at = this.#time()
+    while (at - (this.#ended[0] ?? at) >= minute) this.#ended.shift()
+    for (const grant of this.#queue) {
+      if (at < this.#pausedUntil || this.#isFull()) break
+      this.#queue.delete(grant)
+      this.#running += 1
+      grant()
     }
-    if (queue.size === 0) return
-    const full = running + ended.length >= perMinute
-    // When all places are taken by requests that run, the next end comes back here.
-    if (full && ended.length === 0 && at >= pausedUntil) return
-    const free = full && ended.length > 0 ? (ended[0] ?? at) + minute : at
-    timer = setTimeout(pump, Math.min(Math.max(1, Math.max(free, pausedUntil) - at), 2 ** 31 - 1))
-  }
-  const release = () => {
-    running -= 1
-    ended.push(time())
-    pump()
+    if (this.#queue.size === 0) return
+    const [oldest] = this.#ended
+    // When running requests take every place, the end of one of them comes back here.
+    if (this.#isFull() && oldest === undefined && at >= this.#pausedUntil) return
+    const free = this.#isFull() && oldest !== undefined ? oldest + minute : at
+    const wait = Math.max(1, Math.max(free, this.#pausedUntil) - at)
+    this.#timer = setTimeout(() => this.#next(), Math.min(wait, longestTimer))
   }
 
-  return {
-    get waiting() {
-      return queue.size
-    },
-    pause(ms) {
-      pausedUntil = Math.max(pausedUntil, time() + ms)
-      pump()
-    },
-    acquire: (signal) =>
-      new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(signal.reason)
-        const leave = () => {
-          queue.delete(waiter)
-          pump()
-          reject(signal?.reason)
-        }
-        const waiter: Waiter = {
-          grant() {
-            signal?.removeEventListener('abort', leave)
-            resolve(once(release))
-          },
-        }
-        signal?.addEventListener('abort', leave, { once: true })
-        queue.add(waiter)
-        pump()
-      }),
+  #isFull(): boolean {
+    return this.#running + this.#ended.length >= this.#perMinute
   }
 }
 
 /** A clock that was set back must not hold requests until it has caught up. */
-function steady(now: Clock): () => number {
+function neverBackwards(now: Clock): () => number {
   let last = Number.NEGATIVE_INFINITY
   let offset = 0
   return () => {

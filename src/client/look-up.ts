@@ -1,13 +1,14 @@
-// After a create call whose outcome nobody knows: asks the service what it has that fits. The
-// document gives no idempotency key, so the look-up is by all that the caller said and left out.
+// After a create call with an unknown outcome: asks the service what exists that matches. There is
+// no idempotency key, so the match is by everything that the caller gave and left out.
+import { defined } from '../defined.ts'
 import type { Client, Verification } from '../protocol/resources.ts'
 import { createClientBody, createVerificationBody } from './contract.ts'
 import { falling } from './falling.ts'
 import type { Page } from './pager.ts'
 
-/** What the answers tell of the service's clock may be off by so many milliseconds. */
+/** How far the service's clock may be from what its responses show, in milliseconds. */
 const slack = 60_000
-/** The same while no answer has told it. */
+/** The same before any response has shown it. */
 const unknownSlack = 24 * 60 * 60_000
 
 /** Fields of the input that come back in the resource as they were given. */
@@ -17,60 +18,54 @@ type Fields = Readonly<Record<string, unknown>>
 type ReadList<Item> = (query: Record<string, unknown>) => AsyncIterable<Page<Item>>
 
 /** A create call that was sent. */
-export interface Lost {
+export interface SentCreate {
   /** Its body, as it was sent. */
   readonly body: string
   /** By our clock. */
   readonly began: Date
-  /** How far the service's clock is behind ours; the look-up's own answers tell it too. */
+  /** How far the service's clock is behind ours; the look-up's own responses show it too. */
   behind(): number | undefined
 }
 
-/** Verifications that fit the input of a create call which began at a time. */
+/** Verifications that match the input of a create call. */
 export async function findVerifications(
-  { body, ...lost }: Lost,
+  { body, ...sent }: SentCreate,
   read: ReadList<Verification>,
 ): Promise<readonly Verification[]> {
   const given = createVerificationBody.parse(JSON.parse(body))
   const { type, clientId, matterId, subjectEmail, subjectName } = given
-  const query = compact({
-    type,
-    clientId,
-    matterId,
-    search: longestFitting([subjectEmail, subjectName], 100),
-  })
+  const search = searchText([subjectEmail, subjectName])
   const found: Verification[] = []
   const order = falling<Verification>(({ createdAt }) => createdAt)
-  for await (const { data } of read(query)) {
+  for await (const { data } of read(defined({ type, clientId, matterId, search }))) {
     found.push(...data.filter((one) => fitsVerification(one, given)))
-    if (order.holds(data) && order.isBefore(earliest(lost))) break
+    if (order.holds(data) && order.isBefore(earliest(sent))) break
   }
-  return newestFirst(found, earliest(lost))
+  return newestFirst(found, earliest(sent))
 }
 
-/** Clients that fit; an `externalId` is the caller's own and decides alone. */
+/** Clients that match; an `externalId` is the caller's own and decides alone. */
 export async function findClients(
-  { body, ...lost }: Lost,
+  { body, ...sent }: SentCreate,
   read: ReadList<Client>,
 ): Promise<readonly Client[]> {
   const given = createClientBody.parse(JSON.parse(body))
   const { externalId, email, businessName, nameLast, nameFirst } = given
   const search = [externalId, email, businessName, nameLast, nameFirst].find(isText)
+  const byExternalId = isText(externalId)
   const order = falling<Client>(({ createdAt }) => createdAt)
   const found: Client[] = []
-  for await (const { data } of read(compact({ search, sort: 'created_at' }))) {
-    found.push(
-      ...data.filter((one) =>
-        isText(externalId) ? one.externalId === externalId : fitsClient(one, given),
-      ),
-    )
-    if (!isText(externalId) && order.holds(data) && order.isBefore(earliest(lost))) break
+  for await (const { data } of read(defined({ search, sort: 'created_at' }))) {
+    const fits = (one: Client) =>
+      byExternalId ? one.externalId === externalId : fitsClient(one, given)
+    found.push(...data.filter(fits))
+    if (!byExternalId && order.holds(data) && order.isBefore(earliest(sent))) break
   }
-  return newestFirst(found, isText(externalId) ? Number.NEGATIVE_INFINITY : earliest(lost))
+  return newestFirst(found, byExternalId ? Number.NEGATIVE_INFINITY : earliest(sent))
 }
 
-/** When it can have been created first, by the service's clock. */
-function earliest({ began, behind }: Pick<Lost, 'began' | 'behind'>): number {
+/** The earliest time of creation, by the service's clock. */
+function earliest({ began, behind }: Pick<SentCreate, 'began' | 'behind'>): number {
   const known = behind()
   return began.getTime() - (known === undefined ? unknownSlack : known + slack)
 }
@@ -83,33 +78,32 @@ function fitsVerification(one: Fields, given: Fields): boolean {
     same(one.expiresDays, given.expiresDays) &&
     ['clientId', 'matterId'].every((name) => lower(one[name]) === lower(given[name])) &&
     ['subjectName', 'subjectEmail', 'subjectPhone'].every(
-      // A subject who was not named may be taken from the client.
+      // The service takes what the call left out about the subject from the client.
       (name) => (linked && given[name] === undefined) || same(one[name], given[name]),
     )
   )
 }
 
 function fitsClient(one: Fields, given: Fields): boolean {
-  return Object.keys(createClientBody.shape).every((name) =>
-    name === 'metadata'
-      ? canonical(one.metadata ?? {}) === canonical(given.metadata ?? {})
-      : name === 'country'
-        ? lower(one.country) === lower(given.country)
-        : same(one[name], given[name]),
-  )
+  return Object.keys(createClientBody.shape).every((name) => {
+    if (name === 'metadata')
+      return canonical(one.metadata ?? {}) === canonical(given.metadata ?? {})
+    if (name === 'country') return lower(one.country) === lower(given.country)
+    return same(one[name], given[name])
+  })
 }
 
-/** What was not given is null in the resource; a lenient reading may have left it out. */
+/** What was not given is null in the resource, or missing from it. */
 function same(one: unknown, given: unknown): boolean {
   return (one ?? null) === (given ?? null)
 }
 
-/** UUIDs and countries are the same in either case. */
+/** UUIDs and countries compare without case. */
 function lower(code: unknown): unknown {
   return typeof code === 'string' ? code.toLowerCase() : (code ?? null)
 }
 
-/** JSON by value: a service may keep objects with their keys in another order. */
+/** JSON by value: a service may store objects with their keys in another order. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
@@ -127,17 +121,13 @@ function newestFirst<Item extends { readonly createdAt: string }>(
     .sort((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt))
 }
 
-/** `search` takes 100 characters (section 4.2), and a subject's name may have more. */
-function longestFitting(texts: readonly unknown[], most: number): string | undefined {
-  // A cut within a character leaves half of it, which no address can carry.
+/** `search` takes 100 characters (section 4.2), and a subject's name may be longer. */
+function searchText(texts: readonly unknown[]): string | undefined {
+  // A cut within a character leaves half of it, which an address cannot carry.
   return texts
     .find(isText)
-    ?.slice(0, most)
+    ?.slice(0, 100)
     .replace(/[\ud800-\udbff]$/, '')
-}
-
-function compact(query: Fields): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined))
 }
 
 function isText(value: unknown): value is string {

@@ -1,10 +1,10 @@
-// What a failed fetch proves: whether the request can have reached the service. Runtimes say it by
-// different codes; what none of them proves counts as sent.
+// Whether a failed fetch can have reached the service. Runtimes show it by different codes; without
+// proof the request counts as sent.
 
-/** System calls that come before the first byte of a request; any later one proves nothing. */
+/** System calls that precede the first byte of a request; a later one proves nothing. */
 const beforeSending = new Set(['connect', 'getaddrinfo'])
 
-/** Codes of runtimes that name no system call: the connection never stood. */
+/** Codes of runtimes that give no system call: the connection was never established. */
 const neverConnected = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
   'ConnectionRefused',
@@ -12,8 +12,8 @@ const neverConnected = new Set([
 ])
 
 /**
- * What the check of the service's certificate ends in, on our side and before a request is sent.
- * Other TLS faults (`ERR_SSL_…`) may come later: TLS 1.3 reports some after the request.
+ * Failures of our check of the service's certificate, which precedes the request. Other TLS faults
+ * (`ERR_SSL_…`) may come later: TLS 1.3 reports some after the request was sent.
  */
 const refusedCertificate = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
@@ -35,7 +35,7 @@ const refusedCertificate = new Set([
   'PATH_LENGTH_EXCEEDED',
 ])
 
-/** The part of an error that tells. */
+/** The part of an error that identifies its cause. */
 type Fault = { readonly [Key in 'code' | 'syscall' | 'errors']?: unknown }
 
 /** Whether the error proves that nothing of the request was sent. */
@@ -51,7 +51,7 @@ export function provesUnsent(error: unknown): boolean {
   return false
 }
 
-/** The first code in a chain of causes, to tell people. */
+/** The first code in a chain of causes, for a message. */
 export function faultCode(error: unknown): string | undefined {
   for (const one of causesOf(error)) {
     const { code } = one as { readonly code?: unknown }
@@ -60,7 +60,7 @@ export function faultCode(error: unknown): string | undefined {
   return undefined
 }
 
-/** A copy that can be shown: an injected fetch may hang its request, and so the key, on an error. */
+/** A copy without other properties: an injected fetch may attach its request, and so the key. */
 export function showable(error: unknown, redact: (text: string) => string): Error {
   const { name, message } = (typeof error === 'object' ? (error ?? {}) : {}) as {
     readonly [Key in 'name' | 'message']?: unknown

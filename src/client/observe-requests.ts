@@ -1,26 +1,26 @@
-// What an operator may see of the client's requests: no key, no query, no body, nobody's data.
+// What an operator sees of the client's requests: never a key, a query, a body or personal data.
 import { warn, warnIfItThrows } from '../warn.ts'
-import type { RequestFacts } from './api-error.ts'
+import type { RequestDetails } from './api-error.ts'
 
 /** One attempt of one call; safe to log. */
-export interface RequestObserved extends RequestFacts {
+export interface RequestObserved extends RequestDetails {
   readonly type: 'request'
   readonly at: Date
   readonly ok: boolean
-  /** How long it took. */
+  /** The duration of the attempt in milliseconds. */
   readonly ms: number
   readonly status?: number
   readonly code?: string
-  /** Milliseconds until it is sent again. */
+  /** Milliseconds until the retry. */
   readonly retryIn?: number
-  /** Fields of the answer that are not as documented; it was taken all the same. */
+  /** Response fields that are not as documented; the response was used anyway. */
   readonly strange?: readonly string[]
 }
 
 /** The `observe` option of a client. */
 export type ObserveRequests = (seen: RequestObserved) => void
 
-/** The default observer: a process warning for each field that is not as documented, once. */
+/** The default observer: one process warning for each field that is not as documented. */
 export function warnStrangeAnswers(): ObserveRequests {
   const warned = new Set<string>()
   return ({ endpoint, strange = [] }) => {
@@ -28,13 +28,13 @@ export function warnStrangeAnswers(): ObserveRequests {
     if (fresh.length === 0) return
     for (const field of fresh) warned.add(`${endpoint} ${field}`)
     warn(
-      `the answer of ${endpoint} is not as documented at ${fresh.join(', ')}; it was taken all the same (shown once)`,
+      `the response of ${endpoint} is not as documented at ${fresh.join(', ')}; it was used anyway (shown once)`,
       'IDV_ANSWER_STRANGE',
     )
   }
 }
 
-/** Keeps an observer's own faults away from the call, also those of an async one. */
+/** Keeps an observer's own errors away from the call, async ones too. */
 export function guardedObserver(observe: ObserveRequests): ObserveRequests {
   return (seen) => warnIfItThrows("the client's observe", () => observe(seen))
 }

@@ -1,6 +1,6 @@
-// Walks a list page by page, each record once, to the page that says it is the last. Counting
-// decides nothing: an empty page is not the end, and totals change while one reads.
-import { WebhookError } from '../errors.ts'
+// Reads a list page by page, each record once, until a page says that it is the last. Counts decide
+// nothing: an empty page is not the end, and totals change during the reading.
+import { invalid } from '../check.ts'
 import type { Pagination } from '../protocol/resources.ts'
 
 /** One page of a list (section 2.5). */
@@ -10,40 +10,40 @@ export interface Page<Item> {
 }
 
 /**
- * Every record of a list, each once; each walk starts anew.
+ * Every record of a list, once; each iteration starts again from the first page.
  *
  * @example for await (const verification of client.verifications.iterate({ status: 'approved' })) …
  */
 export interface Pager<Item> extends AsyncIterable<Item> {
-  /** The same by pages, less the records that were given already. */
+  /** The same page by page, without records that were already yielded. */
   pages(): AsyncIterable<Page<Item>>
   /**
    * The first `max` records.
    *
-   * @throws WebhookError `OPTION_INVALID` without a cap: a list can be longer than memory
+   * @throws WebhookError `OPTION_INVALID` without `max`: a list can be larger than memory
    */
   toArray(options: { readonly max: number }): Promise<Item[]>
 }
 
 /** How a list is read. */
-export interface Reading<Item, Query> {
+export interface PagerOptions<Item, Query> {
   readonly query: Query
   readonly read: (query: Query & { readonly page: number }) => Promise<Page<Item>>
-  /** Before the first page: the query that later records cannot shift, where one can be known. */
+  /** Before the first page: the query that later records cannot shift, if one can be known. */
   readonly pinBefore?: (query: Query) => Promise<Query>
   /** The same, from the first page. */
   readonly pinAfter?: (query: Query, first: Page<Item>) => Query
-  /** What a list that never ends is told by. */
+  /** The error for a list that never ends. */
   readonly endless: () => Error
 }
 
-/** So many pages without a new record are no drift; the list does not end. */
+/** After this many pages without a new record the list is not drifting: it does not end. */
 const mostIdle = 1000
 
 export function createPager<Item extends { readonly id: string }, Query extends object>(
-  reading: Reading<Item, Query>,
+  options: PagerOptions<Item, Query>,
 ): Pager<Item> {
-  const pages = () => walk(reading)
+  const pages = () => walk(options)
   async function* items() {
     for await (const { data } of pages()) yield* data
   }
@@ -52,7 +52,7 @@ export function createPager<Item extends { readonly id: string }, Query extends 
     [Symbol.asyncIterator]: items,
     async toArray({ max } = { max: Number.NaN }) {
       if (!Number.isSafeInteger(max) || max < 0) {
-        throw new WebhookError('OPTION_INVALID', 'toArray needs a cap: toArray({ max: 1000 })')
+        throw invalid('toArray needs a limit: toArray({ max: 1000 })')
       }
       const all: Item[] = []
       if (max === 0) return all
@@ -71,7 +71,7 @@ async function* walk<Item extends { readonly id: string }, Query extends object>
   pinBefore,
   pinAfter,
   endless,
-}: Reading<Item, Query>): AsyncGenerator<Page<Item>> {
+}: PagerOptions<Item, Query>): AsyncGenerator<Page<Item>> {
   const seen = new Set<string>()
   let pinned = pinBefore ? await pinBefore(query) : query
   let idle = 0

@@ -1,5 +1,5 @@
-// Pins a walk over verifications to those that existed when it began, by the service's own clock:
-// a clock of ours that is slow would lose the newest of them.
+// Pins an iteration over verifications to those that existed when it began, by the service's clock:
+// a slow clock of ours would lose the newest of them.
 import { falling } from './falling.ts'
 import type { Page } from './pager.ts'
 
@@ -17,19 +17,19 @@ export interface DatedQuery {
 
 const second = 1000
 
-/** The newest time of a page, where falling times prove that the newest come first. */
-export function newestOf(items: readonly Dated[]): number | undefined {
+/** The newest time of a page, if falling times prove that the newest come first. */
+function newestOf(items: readonly Dated[]): number | undefined {
   const order = falling<Dated>(({ createdAt }) => createdAt)
   const proved = order.holds(items) && order.isBefore(Number.POSITIVE_INFINITY)
   return proved ? Date.parse(items[0]?.createdAt ?? '') : undefined
 }
 
 /**
- * The query with `dateTo` at the newest record, unless it ends before. A service may keep times
- * more closely than it shows them, so it ends with the second after: a date that is too early
- * would take records out of the list, and shift others past the walk.
+ * The query with `dateTo` at the newest record, unless it ends earlier. A service may store times
+ * more precisely than it shows them, so it ends with the next second: a date that is too early
+ * would remove records from the list and shift others past the iteration.
  */
-export function pinTo<Query extends DatedQuery>(query: Query, newest: number | undefined): Query {
+function pinTo<Query extends DatedQuery>(query: Query, newest: number | undefined): Query {
   if (newest === undefined) return query
   const end = (Math.floor(newest / second) + 1) * second
   const { dateTo } = query
@@ -37,7 +37,7 @@ export function pinTo<Query extends DatedQuery>(query: Query, newest: number | u
   return { ...query, dateTo: new Date(end).toISOString() }
 }
 
-/** How a list of verifications is pinned: by its first page, or by one look at the newest. */
+/** How a list of verifications is pinned: by its first page, or by one request for the newest. */
 export function pinning<Query extends DatedQuery, Item extends Dated>(
   query: Query,
   read: (query: Query) => Promise<Page<Item>>,
@@ -49,7 +49,7 @@ export function pinning<Query extends DatedQuery, Item extends Dated>(
   }
   return {
     async pinBefore(own: Query) {
-      // Of the default alone the direction is documented (section 4.2).
+      // Only the default order has a documented direction (section 4.2).
       const { data } = await read({ ...own, sort: undefined, page: undefined, limit: undefined })
       return pinTo(own, newestOf(data))
     },

@@ -1,9 +1,11 @@
-// From a call to what is sent: everything that can be wrong with its input is told here, before
-// anything leaves, as the service's own 422 would tell it.
+// From a call to what is sent: everything that can be wrong with its input is reported here, before
+// anything is sent, as the service's own 422 would report it.
+import { checkOptionNames } from '../check.ts'
+import { defined } from '../defined.ts'
 import { idFault, type PathFamily, pathOf, queryText } from './address.ts'
-import type { EndpointName, RequestFacts } from './api-error.ts'
-import type { CallOptions } from './call-options.ts'
-import { checkInput, invalidInput, queryFaults, wireQuery } from './check-input.ts'
+import type { EndpointName, RequestDetails } from './api-error.ts'
+import { type CallOptions, callOptionNames } from './call-options.ts'
+import { queryFaults, refuse, schemaFaults, wireQuery } from './check-input.ts'
 import { endpoints } from './contract.ts'
 import { jsonFaults } from './json-faults.ts'
 
@@ -16,42 +18,40 @@ export interface Call<Name extends EndpointName = EndpointName> {
   readonly options?: CallOptions | undefined
 }
 
-/** Where calls go, and what goes with each. */
+/** Where calls go, and what each of them carries. */
 export interface Target {
   readonly baseUrl: string
   readonly headers: Readonly<Record<string, string>>
   readonly pathFamily: PathFamily
 }
 
-const json = { 'content-type': 'application/json' } as const
-
 /**
- * Checks a call and writes it down.
+ * Checks a call and builds its request.
  *
- * @throws ValidationError; the signal's reason
+ * @throws ValidationError; WebhookError `OPTION_INVALID`; the signal's reason
  */
-export function prepared(target: Target, { endpoint, id, query, body, options }: Call) {
-  const facts = endpoints[endpoint]
-  const path = pathOf(facts.path, target.pathFamily)
-  const info: RequestFacts = { endpoint, method: facts.method, path, attempts: 0 }
-  const fault = facts.path.includes('{id}') ? idFault(id) : undefined
-  if (fault !== undefined) throw invalidInput([{ field: 'id', message: fault }], info)
+export function prepared(target: Target, { endpoint, id, query, body, options = {} }: Call) {
+  checkOptionNames(endpoint, options, callOptionNames)
+  const contract = endpoints[endpoint]
+  const { method } = contract
+  const path = pathOf(contract.path, target.pathFamily)
+  const info: RequestDetails = { endpoint, method, path, attempts: 0 }
+  const fault = contract.path.includes('{id}') ? idFault(id) : undefined
+  if (fault !== undefined) refuse([{ field: 'id', message: fault }], info)
   const wire = wireQuery(query ?? {})
-  if ('query' in facts) checkInput(facts.query, wire, info)
-  if ('body' in facts) checkInput(facts.body, body, info)
-  const faults = [...queryFaults(wire), ...jsonFaults(body), ...timeoutFaults(options?.timeout)]
-  if (faults.length > 0) throw invalidInput(faults, info)
-  options?.signal?.throwIfAborted()
-  const own = pathOf(facts.path, target.pathFamily, id)
-  const text = body === undefined ? '' : JSON.stringify(body)
-  const init: RequestInit = {
-    method: facts.method,
-    headers: { ...target.headers, ...(text && json) },
-    // A redirect would carry the key to another host.
-    redirect: 'manual',
-    ...(text && { body: text }),
-  }
-  return { url: `${target.baseUrl}${own}${queryText(wire)}`, path: own, init, body: text }
+  // A schema's faults first: they are in the service's own words.
+  if ('query' in contract) refuse(schemaFaults(contract.query, wire), info)
+  if ('body' in contract) refuse(schemaFaults(contract.body, body), info)
+  const unknown = 'query' in contract ? queryFaults(contract.query, wire) : []
+  refuse([...unknown, ...jsonFaults(body), ...timeoutFaults(options.timeout)], info)
+  options.signal?.throwIfAborted()
+  const own = pathOf(contract.path, target.pathFamily, id)
+  const text = body === undefined ? undefined : JSON.stringify(body)
+  const json = text !== undefined && { 'content-type': 'application/json' }
+  // A redirect would carry the key to another host.
+  const redirect = 'manual' as const
+  const init = defined({ method, headers: { ...target.headers, ...json }, redirect, body: text })
+  return { url: `${target.baseUrl}${own}${queryText(wire)}`, path: own, init, body: text ?? '' }
 }
 
 function timeoutFaults(timeout: number | undefined) {

@@ -1,5 +1,5 @@
-// What an answer says, read leniently: unknown fields and values stay, a field that is not as
-// documented is reported, and only an answer without what every caller needs is refused.
+// What a response contains, read leniently: unknown fields and values are kept, fields that are not
+// as documented are reported, and only a response without what every caller needs is refused.
 import {
   openAssembledSchema,
   openClientSchema,
@@ -8,8 +8,8 @@ import {
 } from '../protocol/resources.ts'
 import type { EndpointName } from './api-error.ts'
 
-/** The resources and pages of section 4, as a reader takes them. */
-export const readings = {
+/** The resources and pages of section 4, as a lenient reader takes them. */
+const schemas = {
   createVerification: openVerificationSchema,
   listVerifications: pageSchema(openVerificationSchema),
   getVerification: openAssembledSchema,
@@ -18,30 +18,32 @@ export const readings = {
   getClient: openClientSchema,
 } as const satisfies Record<EndpointName, unknown>
 
-/** What an endpoint gives. */
-export type Answer<Name extends EndpointName> = (typeof readings)[Name]['_output']
+/** What an endpoint returns. */
+export type Answer<Name extends EndpointName> = (typeof schemas)[Name]['_output']
 
-/** An answer that can be used, with the places where it is not as documented. */
-export type Reading =
+/** A usable response, with the places where it is not as documented. */
+export type ResponseReading =
   | { readonly ok: true; readonly value: unknown; readonly strange: readonly string[] }
   | { readonly ok: false; readonly why: string }
 
 /** Reads the JSON of a success. */
-export function readAnswer(endpoint: EndpointName, value: unknown): Reading {
+export function readAnswer(endpoint: EndpointName, value: unknown): ResponseReading {
   const usable = endpoint.startsWith('list') ? isPage(value) : isResource(value)
-  if (!usable) return { ok: false, why: `the answer is no ${whatIs(endpoint)}` }
-  const checked = readings[endpoint].safeParse(value)
-  if (checked.success) return { ok: true, value, strange: [] }
-  // Places alone: a message or a value could hold a person's data.
-  const places = checked.error.issues.map(({ path }) =>
+  if (!usable) return { ok: false, why: missing(endpoint) }
+  const issues = schemas[endpoint].safeParse(value).error?.issues ?? []
+  // Places alone: a message or a value could contain personal data.
+  const places = issues.map(({ path }) =>
     path.map((step) => (typeof step === 'number' ? '*' : String(step))).join('.'),
   )
   return { ok: true, value, strange: [...new Set(places)] }
 }
 
-function whatIs(endpoint: EndpointName): string {
-  if (endpoint.startsWith('list')) return 'page: it needs data and pagination.hasNext'
-  return `${endpoint.endsWith('Client') ? 'client' : 'verification'}: it has no id`
+function missing(endpoint: EndpointName): string {
+  if (endpoint.startsWith('list')) {
+    return 'the response is not a page: it needs data and pagination.hasNext'
+  }
+  const what = endpoint.endsWith('Client') ? 'client' : 'verification'
+  return `the response is not a ${what}: it has no id`
 }
 
 function isPage(value: unknown): boolean {

@@ -1,6 +1,6 @@
-// Reads a moment that a caller gives. A time without its zone is refused: it would be another
+// Reads a time that a caller passes. A time of day without a zone is refused: it would mean another
 // moment on another machine.
-import { WebhookError } from '../errors.ts'
+import { invalid, shown } from '../check.ts'
 
 /** A date alone is UTC; a time of day needs its zone. */
 const iso = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$/i
@@ -15,8 +15,7 @@ export function timeOf(value: unknown, what: string): number {
     const time = new Date(value).getTime()
     if (Number.isFinite(time)) return time
   }
-  throw new WebhookError(
-    'OPTION_INVALID',
-    `${what} is no time: give a Date, or ISO 8601 with its zone such as 2026-03-01T10:00:00Z`,
+  throw invalid(
+    `${what} must be a Date or ISO 8601 with a zone, e.g. 2026-03-01T10:00:00Z, got ${shown(value)}`,
   )
 }

@@ -1,5 +1,6 @@
-// What a run of reconcile found and did: counted while it runs, told at its end. It names events
-// and ids, never a person.
+// What a run of reconcile found and did, counted while it runs. It contains event names and ids,
+// never personal data.
+import { defined } from '../defined.ts'
 import type { OutcomeCode } from '../errors.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { EventName } from '../protocol/names.ts'
@@ -13,43 +14,43 @@ export interface FeedFailure {
   readonly code: OutcomeCode
 }
 
-/** Where a run stands; told after every page. */
+/** The progress of a run, reported after every page. */
 export interface ReconcileProgress {
   readonly stream: Stream
   /** Records read. */
   readonly read: number
   /** Events that must have happened. */
   readonly events: number
-  /** Of these, the inbox had not seen. */
+  /** Of these, events that the inbox had not seen. */
   readonly missing: number
   readonly fed: number
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface ReconcileReport {
   readonly dryRun: boolean
-  /** Everything was read and could be understood, and everything missing was fed. */
+  /** Everything could be read, and every missing event was fed. */
   readonly complete: boolean
   readonly read: { readonly verifications: number; readonly clients: number }
   readonly events: {
-    /** That must have happened, by what the API shows. */
+    /** Events that must have happened, by what the API shows. */
     readonly derived: number
-    /** Of these, the inbox had seen. */
+    /** Of these, events that the inbox had seen. */
     readonly present: number
     readonly missing: number
-    /** Of the missing, the inbox took. */
+    /** Of the missing, events that the inbox took. */
     readonly fed: number
-    /** Of the missing, came while they were being fed: by webhook, or from another run. */
+    /** Of the missing, events that arrived meanwhile: by webhook, or from another run. */
     readonly arrived: number
     readonly failed: number
   }
-  /** Records whose times cannot be read, so that nobody knows whether they belong to the run. */
+  /** Records with unreadable times: it is unknown whether they belong to the run. */
   readonly unreadable: {
     readonly count: number
     /** The first hundred. */
     readonly records: readonly Entity[]
   }
-  /** How wide the gap is. */
+  /** The size of the gap. */
   readonly gap: {
     readonly byName: { readonly [Name in EventName]?: number }
     /** Missing, of all that must have happened: from 0 to 1. */
@@ -59,13 +60,13 @@ export interface ReconcileReport {
   }
   /** The first hundred events that could not be fed. */
   readonly failures: readonly FeedFailure[]
-  /** Where the next run can begin; absent when it must begin where this one did. */
+  /** Where the next run can begin; absent if it must begin where this one did. */
   readonly watermark?: Watermark
   /** What no run can find, because the API does not show it. */
   readonly unseen: readonly string[]
 }
 
-const mostTold = 100
+const mostListed = 100
 
 /** Counts a run. */
 export class ReconcileTally {
@@ -97,7 +98,7 @@ export class ReconcileTally {
 
   failed({ name, entity }: DerivedEvent, code: OutcomeCode): void {
     this.#events.failed += 1
-    if (this.#failures.length < mostTold) this.#failures.push({ name, id: entity.id, code })
+    if (this.#failures.length < mostListed) this.#failures.push({ name, id: entity.id, code })
   }
 
   unreadable(record: Entity): void {
@@ -110,30 +111,28 @@ export class ReconcileTally {
     return { stream, read: verifications + clients, events, missing, fed }
   }
 
-  report(run: {
-    readonly dryRun: boolean
-    readonly finished: boolean
-    readonly watermark: Watermark | undefined
-  }): ReconcileReport {
+  /** `watermark` is where the run ended, or undefined if it stopped before its end. */
+  report(dryRun: boolean, watermark: Watermark | undefined): ReconcileReport {
     const { derived, missing, failed } = this.#events
     const [oldest, newest] = this.#times ?? []
     const count = this.#unreadable.size
-    const whole = run.finished && failed === 0 && count === 0
-    return {
-      dryRun: run.dryRun,
-      complete: whole && (missing === 0 || !run.dryRun),
+    const whole = watermark !== undefined && failed === 0 && count === 0
+    const complete = whole && (missing === 0 || !dryRun)
+    return defined({
+      dryRun,
+      complete,
       read: { ...this.#read },
       events: { ...this.#events },
-      unreadable: { count, records: [...this.#unreadable.values()].slice(0, mostTold) },
-      gap: {
+      unreadable: { count, records: [...this.#unreadable.values()].slice(0, mostListed) },
+      gap: defined({
         byName: { ...this.#byName },
-        share: derived === 0 ? 0 : missing / derived,
-        ...(oldest !== undefined && { oldest }),
-        ...(newest !== undefined && { newest }),
-      },
+        share: missing / (derived || 1),
+        oldest,
+        newest,
+      }),
       failures: [...this.#failures],
-      ...(run.watermark && { watermark: run.watermark }),
+      watermark: complete ? watermark : undefined,
       unseen,
-    }
+    })
   }
 }

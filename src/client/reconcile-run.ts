@@ -1,6 +1,6 @@
-// What a run of reconcile is given, checked: a mistake is told before anything is asked of the API.
+// The options of a run of reconcile, checked: mistakes are reported before the API is called.
+import { checkFunction, checkMilliseconds, checkOptionNames, invalid } from '../check.ts'
 import { type Clock, systemClock } from '../clock.ts'
-import { WebhookError } from '../errors.ts'
 import type { Outcome } from '../outcome.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { Receiver } from '../receiver.ts'
@@ -17,7 +17,7 @@ import {
   type WatermarkStore,
 } from './watermark.ts'
 
-/** What reconcile asks of an inbox: whether it has seen an event of an entity. */
+/** What reconcile needs of an inbox: whether it has seen an event of an entity. */
 export interface SeenEvents {
   find(query: {
     readonly name: string
@@ -30,48 +30,63 @@ export interface SeenEvents {
 /** Options of `reconcile`. */
 export interface ReconcileOptions {
   readonly client: Lists
-  /** A receiver with an inbox: without one nobody can tell what has come. */
+  /** A receiver with an inbox, which knows what has arrived. */
   readonly receiver: Pick<Receiver, 'receive'>
   /** The receiver's own inbox by default. */
   readonly inbox?: SeenEvents | undefined
-  /** Whose records the client reads, where the receiver's secrets name tenants. */
+  /** The tenant whose records the client reads, if the receiver's secrets name tenants. */
   readonly tenant?: string | undefined
   /**
-   * Where to begin: a time, or the watermark of an earlier report. It should lie within the time
-   * for which the inbox tells duplicates (30 days by default): what is older it may take again.
+   * Where to begin: a time, or the watermark of an earlier report. It should lie within the
+   * inbox's dedupe window (30 days by default): older events may be taken again.
    */
   readonly since?: Date | string | Watermark | undefined
-  /** Leaves out what changed later. */
+  /** Ignores later changes. */
   readonly until?: Date | string | undefined
-  /** Milliseconds before now that are left out too: what may still be on its way. None by default. */
+  /** Milliseconds before now to ignore, for deliveries still on their way. None by default. */
   readonly grace?: number | undefined
-  /** Begins where the last whole run ended, and notes where this one does; else `since`. */
+  /** Begins where the last complete run ended, else at `since`, and stores where this one ends. */
   readonly watermark?: WatermarkStore | undefined
-  /** Counts what is missing and feeds nothing. */
+  /** Counts missing events without feeding them. */
   readonly dryRun?: boolean | undefined
   readonly signal?: AbortSignal | undefined
-  /** Told after every page. */
+  /** Called after every page. */
   readonly onProgress?: ((progress: ReconcileProgress) => void) | undefined
   readonly now?: Clock | undefined
 }
 
-/** The part of a receiver that events without a delivery come in by. */
+/** The part of a receiver that takes events without a delivery. */
 interface Feeder {
   readonly options: { readonly inbox?: unknown }
   feed(body: Uint8Array, tenant?: string): Promise<Outcome>
 }
 
-/** One run under way. */
+const names: readonly (keyof ReconcileOptions)[] = [
+  'client',
+  'receiver',
+  'inbox',
+  'tenant',
+  'since',
+  'until',
+  'grace',
+  'watermark',
+  'dryRun',
+  'signal',
+  'onProgress',
+  'now',
+]
+
+/** A run in progress. */
 export interface Run {
   readonly options: ReconcileOptions
   readonly feeder: Feeder
   readonly seen: SeenEvents
   readonly tally: ReconcileTally
-  /** Keys that were looked at: a record can come twice. */
+  /** Keys that were examined: a record can come twice. */
   readonly looked: Set<string>
   readonly until: number
   readonly began: Date
-  /** Changes that are later move no mark. */
+  /** Later changes move no position. */
   readonly latest: number
 }
 
@@ -81,20 +96,23 @@ export interface Run {
  * @throws WebhookError `INBOX_INVALID`, `OPTION_INVALID`
  */
 export function prepared(options: ReconcileOptions): Run {
+  checkOptionNames('reconcile', options, names)
   const { verifications, clients } = (options.client ?? {}) as Partial<Lists>
   if (typeof verifications?.iterate !== 'function' || typeof clients?.iterate !== 'function') {
-    throw new WebhookError('OPTION_INVALID', 'client is none: give what createClient() made')
+    throw invalid('client must be created with createClient()')
   }
   const feeder = feederOf(options.receiver)
   const inbox = options.inbox ?? feeder.options.inbox
   if (!feeder.options.inbox || !canFind(inbox)) {
-    throw new WebhookError(
+    throw invalid(
+      'reconcile needs a receiver with an inbox, which knows what has arrived: createReceiver({ secret, inbox: createInbox({ store }) })',
       'INBOX_INVALID',
-      'reconcile needs a receiver with an inbox, which tells what has come: createReceiver({ secret, inbox: createInbox({ store }) })',
     )
   }
-  const began = (options.now ?? systemClock)()
-  const grace = graceOf(options)
+  const { grace = 0, now = systemClock } = options
+  checkMilliseconds('grace', grace, 0)
+  checkFunction('onProgress', options.onProgress, '(progress) => log.info(progress)')
+  const began = now()
   const until = Math.min(endOf(options), grace > 0 ? began.getTime() - grace : Infinity)
   const tally = new ReconcileTally()
   const latest = Math.min(until, began.getTime() + ahead)
@@ -102,7 +120,7 @@ export function prepared(options: ReconcileOptions): Run {
 }
 
 /**
- * Checks what can be checked before the first run: where it begins, and what tells what has come.
+ * Checks what can be checked before the first run: where it begins, and which inbox it asks.
  *
  * @throws WebhookError `INBOX_INVALID`, `OPTION_INVALID`
  */
@@ -121,12 +139,12 @@ export function boundsOf(
   since: ReconcileOptions['since'] | null,
 ): (readonly [Stream, Bound])[] {
   if (since === undefined || since === null) {
-    throw new WebhookError('OPTION_INVALID', 'reconcile needs since: a time or a watermark')
+    throw invalid('reconcile needs since: a time or a watermark')
   }
   const bounds = streams.map((stream) => [stream, boundOf(since, stream, began)] as const)
   const isTime = typeof since === 'string' || since instanceof Date
   if (isTime && bounds.some(([, { from }]) => from > endOf(options))) {
-    throw new WebhookError('OPTION_INVALID', 'since lies after until: nothing can lie between')
+    throw invalid('since must not be later than until')
   }
   return bounds
 }
@@ -135,16 +153,11 @@ function endOf({ until }: ReconcileOptions): number {
   return until === undefined ? Number.POSITIVE_INFINITY : timeOf(until, 'until')
 }
 
-function graceOf({ grace = 0 }: ReconcileOptions): number {
-  if (Number.isSafeInteger(grace) && grace >= 0) return grace
-  throw new WebhookError('OPTION_INVALID', `grace is ${String(grace)}: give milliseconds`)
-}
-
 function feederOf(receiver: unknown): Feeder {
-  // Feeding is no part of the public type: what it takes, nobody has signed.
+  // Feeding is not part of the public type: it takes bytes that nobody has signed.
   const feeder = receiver as Partial<Feeder> | null | undefined
   if (typeof feeder?.feed === 'function' && feeder.options) return feeder as Feeder
-  throw new WebhookError('OPTION_INVALID', 'receiver is none: give what createReceiver() made')
+  throw invalid('receiver must be created with createReceiver()')
 }
 
 function canFind(inbox: unknown): inbox is SeenEvents {

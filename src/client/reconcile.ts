@@ -1,5 +1,6 @@
-// Finds the events that must have happened and never came, and feeds them through the receiver's
-// own corridor: kept, retried and handled like any other, once.
+// Finds the events that must have happened and never arrived, and puts them through the receiver's
+// own pipeline: kept, retried and handled like any other, once.
+import { defined } from '../defined.ts'
 import { ownEnvelope } from '../protocol/envelope.ts'
 import { warnIfItThrows } from '../warn.ts'
 import { clientEvents, type DerivedEvent, derivedKey, verificationEvents } from './derive-events.ts'
@@ -7,13 +8,19 @@ import type { ReconcileReport } from './reconcile-report.ts'
 import { boundsOf, prepared, type ReconcileOptions, type Run } from './reconcile-run.ts'
 import { scan } from './scan.ts'
 import type { Scanned } from './scan-updates.ts'
-import { type Bound, isAbove, isWithin, type Mark, nextMark, type Stream } from './watermark.ts'
+import {
+  type Bound,
+  isAbove,
+  isWithin,
+  nextPosition,
+  type Position,
+  type Stream,
+} from './watermark.ts'
 
 /**
  * Compares what the API shows with what the inbox has, and feeds what is missing with
- * `source: 'reconcile'`. A late real delivery of the same is a duplicate then, and a second run
- * finds nothing. It can be ended and begun again at any time; what was killed begins where it had
- * begun.
+ * `source: 'reconcile'`. A late real delivery of the same event is then a duplicate, and a second
+ * run finds nothing. A run can be aborted and started again at any time; a killed one starts over.
  *
  * @throws WebhookError `INBOX_INVALID`, `OPTION_INVALID`; ApiError; the signal's reason
  * @example
@@ -23,26 +30,28 @@ export async function reconcile(options: ReconcileOptions): Promise<ReconcileRep
   const { watermark: store, dryRun = false } = options
   const run = prepared(options)
   const before = (await store?.read()) ?? options.since
-  const marks: { [Name in Stream]?: Mark } = {}
+  const reached: { [Name in Stream]?: Position } = {}
   for (const [stream, bound] of boundsOf(run, before)) {
     const newest = await readStream(run, stream, bound)
-    if (newest === 'stopped')
-      return run.tally.report({ dryRun, finished: false, watermark: undefined })
+    if (newest === 'stopped') return run.tally.report(dryRun, undefined)
     const { began: now, until } = run
-    marks[stream] = nextMark(newest, { bound, before: markIn(before, stream), now, until })
+    reached[stream] = nextPosition(newest, {
+      bound,
+      before: positionIn(before, stream),
+      now,
+      until,
+    })
   }
-  const report = run.tally.report({ dryRun, finished: true, watermark: marks })
-  if (report.complete && !dryRun) await store?.write(marks)
-  if (report.complete) return report
-  const { watermark: _, ...rest } = report
-  return rest
+  const report = run.tally.report(dryRun, reached)
+  if (report.complete && !dryRun) await store?.write(reached)
+  return report
 }
 
-function markIn(before: ReconcileOptions['since'], stream: Stream): Mark | undefined {
+function positionIn(before: ReconcileOptions['since'], stream: Stream): Position | undefined {
   return before instanceof Date || typeof before === 'string' ? undefined : before?.[stream]
 }
 
-/** The newest change that was found, or `stopped` when there is no use in going on. */
+/** The newest change that was found, or `stopped` if going on is pointless. */
 async function readStream(
   run: Run,
   stream: Stream,
@@ -77,7 +86,7 @@ function eventsOf({ began, tally }: Run, page: Scanned, bound: Bound): DerivedEv
       return known
     })
     const times = [updatedAt, ...readable.map(({ changedAt }) => changedAt)]
-    // One that moved while an earlier run turned pages was seen by no run: its past counts too.
+    // A record that moved while an earlier run read pages was seen by no run: its past counts too.
     const moved = times.some((time) => isWithin(bound, time))
     return readable.filter(
       ({ changedAt }) => isWithin(bound, changedAt) || (moved && isAbove(bound, changedAt)),
@@ -92,9 +101,8 @@ async function examine(run: Run, event: DerivedEvent): Promise<'stopped' | undef
   looked.add(key)
   tally.count('derived')
   const { name, entity } = event
-  const { tenant } = options
-  const whose = tenant === undefined ? {} : { tenant }
-  const { entries } = await seen.find({ name, entity, ...whose, limit: 1 })
+  const query = defined({ name, entity, tenant: options.tenant, limit: 1 })
+  const { entries } = await seen.find(query)
   if (entries.length > 0) {
     tally.count('present')
     return undefined
@@ -118,7 +126,7 @@ async function feed(
   else if (outcome.kind === 'duplicate') tally.count('arrived')
   else if (outcome.kind === 'failed') {
     tally.failed(event, outcome.code)
-    // The store or the receiver is going down: the rest would fail the same way.
+    // The store or the receiver is shutting down: the rest would fail the same way.
     return 'stopped'
   } else if (outcome.kind === 'rejected') tally.failed(event, outcome.code)
   return undefined

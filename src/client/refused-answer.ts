@@ -1,100 +1,96 @@
-// From an answer that is no success to the error of its status (section 7). A body that is not the
-// error form, an HTML page of a proxy say, still gives the right class.
+// From an error response to the error of its status (section 7). A body that is not the error form,
+// such as an HTML page of a proxy, still gives the right class.
 import { parseJson } from '../json.ts'
 import { errorBodySchema, errorCodes } from '../protocol/resources.ts'
 import {
   ApiError,
-  type ApiErrorFacts,
+  type ApiErrorInit,
   BadRequestError,
   ForbiddenError,
   NotFoundError,
   PaymentRequiredError,
   RateLimitedError,
-  type RequestFacts,
+  type RequestDetails,
   ServerError,
   UnauthorizedError,
   ValidationError,
 } from './api-error.ts'
 import type { Answered } from './attempt.ts'
 
-/** What turns an answer into an error. */
+/** An error response, and what its error needs besides. */
 export interface Refused {
   readonly answer: Answered
-  readonly requestInfo: RequestFacts
+  readonly requestInfo: RequestDetails
   /** Milliseconds of `Retry-After`. */
   readonly retryAfter: number | undefined
-  /** Takes the API key out of what the service says. */
+  /** Removes the API key from what the service says. */
   readonly redact: (text: string) => string
 }
 
-/** The error of an answer. */
+/** The error of a response. */
 export function refusedAnswer({ answer, requestInfo, retryAfter, redact }: Refused): ApiError {
   const { status, headers } = answer
   const body = errorBody(answer)
   const said = redact(body?.message ?? unreadable(answer)).slice(0, 500)
-  const facts = <Code extends string>(code: Code): ApiErrorFacts<Code> => ({
+  const init = <Code extends string>(code: Code): ApiErrorInit<Code> => ({
     code,
     status,
     message: `${status} ${code}, ${said}`,
     requestInfo,
   })
-  const seconds = retryAfter !== undefined && { retryAfter: Math.ceil(retryAfter / 1000) }
+  const seconds = retryAfter === undefined ? undefined : Math.ceil(retryAfter / 1000)
   switch (status) {
     case 400:
-      return new BadRequestError(facts('BAD_REQUEST'))
+      return new BadRequestError(init('BAD_REQUEST'))
     case 401:
-      return new UnauthorizedError(facts('UNAUTHORIZED'))
+      return new UnauthorizedError(init('UNAUTHORIZED'))
     case 402:
-      return new PaymentRequiredError(facts('PAYMENT_REQUIRED'))
+      return new PaymentRequiredError(init('PAYMENT_REQUIRED'))
     case 403:
-      return new ForbiddenError(facts('FORBIDDEN'))
+      return new ForbiddenError(init('FORBIDDEN'))
     case 404:
-      return new NotFoundError(facts('NOT_FOUND'), { byService: isErrorForm(answer) })
+      return new NotFoundError(init('NOT_FOUND'), { byService: isErrorForm(answer) })
     case 422: {
-      const { message } = facts('VALIDATION_ERROR')
-      const errors = (body?.errors ?? []).map((one) => ({
-        field: redact(one.field),
-        message: redact(one.message),
+      const errors = (body?.errors ?? []).map(({ field, message }) => ({
+        field: redact(field),
+        message: redact(message),
       }))
-      return new ValidationError({ message, errors, requestInfo })
+      return new ValidationError({ ...init('VALIDATION_ERROR'), errors })
     }
     case 429:
-      return new RateLimitedError(facts('RATE_LIMITED'), {
-        ...seconds,
-        ...whole('limit', headers.get('x-ratelimit-limit')),
-        ...whole('remaining', headers.get('x-ratelimit-remaining')),
+      return new RateLimitedError(init('RATE_LIMITED'), {
+        retryAfter: seconds,
+        limit: whole(headers.get('x-ratelimit-limit')),
+        remaining: whole(headers.get('x-ratelimit-remaining')),
       })
   }
-  if (status >= 500) return new ServerError(facts('SERVER_ERROR'), { ...seconds })
-  const code = redact(body?.code ?? `HTTP_${status}`)
-  return new ApiError({ ...facts(code), message: `${status} ${code}, ${said}` })
+  if (status >= 500) return new ServerError(init('SERVER_ERROR'), { retryAfter: seconds })
+  return new ApiError(init(redact(body?.code ?? `HTTP_${status}`)))
 }
 
 function errorBody({ text }: Answered) {
-  const json = text === undefined ? undefined : parseJson(text)
-  const read = errorBodySchema.partial().safeParse(json?.value)
-  return read.success ? read.data : undefined
+  return errorBodySchema.partial().safeParse(jsonOf(text)).data
 }
 
 /** The whole form of section 7, with this status and its code. */
 function isErrorForm({ text, status }: Answered): boolean {
-  const json = text === undefined ? undefined : parseJson(text)
-  const read = errorBodySchema.safeParse(json?.value)
-  if (!read.success || read.data.statusCode !== status) return false
-  return read.data.code === errorCodes[status as keyof typeof errorCodes]
+  const { data } = errorBodySchema.safeParse(jsonOf(text))
+  if (data?.statusCode !== status) return false
+  return data.code === errorCodes[status as keyof typeof errorCodes]
+}
+
+function jsonOf(text: string | undefined): unknown {
+  return text === undefined ? undefined : parseJson(text)?.value
 }
 
 function unreadable({ status, headers }: Answered): string {
   if (status >= 300 && status < 400) {
-    return 'redirects are not followed, for the API key would go with them: correct baseUrl'
+    return 'redirects are not followed, because the API key would go with them: correct baseUrl'
   }
   const type = headers.get('content-type')?.split(';', 1)[0] || 'no content type'
   return `with a body that is not the service's error form (${type})`
 }
 
-function whole<Name extends 'limit' | 'remaining'>(name: Name, text: string | null) {
-  // A computed key is typed as any string.
-  return (text !== null && /^\d+$/.test(text) ? { [name]: Number(text) } : {}) as {
-    readonly [Key in Name]?: number
-  }
+function whole(text: string | null): number | undefined {
+  return text !== null && /^\d+$/.test(text) ? Number(text) : undefined
 }

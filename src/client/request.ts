@@ -1,15 +1,15 @@
-// From an endpoint and its input to its answer: check, wait for the turn, send, read, and again
-// where that can do no harm. Everything that the peer can do wrong becomes an error of the family.
-
+// From an endpoint and its input to its response: check, wait for a turn, send, read, and retry if
+// that is harmless. Everything that the peer can do wrong becomes an error of the family.
 import { sleep } from '../abortable.ts'
 import type { Clock } from '../clock.ts'
+import { defined } from '../defined.ts'
 import { deepestAnswer, isDeeper, parseJson } from '../json.ts'
 import {
   type ApiError,
   type EndpointName,
   MalformedResponseError,
   NetworkError,
-  type RequestFacts,
+  type RequestDetails,
   TimeoutError,
 } from './api-error.ts'
 import { type Attempted, attempt, type Fetch } from './attempt.ts'
@@ -32,11 +32,11 @@ export interface Sender extends Target {
   readonly now: Clock
   readonly serviceClock: ServiceClock
   readonly observe: ObserveRequests
-  /** Takes the API key out of a text. */
+  /** Removes the API key from a text. */
   readonly redact: (text: string) => string
 }
 
-/** A failure that may end the call, and what it says about sending again. */
+/** A failure that may end the call, and whether the request may be sent again. */
 interface Failure extends Failing {
   /** An ApiError, or the reason of the caller's signal. */
   readonly error: unknown
@@ -45,24 +45,24 @@ interface Failure extends Failing {
   readonly unclear: boolean
 }
 
-/** What a call came to; `unclear` is decided by who knows how to look it up. */
-export type Called<Value> =
+/** How a call ended; the caller decides what an unclear failure means. */
+type Called<Value> =
   | { readonly ok: true; readonly value: Value }
   | {
       readonly ok: false
-      /** An ApiError, or the reason of the caller's signal. */
       readonly error: unknown
+      /** The service may have done what was asked. */
       readonly unclear: boolean
-      readonly requestInfo: RequestFacts
+      readonly requestInfo: RequestDetails
       /** The body, as it was sent. */
       readonly body: string
     }
 
 /**
- * Calls an endpoint, again where that can do no harm.
+ * Calls an endpoint, and retries if that is harmless.
  *
  * @throws ValidationError for input that the service would refuse, before anything is sent;
- * the signal's reason where nothing can have left
+ * the signal's reason if nothing can have been sent
  */
 export async function request<Name extends EndpointName>(
   sender: Sender,
@@ -72,18 +72,18 @@ export async function request<Name extends EndpointName>(
   const { path, url, init, body } = prepared(sender, call)
   const { signal, timeout = sender.timeout } = call.options ?? {}
   for (let attempts = 1; ; attempts++) {
-    const info: RequestFacts = { endpoint: call.endpoint, method, path, attempts }
+    const info: RequestDetails = { endpoint: call.endpoint, method, path, attempts }
     const leave = await sender.limiter?.acquire(signal)
     const began = sender.now()
     const attempted = await attempt(sender.fetch, { url, init, timeout, signal }).finally(leave)
     if (attempted.kind === 'aborted' && !attempted.sent) throw attempted.reason
-    if (attempted.kind === 'answered') sender.serviceClock.heard(attempted.headers, sender.now())
+    if (attempted.kind === 'answered') sender.serviceClock.learn(attempted.headers, sender.now())
     const result = understand(sender, { attempted, info, timeout })
     const delay = result.ok
       ? undefined
       : delayBefore(result, { method, attempts, dice: Math.random() }, sender.retry)
-    tell(sender, { info, began, attempted, result, delay })
-    // Granted here: the answer was read by the endpoint's own schema.
+    report(sender, { info, began, attempted, result, delay })
+    // The cast is safe: the endpoint's own schema has read the response.
     if (result.ok) return { ok: true, value: result.value as Answer<Name> }
     if (delay === undefined) {
       const { error, unclear } = result
@@ -93,9 +93,9 @@ export async function request<Name extends EndpointName>(
   }
 }
 
-interface Understanding {
+interface AttemptResult {
   readonly attempted: Attempted
-  readonly info: RequestFacts
+  readonly info: RequestDetails
   readonly timeout: number
 }
 
@@ -103,19 +103,19 @@ type Understood =
   | { readonly ok: true; readonly value: unknown; readonly strange: readonly string[] }
   | ({ readonly ok: false } & Failure)
 
-function understand(sender: Sender, { attempted, info, timeout }: Understanding): Understood {
+function understand(sender: Sender, { attempted, info, timeout }: AttemptResult): Understood {
   switch (attempted.kind) {
     case 'answered':
       return understandAnswer(sender, attempted, info)
     case 'aborted':
       return { ok: false, error: attempted.reason, code: 'ABORTED', repeat: 'never', unclear: true }
     case 'timeout': {
-      const message = `no whole answer within ${timeout} ms`
+      const message = `no complete response within ${timeout} ms`
       const error = new TimeoutError({ code: 'TIMEOUT', message, requestInfo: info })
       return failure(error, { repeat: 'reads', unclear: true })
     }
     case 'too large':
-      return malformed(info, 'the answer is too large', 'never')
+      return malformed(info, 'the response is too large', 'never')
     case 'broken': {
       const { error: cause } = attempted
       const unsent = provesUnsent(cause)
@@ -134,24 +134,24 @@ function understand(sender: Sender, { attempted, info, timeout }: Understanding)
 function understandAnswer(
   sender: Sender,
   answer: Extract<Attempted, { readonly kind: 'answered' }>,
-  info: RequestFacts,
+  info: RequestDetails,
 ): Understood {
   const { status, headers, text } = answer
   if (status >= 200 && status < 300) {
     if (text !== undefined && isDeeper(text, deepestAnswer)) {
-      return malformed(info, `the answer is nested deeper than ${deepestAnswer} levels`, 'never')
+      return malformed(info, `the response is nested deeper than ${deepestAnswer} levels`, 'never')
     }
     const parsed = text === undefined ? undefined : parseJson(text, deepestAnswer)
-    // Cut off on its way, if it calls itself JSON; else it would be the same the next time.
+    // Truncated on its way, if it is declared as JSON; otherwise it would be the same next time.
     const cut = /json/i.test(headers.get('content-type') ?? '')
-    if (!parsed) return malformed(info, 'the answer is no JSON', cut ? 'reads' : 'never')
+    if (!parsed) return malformed(info, 'the response is not JSON', cut ? 'reads' : 'never')
     const reading = readAnswer(info.endpoint, parsed.value)
     return reading.ok ? reading : malformed(info, reading.why, 'never')
   }
   const retryAfter = readRetryAfter(headers, sender.now())
   const { redact } = sender
   const error = refusedAnswer({ answer, requestInfo: info, retryAfter, redact })
-  // Who is told to wait is not alone: whoever shares the key waits too.
+  // The rate is the key's: everyone who shares it waits too.
   if (retryAfter && (status === 429 || status === 503)) {
     sender.limiter?.pause(Math.min(retryAfter, sender.retry.maxRetryAfter))
   }
@@ -161,7 +161,7 @@ function understandAnswer(
 }
 
 function malformed(
-  requestInfo: RequestFacts,
+  requestInfo: RequestDetails,
   message: string,
   repeat: Failing['repeat'],
 ): Understood {
@@ -171,30 +171,33 @@ function malformed(
 
 function failure(
   error: ApiError,
-  facts: Pick<Failure, 'repeat' | 'retryAfter' | 'unclear'>,
+  consequences: Pick<Failure, 'repeat' | 'retryAfter' | 'unclear'>,
 ): Understood {
-  return { ok: false, error, code: error.code, ...facts }
+  return { ok: false, error, code: error.code, ...consequences }
 }
 
-interface Told {
-  readonly info: RequestFacts
+interface Reported {
+  readonly info: RequestDetails
   readonly began: Date
   readonly attempted: Attempted
   readonly result: Understood
   readonly delay: number | undefined
 }
 
-function tell(sender: Sender, { info, began, attempted, result, delay }: Told): void {
+function report(sender: Sender, { info, began, attempted, result, delay }: Reported): void {
   const at = sender.now()
-  sender.observe({
-    type: 'request',
-    at,
-    ...info,
-    ms: at.getTime() - began.getTime(),
-    ok: result.ok,
-    ...(attempted.kind === 'answered' && { status: attempted.status }),
-    ...(!result.ok && { code: result.code }),
-    ...(result.ok && result.strange.length > 0 && { strange: result.strange }),
-    ...(delay !== undefined && { retryIn: Math.round(delay) }),
-  })
+  const strange = result.ok && result.strange.length > 0 ? result.strange : undefined
+  sender.observe(
+    defined({
+      type: 'request' as const,
+      at,
+      ...info,
+      ms: at.getTime() - began.getTime(),
+      ok: result.ok,
+      status: attempted.kind === 'answered' ? attempted.status : undefined,
+      code: result.ok ? undefined : result.code,
+      strange,
+      retryIn: delay === undefined ? undefined : Math.round(delay),
+    }),
+  )
 }

@@ -1,24 +1,25 @@
-// Whether a request may be sent again, and after how long: pure. What could create something twice
-// is never repeated.
-import { WebhookError } from '../errors.ts'
+// Whether a request may be sent again, and after how long: pure. A request that could create
+// something twice is never repeated.
+import { checkOptionNames, checkWholeNumber } from '../check.ts'
+import { defined } from '../defined.ts'
 
-/** The `retry` option; times in milliseconds. */
-export interface RetryOptions {
-  /** How often a request is sent again; 4 by default. */
+/** The `retry` option of a client; times in milliseconds. */
+export interface RequestRetryOptions {
+  /** How many times a request is sent again; 4 by default. */
   readonly retries?: number | undefined
-  /** The mean of the first wait is half of this; it doubles each time. 500 by default. */
+  /** The mean of the first delay is half of this; it doubles each time. 500 by default. */
   readonly baseDelay?: number | undefined
-  /** No wait of ours is longer; 20,000 by default. */
+  /** The longest delay of our own; 20,000 by default. */
   readonly maxDelay?: number | undefined
-  /** A longer `Retry-After` is cut to this; 120,000 by default. The wait of ours is added to it. */
+  /** A longer `Retry-After` is cut to this; 120,000 by default. Our own delay is added to it. */
   readonly maxRetryAfter?: number | undefined
 }
 
-export type RetryPolicy = Readonly<Record<keyof RetryOptions, number>>
+export type RetryPolicy = Readonly<Record<keyof RequestRetryOptions, number>>
 
 /** How a request failed, as far as sending it again is concerned. */
 export interface Failing {
-  /** `again`: whatever the method; `reads`: GET alone; `never`: it would fail the same way. */
+  /** `again`: whatever the method; `reads`: GET only; `never`: it would fail the same way. */
   readonly repeat: 'again' | 'reads' | 'never'
   /** Milliseconds that the service asked for. */
   readonly retryAfter?: number | undefined
@@ -32,28 +33,22 @@ const defaults: RetryPolicy = {
 }
 
 /**
- * Checks the option: `false` for no retries, a number of them, or all that can be chosen.
+ * Checks the option: `false` for no retries, a number of them, or an object.
  *
  * @throws WebhookError `OPTION_INVALID`
  */
-export function retryPolicy(option: false | number | RetryOptions = {}): RetryPolicy {
-  const given: RetryOptions =
-    option === false ? { retries: 0 } : typeof option === 'number' ? { retries: option } : option
-  const policy = { ...defaults }
-  for (const [name, value] of Object.entries(given) as [keyof RetryOptions, unknown][]) {
-    if (value === undefined) continue
-    if (!Object.hasOwn(defaults, name) || !Number.isSafeInteger(value) || (value as number) < 0) {
-      throw new WebhookError(
-        'OPTION_INVALID',
-        `retry.${name} is ${String(value)}: use ${Object.keys(defaults).join(', ')}, whole numbers from 0`,
-      )
-    }
-    policy[name] = value as number
+export function retryPolicy(option: false | number | RequestRetryOptions = {}): RetryPolicy {
+  const retries = option === false ? 0 : option
+  const given = typeof retries === 'number' ? { retries } : retries
+  checkOptionNames('retry', given, Object.keys(defaults))
+  const policy: RetryPolicy = { ...defaults, ...defined(given) }
+  for (const [name, value] of Object.entries(policy)) {
+    checkWholeNumber(`retry.${name}`, value, { least: 0 })
   }
   return policy
 }
 
-/** Milliseconds before the next attempt; undefined when there is none. `dice` is from 0 to 1. */
+/** Milliseconds before the next attempt; undefined if there is none. `dice` is from 0 to 1. */
 export function delayBefore(
   { repeat, retryAfter }: Failing,
   sent: { readonly method: 'GET' | 'POST'; readonly attempts: number; readonly dice: number },
@@ -61,8 +56,7 @@ export function delayBefore(
 ): number | undefined {
   if (sent.attempts > policy.retries) return undefined
   if (repeat === 'never' || (repeat === 'reads' && sent.method !== 'GET')) return undefined
-  // Full jitter: callers that failed together do not come back together, nor do those that were
-  // told the same time. A Retry-After of nothing says nothing.
+  // Full jitter: callers that failed together, or got the same Retry-After, do not return together.
   const asked = Math.min(Math.max(0, retryAfter ?? 0), policy.maxRetryAfter)
   return asked + sent.dice * Math.min(policy.maxDelay, policy.baseDelay * 2 ** (sent.attempts - 1))
 }

@@ -1,10 +1,10 @@
-// Reads verifications by their last update, newest first, as far as the answers prove that order. A
-// record that changes meanwhile jumps to a page that was read already, so the front is read anew.
+// Reads verifications by their last update, newest first, as far as the responses prove that order. A
+// record that changes meanwhile jumps to a page that was already read, so the front is read again.
 import type { Client, Verification } from '../protocol/resources.ts'
 import type { ApiClient } from './create-client.ts'
 import { falling } from './falling.ts'
 
-/** Records of one page, those that changed before the bound among them. */
+/** Records of one page, including those that changed before the bound. */
 export type Scanned =
   | { readonly of: 'verification'; readonly items: readonly Verification[] }
   | { readonly of: 'client'; readonly items: readonly Client[] }
@@ -22,13 +22,13 @@ export interface ScanOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** `reached`: the bound; `ended`: the list; `unsorted`: another order, so that nothing is proved. */
+/** `reached`: the bound; `ended`: the list; `unsorted`: another order, which proves nothing. */
 export type UpdatesRead = 'reached' | 'ended' | 'unsorted'
 
-/** So often the front is read anew; a list that is still moving then leaves the rest to the next run. */
+/** How many times the front is read again; after that the next run finds the rest. */
 const mostPasses = 10
 
-/** Reads what was updated since a bound, and at its end what moved to the front meanwhile. */
+/** Reads what was updated since a bound, and then what moved to the front meanwhile. */
 export async function* scanUpdates(
   api: Lists,
   { from, signal }: ScanOptions,
@@ -52,7 +52,7 @@ export async function* scanUpdates(
   return read
 }
 
-/** Reads the front again until that takes a single page, or shows nothing new. */
+/** Reads the front again until that takes one page, or shows nothing new. */
 async function* scanMoved(
   api: Lists,
   front: Front,
@@ -79,18 +79,18 @@ function byUpdate(api: Lists, signal: AbortSignal | undefined) {
   return api.verifications.iterate({ sort: 'updated_at' }, signal && { signal }).pages()
 }
 
-/** What was updated since the first page was read, and which of it was seen as it is. */
+/** The records updated since the first page was read, and which of them were seen as they are. */
 class Front {
   readonly #seen = new Set<string>()
   #since = Number.NEGATIVE_INFINITY
 
-  /** The front begins at the newest update of a first page. */
+  /** Starts the front at the newest update of a first page. */
   moveTo(items: readonly Verification[]): void {
     const times = items.map(timeOf).filter((time) => !Number.isNaN(time))
     this.#since = Math.max(this.#since, ...times)
   }
 
-  /** The records of the front that were not seen as they are now. */
+  /** The records of the front that were not yet seen in their current state. */
   fresh(items: readonly Verification[]): readonly Verification[] {
     return items.filter((item) => {
       const state = `${item.updatedAt} ${item.id}`

@@ -1,5 +1,5 @@
-// Reads what changed since a time, page by page, from lists that cannot be asked for that. It stops
-// early only while the answers prove that the newest come first.
+// Reads what changed since a time, page by page, from lists that have no such filter. It stops early
+// only while the responses prove that the newest come first.
 import { type Client, limits } from '../protocol/resources.ts'
 import { falling } from './falling.ts'
 import type { Page } from './pager.ts'
@@ -8,7 +8,7 @@ import type { Stream } from './watermark.ts'
 
 const day = 24 * 60 * 60_000
 
-/** Reads a stream; a record may come twice where the list had to be read anew. */
+/** Reads a stream; a record may come twice if the list had to be read again. */
 export function scan(api: Lists, stream: Stream, options: ScanOptions): AsyncGenerator<Scanned> {
   return stream === 'verifications'
     ? scanVerifications(api, options)
@@ -19,7 +19,7 @@ async function* scanVerifications(api: Lists, options: ScanOptions): AsyncGenera
   const read = yield* scanUpdates(api, options)
   if (read === 'reached') yield* scanExpired(api, options)
   if (read !== 'unsorted') return
-  // In any other order what changes meanwhile can shift others out of sight; by creation it cannot.
+  // In any other order a change can shift other records out of sight; by creation it cannot.
   const { signal } = options
   for await (const { data } of api.verifications.iterate({}, signal && { signal }).pages()) {
     yield { of: 'verification', items: data }
@@ -27,11 +27,11 @@ async function* scanVerifications(api: Lists, options: ScanOptions): AsyncGenera
 }
 
 /**
- * Whether an expiry touches `updatedAt` is not documented. The newest expired ones show it: while
- * each was updated at its expiry or later, the list by update has them all, and one page is enough.
+ * It is undocumented whether an expiry touches `updatedAt`. The newest expired records show it: if
+ * each was updated at its expiry or later, the list by update has them all, and one page suffices.
  */
 async function* scanExpired(api: Lists, { from, signal }: ScanOptions): AsyncGenerator<Scanned> {
-  // What expires after the bound was created so long before it, at most (section 4.1).
+  // What expires after the bound was created at most this long before it (section 4.1).
   const dateFrom = new Date(from - (limits.expiresDays.max + 1) * day)
   const query = { status: 'expired', dateFrom } as const
   let first = true
@@ -50,7 +50,7 @@ async function* scanClients(
   stream: 'clients' | 'deletions',
   { from, signal }: ScanOptions,
 ): AsyncGenerator<Scanned> {
-  // No sort by update (section 4.5): every deleted client is read.
+  // The list has no sort by update (section 4.5), so every deleted client is read.
   const filter = stream === 'deletions' ? ({ active: false } as const) : {}
   const list = api.clients.iterate({ ...filter, sort: 'created_at' }, signal && { signal })
   const order = falling<Client>(({ createdAt }) => createdAt)

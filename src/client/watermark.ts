@@ -1,49 +1,50 @@
-// How far earlier runs have come, so that the next one need not read everything again. The times
+// How far earlier runs have read, so that the next one need not read everything again. The times
 // are the service's; our clock only measures how long ago something was.
-import { WebhookError } from '../errors.ts'
+import { invalid, shown } from '../check.ts'
+import { defined } from '../defined.ts'
 import { timeOf } from './read-time.ts'
 
-/** What is read one after the other, each with a mark of its own. */
+/** What is read one after the other, each with a position of its own. */
 export const streams = ['verifications', 'clients', 'deletions'] as const
 export type Stream = (typeof streams)[number]
 
-/** The newest change that was found in a stream. */
-export interface Mark {
-  /** By the service's clock. */
+/** How far a stream was read. */
+export interface Position {
+  /** The newest change that was found, by the service's clock. */
   readonly at: string
-  /** By ours: since when it has been the newest. */
+  /** Since when it has been the newest, by our clock. */
   readonly seen: string
-  /** A later run has looked at the time before it again. */
+  /** A later run has read the time before it again. */
   readonly confirmed?: boolean
-  /** Where the first run began: no later one looks before it. */
+  /** Where the first run began: later ones do not look before it. */
   readonly since?: string
 }
 
-/** How far runs have come: JSON, to be kept and given as `since`. */
-export type Watermark = { readonly [Name in Stream]?: Mark }
+/** How far runs have read: JSON, to be stored and passed as `since`. */
+export type Watermark = { readonly [Name in Stream]?: Position }
 
-/** Keeps the watermark of one inbox between runs: in a file, a table, wherever. */
+/** Keeps the watermark of one inbox between runs, e.g. in a file or a table. */
 export interface WatermarkStore {
   read(): Promise<Watermark | null | undefined> | Watermark | null | undefined
   write(watermark: Watermark): Promise<void> | void
 }
 
-/** The changes that a run looks at: those after `from`, or at it where it is `included`. */
+/** The changes that a run reads: those after `from`, or at it if it is `included`. */
 export interface Bound {
   readonly from: number
   readonly included: boolean
-  /** Of a record that changed within the bound, earlier events count from here. */
+  /** Earlier events of a record that changed within the bound count from here. */
   readonly floor: number
 }
 
 const hour = 60 * 60_000
-/** What changed while a run was reading, or became visible late, is found by the next one. */
+/** The next run finds what changed while a run was reading, or became visible late. */
 const overlap = hour
-/** A run that begins so long after a mark was found sees all that came before it. */
+/** A run that begins this long after a position was found sees everything before it. */
 const visible = 5 * 60_000
-/** Beyond it the inbox may have forgotten what came before the mark, and would take it again. */
+/** After this time the inbox may have forgotten earlier events, and would take them again. */
 const remembered = 7 * 24 * hour
-/** So much may the service's clock lead ours; a change beyond it moves no mark. */
+/** How far the service's clock may lead ours; a change beyond it moves no position. */
 export const ahead = hour
 
 /**
@@ -54,43 +55,37 @@ export const ahead = hour
 export function boundOf(since: Date | string | Watermark, stream: Stream, now: Date): Bound {
   if (typeof since === 'string' || since instanceof Date) {
     const from = timeOf(since, 'since')
-    if (from > now.getTime()) throw tooLate('since', 'give a time that has been')
+    if (from > now.getTime()) throw tooLate('since', 'pass a time in the past')
     return { from, included: true, floor: from }
   }
-  const mark = markOf(since, stream)
-  const at = timeOf(mark.at, `watermark.${stream}.at`)
-  // What it passed over would never be looked at again.
+  const position = positionOf(since, stream)
+  const at = timeOf(position.at, `watermark.${stream}.at`)
+  // What it passed over would never be read again.
   if (at > now.getTime() + ahead) {
-    throw tooLate(`watermark.${stream}.at`, 'remove the watermark and give since')
+    throw tooLate(`watermark.${stream}.at`, 'remove the watermark and pass since')
   }
-  const age = now.getTime() - timeOf(mark.seen, `watermark.${stream}.seen`)
-  const least = mark.since === undefined ? at : timeOf(mark.since, `watermark.${stream}.since`)
-  const exact = mark.confirmed || age > remembered
+  const age = now.getTime() - timeOf(position.seen, `watermark.${stream}.seen`)
+  const { since: first } = position
+  const least = first === undefined ? at : timeOf(first, `watermark.${stream}.since`)
+  const exact = position.confirmed || age > remembered
   const from = exact ? at : Math.max(at - overlap, Math.min(least, at))
   const floor = Math.min(from, Math.max(least, now.getTime() - remembered))
   return { from, included: !exact, floor }
 }
 
-function markOf(since: unknown, stream: Stream): Mark {
+function positionOf(since: unknown, stream: Stream): Position {
   if (typeof since !== 'object' || since === null) {
-    throw new WebhookError(
-      'OPTION_INVALID',
-      `since is ${String(since)}: give a Date, ISO 8601 or the watermark of a report`,
+    throw invalid(
+      `since must be a Date, ISO 8601 or the watermark of a report, got ${shown(since)}`,
     )
   }
-  const mark = (since as Watermark)[stream]
-  if (typeof mark === 'object' && mark !== null) return mark
-  throw new WebhookError(
-    'OPTION_INVALID',
-    `the watermark has no mark for ${stream}: give the whole one that a report has`,
-  )
+  const position = (since as Watermark)[stream]
+  if (typeof position === 'object' && position !== null) return position
+  throw invalid(`the watermark has no entry for ${stream}: pass the whole one from the report`)
 }
 
-function tooLate(what: string, fix: string): WebhookError {
-  return new WebhookError(
-    'OPTION_INVALID',
-    `${what} lies in the future: ${fix}, or correct the clock`,
-  )
+function tooLate(what: string, fix: string) {
+  return invalid(`${what} must not be in the future: ${fix}, or correct the clock`)
 }
 
 /** Whether a change lies within a bound. */
@@ -104,23 +99,23 @@ export function isAbove({ from, floor }: Bound, changedAt: string): boolean {
   return floor < from && Date.parse(changedAt) >= floor
 }
 
-/** The mark after a whole run that began at `now` and found `newest`. */
-export function nextMark(
+/** The position after a complete run that began at `now` and found `newest`. */
+export function nextPosition(
   newest: number | undefined,
   run: {
     readonly bound: Bound
-    readonly before: Mark | undefined
+    readonly before: Position | undefined
     readonly now: Date
     readonly until: number
   },
-): Mark {
+): Position {
   const { bound, before, now, until } = run
   const reached = before ? Date.parse(before.at) : bound.from
   if (before && (newest === undefined || newest <= reached)) {
     const again = now.getTime() - Date.parse(before.seen) >= visible && until >= reached
-    return { ...before, ...((before.confirmed || again) && { confirmed: true }) }
+    return before.confirmed || !again ? before : { ...before, confirmed: true }
   }
   const at = new Date(Math.max(newest ?? reached, reached)).toISOString()
   const since = before ? before.since : new Date(bound.from).toISOString()
-  return { at, seen: now.toISOString(), ...(since !== undefined && { since }) }
+  return defined({ at, seen: now.toISOString(), since })
 }

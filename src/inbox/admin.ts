@@ -2,7 +2,8 @@
 import type { Clock } from '../clock.ts'
 import { WebhookError } from '../errors.ts'
 import type { Entity } from '../protocol/events.ts'
-import { unpackDelivery, unpackFacts } from './content.ts'
+import type { Purged, StoredEntry, StoreQuery } from './admin-store.ts'
+import { unpackDelivery, unpackMetadata } from './content.ts'
 import type { Seal } from './encryption.ts'
 import type { Entry, EntryState } from './entry.ts'
 import {
@@ -14,7 +15,7 @@ import {
   type EntryQuery,
 } from './entry-query.ts'
 import type { Fingerprints } from './fingerprint.ts'
-import type { InboxStore, Purged, StoredEntry, StoreQuery } from './store.ts'
+import type { InboxStore } from './store.ts'
 
 export interface EntryPage {
   readonly entries: readonly Entry[]
@@ -103,7 +104,9 @@ export class InboxAdmin {
       const query = { ...this.#query(filter), states: from, limit: pageSize, oldestFirst: true }
       const found = await this.#parts.store.find({ ...query, ...(after && { after }) })
       // Evidence of a conflict and what a person settled run only when they are named.
-      const ids = found.flatMap((one) => (one.facts && (named || !isSetAside(one)) ? [one.id] : []))
+      const ids = found.flatMap((one) =>
+        one.metadata && (named || !isSetAside(one)) ? [one.id] : [],
+      )
       redriven += await this.#parts.store.reopen({ ids, from, now: this.#now() })
       after = found.length === pageSize ? found.at(-1)?.id : undefined
     } while (after !== undefined)
@@ -113,7 +116,7 @@ export class InboxAdmin {
   async replay(id: string): Promise<boolean> {
     checkId('replay', id)
     const [found] = await this.#parts.store.find({ ids: [id], limit: 1 })
-    if (!found?.facts) return false
+    if (!found?.metadata) return false
     const reopening = { ids: [id], from: ['done'], now: this.#now(), replay: true } as const
     return (await this.#parts.store.reopen(reopening)) === 1
   }
@@ -194,9 +197,9 @@ export class InboxAdmin {
   }
 
   #toEntry(stored: StoredEntry): Entry {
-    const { id, facts, body, attempt, storedAt, occurredAt, due, settledAt, ...rest } = stored
-    const known = facts && unpackFacts(id, facts, this.#parts.seal)
-    const delivery = facts && body && unpackDelivery(id, { facts, body }, this.#parts.seal)
+    const { id, metadata, body, attempt, storedAt, occurredAt, due, settledAt, ...rest } = stored
+    const known = metadata && unpackMetadata(id, metadata, this.#parts.seal)
+    const delivery = metadata && body && unpackDelivery(id, { metadata, body }, this.#parts.seal)
     return {
       ...rest,
       id,
@@ -208,8 +211,8 @@ export class InboxAdmin {
       attempts: attempt,
       ...(due !== undefined && { dueAt: new Date(due) }),
       ...(settledAt !== undefined && { settledAt: new Date(settledAt) }),
-      erased: facts === undefined,
-      ...((facts && !known) || (body && !delivery) ? { unreadable: true as const } : {}),
+      erased: metadata === undefined,
+      ...((metadata && !known) || (body && !delivery) ? { unreadable: true as const } : {}),
       ...(delivery && { delivery }),
     }
   }

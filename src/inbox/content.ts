@@ -1,10 +1,10 @@
-// What is kept of a delivery: its exact bytes and the facts around them, sealed to their entry.
+// What is kept of a delivery: its exact bytes and the metadata around them, sealed to their entry.
 import { type HeaderList, markVerified, type VerifiedDelivery } from '../delivery.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { Seal } from './encryption.ts'
 import type { Arrival } from './entry.ts'
 
-interface Facts {
+interface Metadata {
   readonly headers: HeaderList
   readonly url?: string
   readonly receivedAt: number
@@ -20,13 +20,13 @@ const dropped = /^(authorization|proxy-authorization|cookie|x-api-key)$/
 
 /** The two parts of an entry's content, sealed. */
 export interface Content {
-  readonly facts: Uint8Array
+  readonly metadata: Uint8Array
   readonly body: Uint8Array
 }
 
 export function packContent(id: string, { delivery, key, entity }: Arrival, seal: Seal): Content {
   const { headers, url, receivedAt, secretId, tenant, signedId, body } = delivery
-  const facts: Facts = {
+  const metadata: Metadata = {
     headers: headers.filter(([name]) => !dropped.test(name)),
     ...(url !== undefined && { url }),
     receivedAt: receivedAt.getTime(),
@@ -37,23 +37,23 @@ export function packContent(id: string, { delivery, key, entity }: Arrival, seal
     ...(entity && { entity }),
   }
   return {
-    facts: seal.seal(new TextEncoder().encode(JSON.stringify(facts)), `${id}:facts`),
+    metadata: seal.seal(new TextEncoder().encode(JSON.stringify(metadata)), `${id}:metadata`),
     body: seal.seal(body, `${id}:body`),
   }
 }
 
-/** The facts of an entry, or undefined when no key opens them or they are damaged. */
-export function unpackFacts(id: string, sealed: Uint8Array, seal: Seal): Facts | undefined {
-  const bytes = seal.open(sealed, `${id}:facts`)
-  return bytes && factsIn(bytes)
+/** The metadata of an entry, or undefined when no key opens them or they are damaged. */
+export function unpackMetadata(id: string, sealed: Uint8Array, seal: Seal): Metadata | undefined {
+  const bytes = seal.open(sealed, `${id}:metadata`)
+  return bytes && metadataIn(bytes)
 }
 
 /** One damaged row must be that entry's trouble alone. */
-function factsIn(bytes: Uint8Array): Facts | undefined {
+function metadataIn(bytes: Uint8Array): Metadata | undefined {
   try {
-    const facts = JSON.parse(new TextDecoder().decode(bytes)) as Partial<Facts> | null
-    const isWhole = Array.isArray(facts?.headers) && Number.isFinite(facts.receivedAt)
-    return isWhole ? (facts as Facts) : undefined
+    const metadata = JSON.parse(new TextDecoder().decode(bytes)) as Partial<Metadata> | null
+    const isWhole = Array.isArray(metadata?.headers) && Number.isFinite(metadata.receivedAt)
+    return isWhole ? (metadata as Metadata) : undefined
   } catch {
     return undefined
   }
@@ -65,10 +65,10 @@ export function unpackDelivery(
   content: Content,
   seal: Seal,
 ): VerifiedDelivery | undefined {
-  const facts = unpackFacts(id, content.facts, seal)
+  const metadata = unpackMetadata(id, content.metadata, seal)
   const body = seal.open(content.body, `${id}:body`)
-  if (!facts || !body) return undefined
-  const { key: _, entity: __, receivedAt, ...rest } = facts
+  if (!metadata || !body) return undefined
+  const { key: _, entity: __, receivedAt, ...rest } = metadata
   // Only what `verify` had proved was ever kept.
   return markVerified({ ...rest, receivedAt: new Date(receivedAt), body })
 }

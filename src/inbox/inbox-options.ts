@@ -27,7 +27,7 @@ export interface InboxOptions<Tx = unknown> {
   /** Seals payloads and kept headers at rest. */
   readonly encryption?: EncryptionOptions
   /** What the store must promise; it is asked at start. */
-  readonly needs?: Partial<Omit<StoreCapabilities, 'dedupeDays'>>
+  readonly needs?: Partial<Omit<StoreCapabilities, 'dedupeDays' | 'fairness'>>
   /** Milliseconds for the store's answer to a delivery, beyond which it is 503; default 2,000. */
   readonly timeout?: number
   /** Milliseconds for which a claim holds without a sign of life; default 60,000. */
@@ -88,20 +88,29 @@ function checkParts({ retry = {}, retention = {}, encryption, needs = {} }: Inbo
     const parts = ['key', 'previous', 'acceptPlain']
     checkOptionNames('createInbox: encryption', encryption, parts)
   }
-  checkOptionNames('createInbox: needs', needs, ['order', 'survives', 'tx'])
+  checkOptionNames('createInbox: needs', needs, ['order', 'survives', 'tx', 'shared', 'erases'])
   checkChoice('needs.order', needs.order, orders)
   checkChoice('needs.survives', needs.survives, survival)
   checkChoice('needs.tx', needs.tx, [true, false])
+  checkChoice('needs.shared', needs.shared, [true, false])
+  checkChoice('needs.erases', needs.erases, ['overwritten', 'unlinked'])
 }
 
 const orders: readonly StoreCapabilities['order'][] = ['entity', 'none']
-const survival: readonly StoreCapabilities['survives'][] = ['nothing', 'restart', 'power-cut']
+const survival: readonly StoreCapabilities['survives'][] = [
+  'nothing',
+  'restart',
+  'power-cut',
+  'failover',
+]
 
 function checkNeeds(store: InboxStore, needs: Partial<StoreCapabilities>): void {
   const has = store.capabilities
   const unmet = [
     needs.order === 'entity' && has.order !== 'entity' && "order: 'entity'",
     needs.tx && !has.tx && 'tx: true',
+    needs.shared && !has.shared && 'shared: true',
+    needs.erases === 'overwritten' && has.erases !== 'overwritten' && "erases: 'overwritten'",
     needs.survives &&
       survival.indexOf(has.survives) < survival.indexOf(needs.survives) &&
       `survives: '${needs.survives}'`,

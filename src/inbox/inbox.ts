@@ -2,6 +2,7 @@
 import { type Clock, steadyClock } from '../clock.ts'
 import type { Entity } from '../protocol/events.ts'
 import { type EntryPage, InboxAdmin, type InboxStats } from './admin.ts'
+import type { Purged } from './admin-store.ts'
 import { deadline } from './deadline.ts'
 import { createSeal, type Seal } from './encryption.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
@@ -11,7 +12,7 @@ import { createFingerprints, type Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { toNewEntry } from './new-entry.ts'
 import { recallSalt } from './recall-salt.ts'
-import type { InboxStore, Inserted, Purged, StoreCapabilities } from './store.ts'
+import type { InboxStore, StoreCapabilities } from './store.ts'
 import {
   Claims,
   type Operated,
@@ -21,6 +22,7 @@ import {
   type Work,
   type WorkSource,
 } from './work.ts'
+import type { Inserted } from './work-store.ts'
 
 /**
  * Keeps what was proved before it is acknowledged, until it is handled. `Tx` is what handlers get
@@ -102,7 +104,8 @@ class DurableInbox implements Inbox, WorkSource {
     this.#limits = checkedInboxOptions(options)
     this.#store = options.store
     this.capabilities = options.store.capabilities
-    this.now = options.now ?? steadyClock
+    const { store } = options
+    this.now = options.now ?? (() => (store.now ?? steadyClock)())
     this.#seal = createSeal(options.encryption)
     const { lease, retry, timeout } = this.#limits
     this.lease = lease
@@ -111,7 +114,6 @@ class DurableInbox implements Inbox, WorkSource {
     const parts = { store: this.#store, seal: this.#seal, now: this.now, lease, retry, hold }
     this.#claims = new Claims(parts)
     this.#nextId = createEntryIds(this.now)
-    const { store } = options
     const { transaction } = store
     if (transaction) {
       this.transaction = (work, handler) => transaction.call(store, work.lease, handler)

@@ -3,7 +3,7 @@ import { packContent } from './content.ts'
 import type { Seal } from './encryption.ts'
 import type { Arrival } from './entry.ts'
 import { type Fingerprints, hashOf } from './fingerprint.ts'
-import type { NewEntry, Twin } from './store.ts'
+import type { Alias, NewEntry } from './work-store.ts'
 
 /** What an entry is made with. */
 export interface EntryMeans {
@@ -20,13 +20,13 @@ export function toNewEntry(arrival: Arrival, means: EntryMeans): NewEntry {
   const { delivery, source, name, receivedName, related, occurredAt } = arrival
   const { id, storedAt, fingerprints, seal } = means
   const key = keyOf(arrival, means)
-  const twins = twinsOf(arrival, fingerprints)
+  const aliases = aliasesOf(arrival, fingerprints)
   return {
     id,
     lane: laneOf(arrival, means),
     digest: fingerprints.digest(delivery.body),
     ...(key !== undefined && { key }),
-    ...(twins.length > 0 && { twins }),
+    ...(aliases.length > 0 && { aliases }),
     ...(related && { related: fingerprints.lane(related) }),
     ...(name !== undefined && { name }),
     ...(receivedName !== undefined && { receivedName }),
@@ -54,16 +54,16 @@ function keyOf({ key, delivery }: Arrival, { fingerprints, dedupeBodies }: Entry
  * While old and new subscriptions overlap, an occurrence comes under both names and two ids. What
  * reconcile fed and what a webhook tells of the same occurrence have ids of their own as well.
  */
-function twinsOf(arrival: Arrival, fingerprints: Fingerprints): readonly Twin[] {
+function aliasesOf(arrival: Arrival, fingerprints: Fingerprints): readonly Alias[] {
   const { name, receivedName, entity, occurredAt, occurrence, source } = arrival
-  const twins: Twin[] = []
+  const aliases: Alias[] = []
   if (name && receivedName && entity?.id && occurredAt) {
     const parts = [name, entity.type, entity.id, occurredAt.toISOString()]
-    twins.push({ key: fingerprints.key('twin', ...parts), name: receivedName })
+    aliases.push({ key: fingerprints.key('alias', ...parts), name: receivedName })
   }
   if (occurrence !== undefined) {
     const key = fingerprints.key('occurrence', occurrence)
-    twins.push({ key, name: source === 'reconcile' ? source : 'webhook' })
+    aliases.push({ key, name: source === 'reconcile' ? source : 'webhook' })
   }
-  return twins
+  return aliases
 }

@@ -34,7 +34,7 @@ async function countPlain(store: InboxStore, seal: Seal): Promise<number> {
     const states = ['stored', 'leased', 'retry'] as const
     const query = { states, oldestFirst: true, limit: pageSize, ...(after && { after }) }
     const page = await store.find(query)
-    count += page.filter(({ facts }) => facts && seal.isRefusedPlain(facts)).length
+    count += page.filter(({ metadata }) => metadata && seal.isRefusedPlain(metadata)).length
     after = page.length === pageSize ? page.at(-1)?.id : undefined
   } while (after !== undefined)
   return count

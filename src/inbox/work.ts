@@ -1,6 +1,7 @@
 // The inbox as a worker sees it: claims with their deliveries opened, and what an attempt's end
 // means by the plan of retries.
 import type { Clock } from '../clock.ts'
+import { defined } from '../defined.ts'
 import type { VerifiedDelivery } from '../delivery.ts'
 import type { EventSource } from '../protocol/events.ts'
 import { isFinal } from '../protocol/names.ts'
@@ -8,8 +9,9 @@ import { unpackDelivery } from './content.ts'
 import type { Seal } from './encryption.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
 import type { Retry } from './retry.ts'
-import type { Claimed, InboxStore, Lease, Mark, Settlement, StoreTx } from './store.ts'
+import type { InboxStore } from './store.ts'
 import { assertNoPlain } from './unencrypted-entries.ts'
+import type { Claimed, HighWaterMark, Lease, Settlement, StoreTx } from './work-store.ts'
 
 /** One claimed entry, ready to be handled. */
 export interface Work {
@@ -24,7 +26,7 @@ export interface Work {
   readonly isHopeless?: true
   readonly handled: readonly string[]
   readonly gap: boolean
-  readonly mark?: Mark
+  readonly highWaterMark?: HighWaterMark
 }
 
 /** How an attempt ended. */
@@ -81,7 +83,8 @@ export interface WorkSource {
   /** Nobody will settle it here any more: its lease may lapse. */
   abandon(work: Work): void
   checkpoint(work: Work, handler: string): Promise<boolean>
-  transaction?(work: Work, handler: string): StoreTx
+  /** Resolves when it is this handler's turn. */
+  transaction?(work: Work, handler: string): Promise<StoreTx>
   /** Holds the leases of all that was claimed here and is not settled. */
   renew(): Promise<void>
   /** Counts a crash for every lease whose holder is gone; what was claimed here is never among them. */
@@ -123,7 +126,7 @@ export class Claims {
     const { store, lease } = this.#parts
     const now = await this.#alignedNow()
     const { entries, next } = await store.claim({ now, limit, until: now + lease })
-    for (const { id, fence } of entries) this.#held.set(id, { id, fence })
+    for (const entry of entries) this.#held.set(entry.id, leaseOf(entry))
     const works = entries.map((entry) => this.#toWork(entry))
     return { works, ...(next !== undefined && { next }) }
   }
@@ -159,12 +162,12 @@ export class Claims {
     const lapsed = await this.#parts.store.lapsed(await this.#alignedNow())
     const swept: Swept[] = []
     for (const [at, gone] of lapsed.filter((lease) => !this.#holds(lease)).entries()) {
-      const { id, fence, attempt, ...facts } = gone
+      const { id, fence: _, owner: __, attempt, ...facts } = gone
       const failed = { reason: 'CRASHED', failures: [], attempt } as const
       // Of those that a crash interrupted one may have caused it: they come back at once but one
       // by one, so that it takes no neighbours along a second time.
       const wait = attempt === 1 ? at * apart : undefined
-      const settlement = this.#failure({ id, fence }, failed, wait)
+      const settlement = this.#failure(leaseOf(gone), failed, wait)
       const isTaken = await this.#parts.store.settle({ ...settlement, handled: [] })
       if (isTaken) swept.push({ id, attempt, ...facts, state: settlement.to })
     }
@@ -192,10 +195,10 @@ export class Claims {
   }
 
   #toWork(entry: Claimed): Work {
-    const { id, fence, attempt, name, source, storedAt, handled, gap, mark } = entry
+    const { attempt, name, source, storedAt, handled, gap, highWaterMark } = entry
     const opened = openedOf(entry, this.#parts.seal)
     return {
-      lease: { id, fence },
+      lease: leaseOf(entry),
       attempt,
       source,
       storedAt,
@@ -203,7 +206,7 @@ export class Claims {
       ...opened,
       handled,
       gap,
-      ...(mark && { mark }),
+      ...(highWaterMark && { highWaterMark }),
     }
   }
 
@@ -211,8 +214,8 @@ export class Claims {
     const at = this.#now()
     switch (verdict.kind) {
       case 'done': {
-        const mark = verdict.occurrence && markOf(verdict.occurrence)
-        return { to: 'done', lease, at, handled, ...(mark && { mark }) }
+        const highWaterMark = verdict.occurrence && highWaterMarkOf(verdict.occurrence)
+        return { to: 'done', lease, at, handled, ...(highWaterMark && { highWaterMark }) }
       }
       case 'skipped':
         return { to: 'skipped', lease, at, handled, reason: verdict.reason }
@@ -244,19 +247,26 @@ export class Claims {
   }
 }
 
+function leaseOf({ id, fence, owner }: Lease): Lease {
+  return defined({ id, fence, owner })
+}
+
 /** Never throws: what is wrong with one entry must not keep the others that were claimed with it. */
-function openedOf({ id, facts, body }: Claimed, seal: Seal): Pick<Work, 'delivery' | 'isHopeless'> {
-  if (!facts || !body || seal.isRefusedPlain(facts) || seal.isRefusedPlain(body)) {
+function openedOf(
+  { id, metadata, body }: Claimed,
+  seal: Seal,
+): Pick<Work, 'delivery' | 'isHopeless'> {
+  if (!metadata || !body || seal.isRefusedPlain(metadata) || seal.isRefusedPlain(body)) {
     return { isHopeless: true }
   }
   try {
-    const delivery = unpackDelivery(id, { facts, body }, seal)
+    const delivery = unpackDelivery(id, { metadata, body }, seal)
     return delivery ? { delivery } : {}
   } catch {
     return {}
   }
 }
 
-function markOf({ name, occurredAt }: Occurrence): Mark {
+function highWaterMarkOf({ name, occurredAt }: Occurrence): HighWaterMark {
   return { final: isFinal(name), ...(occurredAt && { at: occurredAt.getTime() }) }
 }

@@ -5,6 +5,7 @@ import { aligningCases } from './store-align-cases.ts'
 import { keepingCases, laneCases, type StoreCase } from './store-cases.ts'
 import { deskCases, settlingCases } from './store-end-cases.ts'
 import { erasingCases } from './store-erasing-cases.ts'
+import { sharedCases } from './store-shared-cases.ts'
 
 /** The two functions of a test runner that the suite needs. */
 export interface TestRunner {
@@ -16,6 +17,8 @@ export interface TestRunner {
 export interface StoreUnderTest {
   /** A fresh and empty store. */
   create(): InboxStore | Promise<InboxStore>
+  /** Another handle on the data of the last store, which stays open; for shared stores. */
+  beside?(): InboxStore | Promise<InboxStore>
   /** A store over what the last one has left, once that is closed; for stores that survive. */
   reopen?(): InboxStore | Promise<InboxStore>
   /** Vitest's, Jest's or Mocha's globals by default; with node:test pass `{ describe, test }`. */
@@ -37,6 +40,7 @@ export function describeInboxStore(name: string, under: StoreUnderTest): void {
     deskCases,
     aligningCases,
     erasingCases,
+    sharedCases,
   ].flat()
   describe(`the ${name} store`, () => {
     for (const one of all) test(one.name, () => run(one, under))
@@ -53,16 +57,25 @@ async function run(one: StoreCase, under: StoreUnderTest): Promise<void> {
     await store.open(() => {})
     return store
   }
+  const others: InboxStore[] = []
+  const beside = async (wake = () => {}) => {
+    const other = await under.beside?.()
+    if (!other) throw new Error('a shared store needs `beside` in its StoreUnderTest')
+    others.push(other)
+    await other.open(wake)
+    return other
+  }
   try {
-    await one.run(store, again)
+    await one.run(store, { again, beside })
   } finally {
-    await store.close()
+    for (const one of [...others, store]) await one.close()
   }
 }
 
 function applies({ needs }: StoreCase, { capabilities }: InboxStore, under: StoreUnderTest) {
   if (needs === 'order') return capabilities.order === 'entity'
   if (needs === 'tx') return capabilities.tx
+  if (needs === 'shared') return capabilities.shared
   return needs !== 'restart' || (capabilities.survives !== 'nothing' && under.reopen !== undefined)
 }
 

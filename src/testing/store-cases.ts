@@ -1,14 +1,23 @@
 // What every store must do, as cases that any test runner can run: what is kept, claimed, settled.
-import type { Claimed, InboxStore, NewEntry, Settlement } from '../inbox/store.ts'
+import { defined } from '../defined.ts'
+import type { InboxStore } from '../inbox/store.ts'
+import type { Claimed, Lapsed, Lease, NewEntry, Settlement } from '../inbox/work-store.ts'
 import { same } from './same.ts'
 
 /** One promise of the port, and the check that it is kept. */
 export interface StoreCase {
   readonly name: string
-  /** `again` closes the store and opens what it has left behind, where anything survives. */
-  run(store: InboxStore, again: () => Promise<InboxStore>): Promise<void>
+  run(store: InboxStore, handles: StoreHandles): Promise<void>
   /** For stores of this capability alone. */
-  readonly needs?: 'order' | 'restart' | 'tx'
+  readonly needs?: 'order' | 'restart' | 'tx' | 'shared'
+}
+
+/** Other handles on the data of the store under test. */
+export interface StoreHandles {
+  /** Closes the store and opens what it has left behind, where anything survives. */
+  again(): Promise<InboxStore>
+  /** An open handle beside the store, as another process has it; for shared stores. */
+  beside(wake?: () => void): Promise<InboxStore>
 }
 
 const start = Date.UTC(2026, 0, 1)
@@ -27,7 +36,7 @@ export function newEntry(given: Partial<NewEntry> = {}): NewEntry {
     source: 'webhook' as const,
     storedAt: start,
     bytes: 3,
-    facts: Uint8Array.of(1, made % 256),
+    metadata: Uint8Array.of(1, made % 256),
     body: Uint8Array.of(2, made % 256, 255),
   }
   return { ...entry, ...given }
@@ -55,13 +64,20 @@ type Ending = Settlement extends infer One
     : never
   : never
 
+/** The lease of what was claimed, without the rest. */
+export function leaseOf({ id, fence, owner }: Lease): Lease {
+  return defined({ id, fence, owner })
+}
+
+/** What `lapsed` gives of it once its holder is gone. */
+export function lapsedOf(claimed: Claimed): Lapsed {
+  const { attempt, name, storedAt } = claimed
+  return defined({ ...leaseOf(claimed), attempt, name, storedAt })
+}
+
 /** Settles an attempt. */
-export function settle(
-  store: InboxStore,
-  { id, fence }: Claimed,
-  ending: Ending,
-): Promise<boolean> {
-  const lease = { id, fence }
+export function settle(store: InboxStore, claimed: Claimed, ending: Ending): Promise<boolean> {
+  const lease = leaseOf(claimed)
   return store.settle({ at: start, handled: [], ...ending, lease } as Settlement)
 }
 
@@ -74,9 +90,10 @@ export const keepingCases: readonly StoreCase[] = [
       const entry = newEntry({ occurredAt: start - 5, storedAt: start })
       same(await store.insert(entry), { kind: 'stored', id: entry.id })
       const claimed = await claimOne(store)
-      const { id, name, source, occurredAt, storedAt, facts, body } = entry
-      const given = { id, name, source, occurredAt, storedAt, facts, body }
-      same(claimed, { ...given, fence: 1, attempt: 1, handled: [], gap: false })
+      const { id, name, source, occurredAt, storedAt, metadata, body } = entry
+      const given = { id, name, source, occurredAt, storedAt, metadata, body }
+      const { owner } = claimed
+      same(claimed, { ...given, fence: 1, owner, attempt: 1, handled: [], gap: false })
     },
   },
   {
@@ -143,9 +160,9 @@ export const keepingCases: readonly StoreCase[] = [
   {
     name: 'tells the same occurrence under another name, and only under another',
     run: async (store) => {
-      const twins = (name: string) => [{ key: 'occurrence', name }]
-      const first = newEntry({ twins: twins('old') })
-      const second = newEntry({ twins: twins('new') })
+      const aliases = (name: string) => [{ key: 'occurrence', name }]
+      const first = newEntry({ aliases: aliases('old') })
+      const second = newEntry({ aliases: aliases('new') })
       await store.insert(first)
       same(await store.insert(second), { kind: 'duplicate', id: first.id })
       same(
@@ -153,7 +170,7 @@ export const keepingCases: readonly StoreCase[] = [
         { kind: 'duplicate', id: first.id },
         'the second one again',
       )
-      same((await store.insert(newEntry({ twins: twins('old') }))).kind, 'stored')
+      same((await store.insert(newEntry({ aliases: aliases('old') }))).kind, 'stored')
     },
   },
   {
@@ -275,12 +292,12 @@ export const laneCases: readonly StoreCase[] = [
       const lane = 'marked'
       for (let at = 0; at < 3; at++) await store.insert(newEntry({ lane }))
       const first = await claimOne(store)
-      same(first.mark, undefined)
-      await settle(store, first, { to: 'done', mark: { at: 50, final: true } })
+      same(first.highWaterMark, undefined)
+      await settle(store, first, { to: 'done', highWaterMark: { at: 50, final: true } })
       const second = await claimOne(store)
-      same(second.mark, { at: 50, final: true })
-      await settle(store, second, { to: 'done', mark: { at: 40, final: false } })
-      same((await claimOne(store)).mark, { at: 50, final: true })
+      same(second.highWaterMark, { at: 50, final: true })
+      await settle(store, second, { to: 'done', highWaterMark: { at: 40, final: false } })
+      same((await claimOne(store)).highWaterMark, { at: 50, final: true })
     },
   },
 ]

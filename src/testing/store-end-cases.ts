@@ -1,6 +1,14 @@
 // What every store must do when attempts end, people look, and time passes.
 import { same } from './same.ts'
-import { claim, claimOne, newEntry, type StoreCase, settle } from './store-cases.ts'
+import {
+  claim,
+  claimOne,
+  lapsedOf,
+  leaseOf,
+  newEntry,
+  type StoreCase,
+  settle,
+} from './store-cases.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const failures = [{ handler: 'h', code: 'HANDLER_FAILED', error: 'Error' }]
@@ -14,13 +22,40 @@ export const settlingCases: readonly StoreCase[] = [
       const first = await claimOne(store)
       await settle(store, first, { to: 'retry', due: start, ...failed })
       const second = await claimOne(store)
-      const lease = { id: first.id, fence: first.fence }
+      const lease = leaseOf(first)
       same(await settle(store, first, { to: 'done' }), false)
       same(await store.checkpoint(lease, 'late'), false)
       same(second.handled, [])
       same(await settle(store, second, { to: 'done' }), true)
-      same(await settle(store, second, { to: 'done' }), false, 'twice')
+      same(await settle(store, second, { to: 'retry', due: start, ...failed }), false, 'otherwise')
       same((await store.stats(start)).counts.done, 1)
+    },
+  },
+  {
+    name: 'takes the same settlement again, whose answer may have been lost, and counts it once',
+    run: async (store) => {
+      const endings = [
+        { to: 'done' },
+        { to: 'retry', due: start + 1, ...failed },
+        { to: 'dead', hold: false, ...failed },
+        { to: 'skipped', reason: 'NO_HANDLER' },
+        { to: 'released' },
+      ] as const
+      for (const _ of endings) await store.insert(newEntry())
+      const claimed = await claim(store)
+      for (const round of [1, 2]) {
+        for (const [at, ending] of endings.entries()) {
+          const one = claimed[at]
+          same(one && (await settle(store, one, ending)), true, `${ending.to}, round ${round}`)
+        }
+      }
+      const { counts } = await store.stats(start)
+      same(counts, { ...none, stored: 1, retry: 1, done: 1, dead: 1, skipped: 1 })
+      same((await claimOne(store)).attempt, 1, 'what was released')
+      same((await claimOne(store, start + 1)).attempt, 2, 'what is tried again')
+      for (const one of claimed.slice(3)) {
+        same(await settle(store, one, { to: 'released' }), false, 'once it is claimed again')
+      }
     },
   },
   {
@@ -28,7 +63,7 @@ export const settlingCases: readonly StoreCase[] = [
     run: async (store) => {
       await store.insert(newEntry())
       const first = await claimOne(store)
-      same(await store.checkpoint({ id: first.id, fence: first.fence }, 'a'), true)
+      same(await store.checkpoint(leaseOf(first), 'a'), true)
       await settle(store, first, { to: 'retry', due: start, handled: ['b', 'a'], ...failed })
       same([...(await claimOne(store)).handled].sort(), ['a', 'b'])
     },
@@ -84,25 +119,24 @@ export const settlingCases: readonly StoreCase[] = [
       const [one, two] = await claim(store)
       if (!one || !two) throw new Error('two were to be claimed')
       same(await store.lapsed(start + 59_999), [])
-      await store.renew([{ id: one.id, fence: one.fence }], start + 120_000)
-      const { id, fence, attempt, name, storedAt } = two
-      same(await store.lapsed(start + 60_000), [{ id, fence, attempt, name, storedAt }])
+      await store.renew([leaseOf(one)], start + 120_000)
+      same(await store.lapsed(start + 60_000), [lapsedOf(two)])
       same(await claim(store, 10, start + 60_000), [], 'it is settled, not claimed')
     },
   },
   {
     name: 'gives what an owner left leased, and all the rest, to the next one',
     needs: 'restart',
-    run: async (store, again) => {
+    run: async (store, { again }) => {
       const [left, waiting] = [newEntry(), newEntry()]
       await store.insert(left)
-      const { id, fence, attempt, name, storedAt } = await claimOne(store)
+      const claimed = await claimOne(store)
       await store.insert(waiting)
       const next = await again()
-      same(await next.lapsed(start), [{ id, fence, attempt, name, storedAt }])
+      same(await next.lapsed(start), [lapsedOf(claimed)])
       same(await next.insert({ ...waiting, id: 'other' }), { kind: 'duplicate', id: waiting.id })
       same((await claimOne(next)).body, waiting.body)
-      const lease = { id, fence }
+      const lease = leaseOf(claimed)
       const lapsed = { to: 'retry', due: start, reason: 'CRASHED', failures: [] } as const
       same(await next.settle({ ...lapsed, lease, at: start, handled: [] }), true)
       same((await claimOne(next)).attempt, 2)
@@ -115,9 +149,8 @@ export const settlingCases: readonly StoreCase[] = [
       await store.insert(newEntry())
       const first = await claimOne(store)
       const begin = async (handler: string) => {
-        const tx = store.transaction?.({ id: first.id, fence: first.fence }, handler)
+        const tx = await store.transaction?.(leaseOf(first), handler)
         if (!tx) throw new Error('there is no transaction')
-        await tx.reserve()
         const { exec, query } = tx.handle as { readonly [Name in 'exec' | 'query']?: Statement }
         await (exec ?? query)?.('select 1')
         return tx
@@ -193,12 +226,14 @@ export const deskCases: readonly StoreCase[] = [
       await store.insert(newEntry({ storedAt: start - 100 }))
       await store.insert(newEntry({ storedAt: start - 50 }))
       const counts = { ...none, stored: 2 }
-      same(await store.stats(start), { counts, oldest: start - 100, due: start - 100 })
+      const newest = start - 50
+      same(await store.stats(start), { counts, oldest: start - 100, due: start - 100, newest })
       const first = await claimOne(store)
       same(await store.stats(start), {
         counts: { ...none, stored: 1, leased: 1 },
         oldest: start - 100,
         due: start - 50,
+        newest,
       })
       await settle(store, first, { to: 'retry', due: start + 10, ...failed })
       const second = await claimOne(store)
@@ -206,6 +241,7 @@ export const deskCases: readonly StoreCase[] = [
       same(await store.stats(start), {
         counts: { ...none, retry: 1, done: 1 },
         oldest: start - 100,
+        newest,
       })
     },
   },

@@ -27,7 +27,7 @@ export const erasingCases: readonly StoreCase[] = [
       )
       const found = await store.find({ lane, limit: 10, withBody: true })
       same(
-        found.map(({ state, reason, facts, body }) => [state, reason, facts, body]),
+        found.map(({ state, reason, metadata, body }) => [state, reason, metadata, body]),
         Array.from({ length: 3 }, () => ['skipped', 'FORGOTTEN', undefined, undefined]),
       )
       same(await store.reopen({ ids: [leased.id], from: ['skipped'], now: start }), 0)
@@ -108,11 +108,11 @@ export const erasingCases: readonly StoreCase[] = [
   {
     name: 'relates a lane to what only a duplicate of it names',
     run: async (store) => {
-      const lane = 'related-by-twin'
-      const twin = (name: string) => ({ lane, twins: [{ key: 'twin', name }] })
-      const first = newEntry(twin('old'))
+      const lane = 'related-by-alias'
+      const alias = (name: string) => ({ lane, aliases: [{ key: 'alias', name }] })
+      const first = newEntry(alias('old'))
       await store.insert(first)
-      const second = newEntry({ ...twin('new'), related: 'client' })
+      const second = newEntry({ ...alias('new'), related: 'client' })
       same(await store.insert(second), { kind: 'duplicate', id: first.id })
       same(await store.forget('client', start), 1)
     },
@@ -136,6 +136,23 @@ export const erasingCases: readonly StoreCase[] = [
         found.map(({ id }) => id),
         [late.id],
       )
+    },
+  },
+  {
+    name: 'erases what handlers said of a payload with it, when forgotten and after its time',
+    run: async (store) => {
+      const entries = [newEntry({ lane: 'retried' }), newEntry({ lane: 'dead' }), newEntry()]
+      for (const entry of entries) await store.insert(entry)
+      const [retried, dead, late] = await claim(store)
+      if (retried) await settle(store, retried, { to: 'retry', due: start, ...failed })
+      if (dead) await settle(store, dead, { to: 'dead', hold: false, ...failed })
+      if (late) await settle(store, late, { to: 'dead', hold: false, ...failed })
+      for (const lane of ['retried', 'dead']) same(await store.forget(lane, start), 1)
+      const said = async () => (await store.find({ limit: 10 })).map(({ failures }) => failures)
+      same(await said(), [failures, [], []])
+      const deadBefore = start + day
+      await store.purge({ doneBefore: 0, deadBefore, keysBefore: 0, limit: 10 })
+      same(await said(), [[], [], []])
     },
   },
   {

@@ -4,14 +4,13 @@
 import type { HandlerFailure, Registration } from '../dispatch.ts'
 import { isNonRetryable } from '../errors.ts'
 import type { EntryFailure } from '../inbox/entry.ts'
-import type { StoreTx } from '../inbox/store.ts'
 import type { Verdict, Work, WorkSource } from '../inbox/work.ts'
+import type { StoreTx } from '../inbox/work-store.ts'
 import { describeError } from '../observe.ts'
 import type { Parsed } from '../parse.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { isFinal } from '../protocol/names.ts'
-import { awaitTurn, learn } from './tx-turns.ts'
 
 /** What an attempt came to: the verdict, and the handlers that succeeded in it. */
 export interface Attempted {
@@ -90,11 +89,10 @@ class AttemptRun {
       this.#handled.push(registration.id)
       return true
     }
-    const tx =
-      registration.options.tx === false
-        ? undefined
-        : this.#by.inbox.transaction?.(this.#work, registration.id)
-    if (tx) await awaitTurn(registration, tx)
+    // Waits for its turn before the handler's time begins.
+    const tx = registration.options.tx
+      ? await this.#by.inbox.transaction?.(this.#work, registration.id)
+      : undefined
     const handler = policy === 'refetch' ? refetching(registration) : registration.handler
     const run = { ...registration, handler: tx ? within(tx, handler) : handler }
     const [report] = await this.#by.corridor.run({
@@ -109,7 +107,6 @@ class AttemptRun {
     })
     if (report?.ok) this.#handled.push(registration.id)
     else if (report) this.#failures.push(report)
-    if (tx) learn(registration, tx)
     if (!report?.ok) await tx?.rollback()
     return report?.ok === true
   }
@@ -141,17 +138,10 @@ function toFailure({ handler, code, error }: HandlerFailure): EntryFailure {
   return { handler, code, error: describeError(error) }
 }
 
-/** The handler, and then its effects committed; again when another held the transaction. */
+/** The handler, and then its effects committed. */
 function within(tx: StoreTx, handler: Registration['handler']): Registration['handler'] {
   return async (event, context) => {
-    for (let first = true; first || tx.missed; first = false) {
-      if (tx.missed) await tx.reserve()
-      try {
-        await handler(event, context)
-      } catch (error) {
-        if (!tx.missed) throw error
-      }
-    }
+    await handler(event, context)
     if (!(await tx.commit()))
       throw new Error('the lease was lost before the effects were committed')
   }
@@ -171,10 +161,11 @@ function refetching({ handler }: Registration): Registration['handler'] {
  */
 export function isStale(
   { name, occurredAt }: Pick<WebhookEvent, 'name' | 'occurredAt'>,
-  { mark }: Pick<Work, 'mark'>,
+  { highWaterMark }: Pick<Work, 'highWaterMark'>,
 ): boolean {
-  if (!mark) return false
+  if (!highWaterMark) return false
   const at = occurredAt?.getTime()
-  if (at !== undefined && mark.at !== undefined && at !== mark.at) return at < mark.at
-  return mark.final && !isFinal(name)
+  if (at !== undefined && highWaterMark.at !== undefined && at !== highWaterMark.at)
+    return at < highWaterMark.at
+  return highWaterMark.final && !isFinal(name)
 }

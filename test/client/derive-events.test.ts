@@ -9,16 +9,16 @@ const times = (data: Partial<Verification>, now = '2026-03-09T00:00:00Z') =>
     ({ name, occurredAt, changedAt }) => `${name} ${occurredAt} ${changedAt}`,
   )
 
-describe('a verification tells', () => {
+describe('events of a verification', () => {
   const at = '2026-03-02T00:00:00Z'
   const [born] = times({})
 
-  test('that it was created, and nothing else while it is open', () => {
+  test('an open verification was created, and nothing else happened to it', () => {
     expect(times({ status: 'in_progress', updatedAt: at })).toEqual([born])
     expect(times({ status: 'a_later_status', updatedAt: at })).toEqual([born])
   })
 
-  test('when it was submitted, by its own time where it has one', () => {
+  test('a submitted verification was submitted at `submittedAt`, else at its last update', () => {
     expect(times({ status: 'pending_review', submittedAt: at })).toEqual([
       born,
       `verification.submitted ${at} ${at}`,
@@ -29,11 +29,14 @@ describe('a verification tells', () => {
     ])
   })
 
-  test.each(['approved', 'rejected', 'canceled'] as const)('that it was %s', (status) => {
-    expect(times({ status, updatedAt: at })).toEqual([born, `verification.${status} ${at} ${at}`])
-  })
+  test.each(['approved', 'rejected', 'canceled'] as const)(
+    'a verification in a final state was %s',
+    (status) => {
+      expect(times({ status, updatedAt: at })).toEqual([born, `verification.${status} ${at} ${at}`])
+    },
+  )
 
-  test('that it expired: at its expiry, however late the service noted it', () => {
+  test('an expired verification expired at its expiry, however late the service recorded it', () => {
     const expiresAt = '2026-03-01T23:00:00Z'
     expect(times({ status: 'expired', expiresAt, updatedAt: at })).toEqual([
       born,
@@ -41,7 +44,7 @@ describe('a verification tells', () => {
     ])
   })
 
-  test('that it expired, where the service does not note it in updatedAt', () => {
+  test('an expired verification expired even if the service left updatedAt alone', () => {
     const expiresAt = '2026-03-01T23:00:00Z'
     const updatedAt = '2026-03-01T12:00:00Z'
     expect(times({ status: 'expired', expiresAt, updatedAt })).toEqual([
@@ -50,7 +53,7 @@ describe('a verification tells', () => {
     ])
   })
 
-  test('that it expired before its date, by its update', () => {
+  test('a verification that expired before its date did so at its last update', () => {
     const early = '2026-03-01T12:00:00Z'
     const expiresAt = '2026-03-10T00:00:00Z'
     expect(times({ status: 'expired', expiresAt, updatedAt: early })).toEqual([
@@ -60,7 +63,7 @@ describe('a verification tells', () => {
   })
 })
 
-test('a client tells that it was created and deleted, never what was updated', () => {
+test('a client record shows its creation and deletion, never its updates', () => {
   const client = fixture('client.updated').data as Client
   expect(clientEvents(client).map(({ name }) => name)).toEqual(['client.created'])
   const deleted = fixture('client.deleted').data as Client

@@ -112,7 +112,7 @@ describe.each(Object.entries(ways))('%s', (_, connect) => {
   })
 })
 
-describe('the documented errors', () => {
+describe('documented errors', () => {
   const unknown = '00000000-0000-4000-8000-000000000000'
   test.each([
     ['key_revoked', 'UnauthorizedError', 401, 'UNAUTHORIZED'],
@@ -153,7 +153,7 @@ describe('the documented errors', () => {
     })
   })
 
-  test('a limit that is reached tells its headers', async () => {
+  test('a 429 carries the rate-limit headers', async () => {
     const api = clientOf(openSandbox({ now: start, rateLimit: 1 }), { retry: false })
     await api.clients.list()
     expect(await failure(api.clients.list())).toMatchObject({

@@ -1,6 +1,7 @@
+import { getEventListeners } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   type ApiError,
   type ClientOptions,
@@ -34,19 +35,19 @@ const script = (
   })
 }
 
-describe('reads', () => {
+describe('retries of reads', () => {
   test.each([
     ['a 500', { status: 500 }],
     ['a 503 with a page of a proxy', { status: 503, body: '<html>' }],
     ['a 429', { status: 429 }],
     ['JSON that was cut off', { status: 200, body: page.slice(0, 40) }],
-  ])('are repeated after %s', async (_, bad) => {
+  ])('a read is retried after %s', async (_, bad) => {
     const { baseUrl, seen } = await script(bad, bad, ok)
     expect((await client(baseUrl).clients.list()).data).toEqual([])
     expect(seen).toHaveLength(3)
   })
 
-  test('are repeated after a connection that broke, before or within the answer', async () => {
+  test('a read is retried after a broken connection, before or during the response', async () => {
     let at = 0
     const { baseUrl, seen } = await serve((request, response) => {
       at += 1
@@ -62,7 +63,7 @@ describe('reads', () => {
     expect(seen).toHaveLength(3)
   })
 
-  test('are repeated so often and no more, and the last error is told', async () => {
+  test('a read is retried as often as `retry` says, and then fails with the last error', async () => {
     const { baseUrl, seen } = await script({ status: 502, body: '<html>Bad gateway</html>' })
     const error = await failure(
       client(baseUrl, { retry: { retries: 2, baseDelay: 0 } }).clients.list(),
@@ -76,7 +77,7 @@ describe('reads', () => {
     expect(seen).toHaveLength(3)
   })
 
-  test('are not repeated when it cannot help', async () => {
+  test('a read is not retried when that cannot help', async () => {
     for (const status of [400, 401, 402, 403, 404, 409, 422, 301]) {
       const { baseUrl, seen } = await script({ status, headers: { location: 'https://x.test/' } })
       await failure(client(baseUrl).clients.list())
@@ -94,7 +95,7 @@ describe('reads', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('of a service that is not there end in a NetworkError', async () => {
+  test('a read from an unreachable service fails with a NetworkError', async () => {
     expect(await failure(client(await nowhere()).clients.list())).toMatchObject({
       name: 'NetworkError',
       code: 'NETWORK_ERROR',
@@ -104,7 +105,7 @@ describe('reads', () => {
   })
 })
 
-describe('what a sandbox does on purpose', () => {
+describe('faults of a sandbox', () => {
   const open = async (over: 'fetch' | 'HTTP', options: Partial<ClientOptions>) => {
     const sandbox = openSandbox()
     if (over === 'HTTP') await sandbox.listen()
@@ -118,7 +119,7 @@ describe('what a sandbox does on purpose', () => {
     ['500s', { kind: 'error-500', times: 4 }],
     ['answers that never come', { kind: 'timeout', times: 2 }],
     ['JSON that is cut off', { kind: 'malformed-json', times: 4 }],
-  ])('%s: reads come through, by fetch and over HTTP', async (_, fault) => {
+  ])('reads succeed in spite of %s, by fetch and over HTTP', async (_, fault) => {
     for (const over of ['fetch', 'HTTP'] as const) {
       const retry = { baseDelay: 0, maxRetryAfter: 0 }
       const { sandbox, api } = await open(over, { retry, timeout: 100 })
@@ -128,7 +129,7 @@ describe('what a sandbox does on purpose', () => {
     }
   })
 
-  test('a slow answer is waited for as long as it may take', async () => {
+  test('a slow response is awaited for as long as the timeout allows', async () => {
     const { sandbox, api } = await open('HTTP', { retry: false })
     strike(sandbox, { kind: 'slow', seconds: 0.2 })
     expect(await failure(api.clients.list({}, { timeout: 50 }))).toMatchObject({ code: 'TIMEOUT' })
@@ -136,7 +137,7 @@ describe('what a sandbox does on purpose', () => {
   })
 })
 
-describe('every status has its class, whatever the body', () => {
+describe('status and error class', () => {
   test.each([
     [400, 'BadRequestError', 'BAD_REQUEST'],
     [401, 'UnauthorizedError', 'UNAUTHORIZED'],
@@ -149,7 +150,7 @@ describe('every status has its class, whatever the body', () => {
     [504, 'ServerError', 'SERVER_ERROR'],
     [409, 'ApiError', 'HTTP_409'],
     [308, 'ApiError', 'HTTP_308'],
-  ])('%i is %s', async (status, name, code) => {
+  ])('status %i gives %s, whatever the body', async (status, name, code) => {
     for (const body of ['<html>', '', '{', '[]', 'null', '{"code":7}', '\u0000']) {
       const { baseUrl } = await script({ status, body })
       const error = await failure(client(baseUrl, { retry: false }).clients.list())
@@ -158,7 +159,7 @@ describe('every status has its class, whatever the body', () => {
     }
   })
 
-  test('a status that the document does not list keeps the service’s code', async () => {
+  test('an undocumented status keeps the service’s code', async () => {
     const body = JSON.stringify({ code: 'CLIENT_DELETED', message: 'gone', statusCode: 409 })
     const { baseUrl } = await script({ status: 409, body })
     const error = await failure(client(baseUrl).clients.get('c1'))
@@ -166,7 +167,7 @@ describe('every status has its class, whatever the body', () => {
   })
 })
 
-describe('an error whose body cannot be read', () => {
+describe('error responses with unreadable bodies', () => {
   const bodies = {
     'is cut off': (response: ServerResponse) => {
       response.write('{"code":', () => response.destroy())
@@ -183,7 +184,7 @@ describe('an error whose body cannot be read', () => {
     },
   }
   test.each(Object.keys(bodies) as (keyof typeof bodies)[])(
-    'and %s is told by its status',
+    'an error body that %s still gives the class of its status',
     async (how) => {
       for (const [status, name] of [
         [401, 'UnauthorizedError'],
@@ -204,7 +205,7 @@ describe('an error whose body cannot be read', () => {
     },
   )
 
-  test('and is a 429 is waited for and repeated', async () => {
+  test('a 429 with an unreadable body is still obeyed and retried', async () => {
     let at = 0
     const { baseUrl, seen } = await serve((_, response) => {
       const type = { 'content-type': 'application/json' }
@@ -223,7 +224,7 @@ describe('an error whose body cannot be read', () => {
     expect([paused, seen.length]).toEqual([[1], 2])
   })
 
-  test('ends with the caller’s reason when it is the caller who ended it', async () => {
+  test('a call aborted during an error body ends with the caller’s reason', async () => {
     const stop = new AbortController()
     const { baseUrl } = await serve((_, response) => {
       response.writeHead(404).write('{', () => stop.abort(new Error('the user left')))
@@ -233,7 +234,7 @@ describe('an error whose body cannot be read', () => {
   })
 })
 
-test('a 404 tells whether the service said it, or something before it', async () => {
+test('a 404 shows whether the service or something in front of it answered', async () => {
   const said = { code: 'NOT_FOUND', message: 'Client not found', statusCode: 404 }
   for (const [body, byService] of [
     [JSON.stringify(said), true],
@@ -264,23 +265,23 @@ describe('Retry-After', () => {
     return seen[0]?.retryIn
   }
 
-  test('in seconds is obeyed', async () => {
+  test('Retry-After in seconds is obeyed', async () => {
     expect(await waits({ 'retry-after': '7' })).toBe(7000)
   })
 
-  test('as a date is obeyed, by the service’s own clock', async () => {
+  test('Retry-After as a date is obeyed, by the service’s own clock', async () => {
     const date = 'Sun, 01 Mar 2026 10:00:00 GMT'
     expect(await waits({ 'retry-after': 'Sun, 01 Mar 2026 10:00:09 GMT', date })).toBe(9000)
     expect(await waits({ 'retry-after': 'Sun, 01 Mar 2026 09:00:00 GMT', date })).toBe(0)
   })
 
-  test('is capped', async () => {
+  test('Retry-After is capped', async () => {
     expect(await waits({ 'retry-after': '86400' })).toBe(120_000)
     const retry = { baseDelay: 0, maxRetryAfter: 3000 }
     expect(await waits({ 'retry-after': '86400' }, { retry })).toBe(3000)
   })
 
-  test('that says nothing leaves the wait to us', async () => {
+  test('an unreadable Retry-After leaves the delay to the client', async () => {
     for (const text of ['soon', '-5', '', '0', 'Sun, 01 Mar 2020 10:00:00 GMT']) {
       expect(await waits({ 'retry-after': text })).toBe(0)
       const retry = { baseDelay: 20_000, maxDelay: 20_000 }
@@ -290,7 +291,7 @@ describe('Retry-After', () => {
     }
   })
 
-  test('is never undercut, and those that heard the same do not come back together', async () => {
+  test('Retry-After is never undercut, and callers that got the same one do not return together', async () => {
     const waited: number[] = []
     const retry = { baseDelay: 1000, maxDelay: 1000 }
     while (waited.length < 6) waited.push((await waits({ 'retry-after': '7' }, { retry })) ?? 0)
@@ -299,7 +300,7 @@ describe('Retry-After', () => {
     expect(new Set(waited).size).toBeGreaterThan(1)
   })
 
-  test('of a 503 is told, and obeyed by every call of the limiter', async () => {
+  test('Retry-After of a 503 is on the error, and every call of the limiter obeys it', async () => {
     const paused: number[] = []
     const limiter = {
       waiting: 0,
@@ -319,8 +320,8 @@ describe('Retry-After', () => {
   })
 })
 
-describe('creations', () => {
-  test('are repeated after a 429, for nothing was done', async () => {
+describe('retries of create calls', () => {
+  test('a create call is retried after a 429, because nothing was done', async () => {
     const sandbox = openSandbox({ now: start })
     strike(sandbox, { kind: 'error-429', times: 3, method: 'POST' })
     const api = clientOf(sandbox, { limiter: false, retry: { maxRetryAfter: 0 } })
@@ -328,7 +329,7 @@ describe('creations', () => {
     expect((await api.clients.list()).pagination.total).toBe(1)
   })
 
-  test('are repeated when there was no connection, for nothing was sent', async () => {
+  test('a create call is retried without a connection, because nothing was sent', async () => {
     let calls = 0
     const sandbox = openSandbox()
     const gone = await nowhere()
@@ -345,7 +346,7 @@ describe('creations', () => {
   test.each([
     ['a 500', { status: 500 }, 'ServerError'],
     ['an answer that nobody can read', { status: 201, body: '{"id":' }, 'MalformedResponseError'],
-  ])('are never repeated after %s', async (_, answer, cause) => {
+  ])('a create call is never retried after %s', async (_, answer, cause) => {
     const { baseUrl, seen } = await script(answer)
     const error = await failure(client(baseUrl).verifications.create(input))
     expect(error).toBeInstanceOf(OutcomeUnknownError)
@@ -353,7 +354,7 @@ describe('creations', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('are never repeated after a broken connection or a timeout', async () => {
+  test('a create call is never retried after a broken connection or a timeout', async () => {
     const broken = await serve((request) => request.socket.destroy())
     expect(await failure(client(broken.baseUrl).clients.create())).toMatchObject({
       name: 'OutcomeUnknownError',
@@ -365,7 +366,7 @@ describe('creations', () => {
     expect([broken.seen, silent.seen]).toEqual([['POST /v2/api/clients'], ['POST /v2/api/clients']])
   })
 
-  test('that are aborted on their way are unclear, with a look-up', async () => {
+  test('a create call that is aborted after sending has an unknown outcome, with a look-up', async () => {
     const reason = new Error('the user left')
     const { baseUrl, seen } = await serve((request, response) => {
       if (request.method === 'GET') response.setHeader('content-type', 'application/json').end(page)
@@ -383,7 +384,7 @@ describe('creations', () => {
     expect(await error.lookUp()).toEqual([])
   })
 
-  test('that are aborted before they left end with the signal’s reason', async () => {
+  test('a create call that is aborted before sending ends with the signal’s reason', async () => {
     const reason = new Error('the user left')
     const busy = await script({ status: 429, headers: { 'retry-after': '60' } })
     const stop = new AbortController()
@@ -410,7 +411,7 @@ describe('creations', () => {
     expect(busy.seen).toHaveLength(1)
   })
 
-  test('that were refused are not unclear', async () => {
+  test('a refused create call has a known outcome', async () => {
     for (const status of [400, 401, 402, 403, 404, 409, 413, 422]) {
       const { baseUrl } = await script({ status })
       expect(await failure(client(baseUrl).clients.create())).toMatchObject({ status })
@@ -421,7 +422,7 @@ describe('creations', () => {
   })
 })
 
-describe('a lost creation', () => {
+describe('look-up of a create call with an unknown outcome', () => {
   /** The service does its work, and its answer is lost. */
   const losing = () => {
     const sandbox = openSandbox()
@@ -438,7 +439,7 @@ describe('a lost creation', () => {
   }
   const unknownOf = async (work: Promise<unknown>) => (await failure(work)) as OutcomeUnknownError
 
-  test('of a client is found by its externalId', async () => {
+  test('a client is found by its externalId', async () => {
     const { api } = losing()
     const error = await unknownOf(api.clients.create({ externalId: 'crm-42', nameFirst: 'Ada' }))
     await failure(api.clients.create({ externalId: 'crm-421' }))
@@ -446,7 +447,7 @@ describe('a lost creation', () => {
     expect(found.map(({ externalId }) => externalId)).toEqual(['crm-42'])
   })
 
-  test('of a client without one is found by what it was called', async () => {
+  test('a client without an externalId is found by its name', async () => {
     const { api } = losing()
     const error = await unknownOf(
       api.clients.create({ nameFirst: 'Ada', email: 'ada@example.com', metadata: { a: 1 } }),
@@ -455,7 +456,7 @@ describe('a lost creation', () => {
     expect(await error.lookUp()).toMatchObject([{ nameFirst: 'Ada', email: 'ada@example.com' }])
   })
 
-  test('of a verification is found by its subject, since the call', async () => {
+  test('a verification is found by its subject, among those created since the call', async () => {
     const { api } = losing()
     const error = await unknownOf(api.verifications.create(input))
     await failure(api.verifications.create({ ...input, requirements: ['document'] }))
@@ -463,7 +464,7 @@ describe('a lost creation', () => {
     expect(await error.lookUp()).toMatchObject([{ subjectName: 'Ada Lost', type: 'kyc' }])
   })
 
-  test('is not mistaken for a record that says more than the call did', async () => {
+  test('a record with more fields than the call gave does not match', async () => {
     const { api } = losing()
     const more = { ...input, subjectEmail: 'ada@example.com', expiresDays: 30 }
     await failure(api.verifications.create(more))
@@ -484,7 +485,7 @@ describe('a lost creation', () => {
     expect(await kept.lookUp()).toMatchObject([{ metadata: { a: 1, b: [{ c: 2, d: 1 }] } }])
   })
 
-  test('of a linked verification is found, though its subject came from the client', async () => {
+  test('a linked verification is found although its subject came from the client', async () => {
     const { api } = losing()
     const client = await unknownOf(api.clients.create({ nameFirst: 'Ada', externalId: 'crm-1' }))
     const [{ id: clientId } = { id: '' }] = await client.lookUp()
@@ -497,7 +498,7 @@ describe('a lost creation', () => {
     expect(await error.lookUp()).toMatchObject([{ clientId, subjectName: 'Ada' }])
   })
 
-  test('is found by what was sent, on whichever page it is', async () => {
+  test('the look-up uses what was sent, and reads every page', async () => {
     const { api } = losing()
     for (let at = 0; at < 101; at++) {
       await failure(api.clients.create({ nameFirst: 'Ada', externalId: `crm-${at}` }))
@@ -511,7 +512,7 @@ describe('a lost creation', () => {
     expect(await lost.lookUp()).toHaveLength(102)
   })
 
-  test('is looked up within the time and the signal of the look-up', async () => {
+  test('the look-up has its own timeout and signal', async () => {
     const { baseUrl, seen } = await serve((request, response) => {
       if (request.method === 'POST') response.writeHead(500).end()
     })
@@ -528,7 +529,7 @@ describe('a lost creation', () => {
   test.each([
     ['the answer that failed', true],
     ['the look-up’s own', false],
-  ])('is found though our clock is fast, by the clock of %s', async (_, answered) => {
+  ])('a resource is found although our clock is fast, by the clock of %s', async (_, answered) => {
     const sandbox = openSandbox({ now: start })
     const date = { date: new Date(start).toUTCString() }
     const api = clientOf(sandbox, {
@@ -553,7 +554,7 @@ describe('a lost creation', () => {
     expect(await verification.lookUp()).toHaveLength(1)
   })
 
-  test('is not one that was there before, by the service’s clock', async () => {
+  test('a resource that existed before, by the service’s clock, does not match', async () => {
     const sandbox = openSandbox({ now: start })
     const dated = clientOf(sandbox, {
       limiter: false,
@@ -570,7 +571,7 @@ describe('a lost creation', () => {
     expect(await error.lookUp()).toHaveLength(1)
   })
 
-  test('is found within a day where no answer tells the time, and no further', async () => {
+  test('without the service’s time, resources of the last day match and older ones do not', async () => {
     const { api } = losing()
     const error = await unknownOf(api.verifications.create(input))
     expect(await error.lookUp()).toHaveLength(1)
@@ -594,20 +595,20 @@ describe('a lost creation', () => {
     expect((await lost.lookUp()).map(({ id }) => id)).toEqual(['v1', 'v23'])
   })
 
-  test('of a subject whose name is cut within a character is looked up all the same', async () => {
+  test('a subject’s name that is cut within a character can be searched', async () => {
     const { api } = losing()
     const subjectName = `${'x'.repeat(99)}😀 Lost`
     const error = await unknownOf(api.verifications.create({ ...input, subjectName }))
     expect(await error.lookUp()).toMatchObject([{ subjectName }])
   })
 
-  test('of a client is found whatever the case of its country', async () => {
+  test('a client is found whatever the case of its country', async () => {
     const { api } = losing()
     const error = await unknownOf(api.clients.create({ nameFirst: 'Ada', country: 'ca' }))
     expect(await error.lookUp()).toMatchObject([{ nameFirst: 'Ada' }])
   })
 
-  test('that never happened is not found', async () => {
+  test('the look-up is empty if nothing was created', async () => {
     const { baseUrl } = await script({ status: 500 }, ok)
     const error = await unknownOf(client(baseUrl).verifications.create(input))
     expect(await error.lookUp()).toEqual([])
@@ -615,7 +616,7 @@ describe('a lost creation', () => {
 })
 
 describe('time limits and signals', () => {
-  test('a service that is silent, or slow within its body, ends in a TimeoutError', async () => {
+  test('a service that is silent, or slow during the body, gives a TimeoutError', async () => {
     const silent = await serve(() => {})
     const slow = await serve((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).write('{"data":[')
@@ -630,7 +631,7 @@ describe('time limits and signals', () => {
     }
   })
 
-  test('hold for a fetch that does not listen to its signal', async () => {
+  test('time limits apply to a fetch that ignores its signal', async () => {
     const api = client('https://x.test/v2/api', {
       fetch: () => new Promise(() => {}),
       retry: false,
@@ -650,7 +651,7 @@ describe('time limits and signals', () => {
     expect(canceled).toBe(true)
   })
 
-  test('the caller’s signal ends a call wherever it is, with its own reason', async () => {
+  test('the caller’s signal ends a call at any point, with its own reason', async () => {
     const reason = new Error('the user left')
     const silent = await serve(() => {})
     const waiting = await script({ status: 429, headers: { 'retry-after': '60' } })
@@ -665,8 +666,20 @@ describe('time limits and signals', () => {
   })
 })
 
+test('a signal that outlives its calls keeps nothing of them', async () => {
+  const { baseUrl } = await script({ status: 503 }, { status: 404 })
+  const { signal } = new AbortController()
+  const combined = vi.spyOn(AbortSignal, 'any')
+  onTestFinished(() => combined.mockRestore())
+  const api = client(baseUrl, { limiter: 10_000 })
+  for (let call = 0; call < 5; call++) await failure(api.clients.list({}, { signal }))
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+  // A combined signal is held by those that it was made of for as long as they live.
+  expect(combined).not.toHaveBeenCalled()
+})
+
 describe('the API key', () => {
-  test('goes with every request, and to no other host', async () => {
+  test('the API key is sent with every request, and to no other host', async () => {
     const elsewhere = await script(ok)
     const keys: unknown[] = []
     const { baseUrl } = await serve((request, response) => {
@@ -678,7 +691,7 @@ describe('the API key', () => {
     expect(elsewhere.seen).toEqual([])
   })
 
-  test('appears in no error, observation or inspection', async () => {
+  test('the API key appears in no error, observation or inspection', async () => {
     const echo = { code: apiKey, message: `no such key: ${apiKey}`, statusCode: 422 }
     const errors = [{ field: apiKey, message: apiKey }]
     const shown: unknown[] = []
@@ -706,7 +719,7 @@ describe('the API key', () => {
     expect(text.join('\n')).toContain('***')
   })
 
-  test('nor does what was asked: queries and bodies hold people', async () => {
+  test('queries and bodies appear in no error or observation', async () => {
     const { baseUrl } = await script({ status: 500 })
     const shown = [
       await failure(client(baseUrl).clients.list({ search: 'ada@example.com' })),
@@ -717,11 +730,11 @@ describe('the API key', () => {
   })
 })
 
-describe('an answer that is nested deep', () => {
+describe('deeply nested responses', () => {
   const nested = (depth: number) =>
     `{"id":"c1","metadata":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`
 
-  test('is taken, in a list too', async () => {
+  test('a deeply nested response is accepted, in a list too', async () => {
     const { baseUrl } = await script({
       status: 200,
       body: `{"data":[${nested(62)}],"pagination":{"hasNext":false}}`,
@@ -729,7 +742,7 @@ describe('an answer that is nested deep', () => {
     expect((await client(baseUrl).clients.list()).data).toMatchObject([{ id: 'c1' }])
   })
 
-  test('beyond what can be walked is told as that, once', async () => {
+  test('a response nested beyond the limit is refused as such, without a retry', async () => {
     const { baseUrl, seen } = await script({ status: 200, body: nested(5000) })
     const error = await failure(client(baseUrl).clients.get('c1'))
     expect(error).toMatchObject({ name: 'MalformedResponseError', code: 'RESPONSE_MALFORMED' })
@@ -738,7 +751,7 @@ describe('an answer that is nested deep', () => {
   })
 })
 
-test('an observer that fails, at once or later, harms no call', async () => {
+test('an observer that fails, at once or later, does not affect calls', async () => {
   const unhandled: unknown[] = []
   const warned: string[] = []
   const note = (error: unknown) => unhandled.push(error)
@@ -764,7 +777,7 @@ test('an observer that fails, at once or later, harms no call', async () => {
   expect(warned.join()).toContain('observe threw SyntaxError')
 })
 
-test('an answer that is not quite as documented is taken, and told', async () => {
+test('a response that is not quite as documented is used, and reported', async () => {
   const odd = { id: 'v1', status: 'archived', type: 'biometric', newField: 1, expiresDays: 'many' }
   const { baseUrl } = await script({ status: 200, body: JSON.stringify(odd) })
   const seen: RequestObserved[] = []

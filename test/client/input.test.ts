@@ -9,7 +9,7 @@ const silent = () => {
 }
 
 describe('input', () => {
-  test('that the service would refuse is not sent, and every wrong field is named', async () => {
+  test('input that the service would refuse is not sent, and every invalid field is named', async () => {
     const { send, api } = silent()
     const error = await failure(
       api.verifications.create({
@@ -41,7 +41,7 @@ describe('input', () => {
     expect(send).not.toHaveBeenCalled()
   })
 
-  test('is refused with the same fields and words as the service refuses it', async () => {
+  test('input is refused with the same fields and messages as by the service', async () => {
     const sandbox = openSandbox({ now: start })
     const wrong = { type: 'pdf', requirements: ['document', 'soul'], expiresDays: 0 }
     const answer = await sandbox.fetch(
@@ -65,10 +65,29 @@ describe('input', () => {
     ['dateFrom', { dateFrom: 'yesterday' }],
     ['dateTo', { dateTo: new Date('nothing') }],
     ['matterId', { matterId: '7' }],
-  ])('a list’s %s is checked', async (field, query) => {
+  ])('the parameter %s of a list is checked', async (field, query) => {
     const { send, api } = silent()
     const error = await failure(api.verifications.list(query as never))
     expect(error).toMatchObject({ errors: [{ field }] })
+    expect(send).not.toHaveBeenCalled()
+  })
+
+  test('an unknown parameter of a list is refused with the closest known one', async () => {
+    const { send, api } = silent()
+    const misspelled = await failure(api.verifications.list({ statu: 'approved' } as never))
+    expect(misspelled).toMatchObject({ name: 'ValidationError', errors: [{ field: 'statu' }] })
+    expect((misspelled as Error).message).toContain("Did you mean 'status'?")
+    const iterated = api.clients.iterate({ memberTyp: 'business' } as never)
+    expect(await failure(iterated.toArray({ max: 1 }))).toMatchObject({
+      errors: [{ field: 'memberTyp' }],
+    })
+    expect(send).not.toHaveBeenCalled()
+  })
+
+  test('an unknown option of a call is refused', async () => {
+    const { send, api } = silent()
+    const call = api.clients.list({}, { timeuot: 1000 } as never)
+    expect(await failure(call)).toMatchObject({ code: 'OPTION_INVALID' })
     expect(send).not.toHaveBeenCalled()
   })
 
@@ -85,7 +104,7 @@ describe('input', () => {
     expect(request.url).toBe('https://x.test/v2/api/clients/..%2Fverifications%3Fx%3D1%23%2F')
   })
 
-  test('that no JSON or address can carry is refused by its field', async () => {
+  test('input that neither JSON nor an address can carry is refused by field', async () => {
     const { send, api } = silent()
     const circle: Record<string, unknown> = {}
     circle.self = circle
@@ -119,11 +138,11 @@ describe('input', () => {
     ['a hole in a list', new Array(2)],
     ['bytes', new Uint8Array(2)],
     ['an expression', /a/],
-  ])('that JSON would change in silence is refused by its field: %s', async (_, wrong) => {
+  ])('input that JSON would silently change is refused by field: %s', async (_, wrong) => {
     const { send, api } = silent()
     const error = await failure(api.clients.create({ nameFirst: 'Ada', metadata: { wrong } }))
     expect(error).toMatchObject({ name: 'ValidationError', errors: [{ field: 'metadata' }] })
-    expect((error as Error).message).toMatch(/no JSON can carry at wrong/)
+    expect((error as Error).message).toMatch(/which JSON cannot represent at wrong/)
     const config = { type: 'kyc', requirements: ['consent'], config: { wrong } } as const
     expect(await failure(api.verifications.create(config))).toMatchObject({
       errors: [{ field: 'config' }],
@@ -131,7 +150,7 @@ describe('input', () => {
     expect(send).not.toHaveBeenCalled()
   })
 
-  test('is sent as it is where JSON can carry it', async () => {
+  test('input that JSON can represent is sent unchanged', async () => {
     class Note {
       text = 'x'
     }
@@ -145,7 +164,7 @@ describe('input', () => {
     expect(await request.json()).toEqual({ metadata: carried })
   })
 
-  test('a country is for the service to judge, but for its two letters', async () => {
+  test('only the two letters of a country are checked; the service decides the rest', async () => {
     const sandbox = openSandbox({ now: start })
     const api = clientOf(sandbox)
     expect(await api.clients.create({ country: 'ca' })).toMatchObject({ country: 'ca' })
@@ -157,7 +176,7 @@ describe('input', () => {
     }
   })
 
-  test('time limits that cannot hold are refused', async () => {
+  test('timeouts that no timer can keep are refused', async () => {
     const { api } = silent()
     for (const timeout of [0, -1, Number.NaN, 2 ** 31]) {
       expect(await failure(api.clients.list({}, { timeout }))).toMatchObject({
@@ -166,7 +185,7 @@ describe('input', () => {
     }
   })
 
-  test('that a later release of the service takes is passed on', async () => {
+  test('unknown fields of a body are sent, for a later release of the service', async () => {
     const { send, api } = silent()
     await failure(api.clients.create({ nameFirst: 'Ada', nickname: 'A' } as never))
     const [request] = send.mock.calls[0] as unknown as [Request]
@@ -177,32 +196,32 @@ describe('input', () => {
 describe('options', () => {
   const good = { baseUrl: 'https://x.test/v2/api', apiKey: 'key_secret' }
   test.each([
-    ['does not end in /v2/api', { baseUrl: 'https://x.test' }],
-    ['does not end in /v2/api', { baseUrl: 'https://x.test/v2/api/verifications' }],
-    ['is no URL', { baseUrl: 'x.test/v2/api' }],
-    ['is no URL', { baseUrl: undefined }],
-    ['is not http', { baseUrl: 'ftp://x.test/v2/api' }],
-    ['has a query', { baseUrl: 'https://x.test/v2/api?x=1' }],
-    ['holds a name', { baseUrl: 'https://me:pw@x.test/v2/api' }],
+    ['it must end in /v2/api', { baseUrl: 'https://x.test' }],
+    ['it must end in /v2/api', { baseUrl: 'https://x.test/v2/api/verifications' }],
+    ['this is not a URL', { baseUrl: 'x.test/v2/api' }],
+    ['got undefined', { baseUrl: undefined }],
+    ['use https or http', { baseUrl: 'ftp://x.test/v2/api' }],
+    ['remove the query', { baseUrl: 'https://x.test/v2/api?x=1' }],
+    ['remove the user name', { baseUrl: 'https://me:pw@x.test/v2/api' }],
     ['apiKey is missing', { apiKey: undefined }],
     ['apiKey is missing', { apiKey: '' }],
     ['white space', { apiKey: 'key_secret\n' }],
-    ['timeout is 0', { timeout: 0 }],
+    ['timeout must be a whole number of milliseconds', { timeout: 0 }],
     ['retry.retries', { retry: -1 }],
-    ['retry.tries', { retry: { tries: 3 } }],
+    ["retry has no option 'tries'", { retry: { tries: 3 } }],
     ['perMinute', { limiter: 0 }],
-    ['limiter is none', { limiter: {} }],
+    ['limiter must be created with createLimiter()', { limiter: {} }],
     ['pathFamily', { pathFamily: 'older' }],
-    ["did you mean 'baseUrl'", { baseURL: 'x' }],
-    ['fetch is no function', { fetch: 'x' }],
-  ])('that are wrong are told at creation: %s', (why, wrong) => {
+    ["Did you mean 'baseUrl'?", { baseURL: 'x' }],
+    ['fetch must be a function', { fetch: 'x' }],
+  ])('wrong options are refused at creation: %s', (why, wrong) => {
     const make = () => createClient({ ...good, ...(wrong as object) })
     expect(make).toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
     expect(make).toThrow(why)
     expect(make).not.toThrow(/key_secret/)
   })
 
-  test('a slash at the end of the base address does no harm', async () => {
+  test('a slash at the end of the base address is ignored', async () => {
     const send = vi.fn(async (_: Request) => Response.json({ id: 'c1' }))
     await createClient({
       ...good,
@@ -213,7 +232,7 @@ describe('options', () => {
     expect(send.mock.calls[0]?.[0].url).toBe('https://x.test/v2/api/clients/c1')
   })
 
-  test('the legacy paths are taken on demand, with a warning', async () => {
+  test('the legacy paths are used on request, with a warning', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const send = vi.fn(async (_: Request) => Response.json({ id: 'v1' }))
     const api = createClient({ ...good, fetch: send, pathFamily: 'legacy', observe: () => {} })

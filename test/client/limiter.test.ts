@@ -14,7 +14,7 @@ const busiestMinute = (times: readonly number[]) =>
   Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 60_000).length))
 
 describe('the limiter', () => {
-  test('holds 200 a minute exactly under 50 concurrent callers, and starves none', async () => {
+  test('the limiter keeps exactly 200 a minute under 50 concurrent callers, and starves none', async () => {
     const sent: { at: number; who: number }[] = []
     const api = createClient({
       baseUrl: 'https://x.test/v2/api',
@@ -42,7 +42,7 @@ describe('the limiter', () => {
     await Promise.all(callers)
   })
 
-  test('of a client goes by the clock that the client was given', async () => {
+  test('the limiter of a client uses the client’s clock', async () => {
     let at = 0
     const api = createClient({
       baseUrl: 'https://x.test/v2/api',
@@ -65,7 +65,7 @@ describe('the limiter', () => {
     await second
   })
 
-  test('keeps to the rate when answers take their time, wherever the service’s window begins', async () => {
+  test('the limiter keeps the rate with slow responses, wherever the service’s window begins', async () => {
     const limiter = createLimiter({ perMinute: 10 })
     const arrived: number[] = []
     let dice = 1
@@ -85,7 +85,7 @@ describe('the limiter', () => {
     expect(busiestMinute(arrived)).toBeLessThanOrEqual(10)
   })
 
-  test('serves in the order of asking', async () => {
+  test('the limiter serves callers in order', async () => {
     const limiter = createLimiter({ perMinute: 3 })
     const order: number[] = []
     const calls = Promise.all(
@@ -101,7 +101,7 @@ describe('the limiter', () => {
     expect(order).toEqual(Array.from({ length: 20 }, (_, who) => who))
   })
 
-  test('lets a waiter go at once when it is aborted, and its place to the next', async () => {
+  test('an aborted caller leaves the queue at once, and the next one takes its place', async () => {
     const limiter = createLimiter({ perMinute: 1 })
     ;(await limiter.acquire())()
     const stop = new AbortController()
@@ -115,7 +115,7 @@ describe('the limiter', () => {
     ;(await next)()
   })
 
-  test('counts an end once, however often it is told', async () => {
+  test('the end of a request counts once, however often it is reported', async () => {
     const limiter = createLimiter({ perMinute: 2 })
     const leave = await limiter.acquire()
     leave()
@@ -129,7 +129,7 @@ describe('the limiter', () => {
     expect(granted).toEqual([2, 3])
   })
 
-  test('does not stop when the clock is set back', async () => {
+  test('the limiter does not stall when the clock is set back', async () => {
     const limiter = createLimiter({ perMinute: 1 })
     ;(await limiter.acquire())()
     vi.setSystemTime(-86_400_000)
@@ -139,7 +139,7 @@ describe('the limiter', () => {
     expect(granted).toBe(true)
   })
 
-  test('is not hurried by a system’s clock that is set forward', async () => {
+  test('the limiter does not hurry when the system clock is set forward', async () => {
     const limiter = createLimiter({ perMinute: 1 })
     ;(await limiter.acquire())()
     let granted = 0
@@ -164,7 +164,7 @@ describe('the limiter', () => {
     expect(gone).toBe(true)
   })
 
-  test('is paused as a whole by one call’s Retry-After', async () => {
+  test('one call’s Retry-After pauses all callers', async () => {
     const sent: number[] = []
     const api = createClient({
       baseUrl: 'https://x.test/v2/api',
@@ -187,7 +187,7 @@ describe('the limiter', () => {
     expect(sent.slice(1).every((at) => at >= 30_000)).toBe(true)
   })
 
-  test('keeps 50 callers within the sandbox’s own limit: nobody ever hears 429', async () => {
+  test('50 callers stay within the sandbox’s own limit and never get a 429', async () => {
     const sandbox = openSandbox({ now: () => new Date(), rateLimit: 200 })
     const statuses: (number | undefined)[] = []
     const api = clientOf(sandbox, { observe: ({ status }) => statuses.push(status) })
@@ -201,7 +201,15 @@ describe('the limiter', () => {
     expect(statuses).toEqual(Array.from({ length: 650 }, () => 200))
   })
 
-  test('is shared by the clients that it is given to', async () => {
+  test('createLimiter refuses unknown options and bounds that are not whole numbers', () => {
+    for (const wrong of [{ perMinit: 5 }, { perMinute: 0 }, { perMinute: '5' }, { now: 5 }]) {
+      expect(() => createLimiter(wrong as never)).toThrow(
+        expect.objectContaining({ code: 'OPTION_INVALID' }),
+      )
+    }
+  })
+
+  test('clients can share a limiter', async () => {
     let sent = 0
     const options = {
       baseUrl: 'https://x.test/v2/api',

@@ -39,7 +39,7 @@ test.each([
   expect(provesUnsent(failed(coded(code, syscall)))).toBe(false)
 })
 
-test('of several addresses that were tried, every one must have refused', () => {
+test('if several addresses were tried, every one of them must have refused', () => {
   const both = (...codes: string[]) =>
     failed(new AggregateError(codes.map((code) => coded(code, 'connect'))))
   expect(provesUnsent(both('ECONNREFUSED', 'ENETUNREACH'))).toBe(true)
@@ -47,7 +47,7 @@ test('of several addresses that were tried, every one must have refused', () => 
   expect(provesUnsent(failed(reset))).toBe(false)
 })
 
-test('what is no error proves nothing', () => {
+test('a value that is not an error proves nothing', () => {
   for (const one of [undefined, null, 'ECONNREFUSED', {}, new Error('x')]) {
     expect(provesUnsent(one)).toBe(false)
   }

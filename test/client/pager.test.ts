@@ -35,7 +35,7 @@ async function collect<Item>(items: AsyncIterable<Item>, each = async () => {}):
 }
 
 describe('iterate', () => {
-  test('gives every verification once, by pages of 100', async () => {
+  test('iterate yields every verification once, in pages of 100', async () => {
     const { api, ids, asked } = await filled(250)
     const all = await collect(api.verifications.iterate())
     expect(all.map(({ id }) => id)).toEqual(ids)
@@ -47,7 +47,7 @@ describe('iterate', () => {
   })
 
   test.each(['created_at', 'updated_at', 'status'] as const)(
-    'by %s is not shifted by what is created meanwhile',
+    'iterate by %s is not shifted by records that are created meanwhile',
     async (sort) => {
       const { api, sandbox, ids, add, asked } = await filled(30)
       await sandbox.clock.advance({ seconds: 1 })
@@ -67,7 +67,7 @@ describe('iterate', () => {
     ['milliseconds', (time: string) => time.replace(/\d{3}Z$/, 'Z')],
     ['seconds', (time: string) => time.replace(/\.\d+Z$/, 'Z')],
   ])(
-    'loses nothing where times are kept more closely than they are shown: in %s',
+    'iterate loses nothing if times are stored more precisely than they are shown: in %s',
     async (_, show) => {
       // Kept in microseconds, twelve within each second; the newest first.
       const kept = Array.from({ length: 60 }, (_, at) => {
@@ -103,7 +103,7 @@ describe('iterate', () => {
   )
 
   test.each(['created_at', 'updated_at', undefined] as const)(
-    'by %s loses nothing where the oldest come first',
+    'iterate by %s loses nothing if the oldest come first',
     async (sort) => {
       const { sandbox, ids } = await filled(25)
       const api = clientOf(sandbox, {
@@ -127,7 +127,7 @@ describe('iterate', () => {
     },
   )
 
-  test('is pinned by an order that only falling times prove', async () => {
+  test('iterate is pinned only if falling times prove the order', async () => {
     const { sandbox, api, asked } = await filled(0)
     for (let at = 0; at < 6; at++) await api.verifications.create(input)
     await collect(api.verifications.iterate({ limit: 2 }))
@@ -143,7 +143,7 @@ describe('iterate', () => {
     ])
   })
 
-  test('keeps an end that the caller has set', async () => {
+  test('iterate keeps the caller’s own dateTo', async () => {
     const { api, ids, asked } = await filled(10)
     const dateTo = new Date('2026-03-01T10:00:04Z')
     const got = await collect(api.verifications.iterate({ dateTo, limit: 2 }))
@@ -151,7 +151,7 @@ describe('iterate', () => {
     expect(new Set(asked.map((one) => one.get('dateTo')))).toEqual(new Set([dateTo.toISOString()]))
   })
 
-  test('gives each record once when pages drift', async () => {
+  test('iterate yields each record once when pages drift', async () => {
     const { api, sandbox, ids } = await filled(20)
     const got = await collect(
       api.verifications.iterate({ sort: 'updated_at', limit: 5 }),
@@ -164,7 +164,7 @@ describe('iterate', () => {
     expect(new Set(got.map(({ id }) => id)).size).toBe(got.length)
   })
 
-  test('goes on over empty pages and ends where the service says so, never by counting', async () => {
+  test('iterate continues over empty pages and ends where the service says so, never by counting', async () => {
     const pages = [[1, 2, 1], [], [2, 3, 3], []].map((ids, at, { length }) => ({
       data: ids.map((id) => ({ id: `c${id}`, createdAt: start })),
       pagination: { hasNext: at < length - 1, page: 9, limit: 9, total: 1, totalPages: 1 },
@@ -181,7 +181,7 @@ describe('iterate', () => {
     expect(await collect(api.clients.iterate().pages())).toHaveLength(4)
   })
 
-  test('gives up on a list that never ends', async () => {
+  test('iterate gives up on a list that never ends', async () => {
     let asked = 0
     const api = createClient({
       baseUrl: 'https://x.test/v2/api',
@@ -199,14 +199,14 @@ describe('iterate', () => {
     expect(asked).toBeLessThan(2000)
   })
 
-  test('reads pages of 100 whatever else is left open', async () => {
+  test('iterate reads pages of 100 by default', async () => {
     const { api, asked } = await filled(0)
     await collect(api.verifications.iterate({ limit: undefined }))
     await collect(api.clients.iterate({ limit: undefined }))
     expect(asked.map((one) => one.get('limit'))).toEqual(['100', '100'])
   })
 
-  test('starts anew for each walk, and stops asking when the reader stops', async () => {
+  test('each iteration starts again, and stops requesting when the reader stops', async () => {
     const { api, asked } = await filled(30)
     const walk = api.verifications.iterate({ limit: 10 })
     for await (const _ of walk) break
@@ -214,7 +214,7 @@ describe('iterate', () => {
     expect(await collect(walk)).toHaveLength(30)
   })
 
-  test('ends with its signal', async () => {
+  test('iterate ends with its signal', async () => {
     const { api } = await filled(3)
     const stop = new AbortController()
     const walk = api.verifications.iterate({ limit: 1 }, { signal: stop.signal })
@@ -222,7 +222,7 @@ describe('iterate', () => {
     expect(await failure(collect(walk, async () => stop.abort(reason)))).toBe(reason)
   })
 
-  test('walks clients too', async () => {
+  test('iterate yields clients too', async () => {
     const { api } = await filled(0)
     for (let at = 0; at < 12; at++) await api.clients.create({ externalId: `crm-${at}` })
     expect(await collect(api.clients.iterate({ limit: 5 }))).toHaveLength(12)
@@ -230,7 +230,7 @@ describe('iterate', () => {
 })
 
 describe('toArray', () => {
-  test('gives so many and reads no further', async () => {
+  test('toArray returns at most `max` records and reads no further', async () => {
     const { api, ids, asked } = await filled(30)
     const got = await api.verifications.iterate({ limit: 10 }).toArray({ max: 15 })
     expect(got.map(({ id }) => id)).toEqual(ids.slice(0, 15))
@@ -239,7 +239,7 @@ describe('toArray', () => {
     expect(await api.verifications.iterate().toArray({ max: 100 })).toHaveLength(30)
   })
 
-  test('needs a cap', async () => {
+  test('toArray needs a limit', async () => {
     const { api } = await filled(0)
     for (const options of [undefined, {}, { max: -1 }, { max: Number.POSITIVE_INFINITY }]) {
       const work = api.verifications.iterate().toArray(options as never)

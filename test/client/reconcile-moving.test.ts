@@ -38,8 +38,8 @@ async function lost(count: number) {
   return { ...setup, ids, now: () => sandbox.clock.now() }
 }
 
-describe('a record that changes while a run turns pages', () => {
-  test('is found by that run, though it jumped to a page that was read already', async () => {
+describe('records that change during a run', () => {
+  test('a changed record is found by the same run, although it jumped to a page already read', async () => {
     const { sandbox, api, receiver, handled, ids, now } = await lost(12)
     const [moving = ''] = ids.slice(9)
     let moved = false
@@ -59,7 +59,7 @@ describe('a record that changes while a run turns pages', () => {
     expect(walks).toEqual([3, 1])
   })
 
-  test('is found however often others move, and a run ends though they never stop', async () => {
+  test('a changed record is found however often others move, and the run still ends', async () => {
     const { sandbox, api, receiver, handled, ids, now } = await lost(24)
     const order = [...ids].reverse()
     const { client, walks } = interrupted(api, 2, async () => {
@@ -74,7 +74,7 @@ describe('a record that changes while a run turns pages', () => {
     expect(walks.length).toBe(11)
   })
 
-  test('has its past looked at by a later run, back to the since of the first', async () => {
+  test('a later run examines the past of a changed record, back to the since of the first run', async () => {
     const { sandbox, api, receiver, ids, now } = await lost(3)
     const [, before, old = ''] = ids
     expect(before).toBeDefined()
@@ -101,7 +101,7 @@ describe('a record that changes while a run turns pages', () => {
   })
 })
 
-test('records that were all updated at one time are read twice, and no more', async () => {
+test('records that were all updated at one time are read twice, not more', async () => {
   const { api, receiver } = await open()
   const items = Array.from({ length: 30 }, (_, at) => ({
     id: `v${at}`,

@@ -31,7 +31,7 @@ const stores = [
 ] as const
 
 describe('reconcile', () => {
-  test('feeds every derivable event that never came, once, and finds nothing the next time', async () => {
+  test('reconcile feeds every derivable event that never arrived, once, and then finds nothing', async () => {
     const setup = await open()
     const { sandbox, api, receiver, handled } = setup
     drop(sandbox, { probability: 0.5 })
@@ -58,7 +58,7 @@ describe('reconcile', () => {
     expect(again.events).toMatchObject({ derived: events.length, missing: 0, fed: 0 })
   })
 
-  test('drops a tenth of 2,000 deliveries, and one run makes every state handled once', {
+  test('after a tenth of 2,000 deliveries was lost, one run has every state handled once', {
     timeout: 60_000,
   }, async () => {
     const setup = await open({ seed: 2026, store: sqliteStore(temporaryFile()) })
@@ -80,7 +80,7 @@ describe('reconcile', () => {
     expect((await reconcile({ client: api, receiver, since: start })).events.missing).toBe(0)
   })
 
-  test('ends the same when it is killed in the middle and run again', async () => {
+  test('a run that was killed and repeated has the same result', async () => {
     const setup = await open()
     const { sandbox, api, receiver, inbox, handled } = setup
     drop(sandbox)
@@ -108,7 +108,7 @@ describe('reconcile', () => {
   })
 
   test.each(stores)(
-    'makes a late real delivery a duplicate, under the older name too (%s)',
+    'a late real delivery is a duplicate, under the older name too (%s)',
     async (_, make) => {
       const setup = await open({ store: make() })
       onTestFinished(() => setup.inbox.close())
@@ -130,7 +130,7 @@ describe('reconcile', () => {
   )
 
   test.each(stores)(
-    'counts what comes by webhook while it runs as arrived, not fed (%s)',
+    'events that arrive by webhook during a run count as arrived, not fed (%s)',
     async (_, make) => {
       const setup = await open({ store: make() })
       onTestFinished(() => setup.inbox.close())
@@ -151,7 +151,7 @@ describe('reconcile', () => {
     },
   )
 
-  test('gives handlers the resource as it is, from the source reconcile, under stable ids', async () => {
+  test('handlers get the resource as it is, from the source reconcile, under stable ids', async () => {
     const setup = await open()
     const { sandbox, api, receiver, handled } = setup
     drop(sandbox)
@@ -175,7 +175,7 @@ describe('reconcile', () => {
     expect(handled.every((event) => event.issues === undefined)).toBe(true)
   })
 
-  test('is understood whatever envelope the receiver expects of the sender', async () => {
+  test('reconciled events are understood whatever envelope the receiver expects of the sender', async () => {
     const { sandbox, api } = await open()
     const inbox = createInbox({ store: memoryStore() })
     const receiver = createReceiver({ secret, inbox, envelope: { name: 'kind', data: 'object' } })
@@ -188,7 +188,7 @@ describe('reconcile', () => {
     expect(handled).toMatchObject([{ name: 'verification.created', source: 'reconcile' }])
   })
 
-  test('looks only at what changed since, and stops reading there', async () => {
+  test('a run examines only what changed since, and stops reading there', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     drop(sandbox)
@@ -209,7 +209,7 @@ describe('reconcile', () => {
     expect(report.read.clients).toBe(100)
   })
 
-  test('leaves out what changed after until', async () => {
+  test('a run ignores what changed after until', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     drop(sandbox)
@@ -222,7 +222,7 @@ describe('reconcile', () => {
     expect(report.gap.byName).toEqual({ 'verification.created': 1 })
   })
 
-  test('on a dry run feeds nothing, keeps no watermark and tells the gap', async () => {
+  test('a dry run feeds nothing, stores no watermark and reports the gap', async () => {
     const setup = await open()
     const { sandbox, api, receiver, inbox } = setup
     drop(sandbox)
@@ -239,13 +239,13 @@ describe('reconcile', () => {
     })
     expect(report.watermark).toBeUndefined()
     expect([await kept(inbox), written]).toEqual([0, []])
-    expect(report.unseen.join()).toContain('4.5')
+    expect(report.unseen.join()).toContain('client.updated')
     await reconcile({ ...options, dryRun: false, watermark: undefined } as never)
     expect(await reconcile(options)).toMatchObject({ complete: true, events: { missing: 0 } })
     expect(written).toEqual([])
   })
 
-  test('tells its progress after every page', async () => {
+  test('a run reports its progress after every page', async () => {
     const setup = await open()
     drop(setup.sandbox)
     await live(setup, 150)
@@ -259,7 +259,7 @@ describe('reconcile', () => {
     expect(seen).toEqual(['verifications 100', 'verifications 150', 'clients 150', 'deletions 150'])
   })
 
-  test('goes on when what sees its progress fails, at once or later', async () => {
+  test('a run continues when onProgress fails, at once or later', async () => {
     const { sandbox, api, receiver } = await open()
     drop(sandbox)
     await api.verifications.create(input)
@@ -280,7 +280,7 @@ describe('reconcile', () => {
     expect(unhandled).toEqual([])
   })
 
-  test('feeds a record that is nested as deep as no sender may, once', async () => {
+  test('a record nested deeper than a sender may nest is fed, once', async () => {
     const { sandbox, api, inbox, receiver, handled } = await open()
     drop(sandbox)
     const { id } = await api.clients.create()
@@ -304,7 +304,7 @@ describe('reconcile', () => {
     expect(await kept(inbox)).toBe(1)
   })
 
-  test.each(stores)('two at once feed every event once (%s)', async (_, make) => {
+  test.each(stores)('two concurrent runs feed every event once (%s)', async (_, make) => {
     const setup = await open({ store: make() })
     onTestFinished(() => setup.inbox.close())
     const { sandbox, api, receiver, handled, inbox } = setup
@@ -328,7 +328,7 @@ describe('reconcile', () => {
     expect((await reconcile({ ...options, now })).events.missing).toBe(0)
   })
 
-  test('stops when the store is down, and keeps no watermark', async () => {
+  test('a run stops when the store is down, and stores no watermark', async () => {
     const { sandbox, api } = await open()
     const keep = () => Promise.reject(new Error('disk full'))
     const inbox = { keep, find: async () => ({ entries: [] }) }
@@ -345,7 +345,7 @@ describe('reconcile', () => {
     expect(report.watermark).toBeUndefined()
   })
 
-  test('feeds as one tenant, whatever the others have', async () => {
+  test('a run feeds as one tenant, whatever the others have', async () => {
     const { sandbox, api, inbox, receiver, handled } = await open()
     drop(sandbox)
     await api.verifications.create(input)
@@ -357,7 +357,7 @@ describe('reconcile', () => {
     expect((await inbox.find({ tenant: 'b' })).entries).toHaveLength(1)
   })
 
-  test('needs an inbox, a receiver and a beginning', async () => {
+  test('reconcile needs an inbox, a receiver and a start', async () => {
     const { api, receiver } = await open()
     const bare = createReceiver({ secret })
     for (const [code, options] of [
@@ -377,6 +377,8 @@ describe('reconcile', () => {
       ['OPTION_INVALID', { receiver, since: start, until: 'soon' }],
       ['OPTION_INVALID', { receiver, since: start, until: null }],
       ['OPTION_INVALID', { receiver, since: start, grace: -1 }],
+      ['OPTION_INVALID', { receiver, sinse: start }],
+      ['OPTION_INVALID', { receiver, since: start, onProgress: 'log' }],
     ] as const) {
       const work = reconcile({ client: api, ...options } as never)
       expect(await failure(work)).toMatchObject({ code })
@@ -384,7 +386,7 @@ describe('reconcile', () => {
   })
 })
 
-describe('a beginning that lies ahead', () => {
+describe('a start in the future', () => {
   const hours = (count: number) => new Date(Date.parse(start) + count * 3_600_000)
   const marked = (at: Date) => {
     const mark = { at: at.toISOString(), seen: start }
@@ -396,14 +398,14 @@ describe('a beginning that lies ahead', () => {
     ['a since after until', { since: hours(-1), until: hours(-2) }],
     ['a watermark from the future', { since: marked(hours(48)) }],
     ['one that is kept', { watermark: { read: () => marked(hours(48)), write: () => {} } }],
-  ])('is refused before anything is read: %s', async (_, options) => {
+  ])('a start in the future is refused before anything is read: %s', async (_, options) => {
     const { api: client, receiver } = await open()
     const now = () => new Date(start)
     const error = await failure(reconcile({ client, receiver, now, ...options }))
     expect(error).toMatchObject({ code: 'OPTION_INVALID' })
   })
 
-  test('is no watermark of a service whose clock leads by minutes, nor one after until', async () => {
+  test('a watermark is accepted if the service’s clock leads by minutes, or if it is after until', async () => {
     const { api: client, receiver } = await open()
     const now = () => new Date(start)
     const since = marked(new Date(Date.parse(start) + 10 * 60_000))
@@ -420,7 +422,7 @@ describe('a beginning that lies ahead', () => {
     expect(watermark?.verifications).toEqual(before.verifications)
   })
 
-  test('is left behind by no record whose time lies in the future', async () => {
+  test('a record whose time is in the future does not move the watermark', async () => {
     const { sandbox, api, receiver } = await open()
     drop(sandbox)
     await api.verifications.create(input)
@@ -433,7 +435,7 @@ describe('a beginning that lies ahead', () => {
   })
 })
 
-describe('a service that sorts otherwise', () => {
+describe('a service that sorts in another order', () => {
   /** The same lists, oldest first. */
   const reversed = (api: ApiClient): ApiClient => {
     const flip = (list: { toArray(options: { max: number }): Promise<unknown[]> }) => ({
@@ -448,7 +450,7 @@ describe('a service that sorts otherwise', () => {
     } as never
   }
 
-  test('is read to the end, so that nothing is missed', async () => {
+  test('a list in another order is read to its end, so that nothing is missed', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     drop(sandbox)
@@ -485,7 +487,7 @@ describe('a service that leaves updatedAt alone at an expiry', () => {
       },
     }) as never
 
-  test('has its expiries found by their date', async () => {
+  test('expiries are found by their date if the service leaves updatedAt alone', async () => {
     const { sandbox, api, receiver, handled } = await open()
     drop(sandbox)
     const expiring = await api.verifications.create({ ...input, expiresDays: 3 })
@@ -511,7 +513,7 @@ describe('a service that leaves updatedAt alone at an expiry', () => {
     expect(again.events).toMatchObject({ derived: 1, missing: 0 })
   })
 
-  test('costs one page more where the service does touch it', async () => {
+  test('expiries cost one page more if the service touches updatedAt', async () => {
     const { sandbox, api, receiver } = await open()
     drop(sandbox)
     for (let at = 0; at < 3; at++) await api.verifications.create({ ...input, expiresDays: 1 })
@@ -536,7 +538,7 @@ describe('a service that leaves updatedAt alone at an expiry', () => {
   })
 })
 
-test('records whose times cannot be read are told, and the run is not complete', async () => {
+test('records with unreadable times are reported, and the run is incomplete', async () => {
   const { sandbox, api, receiver } = await open()
   drop(sandbox)
   const { id } = await api.verifications.create(input)
@@ -569,7 +571,7 @@ test('records whose times cannot be read are told, and the run is not complete',
 describe('the watermark', () => {
   const advance = { seconds: 3600 }
 
-  test('begins the next run where the last one ended', async () => {
+  test('the next run begins where the last one ended', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     drop(sandbox)
@@ -586,7 +588,7 @@ describe('the watermark', () => {
     expect(second.read.verifications).toBeLessThan(150)
   })
 
-  test('looks at the hour before it once more, and never again', async () => {
+  test('the hour before the watermark is read once more, and then never again', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     const events = await live(setup, 6)
@@ -606,7 +608,7 @@ describe('the watermark', () => {
     expect(derived).toEqual([all, all, 0, 0])
   })
 
-  test('never leads before the since of the first run', async () => {
+  test('no run reads before the since of the first one', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     drop(sandbox)
@@ -628,7 +630,7 @@ describe('the watermark', () => {
     expect(derived).toEqual([3, 3, 3, 4])
   })
 
-  test('is read from exactly when the inbox may have forgotten what came before it', async () => {
+  test('an old watermark is exact, because the inbox may have forgotten earlier events', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     await live(setup, 6)
@@ -643,7 +645,7 @@ describe('the watermark', () => {
     expect(created).toContain('created')
   })
 
-  test('is not behind what changed while a run was reading', async () => {
+  test('the watermark does not pass what changed during the run', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     drop(sandbox)
@@ -670,7 +672,7 @@ describe('the watermark', () => {
 })
 
 describe('the schedule', () => {
-  test('looks back a day at first, for what came while the application was down', async () => {
+  test('the first run looks back a day, for events that came while the application was down', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     drop(sandbox)
@@ -684,7 +686,7 @@ describe('the schedule', () => {
     expect(report.gap.byName).toMatchObject({ 'verification.created': 1 })
   })
 
-  test('with a watermark finds what came in days while the application was down', async () => {
+  test('with a watermark, events of several days of downtime are found', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     drop(sandbox)
@@ -708,7 +710,7 @@ describe('the schedule', () => {
     expect(report.events).toMatchObject({ missing: events.length, fed: events.length })
   })
 
-  test('begins at its creation when it is told to, and never before', async () => {
+  test('the schedule begins at `since` if that is its creation', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     drop(sandbox)
@@ -724,7 +726,7 @@ describe('the schedule', () => {
     expect((await reconciler.run()).events).toMatchObject({ missing: 0 })
   })
 
-  test('runs from its own watermark, one run at a time, and stops', async () => {
+  test('the schedule runs from its own watermark, one run at a time, and stops', async () => {
     const setup = await open()
     const { sandbox, api, receiver, inbox } = setup
     drop(sandbox)
@@ -755,7 +757,7 @@ describe('the schedule', () => {
     expect(reports).toHaveLength(count)
   })
 
-  test('waits for what may still be on its way', async () => {
+  test('the schedule waits for deliveries that may still be on their way', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     drop(sandbox)
@@ -767,7 +769,7 @@ describe('the schedule', () => {
     expect((await reconciler.run()).events.missing).toBe(3)
   })
 
-  test('goes on after a run that failed, and tells why', async () => {
+  test('the schedule continues after a failed run, and reports why', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     strike(sandbox, { kind: 'error-500', times: 5 })
@@ -787,7 +789,7 @@ describe('the schedule', () => {
     expect(errors).toMatchObject([{ name: 'ServerError' }])
   })
 
-  test('begins when it is started during a run, or while it stops, and stops when it is idle', async () => {
+  test('the schedule can be started during a run, or while it stops, and stopped when idle', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     const told: ReconcileReport[] = []
@@ -830,7 +832,7 @@ describe('the schedule', () => {
     expect(told).toHaveLength(last)
   })
 
-  test('never runs twice at a time, though it was stopped and started in between', async () => {
+  test('two runs never overlap, even if the schedule is stopped and started in between', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     let reading = 0
@@ -865,7 +867,7 @@ describe('the schedule', () => {
     expect(most).toBe(1)
   })
 
-  test('survives observers that throw, at once or later', async () => {
+  test('the schedule survives observers that throw, at once or later', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     const unhandled: unknown[] = []
@@ -904,7 +906,7 @@ describe('the schedule', () => {
     expect(warned.join()).toContain('onReport threw SyntaxError')
   })
 
-  test('refuses at creation what no run could do', async () => {
+  test('createReconciler refuses options that no run could use', async () => {
     const { api: client, receiver } = await open()
     for (const [code, options] of [
       ['INBOX_INVALID', { receiver: createReceiver({ secret }), since: start }],
@@ -912,6 +914,8 @@ describe('the schedule', () => {
       ['OPTION_INVALID', { receiver, since: new Date(Date.now() + 60_000) }],
       ['OPTION_INVALID', { receiver, since: { clients: {} } }],
       ['OPTION_INVALID', { receiver, since: start, client: {} }],
+      ['OPTION_INVALID', { receiver, since: start, evry: 1000 }],
+      ['OPTION_INVALID', { receiver, since: start, onReport: 'log' }],
     ] as const) {
       expect(() => createReconciler({ client, ...options } as never)).toThrow(
         expect.objectContaining({ code }),
@@ -919,7 +923,7 @@ describe('the schedule', () => {
     }
   })
 
-  test('refuses times that cannot hold', () => {
+  test('createReconciler refuses times that no timer can keep', () => {
     for (const wrong of [{ every: 0 }, { grace: -1 }, { every: 2 ** 31 }]) {
       expect(() => createReconciler({ ...wrong } as never)).toThrow(
         expect.objectContaining({ code: 'OPTION_INVALID' }),

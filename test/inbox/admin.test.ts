@@ -186,13 +186,13 @@ test('an entry that is damaged is one dead letter, and is shown as unreadable', 
   for (let at = 0; at < 10; at++) await first.deliver(event('client.created', { id: `c${at}` }))
   await first.inbox.close()
   const db = new DatabaseSync(file)
-  for (const [seq, facts] of [
+  for (const [seq, metadata] of [
     [3, '{{'],
     [5, '{}'],
     [7, 'null'],
   ] as const) {
-    const bytes = Buffer.concat([Uint8Array.of(0), Buffer.from(facts)])
-    db.prepare('update idv_contents set facts = ? where seq = ?').run(bytes, seq)
+    const bytes = Buffer.concat([Uint8Array.of(0), Buffer.from(metadata)])
+    db.prepare('update idv_contents set metadata = ? where seq = ?').run(bytes, seq)
   }
   db.close()
   const { inbox, receiver, worker, settled } = setUp({ store: sqliteStore(file) })

@@ -33,8 +33,8 @@ test('nothing that was put into a sealed inbox without the key is handled', asyn
   const plain = (text: string) => Buffer.from(`\0${text}`)
   const forged = JSON.stringify(event('verification.approved', { id: 'ver_forged' }))
   tamper(file, (db) => {
-    const facts = plain('{"headers":[],"receivedAt":0}')
-    db.prepare('update idv_contents set facts = ?, body = ?').run(facts, plain(forged))
+    const metadata = plain('{"headers":[],"receivedAt":0}')
+    db.prepare('update idv_contents set metadata = ?, body = ?').run(metadata, plain(forged))
   })
   const second = sealed(file)
   expect(await second.worker.drainOnce()).toMatchObject({ dead: 1, done: 0 })

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { createReceiver, createWorker } from 'idv-webhooks'
+import { type Context, createReceiver, createWorker } from 'idv-webhooks'
 import { createInbox } from 'idv-webhooks/inbox'
 import { type SqliteTransaction, sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fixture, signedDelivery, testSecret } from 'idv-webhooks/testing'
@@ -26,10 +26,12 @@ async function application() {
 
 test('a handler that writes through tx is tested in memory, in a database of the test', async () => {
   const { receiver, worker, approvals, deliver } = await application()
-  receiver.on('verification.approved', ({ data }, { tx, attempt }) => {
-    tx.prepare('insert into approvals values (?, ?)').run(data.id, attempt)
+  const handle = (id: string, { tx, attempt }: Context<unknown, SqliteTransaction>) => {
+    tx.prepare('insert into approvals values (?, ?)').run(id, attempt)
     if (attempt === 1) throw new Error('after the effect')
-  })
+  }
+  const options = { tx: true }
+  receiver.on('verification.approved', ({ data }, context) => handle(data.id, context), options)
   await deliver()
   expect(await worker.drainOnce()).toMatchObject({ retry: 1, done: 1 })
   expect(approvals()).toEqual([{ attempt: 2 }])

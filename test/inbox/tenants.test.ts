@@ -70,7 +70,7 @@ describe.each(stores)('tenants on %s', (_, store) => {
     expect(seen.at(-1)).toMatchObject({ tenant: 'b', gap: false })
   })
 
-  test('tell equal bodies and twins apart', async () => {
+  test('tell equal bodies and aliases apart', async () => {
     const { deliver } = shared({ store: store(), dedupe: 'body' })
     const { id: _, ...bare } = event(
       'verification.approved',

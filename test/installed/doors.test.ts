@@ -118,12 +118,13 @@ const inbox = createInbox({
 })
 const receiver = createReceiver({ secret, inbox })
 const counts = []
-receiver.on('*', (event, { tx, attempt }) => {
+const handler = (event, { tx, attempt }) => {
   tx.exec('create table if not exists effects (attempt integer)')
   tx.prepare('insert into effects values (?)').run(attempt)
   counts.push(tx.prepare('select count(*) as n from effects').get().n)
   if (attempt === 1) throw new Error('later')
-})
+}
+receiver.on('*', handler, { tx: true })
 const body = new TextEncoder().encode('{"id":"evt_1","event":"request.approved","data":{"id":"ver_1"}}')
 const headers = await sign(body, { secret })
 const kinds = []

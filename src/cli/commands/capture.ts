@@ -6,7 +6,7 @@ import { schemes, verify } from '../../index.ts'
 import { eventNames, legacyNames } from '../../protocol/index.ts'
 import { capture as toCapture } from '../../testing/index.ts'
 import { needConsent } from '../consent.ts'
-import { type Answer, toldOutcome } from '../deliver.ts'
+import { type Answer, outcomeOf } from '../deliver.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { hintFor } from '../hints.ts'
 import { count, printable } from '../output.ts'
@@ -27,7 +27,7 @@ import { writeWhole } from '../write-file.ts'
 interface CaptureOptions extends SecretOptions, SchemeChoice {
   readonly port: number
   readonly host: string
-  readonly forward?: string
+  readonly to?: string
   readonly dir: string
   readonly raw?: boolean
   readonly yes?: boolean
@@ -44,16 +44,16 @@ export const capture = (session: Session) =>
     summary: 'record deliveries as files, and hand them on',
     details: [
       'Listens, keeps the exact bytes of every delivery as a file, and hands it on to your app. The person is taken out of what is kept and the bytes are signed again with the public test secret, unless they did not verify under your secret: such a capture says so, and stays refused. --raw keeps everything as it came, which discover needs, and asks for a word of consent (--yes).',
-      'With --forward, a bare host (http://localhost:3000) gets every delivery at the path that the sender called; an address with a path gets all of them there. The query goes along either way, and the answer of the app goes back as it is. Exits 1 when a delivery could not be kept.',
+      'With --to, a bare host (http://localhost:3000) gets every delivery at the path that the sender called; an address with a path gets all of them there. The query goes along either way, and the answer of the app goes back as it is. Exits 1 when a delivery could not be kept.',
     ],
     examples: [
-      'idv-webhooks capture --port 4000 --forward http://localhost:3000/webhooks',
+      'idv-webhooks capture --port 4000 --to http://localhost:3000/webhooks',
       'idv-webhooks capture --raw --yes --count 2 --dir private-captures',
     ],
   })
     .option('--port <port>', 'where to listen; 0 takes a free one', wholeFrom(0, 65535), 4000)
     .option('--host <host>', 'the address to listen on', '127.0.0.1')
-    .option('--forward <url>', 'hand every delivery on, and answer as the app does', addressFrom)
+    .option('--to <url>', 'forward every delivery to your app and return its response', addressFrom)
     .option('--dir <dir>', 'where the files go', 'captures')
     .option('--raw', 'keep deliveries as they came, with the person in them')
     .option('--yes', 'the word of consent that --raw needs')
@@ -166,7 +166,7 @@ async function keep(
   const path = resolve(cwd, options.dir, name)
   writeWhole(path, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 })
   const file = relative(cwd, path)
-  const told = answer && { status: answer.status, ...toldOutcome(answer) }
+  const told = answer && { status: answer.status, ...outcomeOf(answer) }
   const verified = proved && { verified: proved.ok, ...(!proved.ok && { code: proved.code }) }
   out.record({
     type: 'capture',
@@ -179,7 +179,7 @@ async function keep(
   })
   out.data(describe(session, { arrival, file, event, answer, verified }))
   const hint = answer && answer.status >= 200 && answer.status < 300 ? undefined : answer
-  const said = hint && hintFor({ ...hint, ...toldOutcome(hint) })
+  const said = hint && hintFor({ ...hint, ...outcomeOf(hint) })
   if (said) out.say(out.tint('yellow', `  ${said}`))
 }
 

@@ -20,7 +20,7 @@ export const completion = (session: Session): Command => {
   return command
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(scripts)))
     .action(
-      act<object>(session, async (_, [shell]) => {
+      act<object>(session, async (_, [shell = '']) => {
         const root = command.parent ?? command
         const script = scripts[shell as keyof typeof scripts](wordsOf(root))
         session.out.record({ type: 'completion', shell, script })

@@ -2,15 +2,12 @@
 import type { Command } from 'commander'
 import { exitCodes } from '../exit-code.ts'
 import { printable } from '../output.ts'
+import type { SettingLine } from '../records/by-command.ts'
 import { findSecrets } from '../secrets.ts'
 import { act, declare, type Session } from '../session.ts'
 import { everyCommand, variableOf } from '../settings.ts'
 
-interface Setting {
-  readonly key: string
-  readonly value: unknown
-  readonly source: 'environment' | 'file'
-}
+type Setting = Omit<SettingLine, 'type'>
 
 export const config = (session: Session): Command => {
   const command = declare('config', {
@@ -38,7 +35,7 @@ async function run(session: Session, root: Command): Promise<void> {
   out.say(found.file ? `config file: ${found.file}` : 'no config file')
   for (const { key, value, source } of settings) {
     out.record({ type: 'setting', key, value, source })
-    out.data(`${key.padEnd(14)} ${printable(String(value))}  ${out.paint('dim', `(${source})`)}`)
+    out.data(`${key.padEnd(14)} ${printable(value)}  ${out.paint('dim', `(${source})`)}`)
   }
   for (const name of Object.keys(env)) {
     if (!name.startsWith('IDV_') || variables.has(name) || name in secretVariables) continue

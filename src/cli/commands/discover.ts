@@ -2,11 +2,11 @@
 // A receiver never guesses; this is for the afternoon before there is one.
 import { testSecret } from '../../testing/index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
-import type { Beyond } from '../discover/beyond.ts'
 import { inWords, toCode } from '../discover/paste.ts'
 import { type Fit, type Found, searchScheme } from '../discover/search.ts'
 import { exitCodes } from '../exit-code.ts'
-import { count, type JsonRecord, type Output, printable } from '../output.ts'
+import { count, type Output, printable } from '../output.ts'
+import type { DiscoveredFacts } from '../records/proving.ts'
 import { repeated } from '../repeated.ts'
 import { findSecrets, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
 import { act, addressFrom, declare, type Session } from '../session.ts'
@@ -22,7 +22,7 @@ export const discover = (session: Session) =>
     summary: 'find the signature scheme of captured deliveries',
     details: [
       'Searches for the one way of signing that proves every capture under your secret: which header, how it is written, which encoding, how the secret becomes a key, what is signed. Prints it as code to paste. Take captures as they came (capture --raw), two or more of different events.',
-      'Exits 0 when one scheme fits; 1 when several do (capture one more), none does, no signature is present, or one that no scheme of this package can express. An id that was seen with one event only is a guess, and is told as one.',
+      'Exits 0 when one scheme fits; 1 when several do (capture one more), none does, no signature is present, An id that was seen with one event only is a guess, and is told as one.',
     ],
     examples: [
       'idv-webhooks discover private-captures/',
@@ -64,7 +64,7 @@ async function run(session: Session, options: DiscoverOptions, paths: readonly s
     signal,
     onProgress: (tried) => out.progress(`${tried} schemes tried`),
   })
-  tell(session, captures, found)
+  report(session, captures, found)
   return found.result === 'found' ? exitCodes.ok : exitCodes.failed
 }
 
@@ -77,12 +77,11 @@ function spelledAnew(many: number): string {
 }
 
 /** Whose scheme was found: our own signature on redacted captures says nothing of the sender. */
-function factsOf(captures: readonly NamedCapture[], { result }: Found) {
+function factsOf(captures: readonly NamedCapture[]): DiscoveredFacts {
   const redacted = captures.filter((capture) => capture.redacted)
   const resigned = redacted.filter(({ verified }) => verified !== false)
   return {
     type: 'discovered',
-    result,
     captures: captures.length,
     of: resigned.length > 0 ? 'package' : 'sender',
     redacted: redacted.length,
@@ -90,15 +89,16 @@ function factsOf(captures: readonly NamedCapture[], { result }: Found) {
   }
 }
 
-function tell({ out }: Session, captures: readonly NamedCapture[], found: Found): void {
-  const facts = factsOf(captures, found)
-  switch (found.result) {
+function report({ out }: Session, captures: readonly NamedCapture[], found: Found): void {
+  const facts = factsOf(captures)
+  const { result } = found
+  switch (result) {
     case 'found':
-      tellFound(out, facts, { captures, found })
+      reportFound(out, facts, { captures, found })
       return
     case 'ambiguous': {
       const fits = found.fits.map(({ scheme, body }) => ({ scheme, body }))
-      out.record({ ...facts, fits, ...(found.headers && { headers: found.headers }) })
+      out.record({ ...facts, result, fits, ...(found.headers && { headers: found.headers }) })
       out.data('ambiguous')
       for (const { scheme } of fits) out.data(`  ${printable(describe(scheme))}`)
       out.say(
@@ -108,55 +108,34 @@ function tell({ out }: Session, captures: readonly NamedCapture[], found: Found)
       )
       return
     }
-    case 'no-signature': {
-      out.record({ ...facts, files: found.files })
+    case 'no-signature':
+      out.record({ ...facts, result, files: found.files })
       out.data('no signature present')
       for (const file of found.files) out.data(`  ${printable(file)}`)
       out.say('no header of these captures could be a signature')
       return
-    }
-    case 'inexpressible': {
-      const { header, why, proved } = found
-      out.record({ ...facts, header, why, ...(proved && { proved }) })
-      tellBeyond(out, found)
-      return
-    }
-    case 'no-match': {
-      out.record(facts)
+    case 'no-match':
+      out.record({ ...facts, result })
       out.data('no scheme fits')
       out.say(
-        'the captures look signed, but not with this secret in a way that is known here: check the secret, capture before any proxy, or give what is signed with --template',
+        'the captures look signed, but no HMAC scheme of this package fits with this secret: check the secret, capture before any proxy, or pass what is signed with --template',
       )
-    }
   }
 }
 
-interface ToldFind {
+interface FoundScheme {
   readonly captures: readonly NamedCapture[]
   readonly found: Extract<Found, { result: 'found' }>
 }
 
-function tellFound(out: Output, facts: JsonRecord, { captures, found }: ToldFind): void {
+function reportFound(out: Output, facts: DiscoveredFacts, { captures, found }: FoundScheme): void {
   const { scheme, body } = found.fit
-  const guess = found.idIsGuess ? { idIsGuess: true, next: 'capture one more' } : {}
-  out.record({ ...facts, scheme, body, code: toCode(found.fit), ...guess })
-  out.data(toCode(found.fit))
+  const guess = found.idIsGuess ? { idIsGuess: true as const, next: 'capture one more' } : {}
+  const code = toCode(found.fit)
+  out.record({ ...facts, result: 'found', scheme, body, code, ...guess })
+  out.data(code)
   out.say(`${out.tint('green', 'found')} ${printable(inWords(scheme))}`)
   for (const line of remarks(captures, found)) out.say(line)
-}
-
-function tellBeyond(out: Output, { header, why, proved }: Beyond): void {
-  const name = printable(header)
-  out.data(
-    `a signature is present in header ${name}, but not one of the schemes this package can express`,
-  )
-  if (proved) {
-    const { algorithm, encoding, signed } = proved
-    const made = `HMAC-${algorithm.toUpperCase()} in ${encoding} over ${JSON.stringify(signed)}`
-    out.data(`  proved: ${made}, with your secret`)
-  }
-  for (const one of why) out.data(`  ${one}`)
-  out.say('verify it in your own code, before the receiver; or ask the sender for another scheme')
 }
 
 function describe(scheme: Fit['scheme']): string {

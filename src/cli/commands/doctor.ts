@@ -11,14 +11,14 @@ import { type Check, checkClock, checkNode, checkSecret } from '../doctor/local-
 import type { Probe } from '../doctor/probes.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { findInbox } from '../inbox/find-inbox.ts'
-import { type InboxChoice, inboxFileOption } from '../inbox/inbox-file-option.ts'
+import { type InboxChoice, inboxOption } from '../inbox/inbox-option.ts'
 import { count, printable } from '../output.ts'
 import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
 import { findSecrets, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
 import { act, addressFrom, declare, mostSeconds, numberFrom, type Session } from '../session.ts'
 
 interface DoctorOptions extends SecretOptions, SchemeChoice, InboxChoice {
-  readonly url?: string
+  readonly to?: string
   readonly timeout: number
   readonly leaveNothing?: boolean
 }
@@ -32,13 +32,13 @@ export const doctor = (session: Session) =>
       'An app with an inbox keeps the probes that are proved: they are listed at the end, with how to be rid of them. --leave-nothing sends only what must be refused, and leaves the exact bytes unproved.',
     ],
     examples: [
-      'idv-webhooks doctor --url http://localhost:3000/webhooks',
-      'idv-webhooks doctor --url https://example.com/webhooks --leave-nothing',
-      'idv-webhooks doctor --file inbox.db',
-      'idv-webhooks doctor --url https://staging.example.com/webhooks --scheme timestamped --json',
+      'idv-webhooks doctor --to http://localhost:3000/webhooks',
+      'idv-webhooks doctor --to https://example.com/webhooks --leave-nothing',
+      'idv-webhooks doctor --inbox inbox.db',
+      'idv-webhooks doctor --to https://staging.example.com/webhooks --scheme timestamped --json',
     ],
   })
-    .option('--url <url>', 'the address of the running receiver', addressFrom)
+    .option('--to <url>', 'the address of the running receiver', addressFrom)
     .option(
       '--timeout <seconds>',
       'how long to wait for an answer',
@@ -46,15 +46,15 @@ export const doctor = (session: Session) =>
       15,
     )
     .option('--leave-nothing', 'send only probes that no inbox keeps')
-    .addOption(inboxFileOption())
+    .addOption(inboxOption())
     .addOption(secretFileOption())
     .addOption(schemeOption())
     .action(act<DoctorOptions>(session, (options) => run(session, options)))
 
 async function run(session: Session, options: DoctorOptions) {
-  const { url, timeout } = options
+  const { to, timeout } = options
   const scheme = chosenScheme(session, options) ?? schemes.service()
-  const secret = await (url === undefined ? findSecrets : needSecrets)(session, options)
+  const secret = await (to === undefined ? findSecrets : needSecrets)(session, options)
   const checks = [
     checkNode(process.versions.node),
     ...(await Promise.all(secret.map((one) => checkSecret(one, scheme)))),
@@ -64,19 +64,19 @@ async function run(session: Session, options: DoctorOptions) {
   const inbox = found ? await checkInbox(session, found) : []
   for (const check of [...checks, ...inbox]) tellCheck(session, check)
   const broken = unfit || inbox.some(isFailed)
-  tellUnchecked(session, {
+  reportUnchecked(session, {
     secret: secret.length > 0,
-    url: url !== undefined,
+    to: to !== undefined,
     inbox: Boolean(found),
   })
-  if (secret.length === 0 && url === undefined && !found) {
-    throw new CliError('USAGE', 'error: nothing to look at: give --url, --file or a secret')
+  if (secret.length === 0 && to === undefined && !found) {
+    throw new CliError('USAGE', 'error: nothing to look at: pass --to, --inbox or a secret')
   }
-  if (url === undefined || unfit) return broken ? exitCodes.failed : exitCodes.ok
+  if (to === undefined || unfit) return broken ? exitCodes.failed : exitCodes.ok
   const { leaveNothing = false } = options
   const kept = new Set<Probe>()
   const since = session.now()
-  const patient = { url, timeout, scheme, secret, leaveNothing, kept }
+  const patient = { url: to, timeout, scheme, secret, leaveNothing, kept }
   try {
     const probed = await probe(session, patient)
     return broken ? exitCodes.failed : probed
@@ -86,19 +86,19 @@ async function run(session: Session, options: DoctorOptions) {
   }
 }
 
-const uncheckedWords = {
-  secret: 'the secret: set WEBHOOK_SECRET, or give --secret-file',
-  url: 'the receiver: give --url to probe it while it runs',
-  inbox: 'the inbox: give --file, or IDV_INBOX',
-} as const
+const unchecked = [
+  ['secret', 'the secret: set WEBHOOK_SECRET, or pass --secret-file'],
+  ['to', 'the receiver: pass --to to probe it while it runs'],
+  ['inbox', 'the inbox: pass --inbox, or set IDV_INBOX'],
+] as const
 
-/** What a clean bill does not speak of. */
-function tellUnchecked(
+/** What a clean result does not cover. */
+function reportUnchecked(
   { out }: Session,
-  looked: Readonly<Record<keyof typeof uncheckedWords, boolean>>,
+  checked: Readonly<Record<'secret' | 'to' | 'inbox', boolean>>,
 ): void {
-  for (const [name, words] of Object.entries(uncheckedWords)) {
-    if (looked[name as keyof typeof uncheckedWords]) continue
+  for (const [name, words] of unchecked) {
+    if (checked[name]) continue
     out.record({ type: 'unchecked', name })
     out.say(`not checked: ${words}`)
   }

@@ -14,9 +14,9 @@ export const inbox = (session: Session) =>
       'Works on a SQLite file beside the application that owns it, or on `inbox` or `store` of the config file. The key of an encrypted inbox is IDV_INBOX_KEY (new,old while it rotates) or `encryption` in the config file. Payloads are masked.',
     ],
     examples: [
-      'idv-webhooks inbox stats --file inbox.db',
-      'idv-webhooks inbox list --file inbox.db --state dead',
-      'idv-webhooks inbox redrive --file inbox.db --state dead --yes',
+      'idv-webhooks inbox stats --inbox inbox.db',
+      'idv-webhooks inbox list --inbox inbox.db --state dead',
+      'idv-webhooks inbox redrive --inbox inbox.db --state dead --yes',
     ],
   })
     .addCommand(inboxList(session))

@@ -18,7 +18,7 @@ interface Options extends SecretOptions {
   readonly at?: string
   readonly data?: string
   readonly scenario?: string
-  readonly subscribe?: readonly string[]
+  readonly to?: readonly string[]
   readonly events?: readonly string[]
   readonly rateLimit?: number
   readonly unlimited?: boolean
@@ -35,15 +35,15 @@ export const sandbox = (session: Session) =>
       'API keys: key_acme key_globex key_initech; key_revoked key_unpaid key_noplan key_limited give 401 402 403 429. Subject names: "Auto Approve" "Auto Reject" "Auto Review" "No Answer".',
     ],
     examples: [
-      'idv-webhooks sandbox --subscribe http://localhost:3000/webhooks',
+      'idv-webhooks sandbox --to http://localhost:3000/webhooks',
       'idv-webhooks sandbox --data sandbox.db --port 4800',
       'idv-webhooks sandbox --scenario failing.json --once',
     ],
   })
     .option('--port <port>', 'where to listen; 0 takes any free port', wholeFrom(0, 65_535), 4747)
     .option('--host <host>', 'the address to listen on', '127.0.0.1')
-    .option('--subscribe <url>', 'send events there; may be repeated', repeating(addressFrom))
-    .option('--events <filter>', 'only these events for --subscribe; may be repeated', repeated)
+    .option('--to <url>', 'subscribe this address to events; repeatable', repeating(addressFrom))
+    .option('--events <filter>', 'send only these events to --to; repeatable', repeated)
     .option('--data <file>', 'keep the state in a SQLite file')
     .option('--scenario <file>', 'start as a scenario file says, and do what it says')
     .option('--once', 'end when the scenario is done and nothing is due')
@@ -79,8 +79,8 @@ async function run(session: Session, options: Options) {
   if (options.once && options.scenario === undefined) {
     throw new CliError('USAGE', 'error: --once needs a scenario: --scenario <file>')
   }
-  if (options.events && !options.subscribe) {
-    throw new CliError('USAGE', 'error: --events is for --subscribe <url>')
+  if (options.events && !options.to) {
+    throw new CliError('USAGE', 'error: --events is for --to <url>')
   }
   if (options.unlimited && options.rateLimit !== undefined) {
     throw new CliError('USAGE', 'error: --unlimited and --rate-limit contradict each other')
@@ -111,7 +111,7 @@ function toSandboxOptions(
   options: Options,
   secret: string | undefined,
 ): SandboxOptions {
-  const { seed, at, data, scenario, subscribe, events, rateLimit, unlimited } = options
+  const { seed, at, data, scenario, to, events, rateLimit, unlimited } = options
   return {
     ...(seed !== undefined && { seed }),
     ...(at !== undefined && { now: at }),
@@ -121,8 +121,8 @@ function toSandboxOptions(
     ...(options.allowHost && { hosts: options.allowHost }),
     ...(unlimited ? { rateLimit: false as const } : rateLimit !== undefined && { rateLimit }),
     smtpUrl: session.env.SMTP_URL ?? '',
-    ...(subscribe && {
-      subscriptions: subscribe.map((url) => ({
+    ...(to && {
+      subscriptions: to.map((url) => ({
         url,
         ...(events && { events }),
       })),

@@ -81,7 +81,7 @@ async function tell(
   { file, delivery }: NamedCapture,
   { result, scheme }: { readonly result: VerifyResult; readonly scheme: string },
 ): Promise<void> {
-  const facts = { type: 'verified', file, scheme, bytes: delivery.body.length }
+  const facts = { type: 'verified' as const, file, scheme, bytes: delivery.body.length }
   const name = printable(file)
   if (result.ok) {
     out.record({ ...facts, ok: true, secretId: result.secretId })

@@ -110,6 +110,14 @@ function asPlain(value: string): Headerless[] {
   )
 }
 
+const signatureName = /signature|(^|-)(sig|sign|hmac|mac|digest)(-|$)/i
+
+/** Whether a header could be a signature, by its value or by its name. */
+export function hasSignature(headers: Headers): boolean {
+  const isNamed = headers.some(([name, value]) => signatureName.test(name) && value.trim() !== '')
+  return isNamed || readingsOf(headers).length > 0
+}
+
 const ordinary =
   /^(accept|accept-.*|authorization|cache-control|cdn-.*|cf-.*|connection|content-.*|cookie|date|expect|forwarded|host|keep-alive|origin|referer|sec-.*|te|traceparent|tracestate|transfer-encoding|upgrade.*|user-agent|via|x-forwarded-.*|x-real-ip)$/i
 

@@ -3,11 +3,10 @@
 import { isWebhookError, type SchemeDefinition, schemes, verify } from '../../index.ts'
 import type { NamedCapture } from '../capture-files.ts'
 import type { NamedSecret } from '../secrets.ts'
-import { type Beyond, lookBeyond } from './beyond.ts'
 import { type BodyVariant, bodyVariant, otherVariants } from './body-variants.ts'
 import { candidatesOf } from './candidates.ts'
 import { areOfOneEvent, idHeaders } from './ids.ts'
-import { readingsOf } from './readings.ts'
+import { hasSignature, readingsOf } from './readings.ts'
 
 /** A scheme that proves all captures, and which bytes it signs. */
 export interface Fit {
@@ -31,8 +30,6 @@ export type Found =
       readonly headers?: readonly string[]
     }
   | { readonly result: 'no-match' }
-  /** There is a signature, and no scheme of this package can express it. */
-  | ({ readonly result: 'inexpressible' } & Beyond)
   /** These captures have no header that could be a signature. */
   | { readonly result: 'no-signature'; readonly files: readonly string[] }
 
@@ -52,9 +49,7 @@ export interface SearchOptions {
 /** Finds the scheme of captures. */
 export async function searchScheme(options: SearchOptions): Promise<Found> {
   const { captures } = options
-  const means = { secrets: options.secrets, ids: idHeaders(captures) }
-  const bare = captures.filter(({ delivery }) => readingsOf(delivery.headers).length === 0)
-  const unsigned = bare.filter((capture) => lookBeyond(capture, means) === undefined)
+  const unsigned = captures.filter(({ delivery }) => !hasSignature(delivery.headers))
   if (unsigned.length > 0)
     return { result: 'no-signature', files: unsigned.map(({ file }) => file) }
   // Other spellings of the body only where no scheme proves the exact one.
@@ -63,8 +58,7 @@ export async function searchScheme(options: SearchOptions): Promise<Found> {
     for (const capture of captures.slice(1)) fits = await stillFitting(options, fits, capture)
     if (fits.length > 0) return choose(fits, captures)
   }
-  const [beyond] = captures.flatMap((one) => lookBeyond(one, means) ?? [])
-  return beyond ? { result: 'inexpressible', ...beyond } : { result: 'no-match' }
+  return { result: 'no-match' }
 }
 
 async function fitsOf(options: SearchOptions, variants: readonly BodyVariant[]): Promise<Fit[]> {

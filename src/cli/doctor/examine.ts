@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { type Scheme, type Secret, sign } from '../../index.ts'
-import { type Answer, deliver, type ToldOutcome, toldOutcome } from '../deliver.ts'
+import { type Answer, type AnswerOutcome, deliver, outcomeOf } from '../deliver.ts'
 import type { Session } from '../session.ts'
 import { makeProbes, type Probe } from './probes.ts'
 
@@ -12,7 +12,7 @@ export interface Examined {
   readonly probe: Probe
   readonly holds: boolean
   readonly answer: Answer
-  readonly told: ToldOutcome
+  readonly told: AnswerOutcome
 }
 
 /** Where probes go and how they are signed. */
@@ -41,7 +41,7 @@ export async function examine(session: Session, patient: Patient): Promise<reado
   for (const probe of probes) {
     session.out.progress(`${examined.length}/${probes.length} probes: ${probe.name}`)
     const answer = await sendProbe(session, patient, { probe })
-    const told = toldOutcome(answer)
+    const told = outcomeOf(answer)
     examined.push({ probe, answer, told, holds: probe.good(answer.status) })
   }
   return examined
@@ -75,7 +75,7 @@ export async function sendProbe(
     },
     { timeout, signal: session.signal },
   )
-  if (toldOutcome(answer).outcome === 'accepted') patient.kept.add(probe)
+  if (outcomeOf(answer).outcome === 'accepted') patient.kept.add(probe)
   return answer
 }
 

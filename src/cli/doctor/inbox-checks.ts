@@ -45,6 +45,7 @@ function checkPromises({ survives, order }: StoreCapabilities): Check {
     nothing: 'forgets everything when the process ends: take sqliteStore() outside tests',
     restart: 'may lose what was acknowledged in a power cut',
     'power-cut': '',
+    failover: '',
   }[survives]
   if (lost !== '') return check('store', survives === 'nothing' ? 'failed' : 'warning', lost)
   if (order === 'none') return check('store', 'warning', 'keeps no order within an entity')

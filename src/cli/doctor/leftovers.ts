@@ -46,7 +46,11 @@ function advice(
   found: FoundInbox | undefined,
   told: readonly { readonly id: string; readonly state: string }[],
 ): readonly string[] {
-  const file = found ? (found.file === undefined ? '' : ` --file ${found.where}`) : ' --file <file>'
+  const file = found
+    ? found.file === undefined
+      ? ''
+      : ` --inbox ${found.where}`
+    : ' --inbox <file>'
   const dead = told.filter(({ state }) => state === 'dead').map(({ id }) => id)
   const ids = dead.length > 0 ? dead.join(' ') : '<ids>'
   return [

@@ -13,7 +13,7 @@ import {
 import { isWebhookError } from '../../index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import type { Session } from '../session.ts'
-import type { InboxChoice } from './inbox-file-option.ts'
+import type { InboxChoice } from './inbox-option.ts'
 
 /** An inbox that is not open yet, and what is known of where it is. */
 export interface FoundInbox {
@@ -64,8 +64,7 @@ export async function withInbox<Result>(
 ): Promise<Result> {
   const found = await findInbox(session, opening)
   if (!found) {
-    const flag = opening.access === 'own' ? '--inbox' : '--file'
-    throw new CliError('USAGE', `error: say which inbox: ${flag} <file>, or IDV_INBOX`)
+    throw new CliError('USAGE', 'error: no inbox given: pass --inbox <file>, or set IDV_INBOX')
   }
   await openFound(session, found)
   try {
@@ -93,7 +92,7 @@ export async function openFound(session: Session, { inbox, file }: FoundInbox): 
 function owned(message: string, file: string | undefined): CliError {
   const way =
     file === undefined
-      ? `; to work beside it: --file <its file>, or sqliteStore(file, { access: 'operate' }) in the config file`
+      ? `; to work beside it: --inbox <its file>, or sqliteStore(file, { access: 'operate' }) in the config file`
       : ''
   return new CliError('INBOX_OWNED', `${message}${way}`, exitCodes.failed)
 }

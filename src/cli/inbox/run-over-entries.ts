@@ -7,13 +7,13 @@ import { count, printable } from '../output.ts'
 import type { Session } from '../session.ts'
 import { type FilterOptions, filterOf } from './filter-options.ts'
 import { withInbox } from './find-inbox.ts'
-import type { InboxChoice } from './inbox-file-option.ts'
+import type { InboxChoice } from './inbox-option.ts'
 
 /** What is done, and to which entries it can be. */
 export interface Deed {
   /** "redrive", and "redriven" of what it was done to. */
   readonly verb: string
-  readonly past: string
+  readonly past: 'redriven' | 'replayed' | 'dismissed'
   /** What consent is asked for, before "12 entries". */
   readonly warning: string
   readonly states: readonly EntryState[]

@@ -1,83 +1,83 @@
-// Which lines each command prints under --json. Programs that read them import these types.
-import type { EntryRecord, InboxRecord, ReconcileRecord } from './keeping.ts'
+// The lines of --json, by command. Output.record() takes these types alone, so the compiler keeps
+// what a command prints and what its readers are promised the same.
+import type { EntryLine, InboxLine, ReconcileLine } from './keeping.ts'
 import type {
-  MigrateCapturesRecord,
-  MigrateCodeRecord,
-  MigrateDataRecord,
-  MigrateStatusRecord,
-  MigrateSubscriptionsRecord,
+  MigrateCapturesLine,
+  MigrateCodeLine,
+  MigrateDataLine,
+  MigrateStatusLine,
+  MigrateSubscriptionsLine,
 } from './migrating.ts'
-import type { DiscoveredRecord, DoctorRecord, VerifiedRecord } from './proving.ts'
-import type {
-  CapturedRecord,
-  CaptureReady,
-  CaptureSummary,
-  SandboxReady,
-  SandboxRecord,
-  SentRecord,
-  SentSummary,
-} from './sending.ts'
+import type { DiscoveredLine, DoctorLine, VerifiedLine } from './proving.ts'
+import type { CaptureLine, SandboxLine, SendLine } from './sending.ts'
 
-/** The last line of a run that ended otherwise than it should; `capture` goes on after it. */
-export interface ErrorRecord {
+/** A failure; the last line of a run, except of `capture`, which continues. */
+export interface ErrorLine {
   readonly type: 'error'
   readonly code: string
   readonly message: string
 }
 
-/** A file of a folder that is no capture, and was left out. */
-export interface UnreadableRecord {
+/** A file of a folder that is not a capture and was skipped. */
+export interface UnreadableLine {
   readonly type: 'unreadable'
   readonly file: string
   readonly message: string
 }
 
-/** The lines of every command, by how it is called. */
-export interface RecordsByCommand {
-  readonly sandbox: SandboxReady | SandboxRecord
-  readonly send: SentRecord | SentSummary
-  readonly capture: CaptureReady | CapturedRecord | CaptureSummary
-  readonly replay: SentRecord | SentSummary | UnreadableRecord
-  readonly verify: VerifiedRecord | UnreadableRecord
-  readonly discover: DiscoveredRecord | UnreadableRecord
-  readonly doctor: DoctorRecord
-  readonly reconcile: ReconcileRecord
-  readonly 'inbox list': EntryRecord | Extract<InboxRecord, { type: 'page' }>
-  readonly 'inbox show': EntryRecord | Extract<InboxRecord, { type: 'missing' }>
-  readonly 'inbox stats': Extract<InboxRecord, { type: 'stats' }>
-  readonly 'inbox redrive': DeedRecord
-  readonly 'inbox replay': DeedRecord
-  readonly 'inbox dismiss': DeedRecord
-  readonly 'inbox forget': Extract<InboxRecord, { type: 'forgotten' | 'summary' }>
-  readonly 'inbox purge': Extract<InboxRecord, { type: 'purged' }>
-  readonly 'migrate code': MigrateCodeRecord
-  readonly 'migrate subscriptions': MigrateSubscriptionsRecord
-  readonly 'migrate captures': MigrateCapturesRecord | UnreadableRecord
-  readonly 'migrate data': MigrateDataRecord
-  readonly 'migrate status': MigrateStatusRecord
-  readonly config: SettingRecord
-  readonly completion: {
-    readonly type: 'completion'
-    readonly shell: string
-    readonly script: string
-  }
-}
-
-/** `type` is a union in itself, so the deeds are told from the rest by what else they have. */
-type DeedRecord = Exclude<
-  InboxRecord,
-  { type: 'page' | 'missing' | 'stats' | 'forgotten' | 'summary' | 'purged' }
->
-
-/** `config`: a setting in effect; of a secret never its value. */
-export interface SettingRecord {
+/** `config`: a setting in effect; the value of a secret is never shown. */
+export interface SettingLine {
   readonly type: 'setting'
   readonly key: string
   readonly value: string
   readonly source: 'environment' | 'file'
 }
 
-/** A line that a command prints under --json. */
-export type CliRecord<Command extends keyof RecordsByCommand = keyof RecordsByCommand> =
-  | RecordsByCommand[Command]
-  | ErrorRecord
+/** `completion`: the script. */
+export interface CompletionLine {
+  readonly type: 'completion'
+  readonly shell: string
+  readonly script: string
+}
+
+/** The lines of every command, by its name, as values: with moments as dates. */
+export interface LinesByCommand {
+  readonly sandbox: SandboxLine
+  readonly send: SendLine
+  readonly capture: CaptureLine
+  readonly replay: SendLine | UnreadableLine
+  readonly verify: VerifiedLine | UnreadableLine
+  readonly discover: DiscoveredLine | UnreadableLine
+  readonly doctor: DoctorLine
+  readonly reconcile: ReconcileLine
+  readonly 'inbox list': EntryLine | InboxLine<'page'>
+  readonly 'inbox show': EntryLine | InboxLine<'missing'>
+  readonly 'inbox stats': InboxLine<'stats'>
+  readonly 'inbox redrive': InboxLine<'redriven' | 'refused'>
+  readonly 'inbox replay': InboxLine<'replayed' | 'refused'>
+  readonly 'inbox dismiss': InboxLine<'dismissed' | 'refused'>
+  readonly 'inbox forget': InboxLine<'forgotten' | 'summary'>
+  readonly 'inbox purge': InboxLine<'purged'>
+  readonly 'migrate code': MigrateCodeLine
+  readonly 'migrate subscriptions': MigrateSubscriptionsLine
+  readonly 'migrate captures': MigrateCapturesLine | UnreadableLine
+  readonly 'migrate data': MigrateDataLine
+  readonly 'migrate status': MigrateStatusLine
+  readonly config: SettingLine
+  readonly completion: CompletionLine
+}
+
+/** Any line, as a value. */
+export type CliLine = LinesByCommand[keyof LinesByCommand] | ErrorLine
+
+/** A value after JSON: dates are ISO 8601 text. */
+type AsJson<Value> = Value extends Date
+  ? string
+  : Value extends object
+    ? { readonly [Key in keyof Value]: AsJson<Value[Key]> }
+    : Value
+
+/** A line that a command prints under --json, for programs that read it. */
+export type CliRecord<Command extends keyof LinesByCommand = keyof LinesByCommand> = AsJson<
+  LinesByCommand[Command] | ErrorLine
+>

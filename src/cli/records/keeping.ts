@@ -2,45 +2,43 @@
 import type { ReconcileProgress, ReconcileReport } from '../../client/index.ts'
 import type { Entry, InboxStats } from '../../inbox/index.ts'
 
-/** What JSON makes of a value: moments are ISO 8601. */
-export type AsJson<Value> = Value extends Date
-  ? string
-  : Value extends object
-    ? { readonly [Key in keyof Value]: AsJson<Value[Key]> }
-    : Value
+/** `inbox list` and `inbox show`: an entry, without its delivery. */
+export type EntryLine = Omit<Entry, 'delivery'> & {
+  readonly type: 'entry'
+  /** `inbox show`: the secret that signed it. */
+  readonly secretId?: string
+  /** `inbox show`: the body as text, or as base64 when it is not text. */
+  readonly payload?: string
+  readonly masked?: boolean
+  /** Only with --show-payload. */
+  readonly headers?: readonly (readonly [name: string, value: string])[]
+}
 
-/** `inbox list` and `inbox show`: an entry, never with its delivery. */
-export type EntryRecord = { readonly type: 'entry' } & AsJson<Omit<Entry, 'delivery'>> & {
-    /** `inbox show`: which secret proved it. */
-    readonly secretId?: string
-    /** `inbox show`: the body as text, or base64 of what is no text. */
-    readonly payload?: string
-    readonly masked?: boolean
-    /** With --show-payload alone. */
-    readonly headers?: readonly (readonly [name: string, value: string])[]
-  }
+interface InboxLines {
+  readonly page: { readonly entries: number; readonly cursor?: string }
+  readonly missing: { readonly id: string }
+  readonly stats: InboxStats
+  readonly refused: { readonly id: string; readonly reason?: string }
+  readonly redriven: Acted
+  readonly replayed: Acted
+  readonly dismissed: Acted
+  readonly forgotten: { readonly entity: string; readonly payloads: number }
+  readonly summary: { readonly entities: number; readonly of: number; readonly payloads: number }
+  readonly purged: { readonly erased: number; readonly deleted: number }
+}
 
-/** `inbox`: everything else. */
-export type InboxRecord =
-  | { readonly type: 'page'; readonly entries: number; readonly cursor?: string }
-  | { readonly type: 'missing'; readonly id: string }
-  | ({ readonly type: 'stats' } & InboxStats)
-  | { readonly type: 'refused'; readonly id: string; readonly reason?: string }
-  | {
-      readonly type: 'redriven' | 'replayed' | 'dismissed'
-      readonly entries: number
-      readonly of: number
-    }
-  | { readonly type: 'forgotten'; readonly entity: string; readonly payloads: number }
-  | {
-      readonly type: 'summary'
-      readonly entities: number
-      readonly of: number
-      readonly payloads: number
-    }
-  | { readonly type: 'purged'; readonly erased: number; readonly deleted: number }
+/** How many entries an action was done to, of how many chosen. */
+interface Acted {
+  readonly entries: number
+  readonly of: number
+}
 
-/** `reconcile`: how far it has come, and what it came to. */
-export type ReconcileRecord =
-  | ({ readonly type: 'progress' } & AsJson<ReconcileProgress>)
-  | ({ readonly type: 'report' } & AsJson<ReconcileReport>)
+/** `inbox`: every other line, by its type. */
+export type InboxLine<Type extends keyof InboxLines> = Type extends keyof InboxLines
+  ? { readonly type: Type } & InboxLines[Type]
+  : never
+
+/** `reconcile`: how far it has come, and the result. */
+export type ReconcileLine =
+  | ({ readonly type: 'progress' } & ReconcileProgress)
+  | ({ readonly type: 'report' } & ReconcileReport)

@@ -1,15 +1,14 @@
 // The --json lines of migrate.
 
-import type { Totals } from '../migrate/code/report.ts'
+import type { UnreadableFile } from '../migrate/code/migrate-files.ts'
 import type { Edit, Finding } from '../migrate/code/rewrite.ts'
+import type { Totals } from '../migrate/code/totals.ts'
 import type { LegacyArrivals } from '../migrate/exclusions.ts'
 import type { SqlScripts } from '../migrate/sql.ts'
-import type { Planned } from '../migrate/subscriptions/plan.ts'
-import type { SecretOrigin } from '../migrate/subscriptions/signing-secrets.ts'
-import type { AsJson } from './keeping.ts'
+import type { Planned, Step } from '../migrate/subscriptions/plan.ts'
 
 /** `migrate code`. */
-export type MigrateCodeRecord =
+export type MigrateCodeLine =
   | {
       readonly type: 'file'
       readonly file: string
@@ -17,14 +16,8 @@ export type MigrateCodeRecord =
       readonly written: boolean
     }
   | ({ readonly type: 'finding' | 'collision'; readonly file: string } & Finding)
-  | {
-      readonly type: 'unreadable'
-      readonly file: string
-      readonly message: string
-      readonly line?: number
-      readonly column?: number
-    }
-  /** To be changed, and left as it was. */
+  | ({ readonly type: 'unreadable'; readonly file: string } & UnreadableFile)
+  /** A file that should have been changed and was not. */
   | { readonly type: 'left'; readonly file: string; readonly message: string }
   | ({
       readonly type: 'summary'
@@ -33,7 +26,7 @@ export type MigrateCodeRecord =
     } & Totals)
 
 /** `migrate subscriptions`. */
-export type MigrateSubscriptionsRecord =
+export type MigrateSubscriptionsLine =
   | ({
       readonly type: 'plan'
       readonly id: string
@@ -42,59 +35,48 @@ export type MigrateSubscriptionsRecord =
       readonly steps: readonly string[]
     } & Omit<Planned, 'subscription'>)
   | { readonly type: 'summary'; readonly subscriptions: number; readonly legacy: number }
-  | {
-      readonly type: 'step'
-      readonly id: string
-      readonly did: string
-      readonly replacement?: string
-      /** Of a new one, which secret it signs with: that of the old one, one given, or a new one. */
-      readonly secret?: SecretOrigin
-    }
-  /** How many steps of a run that failed or was interrupted were taken back. */
-  | { readonly type: 'taken-back'; readonly steps: number; readonly begun: number }
-  /** A creation whose answer was lost: nobody knows what became of it. */
-  | {
-      readonly type: 'remains'
-      readonly of: string
-      readonly events: readonly string[]
-      readonly url: string
-    }
+  | ({ readonly type: 'step' } & Step)
+  /** The response to a creation was lost: the next run looks for the replacement. */
+  | { readonly type: 'unconfirmed'; readonly of: string; readonly url: string }
   | { readonly type: 'summary'; readonly steps: number; readonly waiting: number }
 
+/** What happened to a capture. */
+export type CaptureState = 'written' | 'current' | 'there' | 'refused' | 'unproved' | 'exists'
+
 /** `migrate captures`. */
-export type MigrateCapturesRecord =
+export type MigrateCapturesLine =
   | {
       readonly type: 'capture'
       readonly file: string
-      readonly state: string
+      readonly state: CaptureState
       readonly from?: string
       readonly to?: string
       readonly target?: string
     }
-  | ({ readonly type: 'summary' } & Readonly<Record<string, number | string>>)
+  | ({ readonly type: 'summary' } & Readonly<Record<CaptureState, number>>)
 
 /** `migrate data`. */
-export type MigrateDataRecord = { readonly type: 'script'; readonly dialect: string } & SqlScripts
+export type MigrateDataLine = { readonly type: 'script'; readonly dialect: string } & SqlScripts
 
 /** `migrate status`. */
-export type MigrateStatusRecord =
+export type MigrateStatusLine =
   | {
       readonly type: 'evidence'
       readonly source: 'inbox' | 'log'
       readonly arrivals: number
-      /** In how many days (UTC) anything came. */
+      /** On how many days (UTC) events arrived. */
       readonly days: number
       /** Lines of outcomes that could not be read. */
       readonly unread: number
-      readonly since?: string
-      readonly until?: string
+      readonly since?: Date
+      readonly until?: Date
     }
-  | ({ readonly type: 'legacy'; readonly source: 'inbox' | 'log' } & AsJson<LegacyArrivals>)
+  | ({ readonly type: 'legacy'; readonly source: 'inbox' | 'log' } & LegacyArrivals)
   | {
       readonly type: 'status'
       readonly safe: boolean
       readonly silentDays: number
       readonly days: number
       readonly unread: number
-      readonly lastSeen?: string
+      readonly lastSeen?: Date
     }

@@ -4,13 +4,13 @@ import type { Framework } from '../doctor/framework.ts'
 import type { Cause } from '../doctor/known-causes.ts'
 
 /** `verify`: one capture. */
-export type VerifiedRecord = {
+export type VerifiedLine = {
   readonly type: 'verified'
   readonly file: string
   readonly scheme: string
   readonly bytes: number
 } & (
-  | { readonly ok: true; readonly secretId?: string }
+  | { readonly ok: true; readonly secretId?: string | undefined }
   | { readonly ok: false; readonly code: string; readonly diagnosis?: Diagnosis }
 )
 
@@ -21,52 +21,46 @@ export interface DiscoveredFit {
   readonly body: string
 }
 
-/** `discover`: what came of the search. */
-export type DiscoveredRecord = {
+/** What `discover` says about its captures. */
+export interface DiscoveredFacts {
   readonly type: 'discovered'
   readonly captures: number
-  /** Whose scheme it is: this package's own, where it has signed redacted captures again. */
+  /** Whose scheme it is: this package's own when it re-signed redacted captures. */
   readonly of: 'sender' | 'package'
   readonly redacted: number
   readonly warning?: string
-} & (
-  | (DiscoveredFit & {
-      readonly result: 'found'
-      /** To paste. */
-      readonly code: string
-      /** The id was seen with one event only: capture one more before you use it. */
-      readonly idIsGuess?: true
-      readonly next?: string
-    })
-  | {
-      readonly result: 'ambiguous'
-      readonly fits: readonly DiscoveredFit[]
-      /** Each of these is signed alone, and either is enough. */
-      readonly headers?: readonly string[]
-    }
-  | { readonly result: 'no-match' }
-  | { readonly result: 'no-signature'; readonly files: readonly string[] }
-  | {
-      readonly result: 'inexpressible'
-      readonly header: string
-      readonly why: readonly string[]
-      readonly proved?: {
-        readonly algorithm: string
-        readonly encoding: string
-        readonly signed: string
-      }
-    }
-)
+}
 
-/** `doctor`: what it looked at, and what came of it. */
-export type DoctorRecord =
+/** `discover`: the result of the search. */
+export type DiscoveredLine = DiscoveredFacts &
+  (
+    | (DiscoveredFit & {
+        readonly result: 'found'
+        /** Code to paste. */
+        readonly code: string
+        /** The id was seen with one event only: capture another before you use it. */
+        readonly idIsGuess?: true
+        readonly next?: string
+      })
+    | {
+        readonly result: 'ambiguous'
+        readonly fits: readonly DiscoveredFit[]
+        /** Each of these headers is signed by itself, and either is enough. */
+        readonly headers?: readonly string[]
+      }
+    | { readonly result: 'no-match' }
+    | { readonly result: 'no-signature'; readonly files: readonly string[] }
+  )
+
+/** `doctor`: what it examined, and the result. */
+export type DoctorLine =
   | {
       readonly type: 'check'
       readonly name: string
       readonly state: 'ok' | 'warning' | 'failed'
       readonly message: string
     }
-  | { readonly type: 'unchecked'; readonly name: 'secret' | 'url' | 'inbox' | 'exact bytes' }
+  | { readonly type: 'unchecked'; readonly name: 'secret' | 'to' | 'inbox' | 'exact bytes' }
   | {
       readonly type: 'probe'
       readonly name: string

@@ -70,7 +70,7 @@ test('the app behind gets the exact bytes and headers, and its answer goes back'
     seen.push({ url: request.url ?? '', raw: request.rawHeaders, body: text })
     response.writeHead(418, { 'x-app': 'mine' }).end('short and stout')
   }, '')
-  const { url, ended } = await recording(['--count', '1', '--forward', app])
+  const { url, ended } = await recording(['--count', '1', '--to', app])
   // fetch would spell the header's name its own way.
   const headers = { 'X-Odd-Case': 'kept', 'Content-Length': body.length }
   const outgoing = request(`${url}/webhooks?token=private`, { method: 'POST', headers })
@@ -95,7 +95,7 @@ test('the answer goes back whole: large, with repeated headers, and not before i
       response.end(large)
     })
   })
-  const { url, ended } = await recording(['--count', '1', '--forward', app])
+  const { url, ended } = await recording(['--count', '1', '--to', app])
   const reply = await post(url)
   expect(Buffer.from(await reply.arrayBuffer()).equals(large)).toBe(true)
   expect(reply.headers.getSetCookie()).toEqual(['a=1', 'b=2'])
@@ -113,7 +113,7 @@ test.each([
     seen.push(request.url)
     response.end()
   }, path)
-  const { url, ended } = await recording(['--count', '1', '--forward', app])
+  const { url, ended } = await recording(['--count', '1', '--to', app])
   const { port } = new URL(url)
   const outgoing = request({ host: '127.0.0.1', port, path: called, method: 'POST' })
   outgoing.end(body)
@@ -124,7 +124,7 @@ test.each([
 
 test('the app may take as long as --timeout says', async () => {
   const app = await serve(() => {})
-  const { url, ended } = await recording(['--count', '1', '--timeout', '0.2', '--forward', app])
+  const { url, ended } = await recording(['--count', '1', '--timeout', '0.2', '--to', app])
   expect((await post(url)).status).toBe(502)
   expect((await ended).stderr).toContain('raise --timeout')
 })
@@ -139,7 +139,7 @@ test('a folder that cannot be written is told before anything listens', async ()
 })
 
 test('what cannot be kept is said and counted; the app answers all the same', async () => {
-  const { url, ended, dir, child, until } = await recording(['--forward', await apps.sound()])
+  const { url, ended, dir, child, until } = await recording(['--to', await apps.sound()])
   rmSync(dir, { recursive: true })
   writeFileSync(dir, '')
   expect((await post(url)).status).toBe(200)
@@ -166,13 +166,7 @@ test('what cannot be kept without an app behind is answered with 500, and exits 
 })
 
 test('each is told as it comes: signed or not, and what the app said', async () => {
-  const { url, ended } = await recording([
-    '--count',
-    '2',
-    '--json',
-    '--forward',
-    await apps.sound(),
-  ])
+  const { url, ended } = await recording(['--count', '2', '--json', '--to', await apps.sound()])
   await post(url)
   await fetch(url, {
     method: 'POST',

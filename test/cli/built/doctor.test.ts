@@ -11,7 +11,7 @@ const env = { WEBHOOK_SECRET: secret }
 
 const doctor = async (app: keyof typeof apps) => {
   const url = await apps[app]()
-  const { records, code } = await runJson(['doctor', '--url', url], { env })
+  const { records, code } = await runJson(['doctor', '--to', url], { env })
   const of = (type: string) => records.filter((record) => record.type === type)
   const [summary] = of('summary')
   const causes = of('cause').map(({ cause }) => cause)
@@ -96,7 +96,7 @@ describe('what is left in an inbox', () => {
 
   test('is listed by its ids, with the way to settle it', async () => {
     const { file, inbox, url } = await appWithInbox()
-    const args = ['doctor', '--url', url, '--file', file]
+    const args = ['doctor', '--to', url, '--inbox', file]
     const { records, stderr, code } = await runJson(args, { env })
     expect(code).toBe(0)
     const [left] = records.filter(({ type }) => type === 'left')
@@ -108,22 +108,22 @@ describe('what is left in an inbox', () => {
     for (const id of ids) expect(stderr).toContain(id)
     const dead = async () => (await inbox.find({ state: 'dead' })).entries.map(({ id }) => id)
     await expect.poll(async () => (await dead()).length).toBe(2)
-    expect(stderr).toContain(`inbox dismiss --file ${file}`)
-    const dismiss = ['inbox', 'dismiss', '--file', file, ...(await dead()), '--yes']
+    expect(stderr).toContain(`inbox dismiss --inbox ${file}`)
+    const dismiss = ['inbox', 'dismiss', '--inbox', file, ...(await dead()), '--yes']
     expect(await run(dismiss)).toMatchObject({ code: 0 })
     expect(await dead()).toEqual([])
   })
 
   test('is told by the ids of its events where the inbox is out of reach', async () => {
     const { url } = await appWithInbox()
-    const { stderr } = await run(['doctor', '--url', url], { env })
+    const { stderr } = await run(['doctor', '--to', url], { env })
     expect(stderr).toMatch(/left in the inbox: \d+ entries .* 2 dead letters that cannot be read/)
     expect(stderr).toMatch(/event id doctor-[0-9a-f]{8}-genuine/)
   })
 
   test('is nothing under --leave-nothing, and what that leaves out is said', async () => {
     const { inbox, url } = await appWithInbox()
-    const { records, stderr, code } = await runJson(['doctor', '--url', url, '--leave-nothing'], {
+    const { records, stderr, code } = await runJson(['doctor', '--to', url, '--leave-nothing'], {
       env,
     })
     expect((await inbox.find({ limit: 1 })).entries).toEqual([])
@@ -132,7 +132,7 @@ describe('what is left in an inbox', () => {
     expect(stderr).not.toContain('left in the inbox')
     expect(code).toBe(0)
     const consumed = await apps['express.json() first']()
-    const other = await runJson(['doctor', '--url', consumed, '--leave-nothing'], { env })
+    const other = await runJson(['doctor', '--to', consumed, '--leave-nothing'], { env })
     expect(other.records).toContainEqual(expect.objectContaining({ cause: 'body-consumed' }))
     expect(other.code).toBe(1)
   })
@@ -146,7 +146,7 @@ test('what was not checked is said; nothing at all is a usage error', async () =
   const local = await runJson(['doctor'], { env })
   expect(local.code).toBe(0)
   expect(local.records.filter(({ type }) => type === 'unchecked')).toEqual([
-    { type: 'unchecked', name: 'url' },
+    { type: 'unchecked', name: 'to' },
     { type: 'unchecked', name: 'inbox' },
   ])
 })

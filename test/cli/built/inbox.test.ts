@@ -71,7 +71,7 @@ async function told(app: Application, args: readonly string[], options: RunOptio
 describe('looking, beside the application that owns the file', () => {
   test('list tells each entry in a line, newest first, and nothing of a person', async () => {
     const app = await oneOfEach()
-    const { text, code } = await told(app, ['list', '--file', 'inbox.db'])
+    const { text, code } = await told(app, ['list', '--inbox', 'inbox.db'])
     await expect(text).toMatchFileSnapshot('transcripts/inbox-list.txt')
     expect(text).not.toMatch(people)
     expect(code).toBe(0)
@@ -96,7 +96,7 @@ describe('looking, beside the application that owns the file', () => {
     const search = args.map((arg) => (arg === '2' ? 'evt_none' : arg))
     const wanted = args.includes('2') ? await idOf(app, 'dead') : undefined
     const call = search.map((arg) => (arg === 'evt_none' && wanted ? wanted : arg))
-    const { records } = await runJson(['inbox', 'list', '--file', app.file, ...call])
+    const { records } = await runJson(['inbox', 'list', '--inbox', app.file, ...call])
     const entries = records.filter(({ type }) => type === 'entry')
     expect(entries.map(({ name }) => name)).toEqual(names)
     expect(records.at(-1)).toMatchObject({ type: 'page', entries: names.length })
@@ -107,7 +107,7 @@ describe('looking, beside the application that owns the file', () => {
     const ids: unknown[] = []
     let cursor: string[] = []
     for (let page = 0; page < 4; page++) {
-      const args = ['inbox', 'list', '--file', app.file, '--limit', '1', ...cursor]
+      const args = ['inbox', 'list', '--inbox', app.file, '--limit', '1', ...cursor]
       const { records } = await runJson(args)
       ids.push(records[0]?.id)
       cursor = ['--cursor', String(records.at(-1)?.cursor)]
@@ -118,12 +118,12 @@ describe('looking, beside the application that owns the file', () => {
   test('show masks the payload, and --show-payload does not', async () => {
     const app = await oneOfEach()
     const id = await idOf(app, 'dead')
-    const { text, code } = await told(app, ['show', '--file', 'inbox.db', id])
+    const { text, code } = await told(app, ['show', '--inbox', 'inbox.db', id])
     await expect(text).toMatchFileSnapshot('transcripts/inbox-show.txt')
     expect(text).not.toMatch(people)
     expect(code).toBe(0)
 
-    const open = await runJson(['inbox', 'show', '--file', app.file, id, '--show-payload'])
+    const open = await runJson(['inbox', 'show', '--inbox', app.file, id, '--show-payload'])
     expect(open.records).toMatchObject([
       {
         type: 'entry',
@@ -140,7 +140,7 @@ describe('looking, beside the application that owns the file', () => {
   test('show of what is not there is 1, and shows the rest', async () => {
     const app = await oneOfEach()
     const id = await idOf(app, 'done')
-    const { records, code } = await runJson(['inbox', 'show', '--file', app.file, 'nobody', id])
+    const { records, code } = await runJson(['inbox', 'show', '--inbox', app.file, 'nobody', id])
     expect(records).toMatchObject([
       { type: 'missing', id: 'nobody' },
       { type: 'entry', id },
@@ -150,7 +150,7 @@ describe('looking, beside the application that owns the file', () => {
 
   test('stats counts by state', async () => {
     const app = await oneOfEach()
-    const { text } = await told(app, ['stats', '--file', 'inbox.db'])
+    const { text } = await told(app, ['stats', '--inbox', 'inbox.db'])
     await expect(text).toMatchFileSnapshot('transcripts/inbox-stats.txt')
     const { records } = await runJson(['inbox', 'stats'], { env: { IDV_INBOX: app.file } })
     const counts = { stored: 1, leased: 0, retry: 0, done: 1, dead: 1, skipped: 1 }
@@ -161,7 +161,7 @@ describe('looking, beside the application that owns the file', () => {
 describe('working, beside the application that owns the file', () => {
   test('redrive asks for a yes; then the application’s worker runs the entry', async () => {
     const app = await oneOfEach()
-    const args = ['inbox', 'redrive', '--file', app.file, '--state', 'dead']
+    const args = ['inbox', 'redrive', '--inbox', app.file, '--state', 'dead']
     const refused = await run(args)
     expect(refused.stderr).toContain('1 entry of')
     expect(refused.stderr).toContain('give --yes')
@@ -178,16 +178,16 @@ describe('working, beside the application that owns the file', () => {
 
   test('redrive by a filter leaves the evidence of a conflict where it is', async () => {
     const app = await oneOfEach()
-    const by = await run(['inbox', 'redrive', '--file', app.file, '--since', '1h', '--yes'])
+    const by = await run(['inbox', 'redrive', '--inbox', app.file, '--since', '1h', '--yes'])
     expect(by.stdout).toBe('redriven 1 of 1 entry\n')
     expect(by.stderr).toContain('1 entry left out (CONFLICT or DISMISSED): name the ids')
-    const named = ['inbox', 'redrive', '--file', app.file, await idOf(app, 'skipped'), '--yes']
+    const named = ['inbox', 'redrive', '--inbox', app.file, await idOf(app, 'skipped'), '--yes']
     expect((await run(named)).stdout).toBe('redriven 1 of 1 entry\n')
   })
 
   test('redrive of everything by no choice at all is refused', async () => {
     const app = await oneOfEach()
-    const { stderr, code } = await run(['inbox', 'redrive', '--file', app.file, '--yes'])
+    const { stderr, code } = await run(['inbox', 'redrive', '--inbox', app.file, '--yes'])
     expect(stderr).toContain('say which: ids of entries, or a filter')
     expect(code).toBe(2)
   })
@@ -198,7 +198,7 @@ describe('working, beside the application that owns the file', () => {
     const { records, code } = await runJson([
       'inbox',
       'replay',
-      '--file',
+      '--inbox',
       app.file,
       ...ids,
       '--yes',
@@ -216,13 +216,13 @@ describe('working, beside the application that owns the file', () => {
   test('dismiss settles a dead entry for good', async () => {
     const app = await oneOfEach()
     const id = await idOf(app, 'dead')
-    expect((await run(['inbox', 'dismiss', '--file', app.file, id, '--yes'])).code).toBe(0)
+    expect((await run(['inbox', 'dismiss', '--inbox', app.file, id, '--yes'])).code).toBe(0)
     expect(await app.inbox.get(id)).toMatchObject({ state: 'skipped', reason: 'DISMISSED' })
   })
 
   test('forget erases the payloads of a person, and tells how many', async () => {
     const app = await oneOfEach()
-    const args = ['inbox', 'forget', '--file', app.file, 'verification:ver_2', 'client:ver_3']
+    const args = ['inbox', 'forget', '--inbox', app.file, 'verification:ver_2', 'client:ver_3']
     const asked = await run(args)
     expect(asked.stderr).toContain('this erases 3 payloads of verification:ver_2, client:ver_3')
     expect(asked.code).toBe(2)
@@ -238,7 +238,7 @@ describe('working, beside the application that owns the file', () => {
   })
 
   test('forget of a type that there is not is a mistake in the call', async () => {
-    const { stderr, code } = await run(['inbox', 'forget', '--file', 'x.db', 'person:1'])
+    const { stderr, code } = await run(['inbox', 'forget', '--inbox', 'x.db', 'person:1'])
     expect(stderr).toContain('write verification:<id> or client:<id>')
     expect(code).toBe(2)
   })
@@ -246,7 +246,7 @@ describe('working, beside the application that owns the file', () => {
   test('purge erases what is past the retention that it is given', async () => {
     const now = () => new Date(Date.now() - 3 * 86_400_000)
     const app = await oneOfEach({ now })
-    const args = ['inbox', 'purge', '--file', app.file, '--done', '2', '--yes']
+    const args = ['inbox', 'purge', '--inbox', app.file, '--done', '2', '--yes']
     const { records } = await runJson(args)
     expect(records).toMatchObject([{ type: 'purged', erased: 1 }])
     expect(await app.inbox.get(await idOf(app, 'done'))).toMatchObject({ erased: true })
@@ -258,9 +258,9 @@ describe('which inbox', () => {
   test('none is a mistake in the call, and a file that is not there is not made', async () => {
     const cwd = folder()
     const none = await run(['inbox', 'stats'], { cwd })
-    expect(none.stderr).toContain('say which inbox: --file <file>, or IDV_INBOX')
+    expect(none.stderr).toContain('no inbox given: pass --inbox <file>, or set IDV_INBOX')
     expect(none.code).toBe(2)
-    const missing = await runJson(['inbox', 'stats', '--file', 'typo.db'], { cwd })
+    const missing = await runJson(['inbox', 'stats', '--inbox', 'typo.db'], { cwd })
     expect(missing.code).not.toBe(0)
     expect(statSync(join(cwd, 'typo.db'), { throwIfNoEntry: false })).toBeUndefined()
   })
@@ -268,7 +268,7 @@ describe('which inbox', () => {
   test('a file that is no inbox is refused', async () => {
     const cwd = folder()
     writeFileSync(join(cwd, 'notes.db'), 'not a database at all, but long enough to look at it')
-    const { stderr, code } = await run(['inbox', 'list', '--file', 'notes.db'], { cwd })
+    const { stderr, code } = await run(['inbox', 'list', '--inbox', 'notes.db'], { cwd })
     expect(stderr).not.toMatch(/\n {4}at /)
     expect(code).toBe(1)
   })
@@ -283,7 +283,7 @@ describe('which inbox', () => {
 
   test('a sealed one needs its key, from the environment', async () => {
     const app = await oneOfEach({ encryption: { key: ownKey } })
-    const args = ['inbox', 'show', '--file', app.file, await idOf(app, 'dead'), '--show-payload']
+    const args = ['inbox', 'show', '--inbox', app.file, await idOf(app, 'dead'), '--show-payload']
     const without = await run(args)
     expect(without.stderr).toContain('the inbox is encrypted: set IDV_INBOX_KEY')
     expect(without.stdout).toBe('')
@@ -299,18 +299,18 @@ describe('which inbox', () => {
 describe('at a terminal', () => {
   test('a typed yes is consent, and there is colour', async () => {
     const app = await oneOfEach()
-    const args = ['inbox', 'redrive', '--file', app.file, '--state', 'dead']
+    const args = ['inbox', 'redrive', '--inbox', app.file, '--state', 'dead']
     const { screen, code } = await runAtTerminal(args, { input: 'yes\r' })
     expect(screen).toContain('Type yes to go on:')
     expect(screen).toContain('redriven 1 of 1 entry')
     expect(code).toBe(0)
-    const list = await runAtTerminal(['inbox', 'list', '--file', app.file, '--state', 'done'])
+    const list = await runAtTerminal(['inbox', 'list', '--inbox', app.file, '--state', 'done'])
     expect(list.screen).toContain('\u001b[32mdone')
   })
 
   test('anything else is none, and nothing is done', async () => {
     const app = await oneOfEach()
-    const args = ['inbox', 'forget', '--file', app.file, 'client:ver_3']
+    const args = ['inbox', 'forget', '--inbox', app.file, 'client:ver_3']
     const { screen, code } = await runAtTerminal(args, { input: 'no\r' })
     expect(screen).toContain('not without a yes')
     expect(code).toBe(2)
@@ -324,7 +324,7 @@ describe('migrate status', () => {
 
   test('an inbox in which legacy names arrive says wait, with what came and when', async () => {
     const app = await oneOfEach()
-    const { records, code } = await runJson(['migrate', 'status', '--file', app.file])
+    const { records, code } = await runJson(['migrate', 'status', '--inbox', app.file])
     expect(records).toMatchObject([
       { type: 'evidence', source: 'inbox', arrivals: 4 },
       { type: 'legacy', receivedName: 'request.approved', arrivals: 1, secretId: 'main' },
@@ -426,7 +426,7 @@ describe('doctor looks at the inbox', () => {
   test('that is sound', async () => {
     const app = await application({ encryption: { key: ownKey } })
     const options = { env: { ...env, IDV_INBOX_KEY: ownKey } }
-    const { records } = await runJson(['doctor', '--file', app.file], options)
+    const { records } = await runJson(['doctor', '--inbox', app.file], options)
     const inbox = records.filter(({ name }) => String(name).startsWith('inbox'))
     expect(inbox.length).toBeGreaterThan(5)
     expect(inbox.filter(({ state, name }) => state !== 'ok' && name !== 'inbox disk')).toEqual([])
@@ -434,7 +434,7 @@ describe('doctor looks at the inbox', () => {
 
   test('that has dead letters, is readable at rest, and that no worker drains', async () => {
     const app = await oneOfEach({ now: () => new Date(Date.now() - 3_600_000) })
-    const { records, code } = await runJson(['doctor', '--file', app.file], { env })
+    const { records, code } = await runJson(['doctor', '--inbox', app.file], { env })
     const state = (name: string) => records.find((one) => one.name === `inbox ${name}`)?.state
     expect([state('dead letters'), state('encryption'), state('worker')]).toEqual([
       'warning',

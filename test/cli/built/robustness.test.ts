@@ -108,7 +108,7 @@ describe('odd words', () => {
   })
 
   test('one probe that fails does not hold', async () => {
-    const ran = await run(['doctor', '--url', 'http://127.0.0.1:9/'], { env })
+    const ran = await run(['doctor', '--to', 'http://127.0.0.1:9/'], { env })
     expect(ran.stderr).toContain('1 of 1 probe does not hold')
   })
 })

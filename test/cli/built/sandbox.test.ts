@@ -55,7 +55,7 @@ const create = (baseUrl: string, apiKey: string, body: object = {}) =>
 test('says where it is ready, serves, prints what happens, and ends with 130 at Ctrl-C', async () => {
   const receiver = await receiving()
   closing.push(receiver.close)
-  const child = run(['--port', '0', '--json', '--subscribe', receiver.url], {
+  const child = run(['--port', '0', '--json', '--to', receiver.url], {
     WEBHOOK_SECRET: secret,
   })
   const { baseUrl, apiKey, next } = await ready(child)
@@ -77,7 +77,7 @@ test('says where it is ready, serves, prints what happens, and ends with 130 at 
 })
 
 test('uses the secret that it is given, does not print it, and outlives what is removed', async () => {
-  const child = run(['--port', '0', '--json', '--subscribe', 'http://127.0.0.1:9/'], {
+  const child = run(['--port', '0', '--json', '--to', 'http://127.0.0.1:9/'], {
     WEBHOOK_SECRET: secret,
   })
   const { control, ...first } = await ready(child)
@@ -199,9 +199,9 @@ test('refuses a scenario or options that are none, with 2', async () => {
     [['--once'], /--once needs a scenario/],
     [['--at', 'soon'], /--at is no time/],
     [['--port', '70000'], /0 to 65535/],
-    [['--events', 'client.*'], /--events is for --subscribe/],
+    [['--events', 'client.*'], /--events is for --to/],
     [['--unlimited', '--rate-limit', '4'], /contradict/],
-    [['--subscribe', 'http://127.0.0.1:9/', '--events', 'bogus'], /subscriptions\.0\.events/],
+    [['--to', 'http://127.0.0.1:9/', '--events', 'bogus'], /subscriptions\.0\.events/],
   ] as const) {
     const child = run(args)
     expect(await text(child.stderr)).toMatch(message)

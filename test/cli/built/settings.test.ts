@@ -187,7 +187,7 @@ describe('settings', () => {
     const options = maps.flatMap((map) => map.options.map((one) => ({ ...one, command: map.name })))
     const without = options.filter(({ flags, variable }) => /</.test(flags) && !variable)
     expect(without).toEqual([])
-    for (const name of ['rate', 'port', 'at', 'url']) {
+    for (const name of ['rate', 'port', 'at']) {
       const variables = options
         .filter(({ flags }) => flags.startsWith(`--${name} `))
         .map(({ variable }) => variable)

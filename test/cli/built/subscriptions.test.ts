@@ -58,7 +58,7 @@ describe('--apply', () => {
     const { url, state, deliver, asked } = await service(mixed())
     const apply = ['migrate', 'subscriptions', url, '--apply']
     const first = await run(apply, { cwd })
-    expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining('call this again') })
+    expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining('run this again') })
     expect(state()).toEqual([
       ['sub_1', 'request.approved,client.created', 'secret-of-sub_1'],
       ['sub_2', 'request.*', 'secret-of-sub_2'],
@@ -70,7 +70,7 @@ describe('--apply', () => {
     const early = await run(apply, { cwd })
     expect(early).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('delivered nothing since'),
+      stdout: expect.stringContaining('delivered nothing yet'),
     })
     expect(state().length).toBe(5)
 
@@ -102,23 +102,42 @@ describe('--apply', () => {
     expect(journal).not.toContain('secret')
   })
 
-  test('takes its own steps back when one fails', async () => {
+  test('stops when a step fails, and the next run continues where it stopped', async () => {
+    const cwd = folder()
+    let failing = true
+    const made = await service(mixed(), {
+      failOn: (method) => failing && method === 'POST' && made.rows.length === 4,
+    })
+    const args = ['migrate', 'subscriptions', made.url]
+    const ran = await run([...args, '--apply'], { cwd })
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('responded 500') })
+    expect(ran.stderr).toContain('failed after 1 step: run this again to continue')
+    failing = false
+    const second = await runJson([...args, '--apply'], { cwd })
+    expect(second.records.filter(({ type }) => type === 'step')).toMatchObject([
+      { id: 'sub_1', did: 'waiting', replacement: 'new_1' },
+      { id: 'sub_2', did: 'created', replacement: 'new_2' },
+    ])
+    expect(made.state().map(([id]) => id)).toEqual(['sub_1', 'sub_2', 'sub_3', 'new_1', 'new_2'])
+  })
+
+  test('undoes a run that failed with --rollback', async () => {
     const cwd = folder()
     const rows = mixed()
     const before = structuredClone(rows)
-    let creations = 0
     const { url } = await service(rows, {
-      failOn: (method) => method === 'POST' && ++creations === 2,
+      failOn: (method) => method === 'POST' && rows.length === 4,
     })
-    const ran = await run(['migrate', 'subscriptions', url, '--apply'], { cwd })
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('answered 500') })
+    const args = ['migrate', 'subscriptions', url]
+    expect(await run([...args, '--apply'], { cwd })).toMatchObject({ code: 1 })
+    expect(await run([...args, '--rollback'], { cwd })).toMatchObject({ code: 0 })
     expect(rows).toEqual(before)
     expect(existsSync(join(cwd, 'idv-webhooks.subscriptions.json'))).toBe(false)
   })
 
-  test('goes on after a step was taken back, without a second replacement', async () => {
+  test('deletes what is left when one deletion failed', async () => {
     const cwd = folder()
-    let failing = false
+    let failing = true
     const rows = [old('sub_1', ['request.approved']), old('sub_2', ['request.*'])]
     const made = await service(rows, {
       failOn: (method, path) => failing && method === 'DELETE' && path.endsWith('sub_2'),
@@ -127,30 +146,36 @@ describe('--apply', () => {
     await run(apply, { cwd })
     made.deliver('new_1')
     made.deliver('new_2')
-    failing = true
     expect(await run(apply, { cwd })).toMatchObject({ code: 1 })
-    expect(made.state()).toContainEqual(['new_3', 'request.approved', 'secret-of-sub_1'])
+    expect(made.state().map(([id]) => id)).toEqual(['sub_2', 'new_1', 'new_2'])
     failing = false
     expect(await run(apply, { cwd })).toMatchObject({ code: 0 })
     expect(made.state().map(([id]) => id)).toEqual(['new_1', 'new_2'])
   })
 
-  test('adopts a replacement that is there, and counts what it delivers from then on', async () => {
+  test('uses an equivalent subscription that exists already, in a run of its own', async () => {
     const cwd = folder()
     const rows = [
       old('sub_1', ['request.approved']),
-      { ...old('twin', ['verification.approved']), secret: 'secret-of-sub_1' },
+      { ...old('equal', ['verification.approved']), secret: 'secret-of-sub_1' },
     ]
-    const { url, state, deliver } = await service(rows)
+    const { url, state, deliver, asked } = await service(rows)
     const apply = ['migrate', 'subscriptions', url, '--apply']
-    deliver('twin')
     const first = await runJson(apply, { cwd })
-    expect(first.records[0]).toMatchObject({ id: 'sub_1', did: 'adopted', replacement: 'twin' })
+    expect(first.records[0]).toMatchObject({ id: 'sub_1', did: 'found', replacement: 'equal' })
     expect(await run(apply, { cwd })).toMatchObject({ code: 1 })
-    expect(state().map(([id]) => id)).toEqual(['sub_1', 'twin'])
-    deliver('twin')
+    expect(asked).toEqual([])
+    deliver('equal')
     expect(await run(apply, { cwd })).toMatchObject({ code: 0 })
-    expect(state().map(([id]) => id)).toEqual(['twin'])
+    expect(state().map(([id]) => id)).toEqual(['equal'])
+  })
+
+  test('finds its own replacement again when the journal is lost', async () => {
+    const { url, state } = await service([old('sub_1', ['request.approved'])])
+    const apply = ['migrate', 'subscriptions', url, '--apply']
+    await run(apply, { cwd: folder() })
+    expect(await run(apply, { cwd: folder() })).toMatchObject({ code: 0 })
+    expect(state().map(([id]) => id)).toEqual(['sub_1', 'new_1'])
   })
 
   test.each([
@@ -218,29 +243,31 @@ describe('--rollback', () => {
   test.each([
     ['while both run', false],
     ['after the old one is gone', true],
-  ])('lets an adopted subscription stay as it was: %s', async (_, dropped) => {
+  ])('keeps a replacement that existed before, with its filters: %s', async (_, dropped) => {
     const cwd = folder()
     const rows = [
       old('sub_1', ['request.approved', 'client.created']),
-      { ...old('twin', ['verification.approved']), secret: 'secret-of-sub_1' },
+      { ...old('equal', ['verification.approved']), secret: 'secret-of-sub_1' },
     ]
     const { url, state, deliver } = await service(rows)
     const apply = ['migrate', 'subscriptions', url, '--apply']
     await run(apply, { cwd })
     if (dropped) {
-      deliver('twin')
+      deliver('equal')
       await run(apply, { cwd })
-      expect(state()).toEqual([['twin', 'verification.approved,client.created', 'secret-of-sub_1']])
+      expect(state()).toEqual([
+        ['equal', 'verification.approved,client.created', 'secret-of-sub_1'],
+      ])
     }
     const back = await run(['migrate', 'subscriptions', url, '--rollback'], { cwd })
-    expect(back).toMatchObject({ code: 0, stdout: expect.stringContaining('it was there before') })
+    expect(back).toMatchObject({ code: 0, stdout: expect.stringContaining('it existed before') })
     expect(state().sort()).toEqual([
+      ['equal', 'verification.approved', 'secret-of-sub_1'],
       [dropped ? 'new_1' : 'sub_1', 'request.approved,client.created', 'secret-of-sub_1'],
-      ['twin', 'verification.approved', 'secret-of-sub_1'],
     ])
   })
 
-  test('without a journal is an error that says where it is looked for', async () => {
+  test('without a journal is an error that names the missing file', async () => {
     const cwd = folder()
     const { url, asked } = await service(mixed())
     const ran = await run(['migrate', 'subscriptions', url, '--rollback'], { cwd })
@@ -257,7 +284,7 @@ describe('a service that masks secrets', () => {
     const { url, asked } = await masked()
     const ran = await run(['migrate', 'subscriptions', url, '--apply'], { cwd: folder() })
     expect(ran.code).toBe(2)
-    expect(ran.stderr).toMatch(/does not show the secret of sub_1.*WEBHOOK_SECRET.*--new-secrets/s)
+    expect(ran.stderr).toMatch(/hides the secret of sub_1.*WEBHOOK_SECRET.*--new-secrets/s)
     expect(asked).toEqual([])
   })
 
@@ -268,7 +295,7 @@ describe('a service that masks secrets', () => {
     const apply = ['migrate', 'subscriptions', url, '--apply']
     const ran = await run(apply, { cwd, env })
     expect(rows[1]).toMatchObject({ id: 'new_1', secret: 'what the receiver has' })
-    expect(ran.stderr).toContain('new_1 signs with the secret given')
+    expect(ran.stderr).toContain('new_1 signs with the secret that you provided')
     expect(ran.stdout + ran.stderr).not.toContain('what the receiver has')
     deliver('new_1')
     await run(apply, { cwd, env })
@@ -299,7 +326,7 @@ describe('a service that masks secrets', () => {
     const cwd = folder()
     const args = ['migrate', 'subscriptions', url]
     const ran = await run([...args, '--apply', '--new-secrets', 'new.json'], { cwd })
-    expect(ran.stderr).toContain('a new secret, kept in new.json: give it to the receiver')
+    expect(ran.stderr).toContain('a new secret, saved in new.json: add it to the receiver')
     expect(ran.stdout + ran.stderr).not.toContain('secret-of')
     const file = join(cwd, 'new.json')
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual([

@@ -97,10 +97,9 @@ describe('at a terminal, of every long or asking command', () => {
 
   test('the sandbox shows what happens, and Ctrl-C ends it with 130', async () => {
     const receiving = await apps.sound()
-    const { until, press, ended } = startAtTerminal(
-      ['sandbox', '--port', '0', '--subscribe', receiving],
-      { env },
-    )
+    const { until, press, ended } = startAtTerminal(['sandbox', '--port', '0', '--to', receiving], {
+      env,
+    })
     const [, api = ''] = await until(/API +(http\S+)/)
     await until(/seed/)
     const response = await fetch(`${api}/clients`, {
@@ -119,12 +118,12 @@ describe('at a terminal, of every long or asking command', () => {
 
   test('doctor counts its probes, and Ctrl-C ends it with 130', async () => {
     const url = await apps.sound()
-    const whole = await runAtTerminal(['doctor', '--url', url], { env })
+    const whole = await runAtTerminal(['doctor', '--to', url], { env })
     expect(whole.screen).toMatch(/1\/\d+ probes: /)
     expect(whole.screen).toContain(`${control}32mholds`)
     expect(whole.code).toBe(0)
     const silent = await serve(() => {})
-    const { until, press, ended } = startAtTerminal(['doctor', '--url', silent], { env })
+    const { until, press, ended } = startAtTerminal(['doctor', '--to', silent], { env })
     await until(/WEBHOOK_SECRET/)
     press(interrupt)
     expect((await ended).code).toBe(130)
@@ -137,10 +136,10 @@ describe('at a terminal, of every long or asking command', () => {
     await inbox.open()
     await own.receive(await signedDelivery(fixture('client.created'), { secret }))
     await inbox.close()
-    const { screen, code } = await runAtTerminal(['inbox', 'list', '--file', file])
+    const { screen, code } = await runAtTerminal(['inbox', 'list', '--inbox', file])
     expect(screen).toContain(`${control}36mstored`)
     expect(code).toBe(0)
-    const forget = ['inbox', 'forget', '--file', file, 'client:cli_1']
+    const forget = ['inbox', 'forget', '--inbox', file, 'client:cli_1']
     const { until, press, ended } = startAtTerminal(forget)
     await until(/Type yes to go on: /)
     press(interrupt)

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import { type SchemeDefinition, schemes, sign, verify } from 'idv-webhooks'
 import { describe, expect, test } from 'vitest'
 import type { NamedCapture } from '../../../src/cli/capture-files.ts'
@@ -95,14 +94,9 @@ describe('an id is none', () => {
       ids.map((id, at) => captured(ided, { id, ...(events[at] && { body: events[at] }) })),
     )
 
-  test('where it is the same for every event, and that is said', async () => {
+  test('where it is the same for every event', async () => {
     const found = await search(await capturesOf(['acme', 'acme']), ided.secret)
-    expect(found).toMatchObject({
-      result: 'inexpressible',
-      header: 'x-signature',
-      why: [expect.stringContaining('it signs the header x-tenant')],
-      proved: { signed: '{id}.{body}' },
-    })
+    expect(found).toEqual({ result: 'no-match' })
   })
 
   test.each(['1772359200', '1772359200000', '2026-03-01T10:00:00Z', '1772359200.25'])(
@@ -126,105 +120,17 @@ describe('an id is none', () => {
   })
 })
 
-describe('what no scheme can express is told as present, with what is beyond', () => {
-  const secret = 'a secret of words'
-  const body = '{"event":"client.created"}'
-  const hmac = (text: string, algorithm = 'sha256') => createHmac(algorithm, secret).update(text)
-  const sent = async (headers: readonly (readonly [string, string])[]) => {
-    const bare = await captured(sender({ header: 'X-Unused' }), { body, headers })
-    const kept = bare.delivery.headers.filter(([name]) => name !== 'x-unused')
-    return { ...bare, delivery: { ...bare.delivery, headers: kept } }
-  }
-
+describe('a signature that no scheme can express', () => {
+  const digest = 'a'.repeat(64)
   test.each([
-    [
-      "Paddle's semicolons",
-      [['Paddle-Signature', `ts=1772359200;h1=${hmac(`1772359200:${body}`).digest('hex')}`]],
-      { header: 'paddle-signature', why: [/semicolons/], signed: '{timestamp}:{body}' },
-    ],
-    [
-      'SHA-384',
-      [['X-Signature', `sha384=${hmac(body, 'sha384').digest('hex')}`]],
-      { header: 'x-signature', why: [/HMAC-SHA384/], signed: '{body}' },
-    ],
-    [
-      'SHA-384 in base64',
-      [['X-Sig', hmac(body, 'sha384').digest('base64')]],
-      { header: 'x-sig', why: [/HMAC-SHA384/], signed: '{body}' },
-    ],
-    [
-      'spaces after commas',
-      [['X-Signature', `t=1772359200, v1=${hmac(`1772359200.${body}`).digest('hex')}`]],
-      { header: 'x-signature', why: [/white space/], signed: '{timestamp}.{body}' },
-    ],
-    [
-      'milliseconds in the signature',
-      [['X-Signature', `t=1772359200123,v1=${hmac(`1772359200123.${body}`).digest('hex')}`]],
-      { header: 'x-signature', why: [/milliseconds/], signed: '{timestamp}.{body}' },
-    ],
-    [
-      'ISO 8601 in another header',
-      [
-        ['X-Signature', hmac(`2026-03-01T10:00:00.000Z.${body}`).digest('base64')],
-        ['X-Sent-At', '2026-03-01T10:00:00.000Z'],
-      ],
-      { header: 'x-signature', why: [/ISO 8601/], signed: '{timestamp}.{body}' },
-    ],
-    [
-      'a bar between its parts',
-      [['X-Signature', `1790000061|${hmac(`1790000061.${body}`).digest('hex')}`]],
-      { header: 'x-signature', why: [/separated by \|/], signed: '{timestamp}.{body}' },
-    ],
-    [
-      'the syntax of RFC 9421',
-      [['Signature', `sig1=:${hmac(body).digest('base64')}:`]],
-      { header: 'signature', why: [/between colons/], signed: '{body}' },
-    ],
-    [
-      'a message signature of RFC 9421',
-      [
-        ['Content-Digest', 'sha-256=:AAAA:'],
-        ['Signature-Input', 'sig1=("@method" "content-digest");created=1790000061;keyid="k"'],
-        [
-          'Signature',
-          `sig1=:${hmac(
-            '"@method": POST\n"content-digest": sha-256=:AAAA:\n"@signature-params": ("@method" "content-digest");created=1790000061;keyid="k"',
-          ).digest('base64')}:`,
-        ],
-      ],
-      {
-        header: 'signature',
-        why: [/between colons/, /RFC 9421: it signs parts/],
-        signed: '@method content-digest @signature-params',
-      },
-    ],
-    [
-      'a header that stands twice',
-      [
-        ['X-Signature', '0'.repeat(64)],
-        ['X-Signature', hmac(body).digest('hex')],
-      ],
-      { header: 'x-signature', why: [/stands 2 times/, /number 2 is proved/], signed: '{body}' },
-    ],
-  ] as const)('%s', async (_, headers, { header, why, signed }) => {
-    expect(await search([await sent(headers)], secret)).toMatchObject({
-      result: 'inexpressible',
-      header,
-      why: why.map((one) => expect.stringMatching(one)),
-      proved: { signed },
-    })
-    // Under another secret nothing is proved; what can be seen is still said.
-    const unproved = await search([await sent(headers)], 'another secret')
-    expect(unproved).not.toHaveProperty('proved')
-    expect(['inexpressible', 'no-match']).toContain(unproved.result)
-  })
-
-  test('a signature that is made with a key pair', async () => {
-    const found = await search([await sent([['X-Signature', 'Zm9v'.repeat(86)]])], secret)
-    expect(found).toMatchObject({
-      result: 'inexpressible',
-      why: [expect.stringMatching(/key pair/)],
-    })
+    ['a message signature (RFC 9421)', ['Signature', `sig1=:${digest}:`]],
+    ['a signature made with a key pair', ['X-Signature', 'Zm9v'.repeat(86)]],
+    ['a header with an unknown grammar', ['X-Signature', 'a=1|b=2']],
+  ] as const)('is not reported as missing: %s', async (_, header) => {
+    const bare = await captured(sender({ header: 'X-Unused' }), { headers: [header] })
+    const headers = bare.delivery.headers.filter(([name]) => name !== 'x-unused')
+    const found = await search([{ ...bare, delivery: { ...bare.delivery, headers } }], 'secret')
+    expect(found).toEqual({ result: 'no-match' })
   })
 })
 

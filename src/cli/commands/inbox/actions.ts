@@ -1,7 +1,7 @@
 // inbox redrive, replay, dismiss: what hands entries to the handlers again, or sets them aside.
 
 import { withFilter } from '../../inbox/filter-options.ts'
-import { inboxFileOption } from '../../inbox/inbox-file-option.ts'
+import { inboxOption } from '../../inbox/inbox-option.ts'
 import { type Deed, type DeedOptions, runOverEntries } from '../../inbox/run-over-entries.ts'
 import { act, type Declaration, declare, type Session } from '../../session.ts'
 
@@ -51,8 +51,8 @@ export const inboxRedrive = (session: Session) =>
       'Puts dead and skipped entries back to work: those that are named, or all that the filter finds. Handlers that had succeeded do not run again. What was set aside (evidence of a conflict, dismissed entries) runs only when it is named. Asks for a yes, or --yes.',
     ],
     examples: [
-      'idv-webhooks inbox redrive --file inbox.db --state dead --since 7d',
-      'idv-webhooks inbox redrive --file inbox.db 01K6ZT2M --yes',
+      'idv-webhooks inbox redrive --inbox inbox.db --state dead --since 7d',
+      'idv-webhooks inbox redrive --inbox inbox.db 01K6ZT2M --yes',
     ],
   })
 
@@ -63,20 +63,20 @@ export const inboxReplay = (session: Session) =>
       'Runs done entries again from their kept bytes, all handlers, with event.source replay: those that are named, or all that the filter finds and whose payload is still there. Asks for a yes, or --yes.',
     ],
     examples: [
-      'idv-webhooks inbox replay --file inbox.db --name verification.approved --since 12h',
+      'idv-webhooks inbox replay --inbox inbox.db --name verification.approved --since 12h',
     ],
   })
 
 export const inboxDismiss = (session: Session) =>
   deedCommand(session, dismissing, {
     summary: 'settle dead entries for good, so that what waits for them goes on',
-    examples: ['idv-webhooks inbox dismiss --file inbox.db 01K6ZT2M --yes'],
+    examples: ['idv-webhooks inbox dismiss --inbox inbox.db 01K6ZT2M --yes'],
   })
 
 function deedCommand(session: Session, deed: Deed, declaration: Declaration) {
   const command = declare(deed.verb, declaration)
     .argument('[ids...]', 'ids of entries; without them the filter chooses')
-    .addOption(inboxFileOption())
+    .addOption(inboxOption())
   return withFilter(command, session, deed.states)
     .option('--yes', 'the word of consent')
     .action(

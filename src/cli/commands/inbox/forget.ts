@@ -5,7 +5,7 @@ import { needConsent } from '../../consent.ts'
 import { exitCodes } from '../../exit-code.ts'
 import { entityFrom } from '../../inbox/filter-options.ts'
 import { withInbox } from '../../inbox/find-inbox.ts'
-import { type InboxChoice, inboxFileOption } from '../../inbox/inbox-file-option.ts'
+import { type InboxChoice, inboxOption } from '../../inbox/inbox-option.ts'
 import { count, printable } from '../../output.ts'
 import { act, declare, type Session } from '../../session.ts'
 
@@ -20,13 +20,13 @@ export const inboxForget = (session: Session) =>
     details: [
       'Erases the payloads of an entity, and of events that speak of it (those of a client’s verifications too), now and without a way back; without --tenant that of every tenant who has one of this id. Open entries are skipped: their handlers do not run. That they came stays known, so a late copy is still a duplicate. Asks for a yes, or --yes.',
     ],
-    examples: ['idv-webhooks inbox forget --file inbox.db client:cli_42'],
+    examples: ['idv-webhooks inbox forget --inbox inbox.db client:cli_42'],
   })
     .argument('<entities...>', 'client:<id> or verification:<id>', (text, before?: string[]) => [
       ...(before ?? []),
       entityFrom(text),
     ])
-    .addOption(inboxFileOption())
+    .addOption(inboxOption())
     .option('--tenant <name>', 'only this tenant’s')
     .option('--yes', 'the word of consent')
     .action(act<ForgetOptions>(session, (options, args) => run(session, options, args)))

@@ -4,7 +4,7 @@ import { exitCodes } from '../../exit-code.ts'
 import { entryStates } from '../../inbox/entry-states.ts'
 import { type FilterOptions, filterOf, withFilter } from '../../inbox/filter-options.ts'
 import { withInbox } from '../../inbox/find-inbox.ts'
-import { type InboxChoice, inboxFileOption } from '../../inbox/inbox-file-option.ts'
+import { type InboxChoice, inboxOption } from '../../inbox/inbox-option.ts'
 import { entryLine, entryRecord } from '../../inbox/print-entry.ts'
 import { count } from '../../output.ts'
 import { act, declare, type Session, wholeFrom } from '../../session.ts'
@@ -18,10 +18,10 @@ export const inboxList = (session: Session) => {
   const command = declare('list', {
     summary: 'list entries, newest first',
     examples: [
-      'idv-webhooks inbox list --file inbox.db --state dead',
-      'idv-webhooks inbox list --file inbox.db --entity verification:ver_42 --json',
+      'idv-webhooks inbox list --inbox inbox.db --state dead',
+      'idv-webhooks inbox list --inbox inbox.db --entity verification:ver_42 --json',
     ],
-  }).addOption(inboxFileOption())
+  }).addOption(inboxOption())
   return withFilter(command, session, entryStates)
     .option('--limit <n>', 'at most so many', wholeFrom(1), 50)
     .option('--cursor <cursor>', 'go on where the list before ended')

@@ -2,7 +2,7 @@
 import { needConsent } from '../../consent.ts'
 import { CliError, exitCodes } from '../../exit-code.ts'
 import { type FoundInbox, withInbox } from '../../inbox/find-inbox.ts'
-import { type InboxChoice, inboxFileOption } from '../../inbox/inbox-file-option.ts'
+import { type InboxChoice, inboxOption } from '../../inbox/inbox-option.ts'
 import { count } from '../../output.ts'
 import { act, declare, numberFrom, type Session } from '../../session.ts'
 
@@ -21,9 +21,9 @@ export const inboxPurge = (session: Session) =>
     details: [
       'Erases payloads of entries that are done (7 days) or dead or skipped (90 days), and drops the keys that tell duplicates (30 days): by the options, else `retention` of the config file, else these. A worker does the same every hour by the retention of its own inbox. Asks for a yes, or --yes.',
     ],
-    examples: ['idv-webhooks inbox purge --file inbox.db --done 1 --dead 30'],
+    examples: ['idv-webhooks inbox purge --inbox inbox.db --done 1 --dead 30'],
   })
-    .addOption(inboxFileOption())
+    .addOption(inboxOption())
     .option('--done <days>', 'erase payloads that have been done for so long', days)
     .option('--dead <days>', 'erase payloads that have been dead or skipped for so long', days)
     .option('--keys <days>', 'tell duplicates for so long', days)

@@ -3,7 +3,7 @@
 import type { Entry } from '../../../inbox/index.ts'
 import { exitCodes } from '../../exit-code.ts'
 import { withInbox } from '../../inbox/find-inbox.ts'
-import { type InboxChoice, inboxFileOption } from '../../inbox/inbox-file-option.ts'
+import { type InboxChoice, inboxOption } from '../../inbox/inbox-option.ts'
 import { entryFacts, entryRecord, payloadOf } from '../../inbox/print-entry.ts'
 import { printable } from '../../output.ts'
 import { act, declare, type Session } from '../../session.ts'
@@ -19,12 +19,12 @@ export const inboxShow = (session: Session) =>
       'Shows where an entry stands, what failed and which handlers have succeeded. Of the payload only what is known to be harmless is readable; --show-payload shows all of it, and the kept headers.',
     ],
     examples: [
-      'idv-webhooks inbox show --file inbox.db 01K6ZT2M',
-      'idv-webhooks inbox show --file inbox.db 01K6ZT2M --show-payload --json',
+      'idv-webhooks inbox show --inbox inbox.db 01K6ZT2M',
+      'idv-webhooks inbox show --inbox inbox.db 01K6ZT2M --show-payload --json',
     ],
   })
     .argument('<ids...>', 'ids of entries')
-    .addOption(inboxFileOption())
+    .addOption(inboxOption())
     .option('--show-payload', 'print the payload and headers as they came')
     .action(act<ShowOptions>(session, (options, ids) => run(session, options, ids)))
 

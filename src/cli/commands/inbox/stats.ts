@@ -2,7 +2,7 @@
 import { exitCodes } from '../../exit-code.ts'
 import { entryStates } from '../../inbox/entry-states.ts'
 import { withInbox } from '../../inbox/find-inbox.ts'
-import { type InboxChoice, inboxFileOption } from '../../inbox/inbox-file-option.ts'
+import { type InboxChoice, inboxOption } from '../../inbox/inbox-option.ts'
 import { paintState } from '../../inbox/print-entry.ts'
 import { spanOf } from '../../moment.ts'
 import { act, declare, type Session } from '../../session.ts'
@@ -10,9 +10,9 @@ import { act, declare, type Session } from '../../session.ts'
 export const inboxStats = (session: Session) =>
   declare('stats', {
     summary: 'count entries by state, and tell how far behind the handlers are',
-    examples: ['idv-webhooks inbox stats --file inbox.db'],
+    examples: ['idv-webhooks inbox stats --inbox inbox.db'],
   })
-    .addOption(inboxFileOption())
+    .addOption(inboxOption())
     .action(act<InboxChoice>(session, (options) => run(session, options)))
 
 async function run(session: Session, options: InboxChoice) {

@@ -3,16 +3,11 @@ import { CliError, type ExitCode, exitCodes } from '../../exit-code.ts'
 import { exclusionOf } from '../../migrate/code/exclusion.ts'
 import { type MigratedFile, migrateFile } from '../../migrate/code/migrate-files.ts'
 import { defaultBases } from '../../migrate/code/paths.ts'
-import {
-  type Ended,
-  type Totals,
-  tellFile,
-  tellTotals,
-  totalsOf,
-} from '../../migrate/code/report.ts'
+import { tellFile, tellTotals } from '../../migrate/code/report.ts'
 import { dirtyRepositories } from '../../migrate/code/repository.ts'
 import { toSarif } from '../../migrate/code/sarif.ts'
 import { sourceFiles } from '../../migrate/code/source-files.ts'
+import { type Ended, type Totals, totalsOf } from '../../migrate/code/totals.ts'
 import { repeated } from '../../repeated.ts'
 import { act, declare, type Session } from '../../session.ts'
 import { replaceWhole } from '../../write-file.ts'

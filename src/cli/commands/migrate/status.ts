@@ -1,7 +1,7 @@
 // migrate status: who still sends legacy names, and whether it is safe to refuse them.
 import { exitCodes } from '../../exit-code.ts'
 import { withInbox } from '../../inbox/find-inbox.ts'
-import { type InboxChoice, inboxFileOption } from '../../inbox/inbox-file-option.ts'
+import { type InboxChoice, inboxOption } from '../../inbox/inbox-option.ts'
 import {
   type Evidence,
   judge,
@@ -27,11 +27,11 @@ export const migrateStatus = (session: Session) =>
       'Exits 0 when it is safe, 1 when it is not.',
     ],
     examples: [
-      'idv-webhooks migrate status --file inbox.db',
+      'idv-webhooks migrate status --inbox inbox.db',
       'idv-webhooks migrate status --log webhooks.log --days 14',
     ],
   })
-    .addOption(inboxFileOption())
+    .addOption(inboxOption())
     .option('--log <file>', 'lines of logOutcomes, or - for stdin; may be repeated', repeated)
     .option('--days <n>', 'how many silent days are enough', wholeFrom(1), 30)
     .action(act<StatusOptions>(session, (options) => run(session, options)))

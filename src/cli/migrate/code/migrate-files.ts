@@ -5,6 +5,13 @@ import { setsItselfAside } from './ignore-comments.ts'
 import type { PathOptions } from './paths.ts'
 import { type Edit, type Finding, rewriteSource } from './rewrite.ts'
 
+/** Why a file was not read, and where that is known. */
+export interface UnreadableFile {
+  readonly message: string
+  readonly line?: number
+  readonly column?: number
+}
+
 /** What became of one file; `output` is its new text, where that differs. */
 export interface MigratedFile {
   /** As the caller would write it. */
@@ -15,7 +22,7 @@ export interface MigratedFile {
   readonly edits: readonly Edit[]
   readonly findings: readonly Finding[]
   /** Why it could not be read or parsed. */
-  readonly error?: { readonly message: string; readonly line?: number; readonly column?: number }
+  readonly error?: UnreadableFile
 }
 
 /** Looks at one file; never throws for what stands in it. */
@@ -58,7 +65,7 @@ function isOfNoInterest(bytes: Uint8Array): boolean {
   return !/request/i.test(text) || setsItselfAside(text)
 }
 
-function syntaxFault(error: unknown): NonNullable<MigratedFile['error']> {
+function syntaxFault(error: unknown): UnreadableFile {
   const { message = 'cannot be parsed', loc } = error as {
     readonly message?: string
     readonly loc?: { readonly line: number; readonly column: number }

@@ -2,42 +2,7 @@
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff'
 import { count, type Output, printable } from '../../output.ts'
 import type { MigratedFile } from './migrate-files.ts'
-
-/** What became of a file in the end. */
-export interface Ended extends MigratedFile {
-  /** Why it was not written, though it was to be. */
-  readonly left?: string
-}
-
-/** How many files ended how. */
-export interface Totals {
-  readonly changed: number
-  readonly names: number
-  readonly unchanged: number
-  readonly findings: number
-  readonly collisions: number
-  readonly errors: number
-  /** To be changed, and left as they were. */
-  readonly left: number
-  /** Not come to, since the run was interrupted. */
-  readonly missed: number
-}
-
-export function totalsOf(files: readonly Ended[], all: number): Totals {
-  const findings = files.flatMap((file) => file.findings)
-  const collisions = findings.filter(({ kind }) => kind === 'collision').length
-  const changed = files.filter(({ edits, left }) => edits.length > 0 && left === undefined)
-  return {
-    changed: changed.length,
-    names: changed.flatMap(({ edits }) => edits).length,
-    unchanged: files.filter(({ edits, error }) => edits.length === 0 && !error).length,
-    findings: findings.length - collisions,
-    collisions,
-    errors: files.filter(({ error }) => error).length,
-    left: files.filter(({ left }) => left !== undefined).length,
-    missed: all - files.length,
-  }
-}
+import type { Ended, Totals } from './totals.ts'
 
 /** A unified diff that `git apply` and `patch -p1` take. */
 export function diffOf({ file, input, output }: MigratedFile): string {

@@ -1,193 +1,148 @@
-// Takes the next safe step for every subscription, noting each in the journal as it is taken, and
-// takes the steps of a run back that failed or was interrupted.
-import { type Pair, toPair } from './journal.ts'
-import type { Planned } from './plan.ts'
-import { type Creating, recreate } from './recreate.ts'
-import { adopt, findTwin, hasDelivered, notedPair } from './replacement.ts'
-import type { SecretOrigin } from './signing-secrets.ts'
-import type { SubscriptionService } from './subscription-routes.ts'
+// Takes the next safe step for every subscription: create a replacement beside the old one, and in a
+// later run delete the old one once the replacement has delivered.
+import { isDeepStrictEqual } from 'node:util'
+import { CliError } from '../../exit-code.ts'
+import { type Journal, type Pair, withoutSecret } from './journal.ts'
+import type { Planned, SecretOrigin, Step, Subscription } from './plan.ts'
+import type { SigningSecrets } from './signing-secrets.ts'
+import { type SubscriptionService, wasNotCreated } from './subscription-routes.ts'
 
-/** What was done, or why not. */
-export interface Step {
-  readonly id: string
-  readonly did:
-    | 'adopted'
-    | 'created'
-    | 'dropped'
-    | 'gone'
-    | 'kept'
-    | 'narrowed'
-    | 'removed'
-    | 'restored'
-    | 'waiting'
-  readonly replacement?: string
-  /** Where the secret of what was created comes from. */
-  readonly secret?: SecretOrigin
-}
-
-/** What steps are taken on. */
-export interface ApplyOptions extends Creating {
-  readonly plan: readonly Planned[]
+/** What a run works with. */
+export interface Deps {
+  readonly service: SubscriptionService
+  readonly journal: Journal
+  readonly secrets: SigningSecrets
   readonly signal: AbortSignal
 }
 
-/** What came of a run. */
-export interface Applied {
-  readonly steps: readonly Step[]
-  /** Why the steps were taken back; missing where they stand. */
-  readonly failure?: { readonly error: unknown; readonly takenBack: number }
-}
-
-/** Undoes a step; gives the pair that the journal is to have afterwards, if any. */
-type Undo = () => Promise<Pair | undefined>
-
-interface Taken {
-  readonly step: Step
-  readonly pair: Pair
-  /** The newest first. */
-  readonly undo: readonly Undo[]
-}
-
 /**
- * Takes the next step for every planned subscription: creates replacements, and drops the old ones
- * whose replacement has delivered. When a step fails, or the run is interrupted, what was begun is
- * ended and the steps of this run are taken back; what cannot be taken back stays in the journal.
+ * Takes one step per planned subscription and yields each as it is done. A failed run can be started
+ * again: it continues with what the service and the journal show.
  *
  * @throws CliError `SECRET_MISSING` before anything is changed
  */
-export async function applyPlan(options: ApplyOptions): Promise<Applied> {
-  const { plan, ledger, signal } = options
+export async function* applyPlan(deps: Deps, plan: readonly Planned[]): AsyncGenerator<Step> {
   const work = plan.filter(({ action }) => action === 'recreate' || action === 'covered')
-  needSecrets(options, work)
-  const undo: (() => Promise<void>)[] = []
-  const steps: Step[] = []
-  try {
-    for (const planned of work) {
-      signal.throwIfAborted()
-      const { id } = planned.subscription
-      const { pairs } = ledger
-      const before = pairs.find(({ old }) => old.id === id)
-      const taken = await next(options, planned, { plan, pairs })
-      undo.push(async () => {
-        let back = before
-        for (const one of taken.undo) back = (await one()) ?? back
-        ledger.note(id, back)
-      })
-      steps.push(taken.step)
-      ledger.note(id, taken.pair)
-    }
-  } catch (error) {
-    return { steps, failure: { error, takenBack: await takeBack(undo.reverse()) } }
-  }
-  return { steps }
-}
-
-/** Takes back as many as can be, and gives how many that were. */
-async function takeBack(undo: readonly (() => Promise<void>)[]): Promise<number> {
-  let taken = 0
-  for (const back of undo) {
-    const isBack = await back().then(
-      () => true,
-      () => false,
-    )
-    if (isBack) taken += 1
-  }
-  return taken
-}
-
-/** Asks for every secret before anything is changed. */
-function needSecrets({ plan, ledger, secrets }: ApplyOptions, work: readonly Planned[]): void {
+  const listed = plan.map(({ subscription }) => subscription)
   for (const planned of work) {
-    const noted = ledger.pairs.some(({ old }) => old.id === planned.subscription.id)
-    if (planned.action === 'covered' || noted) continue
-    if (!findTwin(planned, { plan, pairs: ledger.pairs })) secrets.for(planned.subscription)
+    const isNew = planned.action === 'recreate' && !replacementFor(deps, planned, listed)
+    if (isNew) deps.secrets.for(planned.subscription)
+  }
+  for (const planned of work) {
+    deps.signal.throwIfAborted()
+    yield planned.action === 'covered'
+      ? await narrow(deps, planned)
+      : await advance(deps, planned, listed)
   }
 }
 
-interface Known {
-  readonly plan: readonly Planned[]
-  readonly pairs: readonly Pair[]
+async function narrow({ service, journal }: Deps, { subscription, final }: Planned): Promise<Step> {
+  const { id } = subscription
+  journal.set({ old: withoutSecret(subscription), replacement: id })
+  await service.setEvents(id, final)
+  return { id, did: 'narrowed' }
 }
 
-async function next(means: Creating, planned: Planned, known: Known): Promise<Taken> {
-  const { service } = means
-  const { subscription } = planned
-  if (planned.action === 'covered') return narrow(service, planned)
-  const noted = await notedPair(service, planned, known)
-  if (noted) return advance(means, planned, noted)
-  const twin = findTwin(planned, known)
-  if (!twin) return create(means, planned)
-  const pair = await adopt(service, subscription, twin)
-  return { step: { id: subscription.id, did: 'adopted', replacement: twin.id }, pair, undo: [] }
-}
-
-async function narrow(service: SubscriptionService, planned: Planned): Promise<Taken> {
+async function advance(
+  deps: Deps,
+  planned: Planned,
+  listed: readonly Subscription[],
+): Promise<Step> {
+  const { journal, service } = deps
   const { subscription, final } = planned
   const { id } = subscription
-  await service.setEvents(id, final)
-  return {
-    step: { id, did: 'narrowed' },
-    pair: toPair(subscription, { replacement: id, step: 'narrowed' }),
-    undo: [() => service.setEvents(id, subscription.events).then(() => undefined)],
+  const pair = journal.pairs.find(({ old }) => old.id === id)
+  const replacement = replacementFor(deps, planned, listed)
+  if (!replacement) return replace(deps, planned)
+  const facts = { id, replacement: replacement.id }
+  if (pair?.replacement === undefined) {
+    const existing = pair ? {} : { existing: replacement.events }
+    journal.set({ old: withoutSecret(subscription), replacement: replacement.id, ...existing })
+    return { ...facts, did: pair ? 'created' : 'found' }
   }
+  if (!(await service.hasDelivered(replacement.id))) return { ...facts, did: 'waiting' }
+  // Widened before the old one is deleted: the other order would lose events.
+  if (!isSameSet(replacement.events, final)) await service.setEvents(replacement.id, final)
+  await service.remove(id)
+  return { ...facts, did: 'dropped' }
 }
 
-async function create(means: Creating, { subscription, beside }: Planned): Promise<Taken> {
-  const { id, origin } = await recreate(means, subscription, beside)
-  const back: Undo = async () => {
-    await means.service.remove(id)
-    means.secrets.forget(id)
-    return undefined
-  }
-  return {
-    step: { id: subscription.id, did: 'created', replacement: id, secret: origin },
-    pair: toPair(subscription, { replacement: id, step: 'created' }),
-    undo: [back],
-  }
-}
-
-/** Drops the old one, but never before the new one has delivered. */
-async function advance(means: Creating, planned: Planned, pair: Pair): Promise<Taken> {
-  const { service, ledger } = means
-  const { subscription, beside, final } = planned
-  const { replacement, adopted } = pair
-  const facts = { id: subscription.id, replacement }
-  if (!(await hasDelivered(service, pair))) {
-    return { step: { ...facts, did: 'waiting' }, pair, undo: [] }
-  }
-  const undo: Undo[] = []
-  // Widened before the old one goes: a moment of doubles, where the other order would lose events.
-  if (final.length > beside.length) {
-    const narrower = adopted?.events ?? beside
-    undo.unshift(() => service.setEvents(replacement, narrower).then(() => undefined))
-    await service.setEvents(replacement, final)
-  }
-  ledger.note(subscription.id, { ...pair, step: 'dropping' })
+async function replace(deps: Deps, { subscription, beside }: Planned): Promise<Step> {
+  const { id } = subscription
+  const old = withoutSecret(subscription)
+  // Written first, so that a creation whose answer is lost is looked for by the next run.
+  deps.journal.set({ old })
   try {
-    await drop(service, subscription.id)
+    const made = await create(deps, subscription, beside)
+    deps.journal.set({ old, replacement: made.id })
+    return { id, did: 'created', replacement: made.id, secret: made.origin }
   } catch (error) {
-    const isThere = await service.get(subscription.id).catch(() => undefined)
-    for (const back of undo) await back().catch(() => {})
-    // Where nobody knows whether it is gone, the journal goes on saying that it was about to go.
-    if (isThere) ledger.note(subscription.id, pair)
+    if (wasNotCreated(error)) deps.journal.delete(id)
     throw error
   }
-  undo.unshift(async () => {
-    const { id } = await recreate(means, subscription, subscription.events)
-    return { ...pair, old: { ...pair.old, id } }
-  })
-  return { step: { ...facts, did: 'dropped' }, pair: { ...pair, step: 'dropped' }, undo }
 }
 
-/** Where the answer is lost, what counts is whether it is still there. */
-async function drop(service: SubscriptionService, id: string): Promise<void> {
+/** Creates a subscription like another one, signing with a secret that the receiver can know. */
+export async function create(
+  { service, secrets }: Deps,
+  subscription: Subscription,
+  events: readonly string[],
+): Promise<{ readonly id: string; readonly origin: SecretOrigin }> {
+  const { id: _, secret: __, ...rest } = subscription
+  const { origin, secret } = secrets.for(subscription)
+  const created = await service.create({ ...rest, events, ...(secret !== undefined && { secret }) })
   try {
-    await service.remove(id)
+    if (origin === 'new') secrets.keep(created)
   } catch (error) {
-    const isGone = await service.get(id).then(
-      (found) => found === undefined,
-      () => false,
-    )
-    if (!isGone) throw error
+    await service.remove(created.id)
+    throw error
   }
+  return { id: created.id, origin }
+}
+
+/** The subscription that replaces a planned one, created by this command or by somebody else. */
+function replacementFor(
+  { journal, secrets }: Deps,
+  { subscription, beside, final }: Planned,
+  listed: readonly Subscription[],
+): Subscription | undefined {
+  const pair = journal.pairs.find(({ old }) => old.id === subscription.id)
+  const noted = listed.find(({ id }) => id === pair?.replacement)
+  if (noted) return noted
+  const isBegun = pair !== undefined && pair.replacement === undefined
+  const found = findEqual(subscription, { listed, journal, isBegun, events: [beside, final] })
+  // Its secret was in the answer that never arrived.
+  if (found && isBegun && secrets.for(subscription).origin === 'new') {
+    const message = `an earlier run created ${found.id}, but the service's answer with its secret was lost: delete ${found.id}, then run this again`
+    throw new CliError('SECRET_LOST', message)
+  }
+  return found
+}
+
+interface Search {
+  readonly listed: readonly Subscription[]
+  readonly journal: Journal
+  /** This command asked for it and received no answer; then a hidden secret is not a difference. */
+  readonly isBegun: boolean
+  readonly events: readonly (readonly string[])[]
+}
+
+/** An active subscription with the same address, owner and secret, and one of these filter lists. */
+export function findEqual(wanted: Pair['old'] & Pick<Subscription, 'secret'>, search: Search) {
+  const { listed, journal, isBegun, events } = search
+  const taken = new Set(journal.pairs.flatMap(({ old, replacement }) => [old.id, replacement]))
+  return listed.find(
+    (other) =>
+      other.id !== wanted.id &&
+      !taken.has(other.id) &&
+      other.active &&
+      other.url === wanted.url &&
+      isDeepStrictEqual(other.others, wanted.others) &&
+      (wanted.secret === undefined ? isBegun : other.secret === wanted.secret) &&
+      events.some((list) => isSameSet(list, other.events)),
+  )
+}
+
+function isSameSet(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((filter) => other.includes(filter))
 }

@@ -1,111 +1,75 @@
-// What a migration of subscriptions has done so far, so that it can go on later or be taken back:
-// its pairs, and what it was about to create when it last was heard of. It holds no secret.
+// The journal of a migration of subscriptions: which replacement belongs to which old subscription.
+// It lets a later run continue or roll back, and holds no secret.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { CliError } from '../../exit-code.ts'
 import { writeWhole } from '../../write-file.ts'
 import type { Subscription } from './plan.ts'
 
-/** What a replacement was before it became one, where this program has not made it. */
-export interface Adopted {
-  readonly events: readonly string[]
-  /** Ids of what it had delivered by then: these prove nothing. */
-  readonly deliveries: readonly string[]
-}
-
-/** An old subscription and what has replaced it; a narrowed one is its own replacement. */
+/** An old subscription and its replacement; a narrowed subscription is its own replacement. */
 export interface Pair {
   readonly old: Omit<Subscription, 'secret'>
-  readonly replacement: string
-  /** `dropping` is noted before the old one goes, and stays where no answer to that came. */
-  readonly step: 'created' | 'dropping' | 'dropped' | 'narrowed'
-  readonly adopted?: Adopted
+  /** Missing until the service has confirmed its creation. */
+  readonly replacement?: string
+  /** The filters of a replacement that existed before: a rollback restores them and keeps it. */
+  readonly existing?: readonly string[]
 }
 
-/** A creation that was begun: where its answer was lost, the service may have what nobody knows. */
-export interface Intent {
-  readonly of: string
-  readonly url: string
-  readonly events: readonly string[]
-  /** The ids that were there before: what is new and fits is ours. */
-  readonly before: readonly string[]
-}
-
-/** The pairs of one service. */
+/** A journal in use: every change is written at once. */
 export interface Journal {
-  readonly version: 1
-  readonly service: string
   readonly pairs: readonly Pair[]
-  readonly begun: readonly Intent[]
+  /** Sets the pair of an old subscription, as the latest. */
+  set(pair: Pair): void
+  /** Removes the pair of an old subscription. */
+  delete(id: string): void
 }
 
-/** A journal in use: every change of it is kept at once. */
-export interface Connection {
-  readonly pairs: readonly Pair[]
-  readonly begun: readonly Intent[]
-  /** Sets the pair of an old subscription, the latest last; without one it is forgotten. */
-  note(id: string, pair: Pair | undefined): void
-  /** Notes that something is about to be created. */
-  begin(intent: Intent): void
-  /** It is known what became of it. */
-  end(intent: Intent): void
+/** Removes the secret, which a journal never holds. */
+export function withoutSecret({ secret: _, ...subscription }: Subscription): Pair['old'] {
+  return subscription
 }
 
-/** Begins a pair. */
-export function toPair(subscription: Subscription, rest: Omit<Pair, 'old'>): Pair {
-  const { secret: _, ...old } = subscription
-  return { old, ...rest }
-}
-
-/** Opens the journal of a service; without a file nothing was done yet. */
-export function openLedger(file: string, service: string): Connection {
-  let { pairs, begun } = readJournal(file, service)
-  const save = () => writeJournal(file, { version: 1, service, pairs, begun })
+/**
+ * Opens the journal of a service; a missing file is an empty journal.
+ *
+ * @throws CliError `JOURNAL_INVALID`
+ */
+export function openJournal(file: string, service: string): Journal {
+  let pairs = readPairs(file, service)
+  const save = (changed: readonly Pair[]) => {
+    pairs = changed
+    if (pairs.length === 0) rmSync(file, { force: true })
+    else writeWhole(file, `${JSON.stringify({ version: 1, service, pairs }, null, 2)}\n`)
+  }
+  const others = (id: string) => pairs.filter(({ old }) => old.id !== id)
   return {
     get pairs() {
       return pairs
     },
-    get begun() {
-      return begun
-    },
-    note(id, pair) {
-      const others = pairs.filter(({ old }) => old.id !== id)
-      pairs = pair ? [...others, pair] : others
-      save()
-    },
-    begin(intent) {
-      begun = [...begun, intent]
-      save()
-    },
-    end(intent) {
-      begun = begun.filter((one) => one !== intent)
-      save()
-    },
+    set: (pair) => save([...others(pair.old.id), pair]),
+    delete: (id) => save(others(id)),
   }
 }
 
-function readJournal(file: string, service: string): Journal {
-  if (!existsSync(file)) return { version: 1, service, pairs: [], begun: [] }
-  let json: Journal | undefined
+interface JournalFile {
+  readonly version?: unknown
+  readonly service?: unknown
+  readonly pairs?: unknown
+}
+
+function readPairs(file: string, service: string): readonly Pair[] {
+  if (!existsSync(file)) return []
+  let json: JournalFile | null = null
   try {
-    json = JSON.parse(readFileSync(file, 'utf8')) as Journal
+    json = JSON.parse(readFileSync(file, 'utf8')) as JournalFile | null
   } catch {
-    json = undefined
+    // Reported below, with every other file that is not a journal.
   }
   if (json?.version !== 1 || !Array.isArray(json.pairs)) {
-    throw new CliError('JOURNAL_INVALID', `${file} is no journal of this program`)
+    throw new CliError('JOURNAL_INVALID', `${file} is not a journal of this command`)
   }
   if (json.service !== service) {
-    throw new CliError(
-      'JOURNAL_INVALID',
-      `${file} is of ${json.service}: give another file with --journal`,
-    )
+    const message = `${file} belongs to ${json.service}: choose another file with --journal`
+    throw new CliError('JOURNAL_INVALID', message)
   }
-  return { ...json, begun: Array.isArray(json.begun) ? json.begun : [] }
-}
-
-/** One that says nothing needs no file. */
-function writeJournal(file: string, journal: Journal): void {
-  const isEmpty = journal.pairs.length + journal.begun.length === 0
-  if (isEmpty) rmSync(file, { force: true })
-  else writeWhole(file, `${JSON.stringify(journal, null, 2)}\n`)
+  return json.pairs as readonly Pair[]
 }

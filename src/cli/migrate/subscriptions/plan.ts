@@ -3,100 +3,116 @@ import { migrateFilters } from '../../../protocol/index.ts'
 import { CliError } from '../../exit-code.ts'
 import { legacyPrefix, replacementOf } from '../legacy.ts'
 
-/** A subscription, as exports and services show it. */
+/** A subscription, as exports and services list it. */
 export interface Subscription {
   readonly id: string
   readonly url: string
   readonly events: readonly string[]
   readonly active: boolean
   readonly secret?: string
-  /** Whatever else it has and a replacement must have too, such as whose events it hears. */
+  /** Every other field, such as its organization; a replacement gets the same ones. */
   readonly others?: Readonly<Record<string, unknown>>
 }
 
-/** What becomes of one subscription. */
+/** What happens to one subscription. */
 export interface Planned {
   readonly subscription: Subscription
   /**
-   * `current` needs nothing; `recreate` gets a replacement beside it; `covered` has the current
-   * names already and only loses the legacy ones; `inactive` is left to its owner.
+   * `current` needs no change; `recreate` gets a replacement beside it; `covered` already has the
+   * current names and only loses the legacy ones; `inactive` is left to its owner.
    */
   readonly action: 'current' | 'recreate' | 'covered' | 'inactive'
   readonly legacy: readonly string[]
-  /** Filters of the replacement while both run: only what is renamed, so that nothing comes twice. */
+  /** Filters of the replacement while both run: only the renamed ones, so nothing else is doubled. */
   readonly beside: readonly string[]
-  /** Filters once the old one is gone. */
+  /** Filters after the old one is deleted. */
   readonly final: readonly string[]
-  /** Filters that begin like legacy names and are none. */
+  /** Filters that look like legacy names but are not. */
   readonly doubtful: readonly string[]
 }
 
-/** Plans every subscription. */
-export function planSubscriptions(subscriptions: readonly Subscription[]): readonly Planned[] {
-  return subscriptions.map((subscription) => {
-    const { events, active } = subscription
-    const legacy = events.filter((filter) => replacementOf(filter) !== undefined)
-    const kept = events.filter((filter) => !legacy.includes(filter))
-    const beside = migrateFilters(legacy).filter((name) => !coveredBy(kept, name))
-    const doubtful = kept.filter((filter) => filter.startsWith(`${legacyPrefix}.`))
-    const plan = { subscription, legacy, beside, final: migrateFilters(events), doubtful }
-    if (legacy.length === 0) return { ...plan, action: 'current' }
-    if (!active) return { ...plan, action: 'inactive' }
-    return { ...plan, action: beside.length === 0 ? 'covered' : 'recreate' }
-  })
+/** Where the secret of a new subscription comes from. */
+export type SecretOrigin = 'same' | 'given' | 'new'
+
+/** What was done to one subscription. */
+export interface Step {
+  readonly id: string
+  readonly did:
+    | 'created'
+    | 'dropped'
+    | 'found'
+    | 'gone'
+    | 'kept'
+    | 'narrowed'
+    | 'removed'
+    | 'restored'
+    | 'waiting'
+  readonly replacement?: string
+  /** Where the secret of a created subscription comes from. */
+  readonly secret?: SecretOrigin
 }
 
-function coveredBy(filters: readonly string[], name: string): boolean {
+/** Plans one subscription. */
+export function planSubscription(subscription: Subscription): Planned {
+  const { events, active } = subscription
+  const legacy = events.filter((filter) => replacementOf(filter) !== undefined)
+  const kept = events.filter((filter) => !legacy.includes(filter))
+  const beside = migrateFilters(legacy).filter((name) => !isCovered(kept, name))
+  const doubtful = kept.filter((filter) => filter.startsWith(`${legacyPrefix}.`))
+  const plan = { subscription, legacy, beside, final: migrateFilters(events), doubtful }
+  if (legacy.length === 0) return { ...plan, action: 'current' }
+  if (!active) return { ...plan, action: 'inactive' }
+  return { ...plan, action: beside.length === 0 ? 'covered' : 'recreate' }
+}
+
+function isCovered(filters: readonly string[], name: string): boolean {
   const family = name.replace(/\.[^.]*$/, '.*')
   return filters.some((filter) => filter === '*' || filter === name || filter === family)
 }
 
-/** The steps for one subscription, in their order, for people. */
+/** The steps for one subscription in order, for people. */
 export function stepsOf({ action, subscription, beside, final }: Planned): readonly string[] {
   const { id } = subscription
   const list = (filters: readonly string[]) => filters.join(', ')
-  if (action === 'covered') return [`take the legacy names out of ${id}: ${list(final)}`]
-  if (action === 'inactive')
-    return [`${id} is not active: delete it, or activate it and plan again`]
   if (action === 'current') return []
-  const widened = final.length > beside.length
+  if (action === 'covered') return [`remove the legacy names from ${id}: ${list(final)}`]
+  if (action === 'inactive') return [`${id} is inactive: delete it, or activate it and plan again`]
   return [
     `create a subscription beside it: ${list(beside)}`,
-    'let both run until the new one has delivered; the receiver takes both names, and its inbox drops the second of a pair (without an inbox both are handled)',
-    ...(widened ? [`widen the new one: ${list(final)}`] : []),
-    `drop ${id}`,
+    'run both until the new one has delivered (an inbox drops the second copy of each event; without one, handlers run twice)',
+    ...(final.length > beside.length ? [`widen the new one: ${list(final)}`] : []),
+    `delete ${id}`,
   ]
 }
 
 /**
- * Reads subscriptions from an export or an answer: a list, or one under `data` or `subscriptions`.
+ * Reads subscriptions from an export or a response: a list, or one under `data` or `subscriptions`.
  *
- * @throws CliError when there is none
+ * @throws CliError `EXPORT_INVALID`
  */
 export function readSubscriptions(json: unknown): readonly Subscription[] {
   const record = json as { readonly data?: unknown; readonly subscriptions?: unknown } | null
   const list = [json, record?.data, record?.subscriptions].find(Array.isArray)
-  if (!list) {
-    throw new CliError(
-      'EXPORT_INVALID',
-      'there is no list of subscriptions: give [{ id, url, events }, …], or one under `data`',
-    )
-  }
-  return (list as readonly unknown[]).map(readSubscription)
+  if (list) return (list as readonly unknown[]).map(readSubscription)
+  throw new CliError(
+    'EXPORT_INVALID',
+    'no list of subscriptions found: expected [{ id, url, events }, …], or that list under `data`',
+  )
 }
 
 const masked = /[*•…]|\.{3}|^x{4,}|^(hidden|masked|redacted)?$/i
 
+const isTexts = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string')
+
 export function readSubscription(json: unknown, at?: number): Subscription {
-  const { id, url, events, active, secret, createdAt, updatedAt, ...rest } = (json ??
-    {}) as Readonly<Record<string, unknown>>
-  const texts = (value: unknown): value is readonly string[] =>
-    Array.isArray(value) && value.every((one) => typeof one === 'string')
-  if (typeof id !== 'string' || typeof url !== 'string' || !texts(events)) {
+  const fields = (json ?? {}) as Readonly<Record<string, unknown>>
+  const { id, url, events, active, secret, createdAt, updatedAt, ...rest } = fields
+  if (typeof id !== 'string' || typeof url !== 'string' || !isTexts(events)) {
     const which = at === undefined ? 'the subscription' : `subscription ${at + 1}`
     throw new CliError('EXPORT_INVALID', `${which} has no id, url or events`)
   }
-  // A masked secret is none: signing with it would break the receiver.
+  // Signing with a masked secret would break the receiver.
   const shown = typeof secret === 'string' && !masked.test(secret) ? { secret } : {}
   const others = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null))
   const more = Object.keys(others).length > 0 ? { others } : {}

@@ -1,83 +1,82 @@
-// Takes back all that the journal knows: old subscriptions come again with a secret that is known,
-// what was made goes, and what was there before stays.
-import type { Step } from './apply.ts'
+// The inverse of the plan: restores every old subscription of the journal and removes what was
+// created for it.
+import { create, type Deps, findEqual } from './apply.ts'
 import type { Pair } from './journal.ts'
-import type { Subscription } from './plan.ts'
-import { type Creating, recreate } from './recreate.ts'
+import { planSubscription, type Step, type Subscription } from './plan.ts'
+
+/** A pair with what the service still has of it. */
+interface Found {
+  readonly pair: Pair
+  readonly old: Subscription | undefined
+  readonly replacement: Subscription | undefined
+}
 
 /**
- * Brings the old subscriptions back and removes the new ones, the latest pair first.
+ * Rolls back every pair of the journal, the latest first, and yields each step as it is done.
  *
  * @throws CliError `SECRET_MISSING` before anything is changed
  */
-export async function rollBack(means: Creating): Promise<readonly Step[]> {
-  const { ledger, service, secrets } = means
-  const work: TakingBack[] = []
-  for (const noted of ledger.pairs) {
-    const pair = await settled(service, noted)
-    const found = await service.get(pair.replacement)
-    work.push({ pair, found })
-    if (pair.step === 'dropped') secrets.for(withSecretOf(pair.old, found))
+export async function* rollBack(deps: Deps): AsyncGenerator<Step> {
+  const { service, journal, secrets, signal } = deps
+  const listed = await service.list()
+  const byId = (wanted: string | undefined) => listed.find(({ id }) => id === wanted)
+  const work = journal.pairs.map((pair): Found => {
+    const isBegun = pair.replacement === undefined
+    const old = byId(pair.old.id)
+    const begun = { listed, journal, isBegun, events: [planSubscription(pair.old).beside] }
+    const replacement = isBegun ? findEqual(old ?? pair.old, begun) : byId(pair.replacement)
+    return { pair, old, replacement }
+  })
+  for (const found of work) if (isGone(found)) secrets.for(withSecret(found))
+  for (const found of work.reverse()) {
+    signal.throwIfAborted()
+    yield* takeBack(deps, found)
   }
-  const steps: Step[] = []
-  for (const one of work.reverse()) steps.push(...(await takeBack(means, one)))
-  return steps
 }
 
-interface TakingBack {
-  readonly pair: Pair
-  /** The replacement, if it is still there. */
-  readonly found: Subscription | undefined
-}
+const isNarrowed = ({ old, replacement }: Pair) => old.id === replacement
+const isGone = ({ pair, old }: Found) => old === undefined && !isNarrowed(pair)
 
-/** Of one that was about to be dropped nobody heard whether it is gone. */
-async function settled(service: Creating['service'], pair: Pair): Promise<Pair> {
-  if (pair.step !== 'dropping') return pair
-  const isThere = await service.get(pair.old.id)
-  return { ...pair, step: isThere ? 'created' : 'dropped' }
-}
-
-async function takeBack(means: Creating, taking: TakingBack): Promise<readonly Step[]> {
-  const { ledger } = means
-  const { old, step } = taking.pair
-  if (step === 'narrowed') return widen(means, taking)
-  if (step !== 'dropped') {
-    const steps = await letGo(means, taking)
-    ledger.note(old.id, undefined)
-    return steps
+async function* takeBack(deps: Deps, found: Found): AsyncGenerator<Step> {
+  const { service, journal } = deps
+  const { pair } = found
+  let { old } = pair
+  if (isNarrowed(pair)) {
+    if (found.old) await service.setEvents(old.id, old.events)
+    yield { id: old.id, did: found.old ? 'restored' : 'gone' }
+  } else {
+    if (isGone(found)) {
+      const { id, origin } = await create(deps, withSecret(found), old.events)
+      // Written at once, so that a second rollback does not create it again.
+      journal.delete(old.id)
+      yield { id: old.id, did: 'restored', replacement: id, secret: origin }
+      old = { ...old, id }
+      journal.set({ ...pair, old })
+    }
+    yield* removeReplacement(deps, found)
   }
-  const { id, origin } = await recreate(means, withSecretOf(old, taking.found), old.events)
-  // Noted at once, so that a second call never brings one back twice.
-  ledger.note(old.id, undefined)
-  ledger.note(id, { ...taking.pair, old: { ...old, id }, step: 'created' })
-  const steps = await letGo(means, taking)
-  ledger.note(id, undefined)
-  return [{ id: old.id, did: 'restored', replacement: id, secret: origin }, ...steps]
+  journal.delete(old.id)
 }
 
-async function widen({ service, ledger }: Creating, { pair, found }: TakingBack): Promise<Step[]> {
-  const { old } = pair
-  if (found) await service.setEvents(old.id, old.events)
-  ledger.note(old.id, undefined)
-  return [{ id: old.id, did: found ? 'restored' : 'gone' }]
-}
-
-/** The replacement goes, or is again what it was. */
-async function letGo(means: Creating, { pair, found }: TakingBack): Promise<readonly Step[]> {
-  const { service, secrets } = means
-  const { replacement, adopted } = pair
-  if (!found) return [{ id: replacement, did: 'gone' }]
-  if (adopted) {
-    await service.setEvents(replacement, adopted.events)
-    return [{ id: replacement, did: 'kept' }]
+async function* removeReplacement(deps: Deps, { pair, replacement }: Found): AsyncGenerator<Step> {
+  const { service, secrets } = deps
+  if (!replacement) {
+    if (pair.replacement !== undefined) yield { id: pair.replacement, did: 'gone' }
+    return
   }
-  await service.remove(replacement)
-  secrets.forget(replacement)
-  return [{ id: replacement, did: 'removed' }]
+  const { id } = replacement
+  if (pair.existing) {
+    await service.setEvents(id, pair.existing)
+    yield { id, did: 'kept' }
+    return
+  }
+  await service.remove(id)
+  secrets.forget(id)
+  yield { id, did: 'removed' }
 }
 
-/** A replacement signs with the old one's secret, so that nobody need have kept it. */
-function withSecretOf(old: Pair['old'], replacement: Subscription | undefined): Subscription {
+/** The replacement signs with the secret of the old one, so nobody needs to have kept that. */
+function withSecret({ pair, replacement }: Found): Subscription {
   const secret = replacement?.secret
-  return { ...old, ...(secret !== undefined && { secret }) }
+  return { ...pair.old, ...(secret !== undefined && { secret }) }
 }

@@ -1,18 +1,15 @@
-// With which secret a subscription is created anew where the service does not show the old one's:
-// given by the caller, or drawn by the service and kept in a file. Never one that nobody knows.
+// The secret that a recreated subscription signs with where the service hides the old one: one that
+// the caller gives, or one that the service draws and this command saves in a file.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { CliError } from '../../exit-code.ts'
 import type { NamedSecret } from '../../secrets.ts'
 import { writeWhole } from '../../write-file.ts'
-import type { Subscription } from './plan.ts'
+import type { SecretOrigin, Subscription } from './plan.ts'
 
-/** Where the secret of a new subscription comes from. */
-export type SecretOrigin = 'same' | 'given' | 'new'
-
-/** Finds secrets for subscriptions that are created. */
+/** Secrets for subscriptions that are created. */
 export interface SigningSecrets {
   /**
-   * The secret to create a subscription with; none when the service is to draw one.
+   * The secret to create a subscription with; without a value the service draws one.
    *
    * @throws CliError `SECRET_MISSING`
    */
@@ -20,20 +17,20 @@ export interface SigningSecrets {
     readonly origin: SecretOrigin
     readonly secret?: string
   }
-  /** Keeps what the service has drawn. */
+  /** Saves the secret that the service has drawn. */
   keep(created: Subscription): void
-  /** Lets go of a secret whose subscription was taken back. */
+  /** Removes the secret of a subscription that no longer exists. */
   forget(id: string): void
 }
 
-/** What the caller has given. */
+/** What the caller provides. */
 export interface SigningSecretsOptions {
   readonly given: readonly NamedSecret[]
   /** The file for new secrets; without it the service draws none. */
   readonly newSecrets: string | undefined
 }
 
-/** Names that `findSecrets` gives to a secret without one. */
+/** Ids that `findSecrets` gives to a secret without an id of its own. */
 const unnamed = /^(WEBHOOK_SECRET|config|file|stdin)$/
 
 export function signingSecrets({ given, newSecrets }: SigningSecretsOptions): SigningSecrets {
@@ -50,10 +47,8 @@ export function signingSecrets({ given, newSecrets }: SigningSecretsOptions): Si
     keep({ id, secret }) {
       if (newSecrets === undefined) return
       if (secret === undefined) {
-        throw new CliError(
-          'SECRET_MISSING',
-          `the service drew a secret for ${id} and does not show it: give one with --secret-file`,
-        )
+        const message = `the service drew a secret for ${id} but does not show it: provide one with --secret-file`
+        throw new CliError('SECRET_MISSING', message)
       }
       write(newSecrets, [...others(newSecrets, id), { id, value: secret }])
     },
@@ -74,7 +69,8 @@ function others(file: string, id: string): readonly KeptSecret[] {
     const kept = JSON.parse(readFileSync(file, 'utf8')) as readonly KeptSecret[]
     return kept.filter((one) => one.id !== id)
   } catch {
-    throw new CliError('FILE_INVALID', `${file} is there and is no list of secrets: name another`)
+    const message = `${file} exists but is not a JSON list of secrets: choose another file`
+    throw new CliError('FILE_INVALID', message)
   }
 }
 
@@ -88,10 +84,10 @@ function asText(value: NamedSecret['value']): string {
 }
 
 function missing(id: string, given: number): string {
-  const which = given > 0 ? 'none of the secrets given is called by its id' : 'none is given'
+  const which = given > 0 ? 'none of the given secrets has its id' : 'none was given'
   return [
-    `the service does not show the secret of ${id}, and ${which}; one that is created without it would sign with a secret that your receiver does not know`,
-    'give the one that the receiver has: WEBHOOK_SECRET, or --secret-file with [{ "id": "<subscription>", "value": "…" }, …] where they differ',
-    'or let the service draw new ones, kept for your receiver in a file: --new-secrets <file>',
+    `the service hides the secret of ${id}, and ${which}: its replacement would sign with a secret that your receiver does not have`,
+    'provide the secret of the receiver: WEBHOOK_SECRET, or --secret-file with [{ "id": "<subscription>", "value": "…" }, …] if they differ',
+    'or let the service draw new ones and save them for your receiver: --new-secrets <file>',
   ].join('\n')
 }

@@ -1,106 +1,101 @@
-// The subscription routes of whatever speaks them; the sandbox does.
+// The subscription routes of a service that has them; the sandbox does.
+import { sleep } from '../../../abortable.ts'
 import { CliError, exitCodes } from '../../exit-code.ts'
 import { printable } from '../../output.ts'
 import { readSubscription, readSubscriptions, type Subscription } from './plan.ts'
 
-/** What the migration asks of a service. */
+/** What the migration needs of a service. */
 export interface SubscriptionService {
   readonly url: string
   list(): Promise<readonly Subscription[]>
-  get(id: string): Promise<Subscription | undefined>
   create(input: Omit<Subscription, 'id'>): Promise<Subscription>
   setEvents(id: string, events: readonly string[]): Promise<void>
   remove(id: string): Promise<void>
-  /** The ids of what a subscription has brought to its receiver. */
-  delivered(id: string): Promise<readonly string[]>
+  /** Whether a subscription has delivered anything. */
+  hasDelivered(id: string): Promise<boolean>
 }
 
-/** How a service is reached. */
+/** Where the service is. */
 export interface ServiceOptions {
   readonly url: string
   readonly apiKey?: string | undefined
 }
 
-/** Speaks to the routes under `/_sandbox` of an address. */
+/** Talks to the routes under `/_sandbox` of an address. */
 export function subscriptionService(options: ServiceOptions): SubscriptionService {
   const base = options.url.replace(/\/+$/, '').replace(/\/(v2\/api|_sandbox)$/, '')
-  const ask = (method: string, path: string, body?: unknown) =>
+  const call = (method: string, path: string, body?: unknown) =>
     request(options, { method, url: `${base}/_sandbox${path}`, body })
   const one = (id: string) => `/subscriptions/${encodeURIComponent(id)}`
   return {
     url: base,
-    list: async () => readSubscriptions(await ask('GET', '/subscriptions?reveal=true')),
-    async get(id) {
-      const found = await ask('GET', `${one(id)}?reveal=true`)
-      return found === undefined ? undefined : readSubscription(found)
-    },
+    list: async () => readSubscriptions(await call('GET', '/subscriptions?reveal=true')),
     create: async ({ others, ...input }) =>
-      readSubscription(await ask('POST', '/subscriptions', { ...others, ...input })),
-    setEvents: async (id, events) => void (await ask('PATCH', one(id), { events })),
-    remove: async (id) => void (await ask('DELETE', one(id))),
-    async delivered(id) {
+      readSubscription(await call('POST', '/subscriptions', { ...others, ...input })),
+    setEvents: async (id, events) => void (await call('PATCH', one(id), { events })),
+    remove: async (id) => void (await call('DELETE', one(id))),
+    async hasDelivered(id) {
       const query = new URLSearchParams({ subscriptionId: id, status: 'delivered' })
-      const answer = await ask('GET', `/deliveries?${query}`)
-      const list = Array.isArray(answer) ? answer : (answer as { data?: unknown } | undefined)?.data
-      if (!Array.isArray(list)) return []
-      // A service that does not know the filters sends all.
-      return (list as readonly Record<string, unknown>[])
-        .filter(({ subscriptionId, status }) => subscriptionId === id && status === 'delivered')
-        .map((one, at) => (typeof one.id === 'string' ? one.id : `number ${at + 1}`))
+      const json = await call('GET', `/deliveries?${query}`)
+      const list = Array.isArray(json) ? json : (json as { data?: unknown } | undefined)?.data
+      // Checked again: a service may ignore filters that it does not know.
+      return (
+        Array.isArray(list) &&
+        (list as readonly Record<string, unknown>[]).some(
+          ({ subscriptionId, status }) => subscriptionId === id && status === 'delivered',
+        )
+      )
     },
   }
 }
 
-/** Whether the service has said no: then nothing has changed. */
-export function wasRefused(error: unknown): boolean {
-  return error instanceof CliError && error.code === 'SERVICE_REFUSED'
+/** Whether a failed creation certainly created nothing: refused, or never sent. */
+export function wasNotCreated(error: unknown): boolean {
+  return (
+    error instanceof CliError &&
+    /^(SERVICE_REFUSED|SERVICE_UNREACHABLE|SECRET_MISSING)$/.test(error.code)
+  )
 }
 
-/** Whether the service was not even reached. */
-export function wasNeverSent(error: unknown): boolean {
-  return error instanceof CliError && error.code === 'SERVICE_UNREACHABLE'
-}
-
-interface Asked {
+interface Call {
   readonly method: string
   readonly url: string
   readonly body?: unknown
 }
 
-/** The answer's JSON; undefined for a GET or DELETE of what is not there. */
-async function request(options: ServiceOptions, asked: Asked) {
-  const { method, url } = asked
+/** The response's JSON; undefined when a GET or DELETE finds nothing. */
+async function request(options: ServiceOptions, call: Call): Promise<unknown> {
+  const { method, url } = call
   const failed = (code: string, why: string) =>
     new CliError(code, `${method} ${new URL(url).pathname}: ${why}`, exitCodes.failed)
   let response: Response
   let text: string
   try {
-    response = await send(options, asked)
+    response = await send(options, call)
     text = await response.text()
   } catch (error) {
     const unreachable = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/.test(causeOf(error))
     const code = unreachable ? 'SERVICE_UNREACHABLE' : 'SERVICE_SILENT'
-    throw failed(code, 'no answer: is the service running at that address?')
+    throw failed(code, 'no response: is the service running at that address?')
   }
   const { status } = response
   if (status === 404 && (method === 'GET' || method === 'DELETE')) return undefined
   if (!response.ok) {
     const code = status < 500 ? 'SERVICE_REFUSED' : 'SERVICE_FAILED'
-    throw failed(code, `answered ${status}${messageOf(text)}`)
+    throw failed(code, `the service responded ${status}${messageOf(text)}`)
   }
   try {
-    return text === '' ? undefined : (JSON.parse(text) as unknown)
+    return text === '' ? undefined : JSON.parse(text)
   } catch {
-    throw failed('SERVICE_FAILED', 'answered something that is no JSON')
+    throw failed('SERVICE_FAILED', 'the response is not JSON')
   }
 }
 
-/** As often as a look is put off with a time that is worth waiting for. */
-const mostTries = 4
-const mostSeconds = 60
+const maxTries = 4
+const maxRetryAfter = 60
 
-/** Sends; a GET that comes too soon waits as long as it is told to. */
-async function send({ apiKey }: ServiceOptions, { method, url, body }: Asked): Promise<Response> {
+/** Sends; a rate-limited GET is repeated after the time that the service asks for. */
+async function send({ apiKey }: ServiceOptions, { method, url, body }: Call): Promise<Response> {
   for (let tried = 1; ; tried += 1) {
     const response = await fetch(url, {
       method,
@@ -109,14 +104,14 @@ async function send({ apiKey }: ServiceOptions, { method, url, body }: Asked): P
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      // Not the signal of Ctrl-C: a change that was begun is ended, and then taken back.
+      // Not the signal of Ctrl-C: a change that has begun is completed.
       signal: AbortSignal.timeout(30_000),
     })
     const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-    const waits = response.status === 429 && method === 'GET' && seconds <= mostSeconds
-    if (!waits || tried === mostTries) return response
+    const waits = response.status === 429 && method === 'GET' && seconds <= maxRetryAfter
+    if (!waits || tried === maxTries) return response
     await response.body?.cancel()
-    await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+    await sleep(seconds * 1000)
   }
 }
 
@@ -125,7 +120,7 @@ function causeOf(error: unknown): string {
   return String(cause?.code ?? '')
 }
 
-/** What the service says of it, in its own error form. */
+/** The message of the service's own error form. */
 function messageOf(text: string): string {
   try {
     const { message } = JSON.parse(text) as { readonly message?: unknown }

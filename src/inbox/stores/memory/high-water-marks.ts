@@ -1,22 +1,26 @@
 // The latest occurrence done in each lane of the memory store.
-import type { Mark } from '../../store.ts'
+import type { HighWaterMark } from '../../work-store.ts'
 
-export class MemoryMarks {
-  readonly #marks = new Map<string, { readonly mark: Mark; readonly touched: number }>()
+export class HighWaterMarks {
+  readonly #highWaterMarks = new Map<
+    string,
+    { readonly highWaterMark: HighWaterMark; readonly touched: number }
+  >()
 
-  of(lane: string): Mark | undefined {
-    return this.#marks.get(lane)?.mark
+  of(lane: string): HighWaterMark | undefined {
+    return this.#highWaterMarks.get(lane)?.highWaterMark
   }
 
-  note(lane: string, { at, final }: Mark, touched: number): void {
+  note(lane: string, { at, final }: HighWaterMark, touched: number): void {
     const known = this.of(lane)
     const times = [known?.at, at].filter((time) => time !== undefined)
     const latest = times.length > 0 && { at: Math.max(...times) }
-    const mark = { ...latest, final: final || known?.final === true }
-    this.#marks.set(lane, { mark, touched })
+    const highWaterMark = { ...latest, final: final || known?.final === true }
+    this.#highWaterMarks.set(lane, { highWaterMark, touched })
   }
 
   purge(before: number): void {
-    for (const [lane, { touched }] of this.#marks) if (touched < before) this.#marks.delete(lane)
+    for (const [lane, { touched }] of this.#highWaterMarks)
+      if (touched < before) this.#highWaterMarks.delete(lane)
   }
 }

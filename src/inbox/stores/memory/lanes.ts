@@ -1,6 +1,6 @@
 // The lanes of the memory store: which entry is at the head of each, and when it is due.
 import { isOpen } from '../../entry.ts'
-import type { Alignment } from '../../store.ts'
+import type { Alignment } from '../../work-store.ts'
 import type { Row } from './row.ts'
 import type { MemoryRows } from './rows.ts'
 

@@ -1,26 +1,29 @@
 // A store in the memory of one process, for tests: every rule of the port, nothing that lasts.
+
+import type {
+  Purge,
+  Purged,
+  Reopening,
+  StoredEntry,
+  StoreQuery,
+  StoreStats,
+} from '../../admin-store.ts'
 import { type EntryReason, type EntryState, entryStates, isOpen } from '../../entry.ts'
+import type { InboxStore } from '../../store.ts'
 import type {
   Alignment,
   ClaimRequest,
   ClaimResult,
-  InboxStore,
   Inserted,
   Lapsed,
   Lease,
   NewEntry,
-  Purge,
-  Purged,
-  Reopening,
   Settlement,
-  StoredEntry,
-  StoreQuery,
-  StoreStats,
-} from '../../store.ts'
-import { MemoryMarks } from './high-water-marks.ts'
+} from '../../work-store.ts'
+import { HighWaterMarks } from './high-water-marks.ts'
 import { MemoryLanes } from './lanes.ts'
 import { MemoryRelations } from './relations.ts'
-import { fits, isAbout, isMeant, type Row, toClaimed, toStored } from './row.ts'
+import { erase, fits, isAbout, isMeant, type Row, toClaimed, toStored } from './row.ts'
 import { MemoryRows } from './rows.ts'
 
 interface Key {
@@ -42,12 +45,15 @@ class MemoryStore implements InboxStore<undefined> {
     survives: 'nothing',
     dedupeDays: Number.POSITIVE_INFINITY,
     tx: false,
+    shared: false,
+    fairness: 'none',
+    erases: 'unlinked',
   } as const
   readonly #settings = new Map<string, Uint8Array>()
   readonly #rows = new MemoryRows()
   readonly #keys = new Map<string, Key>()
   readonly #lanes = new MemoryLanes(this.#rows)
-  readonly #marks = new MemoryMarks()
+  readonly #highWaterMarks = new HighWaterMarks()
   readonly #relations = new MemoryRelations(this.#rows)
   #seq = 0
 
@@ -66,7 +72,7 @@ class MemoryStore implements InboxStore<undefined> {
   }
 
   async insert(entry: NewEntry): Promise<Inserted> {
-    const { key, digest, twins = [], id, storedAt: at } = entry
+    const { key, digest, aliases = [], id, storedAt: at } = entry
     const first = key === undefined ? undefined : this.#keys.get(key)
     if (first) {
       if (first.digest === digest || first.digest === '')
@@ -74,16 +80,16 @@ class MemoryStore implements InboxStore<undefined> {
       this.#keepEvidence(entry, first)
       return { kind: 'conflict', id: first.entry }
     }
-    const other = twins
-      .map((twin) => ({ twin, known: this.#keys.get(twin.key) }))
-      .find(({ twin, known }) => known && known.name !== twin.name)?.known
+    const other = aliases
+      .map((alias) => ({ alias, known: this.#keys.get(alias.key) }))
+      .find(({ alias, known }) => known && known.name !== alias.name)?.known
     if (key !== undefined) this.#keys.set(key, { entry: other?.entry ?? id, digest, at })
     if (other) {
       // Whose it is may be told by this one alone.
       this.#relations.relate(entry)
       return { kind: 'duplicate', id: other.entry }
     }
-    for (const { key: same, name } of twins) {
+    for (const { key: same, name } of aliases) {
       if (!this.#keys.has(same)) this.#keys.set(same, { entry: id, digest, name, at })
     }
     const row = this.#add(entry, 'stored')
@@ -102,7 +108,7 @@ class MemoryStore implements InboxStore<undefined> {
       const gap = this.#rows
         .inLane(row.lane)
         .some((one) => one.state === 'dead' && one.seq < row.seq)
-      return toClaimed(row, gap, this.#marks.of(row.lane))
+      return toClaimed(row, gap, this.#highWaterMarks.of(row.lane))
     })
     return { entries, ...(next !== undefined && { next }) }
   }
@@ -129,15 +135,15 @@ class MemoryStore implements InboxStore<undefined> {
 
   async checkpoint(lease: Lease, handler: string): Promise<boolean> {
     const row = this.#held(lease)
-    if (!row?.facts) return false
+    if (!row?.metadata) return false
     row.handled.add(handler)
     return true
   }
 
   async settle(settlement: Settlement): Promise<boolean> {
     const row = this.#held(settlement.lease)
-    if (!row) return false
-    if (!row.facts) {
+    if (!row) return this.#isSettled(settlement)
+    if (!row.metadata) {
       this.#skip(row, 'FORGOTTEN', settlement.at)
       return false
     }
@@ -160,7 +166,8 @@ class MemoryStore implements InboxStore<undefined> {
     if (to === 'done') {
       row.failures = []
       delete row.reason
-      if (settlement.mark) this.#marks.note(row.lane, settlement.mark, at)
+      if (settlement.highWaterMark)
+        this.#highWaterMarks.note(row.lane, settlement.highWaterMark, at)
     }
     if (to !== 'dead' || !settlement.hold) this.#lanes.advance(row.lane, at)
     return true
@@ -183,7 +190,7 @@ class MemoryStore implements InboxStore<undefined> {
     let reopened = 0
     for (const id of ids) {
       const row = this.#rows.get(id)
-      if (!row?.facts || !from.includes(row.state)) continue
+      if (!row?.metadata || !from.includes(row.state)) continue
       row.state = 'stored'
       row.attempt = 0
       row.generation++
@@ -210,10 +217,9 @@ class MemoryStore implements InboxStore<undefined> {
   async forget(lane: string, now: number): Promise<number> {
     let erased = 0
     for (const row of this.#rows.values()) {
-      if (!isAbout(row, lane) || !row.facts) continue
+      if (!isAbout(row, lane) || !row.metadata) continue
       for (const key of this.#keys.values()) if (key.entry === row.id) key.digest = ''
-      delete row.facts
-      delete row.body
+      erase(row)
       erased++
       // What is at work keeps its lane until its holder is gone: two must never be at work in one.
       if (row.state === 'leased') continue
@@ -227,21 +233,21 @@ class MemoryStore implements InboxStore<undefined> {
     let deleted = 0
     for (const row of this.#rows.values()) {
       const before = row.state === 'done' ? doneBefore : deadBefore
-      if (!row.facts || row.settledAt === undefined || row.settledAt >= before) continue
+      if (!row.metadata || row.settledAt === undefined || row.settledAt >= before) continue
       if (row.state === 'dead' && this.#lanes.isHead(row)) continue
       if (++erased > limit) return { erased: limit, deleted }
-      delete row.facts
-      delete row.body
+      erase(row)
     }
     for (const [key, { at }] of this.#keys) {
       if (at < keysBefore && deleted < limit) deleted += Number(this.#keys.delete(key))
     }
     for (const row of this.#rows.values()) {
-      if (row.facts || isOpen(row.state) || row.storedAt >= keysBefore || deleted >= limit) continue
+      if (row.metadata || isOpen(row.state) || row.storedAt >= keysBefore || deleted >= limit)
+        continue
       this.#rows.delete(row)
       deleted++
     }
-    this.#marks.purge(keysBefore)
+    this.#highWaterMarks.purge(keysBefore)
     this.#relations.purge(keysBefore)
     return { erased, deleted }
   }
@@ -253,18 +259,20 @@ class MemoryStore implements InboxStore<undefined> {
       counts[state] = rows.filter((row) => row.state === state).length
     }
     const oldest = this.#lanes.oldest()
+    const newest = rows.at(-1)?.storedAt
     const [due] = this.#lanes.waiting(now, 1).due
     return {
       counts,
       ...(oldest !== undefined && { oldest }),
       ...(due && { due: due.due }),
+      ...(newest !== undefined && { newest }),
     }
   }
 
   #add(entry: NewEntry, state: EntryState): Row {
-    const { key: _, twins: __, digest: ___, ...facts } = this.#relations.relate(entry)
+    const { key: _, aliases: __, digest: ___, ...metadata } = this.#relations.relate(entry)
     const fresh = { attempt: 0, fence: 0, until: 0, generation: 0, failures: [] }
-    const row = { ...facts, ...fresh, seq: ++this.#seq, state, handled: new Set<string>() }
+    const row = { ...metadata, ...fresh, seq: ++this.#seq, state, handled: new Set<string>() }
     this.#rows.add(row)
     return row
   }
@@ -286,6 +294,13 @@ class MemoryStore implements InboxStore<undefined> {
   #held({ id, fence }: Lease): Row | undefined {
     const row = this.#rows.get(id)
     return row?.state === 'leased' && row.fence === fence ? row : undefined
+  }
+
+  /** Whether it is as this settlement has left it. */
+  #isSettled({ lease, to }: Settlement): boolean {
+    const row = this.#rows.get(lease.id)
+    const state = to === 'released' ? 'stored' : to
+    return row?.metadata !== undefined && row.state === state && row.fence === lease.fence
   }
 
   #skip(row: Row, reason: EntryReason, now: number): void {

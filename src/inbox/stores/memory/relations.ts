@@ -1,5 +1,5 @@
 // What the lanes of the memory store are related to, as any of their entries has said.
-import type { NewEntry } from '../../store.ts'
+import type { NewEntry } from '../../work-store.ts'
 import type { MemoryRows } from './rows.ts'
 
 export class MemoryRelations {

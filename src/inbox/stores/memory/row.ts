@@ -1,5 +1,6 @@
 // One row of the memory store, and the views of it that the port gives.
-import type { Claimed, Mark, StoredEntry, StoreQuery } from '../../store.ts'
+import type { StoredEntry, StoreQuery } from '../../admin-store.ts'
+import type { Claimed, HighWaterMark } from '../../work-store.ts'
 
 type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
 
@@ -12,21 +13,25 @@ export interface Row extends Writable<Omit<StoredEntry, 'handled'>> {
   until: number
 }
 
-export function toClaimed(row: Row, gap: boolean, mark: Mark | undefined): Claimed {
-  const { id, fence, attempt, name, source, occurredAt, storedAt, facts, body } = row
+export function toClaimed(
+  row: Row,
+  gap: boolean,
+  highWaterMark: HighWaterMark | undefined,
+): Claimed {
+  const { id, fence, attempt, name, source, occurredAt, storedAt, metadata, body } = row
   return {
     id,
     fence,
     attempt,
     source,
     storedAt,
-    ...(facts && { facts }),
+    ...(metadata && { metadata }),
     ...(body && { body }),
     ...(name !== undefined && { name }),
     ...(occurredAt !== undefined && { occurredAt }),
     handled: [...row.handled],
     gap,
-    ...(mark && { mark }),
+    ...(highWaterMark && { highWaterMark }),
   }
 }
 
@@ -63,4 +68,11 @@ export function fits(
       mentions(text.part) ||
       text.keys.some((key) => isAbout(row, key) || isKeyOf(key, row.id)))
   )
+}
+
+/** The payload goes, and what its handlers said of it. */
+export function erase(row: Row): void {
+  delete row.metadata
+  delete row.body
+  row.failures = []
 }

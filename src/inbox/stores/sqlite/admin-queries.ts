@@ -1,6 +1,14 @@
 // What operators ask of the file: look up, reopen, dismiss, forget, purge, count.
+
+import type {
+  Purge,
+  Purged,
+  Reopening,
+  StoredEntry,
+  StoreQuery,
+  StoreStats,
+} from '../../admin-store.ts'
 import type { EntryReason, EntryState } from '../../entry.ts'
-import type { Purge, Purged, Reopening, StoredEntry, StoreQuery, StoreStats } from '../../store.ts'
 import type { Connection, Head, Row } from './connection.ts'
 import type { SqliteValue } from './driver.ts'
 
@@ -25,7 +33,7 @@ export class AdminQueries {
   find(query: StoreQuery): StoredEntry[] {
     const { where, values } = conditions(query)
     const body = query.withBody ? 'c.body' : 'null'
-    const sql = `select e.*, c.facts, ${body} as body from idv_entries e
+    const sql = `select e.*, c.metadata, ${body} as body from idv_entries e
       left join idv_contents c on c.seq = e.seq
       ${where} order by e.seq ${query.oldestFirst ? 'asc' : 'desc'} limit ?`
     return this.#ledger.all(sql, ...values, query.limit).map((row) => this.#toStored(row))
@@ -89,7 +97,7 @@ export class AdminQueries {
       this.#ledger.moved(state as EntryState, undefined)
       deleted++
     }
-    this.#ledger.run('delete from idv_marks where touched < ?', keysBefore)
+    this.#ledger.run('delete from idv_high_water_marks where touched < ?', keysBefore)
     // One of which there are entries stays: what comes next in its lane may name nobody again.
     const unrelated = `delete from idv_relations where at < ?
       and not exists (select 1 from idv_entries e where e.lane = idv_relations.lane)`
@@ -109,10 +117,14 @@ export class AdminQueries {
       'select due from idv_lanes where due is not null and due <= ? order by due limit 1',
       now,
     )?.due
+    const newest = this.#ledger.get(
+      'select stored_at as at from idv_entries order by seq desc limit 1',
+    )?.at
     return {
       counts: counts as unknown as StoreStats['counts'],
       ...(typeof oldest === 'number' && { oldest }),
       ...(typeof due === 'number' && { due }),
+      ...(typeof newest === 'number' && { newest }),
     }
   }
 
@@ -132,7 +144,7 @@ export class AdminQueries {
 
   #erase(seq: number): void {
     this.#ledger.run('delete from idv_contents where seq = ?', seq)
-    this.#ledger.run('update idv_entries set erased = 1 where seq = ?', seq)
+    this.#ledger.run('update idv_entries set erased = 1, failures = null where seq = ?', seq)
   }
 
   #toStored(row: Row): StoredEntry {
@@ -145,7 +157,7 @@ export class AdminQueries {
       settledAt: row.settled_at,
       reason: row.reason,
       conflictOf: row.conflict_of,
-      facts: row.facts,
+      metadata: row.metadata,
       body: row.body,
     }
     const present = Object.entries(optional).filter(([, value]) => value !== null)

@@ -1,6 +1,6 @@
 // Carries out a batch on an owned file and says what it came to, in words that cross threads.
 
-import type { Purged } from '../../store.ts'
+import type { Purged } from '../../admin-store.ts'
 import { isFatal } from './driver.ts'
 import type { WalCheckpoint } from './wal-checkpoint.ts'
 import type { Answer, Call, WorkerQueries } from './worker-queries.ts'

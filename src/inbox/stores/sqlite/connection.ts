@@ -1,6 +1,6 @@
 // The rows behind the engine: prepared statements, the counts by state, and the heads of lanes.
 import type { EntryState } from '../../entry.ts'
-import type { Alignment, NewEntry } from '../../store.ts'
+import type { Alignment, NewEntry } from '../../work-store.ts'
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from './driver.ts'
 
 export type Row = Readonly<Record<string, SqliteValue>>

@@ -42,7 +42,7 @@ create index idv_entries_state on idv_entries (state, seq);
 create index idv_entries_settled on idv_entries (state, settled_at) where erased = 0 and settled_at is not null;
 create index idv_entries_erased on idv_entries (stored_at) where erased = 1;
 
-create table idv_contents (seq integer primary key, facts blob not null, body blob not null) strict;
+create table idv_contents (seq integer primary key, metadata blob not null, body blob not null) strict;
 create table idv_handled (seq integer not null, handler text not null, primary key (seq, handler)) strict, without rowid;
 create table idv_keys (
   key text primary key, entry text not null, digest text not null, name text, at integer not null
@@ -54,10 +54,10 @@ create table idv_lanes (
 ) strict, without rowid;
 create index idv_lanes_due on idv_lanes (due, head) where due is not null;
 create index idv_lanes_head on idv_lanes (head);
-create table idv_marks (
+create table idv_high_water_marks (
   lane text primary key, at integer, final integer not null, touched integer not null
 ) strict, without rowid;
-create index idv_marks_touched on idv_marks (touched);
+create index idv_high_water_marks_touched on idv_high_water_marks (touched);
 create table idv_relations (
   lane text primary key, related text not null, at integer not null
 ) strict, without rowid;

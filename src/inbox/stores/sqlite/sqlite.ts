@@ -2,30 +2,31 @@
 // them synced before anybody hears of it.
 import { WebhookError } from '../../../errors.ts'
 import type {
+  Purge,
+  Purged,
+  Reopening,
+  StoredEntry,
+  StoreQuery,
+  StoreStats,
+} from '../../admin-store.ts'
+import type { InboxStore, StoreCapabilities } from '../../store.ts'
+import type {
   Alignment,
   ClaimRequest,
   ClaimResult,
-  InboxStore,
   Inserted,
   Lapsed,
   Lease,
   NewEntry,
-  Purge,
-  Purged,
-  Reopening,
   Settlement,
-  StoreCapabilities,
-  StoredEntry,
-  StoreQuery,
-  StoreStats,
   StoreTx,
-} from '../../store.ts'
+} from '../../work-store.ts'
 import { loadDriver, type SqliteDatabase, type SqliteDriver } from './driver.ts'
 import { openInline } from './inline.ts'
 import { configure, openBeside, openInMemory, openOwned } from './opening.ts'
 import { holdFile } from './same-process.ts'
 import { openThread } from './thread.ts'
-import { type Connection, type SqliteTransaction, TransactionGate } from './transaction.ts'
+import { type HandlerConnection, type SqliteTransaction, TransactionGate } from './transaction.ts'
 import { WriteQueue, type Writer } from './write-queue.ts'
 
 export type {
@@ -88,6 +89,9 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
       survives: file === inMemory ? 'nothing' : 'power-cut',
       dedupeDays: Number.POSITIVE_INFINITY,
       tx: true,
+      shared: false,
+      fairness: 'none',
+      erases: 'overwritten',
     }
   }
 
@@ -130,7 +134,7 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   }
 
   insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted> {
-    const bytes = entry.body.length + entry.facts.length
+    const bytes = entry.body.length + entry.metadata.length
     return this.#call('insert', entry, { bytes, ...(signal && { signal }) })
   }
 
@@ -158,7 +162,7 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
     return this.#call('settle', settlement)
   }
 
-  transaction(lease: Lease, handler: string): StoreTx<SqliteTransaction> {
+  async transaction(lease: Lease, handler: string): Promise<StoreTx<SqliteTransaction>> {
     if (this.#gate) return this.#gate.transaction(lease, handler)
     throw new WebhookError('STORE_FAILED', 'the inbox is closed')
   }
@@ -193,7 +197,10 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
     return held.opened
   }
 
-  #serve(writer: Writer & { readonly epoch: number | undefined }, open: () => Connection): void {
+  #serve(
+    writer: Writer & { readonly epoch: number | undefined },
+    open: () => HandlerConnection,
+  ): void {
     this.#line = new WriteQueue(writer)
     this.#gate = new TransactionGate(this.#line, writer.epoch ?? 0, open)
   }
@@ -208,7 +215,7 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
  * No sync of its own: what is settled after it syncs the log up to there, and until then a power
  * cut takes the effects and their checkpoint together.
  */
-function connect(db: SqliteDatabase): Connection {
+function connect(db: SqliteDatabase): HandlerConnection {
   configure(db, 'normal')
   db.exec('pragma wal_autocheckpoint = 0')
   return { db, close: () => void db.close() }

@@ -17,6 +17,6 @@ export const leaseSql = `update idv_entries set state = 'leased', attempt = atte
 export const gapSql =
   "select 1 from idv_entries where lane = ? and seq < ? and state = 'dead' limit 1"
 
-export const markSql = `insert into idv_marks values (?, ?, ?, ?) on conflict do update set
+export const highWaterMarkSql = `insert into idv_high_water_marks values (?, ?, ?, ?) on conflict do update set
   at = nullif(max(coalesce(at, 0), coalesce(excluded.at, 0)), 0),
   final = max(final, excluded.final), touched = excluded.touched`

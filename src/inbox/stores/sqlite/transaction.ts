@@ -1,6 +1,7 @@
 // `context.tx` on SQLite: one transaction at a time on a connection of the calling thread. It
 // commits a handler's effects together with its checkpoint, under the fence of its lease.
-import type { Lease, StoreTx } from '../../store.ts'
+import { WebhookError } from '../../../errors.ts'
+import type { Lease, StoreTx } from '../../work-store.ts'
 import { inTransaction, type SqliteDatabase, type SqliteStatement } from './driver.ts'
 import type { WriteQueue } from './write-queue.ts'
 
@@ -10,75 +11,72 @@ export interface SqliteTransaction {
   prepare(sql: string): SqliteStatement
 }
 
-/** A connection for handlers, made when the first of them uses it. */
-export interface Connection {
+/** A connection for handlers, opened when the first of them uses it. */
+export interface HandlerConnection {
   readonly db: SqliteDatabase
   close(): void
 }
 
-/** Whoever has the gate; the gate ends it when it closes. */
-interface Holder {
-  end(why: string): void
+/** A handler that waits for its turn. */
+interface Waiting {
+  readonly turn: HandlerTransaction
+  begin(): void
+  refuse(error: WebhookError): void
 }
 
 const longestHold = 1_000
 const closed = 'the inbox is closed'
 
-/** Lets one handler at a time write; the others wait, and so does the writer. */
+/** Gives handlers their turn, one after the other; while one writes, the writer waits. */
 export class TransactionGate {
-  readonly #line: WriteQueue
-  readonly #open: () => Connection
+  readonly #queue: WriteQueue
+  readonly #open: () => HandlerConnection
   readonly #epoch: number
-  readonly #waiting: (() => void)[] = []
-  #connection: Connection | undefined
-  #holder: Holder | undefined
+  readonly #waiting: Waiting[] = []
+  #connection: HandlerConnection | undefined
+  #holder: HandlerTransaction | undefined
   #isClosed = false
 
-  constructor(line: WriteQueue, epoch: number, open: () => Connection) {
-    this.#line = line
+  constructor(queue: WriteQueue, epoch: number, open: () => HandlerConnection) {
+    this.#queue = queue
     this.#epoch = epoch
     this.#open = open
   }
 
-  transaction(lease: Lease, handler: string): StoreTx<SqliteTransaction> {
-    return new HandlerTransaction(this, lease, handler)
+  /** Resolves when it is this handler's turn. */
+  async transaction(lease: Lease, handler: string): Promise<StoreTx<SqliteTransaction>> {
+    if (this.#isClosed) throw new WebhookError('STORE_FAILED', closed)
+    const turn = new HandlerTransaction(this, lease, handler)
+    if (this.#holder) {
+      await new Promise<void>((begin, refuse) => this.#waiting.push({ turn, begin, refuse }))
+    } else {
+      this.#holder = turn
+    }
+    return turn
   }
 
-  /** The connection inside a fresh transaction, or undefined when another handler has it. */
-  take(holder: Holder): SqliteDatabase | undefined {
+  /** The connection, inside a new transaction. */
+  begin(): SqliteDatabase {
     if (this.#isClosed) throw new Error(closed)
-    if (this.#holder && this.#holder !== holder) return undefined
-    this.#line.seize()
+    this.#queue.pause()
     try {
       this.#connection ??= this.#open()
       const { db } = this.#connection
       db.exec('begin immediate')
-      this.#holder = holder
       return db
     } catch (error) {
-      this.#line.release()
+      this.#queue.resume()
       throw error
     }
   }
 
-  /** Resolves when nobody but this one can `take`. */
-  async reserve(holder: Holder, needed: () => boolean): Promise<void> {
-    while (this.#holder && this.#holder !== holder && needed()) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    }
-    if (!this.#holder && needed()) this.#holder = holder
-  }
-
-  isHeldBy(holder: Holder): boolean {
-    return this.#holder === holder
-  }
-
-  /** Ends a reservation or, when it was `begun`, a transaction. */
-  give(holder: Holder, begun: boolean): void {
-    if (this.#holder !== holder) return
-    this.#holder = undefined
-    if (begun) this.#line.release()
-    for (const wake of this.#waiting.splice(0)) wake()
+  /** Ends a turn, and its transaction if it was `begun`; the next handler has its turn. */
+  end(turn: HandlerTransaction, begun: boolean): void {
+    if (begun) this.#queue.resume()
+    if (this.#holder !== turn) return
+    const next = this.#waiting.shift()
+    this.#holder = next?.turn
+    next?.begin()
   }
 
   /** Writes the checkpoint of a handler whose lease still holds. */
@@ -88,7 +86,7 @@ export class TransactionGate {
     return Number(db.prepare(sql).run(handler, id, fence, this.#epoch).changes) === 1
   }
 
-  /** Undoes what is open; where even that fails the connection goes, and the transaction with it. */
+  /** Rolls back; where even that fails the connection is closed, and the transaction with it. */
   undo(db: SqliteDatabase): void {
     try {
       if (inTransaction(db)) db.exec('rollback')
@@ -97,9 +95,11 @@ export class TransactionGate {
     }
   }
 
-  /** Ends the transaction that is open: what is asked of it later is refused. */
+  /** Ends the open transaction: later use of it is refused. */
   close(): void {
     this.#isClosed = true
+    const error = new WebhookError('STORE_FAILED', closed)
+    for (const { refuse } of this.#waiting.splice(0)) refuse(error)
     this.#holder?.end(closed)
     this.#disconnect()
   }
@@ -122,9 +122,6 @@ class HandlerTransaction implements StoreTx<SqliteTransaction> {
   #db: SqliteDatabase | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #over: string | undefined
-  missed = false
-  delay: number | undefined
-  #since = performance.now()
 
   constructor(gate: TransactionGate, lease: Lease, handler: string) {
     this.#gate = gate
@@ -132,7 +129,7 @@ class HandlerTransaction implements StoreTx<SqliteTransaction> {
     this.#handler = handler
   }
 
-  /** Begins at the first statement that runs, so that handlers may take `tx` and wait first. */
+  /** Begins with the first statement that runs, so that handlers may do their waiting before. */
   readonly handle: SqliteTransaction = {
     exec: (sql) => this.#use((db) => void db.exec(sql)),
     prepare: (sql) => {
@@ -148,16 +145,6 @@ class HandlerTransaction implements StoreTx<SqliteTransaction> {
         all: (...values) => use((one) => one.all(...values)),
       }
     },
-  }
-
-  async reserve(milliseconds?: number, needed = () => true): Promise<void> {
-    await this.#gate.reserve(this, needed)
-    this.missed = false
-    this.#since = performance.now()
-    if (this.#over !== undefined) this.#gate.give(this, false)
-    else if (milliseconds !== undefined && this.#gate.isHeldBy(this)) {
-      this.#timer = setTimeout(() => this.#gate.give(this, false), milliseconds)
-    }
   }
 
   async commit(): Promise<boolean> {
@@ -177,34 +164,6 @@ class HandlerTransaction implements StoreTx<SqliteTransaction> {
     this.end('the handler is over, and its transaction with it')
   }
 
-  #begun(): SqliteDatabase {
-    if (this.#over !== undefined) throw new Error(this.#over)
-    if (this.#db || this.#tryBegin()) return this.#db as SqliteDatabase
-    this.missed = true
-    throw new Error('another handler has the transaction; this one runs again after it')
-  }
-
-  #tryBegin(): boolean {
-    this.#db = this.#gate.take(this)
-    if (!this.#db) return false
-    this.delay = performance.now() - this.#since
-    clearTimeout(this.#timer)
-    // While it is open no delivery can be kept, so a handler must not wait for the world in it.
-    this.#timer = setTimeout(
-      () => this.end(`the transaction was open for ${longestHold} ms: use tx after all waiting`),
-      longestHold,
-    )
-    return true
-  }
-
-  #use<Result>(work: (db: SqliteDatabase) => Result): Result {
-    const db = this.#begun()
-    const result = work(db)
-    if (inTransaction(db)) return result
-    this.end('the transaction was ended by hand: leave begin, commit and rollback to the inbox')
-    throw new Error(this.#over)
-  }
-
   /** Never throws: a timer calls it too. */
   end(why: string): void {
     if (this.#over !== undefined) return
@@ -213,6 +172,29 @@ class HandlerTransaction implements StoreTx<SqliteTransaction> {
     const db = this.#db
     this.#db = undefined
     if (db) this.#gate.undo(db)
-    this.#gate.give(this, db !== undefined)
+    this.#gate.end(this, db !== undefined)
+  }
+
+  #begun(): SqliteDatabase {
+    if (this.#over !== undefined) throw new Error(this.#over)
+    if (this.#db) return this.#db
+    const db = this.#gate.begin()
+    this.#db = db
+    // While it is open no delivery can be kept, so a handler must not wait for anything in it.
+    this.#timer = setTimeout(
+      () => this.end(`the transaction was open for ${longestHold} ms: use tx after all waiting`),
+      longestHold,
+    )
+    return db
+  }
+
+  #use<Result>(work: (db: SqliteDatabase) => Result): Result {
+    const db = this.#begun()
+    const result = work(db)
+    if (inTransaction(db)) return result
+    this.end(
+      'the handler ended the transaction itself: leave begin, commit and rollback to the inbox',
+    )
+    throw new Error(this.#over)
   }
 }

@@ -2,23 +2,30 @@
 // transaction, and so one sync.
 import { WebhookError } from '../../../errors.ts'
 import type {
+  Alias,
   Alignment,
   Claimed,
   ClaimRequest,
   ClaimResult,
+  HighWaterMark,
   Inserted,
   Lapsed,
   Lease,
-  Mark,
   NewEntry,
   Settlement,
-  Twin,
-} from '../../store.ts'
+} from '../../work-store.ts'
 import { AdminQueries } from './admin-queries.ts'
 import { Connection, type Head, type Row } from './connection.ts'
 import { inTransaction, isFatal } from './driver.ts'
 import type { Owned } from './opening.ts'
-import { claimSql, gapSql, insertSql, leaseSql, markSql, nextDueSql } from './statements.ts'
+import {
+  claimSql,
+  gapSql,
+  highWaterMarkSql,
+  insertSql,
+  leaseSql,
+  nextDueSql,
+} from './statements.ts'
 
 /** One question to the engine: the name of a method, and its argument. */
 export type Call = readonly [method: keyof Questions, argument: never]
@@ -75,18 +82,18 @@ export class WorkerQueries {
   }
 
   insert(entry: NewEntry): Inserted {
-    const { id, key, digest, twins = [], storedAt } = entry
+    const { id, key, digest, aliases = [], storedAt } = entry
     if (key !== undefined && !this.#addKey(key, { ...entry, name: null })) {
       return this.#known(entry, key)
     }
-    const twin = twins.map((one) => this.#entryOfTwin(one)).find((first) => first !== undefined)
-    if (twin !== undefined) {
+    const alias = aliases.map((one) => this.#entryOfAlias(one)).find((first) => first !== undefined)
+    if (alias !== undefined) {
       // Whose it is may be told by this one alone.
       this.#ledger.relate(entry)
-      if (key) this.#ledger.run('update idv_keys set entry = ? where key = ?', twin, key)
-      return { kind: 'duplicate', id: twin }
+      if (key) this.#ledger.run('update idv_keys set entry = ? where key = ?', alias, key)
+      return { kind: 'duplicate', id: alias }
     }
-    for (const { key: same, name } of twins) this.#addKey(same, { id, digest, name, storedAt })
+    for (const { key: same, name } of aliases) this.#addKey(same, { id, digest, name, storedAt })
     const seq = this.#addEntry(entry, 'stored')
     const lane = 'insert into idv_lanes values (?, ?, ?, ?) on conflict do nothing'
     this.#ledger.run(lane, entry.lane, seq, storedAt, seq)
@@ -94,7 +101,7 @@ export class WorkerQueries {
   }
 
   /** The entry that told of the same under another name. */
-  #entryOfTwin({ key, name }: Twin): string | undefined {
+  #entryOfAlias({ key, name }: Alias): string | undefined {
     const known = this.#ledger.get('select entry, name from idv_keys where key = ?', key)
     return known && known.name !== name ? String(known.entry) : undefined
   }
@@ -133,7 +140,7 @@ export class WorkerQueries {
 
   settle(settlement: Settlement): boolean {
     const head = this.#held(settlement.lease)
-    if (!head) return false
+    if (!head) return this.#isSettled(settlement)
     if (head.erased === 1) {
       this.#clerk.skip(head, 'FORGOTTEN', settlement.at)
       return false
@@ -143,6 +150,13 @@ export class WorkerQueries {
     else if (settlement.to === 'retry') this.#retry(head, settlement)
     else this.#end(head, settlement)
     return true
+  }
+
+  /** Whether the entry is as this settlement has left it. */
+  #isSettled({ lease, to }: Settlement): boolean {
+    const head = this.#ledger.head(lease.id)
+    const state = to === 'released' ? 'stored' : to
+    return head?.erased === 0 && head.state === state && head.fence === lease.fence
   }
 
   /** Reads travel with deliveries, which must not fail for them. */
@@ -211,7 +225,7 @@ export class WorkerQueries {
     this.#ledger.run(
       'insert into idv_contents values (?, ?, ?)',
       Number(seq),
-      entry.facts,
+      entry.metadata,
       entry.body,
     )
     this.#ledger.moved(undefined, state)
@@ -229,15 +243,18 @@ export class WorkerQueries {
     }
     this.#ledger.moved(before.state as Head['state'], 'leased')
     const handled = this.#ledger.all('select handler from idv_handled where seq = ?', head)
-    const mark = this.#ledger.get('select at, final from idv_marks where lane = ?', lane)
-    const content = this.#ledger.get('select facts, body from idv_contents where seq = ?', head)
+    const highWaterMark = this.#ledger.get(
+      'select at, final from idv_high_water_marks where lane = ?',
+      lane,
+    )
+    const content = this.#ledger.get('select metadata, body from idv_contents where seq = ?', head)
     const present = Object.entries(row).filter(([, value]) => value !== null)
     return {
       ...Object.fromEntries(present),
       ...content,
       handled: handled.map(({ handler }) => String(handler)),
       gap: this.#ledger.get(gapSql, lane, head) !== undefined,
-      ...(mark && { mark: toMark(mark) }),
+      ...(highWaterMark && { highWaterMark: toHighWaterMark(highWaterMark) }),
     } as unknown as Claimed
   }
 
@@ -279,15 +296,15 @@ export class WorkerQueries {
       where seq = ?`
     this.#ledger.run(sql, to, at, reason, failures, head.seq)
     this.#ledger.moved('leased', to)
-    if (to === 'done' && ended.mark) this.#note(head.lane, ended.mark, at)
+    if (to === 'done' && ended.highWaterMark) this.#note(head.lane, ended.highWaterMark, at)
     if (to !== 'dead' || !ended.hold) this.#ledger.advance(head.lane, at)
   }
 
   #note(lane: string, { at = null, final }: { at?: number | null; final: boolean }, now: number) {
-    this.#ledger.run(markSql, lane, at, Number(final), now)
+    this.#ledger.run(highWaterMarkSql, lane, at, Number(final), now)
   }
 }
 
-function toMark({ at, final }: Row): Mark {
+function toHighWaterMark({ at, final }: Row): HighWaterMark {
   return { final: final === 1, ...(typeof at === 'number' && { at }) }
 }

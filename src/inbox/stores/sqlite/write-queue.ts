@@ -39,7 +39,7 @@ export class WriteQueue {
   readonly #writer: Writer
   #queue: Waiting[] = []
   #isFlying = false
-  #isSeized = false
+  #isPaused = false
   #broken: WebhookError | undefined
   #emptied: (() => void) | undefined
 
@@ -82,14 +82,14 @@ export class WriteQueue {
     waiting.reject(failure('nobody waited for it any more'))
   }
 
-  /** Keeps the writer away from the file until `release`; blocks for the batch on its way. */
-  seize(): void {
+  /** Keeps the writer away from the file until `resume`; blocks for the batch on its way. */
+  pause(): void {
     if (this.#isFlying) this.#writer.waitUntilIdle()
-    this.#isSeized = true
+    this.#isPaused = true
   }
 
-  release(): void {
-    this.#isSeized = false
+  resume(): void {
+    this.#isPaused = false
     this.#pump()
   }
 
@@ -111,7 +111,7 @@ export class WriteQueue {
   }
 
   #pump(): void {
-    if (this.#isFlying || this.#isSeized) return
+    if (this.#isFlying || this.#isPaused) return
     const batch = this.#take()
     if (batch.length === 0) {
       this.#emptied?.()

@@ -1,0 +1,135 @@
+// What of an acknowledgement is ours beyond the commit, and the figures of the inbox under load,
+// which inbox.ts measures over HTTP.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { createReceiver, type ReceiverOptions } from 'idv-webhooks'
+import { createInbox, memoryStore } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { type Contender, compare, quick, thorough } from '../compare.ts'
+import { digest, eventName, headersOf, secret } from '../deliveries.ts'
+import type { Area, Section } from '../section.ts'
+
+/** So many deliveries arrive at a time, as under load: they share a commit. */
+const together = 64
+
+function deliveries() {
+  let next = 0
+  const padding = 'x'.repeat(1_850)
+  return () =>
+    Array.from({ length: together }, () => {
+      const id = `evt_${next++}`
+      const data = { id: `ver_${next % 997}`, status: 'approved', subjectName: padding }
+      const body = Buffer.from(JSON.stringify({ id, event: eventName, data }))
+      return { id, body, headers: headersOf(body, digest(body)) }
+    })
+}
+
+/** The least that any receiver with an inbox must do: one commit for all that arrived together. */
+function bareCommit(file: string): () => true {
+  const db = new DatabaseSync(file)
+  db.exec('pragma journal_mode = wal; pragma synchronous = full')
+  db.exec('create table entries (id text primary key, body blob) strict')
+  const insert = db.prepare('insert into entries values (?, ?) on conflict do nothing')
+  const take = deliveries()
+  return () => {
+    const all = take()
+    db.exec('begin')
+    for (const { id, body } of all) insert.run(id, body)
+    db.exec('commit')
+    return true
+  }
+}
+
+function receiving(options: Partial<ReceiverOptions>): () => Promise<boolean> {
+  const receiver = createReceiver({ secret, observe() {}, ...options })
+  receiver.on('*', () => {})
+  const take = deliveries()
+  return async () => {
+    const outcomes = await Promise.all(take().map((delivery) => receiver.receive(delivery)))
+    return outcomes.every(({ kind }) => kind === 'accepted')
+  }
+}
+
+async function acknowledged(isQuick: boolean): Promise<Section> {
+  const folder = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'idv-bench-'))
+  try {
+    const take = deliveries()
+    const entryId = '1'
+    const keepsNothing = { keep: async () => ({ kind: 'accepted', entryId }) as const }
+    const contenders: Contender[] = [
+      { name: 'making and signing the deliveries', run: () => take().length > 0 },
+      { name: 'commit alone, by hand', run: bareCommit(join(folder, 'bare.db')) },
+      {
+        name: 'receive(), an inbox that keeps nothing',
+        run: receiving({ inbox: keepsNothing as never }),
+      },
+      {
+        name: 'receive(), memoryStore()',
+        run: receiving({ inbox: createInbox({ store: memoryStore(), capacity: 1e7 } as never) }),
+      },
+      {
+        name: 'receive(), sqliteStore()',
+        run: receiving({ inbox: createInbox({ store: sqliteStore(join(folder, 'inbox.db')) }) }),
+      },
+    ].map((one) => ({ ...one, group: 'ack' }))
+    const found = await compare(contenders, isQuick ? quick : { ...thorough, rounds: 41 })
+    const making = found[0]?.cpu ?? 0
+    const commit = found[1]?.cpu ?? 0
+    return {
+      id: 'inbox-ack',
+      title: `An acknowledgement, of ${together} that arrive together`,
+      note: 'CPU of all threads for one delivery, without what making it costs.',
+      columns: [
+        { key: 'cpu', label: 'CPU, µs each', unit: 'us' },
+        { key: 'beyond', label: 'beyond the commit', unit: 'us' },
+        { key: 'wall', label: 'wall, µs each', unit: 'us' },
+      ],
+      chart: 'cpu',
+      rows: found.slice(1).map(({ name, cpu, wall }) => ({
+        name,
+        ours: name.startsWith('receive'),
+        values: {
+          cpu: (cpu - making) / together,
+          beyond: (cpu - commit) / together,
+          wall: wall / together,
+        },
+      })),
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** The figures under load, as inbox.ts prints them. */
+async function underLoad(): Promise<Section> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../inbox.ts')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let text = ''
+  child.stdout.on('data', (chunk) => {
+    text += chunk
+  })
+  await once(child, 'close')
+  const missed = text.match(/^MISS/gm)?.length ?? 0
+  return {
+    id: 'inbox-load',
+    title: 'The inbox under load',
+    text,
+    columns: [{ key: 'missed', label: 'missed', unit: 'count' }],
+    rows: [{ name: 'figures', values: { missed } }],
+    targets: [{ row: 'figures', column: 'missed', atMost: 0 }],
+  }
+}
+
+export const area: Area = {
+  name: 'inbox',
+  runs: 1,
+  async measure({ quick: isQuick }) {
+    const ack = await acknowledged(isQuick)
+    return isQuick ? [ack] : [ack, await underLoad()]
+  },
+}

@@ -1,0 +1,13 @@
+// The option that names an inbox: `--inbox`, also IDV_INBOX and `inbox` of the config file.
+import { Option } from 'commander'
+
+/** The options of commands that open an inbox. */
+export interface InboxChoice {
+  readonly inbox?: string
+}
+
+export const inboxOption = () =>
+  new Option(
+    '--inbox <file>',
+    'the SQLite file of the inbox (default: IDV_INBOX, else `inbox` or `store` of the config file)',
+  )

@@ -1,0 +1,100 @@
+// The part of the port that operators and retention use: find, redrive, dismiss, forget, purge.
+import type { EventSource } from '../protocol/events.ts'
+import type { EntryFailure, EntryReason, EntryState } from './entry.ts'
+
+/** An entry as the store holds it, without its body unless that was asked for. */
+export interface StoredEntry {
+  readonly id: string
+  readonly state: EntryState
+  readonly source: EventSource
+  readonly name?: string
+  readonly receivedName?: string
+  readonly occurredAt?: number
+  readonly storedAt: number
+  readonly attempt: number
+  readonly due?: number
+  readonly settledAt?: number
+  readonly reason?: EntryReason
+  readonly failures: readonly EntryFailure[]
+  readonly handled: readonly string[]
+  readonly generation: number
+  readonly conflictOf?: string
+  readonly bytes: number
+  readonly metadata?: Uint8Array
+  readonly body?: Uint8Array
+}
+
+/** Conditions on entries; what is left out matches every entry. */
+export interface StoreQuery {
+  readonly ids?: readonly string[]
+  readonly states?: readonly EntryState[]
+  readonly name?: string
+  /** In this lane or related to it; a lane without a tenant means that lane of every tenant. */
+  readonly lane?: string
+  /** Entries whose lane ends with a dot and this. */
+  readonly tenant?: string
+  readonly since?: number
+  /** Part of the id or the name, or one of these keys or lanes, of any tenant. */
+  readonly text?: { readonly part: string; readonly keys: readonly string[] }
+  /** The id of the last entry of the previous page. */
+  readonly after?: string
+  /** Oldest first instead of newest first. */
+  readonly oldestFirst?: boolean
+  readonly limit: number
+  readonly withBody?: boolean
+}
+
+/** Opens entries again that have ended. */
+export interface Reopening {
+  readonly ids: readonly string[]
+  readonly from: readonly EntryState[]
+  readonly now: number
+  /** Runs every handler again, whatever its checkpoint, as a replay. */
+  readonly replay?: boolean
+}
+
+/** What is past its retention; at most `limit` of each kind at once. */
+export interface Purge {
+  readonly doneBefore: number
+  readonly deadBefore: number
+  readonly keysBefore: number
+  readonly limit: number
+}
+
+export interface Purged {
+  /** Payloads erased. */
+  readonly erased: number
+  /** Entries and keys deleted for good. */
+  readonly deleted: number
+}
+
+export interface StoreStats {
+  readonly counts: Readonly<Record<EntryState, number>>
+  /** When the oldest entry at the head of a lane was stored. */
+  readonly oldest?: number
+  /** Since when the longest waiting lane has been due. */
+  readonly due?: number
+  /** When the newest of the entries was stored that still exist. */
+  readonly newest?: number
+}
+
+/** What operators ask of a store. */
+export interface AdminStore {
+  find(query: StoreQuery): Promise<readonly StoredEntry[]>
+  /** Resolves with the number of entries that were opened. */
+  reopen(reopening: Reopening): Promise<number>
+  /** A dead entry becomes skipped and its lane goes on; false when it was not dead. */
+  dismiss(id: string, now: number): Promise<boolean>
+  /**
+   * Erases the payloads and failures of a lane and of what is related to it, of every tenant unless
+   * the lane names one. Open entries are skipped; leased ones once their holder settles them, in
+   * whatever way, or is gone: until then they hold their lane. Afterwards their keys match any bytes.
+   */
+  forget(lane: string, now: number): Promise<number>
+  /**
+   * Erases payloads and failures past their time. A dead entry that holds its lane stays: only a
+   * person ends that. In a shared store one process at a time purges; the others get zeros.
+   */
+  purge(purge: Purge): Promise<Purged>
+  stats(now: number): Promise<StoreStats>
+}

@@ -1,0 +1,110 @@
+// Wakes the other processes when there is something to claim, and hears them. It is speed alone: a
+// worker looks by itself once a second.
+import type { PostgresListener } from './driver.ts'
+import type { Statements } from './statements.ts'
+
+/** At most one announcement of a process in this time. */
+const every = 20
+const firstWait = 200
+const longestWait = 5_000
+
+/** Announcements of one store on one channel. */
+export class Announcements {
+  readonly #statements: Statements
+  readonly #channel: string
+  readonly #owner: number
+  #wake: () => void = () => {}
+  #listener: PostgresListener | undefined
+  #heard = new Set<(payload: string) => void>()
+  #last = Number.NEGATIVE_INFINITY
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isOpen = false
+
+  constructor(statements: Statements, { channel, owner }: { channel: string; owner: number }) {
+    this.#statements = statements
+    this.#channel = channel
+    this.#owner = owner
+  }
+
+  async open(wake: () => void, listens: boolean): Promise<void> {
+    this.#wake = wake
+    this.#isOpen = true
+    if (listens) await this.#listen()
+  }
+
+  /** Whether what is announced is heard here: a pooler in transaction mode loses it. */
+  async isHeard(limit: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const test = `test ${this.#owner}`
+    const heard = (payload: string) => payload === test && resolve(true)
+    this.#heard.add(heard)
+    const timer = setTimeout(() => resolve(false), limit)
+    await this.#send(test)
+    const isHeard = await promise
+    clearTimeout(timer)
+    this.#heard.delete(heard)
+    return isHeard
+  }
+
+  /**
+   * Tells the others soon. Never within the transaction that keeps: a commit that notifies holds a
+   * lock of the whole cluster, and then all commits wait for one another.
+   */
+  announce(): void {
+    if (this.#timer || !this.#isOpen) return
+    const wait = Math.max(0, this.#last + every - performance.now())
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.#last = performance.now()
+      // One that is lost costs a second: the worker looks by itself.
+      this.#send(String(this.#owner)).catch(() => {})
+    }, wait)
+    this.#timer.unref?.()
+  }
+
+  async close(limit: number): Promise<void> {
+    this.#isOpen = false
+    clearTimeout(this.#timer)
+    const listener = this.#listener
+    if (!listener) return
+    await this.#statements.within(limit, () => listener.close()).catch(() => {})
+  }
+
+  async #send(payload: string): Promise<void> {
+    const sql =
+      "select set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text)"
+    await this.#statements.run(sql, [this.#channel, payload])
+  }
+
+  async #listen(): Promise<void> {
+    const { driver } = this.#statements
+    const lost = () => {
+      this.#listener = undefined
+      if (this.#isOpen) void this.#listenAgain()
+    }
+    this.#listener = await driver.listen?.(this.#channel, (payload) => this.#hear(payload), lost)
+  }
+
+  async #listenAgain(): Promise<void> {
+    for (let wait = firstWait; this.#isOpen; wait = Math.min(wait * 2, longestWait)) {
+      // Spread, so that after a failover not all come at once.
+      await new Promise<void>((resolve) => {
+        setTimeout(resolve, wait * (0.5 + Math.random())).unref?.()
+      })
+      if (!this.#isOpen) return
+      try {
+        await this.#listen()
+        // What was announced meanwhile was not heard.
+        this.#wake()
+        return
+      } catch {
+        // Tried again until the store is closed.
+      }
+    }
+  }
+
+  #hear(payload: string): void {
+    for (const heard of this.#heard) heard(payload)
+    if (payload !== String(this.#owner) && !payload.startsWith('test ')) this.#wake()
+  }
+}

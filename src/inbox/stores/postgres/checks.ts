@@ -1,0 +1,104 @@
+// What the server must be, asked when the store opens: a promise that it cannot keep is an error
+// then, with the fix, and not a loss later.
+import { WebhookError } from '../../../errors.ts'
+import { warn } from '../../../warn.ts'
+import type { StoreCapabilities } from '../../store.ts'
+import type { PostgresRow } from './driver.ts'
+import type { Statements } from './statements.ts'
+
+const settings = `select current_setting('server_version_num')::int as version,
+  current_setting('server_encoding') as encoding,
+  current_setting('fsync') as fsync,
+  current_setting('full_page_writes') as pages,
+  current_setting('default_transaction_isolation') as isolation,
+  current_setting('default_transaction_read_only') as readonly,
+  current_setting('synchronous_standby_names') as standbys,
+  current_setting('log_statement') as log_statement,
+  current_setting('log_min_duration_statement') as log_duration,
+  current_setting('log_parameter_max_length', true) as log_parameters,
+  pg_is_in_recovery() as recovery`
+
+type Fault = readonly [is: (row: PostgresRow) => boolean, message: string]
+
+/** Only the first fault that applies is reported. */
+const faults: readonly Fault[] = [
+  [({ version }) => Number(version) < 130_000, 'the server must be PostgreSQL 13 or later'],
+  [
+    ({ encoding }) => encoding !== 'UTF8',
+    "the database must have the encoding UTF8: create it with `create database … encoding 'UTF8' template template0`",
+  ],
+  [
+    ({ recovery }) => recovery === true,
+    'the server is a standby that only reads: connect to the primary (`target_session_attrs=read-write`)',
+  ],
+  [
+    ({ readonly }) => readonly === 'on',
+    'default_transaction_read_only is on: `alter role … set default_transaction_read_only = off`',
+  ],
+  [
+    ({ isolation }) => isolation !== 'read committed',
+    "default_transaction_isolation must be read committed: `alter role … set default_transaction_isolation = 'read committed'`",
+  ],
+]
+
+const syncFaults: readonly Fault[] = [
+  [
+    ({ fsync }) => fsync === 'off',
+    'fsync is off, so a power cut can lose or damage what was kept: set fsync = on in postgresql.conf',
+  ],
+  [
+    ({ pages }) => pages === 'off',
+    'full_page_writes is off, so a power cut can damage what was kept: set full_page_writes = on in postgresql.conf',
+  ],
+]
+
+/**
+ * Asks the server for what the promises of the store need.
+ *
+ * @throws WebhookError `STORE_UNSUITABLE`
+ */
+export async function assertServer(
+  statements: Statements,
+  { survives }: Pick<StoreCapabilities, 'survives'>,
+): Promise<void> {
+  const row = await statements.first(settings)
+  const isSynced = survives === 'power-cut' || survives === 'failover'
+  const fault = [...faults, ...(isSynced ? syncFaults : [])].find(([is]) => is(row))
+  if (fault) throw unsuitable(fault[1])
+  if (survives === 'failover') await assertStandby(statements, row)
+  warnOfLogs(row)
+}
+
+async function assertStandby(statements: Statements, { standbys }: PostgresRow): Promise<void> {
+  if (standbys === '') {
+    throw unsuitable(
+      "survives: 'failover' needs a synchronous standby: set synchronous_standby_names, or declare survives: 'power-cut'",
+    )
+  }
+  const sql = `select count(*)::int as n, count(sync_state)::int as seen,
+    count(*) filter (where sync_state in ('sync', 'quorum'))::int as synchronous
+    from pg_stat_replication`
+  const { n, seen, synchronous } = await statements.first(sql)
+  if (Number(synchronous) > 0) return
+  const hidden = Number(n) > Number(seen)
+  throw unsuitable(
+    hidden
+      ? "survives: 'failover' cannot be verified: `grant pg_monitor to …` for the user of the inbox"
+      : "survives: 'failover' needs a synchronous standby, and none is connected: start it, or declare survives: 'power-cut'",
+  )
+}
+
+/** Bodies travel as parameters; what the server writes into its log stays there. */
+function warnOfLogs(row: PostgresRow): void {
+  const isLogging =
+    row.log_statement === 'all' || Number.parseInt(String(row.log_duration), 10) >= 0
+  if (!isLogging || row.log_parameters === '0') return
+  warn(
+    'Postgres writes the parameters of statements into its log, payloads among them: set log_parameter_max_length = 0, or createInbox({ encryption })',
+    'IDV_POSTGRES_LOG',
+  )
+}
+
+function unsuitable(message: string): WebhookError {
+  return new WebhookError('STORE_UNSUITABLE', message)
+}

@@ -1,0 +1,107 @@
+// OwnerClaims of one process: where in the index to begin, and what to give back when an answer was lost.
+import type { ClaimRequest, ClaimResult } from '../../work-store.ts'
+import { toClaimed, toNumber } from './rows.ts'
+import type { Statements } from './statements.ts'
+
+/** Other processes keep entries, by the same clock, and commit them within this time. */
+const slack = 3_000
+/** How often the whole index is looked through, whatever is known of it. */
+const wholeEvery = 1_000
+
+/** How often a lane is waited for that deliveries of others hold. */
+const waitEvery = 100
+
+const claimSql = `select *
+  from idv.claim_1($1::int, $2::int, $3::bigint, $4::bigint, $5::int, $6::bigint, $7::boolean)`
+
+/**
+ * The earliest time at which a lane may be due. Below it the index holds only dead rows, which a
+ * long transaction anywhere in the database keeps from being removed: reading them at every claim
+ * would make claims slower the longer that lasts.
+ */
+class ClaimWindow {
+  #from = 0
+  #whole = Number.NEGATIVE_INFINITY
+
+  /** Where the next claim begins; 0 is the whole index. */
+  next(): number {
+    const isWhole = performance.now() - this.#whole >= wholeEvery
+    if (isWhole) this.#whole = performance.now()
+    return isWhole ? 0 : Math.max(0, this.#from - slack)
+  }
+
+  claimed(dues: readonly number[], { now, limit }: ClaimRequest, from: number): void {
+    const last = dues.length < limit ? now : Math.max(...dues)
+    // What stood below the window came from elsewhere: look again at once.
+    if (from === 0 && dues.some((due) => due < this.#from - slack)) this.reset()
+    this.#from = last
+  }
+
+  /** A lane is due at this time. */
+  lower(due: number | undefined): void {
+    if (due !== undefined && due < this.#from) this.#from = due
+  }
+
+  reset(): void {
+    this.#whole = Number.NEGATIVE_INFINITY
+  }
+}
+
+/** OwnerClaims for one owner. */
+export class OwnerClaims {
+  readonly window = new ClaimWindow()
+  readonly #statements: Statements
+  readonly #owner: number
+  #ticket = 0
+  #waited = Number.NEGATIVE_INFINITY
+  /** Tickets of claims whose answers were lost: they may have leased entries. */
+  #lost: number[] = []
+
+  constructor(statements: Statements, owner: number) {
+    this.#statements = statements
+    this.#owner = owner
+  }
+
+  async claim(request: ClaimRequest): Promise<ClaimResult> {
+    const asked = { ...request, now: Math.floor(request.now) }
+    await this.#recover(asked.now)
+    const result = await this.#claim(asked, false)
+    const { entries, next } = result
+    const isPassedOver = entries.length < asked.limit && next !== undefined && next <= asked.now
+    if (!isPassedOver || performance.now() - this.#waited < waitEvery) return result
+    this.#waited = performance.now()
+    // What was leased already must not be lost for a lane that could not be waited for.
+    const more = await this.#claim({ ...asked, limit: 1 }, true).catch(() => undefined)
+    return more ? { ...more, entries: [...entries, ...more.entries] } : result
+  }
+
+  async #claim(request: ClaimRequest, waits: boolean): Promise<ClaimResult> {
+    const ticket = ++this.#ticket
+    const from = waits ? 0 : this.window.next()
+    const { now, limit, until } = request
+    const values = [this.#owner, ticket, now, Math.floor(until), limit, from, waits]
+    try {
+      const rows = await this.#statements.run(claimSql, values)
+      const leased = rows.slice(0, -1)
+      if (!waits) {
+        const dues = leased.map(({ due }) => Number(due))
+        this.window.claimed(dues, request, from)
+      }
+      const next = toNumber(rows.at(-1)?.next)
+      const entries = leased.map((row) => toClaimed(row, this.#owner))
+      return { entries, ...(next !== undefined && { next }) }
+    } catch (error) {
+      this.#lost.push(ticket)
+      throw error
+    }
+  }
+
+  async #recover(now: number): Promise<void> {
+    if (this.#lost.length === 0) return
+    const lost = [...this.#lost]
+    const sql = 'select idv.recover_1($1::int, $2::int, $3::text, $4::bigint)'
+    await this.#statements.run(sql, [this.#owner, this.#ticket, JSON.stringify(lost), now])
+    this.#lost = this.#lost.filter((ticket) => !lost.includes(ticket))
+    this.window.reset()
+  }
+}

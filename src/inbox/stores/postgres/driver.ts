@@ -1,0 +1,54 @@
+// What a driver of Postgres must do for the store. Drivers are handed in and typed by their shape.
+
+/** Ends with the transaction: a checkpoint without it would not commit with the effects. */
+export const txMark = "set local idv_webhooks.tx = 'open'"
+
+/** Begins a transaction; a handler that hangs in it must not hold back vacuum for ever. */
+export const beginSql = `begin isolation level read committed;
+  set local idle_in_transaction_session_timeout = '60s'; ${txMark}`
+
+/** Rows as drivers give them: numbers beyond 32 bits may come as text or bigint. */
+export type PostgresRow = Readonly<Record<string, unknown>>
+
+/** A parameter: every driver sends these alike. */
+export type PostgresValue = string | number | boolean | Uint8Array | null
+
+/** A transaction on a connection of its own, in isolation level read committed. */
+export interface PostgresTransaction<Tx = unknown> {
+  readonly handle: Tx
+  query(text: string, values: readonly PostgresValue[]): Promise<readonly PostgresRow[]>
+  commit(): Promise<void>
+  rollback(): Promise<void>
+  /** Gives the connection up, with whatever is under way on it. */
+  destroy(): void
+}
+
+/** A connection that hears notifications for as long as it lives. */
+export interface PostgresListener {
+  close(): Promise<void>
+}
+
+/** A driver of Postgres; `Tx` is what handlers get as `context.tx`. */
+export interface PostgresDriver<Tx = unknown> {
+  readonly name: string
+  /** The most that what it keeps survives; without it what the server's settings promise. */
+  readonly survives?: 'nothing' | 'restart'
+  /**
+   * Runs one statement without a name, so that it passes a pooler in transaction mode. Once
+   * `signal` is aborted nobody waits: its connection is destroyed, not returned to the pool.
+   */
+  query(
+    text: string,
+    values: readonly PostgresValue[],
+    signal: AbortSignal,
+  ): Promise<readonly PostgresRow[]>
+  begin(signal: AbortSignal): Promise<PostgresTransaction<Tx>>
+  /** A handle that begins its transaction at its first use; without it, it begins before. */
+  lazily?(begun: () => Promise<Tx>): Tx
+  /** `lost` is called once when the connection has ended by itself. */
+  listen?(
+    channel: string,
+    heard: (payload: string) => void,
+    lost: () => void,
+  ): Promise<PostgresListener>
+}

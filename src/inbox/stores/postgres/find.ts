@@ -1,0 +1,83 @@
+// The statement that finds entries: conditions joined from what a query asks for.
+import type { StoreQuery } from '../../admin-store.ts'
+import type { PostgresValue } from './driver.ts'
+import { storable, toJson } from './rows.ts'
+
+/** A statement with the values of its parameters. */
+export interface SqlStatement {
+  readonly sql: string
+  readonly values: readonly PostgresValue[]
+}
+
+class Parameters {
+  readonly values: PostgresValue[] = []
+
+  /** The place of a value in the statement, with its type: drivers guess types differently. */
+  add(value: string | number, type: 'text' | 'bigint' = 'text'): string {
+    this.values.push(typeof value === 'string' ? storable(value) : value)
+    return `$${this.values.length}::${type}`
+  }
+
+  list(values: readonly string[]): string {
+    return `(select t from json_array_elements_text(${this.add(toJson(values))}::json) t)`
+  }
+}
+
+export function findStatement(query: StoreQuery): SqlStatement {
+  const parameters = new Parameters()
+  const parts = conditions(query, parameters)
+  const where = parts.length > 0 ? `where ${parts.join(' and ')}` : ''
+  const direction = query.oldestFirst ? 'asc' : 'desc'
+  const sql = `select e.id, e.state, e.source, e.name, e.received_name, e.occurred_at, e.stored_at,
+    e.attempt, e.due, e.settled_at, e.reason, e.failures::text, e.generation, e.conflict_of, e.bytes,
+    c.metadata, ${query.withBody ? 'c.body' : 'null as body'}, (select json_agg(h.handler order by h.handler)::text
+      from idv.handled h where h.seq = e.seq) as handled
+    from idv.entries e left join idv.contents c on c.seq = e.seq ${where}
+    order by e.seq ${direction} limit ${parameters.add(query.limit, 'bigint')}`
+  return { sql, values: parameters.values }
+}
+
+function conditions(query: StoreQuery, parameters: Parameters): string[] {
+  const { ids, states, name, lane, tenant, since, text, after, oldestFirst } = query
+  const parts: string[] = []
+  if (ids) parts.push(`e.id in ${parameters.list(ids)}`)
+  if (states) parts.push(`e.state in ${parameters.list(states)}`)
+  if (name !== undefined) parts.push(`e.name = ${parameters.add(name)}`)
+  if (lane !== undefined) parts.push(about(lane, parameters))
+  if (tenant !== undefined) {
+    const ending = `.${tenant}`
+    const length = parameters.add([...ending].length, 'bigint')
+    parts.push(`right(e.lane, ${length}::int) = ${parameters.add(ending)}`)
+  }
+  if (since !== undefined) parts.push(`e.stored_at >= ${parameters.add(since, 'bigint')}`)
+  if (text) parts.push(mentioned(text, parameters))
+  if (after !== undefined) {
+    const last = `(select a.seq from idv.entries a where a.id = ${parameters.add(after)})`
+    parts.push(`e.seq ${oldestFirst ? '>' : '<'} ${last}`)
+  }
+  return parts
+}
+
+/** A lane or a key as it is, or of any tenant: what goes on with a dot; '/' comes next to it. */
+function meant(column: string, name: string, parameters: Parameters): string {
+  const [same, from, to] = [name, `${name}.`, `${name}/`].map((one) => parameters.add(one))
+  return `(${column} = ${same} or (${column} > ${from} and ${column} < ${to}))`
+}
+
+function about(lane: string, parameters: Parameters): string {
+  const [own, related] = ['e.lane', 'e.related'].map((column) => meant(column, lane, parameters))
+  return `(${own} or ${related})`
+}
+
+/** Part of an id or a name, or a key or a lane. */
+function mentioned({ part, keys }: NonNullable<StoreQuery['text']>, parameters: Parameters) {
+  const any = [
+    `position(${parameters.add(part)} in e.id) > 0`,
+    `position(${parameters.add(part)} in e.name) > 0`,
+    ...keys.map((key) => about(key, parameters)),
+    ...keys.map((key) => {
+      return `e.id in (select k.entry from idv.keys k where ${meant('k.key', key, parameters)})`
+    }),
+  ]
+  return `(${any.join(' or ')})`
+}

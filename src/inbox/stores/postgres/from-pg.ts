@@ -1,0 +1,168 @@
+// The driver over a pool of `pg`: a client that hangs is destroyed, and every client has an `error`
+// listener, for without one a broken connection ends the process.
+import {
+  beginSql,
+  type PostgresDriver,
+  type PostgresRow,
+  type PostgresTransaction,
+  type PostgresValue,
+} from './driver.ts'
+
+/** What the store and handlers use of a client of `pg`. */
+export interface PgClient {
+  query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: PostgresRow[] }>
+}
+
+interface PooledClient extends PgClient {
+  on(event: 'error', listener: () => void): unknown
+  off(event: 'error', listener: () => void): unknown
+  release(broken?: boolean): void
+}
+
+interface ListeningClient extends PgClient {
+  connect(): Promise<unknown>
+  end(): Promise<unknown>
+  on(event: 'error' | 'end', listener: () => void): unknown
+  on(event: 'notification', listener: (notice: { readonly payload?: string }) => void): unknown
+}
+
+/** A pool of `pg`, by its shape. */
+export interface PgPool {
+  connect(): Promise<PooledClient>
+  on(event: 'error', listener: () => void): unknown
+}
+
+/** Options of `fromPg`. */
+export interface FromPgOptions {
+  /**
+   * Makes the client that listens, where the pool leads to a pooler in transaction mode, which
+   * would lose its `listen`: `() => new pg.Client({ port: 5432, … })`. By default as the pool does.
+   */
+  readonly listener?: () => ListeningClient
+}
+
+const ignore = () => {}
+/** Pools whose idle clients have a listener for their errors. */
+const guarded = new WeakSet<PgPool>()
+
+/**
+ * The driver for a pool of `pg`. Give the pool a `connectionTimeoutMillis`, so that a server that
+ * does not answer holds none of its places for ever.
+ *
+ * @example postgresStore(fromPg(new pg.Pool({ connectionString, connectionTimeoutMillis: 5_000 })))
+ */
+export function fromPg(pool: PgPool, options: FromPgOptions = {}): PostgresDriver<PgClient> {
+  if (!guarded.has(pool)) pool.on('error', ignore)
+  guarded.add(pool)
+  return {
+    name: 'pg',
+    query: async (text, values, signal) => {
+      const client = await connected(pool, signal)
+      return aborting(client, signal, () => rowsOf(client, text, values))
+    },
+    begin: async (signal) => {
+      const client = await connected(pool, signal)
+      await aborting(client, signal, () => client.query(beginSql), 'keep')
+      return transaction(client)
+    },
+    lazily: (begun) => ({
+      query: async (...statement) => (await begun()).query(...statement),
+    }),
+    listen: async (channel, heard, lost) => {
+      const client = options.listener?.() ?? clientLike(pool)
+      client.on('error', ignore)
+      client.on('end', lost)
+      client.on('notification', ({ payload = '' }) => heard(payload))
+      await client.connect()
+      await client.query(`listen "${channel}"`)
+      return { close: async () => void (await client.end()) }
+    },
+  }
+}
+
+async function rowsOf(client: PgClient, text: string, values?: readonly PostgresValue[]) {
+  return (await client.query(text, values?.map(toParameter))).rows
+}
+
+/** `pg` sends a Buffer as bytes; other arrays of bytes it would write out as JSON. */
+function toParameter(value: PostgresValue): unknown {
+  if (!(value instanceof Uint8Array)) return value
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+}
+
+async function connected(pool: PgPool, signal: AbortSignal): Promise<PooledClient> {
+  signal.throwIfAborted()
+  const client = await pool.connect()
+  if (!signal.aborted) {
+    client.on('error', ignore)
+    return client
+  }
+  client.release()
+  throw signal.reason
+}
+
+/** Works on a client; it goes back to the pool, or is destroyed when the work was given up. */
+async function aborting<Result>(
+  client: PooledClient,
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+  after: 'release' | 'keep' = 'release',
+): Promise<Result> {
+  let isOut = true
+  const back = (broken?: boolean) => {
+    if (isOut) giveBack(client, broken)
+    isOut = false
+  }
+  const stop = () => back(true)
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    const result = await work()
+    if (after === 'release') back()
+    return result
+  } catch (error) {
+    back(after === 'keep')
+    throw error
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+function giveBack(client: PooledClient, broken = false): void {
+  client.release(broken)
+  // A destroyed client may still fail while it ends.
+  if (!broken) client.off('error', ignore)
+}
+
+function transaction(client: PooledClient): PostgresTransaction<PgClient> {
+  let isOut = true
+  const back = (broken = false) => {
+    if (isOut) giveBack(client, broken)
+    isOut = false
+  }
+  const end = async (how: 'commit' | 'rollback') => {
+    if (!isOut) return
+    try {
+      await client.query(how)
+      back()
+    } catch (error) {
+      back(true)
+      throw error
+    }
+  }
+  return {
+    handle: client,
+    query: (text, values) => rowsOf(client, text, values),
+    commit: () => end('commit'),
+    rollback: () => end('rollback'),
+    destroy: () => back(true),
+  }
+}
+
+/** A pool of `pg` carries its options and the class of its clients. */
+function clientLike(pool: PgPool): ListeningClient {
+  const { Client, options } = pool as PgPool & {
+    readonly Client: new (options: unknown) => ListeningClient
+    readonly options: unknown
+  }
+  return new Client(options)
+}

@@ -1,0 +1,117 @@
+// The schema as numbered steps that only add. Functions carry versions in their names, so that old
+// and new processes run side by side while a deployment is under way.
+import { WebhookError } from '../../../errors.ts'
+import { claim } from './sql/claim.ts'
+import { keep } from './sql/keep.ts'
+import { lanes } from './sql/lanes.ts'
+import { operate } from './sql/operate.ts'
+import { owners } from './sql/owners.ts'
+import { settle } from './sql/settle.ts'
+import { tables } from './sql/tables.ts'
+import { quoted, Statements, toStoreError } from './statements.ts'
+
+/** One step of the schema. */
+export interface Migration {
+  readonly version: number
+  /** The oldest program, by the newest step that it knows, that still runs on it. */
+  readonly compatible: number
+  readonly statements: readonly string[]
+}
+
+export const migrations: readonly Migration[] = [
+  {
+    version: 1,
+    compatible: 1,
+    statements: [...tables, ...lanes, ...keep, ...claim, ...settle, ...owners, ...operate],
+  },
+]
+
+const versions =
+  'create table if not exists idv.versions (version int primary key, compatible int not null)'
+const limit = 120_000
+
+/** The statements of the whole schema, for those who may not let the application make it. */
+export function schemaSql(schema: string, from = 0): string {
+  const statements = new Statements(noDriver, { limit, schema })
+  const steps = migrations.filter(({ version }) => version > from).flatMap(statementsOf)
+  const all = [`create schema if not exists ${quoted(schema)}`, versions, ...steps]
+  return `begin;\n\n${all.map((sql) => `${statements.text(sql)};`).join('\n\n')}\n\ncommit;\n`
+}
+
+/**
+ * Brings the schema up to date; of several processes that start at once one does it.
+ *
+ * @throws WebhookError `STORE_UNSUITABLE`, `STORE_FAILED`
+ */
+export async function migrate(
+  statements: Statements,
+  schema: string,
+  steps: readonly Migration[] = migrations,
+): Promise<void> {
+  if ((await knownVersion(statements, steps)) >= newest(steps)) return
+  const tx = await statements.within(limit, (signal) => statements.driver.begin(signal))
+  try {
+    await statements.within(limit, async () => {
+      const run = (sql: string) => tx.query(statements.text(sql), [])
+      // Until the transaction ends: who waited finds it done.
+      await tx.query('select pg_advisory_xact_lock(hashtext($1::text))', [`idv-webhooks ${schema}`])
+      await run(`create schema if not exists ${quoted(schema)}`)
+      await run(versions)
+      const [row] = await run('select max(version) as version from idv.versions')
+      const done = Number(row?.version ?? 0)
+      for (const step of steps.filter(({ version }) => version > done)) {
+        for (const sql of statementsOf(step)) await run(sql)
+      }
+      await tx.commit()
+    })
+  } catch (error) {
+    await tx.rollback().catch(() => tx.destroy())
+    throw refused(toStoreError(error).sqlState) ?? error
+  }
+}
+
+/**
+ * @throws WebhookError `STORE_UNSUITABLE` where the schema is missing, older, or so much newer that
+ * this program cannot work with it
+ */
+export async function assertSchema(statements: Statements): Promise<void> {
+  const version = await knownVersion(statements, migrations)
+  if (version >= newest(migrations)) return
+  throw new WebhookError(
+    'STORE_UNSUITABLE',
+    `the schema of the inbox has version ${version}, this version of idv-webhooks needs ${newest(migrations)}: run the output of \`idv-webhooks inbox schema\` as the owner of the database, or leave migrate: false out`,
+  )
+}
+
+function statementsOf({ version, compatible, statements }: Migration): readonly string[] {
+  return [...statements, `insert into idv.versions values (${version}, ${compatible})`]
+}
+
+const newest = (steps: readonly Migration[]) => steps.at(-1)?.version ?? 0
+
+async function knownVersion(statements: Statements, steps: readonly Migration[]): Promise<number> {
+  const table = "select to_regclass('idv.versions') is not null as known"
+  if ((await statements.first(table)).known !== true) return 0
+  const sql = 'select version, compatible from idv.versions order by version desc limit 1'
+  const row = await statements.first(sql)
+  const [version, compatible] = [Number(row.version ?? 0), Number(row.compatible ?? 0)]
+  if (compatible <= newest(steps)) return version
+  throw new WebhookError(
+    'STORE_UNSUITABLE',
+    `the schema of the inbox has version ${version}, this version of idv-webhooks knows ${newest(steps)} and cannot work with it: upgrade the package`,
+  )
+}
+
+function refused(sqlState: string | undefined): WebhookError | undefined {
+  if (sqlState !== '42501') return undefined
+  return new WebhookError(
+    'STORE_UNSUITABLE',
+    'the database user may not create the schema of the inbox: run the output of `idv-webhooks inbox schema` as the owner of the database, and set migrate: false',
+  )
+}
+
+const noDriver = {
+  name: 'none',
+  query: () => Promise.reject(new Error('not connected')),
+  begin: () => Promise.reject(new Error('not connected')),
+}

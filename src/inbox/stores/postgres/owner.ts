@@ -1,0 +1,55 @@
+// This process among those that share the store: its number, and its signs of life.
+import { randomInt } from 'node:crypto'
+import type { Statements } from './statements.ts'
+import { StoreClock } from './store-clock.ts'
+
+/** Milliseconds between signs of life. */
+const beatEvery = 2_000
+/** A longer silence breaks the row of signs: the judging of others starts again. */
+const longestGap = 3 * beatEvery
+/** Milliseconds of silence after which an owner is taken for gone. */
+export const grace = 15_000
+const samples = 5
+
+/** The owner of the leases that this process takes. */
+export class Owner {
+  readonly id = randomInt(1, 2 ** 31 - 1)
+  readonly clock = new StoreClock()
+  readonly #statements: Statements
+  #timer: ReturnType<typeof setInterval> | undefined
+  #isBeating = false
+
+  constructor(statements: Statements) {
+    this.#statements = statements
+  }
+
+  /** Enters itself and learns the database's time. */
+  async enter(): Promise<void> {
+    for (let sample = 0; sample < samples; sample++) await this.#beat()
+    this.#timer = setInterval(() => void this.#tryBeat(), beatEvery)
+    this.#timer.unref?.()
+  }
+
+  /** From now on its leases lapse at once; where that cannot be said they lapse by its silence. */
+  async leave(limit: number): Promise<void> {
+    clearInterval(this.#timer)
+    const left = this.#statements.run('select idv.leave_1($1::int)', [this.id], limit)
+    await left.catch(() => {})
+  }
+
+  async #beat(): Promise<void> {
+    await this.clock.measure(async () => {
+      const values = [this.id, longestGap]
+      const row = await this.#statements.first('select idv.beat_1($1::int, $2::int) as now', values)
+      return Number(row.now)
+    })
+  }
+
+  async #tryBeat(): Promise<void> {
+    if (this.#isBeating) return
+    this.#isBeating = true
+    // A sign that fails is a silence: others judge it by its length.
+    await this.#beat().catch(() => {})
+    this.#isBeating = false
+  }
+}

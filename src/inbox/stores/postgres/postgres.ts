@@ -1,0 +1,256 @@
+// The shared store: the inbox in a Postgres database, for any number of receivers and workers. A
+// group of deliveries is one statement and one commit; rules of the port live in its functions.
+import { checkChoice, checkMilliseconds, checkOptionNames, invalid, shown } from '../../../check.ts'
+import { type Clock, steadyClock } from '../../../clock.ts'
+import { WebhookError } from '../../../errors.ts'
+import { warn } from '../../../warn.ts'
+import type {
+  Purge,
+  Purged,
+  Reopening,
+  StoredEntry,
+  StoreQuery,
+  StoreStats,
+} from '../../admin-store.ts'
+import type { InboxStore, StoreCapabilities } from '../../store.ts'
+import type {
+  Alignment,
+  ClaimRequest,
+  ClaimResult,
+  Inserted,
+  Lapsed,
+  Lease,
+  NewEntry,
+  Settlement,
+  StoreTx,
+} from '../../work-store.ts'
+import { PostgresAdmin } from './admin.ts'
+import { Announcements } from './announcements.ts'
+import { assertServer } from './checks.ts'
+import type { PostgresDriver } from './driver.ts'
+import { assertSchema, migrate } from './migrations.ts'
+import { Owner } from './owner.ts'
+import { Statements } from './statements.ts'
+import { PostgresWork } from './work.ts'
+
+export type {
+  PostgresDriver,
+  PostgresListener,
+  PostgresRow,
+  PostgresTransaction,
+  PostgresValue,
+} from './driver.ts'
+export { type FromPgOptions, fromPg, type PgClient, type PgPool } from './from-pg.ts'
+export { fromPglite, type Pglite, type PgliteClient } from './from-pglite.ts'
+export { fromPostgresJs, type PostgresJs, type PostgresJsConnection } from './from-postgres-js.ts'
+
+/** Options of `postgresStore`. */
+export interface PostgresStoreOptions {
+  /** The schema that holds the inbox; default `idv_inbox`. */
+  readonly schema?: string
+  /**
+   * `failover` declares that a synchronous standby takes over without a loss; opening the store
+   * verifies it. Default `power-cut`; with PGlite it is less.
+   */
+  readonly survives?: 'power-cut' | 'failover'
+  /**
+   * Hears at once what other processes keep, on a connection of its own. Without it a worker looks
+   * once a second. Default true.
+   */
+  readonly listen?: boolean
+  /**
+   * Makes and updates the schema. With `false` it must be there: `idv-webhooks inbox schema` prints
+   * it. Default true.
+   */
+  readonly migrate?: boolean
+  /** Milliseconds for one statement, after which its connection is destroyed; default 5,000. */
+  readonly timeout?: number
+}
+
+type Checked = Required<Omit<PostgresStoreOptions, 'survives'>> & {
+  readonly survives: StoreCapabilities['survives']
+}
+
+const names = ['schema', 'survives', 'listen', 'migrate', 'timeout'] as const
+
+/**
+ * A store in a Postgres database, shared by any number of processes.
+ *
+ * @throws WebhookError `OPTION_INVALID`; opening it throws `STORE_FAILED`, `STORE_TIMEOUT` or
+ *   `STORE_UNSUITABLE`
+ * @example createInbox({ store: postgresStore(fromPg(new pg.Pool({ connectionString }))) })
+ */
+export function postgresStore<Tx>(
+  driver: PostgresDriver<Tx>,
+  options: PostgresStoreOptions = {},
+): InboxStore<Tx> {
+  if (typeof driver?.query !== 'function' || typeof driver.begin !== 'function') {
+    throw invalid(
+      `postgresStore expects a driver, e.g. postgresStore(fromPg(pool)), got ${shown(driver)}`,
+    )
+  }
+  // The handle of its transactions is the driver's: the store hands it on as it is.
+  return new PostgresStore(driver, checked(options, driver)) as InboxStore as InboxStore<Tx>
+}
+
+function checked(options: PostgresStoreOptions, driver: PostgresDriver): Checked {
+  checkOptionNames('postgresStore', options, names)
+  const defaults = { schema: 'idv_inbox', listen: true, migrate: true, timeout: 5_000 }
+  const survives = options.survives ?? driver.survives ?? 'power-cut'
+  const all = { ...defaults, ...options, survives }
+  checkChoice('survives', survives, [driver.survives ?? 'power-cut', driver.survives ?? 'failover'])
+  checkChoice('listen', all.listen, [true, false])
+  checkChoice('migrate', all.migrate, [true, false])
+  checkMilliseconds('timeout', all.timeout)
+  // It is also the name of a channel, and of locks.
+  if (typeof all.schema === 'string' && /^[a-z_][a-z0-9_]{0,39}$/.test(all.schema)) return all
+  throw invalid(
+    `schema must be a name of lower-case letters, digits and underscores, got ${shown(all.schema)}`,
+  )
+}
+
+/** What there is between opening and closing. */
+interface Running {
+  readonly owner: Owner
+  readonly announcements: Announcements
+  readonly work: PostgresWork
+  readonly admin: PostgresAdmin
+}
+
+class PostgresStore implements InboxStore {
+  readonly name = 'Postgres'
+  readonly capabilities: StoreCapabilities
+  readonly #options: Checked
+  readonly #statements: Statements
+  #opened: Running | undefined
+
+  constructor(driver: PostgresDriver, options: Checked) {
+    this.#options = options
+    this.#statements = new Statements(driver, { limit: options.timeout, schema: options.schema })
+    this.capabilities = {
+      order: 'entity',
+      survives: options.survives,
+      dedupeDays: Number.POSITIVE_INFINITY,
+      tx: true,
+      shared: true,
+      fairness: 'none',
+      erases: 'unlinked',
+    }
+  }
+
+  readonly now: Clock = () => (this.#opened?.owner.clock.now ?? steadyClock)()
+
+  async open(wake: () => void): Promise<void> {
+    const { schema, migrate: mayMigrate } = this.#options
+    const statements = this.#statements
+    await assertServer(statements, this.#options)
+    if (mayMigrate) await migrate(statements, schema)
+    else await assertSchema(statements)
+    const owner = new Owner(statements)
+    const announcements = new Announcements(statements, { channel: schema, owner: owner.id })
+    const work = new PostgresWork(statements, owner.id, () => announcements.announce())
+    const admin = new PostgresAdmin(statements, () => {
+      work.window.reset()
+      announcements.announce()
+    })
+    await owner.enter()
+    this.#opened = { owner, announcements, work, admin }
+    await announcements.open(wake, this.#options.listen)
+    if (this.#options.listen) void this.#warnOfSilence(announcements)
+  }
+
+  async close(): Promise<void> {
+    const opened = this.#opened
+    this.#opened = undefined
+    if (!opened) return
+    const { owner, announcements } = opened
+    // A connection that hangs must not keep the process.
+    await Promise.all([owner.leave(1_000), announcements.close(1_000)])
+  }
+
+  async recall(name: string, initial: Uint8Array): Promise<Uint8Array> {
+    return this.#admin.recall(name, initial)
+  }
+
+  async remember(name: string, value: Uint8Array): Promise<void> {
+    return this.#admin.remember(name, value)
+  }
+
+  async insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted> {
+    return this.#work.insert(entry, signal)
+  }
+
+  async claim(request: ClaimRequest): Promise<ClaimResult> {
+    return this.#work.claim(request)
+  }
+
+  async align(alignment: Alignment): Promise<void> {
+    return this.#work.align(alignment)
+  }
+
+  async renew(leases: readonly Lease[], until: number): Promise<void> {
+    return this.#work.renew(leases, until)
+  }
+
+  async lapsed(now: number): Promise<readonly Lapsed[]> {
+    return this.#work.lapsed(now)
+  }
+
+  async checkpoint(lease: Lease, handler: string): Promise<boolean> {
+    return this.#work.checkpoint(lease, handler)
+  }
+
+  async settle(settlement: Settlement): Promise<boolean> {
+    return this.#work.settle(settlement)
+  }
+
+  async transaction(lease: Lease, handler: string): Promise<StoreTx> {
+    return this.#work.transaction(lease, handler)
+  }
+
+  async find(query: StoreQuery): Promise<readonly StoredEntry[]> {
+    return this.#admin.find(query)
+  }
+
+  async reopen(reopening: Reopening): Promise<number> {
+    return this.#admin.reopen(reopening)
+  }
+
+  async dismiss(id: string, now: number): Promise<boolean> {
+    return this.#admin.dismiss(id, now)
+  }
+
+  async forget(lane: string, now: number): Promise<number> {
+    return this.#admin.forget(lane, now)
+  }
+
+  async purge(purge: Purge): Promise<Purged> {
+    return this.#admin.purge(purge)
+  }
+
+  async stats(now: number): Promise<StoreStats> {
+    return this.#admin.stats(now)
+  }
+
+  get #work(): PostgresWork {
+    return this.#running.work
+  }
+
+  get #admin(): PostgresAdmin {
+    return this.#running.admin
+  }
+
+  get #running(): Running {
+    if (this.#opened) return this.#opened
+    throw new WebhookError('STORE_FAILED', 'the inbox is closed')
+  }
+
+  async #warnOfSilence(announcements: Announcements): Promise<void> {
+    const isHeard = await announcements.isHeard(2_000).catch(() => true)
+    if (isHeard || !this.#opened) return
+    warn(
+      'notifications of Postgres do not arrive, as behind a pooler in transaction mode: give the driver a listener of its own (`fromPg(pool, { listener })`), or set listen: false; workers look once a second meanwhile',
+      'IDV_POSTGRES_LISTEN',
+    )
+  }
+}

@@ -1,0 +1,86 @@
+// Rows as the port has them: numbers out of what drivers give for 64 bits, text that Postgres takes.
+import { defined } from '../../../defined.ts'
+import type { StoredEntry } from '../../admin-store.ts'
+import type { Claimed, Lapsed } from '../../work-store.ts'
+import type { PostgresRow } from './driver.ts'
+
+/** Postgres has no place for the character NUL, nor UTF-8 for half a pair of surrogates. */
+export function storable(text: string): string {
+  return text.replaceAll('\0', '\uFFFD').toWellFormed()
+}
+
+/** A value as JSON that Postgres takes. */
+export function toJson(value: unknown): string {
+  return JSON.stringify(value, (_, part) => (typeof part === 'string' ? storable(part) : part))
+}
+
+/** A number of 32 or 64 bits, whatever type the driver has for it. */
+export function toNumber(value: unknown): number | undefined {
+  return value === null || value === undefined ? undefined : Number(value)
+}
+
+const toText = (value: unknown) => (value === null ? undefined : String(value))
+/** Drivers give a Buffer or a Uint8Array: the port has the latter. */
+export function toBytes(value: unknown): Uint8Array | undefined {
+  if (!(value instanceof Uint8Array)) return undefined
+  return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+}
+
+const toList = (value: unknown): readonly string[] => {
+  if (value === null) return []
+  return typeof value === 'string' ? JSON.parse(value) : (value as readonly string[])
+}
+
+export function toClaimed(row: PostgresRow, owner: number): Claimed {
+  const final = row.mark_final
+  return defined({
+    id: String(row.id),
+    fence: Number(row.fence),
+    owner,
+    attempt: Number(row.attempt),
+    name: toText(row.name),
+    source: row.source as Claimed['source'],
+    occurredAt: toNumber(row.occurred_at),
+    storedAt: Number(row.stored_at),
+    metadata: toBytes(row.metadata),
+    body: toBytes(row.body),
+    handled: toList(row.handled),
+    gap: row.gap === true,
+    highWaterMark:
+      typeof final === 'boolean' ? defined({ at: toNumber(row.mark_at), final }) : undefined,
+  })
+}
+
+export function toLapsed(row: PostgresRow): Lapsed {
+  return defined({
+    id: String(row.id),
+    fence: Number(row.fence),
+    owner: Number(row.owner),
+    attempt: Number(row.attempt),
+    name: toText(row.name),
+    storedAt: Number(row.stored_at),
+  })
+}
+
+export function toStored(row: PostgresRow): StoredEntry {
+  return defined({
+    id: String(row.id),
+    state: row.state as StoredEntry['state'],
+    source: row.source as StoredEntry['source'],
+    name: toText(row.name),
+    receivedName: toText(row.received_name),
+    occurredAt: toNumber(row.occurred_at),
+    storedAt: Number(row.stored_at),
+    attempt: Number(row.attempt),
+    due: toNumber(row.due),
+    settledAt: toNumber(row.settled_at),
+    reason: (toText(row.reason) as StoredEntry['reason']) ?? undefined,
+    failures: toList(row.failures) as readonly unknown[] as StoredEntry['failures'],
+    handled: toList(row.handled),
+    generation: Number(row.generation),
+    conflictOf: toText(row.conflict_of),
+    bytes: Number(row.bytes),
+    metadata: toBytes(row.metadata),
+    body: toBytes(row.body),
+  })
+}

@@ -1,0 +1,98 @@
+// What the other functions share: the state of a transaction, lanes and their heads, counts.
+
+export const lanes = [
+  /* One snapshot for a whole function would not see what the lane's lock has waited for. */
+  `create function idv.guard_1() returns void language plpgsql as $$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception using errcode = '25001',
+      message = 'the inbox needs transactions of isolation level read committed';
+  end if;
+  if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
+end $$`,
+
+  `create function idv.clock_1() returns bigint language sql volatile as $$
+  select (extract(epoch from clock_timestamp()) * 1000)::bigint
+$$`,
+
+  `create function idv.count_1(
+  p_stored int, p_leased int, p_retry int, p_done int, p_dead int, p_skipped int
+) returns void language sql as $$
+  insert into idv.counts select x.state, x.n from (values
+    ('stored', p_stored), ('leased', p_leased), ('retry', p_retry),
+    ('done', p_done), ('dead', p_dead), ('skipped', p_skipped)) as x(state, n) where x.n <> 0
+$$`,
+
+  `create function idv.moved_1(p_from text, p_to text) returns void language sql as $$
+  insert into idv.counts
+    select x.state, x.n from (values (p_from, -1), (p_to, 1)) as x(state, n) where p_from <> p_to
+$$`,
+
+  `create function idv.fold_1() returns void language plpgsql as $$
+begin
+  if not pg_try_advisory_xact_lock(hashtext('idv.counts')) then return; end if;
+  perform set_config('synchronous_commit', 'off', true);
+  with gone as (delete from idv.counts returning state, n)
+    insert into idv.counts select state, sum(n) from gone group by state having sum(n) <> 0;
+end $$`,
+
+  /* Locks a lane and creates it if needed; true when it was created. */
+  `create function idv.lock_lane_1(p_lane text, p_floor bigint) returns boolean language plpgsql as $$
+begin
+  loop
+    perform 1 from idv.lanes where lane = p_lane for no key update;
+    if found then return false; end if;
+    insert into idv.lanes (lane, floor) values (p_lane, p_floor) on conflict do nothing;
+    if found then return true; end if;
+  end loop;
+end $$`,
+
+  /* The oldest open entry becomes the head; a lane without any is gone. The lane must be locked. */
+  `create function idv.advance_1(p_lane text, p_now bigint) returns bigint language plpgsql as $$
+declare v record; v_due bigint;
+begin
+  select e.seq, e.state, coalesce(e.due, e.stored_at) as due into v from idv.entries e
+    where e.lane = p_lane and e.seq >= coalesce((select floor from idv.lanes where lane = p_lane), 0)
+    and e.state in ('stored', 'leased', 'retry') order by e.seq limit 1;
+  if not found then
+    delete from idv.lanes where lane = p_lane;
+    return null;
+  end if;
+  -- The clock that stored it may have been ahead of this one.
+  v_due := case v.state when 'leased' then null when 'stored' then least(v.due, p_now) else v.due end;
+  update idv.lanes set head = v.seq, floor = v.seq, due = v_due where lane = p_lane;
+  return v_due;
+end $$`,
+
+  /* What one entry of a lane names, the others of the lane get that name none. */
+  `create function idv.relate_1(p_lane text, p_related text, p_at bigint) returns text
+language plpgsql as $$
+declare v_known text;
+begin
+  select related into v_known from idv.relations where lane = p_lane;
+  if p_related is null then return v_known; end if;
+  insert into idv.relations values (p_lane, p_related, p_at)
+    on conflict (lane) do update set related = excluded.related, at = excluded.at;
+  if v_known is null then
+    update idv.entries set related = p_related where lane = p_lane and related is null;
+  end if;
+  return p_related;
+end $$`,
+
+  /* Sets an entry aside; a lane whose head it was goes on. Both must be locked. */
+  `create function idv.skip_1(p_seq bigint, p_lane text, p_reason text, p_now bigint) returns bigint
+language plpgsql as $$
+declare v_was text; v_due bigint;
+begin
+  select state into v_was from idv.entries where seq = p_seq;
+  update idv.entries set state = 'skipped', reason = p_reason, settled_at = p_now, due = null
+    where seq = p_seq;
+  perform idv.moved_1(v_was, 'skipped');
+  if exists (select 1 from idv.lanes where lane = p_lane and head = p_seq) then
+    v_due := idv.advance_1(p_lane, p_now);
+  end if;
+  return v_due;
+end $$`,
+] as const

@@ -1,0 +1,136 @@
+// What operators and time ask for: reopen, dismiss, forget, align, purge.
+
+export const operate = [
+  `create function idv.reopen_1(p_ids text, p_from text, p_now bigint, p_replay boolean) returns int
+language plpgsql as $$
+declare e record; v record; v_head text; v_opened int := 0; v_made boolean;
+begin
+  perform idv.guard_1();
+  for e in select x.seq, x.lane from idv.entries x
+      where x.id in (select t from json_array_elements_text(p_ids::json) t) order by x.lane, x.seq loop
+    v_made := idv.lock_lane_1(e.lane, e.seq);
+    select x.state into v from idv.entries x where x.seq = e.seq for no key update;
+    if v.state in (select t from json_array_elements_text(p_from::json) t)
+        and exists (select 1 from idv.contents c where c.seq = e.seq) then
+      update idv.entries x set state = 'stored', attempt = 0, due = p_now, reason = null,
+        failures = null, settled_at = null, generation = x.generation + 1,
+        source = case when p_replay then 'replay' else x.source end where x.seq = e.seq;
+      if p_replay then delete from idv.handled h where h.seq = e.seq; end if;
+      perform idv.moved_1(v.state, 'stored');
+      v_opened := v_opened + 1;
+      update idv.lanes l set floor = least(l.floor, e.seq) where l.lane = e.lane;
+      select h.state into v_head from idv.lanes l join idv.entries h on h.seq = l.head
+        where l.lane = e.lane;
+      if v_head is null or v_head not in ('leased', 'dead') then
+        perform idv.advance_1(e.lane, p_now);
+      end if;
+    elsif v_made then
+      delete from idv.lanes l where l.lane = e.lane and l.head is null;
+    end if;
+  end loop;
+  return v_opened;
+end $$`,
+
+  `create function idv.dismiss_1(p_id text, p_now bigint) returns boolean language plpgsql as $$
+declare e record; v_state text;
+begin
+  perform idv.guard_1();
+  select x.seq, x.lane into e from idv.entries x where x.id = p_id;
+  if not found then return false; end if;
+  perform 1 from idv.lanes l where l.lane = e.lane for no key update;
+  select x.state into v_state from idv.entries x where x.seq = e.seq for no key update;
+  if v_state <> 'dead' then return false; end if;
+  perform idv.skip_1(e.seq, e.lane, 'DISMISSED', p_now);
+  return true;
+end $$`,
+
+  /* What is at work keeps its lane until its holder is gone: two must never be at work in one. */
+  `create function idv.forget_1(p_lane text, p_now bigint) returns int language plpgsql as $$
+declare e record; v record; v_erased int := 0;
+begin
+  perform idv.guard_1();
+  for e in select x.seq, x.id, x.lane from idv.entries x where not x.erased and (
+      x.lane = p_lane or (x.lane > p_lane || '.' and x.lane < p_lane || '/')
+      or x.related = p_lane or (x.related > p_lane || '.' and x.related < p_lane || '/'))
+      order by x.lane, x.seq loop
+    perform 1 from idv.lanes l where l.lane = e.lane for no key update;
+    select x.state, x.erased into v from idv.entries x where x.seq = e.seq for no key update;
+    continue when v.erased;
+    delete from idv.contents c where c.seq = e.seq;
+    update idv.entries x set erased = true, failures = null where x.seq = e.seq;
+    update idv.keys k set digest = '' where k.entry = e.id;
+    v_erased := v_erased + 1;
+    if v.state in ('stored', 'retry', 'dead') then
+      perform idv.skip_1(e.seq, e.lane, 'FORGOTTEN', p_now);
+    end if;
+  end loop;
+  return v_erased;
+end $$`,
+
+  `create function idv.align_1(p_now bigint, p_latest bigint, p_free boolean) returns void
+language plpgsql as $$
+declare x record; v record;
+begin
+  perform idv.guard_1();
+  for x in select e.seq, e.lane from idv.entries e where e.state = 'retry' and e.due > p_latest
+      order by e.lane, e.seq loop
+    perform 1 from idv.lanes l where l.lane = x.lane for no key update;
+    update idv.entries e set due = p_latest
+      where e.seq = x.seq and e.state = 'retry' and e.due > p_latest;
+  end loop;
+  for x in select l.lane from idv.lanes l where l.due > p_now order by l.lane loop
+    select l.due, e.state into v from idv.lanes l join idv.entries e on e.seq = l.head
+      where l.lane = x.lane for no key update of l;
+    continue when not found;
+    update idv.lanes l set due = case v.state when 'stored' then p_now else least(l.due, p_latest) end
+      where l.lane = x.lane and l.due > p_now;
+  end loop;
+  if not p_free then return; end if;
+  for x in select l.lane from idv.entries e join idv.lanes l on l.lane = e.lane and l.head = e.seq
+      where e.state = 'dead' order by l.lane loop
+    perform 1 from idv.lanes l join idv.entries e on e.seq = l.head
+      where l.lane = x.lane and e.state = 'dead' for no key update of l;
+    if found then perform idv.advance_1(x.lane, p_now); end if;
+  end loop;
+end $$`,
+
+  /* One process at a time; another finds nothing to do. */
+  `create function idv.purge_1(p_done bigint, p_dead bigint, p_keys bigint, p_limit int)
+returns table (erased int, deleted int) language plpgsql as $$
+declare v_entries int; v_done int; v_dead int; v_skipped int;
+begin
+  erased := 0; deleted := 0;
+  if not pg_try_advisory_xact_lock(hashtext('idv.purge')) then return next; return; end if;
+  with past as (
+    select e.seq from idv.entries e where not e.erased and e.settled_at is not null
+      and ((e.state = 'done' and e.settled_at < p_done)
+        or (e.state in ('dead', 'skipped') and e.settled_at < p_dead))
+      and not (e.state = 'dead' and exists (
+        select 1 from idv.lanes l where l.lane = e.lane and l.head = e.seq))
+      limit p_limit for no key update skip locked
+  ), gone as (delete from idv.contents c using past where c.seq = past.seq)
+  update idv.entries e set erased = true, failures = null from past where e.seq = past.seq;
+  get diagnostics erased = row_count;
+  delete from idv.keys k where k.key in (select q.key from idv.keys q where q.at < p_keys limit p_limit);
+  get diagnostics deleted = row_count;
+  with old as (
+    select e.seq from idv.entries e where e.erased and e.stored_at < p_keys
+      and e.state in ('done', 'dead', 'skipped') limit greatest(0, p_limit - deleted)
+      for update skip locked
+  ), checkpoints as (delete from idv.handled h using old where h.seq = old.seq),
+  ended as (delete from idv.entries e using old where e.seq = old.seq returning e.state)
+  select count(*), count(*) filter (where state = 'done'), count(*) filter (where state = 'dead'),
+    count(*) filter (where state = 'skipped') into v_entries, v_done, v_dead, v_skipped from ended;
+  perform idv.count_1(0, 0, 0, -v_done, -v_dead, -v_skipped);
+  deleted := deleted + v_entries;
+  delete from idv.marks m where m.touched < p_keys;
+  -- One of which there are entries stays: what comes next in its lane may name nobody again.
+  if erased < p_limit and deleted < p_limit then
+    delete from idv.relations r where r.at < p_keys
+      and not exists (select 1 from idv.entries e where e.lane = r.lane);
+  end if;
+  delete from idv.owners o where o.seen < idv.clock_1() - 86400000
+    and not exists (select 1 from idv.entries e where e.state = 'leased' and e.owner = o.owner);
+  return next;
+end $$`,
+] as const

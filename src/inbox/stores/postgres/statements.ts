@@ -1,0 +1,99 @@
+// Statements with a time limit on our side. Errors carry an SQLSTATE and words of our own: the
+// message of a server may hold data of an entry.
+import { orAborted } from '../../../abortable.ts'
+import { WebhookError } from '../../../errors.ts'
+import type { PostgresDriver, PostgresRow, PostgresValue } from './driver.ts'
+
+/** Serialization failures and deadlocks: the transaction was undone as a whole. */
+const repeatable = ['40001', '40P01']
+const mostRepeats = 5
+
+/** What went wrong at the server; `sqlState` is missing where the connection failed. */
+export class StatementError extends WebhookError {
+  readonly sqlState: string | undefined
+
+  constructor(code: 'STORE_FAILED' | 'STORE_TIMEOUT', message: string, sqlState?: string) {
+    super(code, message)
+    this.sqlState = sqlState
+  }
+
+  /** Whether the server itself refused the statement because of what was in it. */
+  get isRefused(): boolean {
+    return /^(22|23|54)/.test(this.sqlState ?? '')
+  }
+}
+
+/** Statements on any connection of the driver's pool, in the schema of the store. */
+export class Statements {
+  readonly driver: PostgresDriver
+  readonly #limit: number
+  readonly #quoted: string
+
+  constructor(driver: PostgresDriver, { limit, schema }: { limit: number; schema: string }) {
+    this.driver = driver
+    this.#limit = limit
+    this.#quoted = quoted(schema)
+  }
+
+  /** The text with the name of the schema in place of `idv`. */
+  text(sql: string): string {
+    return sql.replaceAll(/\bidv\./g, `${this.#quoted}.`)
+  }
+
+  /** @throws WebhookError `STORE_FAILED`, `STORE_TIMEOUT` */
+  async run(
+    sql: string,
+    values: readonly PostgresValue[] = [],
+    limit = this.#limit,
+  ): Promise<readonly PostgresRow[]> {
+    const text = this.text(sql)
+    for (let repeat = 0; ; repeat++) {
+      try {
+        return await this.within(limit, (signal) => this.driver.query(text, values, signal))
+      } catch (error) {
+        const isRepeatable = repeatable.includes((error as StatementError).sqlState ?? '')
+        if (!isRepeatable || repeat === mostRepeats) throw error
+      }
+    }
+  }
+
+  async first(sql: string, values: readonly PostgresValue[] = [], limit = this.#limit) {
+    const [row = {}] = await this.run(sql, values, limit)
+    return row
+  }
+
+  /** Does what may hang; beyond the limit its signal is aborted and nobody waits for it. */
+  async within<Result>(
+    limit: number,
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const over = new AbortController()
+    const timer = setTimeout(() => over.abort(late(limit)), limit)
+    try {
+      return await orAborted(work(over.signal), over.signal)
+    } catch (error) {
+      throw toStoreError(error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** A name as it is written in SQL. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+function late(limit: number): StatementError {
+  return new StatementError('STORE_TIMEOUT', `Postgres did not answer within ${limit} ms`)
+}
+
+/** Says what went wrong by its code alone; errors of our own stay as they are. */
+export function toStoreError(error: unknown): StatementError {
+  if (error instanceof StatementError) return error
+  const { code } = (error ?? {}) as { readonly code?: unknown }
+  const known = typeof code === 'string' && /^[\w-]{1,40}$/.test(code) ? code : undefined
+  const sqlState = known !== undefined && /^[0-9A-Z]{5}$/.test(known) ? known : undefined
+  const what = sqlState === undefined ? 'the connection to Postgres failed' : 'Postgres refused'
+  return new StatementError('STORE_FAILED', known ? `${what} (${known})` : what, sqlState)
+}

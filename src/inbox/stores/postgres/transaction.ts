@@ -1,0 +1,94 @@
+// `context.tx` on Postgres: a client in the application's own database, inside the transaction that
+// writes the handler's checkpoint. Transactions of several handlers run beside each other.
+import type { Lease, StoreTx } from '../../work-store.ts'
+import type { PostgresTransaction } from './driver.ts'
+import { storable } from './rows.ts'
+import { StatementError, type Statements, toStoreError } from './statements.ts'
+
+export const checkpointSql = 'select idv.checkpoint_1($1::int, $2::text, $3::int, $4::text) as held'
+
+export const checkpointValues = ({ id, fence, owner = 0 }: Lease, handler: string) => {
+  return [owner, storable(id), fence, storable(handler)] as const
+}
+
+const commitSql = `select case when current_setting('idv_webhooks.tx', true) = 'open'
+  then idv.checkpoint_1($1::int, $2::text, $3::int, $4::text) end as held`
+
+/** Milliseconds for a transaction to begin, or to end, before its connection is destroyed. */
+const limit = 5_000
+
+/** The transaction of one run of one handler. */
+export class ClientTransaction implements StoreTx {
+  readonly #statements: Statements
+  readonly #lease: Lease
+  readonly #handler: string
+  #begun: Promise<PostgresTransaction> | undefined
+  #over: string | undefined
+  handle: unknown
+
+  private constructor(statements: Statements, lease: Lease, handler: string) {
+    this.#statements = statements
+    this.#lease = lease
+    this.#handler = handler
+  }
+
+  /** Begins it, or leaves that to the first use of its handle where the driver can. */
+  static async begin(
+    statements: Statements,
+    lease: Lease,
+    handler: string,
+  ): Promise<ClientTransaction> {
+    const tx = new ClientTransaction(statements, lease, handler)
+    const begun = async () => (await tx.#begin()).handle
+    tx.handle = statements.driver.lazily?.(begun) ?? (await begun())
+    return tx
+  }
+
+  async commit(): Promise<boolean> {
+    if (this.#over !== undefined) throw new StatementError('STORE_FAILED', this.#over)
+    this.#over = 'the transaction is committed'
+    const tx = await this.#begun
+    if (!tx) return true
+    try {
+      return await this.#statements.within(limit, () => this.#commit(tx))
+    } catch (error) {
+      // What the server refused can be undone; of anything else nobody knows.
+      if (toStoreError(error).sqlState === undefined) tx.destroy()
+      else await this.#undo(tx)
+      throw toStoreError(error)
+    }
+  }
+
+  async rollback(): Promise<void> {
+    if (this.#over !== undefined) return
+    this.#over = 'the handler is over, and its transaction with it'
+    const tx = await this.#begun?.catch(() => undefined)
+    if (tx) await this.#undo(tx)
+  }
+
+  async #commit(tx: PostgresTransaction): Promise<boolean> {
+    const values = checkpointValues(this.#lease, this.#handler)
+    const [row] = await tx.query(this.#statements.text(commitSql), values)
+    if (row?.held === null) {
+      await tx.rollback()
+      const message =
+        'the handler ended the transaction: leave begin, commit and rollback to the inbox'
+      throw new StatementError('STORE_FAILED', message)
+    }
+    const isHeld = row?.held === true
+    await (isHeld ? tx.commit() : tx.rollback())
+    return isHeld
+  }
+
+  async #undo(tx: PostgresTransaction): Promise<void> {
+    await this.#statements.within(limit, () => tx.rollback()).catch(() => tx.destroy())
+  }
+
+  async #begin(): Promise<PostgresTransaction> {
+    if (this.#over !== undefined) throw new StatementError('STORE_FAILED', this.#over)
+    this.#begun ??= this.#statements.within(limit, (signal) => {
+      return this.#statements.driver.begin(signal)
+    })
+    return this.#begun
+  }
+}

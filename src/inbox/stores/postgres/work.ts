@@ -1,0 +1,118 @@
+// What the receiver and the worker ask: keep, claim, settle, in groups where calls come together.
+import { concat } from '../../../bytes.ts'
+import type {
+  Alignment,
+  ClaimRequest,
+  ClaimResult,
+  Inserted,
+  Lapsed,
+  Lease,
+  NewEntry,
+  Settlement,
+  StoreTx,
+} from '../../work-store.ts'
+import { OwnerClaims } from './claims.ts'
+import { GroupQueue } from './group-queue.ts'
+import { grace } from './owner.ts'
+import { toJson, toLapsed, toNumber } from './rows.ts'
+import type { Statements } from './statements.ts'
+import { ClientTransaction, checkpointSql, checkpointValues } from './transaction.ts'
+
+/** The work of one owner. */
+export class PostgresWork {
+  readonly #statements: Statements
+  readonly #owner: number
+  readonly #announce: () => void
+  readonly #claims: OwnerClaims
+  readonly #inserts: GroupQueue<NewEntry, Inserted>
+  readonly #settlements: GroupQueue<Settlement, { readonly taken: boolean }>
+
+  constructor(statements: Statements, owner: number, announce: () => void) {
+    this.#statements = statements
+    this.#owner = owner
+    this.#announce = announce
+    this.#claims = new OwnerClaims(statements, owner)
+    this.#inserts = new GroupQueue((entries) => this.#keep(entries))
+    this.#settlements = new GroupQueue((settlements) => this.#settle(settlements))
+  }
+
+  get window(): OwnerClaims['window'] {
+    return this.#claims.window
+  }
+
+  insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted> {
+    return this.#inserts.call(entry, entry.body.length + entry.metadata.length, signal)
+  }
+
+  claim(request: ClaimRequest): Promise<ClaimResult> {
+    return this.#claims.claim(request)
+  }
+
+  async align({ now, latest, free }: Alignment): Promise<void> {
+    const sql = 'select idv.align_1($1::bigint, $2::bigint, $3::boolean)'
+    await this.#statements.run(sql, [Math.floor(now), Math.floor(latest), free])
+    this.window.reset()
+  }
+
+  async renew(leases: readonly Lease[], until: number): Promise<void> {
+    if (leases.length === 0) return
+    const sql = 'select idv.renew_1($1::int, $2::text, $3::bigint)'
+    await this.#statements.run(sql, [this.#owner, toJson(leases), Math.floor(until)])
+  }
+
+  async lapsed(now: number): Promise<readonly Lapsed[]> {
+    const sql = 'select * from idv.lapsed_1($1::int, $2::bigint, $3::int)'
+    const rows = await this.#statements.run(sql, [this.#owner, Math.floor(now), grace])
+    return rows.map(toLapsed)
+  }
+
+  async checkpoint(lease: Lease, handler: string): Promise<boolean> {
+    return (
+      (await this.#statements.first(checkpointSql, checkpointValues(lease, handler))).held === true
+    )
+  }
+
+  async settle(settlement: Settlement): Promise<boolean> {
+    return (await this.#settlements.call(settlement)).taken
+  }
+
+  transaction(lease: Lease, handler: string): Promise<StoreTx> {
+    return ClientTransaction.begin(this.#statements, lease, handler)
+  }
+
+  async #keep(entries: readonly NewEntry[]): Promise<readonly Inserted[]> {
+    let at = 1
+    const list = entries.map((entry, ord) => {
+      const { metadata, body, storedAt, ...rest } = entry
+      const place = { at, metadata: metadata.length, body: body.length }
+      at += metadata.length + body.length
+      return { ord, ...rest, storedAt: Math.floor(storedAt), ...place }
+    })
+    const bytes = concat(entries.flatMap(({ metadata, body }) => [metadata, body]))
+    const sql = 'select * from idv.keep_1($1::text, $2::bytea)'
+    const rows = await this.#statements.run(sql, [toJson(list), bytes])
+    const answers: Inserted[] = []
+    for (const { ord, kind, entry } of rows) {
+      answers[Number(ord)] = { kind: kind as Inserted['kind'], id: String(entry) }
+    }
+    const stored = entries.filter((_, ord) => answers[ord]?.kind === 'stored')
+    for (const { storedAt } of stored) this.window.lower(Math.floor(storedAt))
+    if (stored.length > 0) this.#announce()
+    return answers
+  }
+
+  async #settle(settlements: readonly Settlement[]): Promise<readonly { taken: boolean }[]> {
+    const list = settlements.map((settlement, ord) => {
+      const { lease, at, ...rest } = settlement
+      const due = 'due' in settlement ? { due: Math.floor(settlement.due) } : {}
+      return { ord, ...lease, at: Math.floor(at), ...rest, ...due }
+    })
+    const rows = await this.#statements.run('select * from idv.settle_1($1::text)', [toJson(list)])
+    const answers: { taken: boolean }[] = []
+    for (const { ord, taken, due } of rows) {
+      answers[Number(ord)] = { taken: taken === true }
+      this.window.lower(toNumber(due))
+    }
+    return answers
+  }
+}

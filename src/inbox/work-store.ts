@@ -1,0 +1,177 @@
+// The part of the port that the receiver and the worker use: insert, claim, renew, settle.
+import type { EventSource } from '../protocol/events.ts'
+import type { EntryFailure, EntryReason } from './entry.ts'
+
+/** A second key of an entry: what happened, hashed, and the name under which this entry tells it. */
+export interface Alias {
+  readonly key: string
+  readonly name: string
+}
+
+/** Opaque bytes and hashes of what arrived; times are milliseconds since the epoch. */
+export interface NewEntry {
+  readonly id: string
+  /**
+   * The lane is the ordering key (SQS: message group): its entries are handled one at a time and
+   * in arrival order. The lane of a tenant is `<lane>.<tenant>`.
+   */
+  readonly lane: string
+  /** Detects duplicates; the store's unique index decides. */
+  readonly key?: string
+  /** A known alias under another name makes this entry a duplicate. */
+  readonly aliases?: readonly Alias[]
+  /** Tells the bytes of two deliveries with the same key apart. */
+  readonly digest: string
+  /**
+   * A second lane under which the entry can be found and forgotten. Once any entry of a lane (even
+   * a duplicate) has a related lane, every other entry of that lane inherits it, earlier and later
+   * ones alike, for as long as the lane has entries.
+   */
+  readonly related?: string
+  readonly name?: string
+  readonly receivedName?: string
+  readonly source: EventSource
+  readonly occurredAt?: number
+  readonly storedAt: number
+  readonly bytes: number
+  readonly metadata: Uint8Array
+  readonly body: Uint8Array
+}
+
+/**
+ * `conflict`: the key is known with other bytes. The new bytes are kept as evidence in an entry of
+ * their own, skipped with the reason `CONFLICT`; `id` is the entry that came first.
+ */
+export interface Inserted {
+  readonly kind: 'stored' | 'duplicate' | 'conflict'
+  readonly id: string
+}
+
+/** The right to settle one attempt; the fence grows with every claim and is never reused. */
+export interface Lease {
+  readonly id: string
+  readonly fence: number
+  /**
+   * Whose claim it is, where several processes may own the store: compared beside the fence, which
+   * a failover can give out a second time.
+   */
+  readonly owner?: number
+}
+
+export interface Claimed extends Lease {
+  readonly attempt: number
+  readonly name?: string
+  readonly source: EventSource
+  readonly occurredAt?: number
+  readonly storedAt: number
+  /** Both are missing when the store has lost them: that affects this entry alone. */
+  readonly metadata?: Uint8Array
+  readonly body?: Uint8Array
+  /** The handlers that have a checkpoint. */
+  readonly handled: readonly string[]
+  /** An earlier entry of the lane is dead. */
+  readonly gap: boolean
+  /** The latest occurrence that was done in this lane. */
+  readonly highWaterMark?: HighWaterMark
+}
+
+/** The latest occurrence done in a lane, and whether an event was done that ends its entity. */
+export interface HighWaterMark {
+  readonly at?: number
+  readonly final: boolean
+}
+
+export interface ClaimRequest {
+  readonly now: number
+  readonly limit: number
+  /** When the leases lapse unless they are renewed. */
+  readonly until: number
+}
+
+export interface ClaimResult {
+  readonly entries: readonly Claimed[]
+  /** When the next waiting lane is due. */
+  readonly next?: number
+}
+
+/** How lanes are aligned with the clock and the policy of the process that starts to claim. */
+export interface Alignment {
+  readonly now: number
+  /** No retry is due later than this. */
+  readonly latest: number
+  /** Lanes that a dead entry holds go on. */
+  readonly free: boolean
+}
+
+/** A lease whose holder is gone. */
+export interface Lapsed extends Lease {
+  readonly attempt: number
+  readonly name?: string
+  readonly storedAt: number
+}
+
+interface Settled {
+  readonly lease: Lease
+  readonly at: number
+  /** Handlers that have succeeded and have no checkpoint yet. */
+  readonly handled: readonly string[]
+}
+
+interface Failed {
+  readonly reason: EntryReason
+  readonly failures: readonly EntryFailure[]
+}
+
+/** How an attempt ends. `released` gives the entry back, due at once, and counts no attempt. */
+export type Settlement = Settled &
+  (
+    | { readonly to: 'done'; readonly highWaterMark?: HighWaterMark }
+    | ({ readonly to: 'retry'; readonly due: number } & Failed)
+    /** `hold`: the lane stops at this entry until it is redriven or dismissed. */
+    | ({ readonly to: 'dead'; readonly hold: boolean } & Failed)
+    | { readonly to: 'skipped'; readonly reason: EntryReason }
+    | { readonly to: 'released' }
+  )
+
+/** The transaction of one run of one handler. */
+export interface StoreTx<Tx = unknown> {
+  /** What the handler gets as `context.tx`; its first use begins the transaction. */
+  readonly handle: Tx
+  /** Commits the effects with the handler's checkpoint; false when the lease was lost. */
+  commit(): Promise<boolean>
+  /** Undoes the effects, and ends the turn; does nothing after a commit. */
+  rollback(): Promise<void>
+}
+
+/** What the receiver and the worker ask of a store. */
+export interface WorkStore<Tx = unknown> {
+  /**
+   * The store orders a lane by its commits: an entry that commits later must not come to stand
+   * before one that was already handed out. Once `signal` is aborted nobody waits for the answer:
+   * an insert that has not been sent yet is dropped.
+   */
+  insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted>
+  /**
+   * Leases the heads of lanes that are due, the longest waiting first. Where the answer is lost,
+   * the store returns what it has leased to its lanes without counting an attempt.
+   */
+  claim(request: ClaimRequest): Promise<ClaimResult>
+  /**
+   * Called before the first claim, and when the clock went back: what was stored by a clock that
+   * was ahead is due now and no retry later than `latest`. A `stored` entry never waits for its own
+   * time.
+   */
+  align(alignment: Alignment): Promise<void>
+  renew(leases: readonly Lease[], until: number): Promise<void>
+  /** Leases past their time, or of an owner that is gone. */
+  lapsed(now: number): Promise<readonly Lapsed[]>
+  /** False when the lease was lost; then nothing has changed. */
+  checkpoint(lease: Lease, handler: string): Promise<boolean>
+  /**
+   * False when the lease was lost; then nothing has changed. The same settlement again answers
+   * true, and changes nothing, for as long as nothing else has moved the entry.
+   */
+  settle(settlement: Settlement): Promise<boolean>
+  /** Resolves when it is this handler's turn; `commit` or `rollback` ends the turn. */
+  transaction?(lease: Lease, handler: string): Promise<StoreTx<Tx>>
+}

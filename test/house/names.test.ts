@@ -1,0 +1,34 @@
+import ts from 'typescript'
+import { test } from 'vitest'
+import { expectAllowed } from './allowed.ts'
+import { eachNode, roomOf, sources } from './sources.ts'
+
+/** Where each type name is declared, by room. */
+function declarations(): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  for (const file of sources) {
+    eachNode(file, (node) => {
+      const declares =
+        ts.isInterfaceDeclaration(node) ||
+        ts.isTypeAliasDeclaration(node) ||
+        ts.isClassDeclaration(node)
+      if (!declares || !node.name) return
+      const key = `${roomOf(file)}: ${node.name.text}`
+      found.set(key, [...(found.get(key) ?? []), file])
+    })
+  }
+  return found
+}
+
+test('a type name is declared once in a room', async () => {
+  const twice = [...declarations()].filter(([, files]) => files.length > 1).map(([key]) => key)
+  await expectAllowed('type-names', twice.sort())
+})
+
+test('no type name hides a global one', async () => {
+  const globals = ['Headers', 'Request', 'Response', 'Event', 'Error', 'Map', 'Set', 'Record']
+  const hidden = [...declarations().keys()].filter((key) =>
+    globals.includes(key.split(': ')[1] ?? ''),
+  )
+  await expectAllowed('hidden-globals', hidden.sort())
+})

@@ -1,0 +1,39 @@
+import ts from 'typescript'
+import { expect, test } from 'vitest'
+import { expectAllowed } from './allowed.ts'
+import { eachNode, filesIn, sources, textOf } from './sources.ts'
+
+const linesOf = (file: string) => textOf(file).trimEnd().split('\n').length
+
+test('the flat files of src are the steps of the story: 22 at most', () => {
+  const flat = filesIn('src', '.ts').filter((file) => file.split('/').length === 2)
+  expect(flat.length, flat.join(' ')).toBeLessThanOrEqual(23)
+})
+
+test('half of all files have at most 85 lines, and none has more than 300', async () => {
+  const sizes = sources.map(linesOf).sort((one, other) => one - other)
+  expect(sizes[Math.floor(sizes.length / 2)]).toBeLessThanOrEqual(86)
+  const large = sources.filter((file) => linesOf(file) > 300)
+  await expectAllowed('large-files', large)
+})
+
+test('an adapter for one framework has at most 45 lines', () => {
+  for (const file of ['express', 'fastify', 'next']) {
+    expect(linesOf(`adapters/${file}.ts`), file).toBeLessThanOrEqual(45)
+  }
+})
+
+test('no function has more than 60 lines', async () => {
+  const long = sources.flatMap((file) => {
+    const found: string[] = []
+    eachNode(file, (node, source) => {
+      if (!ts.isFunctionLike(node) || !('body' in node) || !node.body) return
+      const { line: first } = source.getLineAndCharacterOfPosition(node.getStart())
+      const { line: last } = source.getLineAndCharacterOfPosition(node.getEnd())
+      const name = node.name?.getText() ?? `line ${first + 1}`
+      if (last - first + 1 > 60) found.push(`${file}: ${name}`)
+    })
+    return found
+  })
+  await expectAllowed('functions', long)
+})

@@ -1,0 +1,42 @@
+import ts from 'typescript'
+import { expect, test } from 'vitest'
+import { eachNode, sources, textOf } from './sources.ts'
+
+test('names.ts is the only file that spells a legacy name', () => {
+  const code = (file: string) => textOf(file).replaceAll(/^\s*(\/\/|\*|\/\*).*$/gm, '')
+  const spelled = sources.filter((file) => /['"`]request\.[a-z*$]/.test(code(file)))
+  expect(spelled.filter((file) => !file.startsWith('src/cli/'))).toEqual(['src/protocol/names.ts'])
+})
+
+test('every file opens with at most three lines that say what it owns', () => {
+  const withoutHeader = sources.filter(
+    (file) =>
+      !file.endsWith('index.ts') &&
+      !/^(\/\/ .+\n){1,3}(?!\/\/)/.test(textOf(file).replace(/^#!.*\n/, '')),
+  )
+  expect(withoutHeader).toEqual([])
+})
+
+test('there is no any, enum, namespace or default export', () => {
+  const found: string[] = []
+  for (const file of sources) {
+    eachNode(file, (node) => {
+      if (node.kind === ts.SyntaxKind.AnyKeyword) found.push(`${file}: any`)
+      if (ts.isEnumDeclaration(node) || ts.isModuleDeclaration(node)) {
+        found.push(`${file}: enum or namespace`)
+      }
+      if (ts.isExportAssignment(node)) found.push(`${file}: default export`)
+    })
+  }
+  expect(found).toEqual([])
+})
+
+test('no file is a drawer of odds and ends', () => {
+  const drawers = /(utils?|helpers?|common|shared|types|manager|service|base)\.ts$/
+  expect(sources.filter((file) => drawers.test(file))).toEqual([])
+})
+
+test('zod is imported as a namespace, so that bundlers drop its fifty languages', () => {
+  const named = sources.filter((file) => /import \{[^}]*\} from 'zod'/.test(textOf(file)))
+  expect(named).toEqual([])
+})

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { expectAllowed } from './allowed.ts'
+import { filesIn, sources, textOf } from './sources.ts'
+
+/** What ARCHITECTURE.md and the style of the house avoid, each with the word that it uses instead. */
+const avoided: Readonly<Record<string, RegExp>> = {
+  'is no …: must be, is not a': /\b(is|are|was|were) no [a-z]/g,
+  'is none: must be, is not': /\b(is|are|was|were) none\b|\bor none that\b/g,
+  'so many: the number of': /\b(for|of|than|within) so many\b/g,
+  'anew: again': /\banew\b/gi,
+  'told: reported, known, given': /\b(?:un)?told\b|Told\b/gi,
+  'clerk: queries': /clerk/gi,
+  'desk: admin': /\bdesk|Desk/g,
+  'ledger: connection, lanes': /ledger/gi,
+  'Shift: WorkerRun': /\b[A-Z]?\w*Shift\b/g,
+  'Line as a type: WriteQueue': /\b(class|interface|type) Line\b/g,
+  'LogKeeper: WalCheckpoint': /log-?keeper/gi,
+  'deed: action': /\bdeeds?\b|Deed/gi,
+  'patient: target': /\bpatients?\b|Patient/gi,
+  'Lapse as a type: Finding': /\bLapse\b/g,
+  'twin: alias': /twin(s|ned)?\b/gi,
+  'seal: encrypt': /\b(un)?seal|Seal/g,
+  'Means, Parts, Asked, Wanted: Deps, Options': /\w*(Means|Parts|Asked|Wanted)\b(?= ?[{<=,)])/g,
+  'Mark: Watermark, highWaterMark': /\bMark\b/g,
+  'facts: metadata, details': /\bfacts\b|Facts\b/g,
+  'spoil: tamper': /spoil/gi,
+  'rawBody: body': /rawBody/g,
+  'enqueue, dequeue, requeue: keep, claim, redrive': /\b(en|de|re)queue/gi,
+  'Undertaking, matter of, of which': /\bis .*'s matter\b/g,
+}
+
+const prose = ['README.md', ...filesIn('docs', '.md')]
+
+test('the words that the house avoids stand in no source file and on no page', async () => {
+  const found = [...sources, ...prose].flatMap((file) => {
+    const text = textOf(file)
+    return Object.entries(avoided)
+      .filter(([, pattern]) => text.search(pattern) >= 0)
+      .map(([word]) => `${file}: ${word.split(':')[0]}`)
+  })
+  await expectAllowed('words', found)
+})
+
+test('the word check sees what it looks for', () => {
+  const samples: Readonly<Record<string, string>> = {
+    'is no …: must be, is not a': 'secret is no text',
+    'is none: must be, is not': 'client is none',
+    'told: reported, known, given': 'interface Told {',
+    'Shift: WorkerRun': 'class Shift {',
+    'Means, Parts, Asked, Wanted: Deps, Options': 'means: EntryMeans)',
+  }
+  for (const [word, sample] of Object.entries(samples)) {
+    expect(sample.search(avoided[word] ?? /^$/), word).toBeGreaterThanOrEqual(0)
+  }
+})

@@ -1,0 +1,166 @@
+// Stores hold each other to the port: whatever is asked of two, in whatever order, the answers are
+// the same.
+import fc from 'fast-check'
+import { type InboxStore, memoryStore } from 'idv-webhooks/inbox'
+import { expect } from 'vitest'
+import type { Claimed, Settlement } from '../../src/inbox/work-store.ts'
+import { leaseOf, newEntry } from '../../src/testing/store-cases.ts'
+
+/** What a run has seen of one store, so that later steps can speak of it. */
+interface Seen {
+  readonly store: InboxStore
+  readonly claimed: Claimed[]
+}
+
+interface Step {
+  readonly spelled: string
+  run(seen: Seen, now: number): Promise<unknown>
+}
+
+const lane = fc
+  .record({ at: fc.integer({ min: 0, max: 3 }), tenant: fc.constantFrom('', '.a', '.b') })
+  .map(({ at, tenant }) => `lane-${at}${tenant}`)
+const pick = fc.nat({ max: 30 })
+const entryAt = (at: number) => `entry-${at}`
+let inserted = 0
+
+const insert = fc
+  .record({
+    lane,
+    key: fc.nat({ max: 12 }),
+    digest: fc.nat({ max: 1 }),
+    alias: fc.nat({ max: 5 }),
+    related: fc.option(fc.nat({ max: 1 }).map((at) => `client-${at}`)),
+  })
+  .map(({ lane: name, key, digest, alias, related: client }): Step => {
+    return {
+      spelled: `insert in ${name}, key ${key}, digest ${digest}, alias ${alias}, of ${client}`,
+      run: ({ store }, now) => {
+        const id = entryAt(inserted)
+        const aliases = alias < 3 && { aliases: [{ key: `alias ${key}`, name: `name ${alias}` }] }
+        const content = { metadata: Uint8Array.of(1), body: Uint8Array.of(inserted) }
+        const related = client !== null && { related: client }
+        const metadata = { id, lane: name, key: `key-${key}`, digest: `${digest}`, storedAt: now }
+        return store.insert(newEntry({ ...metadata, ...aliases, ...related, ...content }))
+      },
+    }
+  })
+
+const claim = fc.integer({ min: 1, max: 4 }).map((limit): Step => {
+  return {
+    spelled: `claim ${limit}`,
+    run: async ({ store, claimed }, now) => {
+      const result = await store.claim({ now, limit, until: now + 30 })
+      claimed.push(...result.entries)
+      return result
+    },
+  }
+})
+
+const endings: readonly ((now: number) => object)[] = [
+  (now) => ({ to: 'done', highWaterMark: { at: now - 3, final: now % 2 === 0 } }),
+  () => ({ to: 'done' }),
+  (now) => ({ to: 'retry', due: now + 7, reason: 'HANDLER_FAILED', failures: [] }),
+  () => ({ to: 'dead', hold: false, reason: 'NON_RETRYABLE', failures: [] }),
+  () => ({ to: 'dead', hold: true, reason: 'HANDLER_FAILED', failures: [] }),
+  () => ({ to: 'skipped', reason: 'NO_HANDLER' }),
+  () => ({ to: 'released' }),
+]
+
+const settle = fc.tuple(pick, fc.nat({ max: endings.length - 1 })).map(([at, how]): Step => {
+  return {
+    spelled: `settle claim ${at} by ending ${how}`,
+    run: async ({ store, claimed }, now) => {
+      const entry = claimed[at % Math.max(1, claimed.length)]
+      if (!entry) return 'nothing'
+      const lease = leaseOf(entry)
+      const common = { lease, at: now, handled: at % 2 === 0 ? ['even'] : [] }
+      return store.settle({ ...common, ...endings[how]?.(now) } as unknown as Settlement)
+    },
+  }
+})
+
+const desk = fc.oneof(
+  fc.tuple(pick, fc.boolean()).map(([at, replay]): Step => {
+    const from = replay ? (['done'] as const) : (['dead', 'skipped'] as const)
+    return {
+      spelled: `reopen entry ${at}${replay ? ' as a replay' : ''}`,
+      run: ({ store }, now) => store.reopen({ ids: [entryAt(at)], from, now, replay }),
+    }
+  }),
+  pick.map(
+    (at): Step => ({
+      spelled: `dismiss ${at}`,
+      run: ({ store }, now) => store.dismiss(entryAt(at), now),
+    }),
+  ),
+  fc.oneof(lane, fc.constantFrom('client-0', 'client-1')).map(
+    (name): Step => ({
+      spelled: `forget ${name}`,
+      run: ({ store }, now) => store.forget(name, now),
+    }),
+  ),
+  fc.oneof(lane, fc.constantFrom('client-0', 'client-1')).map(
+    (name): Step => ({
+      spelled: `find ${name}`,
+      run: ({ store }) => store.find({ lane: name, limit: 20 }),
+    }),
+  ),
+  fc.tuple(fc.nat({ max: 40 }), fc.boolean()).map(
+    ([back, free]): Step => ({
+      spelled: `align with a clock ${back} back${free ? ', free' : ''}`,
+      run: ({ store }, now) => store.align({ now: now - back, latest: now - back + 5, free }),
+    }),
+  ),
+  fc.constant<Step>({ spelled: 'list the lapsed', run: ({ store }, now) => store.lapsed(now) }),
+  fc.constant<Step>({
+    spelled: 'purge',
+    run: ({ store }, now) =>
+      store.purge({ doneBefore: now - 20, deadBefore: now - 40, keysBefore: now - 60, limit: 100 }),
+  }),
+)
+
+const steps = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: insert },
+    { weight: 4, arbitrary: claim },
+    { weight: 4, arbitrary: settle },
+    desk,
+  ),
+  { minLength: 10, maxLength: 60 },
+)
+
+/** Whose a lease is differs from store to store. */
+const unowned = (answer: unknown) =>
+  JSON.parse(JSON.stringify(answer ?? null, (key, value) => (key === 'owner' ? undefined : value)))
+
+/** Asks the memory store and another one the same, again and again; their answers must be alike. */
+export async function expectAlike(
+  create: () => InboxStore | Promise<InboxStore>,
+  numRuns: number,
+): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(steps, async (all) => {
+      const stores = [memoryStore(), await create()] as const
+      const [one, two] = stores.map((store): Seen => ({ store, claimed: [] }))
+      if (!one || !two) throw new Error('there are two stores')
+      for (const store of stores) await store.open(() => {})
+      inserted = 0
+      try {
+        for (const [at, step] of all.entries()) {
+          const now = 1_000 + at * 2
+          const answers = [await step.run(one, now), await step.run(two, now)].map(unowned)
+          expect(answers[1], `${at}: ${step.spelled}`).toEqual(answers[0])
+          expect(await two.store.stats(now), step.spelled).toEqual(await one.store.stats(now))
+          inserted++
+        }
+        const found = { limit: 1_000, withBody: true }
+        const [mine, theirs] = [await one.store.find(found), await two.store.find(found)]
+        expect(unowned(theirs)).toEqual(unowned(mine))
+      } finally {
+        for (const store of stores) await store.close()
+      }
+    }),
+    { numRuns },
+  )
+}

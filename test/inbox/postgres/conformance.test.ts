@@ -1,0 +1,50 @@
+import { PGlite } from '@electric-sql/pglite'
+import type { InboxStore } from 'idv-webhooks/inbox'
+import { fromPglite, fromPostgresJs, postgresStore } from 'idv-webhooks/inbox/postgres'
+import { describeInboxStore } from 'idv-webhooks/testing'
+import postgres from 'postgres'
+import { afterAll, describe, test } from 'vitest'
+import { emptySql, freshSchema, poolOf, schemaOn, servers } from './servers.ts'
+
+const runner = { describe, test }
+
+/** One schema for all cases, emptied before each. */
+function under(open: () => InboxStore, empty: () => Promise<unknown>) {
+  let isMade = false
+  const create = async () => {
+    if (isMade) await empty()
+    isMade = true
+    return open()
+  }
+  return { create, reopen: open, beside: open, runner }
+}
+
+function on(url: string) {
+  const { schema, open } = schemaOn(url)
+  return under(open, () => poolOf(url).query(emptySql(schema)))
+}
+
+describeInboxStore('PostgreSQL 18', on(servers.pg18))
+if (servers.pg15) describeInboxStore('PostgreSQL 15', on(servers.pg15))
+if (servers.bouncer) describeInboxStore('PgBouncer in transaction mode', on(servers.bouncer))
+
+const sql = postgres(servers.pg18, { max: 8, onnotice: () => {} })
+afterAll(() => sql.end())
+const byPostgresJs = freshSchema()
+describeInboxStore(
+  'postgres.js',
+  under(
+    () => postgresStore(fromPostgresJs(sql), { schema: byPostgresJs }),
+    () => sql.unsafe(emptySql(byPostgresJs)),
+  ),
+)
+
+const db = new PGlite()
+afterAll(() => db.close())
+describeInboxStore(
+  'PGlite',
+  under(
+    () => postgresStore(fromPglite(db)),
+    () => db.exec(emptySql('idv_inbox')),
+  ),
+)
