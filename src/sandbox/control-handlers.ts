@@ -180,7 +180,10 @@ function stateHandlers({
       try {
         return scenario()
       } catch (error) {
-        throw new HttpError(409, error instanceof Error ? error.message : 'there is no scenario')
+        throw new HttpError(
+          409,
+          error instanceof Error ? error.message : 'the scenario is not available',
+        )
       }
     },
     getOutbox: () => ({ data: core.state.outbox.list() }),

@@ -31,7 +31,7 @@ export class EventBus {
     return () => this.#watchers.delete(watcher)
   }
 
-  /** The events after the one with this id; undefined when they are no longer all kept. */
+  /** The events after the one with this id; undefined when some of them have left the buffer. */
   since(id: string): readonly SandboxEvent[] | undefined {
     const [run, text] = id.split('-')
     const after = Number(text)

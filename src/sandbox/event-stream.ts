@@ -10,8 +10,8 @@ const heartbeatMs = 15_000
 
 /**
  * A stream of everything that happens, from now on or after the request's `Last-Event-ID`. When the
- * events after it are no longer kept it begins with `state` and `{"resumed":false}`: read the state
- * anew. It ends with the first of the signals.
+ * events after it have left the buffer it begins with `state` and `{"resumed":false}`: read the
+ * state again. It ends with the request or the sandbox.
  */
 export function eventStream(bus: EventBus, request: Request, closing: AbortSignal): Response {
   const signals = [request.signal, closing]

@@ -58,7 +58,7 @@ export function notFound(what: string): HttpError {
   return new HttpError(404, `${what} not found`)
 }
 
-/** The value, or a thrown 404 where there is none. */
+/** The value; throws 404 when it is undefined. */
 export function found<Value>(value: Value | undefined, what: string): Value {
   if (value === undefined) throw notFound(what)
   return value

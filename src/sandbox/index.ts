@@ -14,7 +14,7 @@ export type {
   SandboxFaults,
   SandboxSubscriptions,
 } from './recorded-calls.ts'
-export type { Action, Sandbox } from './sandbox.ts'
+export type { Sandbox, VerificationAction } from './sandbox.ts'
 export type {
   Attempt,
   DeliveryFilter,

@@ -45,7 +45,7 @@ export async function serve(
     })
   })
   const bound = (server.address() as AddressInfo).port
-  // A wildcard is no address to call.
+  // A wildcard address cannot be called.
   const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   const name = reached.includes(':') ? `[${reached}]` : reached
   return {

@@ -33,7 +33,7 @@ export const errorDescriptions: Readonly<Record<number, string>> = {
   401: 'the API key is missing or invalid',
   402: 'the subscription is inactive',
   403: 'the plan does not include API access',
-  404: 'there is no such resource, or another organization owns it',
+  404: 'the resource does not exist, or another organization owns it',
   405: 'METHOD_NOT_ALLOWED: the path does not take this method',
   413: 'PAYLOAD_TOO_LARGE: the body is too large',
   422: 'one or more fields are invalid; errors names each of them',

@@ -20,14 +20,12 @@ import { apiComponents, eventSchema, validationErrorSchema } from './schemas/api
 import { type ControlRoute, controlRoutes } from './schemas/control-routes.ts'
 
 type Paths = Record<string, Record<string, ZodOpenApiOperationObject>>
-type Schema = ControlRoute['response']
-
-const json = (schema: Schema) => ({ 'application/json': { schema } })
+const json = (schema: ControlRoute['response']) => ({ 'application/json': { schema } })
 
 /** The document of `/v2/api` (sections 4 to 9); the legacy paths are marked deprecated. */
 export function apiDocument(legacyPaths: Readonly<Record<string, string>>, url: string) {
   const paths: Paths = {}
-  for (const name of Object.keys(endpoints) as EndpointName[]) {
+  for (const name of Object.keys(endpoints) as Endpoint[]) {
     const { path, method } = endpoints[name]
     const legacy = legacyPaths[path]
     add(paths, { path, method }, apiOperation(name))
@@ -60,9 +58,9 @@ export function apiDocument(legacyPaths: Readonly<Record<string, string>>, url: 
   return described(document)
 }
 
-type EndpointName = keyof typeof endpoints
+type Endpoint = keyof typeof endpoints
 
-function apiOperation(name: EndpointName): ZodOpenApiOperationObject {
+function apiOperation(name: Endpoint): ZodOpenApiOperationObject {
   const endpoint = endpoints[name]
   const { status, response, path } = endpoint
   const responses: ZodOpenApiResponsesObject = {
@@ -95,7 +93,7 @@ function refusal(code: number): ZodOpenApiResponseObject {
 }
 
 /** Those of the document, and those that the sandbox assumes beyond it. */
-function statusesOf(name: EndpointName): readonly number[] {
+function statusesOf(name: Endpoint): readonly number[] {
   const endpoint = endpoints[name]
   const assumed = 'body' in endpoint ? [400, 413] : 'query' in endpoint ? [422] : []
   const all = new Set([...endpoint.errors, ...assumed, 402, 403, 405])

@@ -13,7 +13,7 @@ import { profile } from './profile.ts'
 import type { Scenario, ScenarioSubscription } from './schemas/scenario.ts'
 import type { Snapshot } from './schemas/snapshot.ts'
 
-type Action = NonNullable<Scenario['actions']>[number]
+type RecordedAction = NonNullable<Scenario['actions']>[number]
 type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 const mostActions = 10_000
@@ -23,7 +23,7 @@ interface Entry {
   readonly at: string
   /** The request while it is not answered, then its reader. */
   request?: Request
-  read?: () => Action
+  read?: () => RecordedAction
 }
 
 export class Recorder {
@@ -68,11 +68,11 @@ export class Recorder {
     this.add({ request: defined({ method, path: `${controlPath}${path}`, body }) })
   }
 
-  add(action: Action): void {
+  add(action: RecordedAction): void {
     if (this.#truncated) return
     // As text: what the caller goes on to change is not what was done.
     const text = JSON.stringify(action)
-    this.#push({ read: () => JSON.parse(text) as Action }, text.length)
+    this.#push({ read: () => JSON.parse(text) as RecordedAction }, text.length)
   }
 
   /** Begins a new recording, from a state where one is given. */
@@ -129,7 +129,7 @@ function changes({ method, url }: Request): boolean {
 }
 
 /** Holds the body as bytes, which take less memory than the JSON they spell. */
-function reader(request: Request, body: Uint8Array | undefined): () => Action {
+function reader(request: Request, body: Uint8Array | undefined): () => RecordedAction {
   const { pathname, search } = new URL(request.url)
   const method = request.method as Method
   const key = request.headers.get('x-api-key') ?? undefined

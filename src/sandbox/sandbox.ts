@@ -33,7 +33,7 @@ import type { ActionName } from './transitions.ts'
 import { act, type Step } from './verifications.ts'
 
 /** An action by its name, or with the step or the reason that it is about. */
-export type Action = ActionName | Step
+export type VerificationAction = ActionName | Step
 
 /** The service in a box. */
 export interface Sandbox {
@@ -56,7 +56,7 @@ export interface Sandbox {
    */
   act(
     id: string,
-    actions: Action | readonly Action[],
+    actions: VerificationAction | readonly VerificationAction[],
     options?: { readonly force?: boolean },
   ): Promise<AssembledVerification>
   readonly clock: SandboxClock
@@ -86,7 +86,7 @@ export interface Sandbox {
   close(): Promise<void>
 }
 
-export interface SandboxParts {
+export interface SandboxDeps {
   /** Checked, and with a seed. */
   readonly options: SandboxOptions & { readonly seed: string | number }
   readonly file?: DataFile | undefined
@@ -107,7 +107,7 @@ export class LocalSandbox implements Sandbox {
   readonly #listening: Listening[] = []
   #closed: Promise<void> | undefined
 
-  constructor({ options, file, saved }: SandboxParts) {
+  constructor({ options, file, saved }: SandboxDeps) {
     const { seed, now, fetch: send = fetch, smtpUrl, deliveryTimeout, rateLimit, hosts } = options
     this.#file = file
     this.#core = new Core({
@@ -168,14 +168,15 @@ export class LocalSandbox implements Sandbox {
 
   async act(
     id: string,
-    actions: Action | readonly Action[],
+    actions: VerificationAction | readonly VerificationAction[],
     { force }: { readonly force?: boolean } = {},
   ): Promise<AssembledVerification> {
     const { state, journal } = this.#core
     const body = defined({ actions: [actions].flat(), force })
     const read = checkedArgument('act', actionsBody, body)
     const row = state.verifications.get(id)
-    if (!row) throw new WebhookError('VERIFICATION_UNKNOWN', `act: there is no verification ${id}`)
+    if (!row)
+      throw new WebhookError('VERIFICATION_UNKNOWN', `act: verification ${id} does not exist`)
     // Recorded as a request: what fails here fails again, and the rest goes on.
     this.#recorder.call('POST', `/verifications/${id}/actions`, body)
     try {

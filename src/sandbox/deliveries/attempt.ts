@@ -14,7 +14,7 @@ import type { Attempt } from '../schemas/deliveries.ts'
 import type { AttemptFault } from '../schemas/faults.ts'
 import { asDelivery } from './from-within.ts'
 
-type FaultKind = AttemptFault['kind']
+type AttemptFaultKind = AttemptFault['kind']
 type Bytes = Uint8Array<ArrayBuffer>
 
 export interface AttemptOptions {
@@ -22,7 +22,7 @@ export interface AttemptOptions {
   /** In base64. */
   readonly body: string
   readonly signature: Readonly<Record<string, string>>
-  readonly fault: FaultKind | undefined
+  readonly fault: AttemptFaultKind | undefined
   readonly send: Fetch
   readonly timeoutMs: number
   readonly now: () => Date
@@ -141,7 +141,7 @@ function respaced(bytes: Bytes): Bytes {
 }
 
 /** A body that comes in small pieces, or breaks off in the middle. */
-function dripping(bytes: Bytes, fault: FaultKind): ReadableStream<Uint8Array> {
+function dripping(bytes: Bytes, fault: AttemptFaultKind): ReadableStream<Uint8Array> {
   const piece = Math.max(1, Math.ceil(bytes.length / 8))
   let at = 0
   return new ReadableStream({

@@ -28,7 +28,7 @@ export const attemptSchema = z.object({
       truncated: z.literal(true).optional(),
     })
     .optional(),
-  /** Why there was no answer. */
+  /** Why no answer came. */
   error: z.string().optional(),
   /** The fault that changed it. */
   fault: z.enum(attemptFaults).optional(),
@@ -45,7 +45,7 @@ const deliveryFields = {
   resourceId: z.string(),
   createdAt: dateTime,
   status: z.enum(deliveryStatuses),
-  /** When the next attempt is due; null when there is none. */
+  /** When the next attempt is due; null for the last one. */
   nextAttemptAt: dateTime.nullable(),
   /** The fault that planned it so. */
   fault: z.enum(plannedFaults).optional(),
