@@ -5,6 +5,7 @@ import { isWebhookError } from '../errors.ts'
 import { apiPath, createApi } from './api.ts'
 import { withFault } from './api-faults.ts'
 import { authenticate, type RateOption } from './authenticate.ts'
+import { consolePath, createSandboxConsole } from './console.ts'
 import { controlPath, createControl } from './control.ts'
 import { controlHandlers } from './control-handlers.ts'
 import type { Core } from './core.ts'
@@ -60,9 +61,12 @@ function createRouter(options: AppOptions): Hono {
   const { core, origin, closing, rateLimit } = options
   const { state, events } = core
   const app = new Hono()
+  const shownByConsole = createSandboxConsole(core)
   app.use('*', async (context, next) => {
     guard(context.req.raw, options)
-    await next()
+    const response = await shownByConsole(context.req.raw)
+    if (!response) await next()
+    return response
   })
   const json = (path: string, document: () => Promise<unknown>) =>
     only(app, ['GET'], path, async () => Response.json(await document()))
@@ -73,9 +77,9 @@ function createRouter(options: AppOptions): Hono {
   json(`${controlPath}/openapi.json`, async () =>
     (await import('./openapi.ts')).controlDocument(`${origin()}${controlPath}`),
   )
-  only(app, ['GET'], '/', (request) => rootIndex(request, origin()))
-  only(app, ['GET'], apiPath, (request) => apiIndex(request, origin()))
-  only(app, ['GET'], controlPath, (request) => controlIndex(request, origin()))
+  json('/', async () => rootIndex(origin()))
+  json(apiPath, async () => apiIndex(origin()))
+  json(controlPath, async () => controlIndex(origin()))
   only(app, ['GET'], `${controlPath}/events`, (request) => eventStream(events, request, closing))
   only(app, ['GET', 'POST'], `${profile.subjectPath}:token`, (request, token) =>
     subjectPage(state, token, request),
@@ -95,7 +99,7 @@ function createRouter(options: AppOptions): Hono {
 function guard(request: Request, { listenHost, hosts }: AppOptions): void {
   const { pathname } = new URL(request.url)
   const own = { listenHost: listenHost(), hosts }
-  const isControl = pathname === controlPath || pathname.startsWith(`${controlPath}/`)
+  const isControl = [controlPath, consolePath].some((path) => `${pathname}/`.startsWith(`${path}/`))
   if (isControl || isLoopback(own.listenHost)) guardHost(request, own)
   if (isControl) guardOrigin(request)
 }

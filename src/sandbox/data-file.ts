@@ -108,9 +108,10 @@ function failed(path: string, cause: unknown): WebhookError {
   return new WebhookError('DATA_FILE_FAILED', message, { cause })
 }
 
-/** SQLite's result code SQLITE_BUSY. */
+/** SQLITE_BUSY, plain or extended. */
 function isLocked(cause: unknown): boolean {
-  return cause instanceof Error && 'errcode' in cause && cause.errcode === 5
+  if (!(cause instanceof Error) || !('errcode' in cause)) return false
+  return typeof cause.errcode === 'number' && (cause.errcode & 0xff) === 5
 }
 
 /**

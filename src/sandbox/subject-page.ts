@@ -1,28 +1,51 @@
-// Where an invitation's link leads (section 4.1): the subject's steps on a plain page, each with a
-// button, and a way back to the application. No script; what is shown is escaped.
+// Where an invitation's link leads (section 4.1): the subject fills in one step after the other, as
+// a person would, or completes them by a click. The console decides what the page looks like.
+import { messageResponse, subjectResponse } from '../console/subject/page.ts'
+import { faultsIn } from '../console/subject/steps.ts'
 import { formBody } from './exchange.ts'
-import { escapeHtml, htmlPage } from './html-page.ts'
 import { HttpError } from './http-error.ts'
 import type { VerificationRow } from './schemas/snapshot.ts'
 import type { State } from './state.ts'
 import { act, type Step } from './verifications.ts'
 
-/** Shows the page of a token; POST completes a step, or all with `step=all` or without a step. */
+/**
+ * Shows the page of a token. POST completes a step, checking its fields when they come with
+ * `filled=yes`, or all steps with `step=all` or without a step.
+ */
 export async function subjectPage(
   state: State,
   token: string,
   request: Request,
 ): Promise<Response> {
   const row = rowOf(state, token)
-  if (!row) return htmlPage('This link is not valid.', 404)
+  if (!row) return messageResponse('This link is not valid.', 404)
   const { pathname, search, searchParams } = new URL(request.url)
-  if (request.method === 'POST') {
-    const step = (await formBody(request, 4096)).get('step') ?? 'all'
-    const refused = complete(state, row, step)
-    if (refused) return htmlPage(`This cannot be done: ${escapeHtml(refused)}.`, 409)
-    return new Response(null, { status: 303, headers: { location: pathname + search } })
+  const view = viewOf(row, searchParams.get('returnUrl') ?? row.config?.returnUrl)
+  if (request.method !== 'POST') return subjectResponse(view)
+  const given = await formBody(request, 16_384)
+  const step = given.get('step') ?? 'all'
+  const faults = given.get('filled') === 'yes' ? faultsIn(step, given) : {}
+  if (Object.keys(faults).length > 0) return subjectResponse({ ...view, given, faults })
+  const refused = complete(state, row, step)
+  if (refused) return messageResponse(`This cannot be done: ${refused}.`, 409)
+  return new Response(null, { status: 303, headers: { location: pathname + search } })
+}
+
+function viewOf({ resource, completed }: VerificationRow, returnUrl: unknown) {
+  const { status, requestorCompany, requirements } = resource
+  return {
+    company: requestorCompany ?? '',
+    status,
+    steps: requirements.map((name) => ({ name, done: completed[name] !== undefined })),
+    open: status === 'initiated' || status === 'in_progress',
+    returnUrl: webAddress(returnUrl),
   }
-  return htmlPage(steps(row) + wayBack(searchParams.get('returnUrl') ?? row.config?.returnUrl))
+}
+
+/** The page links to it, never redirects, and to the web alone: anybody may have made the link. */
+function webAddress(text: unknown): URL | undefined {
+  const url = typeof text === 'string' ? URL.parse(text) : null
+  return url && /^https?:$/.test(url.protocol) ? url : undefined
 }
 
 function rowOf(state: State, token: string): VerificationRow | undefined {
@@ -43,25 +66,4 @@ function complete(state: State, row: VerificationRow, name: string): string | un
     if (error instanceof HttpError) return error.message
     throw error
   }
-}
-
-function steps({ resource, completed }: VerificationRow): string {
-  const { status, requestorCompany, requirements } = resource
-  const open = status === 'initiated' || status === 'in_progress'
-  const items = requirements.map((step) => {
-    if (completed[step]) return `<li>${escapeHtml(step)}: completed</li>`
-    const button = `<button name="step" value="${escapeHtml(step)}">Complete</button>`
-    return `<li>${escapeHtml(step)} ${open ? button : ''}</li>`
-  })
-  const all = open ? '<p><button name="step" value="all">Complete all</button></p>' : ''
-  return `<h1>${escapeHtml(requestorCompany ?? '')} asks you to verify your identity</h1>
-<p>Status: <strong>${escapeHtml(status.replaceAll('_', ' '))}</strong></p>
-<form method="post"><ol>${items.join('')}</ol>${all}</form>`
-}
-
-/** A link, never a redirect, and to the web alone: the address comes from whoever made the link. */
-function wayBack(returnUrl: unknown): string {
-  const url = typeof returnUrl === 'string' ? URL.parse(returnUrl) : null
-  if (!url || !/^https?:$/.test(url.protocol)) return ''
-  return `<p><a href="${escapeHtml(url.href)}">Return to ${escapeHtml(url.host)}</a></p>`
 }

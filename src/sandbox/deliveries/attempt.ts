@@ -127,7 +127,7 @@ async function outgoing({ body, signature, fault, now }: AttemptOptions) {
     return { bytes, headers }
   }
   if (fault === 'reserialized') return { bytes: respaced(bytes), headers }
-  const changed = await signedDelivery(bytes, { scheme: profile.scheme, now, spoil: fault })
+  const changed = await signedDelivery(bytes, { scheme: profile.scheme, now, tamper: fault })
   // Either the body is wrong under the genuine signature, or the signature of the genuine body.
   return fault === 'tampered' || fault === 'truncated'
     ? { bytes: changed.body, headers }
