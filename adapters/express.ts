@@ -1,7 +1,7 @@
 // Express 4 and 5.
 import type { ServerResponse } from 'node:http'
-import { checkReceiver } from './fetch.ts'
-import { type HandlesRequests, type NodeRequest, send, toIncoming } from './node.ts'
+import { checkReceiver, type HandlesRequests } from './mount.ts'
+import { type NodeRequest, sendReply, toIncoming } from './node.ts'
 
 const fix =
   "the body was parsed before the receiver: mount it before express.json(), e.g. app.post('/webhooks', toExpress(receiver)) above app.use(express.json())"
@@ -20,7 +20,7 @@ export function toExpress(receiver: HandlesRequests) {
   ): void => {
     receiver
       .handle(toIncoming(request, { fix }))
-      .then((reply) => send(request, response, reply))
+      .then((reply) => sendReply(request, response, reply))
       .catch(next)
   }
 }

@@ -2,8 +2,8 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { checkReceiver } from './fetch.ts'
-import { type HandlesRequests, toIncoming } from './node.ts'
+import { checkReceiver, type HandlesRequests } from './mount.ts'
+import { letGo, toIncoming } from './node.ts'
 
 const fix =
   'the body was parsed before the receiver: register toFastify(receiver) as its own plugin, without preParsing hooks or raw-body plugins that read the stream'
@@ -27,6 +27,8 @@ export function toFastify(receiver: HandlesRequests) {
     app.all(path, async (request, reply) => {
       const stream = (request.body ?? request.raw) as Readable
       const answer = await receiver.handle(toIncoming(request.raw, { fix, stream }))
+      // Fastify waits without end for what a refused request still sends.
+      reply.raw.once('finish', () => letGo(request.raw))
       return reply.code(answer.status).headers(answer.headers).send(answer.body)
     })
   }

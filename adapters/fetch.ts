@@ -1,15 +1,17 @@
 // Any Request → Response runtime: Hono, Bun, Deno, workers, SvelteKit, Remix.
-import { type BodyFault, type Receiver, WebhookError, type Worker } from '../src/index.ts'
+import type { BodyFault, BodyReading } from '../src/index.ts'
+import {
+  checkMount,
+  checkReceiver,
+  type FetchMountOptions,
+  type HandlesRequests,
+  runAfterReply,
+} from './mount.ts'
+
+export { type FetchMountOptions, type HandlesRequests, runAfterReply }
 
 const message =
   'the body was read before the receiver: hand it the untouched Request, before request.json() or a body parser'
-
-/** For hosts that stop between requests: what was kept is handled once the reply has left. */
-export interface FetchMountOptions {
-  readonly worker?: Pick<Worker, 'drainOnce'>
-  /** Keeps the host awake until then: Next's `after`; a worker runtime's own is found by itself. */
-  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
-}
 
 /**
  * A fetch handler.
@@ -17,7 +19,7 @@ export interface FetchMountOptions {
  * @throws WebhookError `OPTION_INVALID`
  * @example export default { fetch: toFetch(receiver) }
  */
-export function toFetch(receiver: Pick<Receiver, 'handle'>, options: FetchMountOptions = {}) {
+export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = {}) {
   checkReceiver('toFetch', receiver)
   checkMount('toFetch', options)
   return async (request: Request, ...context: readonly unknown[]): Promise<Response> => {
@@ -25,48 +27,14 @@ export function toFetch(receiver: Pick<Receiver, 'handle'>, options: FetchMountO
       method: request.method,
       url: request.url,
       headers: request.headers,
-      read: (limit) => readBody(request, limit),
+      read: (reading) => readBody(request, reading),
     })
-    handleKept(status, {
-      ...options,
-      waitUntil: options.waitUntil ?? waitUntilOf(context),
-    })
+    if (options.worker) {
+      const waitUntil = options.waitUntil ?? waitUntilOf(context)
+      runAfterReply(status, { worker: options.worker, waitUntil })
+    }
     return new Response(body, { status, headers })
   }
-}
-
-/** Told where it is mounted, not at the first delivery. */
-export function checkReceiver(by: string, receiver: Pick<Receiver, 'handle'>): void {
-  if (typeof receiver?.handle === 'function') return
-  throw refusal(`${by} needs what createReceiver() gave: ${by}(receiver)`)
-}
-
-export function checkMount(by: string, options: FetchMountOptions): void {
-  const { worker, waitUntil, ...rest } = options ?? {}
-  const unknown = Object.keys(rest)[0]
-  if (unknown !== undefined) {
-    throw refusal(`${by}: there is no option '${unknown}': did you mean worker or waitUntil?`)
-  }
-  if (worker !== undefined && typeof worker?.drainOnce !== 'function') {
-    throw refusal(`${by}: worker is none: give what createWorker(receiver) made`)
-  }
-  if (waitUntil !== undefined && typeof waitUntil !== 'function') {
-    throw refusal(`${by}: waitUntil is no function: give (work) => …, e.g. Next's after`)
-  }
-}
-
-function refusal(message: string): WebhookError {
-  return new WebhookError('OPTION_INVALID', message)
-}
-
-/** Handles what was kept, if the reply says that something was. */
-export function handleKept(status: number, { worker, waitUntil }: FetchMountOptions): void {
-  if (!worker || status >= 300) return
-  // Nothing that fails here may touch the reply: the entries stay kept, for the next run.
-  const work = worker.drainOnce().catch(() => {})
-  try {
-    waitUntil?.(work)
-  } catch {}
 }
 
 /** `fetch(request, env, context)`: the context of workers and edge runtimes. */
@@ -77,29 +45,35 @@ function waitUntilOf(context: readonly unknown[]): FetchMountOptions['waitUntil'
   return host && ((work) => host.waitUntil(work))
 }
 
-async function readBody(request: Request, limit: number): Promise<Uint8Array | BodyFault> {
+async function readBody(request: Request, reading: BodyReading): Promise<Uint8Array | BodyFault> {
   if (request.bodyUsed || request.body?.locked) return { code: 'BODY_CONSUMED', message }
-  const chunks: Uint8Array[] = []
-  let length = 0
-  const reader = request.body?.getReader()
-  try {
-    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
-      length += part.value.length
-      if (length > limit) {
-        // Not awaited: a stream that never ends need not agree to be cancelled.
-        reader?.cancel().catch(() => {})
-        return { code: 'BODY_TOO_LARGE' }
-      }
-      chunks.push(part.value)
+  if (!request.body) return new Uint8Array()
+  const reader = request.body.getReader()
+  return new Promise((resolve) => {
+    const chunks: Uint8Array[] = []
+    const stop = (fault: BodyFault) => {
+      resolve(fault)
+      // Not awaited: a stream that never ends need not agree to be cancelled.
+      reader.cancel().catch(() => {})
     }
-  } catch {
-    return { code: 'BODY_INCOMPLETE' }
-  }
-  return join(chunks, length)
+    reading.onStop(stop)
+    const take = ({ done, value }: ReadableStreamReadResult<Uint8Array>): unknown => {
+      if (done) return resolve(joined(chunks))
+      const fault = reading.take(value.length)
+      if (fault) return stop(fault)
+      chunks.push(value)
+      return reader.read().then(take)
+    }
+    reader
+      .read()
+      .then(take)
+      .catch(() => resolve({ code: 'BODY_INCOMPLETE' }))
+  })
 }
 
-function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const body = new Uint8Array(length)
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  if (chunks.length === 1) return chunks[0] as Uint8Array
+  const body = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0))
   let at = 0
   for (const chunk of chunks) {
     body.set(chunk, at)

@@ -1,7 +1,14 @@
 // Next.js: App Router and Pages Router.
 import type { ServerResponse } from 'node:http'
-import { checkMount, checkReceiver, type FetchMountOptions, handleKept, toFetch } from './fetch.ts'
-import { type HandlesRequests, type NodeRequest, send, toIncoming } from './node.ts'
+import { toFetch } from './fetch.ts'
+import {
+  checkMount,
+  checkReceiver,
+  type FetchMountOptions,
+  type HandlesRequests,
+  runAfterReply,
+} from './mount.ts'
+import { type NodeRequest, sendReply, toIncoming } from './node.ts'
 
 const fix =
   'Next.js parsed the body before the receiver: add export const config = { api: { bodyParser: false } } beside the default export'
@@ -28,7 +35,7 @@ export function toNextPages(receiver: HandlesRequests, options: FetchMountOption
   checkMount('toNextPages', options)
   return async (request: NodeRequest, response: ServerResponse): Promise<void> => {
     const reply = await receiver.handle(toIncoming(request, { fix }))
-    send(request, response, reply)
-    handleKept(reply.status, options)
+    sendReply(request, response, reply)
+    runAfterReply(reply.status, options)
   }
 }

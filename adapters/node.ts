@@ -1,12 +1,10 @@
-// node:http, and Koa or Nest over it. The only room that knows raw-body.
+// node:http, and Koa or Nest over it.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
-import getRawBody, { type RawBodyError } from 'raw-body'
-import type { BodyFault, Incoming, Receiver, Reply } from '../src/index.ts'
-import { checkReceiver } from './fetch.ts'
+import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
+import { checkReceiver, type HandlesRequests } from './mount.ts'
 
-/** The part of a receiver that adapters use. */
-export type HandlesRequests = Pick<Receiver, 'handle'>
+export type { HandlesRequests }
 
 /** A request on which a framework may have left what it read. */
 export type NodeRequest = IncomingMessage & {
@@ -16,13 +14,13 @@ export type NodeRequest = IncomingMessage & {
 }
 
 const fix =
-  'the body was read before the receiver: hand it the untouched request, before any body parser (Koa: mount it before koa-body and pass ctx.req; Nest: NestFactory.create(App, { bodyParser: false }))'
+  'the body was read before the receiver: hand it the untouched request, before any body parser (Koa: mount it before koa-body and pass ctx.req; Nest: NestFactory.create(App, { rawBody: true }))'
 
 /** A listener for `http.createServer`; methods other than POST are answered with 405. */
 export function toNode(receiver: HandlesRequests) {
   checkReceiver('toNode', receiver)
   return async (request: NodeRequest, response: ServerResponse): Promise<void> => {
-    send(request, response, await receiver.handle(toIncoming(request, { fix })))
+    sendReply(request, response, await receiver.handle(toIncoming(request, { fix })))
   }
 }
 
@@ -42,51 +40,88 @@ export function toIncoming(
   return {
     method: request.method ?? '',
     url: urlOf(request),
-    headers: request.rawHeaders.flatMap((name, at, all) =>
-      at % 2 === 0 ? [[name, all[at + 1] ?? ''] as const] : [],
-    ),
-    read: (limit) => readBody(stream, request, limit, fix),
+    // Pairs as they arrived: `headers` would have joined those that stand twice.
+    headers: pairsOf(request.rawHeaders),
+    address: request.socket?.remoteAddress,
+    read: (reading) => readBody(stream, request, { reading, fix }),
   }
 }
 
-async function readBody(
+function* pairsOf(raw: readonly string[]): Generator<readonly [string, string]> {
+  for (let at = 0; at < raw.length; at += 2) yield [raw[at] ?? '', raw[at + 1] ?? '']
+}
+
+interface HowToRead {
+  readonly reading: BodyReading
+  readonly fix: string
+}
+
+function readBody(
   stream: Readable,
   request: NodeRequest,
-  limit: number,
-  fix: string,
+  { reading, fix }: HowToRead,
 ): Promise<Uint8Array | BodyFault> {
+  const consumed = { code: 'BODY_CONSUMED', message: fix } as const
   if (stream.readableDidRead || !stream.readable) {
     // A parser that kept the exact bytes has done no harm.
     const kept = [request.rawBody, request.body].find((one) => one instanceof Uint8Array)
-    if (kept) return kept as Uint8Array
+    if (kept) return Promise.resolve(kept as Uint8Array)
     const aborted = stream.destroyed && !request.complete
-    return aborted ? { code: 'BODY_INCOMPLETE' } : { code: 'BODY_CONSUMED', message: fix }
+    return Promise.resolve(aborted ? { code: 'BODY_INCOMPLETE' } : consumed)
   }
-  try {
-    return await getRawBody(stream, { limit })
-  } catch (error) {
-    const { type } = error as RawBodyError
-    if (type === 'entity.too.large') return { code: 'BODY_TOO_LARGE' }
-    if (type === 'stream.encoding.set') return { code: 'BODY_CONSUMED', message: fix }
-    return { code: 'BODY_INCOMPLETE' }
-  }
+  return new Promise((resolve) => {
+    const chunks: Uint8Array[] = []
+    const end = (result: Uint8Array | BodyFault) => {
+      stream.off('data', take).off('end', finish).off('error', fail).off('close', fail)
+      resolve(result)
+    }
+    const take = (chunk: Uint8Array | string) => {
+      if (typeof chunk === 'string') return end(consumed)
+      const fault = reading.take(chunk.length)
+      if (fault) return end(fault)
+      chunks.push(chunk)
+    }
+    const finish = () =>
+      end(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks))
+    const fail = () => end({ code: 'BODY_INCOMPLETE' })
+    reading.onStop((fault) => {
+      expired.add(request)
+      end(fault)
+    })
+    stream.on('data', take).on('end', finish).on('error', fail).on('close', fail)
+  })
 }
 
+/** Milliseconds for which what is left of a refused request is read, so that its sender hears it. */
+const patience = 10_000
+
 /** Writes a reply. What is left of the request is thrown away, so that the sender hears it. */
-export function send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
-  if (!response.headersSent) response.writeHead(reply.status, { ...reply.headers })
-  response.end(reply.body)
+export function sendReply(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
+  if (!response.headersSent)
+    response.writeHead(reply.status, reply.headers as Record<string, string>)
+  response.end(reply.body, () => letGo(request))
+}
+
+/** Requests whose time for a body is over: they get a reply, and no more patience. */
+const expired = new WeakSet<IncomingMessage>()
+
+/** Reads on for a while what a refused request still sends, and then cuts it off. */
+export function letGo(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
   request.resume()
-  const patience = setTimeout(() => request.destroy(), 10_000)
-  patience.unref()
-  request.once('close', () => clearTimeout(patience))
+  if (expired.has(request)) {
+    request.destroy()
+    return
+  }
+  const timer = setTimeout(() => request.destroy(), patience)
+  timer.unref()
+  request.once('close', () => clearTimeout(timer))
 }
 
 function urlOf(request: NodeRequest): string {
-  const secure = 'encrypted' in request.socket ? 'https' : 'http'
-  const forwarded = String(request.headers['x-forwarded-proto'] ?? secure)
-    .split(',', 1)[0]
-    ?.trim()
-  return `${forwarded}://${request.headers.host ?? ''}${request.originalUrl ?? request.url ?? ''}`
+  const path = request.originalUrl ?? request.url ?? ''
+  const forwarded = request.headers['x-forwarded-proto']
+  const secure = request.socket && 'encrypted' in request.socket ? 'https' : 'http'
+  const scheme = forwarded === undefined ? secure : String(forwarded).split(',', 1)[0]?.trim()
+  return `${scheme}://${request.headers.host ?? ''}${path}`
 }

@@ -15,9 +15,9 @@ export function invalid(
 /** The closest known name, if it is close enough to be a typo of it. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined
-  let least = Math.max(1, Math.floor(name.length / 3)) + 1
+  let least = Math.min(name.length, Math.max(2, Math.floor(name.length / 3)) + 1)
   for (const candidate of known) {
-    const distance = leven(candidate, name)
+    const distance = leven(candidate.toLowerCase(), name.toLowerCase())
     if (distance < least) {
       least = distance
       best = candidate
@@ -110,4 +110,14 @@ export function checkMilliseconds(name: string, value: unknown, least = 1): void
 export function checkFunction(name: string, value: unknown, example: string): void {
   if (value === undefined || typeof value === 'function') return
   throw invalid(`${name} must be a function, e.g. ${example}, got ${shown(value)}`)
+}
+
+/** Under it lies the inside of a receiver; the copies of this package in a process share it. */
+export const receiverInside = Symbol.for('idv-webhooks.receiver')
+
+/** The inside of what createReceiver() returned; undefined for anything else. */
+export function insideOf<Inside>(receiver: unknown): Inside | undefined {
+  if (typeof receiver !== 'object' || receiver === null) return undefined
+  // Trust is granted here: only createReceiver() sets the symbol.
+  return (receiver as { readonly [receiverInside]?: Inside })[receiverInside]
 }

@@ -1,5 +1,5 @@
 // One HTTP request from the sender, as it arrived, and the proof that it was verified.
-// Its bytes are never changed and its headers never trusted before verify.ts has spoken.
+// Its bytes are never changed, and its headers are not trusted before verify.ts has spoken.
 import { WebhookError } from './errors.ts'
 
 /** What headers may be given as: a `Headers`, pairs, or a record (a list is a repeated header). */
@@ -11,13 +11,72 @@ export type HeadersInput =
 export interface Delivery {
   readonly body: Uint8Array
   readonly headers: HeadersInput
-  /** Where it was sent, for schemes that sign the address. */
+  /** The address it was sent to, for schemes that sign it. */
   readonly url?: string | undefined
   readonly receivedAt?: Date | undefined
 }
 
 /** Header names in lower case, each occurrence by itself, in their order. */
 export type HeaderList = readonly (readonly [name: string, value: string])[]
+
+const none: readonly string[] = []
+
+/** The headers of one request: walked once when it arrives, copied only for those who ask. */
+export class HeaderIndex {
+  /** Name, value, name, value: names as they arrived. */
+  readonly #flat: string[] = []
+  #list: HeaderList | undefined
+
+  constructor(headers: HeadersInput) {
+    const flat = this.#flat
+    if (Symbol.iterator in headers) {
+      for (const [name, value] of headers as Iterable<readonly [string, string]>) {
+        flat.push(String(name), String(value))
+      }
+      return
+    }
+    for (const name of Object.keys(headers)) {
+      const value = headers[name]
+      if (typeof value === 'string') flat.push(name, value)
+      else if (Array.isArray(value)) for (const one of value) flat.push(name, String(one))
+      else if (value !== undefined) flat.push(name, String(value))
+    }
+  }
+
+  /** All values of one header; `name` is in lower case. */
+  values(name: string): readonly string[] {
+    const flat = this.#flat
+    let found: string[] | undefined
+    for (let at = 0; at < flat.length; at += 2) {
+      const key = flat[at] as string
+      if (key.length !== name.length || (key !== name && key.toLowerCase() !== name)) continue
+      if (found) found.push(flat[at + 1] as string)
+      else found = [flat[at + 1] as string]
+    }
+    return found ?? none
+  }
+
+  get list(): HeaderList {
+    if (this.#list) return this.#list
+    const list: [string, string][] = []
+    for (let at = 0; at < this.#flat.length; at += 2) {
+      list.push([(this.#flat[at] as string).toLowerCase(), this.#flat[at + 1] as string])
+    }
+    this.#list = list
+    return list
+  }
+}
+
+/** Brings every form of headers into one list. */
+export function headerList(headers: HeadersInput): HeaderList {
+  return new HeaderIndex(headers).list
+}
+
+/** All values of one header, in whatever case it is named. */
+export function headerValues(headers: HeaderList, name: string): string[] {
+  const wanted = name.toLowerCase()
+  return headers.flatMap(([key, value]) => (key === wanted ? [value] : []))
+}
 
 declare const verified: unique symbol
 
@@ -34,13 +93,72 @@ export interface VerifiedDelivery extends Delivery {
   readonly [verified]: true
 }
 
-const proven = new WeakSet<object>()
+/** What is known of a delivery when it is proved. */
+export interface DeliveryFacts {
+  readonly body: Uint8Array
+  /** A list, or the index that makes one when somebody asks. */
+  readonly headers: HeaderList | HeaderIndex
+  /** A date, or milliseconds since the epoch. */
+  readonly receivedAt: Date | number
+  readonly url?: string | undefined
+  readonly secretId?: string | undefined
+  readonly tenant?: string | undefined
+  readonly signedId?: string | undefined
+}
+
+/** The private field is the proof: no copy, and nothing made elsewhere, has it. */
+class SignedDelivery implements Omit<VerifiedDelivery, typeof verified> {
+  readonly body: Uint8Array
+  declare readonly url?: string
+  declare readonly secretId?: string
+  declare readonly tenant?: string
+  declare readonly signedId?: string
+  readonly #headers: HeaderList | HeaderIndex
+  #receivedAt: Date | number
+
+  constructor(of: DeliveryFacts) {
+    this.body = of.body
+    this.#headers = of.headers
+    this.#receivedAt = of.receivedAt
+    if (of.url !== undefined) this.url = of.url
+    if (of.secretId !== undefined) this.secretId = of.secretId
+    if (of.tenant !== undefined) this.tenant = of.tenant
+    if (of.signedId !== undefined) this.signedId = of.signedId
+    Object.freeze(this)
+  }
+
+  get headers(): HeaderList {
+    // Not by `instanceof`: another copy of this package may have made the index.
+    return 'list' in this.#headers ? this.#headers.list : this.#headers
+  }
+
+  get receivedAt(): Date {
+    if (typeof this.#receivedAt === 'number') this.#receivedAt = new Date(this.#receivedAt)
+    return this.#receivedAt
+  }
+
+  static isSigned(delivery: object): boolean {
+    return #receivedAt in delivery
+  }
+}
+
+/** The ESM and the CommonJS build of one process share the class, and so what is proved. */
+const shared = Symbol.for('idv-webhooks.SignedDelivery')
+const registry = globalThis as { [shared]?: typeof SignedDelivery }
+
+function signedClass(): typeof SignedDelivery {
+  let made = registry[shared]
+  if (!made) {
+    made = SignedDelivery
+    Object.defineProperty(registry, shared, { value: made })
+  }
+  return made
+}
 
 /** Grants trust: called by verify.ts, and for bytes that were verified before they were kept. */
-export function markVerified(delivery: Omit<VerifiedDelivery, typeof verified>): VerifiedDelivery {
-  const granted = Object.freeze({ ...delivery }) as VerifiedDelivery
-  proven.add(granted)
-  return granted
+export function markVerified(delivery: DeliveryFacts): VerifiedDelivery {
+  // Trust is granted here: what `of` tells was proved by the caller.
+  return new (signedClass())(delivery) as unknown as VerifiedDelivery
 }
 
 /**
@@ -49,46 +167,22 @@ export function markVerified(delivery: Omit<VerifiedDelivery, typeof verified>):
  * @throws WebhookError `DELIVERY_NOT_VERIFIED`
  */
 export function assertVerified(delivery: VerifiedDelivery): void {
-  if (proven.has(delivery)) return
+  if (typeof delivery === 'object' && delivery !== null && signedClass().isSigned(delivery)) return
   throw new WebhookError(
     'DELIVERY_NOT_VERIFIED',
     'this delivery was not verified: pass what verify() returned, not the delivery that arrived',
   )
 }
 
-/** Brings every form of headers into one list. */
-export function headerList(headers: HeadersInput): HeaderList {
-  if (Symbol.iterator in headers) {
-    return Array.from(headers as Iterable<readonly [string, string]>, ([name, value]) => [
-      String(name).toLowerCase(),
-      String(value),
-    ])
-  }
-  return Object.entries(headers).flatMap(([name, value]) => {
-    if (value === undefined) return []
-    const values: readonly unknown[] = Array.isArray(value) ? value : [value]
-    return values.map((one) => [name.toLowerCase(), String(one)] as const)
-  })
-}
-
-/** All values of one header, in whatever case it is named. */
-export function headerValues(headers: HeaderList, name: string): string[] {
-  const wanted = name.toLowerCase()
-  return headers.flatMap(([key, value]) => (key === wanted ? [value] : []))
-}
-
-/** Which secret proved it, and whose that is, where it says so. */
-export function provedBy({
-  secretId,
-  tenant,
-}: Pick<VerifiedDelivery, 'secretId' | 'tenant'>): Pick<VerifiedDelivery, 'secretId' | 'tenant'> {
-  return { ...(secretId !== undefined && { secretId }), ...(tenant !== undefined && { tenant }) }
-}
-
-/** Of two tenants that use the same ids too: the services that handlers call must tell them apart. */
+/**
+ * The key that is the same in every attempt of an event and in no other event, of whichever tenant.
+ * A tenant's part is escaped, and no id can pass for the hash of a body.
+ */
 export function idempotencyKeyOf(
-  key: string,
-  { tenant }: Pick<VerifiedDelivery, 'tenant'>,
+  { id, bodyHash }: { readonly id?: string | undefined; readonly bodyHash: () => string },
+  tenant: string | undefined,
 ): string {
-  return tenant === undefined ? key : `${tenant}:${key}`
+  const key = id === undefined ? `sha256=${bodyHash()}` : id.replace(/^(?=(?:sha256|id)=)/, 'id=')
+  if (tenant !== undefined) return `${encodeURIComponent(tenant)}:${key}`
+  return key.includes(':') ? `:${key}` : key
 }

@@ -1,5 +1,6 @@
 // The current truth behind an event: late and reordered events do no harm to who asks for it.
 // Handlers that ask for the same resource at the same time share one request, never its answer.
+import { orAborted } from './abortable.ts'
 import { type Clock, steadyClock, systemClock } from './clock.ts'
 import type { VerifiedDelivery } from './delivery.ts'
 import { WebhookError } from './errors.ts'
@@ -53,8 +54,13 @@ export class ResourceReads {
     this.#steady = now ?? steadyClock
   }
 
+  get hasClient(): boolean {
+    return this.#client !== undefined
+  }
+
   /** A delivery comes now: a clock may stand still between two of them, their order does not. */
   arriving(): (delivery: VerifiedDelivery) => VerifiedDelivery {
+    if (!this.#client) return (delivery) => delivery
     const order = ++this.#order
     return (delivery) => {
       this.#arrivals.set(delivery, { order, known: true })
@@ -149,22 +155,16 @@ function noClient(tenant: string | undefined): WebhookError {
   const whose = tenant === undefined ? '' : ` for the tenant ${tenant}`
   return new WebhookError(
     'OPTION_INVALID',
-    `client gave no client${whose}: it must give what createClient({ … }) made, and not a promise`,
+    `the client function must return an object from createClient()${whose}, and no promise`,
   )
 }
 
 /** Each asks with a signal of its own; the request ends when nobody waits for it any more. */
 async function waitFor(read: Read, signal: AbortSignal): Promise<unknown> {
-  let leave = () => {}
-  const left = new Promise<never>((_, reject) => {
-    leave = () => reject(signal.reason)
-    signal.addEventListener('abort', leave, { once: true })
-  })
   read.waiting += 1
   try {
-    return await Promise.race([read.work, left])
+    return await orAborted(read.work, signal)
   } finally {
-    signal.removeEventListener('abort', leave)
     read.waiting -= 1
     if (read.waiting === 0 && read.pending) read.stop.abort(signal.reason)
   }

@@ -11,7 +11,7 @@ export {
   type WebhookErrorCode,
 } from './errors.ts'
 export type { SettledAs } from './inbox/work.ts'
-export type { BodyFault, Incoming } from './intake.ts'
+export type { BodyFault, BodyReading, Incoming } from './intake.ts'
 export {
   type AttemptObserved,
   type LogOptions,

@@ -1,77 +1,199 @@
-// A request's way in: what its headers alone give away is refused, the rest is read within the
-// bounds that keep a flood from filling the memory.
-import { admit, declaredLength } from './admit.ts'
-import { type Delivery, type HeadersInput, headerList } from './delivery.ts'
+// A request's way in: what its headers alone decide, and how many bytes may be held, by whom and
+// for how long. A stranger holds only what has really arrived, and not for long.
+import type { HeaderIndex, HeadersInput } from './delivery.ts'
 import type { OutcomeCode } from './errors.ts'
-import type { Verifier } from './verify.ts'
 
 /** A request as an adapter hands it over: its body is read once, and only if it is wanted. */
 export interface Incoming {
   readonly method: string
   readonly url?: string
   readonly headers: HeadersInput
-  /** The exact bytes, at most `limit` of them, or why there are none. */
-  read(limit: number): Promise<Uint8Array | BodyFault>
+  /** The address of whoever is connected, where the runtime knows it. */
+  readonly address?: string | undefined
+  /** The exact bytes, or why there are none. */
+  read(reading: BodyReading): Promise<Uint8Array | BodyFault>
 }
 
 /** Why a body could not be read; `message` is for the operator. */
 export interface BodyFault {
-  readonly code: 'BODY_TOO_LARGE' | 'BODY_INCOMPLETE' | 'BODY_CONSUMED'
+  readonly code: 'BODY_TOO_LARGE' | 'BODY_INCOMPLETE' | 'BODY_CONSUMED' | 'OVERLOADED' | 'DRAINING'
   readonly message?: string
 }
 
-/** A refusal before the body was read. */
-export interface TurnedAway {
-  readonly code: OutcomeCode
-  readonly message?: string
-  readonly bytes: number
+/** What an adapter keeps to while it reads a body. */
+export interface BodyReading {
+  /** The most bytes that are read. */
+  readonly limit: number
+  /** Counts bytes as they arrive; a fault ends the reading. */
+  take(bytes: number): BodyFault | undefined
+  /** Registers how the reading is ended from outside: at its deadline, or by a drain. */
+  onStop(stop: (fault: BodyFault) => void): void
 }
 
-/** The bounds, in bytes, of one body and of all at a time. */
+/** The bounds of what is read: bytes of one body and of all at a time, milliseconds for one body. */
 export interface IntakeLimits {
   readonly maxBytes: number
   readonly maxInFlightBytes: number
+  readonly bodyTimeout: number
 }
 
-/** Lets requests in, as many bytes at a time as the bounds allow. */
+/** Why a delivery of `length` bytes is refused by its headers, or undefined when it is admitted. */
+export function admit(
+  headers: HeaderIndex,
+  length: number,
+  maxBytes: number,
+): 'BODY_TOO_LARGE' | 'ENCODING_UNSUPPORTED' | 'CONTENT_TYPE_UNSUPPORTED' | undefined {
+  if (length > maxBytes) return 'BODY_TOO_LARGE'
+  for (const encoding of headers.values('content-encoding')) {
+    if (!/^(?:identity)?$/i.test(encoding.trim())) return 'ENCODING_UNSUPPORTED'
+  }
+  for (const type of headers.values('content-type')) {
+    if (type !== 'application/json' && !isJsonLike(type)) return 'CONTENT_TYPE_UNSUPPORTED'
+  }
+  return undefined
+}
+
+/** The length that the headers declare; undefined when they declare none. */
+export function declaredLength(headers: HeaderIndex): number | undefined {
+  const value = headers.values('content-length')[0]
+  return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined
+}
+
+/** `application/json`, `text/json`, `application/cloudevents+json` and the like. */
+function isJsonLike(contentType: string): boolean {
+  const type = contentType.split(';', 1)[0]?.trim() ?? ''
+  return /^[a-z0-9!#$&^_.-]+\/(?:[a-z0-9!#$&^_.-]+\+)?json$/i.test(type)
+}
+
+/** Counts the bytes of all bodies that are held, and ends what takes too long. */
 export class Intake {
   readonly #limits: IntakeLimits
-  readonly #verifier: Pick<Verifier, 'inspect'>
-  #bytesInFlight = 0
+  readonly #readings = new Set<Reading>()
+  readonly #held = new Map<string, number>()
+  #total = 0
 
-  constructor(limits: IntakeLimits, verifier: Pick<Verifier, 'inspect'>) {
+  constructor(limits: IntakeLimits) {
     this.#limits = limits
-    this.#verifier = verifier
   }
 
-  /** Reads a request's body, if it is wanted, and hands it on while it counts as in flight. */
-  async take<Result>(
-    { headers: given, url, read }: Incoming,
-    then: (arrived: Delivery | TurnedAway) => Promise<Result>,
-  ): Promise<Result> {
+  /** Begins to read one body; `end` it when its delivery is answered. */
+  begin(address: string | undefined): Reading {
+    const reading = new Reading(this.#limits, (bytes) => this.#hold(bytes, address))
+    this.#readings.add(reading)
+    return reading
+  }
+
+  end(reading: Reading, address: string | undefined): void {
+    reading.done()
+    this.#readings.delete(reading)
+    this.#hold(-reading.bytes, address)
+  }
+
+  /** Ends all reading that is under way. */
+  stop(code: OutcomeCode & BodyFault['code']): void {
+    for (const reading of this.#readings) reading.stop({ code })
+  }
+
+  /** True when the bytes may be held: within the bound of all, and within one address's half. */
+  #hold(bytes: number, address: string | undefined): boolean {
     const { maxBytes, maxInFlightBytes } = this.#limits
-    const headers = headerList(given)
-    const declared = declaredLength(headers)
-    const bytes = declared ?? maxBytes
-    const code = admit(headers, declared ?? 0, maxBytes) ?? this.#unsigned(headers)
-    if (code) return then({ code, bytes: declared ?? 0 })
-    if (this.#bytesInFlight + bytes > maxInFlightBytes) return then({ code: 'OVERLOADED', bytes })
-    this.#bytesInFlight += bytes
-    try {
-      const body = await read(maxBytes)
-      return await then(
-        body instanceof Uint8Array
-          ? { body, headers, ...(url !== undefined && { url }) }
-          : { ...body, bytes: declared ?? 0 },
-      )
-    } finally {
-      this.#bytesInFlight -= bytes
-    }
+    this.#total += bytes
+    if (address === undefined) return this.#total <= maxInFlightBytes
+    const held = (this.#held.get(address) ?? 0) + bytes
+    if (held > 0) this.#held.set(address, held)
+    else this.#held.delete(address)
+    const share = Math.max(maxBytes, Math.floor(maxInFlightBytes / 2))
+    return this.#total <= maxInFlightBytes && held <= share
+  }
+}
+
+/** One body that is being read, or is held while its delivery is handled. */
+export class Reading implements BodyReading {
+  readonly limit: number
+  bytes = 0
+  readonly #hold: (bytes: number) => boolean
+  readonly #timeout: number
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #stop: ((fault: BodyFault) => void) | undefined
+  #stopped: BodyFault | undefined
+
+  constructor({ maxBytes, bodyTimeout }: IntakeLimits, hold: (bytes: number) => boolean) {
+    this.limit = maxBytes
+    this.#timeout = bodyTimeout
+    this.#hold = hold
   }
 
-  /** A time outside the tolerance is left to `verify`, which can tell a late one from a forged. */
-  #unsigned(headers: ReturnType<typeof headerList>): OutcomeCode | undefined {
-    const claims = this.#verifier.inspect(headers)
-    return claims.ok || claims.late ? undefined : claims.code
+  take(bytes: number): BodyFault | undefined {
+    if (this.#stopped) return this.#stopped
+    this.bytes += bytes
+    const fits = this.#hold(bytes)
+    if (this.bytes > this.limit) return { code: 'BODY_TOO_LARGE' }
+    return fits ? undefined : { code: 'OVERLOADED' }
+  }
+
+  onStop(stop: (fault: BodyFault) => void): void {
+    if (this.#stopped) {
+      stop(this.#stopped)
+      return
+    }
+    this.#stop = stop
+    const message = `the body did not arrive within ${this.#timeout} ms (bodyTimeout)`
+    this.#timer = setTimeout(() => this.stop({ code: 'BODY_INCOMPLETE', message }), this.#timeout)
+  }
+
+  stop(fault: BodyFault): void {
+    this.#stopped = fault
+    const stop = this.#stop
+    this.done()
+    stop?.(fault)
+  }
+
+  /** The body is complete: nothing ends it any more. */
+  done(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#stop = undefined
+  }
+}
+
+/** The deliveries that are at work, for those who wait until they have ended. */
+export class InFlight {
+  readonly #works = new Set<Promise<unknown>>()
+  readonly #waiting = new Set<(ended: Promise<unknown>) => void>()
+
+  track<Result>(work: Promise<Result>): Promise<Result> {
+    this.#works.add(work)
+    const end = () => {
+      this.#works.delete(work)
+      for (const hear of this.#waiting) hear(work)
+    }
+    work.then(end, end)
+    return work
+  }
+
+  /** Resolves when what is at work now has ended. */
+  settled(): Promise<void> {
+    const open = new Set(this.#works)
+    return this.#until((ended) => {
+      open.delete(ended)
+      return open.size === 0
+    }, open.size === 0)
+  }
+
+  /** Resolves when nothing is at work. */
+  none(): Promise<void> {
+    return this.#until(() => this.#works.size === 0, this.#works.size === 0)
+  }
+
+  #until(isOver: (ended: Promise<unknown>) => boolean, already: boolean): Promise<void> {
+    if (already) return Promise.resolve()
+    return new Promise((resolve) => {
+      const hear = (ended: Promise<unknown>) => {
+        if (!isOver(ended)) return
+        this.#waiting.delete(hear)
+        resolve()
+      }
+      this.#waiting.add(hear)
+    })
   }
 }

@@ -3,42 +3,73 @@
 
 /** Deeper JSON parses, but overflows the stack of whatever walks it later. */
 const deepest = 64
-/** What the service's API shows is nested as deep as the service took it; it is bounded by its size. */
+/** The service's API nests as deep as its callers did; its size bounds it. */
 export const deepestAnswer = 500
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Strict UTF-8, a byte order mark dropped; undefined when the bytes are not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return utf8.decode(bytes)
   } catch {
     return undefined
   }
 }
 
-/** JSON of at most 64 levels, with no key that could reach a prototype; undefined otherwise. */
+/** JSON of at most `most` levels, with no key that could reach a prototype; undefined otherwise. */
 export function parseJson(text: string, most = deepest): { readonly value: unknown } | undefined {
-  if (isDeeper(text, most)) return undefined
   try {
-    return { value: JSON.parse(text, withoutPrototypeKeys) }
+    const value: unknown = mayNamePrototype(text)
+      ? JSON.parse(text, withoutPrototypeKeys)
+      : JSON.parse(text)
+    return mayBeDeeper(text, most) && isDeeper(value, most) ? undefined : { value }
   } catch {
     return undefined
   }
 }
 
-/** Counts brackets outside strings, so that no deep value is ever built. */
-export function isDeeper(text: string, most: number): boolean {
-  let depth = 0
-  let inString = false
-  for (let at = 0; at < text.length; at++) {
-    const letter = text.charCodeAt(at)
-    if (inString) {
-      if (letter === 0x5c) at++
-      else if (letter === 0x22) inString = false
-    } else if (letter === 0x22) inString = true
-    else if (letter === 0x7b || letter === 0x5b) {
-      depth++
-      if (depth > most) return true
-    } else if (letter === 0x7d || letter === 0x5d) depth--
+/**
+ * Whether a key of the text may be `__proto__`, or `constructor` with a `prototype`: both hold
+ * "proto". An escape of an ASCII letter could spell it too, so those go the strict way.
+ */
+function mayNamePrototype(text: string): boolean {
+  return text.includes('proto') || (text.includes('\\u00') && /\\u00[567]/.test(text))
+}
+
+/** Each level needs a bracket, so fewer brackets than levels settle it without a walk. */
+function mayBeDeeper(text: string, most: number): boolean {
+  let brackets = 0
+  for (const bracket of '{[') {
+    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
+      if (++brackets > most) return true
+    }
+  }
+  return false
+}
+
+/** Whether JSON is well formed, but nested deeper than `most` levels. */
+export function isDeeperText(text: string, most: number): boolean {
+  try {
+    return mayBeDeeper(text, most) && isDeeper(JSON.parse(text), most)
+  } catch {
+    return false
+  }
+}
+
+/** Whether a value has more than `most` levels of arrays and objects. */
+function isDeeper(value: unknown, most: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (most === 0) return true
+  if (Array.isArray(value)) {
+    for (const one of value) {
+      if (typeof one === 'object' && one !== null && isDeeper(one, most - 1)) return true
+    }
+    return false
+  }
+  for (const key in value) {
+    const one: unknown = (value as Readonly<Record<string, unknown>>)[key]
+    if (typeof one === 'object' && one !== null && isDeeper(one, most - 1)) return true
   }
   return false
 }

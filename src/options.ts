@@ -1,8 +1,14 @@
 // The options of a receiver, checked when it is created.
 
-import { checkOptionNames } from './check.ts'
+import {
+  checkFunction,
+  checkMilliseconds,
+  checkOptionNames,
+  checkWholeNumber,
+  invalid,
+  shown,
+} from './check.ts'
 import type { Clock } from './clock.ts'
-import { WebhookError } from './errors.ts'
 import type { Arrival, Kept } from './inbox/entry.ts'
 import type { Observe } from './observe.ts'
 import type { RespondOption } from './outcome.ts'
@@ -49,6 +55,8 @@ export interface ReceiverOptions<Schemas extends SchemaMap = SchemaMap, Tx = unk
   readonly maxBytes?: number
   /** The most bytes of bodies held at a time; beyond it 503. Default 64 MiB. */
   readonly maxInFlightBytes?: number
+  /** Milliseconds within which a body must have arrived; then 400 `BODY_INCOMPLETE`. Default 10,000. */
+  readonly bodyTimeout?: number
   /** Overrides of the outcome table. */
   readonly respond?: RespondOption
   /** Sees every outcome and attempt; by default failures on our side become process warnings. */
@@ -68,6 +76,7 @@ const names: readonly (keyof ReceiverOptions)[] = [
   'handlerTimeout',
   'maxBytes',
   'maxInFlightBytes',
+  'bodyTimeout',
   'respond',
   'observe',
   'now',
@@ -79,40 +88,33 @@ const names: readonly (keyof ReceiverOptions)[] = [
  * @throws WebhookError `OPTION_INVALID`, `INBOX_INVALID`
  */
 export function checkedOptions(options: ReceiverOptions) {
-  if (typeof options !== 'object' || options === null) {
-    throw new WebhookError('OPTION_INVALID', 'createReceiver needs options, at least { secret }')
-  }
   checkOptionNames('createReceiver', options, names)
-  for (const name of ['observe', 'now'] as const) {
-    if (options[name] !== undefined && typeof options[name] !== 'function') {
-      throw new WebhookError('OPTION_INVALID', `${name} is no function`)
-    }
-  }
+  checkFunction('observe', options.observe, '(seen) => { … }')
+  checkFunction('now', options.now, '() => new Date()')
   if (options.inbox !== undefined && typeof options.inbox?.keep !== 'function') {
-    throw new WebhookError(
+    throw invalid(
+      `inbox must be created with createInbox({ store }), got ${shown(options.inbox)}`,
       'INBOX_INVALID',
-      'inbox is no inbox: make it with createInbox({ store })',
     )
   }
   checkClient(options.client)
-  const { maxBytes = 1024 ** 2, handlerTimeout = 10_000 } = options
+  const { maxBytes = 1024 ** 2, handlerTimeout = 10_000, bodyTimeout = 10_000 } = options
+  checkWholeNumber('maxBytes', maxBytes, { unit: 'bytes' })
   const { maxInFlightBytes = Math.max(64 * 1024 ** 2, maxBytes) } = options
-  wholeNumber('maxBytes', maxBytes)
-  wholeNumber('maxInFlightBytes', maxInFlightBytes, maxBytes)
-  // setTimeout takes no more than 2^31 - 1 ms and would fire at once beyond it.
-  wholeNumber('handlerTimeout', handlerTimeout, 1, 2 ** 31 - 1)
-  return { maxBytes, maxInFlightBytes, handlerTimeout }
+  checkWholeNumber('maxInFlightBytes', maxInFlightBytes, { least: maxBytes, unit: 'bytes' })
+  checkMilliseconds('handlerTimeout', handlerTimeout)
+  checkMilliseconds('bodyTimeout', bodyTimeout)
+  return { maxBytes, maxInFlightBytes, handlerTimeout, bodyTimeout }
 }
 
-/** What reads nothing would be told to handlers as a resource that is gone. */
+/** An object that reads nothing would tell handlers that every resource is gone. */
 function checkClient(client: unknown): void {
   if (client === undefined || typeof client === 'function' || isReader(client)) return
   const isLate = typeof (client as { then?: unknown } | null)?.then === 'function'
-  throw new WebhookError(
-    'OPTION_INVALID',
+  throw invalid(
     isLate
-      ? 'client is a promise: await it, or give (tenant) => client'
-      : 'client is none: give what createClient({ … }) made, or (tenant) => client',
+      ? 'client is a promise: await it first, or pass a function (tenant) => client'
+      : `client must be an object from createClient() or a function (tenant) => client, got ${shown(client)}`,
   )
 }
 
@@ -121,12 +123,4 @@ export function isReader(client: unknown): client is ResourceReader {
   if (typeof client !== 'object' || client === null) return false
   const { verifications, clients } = client as Partial<Record<string, { readonly get?: unknown }>>
   return [verifications, clients].every((one) => typeof one?.get === 'function')
-}
-
-function wholeNumber(name: string, value: number, least = 1, most = Number.MAX_SAFE_INTEGER): void {
-  if (Number.isInteger(value) && value >= least && value <= most) return
-  throw new WebhookError(
-    'OPTION_INVALID',
-    `${name} is ${String(value)}: give a whole number from ${least} to ${most}`,
-  )
 }

@@ -1,45 +1,51 @@
-// The corridor that a delivery walks down: verify; with an inbox keep; else dispatch what parse
-// understood. Everything that a sender can do wrong comes out as an outcome.
-import { sha256 } from '#hmac'
-import { admit } from './admit.ts'
+// The inside of a receiver, that every delivery walks through: admit, verify, then keep, or parse
+// and dispatch. Everything that a sender can do wrong comes out as an outcome.
+import { sha256, sha256Hex } from '#hmac'
 import { toArrival } from './arrival.ts'
+import { checkMilliseconds } from './check.ts'
 import { type Clock, systemClock } from './clock.ts'
 import {
   type Delivery,
-  headerList,
+  HeaderIndex,
   idempotencyKeyOf,
   markVerified,
-  provedBy,
   type VerifiedDelivery,
 } from './delivery.ts'
 import {
-  type Context,
+  type ContextExtras,
+  type ContextSource,
   Dispatcher,
-  type Handler,
-  type HandlerOptions,
   type HandlerReport,
   type Registration,
+  RunningHandlers,
   runHandlers,
 } from './dispatch.ts'
 import type { FailedCode, OutcomeCode } from './errors.ts'
 import { ResourceReads } from './fetch-resource.ts'
-import { type Incoming, Intake } from './intake.ts'
-import { describeError, guarded, type Observe, warnFailures } from './observe.ts'
-import { checkedOptions, type ReceiverOptions } from './options.ts'
+import { admit, declaredLength, type Incoming, InFlight, Intake } from './intake.ts'
+import {
+  attemptObserved,
+  guarded,
+  type Observation,
+  type Observe,
+  outcomeObserved,
+  warnFailures,
+} from './observe.ts'
+import { checkedOptions, type Keeper, type ReceiverOptions } from './options.ts'
 import {
   checkRespond,
-  errorsOf,
   isFailedCode,
   methodNotAllowed,
   type Outcome,
   type Reply,
+  type RespondOption,
   toReply,
 } from './outcome.ts'
 import { createParser, type Parsed, type Parser } from './parse.ts'
 import type { EventSource, WebhookEvent } from './protocol/events.ts'
-import { eventNames, isLegacyName } from './protocol/names.ts'
+import { eventNames } from './protocol/names.ts'
 import { toHex } from './signature/encoding.ts'
-import { createVerifier, type Verifier } from './verify.ts'
+import { type Arrived, createVerifier, provedBy, type Refusal, type Verifier } from './verify.ts'
 
 /** One attempt at an event. */
 export interface Task {
@@ -51,236 +57,312 @@ export interface Task {
   /** The inbox's id of it. */
   readonly entryId?: string
   /** What an inbox adds to the context. */
-  readonly extras?: Partial<Context>
-  /** Aborted when whoever runs it drains; the receiver's own by default. */
-  readonly signal?: AbortSignal
+  readonly extras?: ContextExtras
+  /** The handlers of the run that it belongs to; the receiver's own by default. */
+  readonly running?: RunningHandlers
 }
 
-/** The receiver's inside; a worker shares it. */
+/** What headers alone have decided. */
+type Admitted = Pick<Arrived, 'headers' | 'claims' | 'now'>
+
+/** What became of one delivery so far: what its observation tells beside the outcome. */
+interface Facts {
+  readonly bytes: number
+  /** When its walk began, by `performance.now()`. */
+  readonly began: number
+  readonly event?: WebhookEvent | undefined
+}
+
+/** The inside of a receiver. Its fields are private, so that printing it shows nothing. */
 export class Pipeline {
-  readonly options: ReceiverOptions
-  readonly parser: Parser
-  readonly dispatcher: Dispatcher
-  readonly observe: Observe
-  readonly now: Clock
-  readonly handlerTimeout: number
-  /** Set by a worker that watches for silence. */
-  onArrival: Observe | undefined
-  readonly #maxBytes: number
+  readonly #dispatcher: Dispatcher
+  readonly #parser: Parser
   readonly #peek: Parser
-  readonly #reads: ResourceReads
   readonly #verifier: Verifier
   readonly #intake: Intake
-  readonly #grace = new AbortController()
-  readonly #atWork = new Set<Promise<unknown>>()
+  readonly #keeper: Keeper | undefined
+  readonly #reads: ResourceReads
+  readonly #respond: RespondOption | undefined
+  readonly #observer: Observe
+  readonly #observesAll: boolean
+  readonly #now: Clock
+  readonly #milliseconds: () => number
+  readonly #limits: ReturnType<typeof checkedOptions>
+  readonly #running = new RunningHandlers()
+  readonly #listeners = new Set<Observe>()
+  readonly #inFlight = new InFlight()
   #draining = false
 
   constructor(options: ReceiverOptions) {
-    const limits = checkedOptions(options)
-    this.options = options
-    this.now = options.now ?? systemClock
-    const observe = guarded(options.observe ?? warnFailures())
-    this.observe = (seen) => {
-      observe(seen)
-      this.onArrival?.(seen)
-    }
-    this.handlerTimeout = limits.handlerTimeout
-    this.#maxBytes = limits.maxBytes
-    checkRespond(options.respond)
-    this.#verifier = createVerifier({ ...options, now: this.now })
-    this.#intake = new Intake(limits, this.#verifier)
-    this.parser = createParser(options)
+    this.#limits = checkedOptions(options)
+    const { now, observe } = options
+    this.#now = now ?? systemClock
+    this.#milliseconds = now ? () => now().getTime() : Date.now
+    this.#observer = guarded(observe ?? warnFailures())
+    this.#observesAll = observe !== undefined
+    this.#respond = checkRespond(options.respond)
+    this.#verifier = createVerifier(options)
+    this.#intake = new Intake(this.#limits)
+    this.#keeper = options.inbox
+    this.#parser = createParser(options)
     this.#peek = createParser({ ...options, validate: 'off' })
-    this.#reads = new ResourceReads(options.client, options.now)
-    this.dispatcher = new Dispatcher([...eventNames, ...Object.keys(options.schemas ?? {})])
+    this.#reads = new ResourceReads(options.client, now)
+    this.#dispatcher = new Dispatcher([...eventNames, ...Object.keys(options.schemas ?? {})])
   }
 
-  on(pattern: string | readonly string[], handler: Handler, options?: HandlerOptions): this {
-    this.dispatcher.on(pattern, handler, options)
-    return this
+  get dispatcher(): Dispatcher {
+    return this.#dispatcher
   }
 
-  fallback(handler: Handler, options?: HandlerOptions): this {
-    this.dispatcher.fallback(handler, options)
-    return this
+  get parser(): Parser {
+    return this.#parser
+  }
+
+  get keeper(): Keeper | undefined {
+    return this.#keeper
+  }
+
+  get now(): Clock {
+    return this.#now
+  }
+
+  /** Whether `context.fetch()` has a client to ask. */
+  get fetches(): boolean {
+    return this.#reads.hasClient
+  }
+
+  observe(seen: Observation): void {
+    this.#observer(seen)
+    for (const listener of this.#listeners) listener(seen)
+  }
+
+  /** Adds an observer of everything; the function that it returns removes it. */
+  listen(listener: Observe): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   async handle(incoming: Incoming): Promise<Reply> {
     if (incoming.method !== 'POST') return methodNotAllowed
-    const outcome = this.#intake.take(incoming, async (arrived) => {
-      if ('body' in arrived) return this.#receive(arrived)
-      const { code, message, bytes } = arrived
-      return this.#ended(refusal(code, message), bytes)
-    })
-    return toReply(await this.#track(outcome), this.options.respond)
+    const outcome = await this.#inFlight.track(this.#take(incoming))
+    return toReply(outcome, this.#respond)
   }
 
   receive(delivery: Delivery): Promise<Outcome> {
-    return this.#track(this.#receive(delivery))
+    return this.#inFlight.track(this.#receive(delivery))
   }
 
   /** Takes the bytes of an event that the service's API showed: nobody sent it, so none signed it. */
-  async feed(body: Uint8Array, tenant?: string): Promise<Outcome> {
-    this.dispatcher.seal()
-    if (this.#draining) return this.#ended(refusal('DRAINING'), body.length)
-    const whose = tenant === undefined ? {} : { tenant }
-    const delivery = markVerified({ body, headers: [], receivedAt: this.now(), ...whose })
-    return this.#track(this.#accept(delivery, 'reconcile'))
+  async ingest(body: Uint8Array, tenant?: string): Promise<Outcome> {
+    this.#dispatcher.seal()
+    const facts = this.#begin(body.length)
+    if (this.#draining) return this.#ended(refusal('DRAINING'), facts)
+    const receivedAt = this.#milliseconds()
+    const delivery = markVerified({ body, headers: [], receivedAt, tenant })
+    return this.#inFlight.track(this.#understand(delivery, facts))
   }
 
-  async drain({ grace = 10_000 } = {}): Promise<void> {
+  async drain({ grace = 10_000 }: { readonly grace?: number } = {}): Promise<void> {
+    checkMilliseconds('grace', grace, 0)
     this.#draining = true
     const timer = setTimeout(() => this.abort(), grace)
-    while (this.#atWork.size > 0) await Promise.allSettled(this.#atWork)
+    await this.#inFlight.none()
     clearTimeout(timer)
   }
 
   /** Resolves when the deliveries that are at work now have ended. */
-  async quiet(): Promise<void> {
-    await Promise.allSettled([...this.#atWork])
+  quiet(): Promise<void> {
+    return this.#inFlight.settled()
   }
 
-  /** Aborts the handlers that are at work. */
+  /** Aborts the handlers that run and the bodies that are being read. */
   abort(): void {
-    this.#grace.abort(new DOMException('the receiver is shutting down', 'AbortError'))
+    this.#running.abort(new DOMException('the receiver is shutting down', 'AbortError'))
+    this.#intake.stop('DRAINING')
   }
 
-  async #receive(delivery: Delivery): Promise<Outcome> {
-    this.dispatcher.seal()
-    const bytes = delivery.body instanceof Uint8Array ? delivery.body.length : 0
-    if (this.#draining) return this.#ended(refusal('DRAINING'), bytes)
-    if (!(delivery.body instanceof Uint8Array)) {
-      return this.#ended(refusal('BODY_CONSUMED', 'delivery.body must be the exact bytes'), bytes)
-    }
+  async #take({ method: _, headers: given, url, address, read }: Incoming): Promise<Outcome> {
+    this.#dispatcher.seal()
+    const headers = new HeaderIndex(given)
+    const declared = declaredLength(headers) ?? 0
+    const facts = this.#begin(declared)
+    const admitted = this.#admit(headers, declared)
+    if ('code' in admitted) return this.#ended(refusal(admitted.code), facts)
+    const reading = this.#intake.begin(address)
     try {
-      const headers = headerList(delivery.headers)
-      const refused = admit(headers, bytes, this.#maxBytes)
-      if (refused) return this.#ended(refusal(refused), bytes)
-      return await this.#prove({ ...delivery, headers })
+      const body = await read(reading)
+      if (!(body instanceof Uint8Array)) {
+        return this.#ended(refusal(body.code, body.message), { ...facts, bytes: reading.bytes })
+      }
+      const arrived = { ...facts, bytes: body.length }
+      if (this.#draining) return this.#ended(refusal('DRAINING'), arrived)
+      // What a parser kept, or another adapter did not count, is counted now.
+      const fault = reading.take(body.length - reading.bytes)
+      if (fault) return this.#ended(refusal(fault.code), arrived)
+      reading.done()
+      return await this.#walk(
+        { ...admitted, body, url, receivedAt: undefined },
+        { ...facts, bytes: body.length },
+      )
+    } finally {
+      this.#intake.end(reading, address)
+    }
+  }
+
+  async #receive({ body, headers: given, url, receivedAt }: Delivery): Promise<Outcome> {
+    this.#dispatcher.seal()
+    const facts = this.#begin(body instanceof Uint8Array ? body.length : 0)
+    if (!(body instanceof Uint8Array)) {
+      const message = 'delivery.body must be the exact bytes (a Uint8Array)'
+      return this.#ended(refusal('BODY_CONSUMED', message), facts)
+    }
+    const headers = new HeaderIndex(given)
+    const admitted = this.#admit(headers, body.length)
+    if ('code' in admitted) return this.#ended(refusal(admitted.code), facts)
+    return this.#walk({ ...admitted, body, url, receivedAt }, facts)
+  }
+
+  /** What headers alone decide, once for each delivery. */
+  #admit(headers: HeaderIndex, length: number): Admitted | { readonly code: OutcomeCode } {
+    if (this.#draining) return { code: 'DRAINING' }
+    const code = admit(headers, length, this.#limits.maxBytes)
+    if (code) return { code }
+    const now = this.#milliseconds()
+    const claims = this.#verifier.inspect(headers, now)
+    // A time outside the tolerance is left to `verify`, which tells a late one from a forged one.
+    return claims.ok || claims.late ? { headers, claims, now } : { code: claims.code }
+  }
+
+  async #walk(arrived: Arrived, facts: Facts): Promise<Outcome> {
+    try {
+      const arriving = this.#reads.arriving()
+      const proof = this.#verifier.prove(arrived)
+      const verified = proof instanceof Promise ? await proof : proof
+      if ('ok' in verified) return this.#refused(verified, facts)
+      return await this.#accept(arriving(verified), facts, 'webhook')
     } catch (error) {
       // The user's own envelope or schema threw; what a sender did never gets here.
-      return this.#ended({ kind: 'failed', code: 'HANDLER_FAILED', error }, bytes)
+      return this.#ended({ kind: 'failed', code: 'HANDLER_FAILED', error }, facts)
     }
   }
 
-  async #prove(arrived: Delivery): Promise<Outcome> {
-    const arriving = this.#reads.arriving()
-    const verified = await this.#verifier.verify(arrived)
-    if (!verified.ok) return this.#refused(verified, arrived.body.length)
-    return this.#accept(arriving(verified.delivery))
+  /** Nobody signed it, so there is nothing to verify. */
+  async #understand(delivery: VerifiedDelivery, facts: Facts): Promise<Outcome> {
+    return this.#accept(delivery, facts, 'reconcile')
   }
 
-  async #accept(delivery: VerifiedDelivery, source: EventSource = 'webhook'): Promise<Outcome> {
-    if (this.options.inbox) return this.#keep(delivery, source)
-    return this.#dispatch(delivery, this.parser(delivery, source))
+  #accept(
+    delivery: VerifiedDelivery,
+    facts: Facts,
+    source: EventSource,
+  ): Outcome | Promise<Outcome> {
+    if (this.#keeper) return this.#keep(this.#keeper, delivery, { ...facts, source })
+    return this.#dispatch(delivery, this.#parser(delivery, source), facts)
   }
 
-  #refused(
-    { code, error, diagnose }: Exclude<Awaited<ReturnType<Verifier['verify']>>, { ok: true }>,
-    bytes: number,
-  ): Outcome {
-    if (code !== 'SECRET_UNAVAILABLE')
-      return this.#ended({ kind: 'rejected', code, diagnose }, bytes)
+  #refused(refused: Refusal, facts: Facts): Outcome {
+    const { code, error } = refused
+    if (code !== 'SECRET_UNAVAILABLE') {
+      return this.#ended({ kind: 'rejected', code, diagnose: () => refused.diagnose() }, facts)
+    }
     const message = 'the look-up of secrets failed'
-    return this.#ended({ kind: 'failed', code, message, error }, bytes)
+    return this.#ended({ kind: 'failed', code, message, error }, facts)
   }
 
-  async #keep(delivery: VerifiedDelivery, source: EventSource): Promise<Outcome> {
+  async #keep(
+    keeper: Keeper,
+    delivery: VerifiedDelivery,
+    { source, ...facts }: Facts & { readonly source: EventSource },
+  ): Promise<Outcome> {
     const parsed = this.#peek(delivery, source)
-    const event = parsed.ok ? parsed.event : undefined
-    const bytes = delivery.body.length
+    const understood = { ...facts, event: parsed.ok ? parsed.event : undefined }
+    const by = provedBy(delivery)
     try {
-      const kept = await this.options.inbox?.keep(toArrival(delivery, parsed, source))
-      if (kept) return this.#ended({ ...kept, ...provedBy(delivery) }, bytes, event)
-      throw new TypeError('the inbox answered nothing')
+      const kept = await keeper.keep(toArrival(delivery, parsed, source))
+      return this.#ended({ ...kept, ...by }, understood)
     } catch (error) {
       const message = 'the inbox did not keep the delivery'
       const failed = { kind: 'failed', code: 'STORE_UNAVAILABLE', message, error } as const
-      return this.#ended({ ...failed, ...provedBy(delivery) }, bytes, event)
+      return this.#ended({ ...failed, ...by }, understood)
     }
   }
 
-  async #dispatch(delivery: VerifiedDelivery, parsed: Parsed): Promise<Outcome> {
-    const bytes = delivery.body.length
-    const ids = provedBy(delivery)
+  #dispatch(delivery: VerifiedDelivery, parsed: Parsed, facts: Facts): Outcome | Promise<Outcome> {
+    const by = provedBy(delivery)
     if (!parsed.ok) {
-      const issues = parsed.issues && { issues: parsed.issues }
-      return this.#ended({ ...refusal(parsed.code), ...issues, ...ids } as Outcome, bytes)
+      const { code, issues } = parsed
+      const rejected = { kind: 'rejected', code, diagnose: noDiagnosis, ...by } as const
+      return this.#ended(issues ? { ...rejected, issues } : rejected, facts)
     }
     const { event, key } = parsed
-    const registrations = this.dispatcher.match(event)
-    if (registrations.length === 0) {
-      return this.#ended({ kind: 'ignored', event, ...ids }, bytes, event)
+    const understood = { ...facts, event }
+    const registrations = this.#dispatcher.match(event)
+    if (registrations.length === 0)
+      return this.#ended({ kind: 'ignored', event, ...by }, understood)
+    const judge = (reports: readonly HandlerReport[]) => {
+      const errors = reports.filter((report) => !report.ok)
+      if (errors.length === 0) return this.#ended({ kind: 'handled', event, ...by }, understood)
+      const failed = { kind: 'failed', code: codeOf(errors), errors, event, ...by } as const
+      return this.#ended(failed, understood)
     }
-    const reports = await this.run({ event, key, delivery, registrations, attempt: 1 })
-    const errors = reports.filter((report) => !report.ok)
-    const outcome: Outcome =
-      errors.length === 0
-        ? { kind: 'handled', event, ...ids }
-        : { kind: 'failed', code: codeOf(errors), errors, event, ...ids }
-    return this.#ended(outcome, bytes, event)
+    const reports = this.run({ event, key, delivery, registrations, attempt: 1 })
+    return reports instanceof Promise ? reports.then(judge) : judge(reports)
   }
 
   /** One attempt: runs the handlers given, each with its own context. */
-  async run(task: Task): Promise<readonly HandlerReport[]> {
-    const { event, delivery, attempt } = task
-    const key = task.key ?? toHex(await sha256(delivery.body))
-    const idempotencyKey = idempotencyKeyOf(key, delivery)
-    const facts = { attempt, idempotencyKey, delivery, ...provedBy(delivery) }
-    const reports = await runHandlers(task.registrations, {
+  run(task: Task): readonly HandlerReport[] | Promise<readonly HandlerReport[]> {
+    if (task.key !== undefined || sha256Hex) return this.#run(task, sha256Hex)
+    // WebCrypto only hashes asynchronously, so it is done before a handler can ask.
+    return sha256(task.delivery.body).then((hash) => this.#run(task, () => toHex(hash)))
+  }
+
+  #run(
+    { event, key, delivery, registrations, attempt, entryId, extras, running }: Task,
+    hash: ((body: Uint8Array) => string) | undefined,
+  ): readonly HandlerReport[] | Promise<readonly HandlerReport[]> {
+    const bodyHash = () => hash?.(delivery.body) ?? ''
+    const source: ContextSource = {
+      attempt,
+      delivery,
+      extras,
+      idempotencyKey: () => idempotencyKeyOf({ id: key, bodyHash }, delivery.tenant),
+      fetch: (signal) => this.#reads.current(event, { signal, delivery }),
+    }
+    return runHandlers(registrations, {
       event,
-      timeout: this.handlerTimeout,
-      drain: task.signal ?? this.#grace.signal,
-      contextFor: (_, signal) => ({
-        ...facts,
-        tx: undefined,
-        signal,
-        fetch: () => this.#reads.current(event, { signal, delivery }),
-        ...task.extras,
-      }),
+      source,
+      timeout: this.#limits.handlerTimeout,
+      running: running ?? this.#running,
+      ended: this.#isObserved
+        ? (report, duration) =>
+            this.observe(
+              attemptObserved(report, {
+                event,
+                delivery,
+                attempt,
+                entryId,
+                duration,
+                at: this.#now(),
+              }),
+            )
+        : undefined,
     })
-    for (const report of reports) {
-      this.observe({
-        type: 'attempt',
-        at: this.now(),
-        name: event.name,
-        ...(event.id !== undefined && { eventId: event.id }),
-        ...(delivery.tenant !== undefined && { tenant: delivery.tenant }),
-        ...(task.entryId !== undefined && { entryId: task.entryId }),
-        handler: report.handler,
-        attempt,
-        ok: report.ok,
-        ...(!report.ok && { code: report.code, error: describeError(report.error) }),
-      })
-    }
-    return reports
   }
 
-  async #track<Result>(work: Promise<Result>): Promise<Result> {
-    this.#atWork.add(work)
-    try {
-      return await work
-    } finally {
-      this.#atWork.delete(work)
-    }
+  get #isObserved(): boolean {
+    return this.#observesAll || this.#listeners.size > 0
   }
 
-  #ended(outcome: Outcome, bytes: number, event?: WebhookEvent): Outcome {
-    this.observe({
-      type: 'outcome',
-      at: this.now(),
-      kind: outcome.kind,
-      ...('code' in outcome && { code: outcome.code }),
-      ...('message' in outcome && outcome.message !== undefined && { message: outcome.message }),
-      ...(event && { name: event.name, receivedName: event.receivedName, source: event.source }),
-      ...(event?.id !== undefined && { eventId: event.id }),
-      legacy: event !== undefined && isLegacyName(event.receivedName),
-      ...provedBy(outcome),
-      ...('conflict' in outcome && { conflict: true as const }),
-      bytes,
-      errors: errorsOf(outcome),
-      diagnose: 'diagnose' in outcome ? outcome.diagnose : noDiagnosis,
-    })
+  #begin(bytes: number): Facts {
+    return { bytes, began: this.#isObserved ? performance.now() : 0 }
+  }
+
+  /** The default observer hears of refusals and failures alone, so nothing is made for the rest. */
+  #ended(outcome: Outcome, { bytes, began, event }: Facts): Outcome {
+    if (this.#isObserved || outcome.kind === 'rejected' || outcome.kind === 'failed') {
+      const duration = performance.now() - began
+      this.observe(outcomeObserved(outcome, { at: this.#now(), bytes, duration, event }))
+    }
     return outcome
   }
 }
@@ -288,8 +370,8 @@ export class Pipeline {
 const noDiagnosis = async () => undefined
 
 function refusal(code: OutcomeCode, message?: string): Outcome {
-  if (isFailedCode(code)) return { kind: 'failed', code, ...(message !== undefined && { message }) }
-  return { kind: 'rejected', code, diagnose: noDiagnosis }
+  if (!isFailedCode(code)) return { kind: 'rejected', code, diagnose: noDiagnosis }
+  return message === undefined ? { kind: 'failed', code } : { kind: 'failed', code, message }
 }
 
 /** A timeout is named only where nothing worse happened. */

@@ -1,6 +1,7 @@
-// createReceiver and what it gives: on(…), receive(delivery), handle(request), drain().
-// The corridor itself, that a delivery walks down, is corridor.ts.
+// createReceiver: a frozen object of on, fallback, receive, handle and drain. Its inside, the
+// pipeline, is reached by `insideOf` alone.
 
+import { receiverInside } from './check.ts'
 import type { Delivery } from './delivery.ts'
 import type { Handler, HandlerOptions } from './dispatch.ts'
 import type { Incoming } from './intake.ts'
@@ -60,7 +61,23 @@ export function createReceiver<const Schemas extends SchemaMap, Tx = undefined>(
 export function createReceiver<Tx = undefined>(
   options: ReceiverOptions<Record<never, never>, Tx>,
 ): Receiver<EventMap, Tx>
-export function createReceiver(options: ReceiverOptions): unknown {
-  // The corridor is typed for any event; the signatures say which ones these options give.
-  return new Pipeline(options)
+export function createReceiver<Events, Tx>(options: ReceiverOptions): Receiver<Events, Tx> {
+  const pipeline = new Pipeline(options)
+  const receiver: Receiver<Events, Tx> = {
+    // Trust is granted here: the pattern's type chose the type of the event.
+    on(pattern: string | readonly string[], handler: unknown, more?: HandlerOptions) {
+      pipeline.dispatcher.on(pattern, handler as Handler, more)
+      return receiver
+    },
+    fallback(handler: unknown, more?: HandlerOptions) {
+      pipeline.dispatcher.fallback(handler as Handler, more)
+      return receiver
+    },
+    receive: (delivery: Delivery) => pipeline.receive(delivery),
+    handle: (incoming: Incoming) => pipeline.handle(incoming),
+    drain: (more?: { readonly grace?: number }) => pipeline.drain(more),
+  }
+  // Not enumerable: reached by insideOf() alone.
+  Object.defineProperty(receiver, receiverInside, { value: pipeline })
+  return Object.freeze(receiver)
 }

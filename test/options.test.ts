@@ -31,48 +31,68 @@ const event = fixture('verification.approved')
 type Wrong = readonly [name: string, call: () => unknown, says: RegExp]
 
 test.each<Wrong>([
-  ['a receiver', () => receiver({ secrett: 'x' }), /'secrett': did you mean 'secret'/],
-  ['a client', () => createClient({ baseURL: 'x' } as never), /did you mean 'baseUrl'/],
-  ['a sandbox', () => createSandbox({ sed: 1 } as never), /'sed': did you mean 'seed'/],
-  ['an inbox', () => inbox({ dedup: 'id' }), /'dedup': did you mean 'dedupe'/],
-  ['retries', () => inbox({ retry: { attemps: 3 } }), /retry: .*did you mean 'attempts'/],
-  ['a retention', () => inbox({ retention: { doen: 3 } }), /did you mean 'done'/],
-  ['an encryption', () => inbox({ encryption: { keey: '' } }), /did you mean 'key'/],
-  ['a need', () => inbox({ needs: { txx: true } }), /needs: .*'txx': did you mean 'tx'/],
-  ['a worker', () => worker({ concurency: 3 }), /did you mean 'concurrency'/],
-  ['a worker by a number', () => worker(3), /createWorker takes its options as an object/],
-  ['drainOnce', () => worker().drainOnce({ limt: 1 } as never), /did you mean 'limit'/],
-  ['logOutcomes', () => logOutcomes({ wrte: 1 } as never), /did you mean 'write'/],
+  ['a receiver', () => receiver({ secrett: 'x' }), /'secrett'.*Did you mean 'secret'/],
+  ['a client', () => createClient({ baseURL: 'x' } as never), /Did you mean 'baseUrl'/],
+  ['a sandbox', () => createSandbox({ sed: 1 } as never), /'sed'.*Did you mean 'seed'/],
+  ['an inbox', () => inbox({ dedup: 'id' }), /'dedup'.*Did you mean 'dedupe'/],
+  ['retries', () => inbox({ retry: { attemps: 3 } }), /retry .*Did you mean 'attempts'/],
+  ['a retention', () => inbox({ retention: { doen: 3 } }), /Did you mean 'done'/],
+  ['an encryption', () => inbox({ encryption: { keey: '' } }), /Did you mean 'key'/],
+  ['a need', () => inbox({ needs: { txx: true } }), /needs .*'txx'.*Did you mean 'tx'/],
+  ['a worker', () => worker({ concurency: 3 }), /Did you mean 'concurrency'/],
+  [
+    'a worker by a number',
+    () => worker(3),
+    /createWorker expects an options object .*, got number 3/,
+  ],
+  ['drainOnce', () => worker().drainOnce({ limt: 1 } as never), /Did you mean 'limit'/],
+  ['logOutcomes', () => logOutcomes({ wrte: 1 } as never), /Did you mean 'write'/],
   ['a delivery', () => signedDelivery(event, { secrett: 'x' } as never), /mean 'secret'/],
-  ['a replay', () => replay(receiver(), [], { pat: '/' } as never), /did you mean 'path'/],
-  ['a clock', () => fakeClock().advance({ day: 1 } as never), /did you mean 'days'/],
-  ['a mount', () => toFetch(receiver(), { workr: 1 } as never), /'workr': did you mean worker/],
+  ['a replay', () => replay(receiver(), [], { pat: '/' } as never), /Did you mean 'path'/],
+  ['a clock', () => fakeClock().advance({ day: 1 } as never), /Did you mean 'days'/],
+  [
+    'a mount',
+    () => toFetch(receiver(), { workr: 1 } as never),
+    /no option 'workr'. Known options: worker/,
+  ],
 ])('an option of %s that is none is refused, with the nearest', async (_, call, says) => {
   await refused(call, says)
 })
 
 test.each<Wrong>([
-  ['survives', () => inbox({ needs: { survives: 'powercut' } }), /did you mean 'power-cut'/],
-  ['order', () => inbox({ needs: { order: 'entitty' } }), /did you mean 'entity'/],
-  ['tx', () => inbox({ needs: { tx: 'yes' } }), /needs\.tx is 'yes': use true or false/],
+  ['survives', () => inbox({ needs: { survives: 'powercut' } }), /Did you mean 'power-cut'/],
+  ['order', () => inbox({ needs: { order: 'entitty' } }), /Did you mean 'entity'/],
+  [
+    'tx',
+    () => inbox({ needs: { tx: 'yes' } }),
+    /needs\.tx must be true or false, got string 'yes'/,
+  ],
   ['signals that are no list', () => worker({ signals: 'SIGTERM' }), /signals is no list/],
-  ['a signal', () => worker({ signals: ['SIGTEMR'] }), /did you mean 'SIGTERM'/],
+  ['a signal', () => worker({ signals: ['SIGTEMR'] }), /Did you mean 'SIGTERM'/],
   ['a limit', () => worker().drainOnce({ limit: Number.NaN }), /limit is NaN/],
-  ['a spoil', () => signedDelivery(event, { spoil: 'tampred' as never }), /mean 'tampered'/],
-  ['a time', () => fakeClock('nope'), /no time \(nope\)/],
-  ['a time to set', () => fakeClock().set('nope'), /no time \(nope\)/],
-  ['a distance in time', () => fakeClock().advance({ days: Number.NaN }), /no time/],
-  ['a writer', () => logOutcomes({ write: 1 as never }), /write is no function/],
+  ['a tampering', () => signedDelivery(event, { tamper: 'tampred' as never }), /mean 'tampered'/],
+  ['a time', () => fakeClock('nope'), /valid Date or ISO 8601.*, got string 'nope'/],
+  ['a time to set', () => fakeClock().set('nope'), /got string 'nope'/],
+  ['a distance in time', () => fakeClock().advance({ days: Number.NaN }), /valid Date/],
+  ['a writer', () => logOutcomes({ write: 1 as never }), /write must be a function, e\.g\./],
   ['a target of replay', () => replay(3 as never, []), /replay needs a receiver/],
   ['captures of replay', () => replay(receiver(), {} as never), /a list of captures/],
-  ['a client', () => receiver({ client: {} }), /client is none: give what createClient/],
+  [
+    'a client',
+    () => receiver({ client: {} }),
+    /`?client`? must be an object from createClient\(\)/,
+  ],
   [
     'a promise of a client',
     () => receiver({ client: Promise.resolve({}) }),
     /client is a promise: await it/,
   ],
-  ['a worker to mount', () => toFetch(receiver(), { worker: {} as never }), /worker is none/],
-  ['a waitUntil', () => toNextPages(receiver(), { waitUntil: 1 as never }), /no function/],
+  [
+    'a worker to mount',
+    () => toFetch(receiver(), { worker: {} as never }),
+    /`worker` must be created with createWorker/,
+  ],
+  ['a waitUntil', () => toNextPages(receiver(), { waitUntil: 1 as never }), /must be a function/],
 ])('a value that %s cannot have is refused where it is given', async (_, call, says) => {
   await refused(call, says)
 })
@@ -81,15 +101,23 @@ test.each<Wrong>([
   [
     'a handler',
     () => receiver().on('*', () => {}, { ID: 'x' } as never),
-    /'ID': did you mean 'id'/,
+    /'ID'.*Did you mean 'id'/,
   ],
   [
     'a fallback',
     () => receiver().fallback(() => {}, { stal: 'skip' } as never),
-    /did you mean 'stale'/,
+    /Did you mean 'stale'/,
   ],
-  ['an id', () => receiver().on('*', () => {}, { id: 1 as never }), /id for \* is no text/],
-  ['tx', () => receiver().on('*', () => {}, { tx: 'yes' as never }), /neither true nor false/],
+  [
+    'an id',
+    () => receiver().on('*', () => {}, { id: 1 as never }),
+    /the id of the handler for \* must be a non-empty string, got number 1/,
+  ],
+  [
+    'tx',
+    () => receiver().on('*', () => {}, { tx: 'yes' as never }),
+    /tx must be true or false, got string 'yes'/,
+  ],
 ])('what %s cannot be told is refused at its registration', async (_, call, says) => {
   await refused(call, says, 'HANDLER_INVALID')
 })
@@ -110,7 +138,7 @@ test('a client of a tenant that is none fails the handler, and is not told as go
     })
   })
   await late.receive(await signedDelivery(event, { secret }))
-  expect(failed).toMatchObject([{ code: 'OPTION_INVALID', message: /not a promise/ }])
+  expect(failed).toMatchObject([{ code: 'OPTION_INVALID', message: /and no promise/ }])
 })
 
 async function refused(

@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
+  type BodyReading,
   createReceiver,
   logOutcomes,
   type Observation,
@@ -39,6 +40,7 @@ const listen = (warning: Error & { code?: string }) => warnings.push(warning)
 process.on('warning', listen)
 afterEach(() => {
   warnings.length = 0
+  vi.unstubAllEnvs()
 })
 const warned = async (code: string) => {
   await delay(0)
@@ -146,7 +148,7 @@ describe('handlers', () => {
     const withId = await delivery(envelope('client.created'))
     const without = await delivery({ event: 'client.created', data: { id: 'c' } })
     for (const one of [withId, without, without]) await receiver.receive(one)
-    const digest = expect.stringMatching(/^[0-9a-f]{64}$/)
+    const digest = expect.stringMatching(/^sha256=[0-9a-f]{64}$/)
     expect(contexts).toEqual([
       [1, 'evt_1', undefined, JSON.stringify(envelope('client.created'))],
       [1, digest, undefined, expect.any(String)],
@@ -190,7 +192,7 @@ describe('registration', () => {
       ['request.*x', 'request'],
     ] as const) {
       expect(on(name)).toThrow(expect.objectContaining({ code: 'EVENT_NAME_UNKNOWN' }))
-      if (nearest !== 'request') expect(on(name)).toThrow(`did you mean '${nearest}'`)
+      if (nearest !== 'request') expect(on(name)).toThrow(`Did you mean '${nearest}'`)
     }
     expect(() => receiver.on([], () => {})).toThrow(
       expect.objectContaining({ code: 'EVENT_NAME_UNKNOWN' }),
@@ -285,6 +287,7 @@ describe('observe', () => {
   })
 
   test('left out, a failure on our side becomes a warning without the error text', async () => {
+    vi.stubEnv('NODE_ENV', 'production')
     const receiver = createReceiver({ secret })
     receiver.on(
       'client.created',
@@ -303,6 +306,7 @@ describe('observe', () => {
   })
 
   test('left out, an error of our own is told with its code and fix, no derived one', async () => {
+    vi.stubEnv('NODE_ENV', 'production')
     class Derived extends WebhookError {}
     const receiver = createReceiver({ secret })
     receiver.on('client.created', (_, context) => context.fetch(), { id: 'reader' })
@@ -321,6 +325,7 @@ describe('observe', () => {
   })
 
   test('left out, a store that fails is told with the reason and the way on', async () => {
+    vi.stubEnv('NODE_ENV', 'production')
     const file = join(tmpdir(), 'idv-no-such-folder', 'inbox.db')
     const inbox = createInbox({ store: sqliteStore(file) })
     const receiver = createReceiver({ secret, inbox })
@@ -497,26 +502,59 @@ describe('bounds', () => {
     }
   })
 
-  test('bytes in flight are bounded: beyond them 503 before the body is read', async () => {
+  test('bytes in flight count as they arrive: beyond the bound 503', async () => {
     const { receiver } = fresh({ maxBytes: 100, maxInFlightBytes: 150 })
     const { headers, body } = await delivery(envelope('client.created'))
     const gate = Promise.withResolvers<Uint8Array>()
-    const first = receiver.handle({ method: 'POST', headers, read: () => gate.promise })
-    let read = false
-    const second = await receiver.handle({
+    const late = Promise.withResolvers<Uint8Array>()
+    const idle = receiver.handle({ method: 'POST', headers, read: () => late.promise })
+    const held = receiver.handle({
       method: 'POST',
       headers,
-      read: async () => {
-        read = true
-        return body
-      },
+      read: async (reading) => reading.take(100) ?? gate.promise,
     })
-    expect([second.status, read, second.headers['retry-after']]).toEqual([503, false, '5'])
-    expect(second.body).toContain('OVERLOADED')
+    const read = async (reading: BodyReading) => reading.take(body.length) ?? body
+    const refused = await receiver.handle({ method: 'POST', headers, read })
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5'])
+    expect(refused.body).toContain('OVERLOADED')
     gate.resolve(body)
-    expect((await first).status).toBe(200)
-    const third = await receiver.handle({ method: 'POST', headers, read: async () => body })
-    expect(third.status).toBe(200)
+    expect((await held).status).toBe(200)
+    late.resolve(body)
+    expect((await idle).status).toBe(200)
+    const last = await receiver.handle({ method: 'POST', headers, read })
+    expect(last.status).toBe(200)
+  })
+
+  test('one address holds at most half of the bytes in flight', async () => {
+    const { receiver } = fresh({ maxBytes: 100, maxInFlightBytes: 400 })
+    const { headers, body } = await delivery(envelope('client.created'))
+    const gate = Promise.withResolvers<Uint8Array>()
+    const hold = (address: string) =>
+      receiver.handle({
+        method: 'POST',
+        headers,
+        address,
+        read: async (reading) => reading.take(100) ?? gate.promise,
+      })
+    const strangers = [hold('203.0.113.9'), hold('203.0.113.9')]
+    expect((await hold('203.0.113.9')).status).toBe(503)
+    const read = async (reading: BodyReading) => reading.take(body.length) ?? body
+    const sender = { method: 'POST', headers, address: '198.51.100.1', read }
+    expect((await receiver.handle(sender)).status).toBe(200)
+    gate.resolve(body)
+    expect((await Promise.all(strangers)).map(({ status }) => status)).toEqual([200, 200])
+  })
+
+  test('a body that does not arrive within bodyTimeout is refused', async () => {
+    const { receiver, seen } = fresh({ bodyTimeout: 20 })
+    const { headers } = await delivery(envelope('client.created'))
+    const reply = await receiver.handle({
+      method: 'POST',
+      headers,
+      read: (reading) => new Promise((resolve) => reading.onStop(resolve)),
+    })
+    expect(reply.status).toBe(400)
+    expect(seen).toMatchObject([{ code: 'BODY_INCOMPLETE' }])
   })
 })
 

@@ -1,5 +1,12 @@
 // The options of a run of reconcile, checked: mistakes are reported before the API is called.
-import { checkFunction, checkMilliseconds, checkOptionNames, invalid } from '../check.ts'
+import {
+  checkFunction,
+  checkMilliseconds,
+  checkOptionNames,
+  insideOf,
+  invalid,
+  shown,
+} from '../check.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Outcome } from '../outcome.ts'
 import type { Entity } from '../protocol/events.ts'
@@ -56,9 +63,9 @@ export interface ReconcileOptions {
 }
 
 /** The part of a receiver that takes events without a delivery. */
-interface Feeder {
-  readonly options: { readonly inbox?: unknown }
-  feed(body: Uint8Array, tenant?: string): Promise<Outcome>
+interface Ingester {
+  readonly keeper: unknown
+  ingest(body: Uint8Array, tenant?: string): Promise<Outcome>
 }
 
 const names: readonly (keyof ReconcileOptions)[] = [
@@ -79,7 +86,7 @@ const names: readonly (keyof ReconcileOptions)[] = [
 /** A run in progress. */
 export interface Run {
   readonly options: ReconcileOptions
-  readonly feeder: Feeder
+  readonly pipeline: Ingester
   readonly seen: SeenEvents
   readonly tally: ReconcileTally
   /** Keys that were examined: a record can come twice. */
@@ -101,9 +108,12 @@ export function prepared(options: ReconcileOptions): Run {
   if (typeof verifications?.iterate !== 'function' || typeof clients?.iterate !== 'function') {
     throw invalid('client must be created with createClient()')
   }
-  const feeder = feederOf(options.receiver)
-  const inbox = options.inbox ?? feeder.options.inbox
-  if (!feeder.options.inbox || !canFind(inbox)) {
+  const pipeline = insideOf<Ingester>(options.receiver)
+  if (!pipeline) {
+    throw invalid(`receiver must be created with createReceiver(), got ${shown(options.receiver)}`)
+  }
+  const inbox = options.inbox ?? pipeline.keeper
+  if (!pipeline.keeper || !canFind(inbox)) {
     throw invalid(
       'reconcile needs a receiver with an inbox, which knows what has arrived: createReceiver({ secret, inbox: createInbox({ store }) })',
       'INBOX_INVALID',
@@ -116,7 +126,7 @@ export function prepared(options: ReconcileOptions): Run {
   const until = Math.min(endOf(options), grace > 0 ? began.getTime() - grace : Infinity)
   const tally = new ReconcileTally()
   const latest = Math.min(until, began.getTime() + ahead)
-  return { options, feeder, seen: inbox, tally, looked: new Set(), until, began, latest }
+  return { options, pipeline, seen: inbox, tally, looked: new Set(), until, began, latest }
 }
 
 /**
@@ -151,13 +161,6 @@ export function boundsOf(
 
 function endOf({ until }: ReconcileOptions): number {
   return until === undefined ? Number.POSITIVE_INFINITY : timeOf(until, 'until')
-}
-
-function feederOf(receiver: unknown): Feeder {
-  // Feeding is not part of the public type: it takes bytes that nobody has signed.
-  const feeder = receiver as Partial<Feeder> | null | undefined
-  if (typeof feeder?.feed === 'function' && feeder.options) return feeder as Feeder
-  throw invalid('receiver must be created with createReceiver()')
 }
 
 function canFind(inbox: unknown): inbox is SeenEvents {

@@ -114,14 +114,14 @@ async function examine(run: Run, event: DerivedEvent): Promise<'stopped' | undef
 }
 
 async function feed(
-  { feeder, tally, options }: Run,
+  { pipeline, tally, options }: Run,
   event: DerivedEvent,
   id: string,
 ): Promise<'stopped' | undefined> {
   const { name, occurredAt, data } = event
   const envelope = ownEnvelope({ id, name, occurredAt, data })
   const body = new TextEncoder().encode(JSON.stringify(envelope))
-  const outcome = await feeder.feed(body, options.tenant)
+  const outcome = await pipeline.ingest(body, options.tenant)
   if (outcome.kind === 'accepted') tally.count('fed')
   else if (outcome.kind === 'duplicate') tally.count('arrived')
   else if (outcome.kind === 'failed') {

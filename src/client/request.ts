@@ -3,7 +3,7 @@
 import { sleep } from '../abortable.ts'
 import type { Clock } from '../clock.ts'
 import { defined } from '../defined.ts'
-import { deepestAnswer, isDeeper, parseJson } from '../json.ts'
+import { deepestAnswer, isDeeperText, parseJson } from '../json.ts'
 import {
   type ApiError,
   type EndpointName,
@@ -138,7 +138,7 @@ function understandAnswer(
 ): Understood {
   const { status, headers, text } = answer
   if (status >= 200 && status < 300) {
-    if (text !== undefined && isDeeper(text, deepestAnswer)) {
+    if (text !== undefined && isDeeperText(text, deepestAnswer)) {
       return malformed(info, `the response is nested deeper than ${deepestAnswer} levels`, 'never')
     }
     const parsed = text === undefined ? undefined : parseJson(text, deepestAnswer)

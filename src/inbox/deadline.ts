@@ -5,7 +5,7 @@ import { WebhookError } from '../errors.ts'
 export function deadline(timeout: number, over?: AbortController) {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    reject(new WebhookError('STORE_FAILED', `the store did not answer within ${timeout} ms`))
+    reject(new WebhookError('STORE_TIMEOUT', `the store did not answer within ${timeout} ms`))
     over?.abort()
   }, timeout)
   return { late, stop: () => clearTimeout(timer) }

@@ -16,7 +16,7 @@ export async function recallSalt(store: InboxStore, seal: Seal): Promise<Uint8Ar
   if (!salt) {
     await store.close()
     throw new WebhookError(
-      'STORE_UNSUITABLE',
+      seal.isRefusedPlain(kept) ? 'STORE_UNSUITABLE' : 'STORE_SEALED',
       seal.isRefusedPlain(kept)
         ? 'the inbox was kept without encryption: set encryption.acceptPlain: true for as long as its entries last, then take it out'
         : 'the inbox was sealed with another key: give that one in encryption.previous',

@@ -110,6 +110,8 @@ export interface WorkParts {
 /** Milliseconds between the returns of entries that one crash interrupted. */
 const apart = 50
 
+const day = 24 * 60 * 60 * 1000
+
 /** Claims and settles for the workers of one inbox. */
 export class Claims {
   readonly #parts: WorkParts
@@ -214,7 +216,7 @@ export class Claims {
     const at = this.#now()
     switch (verdict.kind) {
       case 'done': {
-        const highWaterMark = verdict.occurrence && highWaterMarkOf(verdict.occurrence)
+        const highWaterMark = verdict.occurrence && highWaterMarkOf(verdict.occurrence, at)
         return { to: 'done', lease, at, handled, ...(highWaterMark && { highWaterMark }) }
       }
       case 'skipped':
@@ -267,6 +269,8 @@ function openedOf(
   }
 }
 
-function highWaterMarkOf({ name, occurredAt }: Occurrence): HighWaterMark {
-  return { final: isFinal(name), ...(occurredAt && { at: occurredAt.getTime() }) }
+/** A time far in the future would make every later event of the entity stale. */
+function highWaterMarkOf({ name, occurredAt }: Occurrence, now: number): HighWaterMark {
+  const at = occurredAt?.getTime()
+  return defined({ final: isFinal(name), at: at !== undefined && at > now + day ? undefined : at })
 }

@@ -94,11 +94,17 @@ function dataFile(path: string, db: DatabaseSync): DataFile {
 
 function failed(path: string, cause: unknown): WebhookError {
   const why = cause instanceof Error ? cause.message : String(cause)
-  const hint = /database is locked/.test(why)
+  const hint = isLocked(cause)
     ? 'is another sandbox using it? Stop that one, or use another file'
     : 'give a file of a sandbox, or one that is not there yet'
   const message = `cannot use the data file ${path} (${why}): ${hint}`
   return new WebhookError('DATA_FILE_FAILED', message, { cause })
+}
+
+/** SQLITE_BUSY, plain or extended. */
+function isLocked(cause: unknown): boolean {
+  if (!(cause instanceof Error) || !('errcode' in cause)) return false
+  return typeof cause.errcode === 'number' && (cause.errcode & 0xff) === 5
 }
 
 /**

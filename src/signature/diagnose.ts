@@ -1,12 +1,11 @@
 // Why a signature does not match, told only as far as it can be proved: a variant of the bytes or
-// of the key that does verify. On demand, because it costs more than the refusal itself.
-
-import { makeHmacKey } from '#hmac'
+// of the key that does verify. It reads bytes that nobody has proved, so its work is bounded.
+import { concat } from '../bytes.ts'
 import { type Delivery, type HeaderList, headerValues } from '../delivery.ts'
 import { decodeUtf8, parseJson } from '../json.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import type { Claim } from './grammar.ts'
-import { keyBytes, type SecretKey } from './secrets.ts'
+import type { SecretKey } from './secrets.ts'
 import { matches } from './signature.ts'
 
 /** A proved cause, for the operator. */
@@ -35,28 +34,57 @@ export interface Evidence {
 const parsedFirst =
   'mount the receiver before any body parser (express.json(), bodyParser) and behind no proxy that rewrites JSON'
 
-/** Looks for what would have matched. */
-export async function diagnoseMismatch(evidence: Evidence): Promise<Diagnosis | undefined> {
-  const { keys, now, delivery } = evidence
-  const at = now.getTime()
-  const valid = keys.filter((key) => at >= key.notBefore && at <= key.notAfter)
-  for (const key of keys) {
-    if (!valid.includes(key) && (await proves(evidence, key, delivery.body)))
-      return outside(key, at)
+/** The most claims and the most keys that are tried with each variant. */
+const mostTried = 2
+/** Bytes of the largest body that is parsed, and of its longest respelling as a multiple of it. */
+const largestParsed = 64 * 1024
+const mostGrowth = 4
+
+/** The one that is under way: diagnoses wait for each other. */
+let last: Promise<unknown> = Promise.resolve()
+
+/** Says what is proved of a refusal: undefined where nothing is. One runs at a time. */
+export function diagnose(code: string, evidence: Evidence): Promise<Diagnosis | undefined> {
+  const few = {
+    ...evidence,
+    claims: evidence.claims.slice(0, mostTried),
+    keys: evidence.keys.slice(0, mostTried * 2),
   }
-  for (const key of valid) {
-    for (const [cause, bytes] of bodyVariants(delivery.body)) {
-      if (await proves(evidence, key, bytes)) return bodyDiagnosis(cause)
+  const run = () => (code === 'TIMESTAMP_OUTSIDE_TOLERANCE' ? ofTime(few) : ofMismatch(few))
+  const work = last.then(run)
+  last = work.catch(() => {})
+  return work
+}
+
+/** Looks for what would have matched. */
+async function ofMismatch(evidence: Evidence): Promise<Diagnosis | undefined> {
+  const { keys, now, delivery, scheme } = evidence
+  const at = now.getTime()
+  const valid: SecretKey[] = []
+  for (const key of keys) {
+    const { notBefore = at, notAfter = at } = key
+    if (at >= notBefore && at <= notAfter) valid.push(key)
+    else if (await proves(evidence, key, delivery.body)) return outside(key, at)
+  }
+  const tried = valid.slice(0, mostTried)
+  for (const key of tried) {
+    for (const decoding of ['utf8', 'base64', 'hex', 'whsec'] as const) {
+      const other = decoding === scheme.key ? undefined : key.readAs(decoding, scheme.algorithm)
+      if (other && (await proves(evidence, other, delivery.body))) {
+        return wrongDecoding(decoding, evidence)
+      }
     }
-    for (const [decoding, other] of keyVariants(key, evidence.scheme)) {
-      if (await proves(evidence, other, delivery.body)) return wrongDecoding(decoding, evidence)
+  }
+  for (const [cause, bytes] of bodyVariants(delivery.body)) {
+    for (const key of tried) {
+      if (await proves(evidence, key, bytes)) return bodyDiagnosis(cause)
     }
   }
   return undefined
 }
 
 /** Tells a genuine delivery that came late from a forged one. */
-export async function diagnoseTime(evidence: Evidence): Promise<Diagnosis | undefined> {
+async function ofTime(evidence: Evidence): Promise<Diagnosis | undefined> {
   for (const claim of evidence.claims) {
     for (const key of evidence.keys) {
       if (!(await proves({ ...evidence, claims: [claim] }, key, evidence.delivery.body))) continue
@@ -74,56 +102,75 @@ export async function diagnoseTime(evidence: Evidence): Promise<Diagnosis | unde
 
 async function proves(evidence: Evidence, key: SecretKey, body: Uint8Array): Promise<boolean> {
   const { scheme, claims, delivery, headers } = evidence
-  const signedId = scheme.id && headerValues(headers, scheme.id.header)[0]?.trim()
+  const id = scheme.id && headerValues(headers, scheme.id.header)[0]?.trim()
   for (const claim of claims) {
-    if (await matches(key, scheme, claim, { body, id: signedId, url: delivery.url })) return true
+    // Others get their turn between two HMACs over bytes of a stranger.
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    if (await matches(key, scheme, claim, { body, id, url: delivery.url })) return true
   }
   return false
 }
 
 type BodyCause = 'body-reserialized' | 'trailing-newline' | 'byte-order-mark'
 
-/** Bytes that the sender may have signed instead of those that arrived. */
+const utf8 = new TextEncoder()
+const mark = [0xef, 0xbb, 0xbf]
+
+/** Bytes that the sender may have signed instead of those that arrived, one at a time. */
 function* bodyVariants(body: Uint8Array): Generator<readonly [BodyCause, Uint8Array]> {
-  const utf8 = new TextEncoder()
   const ends = (...bytes: number[]) =>
     bytes.every((byte, at) => body.at(at - bytes.length) === byte)
   if (ends(0x0d, 0x0a)) yield ['trailing-newline', body.subarray(0, -2)]
   if (ends(0x0a)) yield ['trailing-newline', body.subarray(0, -1)]
-  yield ['trailing-newline', withEnd(body, '\n')]
-  yield ['trailing-newline', withEnd(body, '\r\n')]
-  const mark = [0xef, 0xbb, 0xbf]
+  yield ['trailing-newline', concat([body, utf8.encode('\n')])]
+  yield ['trailing-newline', concat([body, utf8.encode('\r\n')])]
   if (mark.every((byte, at) => body[at] === byte)) yield ['byte-order-mark', body.subarray(3)]
-  else yield ['byte-order-mark', new Uint8Array([...mark, ...body])]
+  else yield ['byte-order-mark', concat([Uint8Array.from(mark), body])]
+  if (body.length > largestParsed) return
   const text = decodeUtf8(body)
   const json = text === undefined ? undefined : parseJson(text)
   if (json === undefined) return
-  for (const spelling of spellings(json.value)) {
+  for (const spelling of spellings(json.value, body.length * mostGrowth)) {
     yield ['body-reserialized', utf8.encode(spelling)]
     yield ['body-reserialized', utf8.encode(`${spelling}\n`)]
   }
 }
 
-function withEnd(body: Uint8Array, end: string): Uint8Array {
-  const longer = new Uint8Array(body.length + end.length)
-  longer.set(body)
-  longer.set(new TextEncoder().encode(end), body.length)
-  return longer
+/** The ways in which common serialisers spell the same JSON, none longer than `most` letters. */
+function* spellings(json: unknown, most: number): Generator<string> {
+  for (const basic of layouts(json, most)) {
+    yield basic
+    const escaped = basic.replace(/[^\x20-\x7e\s]/g, escapeUnicode)
+    if (escaped !== basic) yield escaped
+    const slashed = basic.replaceAll('/', '\\/')
+    if (slashed !== basic) yield slashed
+  }
 }
 
-/** The ways in which common serialisers spell the same JSON. */
-function spellings(json: unknown): string[] {
-  const compact = JSON.stringify(json)
-  const pretty = [2, 4, '\t'].map((indent) => JSON.stringify(json, null, indent))
-  const spaced = pretty[0]
-    ?.replace(/\n */g, ' ')
-    .replace(/([[{]) /g, '$1')
-    .replace(/ ([\]}])/g, '$1')
-  const sorted = JSON.stringify(sortKeys(json))
-  const basic = [compact, ...pretty, ...(spaced === undefined ? [] : [spaced]), sorted]
-  const escaped = basic.map((text) => text.replace(/[^\x20-\x7e\s]/g, escapeUnicode))
-  const slashed = basic.map((text) => text.replaceAll('/', '\\/'))
-  return [...new Set([...basic, ...escaped, ...slashed])]
+function* layouts(json: unknown, most: number): Generator<string> {
+  yield JSON.stringify(json)
+  yield JSON.stringify(sortKeys(json))
+  for (const indent of [2, 4, '\t']) {
+    const width = typeof indent === 'number' ? indent : 1
+    if (indentation(json, width) > most) continue
+    const pretty = JSON.stringify(json, null, indent)
+    yield pretty
+    if (indent !== 2) continue
+    yield pretty
+      .replace(/\n */g, ' ')
+      .replace(/([[{]) /g, '$1')
+      .replace(/ ([\]}])/g, '$1')
+  }
+}
+
+/** How many letters indentation adds: it grows with depth times elements. */
+function indentation(json: unknown, width: number, depth = 1): number {
+  if (typeof json !== 'object' || json === null) return 0
+  let letters = 0
+  for (const value of Object.values(json)) {
+    letters += depth * width + 1 + indentation(value, width, depth + 1)
+  }
+  return letters
 }
 
 const escapeUnicode = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`
@@ -133,21 +180,6 @@ function sortKeys(json: unknown): unknown {
   if (typeof json !== 'object' || json === null) return json
   const entries = Object.entries(json).sort(([a], [b]) => (a < b ? -1 : 1))
   return Object.fromEntries(entries.map(([key, value]) => [key, sortKeys(value)]))
-}
-
-function* keyVariants(key: SecretKey, scheme: Scheme): Generator<readonly [string, SecretKey]> {
-  const value = key.material()
-  if (typeof value !== 'string') return
-  for (const decoding of ['utf8', 'base64', 'hex', 'whsec'] as const) {
-    if (decoding === scheme.key) continue
-    let bytes: Uint8Array
-    try {
-      bytes = keyBytes(value, decoding)
-    } catch {
-      continue
-    }
-    yield [decoding, { ...key, material: key.material, key: makeHmacKey(bytes, scheme.algorithm) }]
-  }
 }
 
 function bodyDiagnosis(cause: BodyCause): Diagnosis {
@@ -169,7 +201,8 @@ function bodyDiagnosis(cause: BodyCause): Diagnosis {
 
 function outside(key: SecretKey, at: number): Diagnosis {
   const name = key.id === undefined ? 'a configured secret' : `secret ${key.id}`
-  const when = at > key.notAfter ? 'is no longer valid (notAfter)' : 'is not valid yet (notBefore)'
+  const when =
+    at > (key.notAfter ?? at) ? 'is no longer valid (notAfter)' : 'is not valid yet (notBefore)'
   return {
     cause: 'secret-outside-validity',
     message: `the body verifies under ${name}, which ${when}`,

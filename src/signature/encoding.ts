@@ -31,10 +31,16 @@ export function encode(bytes: Uint8Array, encoding: Encoding): string {
 
 /** Decodes hex of either case; undefined when it is anything else. */
 export function fromHex(text: string): Uint8Array | undefined {
-  if (!hexDigits.test(text)) return undefined
-  return Uint8Array.from({ length: text.length / 2 }, (_, at) =>
-    Number.parseInt(text.slice(at * 2, at * 2 + 2), 16),
-  )
+  return hexDigits.test(text) ? bytesOfHex(text) : undefined
+}
+
+/** The bytes of text that is known to be hex. */
+export function bytesOfHex(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(text.length / 2)
+  for (let at = 0; at < bytes.length; at++) {
+    bytes[at] = Number.parseInt(text.slice(at * 2, at * 2 + 2), 16)
+  }
+  return bytes
 }
 
 /** Decodes padded base64; undefined for other letters, padding or unused bits that are not zero. */
@@ -53,24 +59,29 @@ export function fromBase64url(text: string): Uint8Array | undefined {
   return fromBase64(padded.replaceAll('-', '+').replaceAll('_', '/'))
 }
 
-/** Decodes a digest of `length` bytes in one encoding, or in any; undefined when malformed. */
-export function decodeDigest(
+/**
+ * A digest of `length` bytes, given in one encoding or in any, as hex in lower case; undefined
+ * when it is malformed.
+ */
+export function digestHex(
   text: string,
   encoding: Encoding | 'any',
   length: number,
-): Uint8Array | undefined {
-  // The longest form of a digest is its hex; more is refused before it is looked at.
-  if (text.length > length * 2) return undefined
-  const readers = { hex: fromHex, base64: fromBase64, base64url: fromBase64url }
-  const tried = encoding === 'any' ? Object.values(readers) : [readers[encoding]]
-  for (const read of tried) {
-    const bytes = read(text)
-    if (bytes?.length === length) return bytes
+): string | undefined {
+  if (text.length === length * 2) {
+    const isHex = (encoding === 'hex' || encoding === 'any') && hexDigits.test(text)
+    return isHex ? text.toLowerCase() : undefined
   }
+  // Hex is the longest form of a digest: anything longer is refused before it is looked at.
+  if (encoding === 'hex' || text.length > length * 2) return undefined
+  const bytes = decodeBase64(text, encoding)
+  return bytes?.length === length ? toHex(bytes) : undefined
+}
+
+function decodeBase64(text: string, encoding: Encoding | 'any'): Uint8Array | undefined {
+  if (encoding === 'base64') return fromBase64(text)
+  if (encoding === 'base64url') return fromBase64url(text)
   // Standard letters without padding: neither base64 nor base64url, but unambiguous.
-  if (encoding === 'any' && !text.includes('=')) {
-    const bytes = fromBase64(text.padEnd(Math.ceil(text.length / 4) * 4, '='))
-    if (bytes?.length === length) return bytes
-  }
-  return undefined
+  const padded = text.includes('=') ? text : text.padEnd(Math.ceil(text.length / 4) * 4, '=')
+  return fromBase64(padded) ?? fromBase64url(text)
 }

@@ -1,13 +1,14 @@
 // The signature header's value: how claims stand in it, and how a sender writes it.
 
 import type { Scheme } from '../protocol/scheme.ts'
-import { decodeDigest } from './encoding.ts'
+import { digestHex } from './encoding.ts'
 import { digestLength } from './hmac/hmac.ts'
 
 /** Signatures that claim to prove the same bytes, with the time that they sign, if any. */
 export interface Claim {
   readonly timestamp?: string
-  readonly signatures: readonly Uint8Array[]
+  /** Digests in lower-case hex. */
+  readonly signatures: readonly string[]
 }
 
 /** More signatures than any rotation needs would only cost us work. */
@@ -21,7 +22,7 @@ export function readClaims(scheme: Scheme, value: string): readonly Claim[] | un
   }
   const claims = groups.flatMap(({ timestamp, texts }): Claim[] => {
     const signatures = texts.flatMap((text) => {
-      const digest = decodeDigest(text, scheme.encoding, digestLength[scheme.algorithm])
+      const digest = digestHex(text, scheme.encoding, digestLength[scheme.algorithm])
       return digest ? [digest] : []
     })
     if (signatures.length === 0) return []
@@ -39,7 +40,9 @@ function split({ grammar }: Scheme, value: string): readonly Group[] {
   if (grammar === 'plain') return [{ texts: value.split(/[ ,]+/) }]
   if ('list' in grammar) return [{ texts: prefixed(value.split(/ +/), grammar.list.prefix) }]
   if ('pairs' in grammar) return splitPairs(grammar.pairs, value)
-  return [{ texts: prefixed(value.split(/[ ,]+/), grammar.prefix, grammar.optional) }]
+  const single = !value.includes(',') && !value.includes(' ')
+  const tokens = single ? [value] : value.split(/[ ,]+/)
+  return [{ texts: prefixed(tokens, grammar.prefix, grammar.optional) }]
 }
 
 function prefixed(tokens: readonly string[], prefix: string, optional = false): string[] {

@@ -1,10 +1,11 @@
 // The secrets of a receiver: checked when they are configured, turned into keys once, chosen by
-// time while they rotate. A secret's value never leaves this file.
+// time while they rotate. A secret's text leaves this file for a diagnosis alone.
 import { makeHmacKey } from '#hmac'
+import { checkOptionNames, invalid, shown } from '../check.ts'
 import type { Delivery } from '../delivery.ts'
-import { WebhookError } from '../errors.ts'
+import { decodeUtf8 } from '../json.ts'
 import type { Scheme } from '../protocol/scheme.ts'
-import { fromBase64, fromHex } from './encoding.ts'
+import { fromHex, toHex } from './encoding.ts'
 import type { HmacKey } from './hmac/hmac.ts'
 
 /** A secret with its id and the time in which it is valid (both ends included). */
@@ -31,21 +32,55 @@ export type SecretOption =
   | SecretInput
   | ((delivery: Delivery) => SecretInput | undefined | Promise<SecretInput | undefined>)
 
-/** A secret as a key, ready to prove bytes. */
-export interface SecretKey {
-  readonly id?: string
-  readonly tenant?: string
-  readonly key: HmacKey
-  readonly notBefore: number
-  readonly notAfter: number
-  /** The raw material, for diagnosis alone; not enumerable. */
-  readonly material: () => string | Uint8Array
+/** A secret as a key, ready to prove bytes. Printing it shows no byte of the secret. */
+export class SecretKey {
+  readonly id: string | undefined
+  readonly tenant: string | undefined
+  /** Milliseconds since the epoch, both ends included. */
+  readonly notBefore: number | undefined
+  readonly notAfter: number | undefined
+  readonly #key: HmacKey
+  readonly #material: string | Uint8Array
+
+  constructor(secret: Secret, key: HmacKey, name: string) {
+    this.id = secret.id
+    this.tenant = secret.tenant
+    this.notBefore = time(secret.notBefore, `${name}: notBefore`)
+    this.notAfter = time(secret.notAfter, `${name}: notAfter`)
+    this.#key = key
+    this.#material = secret.value
+    const { notBefore, notAfter } = this
+    if (notBefore !== undefined && notAfter !== undefined && notBefore > notAfter) {
+      throw invalid(
+        `${name}: notBefore is later than notAfter, so it is never valid`,
+        'SECRET_INVALID',
+      )
+    }
+  }
+
+  get key(): HmacKey {
+    return this.#key
+  }
+
+  /** The same secret with its text read in another way; undefined where it cannot be. */
+  readAs(decoding: Scheme['key'], algorithm: Scheme['algorithm']): SecretKey | undefined {
+    if (typeof this.#material !== 'string') return undefined
+    try {
+      const key = makeHmacKey(keyBytes(this.#material, decoding), algorithm)
+      return new SecretKey({ value: this.#material }, key, 'secret')
+    } catch {
+      return undefined
+    }
+  }
 }
 
-/** Gives the keys for a delivery; rejects when the look-up failed. */
-export type SecretSource = (
-  delivery: Delivery,
-) => readonly SecretKey[] | Promise<readonly SecretKey[]>
+/** The keys of a receiver, or the look-up that gives them for each delivery. */
+export type SecretSource =
+  | { readonly keys: readonly SecretKey[]; readonly lookUp?: undefined }
+  | { readonly keys?: undefined; readonly lookUp: SecretLookUp }
+
+/** Rejects when the look-up failed, or gave nothing. */
+export type SecretLookUp = (delivery: Delivery) => Promise<readonly SecretKey[]>
 
 /** How many looked-up secrets are kept as keys; beyond it the oldest is made again. */
 const keptKeys = 1000
@@ -57,12 +92,9 @@ const keptKeys = 1000
  * white space. The message never holds the secret.
  */
 export function secretSource(option: SecretOption | undefined, scheme: Scheme): SecretSource {
-  if (typeof option === 'function') {
-    const kept = new Map<string, SecretKey>()
-    return async (delivery) => compile(await option(delivery), scheme, kept)
-  }
-  const keys = compile(option, scheme)
-  return () => keys
+  if (typeof option !== 'function') return { keys: compile(option, scheme) }
+  const kept = new Map<string, SecretKey>()
+  return { lookUp: async (delivery) => compile(await option(delivery), scheme, kept) }
 }
 
 /** Turns secrets into keys. */
@@ -71,69 +103,88 @@ export function compile(
   scheme: Scheme,
   kept?: Map<string, SecretKey>,
 ): readonly SecretKey[] {
-  const list = Array.isArray(input) ? (input as readonly unknown[]) : [input]
-  const secrets = list.map((one) => {
-    const plain = typeof one === 'string' || one instanceof Uint8Array
-    return (plain ? { value: one } : one) as Secret | undefined
+  const secrets = listed(input)
+  const name = (secret: Secret, at: number) =>
+    secrets.length > 1 ? `secret ${secret.id ?? at + 1}` : 'secret'
+  const found = secrets.map((secret, at) => {
+    const cacheKey = typeof secret.value === 'string' ? cacheKeyOf(secret) : undefined
+    const known = cacheKey === undefined ? undefined : kept?.get(cacheKey)
+    const bytes = known ? undefined : keyBytes(secret.value, scheme.key, name(secret, at))
+    return { secret, cacheKey, known, bytes }
   })
-  if (secrets.length === 0 || secrets.some((one) => one?.value === undefined)) throw noSecret()
-  checkTenants(secrets as readonly Secret[])
-  return secrets.map((one, at) => {
-    const secret = one as Secret
-    const name = typeof secret.value === 'string' ? cacheName(secret) : undefined
-    const known = name === undefined ? undefined : kept?.get(name)
+  checkTenants(secrets, scheme)
+  return found.map(({ secret, cacheKey, known, bytes }, at) => {
     if (known) return known
-    const made = toKey(
-      secret,
-      scheme,
-      secrets.length > 1 ? `secret ${secret.id ?? at + 1}` : 'secret',
-    )
-    if (kept && name !== undefined) {
+    const key = makeHmacKey(bytes as Uint8Array, scheme.algorithm)
+    const made = new SecretKey(secret, key, name(secret, at))
+    if (kept && cacheKey !== undefined) {
       if (kept.size >= keptKeys) kept.delete(kept.keys().next().value as string)
-      kept.set(name, made)
+      kept.set(cacheKey, made)
     }
     return made
   })
 }
 
-const cacheName = ({ id, value, tenant, notBefore, notAfter }: Secret) =>
+const secretFields: readonly (keyof Secret)[] = ['id', 'value', 'tenant', 'notBefore', 'notAfter']
+
+/** Every form of the option as a list of secrets. */
+function listed(input: SecretInput | undefined): readonly Secret[] {
+  const list: readonly unknown[] = Array.isArray(input) ? input : [input]
+  if (list.length === 0) throw noSecret()
+  return list.map((one) => {
+    if (one === undefined || one === null) throw noSecret()
+    if (typeof one === 'string' || one instanceof Uint8Array) return { value: one }
+    if (typeof one !== 'object') {
+      throw invalid(
+        `secret must be a string, bytes or { value }, got ${typeof one}: pass process.env.WEBHOOK_SECRET`,
+        'SECRET_INVALID',
+      )
+    }
+    checkOptionNames('a secret', one, secretFields, 'SECRET_INVALID')
+    const secret = one as Secret
+    if (secret.value === undefined) throw noSecret()
+    if (secret.tenant !== undefined && !isText(secret.tenant)) {
+      throw invalid(
+        `tenant must be a non-empty string, or be omitted, got ${shown(secret.tenant)}`,
+        'SECRET_INVALID',
+      )
+    }
+    if (secret.id !== undefined && !isText(secret.id)) {
+      throw invalid(
+        `the id of a secret must be a non-empty string, got ${shown(secret.id)}`,
+        'SECRET_INVALID',
+      )
+    }
+    return secret
+  })
+}
+
+const isText = (value: unknown) => typeof value === 'string' && value !== ''
+
+const cacheKeyOf = ({ id, value, tenant, notBefore, notAfter }: Secret) =>
   JSON.stringify([id, value, tenant, notBefore, notAfter])
 
-/** A secret that two tenants share proves neither of them. */
-function checkTenants(secrets: readonly Secret[]): void {
+/** A secret that two tenants share proves neither of them. HMAC pads keys with zeros. */
+function checkTenants(secrets: readonly Secret[], scheme: Scheme): void {
+  if (secrets.length < 2 || secrets.every(({ tenant }) => tenant === secrets[0]?.tenant)) return
   const tenants = new Map<string, string | undefined>()
   for (const { value, tenant } of secrets) {
-    if (tenant !== undefined && (typeof tenant !== 'string' || tenant === '')) {
-      throw new WebhookError('SECRET_INVALID', 'a tenant is no name: give text, or leave it out')
+    const bytes = toHex(keyBytes(value, scheme.key)).replace(/(?:00)+$/, '')
+    if (tenants.has(bytes) && tenants.get(bytes) !== tenant) {
+      throw invalid(
+        'two tenants have the same secret, so a delivery could not be attributed: give each tenant its own',
+        'SECRET_INVALID',
+      )
     }
-    const text = typeof value === 'string' ? value : JSON.stringify([...(value as Uint8Array)])
-    if (tenants.has(text) && tenants.get(text) !== tenant) {
-      const message =
-        'two tenants have the same secret, so nobody could tell who has sent: give each its own'
-      throw new WebhookError('SECRET_INVALID', message)
-    }
-    tenants.set(text, tenant)
+    tenants.set(bytes, tenant)
   }
 }
 
 function noSecret() {
-  return new WebhookError(
-    'SECRET_INVALID',
+  return invalid(
     'no secret: pass `secret`, e.g. secret: process.env.WEBHOOK_SECRET, and check that it is set',
+    'SECRET_INVALID',
   )
-}
-
-function toKey(secret: Secret, scheme: Scheme, name: string): SecretKey {
-  const bytes = keyBytes(secret.value, scheme.key, name)
-  const key: SecretKey = {
-    ...(secret.id !== undefined && { id: secret.id }),
-    ...(secret.tenant !== undefined && { tenant: secret.tenant }),
-    key: makeHmacKey(bytes, scheme.algorithm),
-    notBefore: time(secret.notBefore, Number.NEGATIVE_INFINITY, `${name}: notBefore`),
-    notAfter: time(secret.notAfter, Number.POSITIVE_INFINITY, `${name}: notAfter`),
-    material: () => secret.value,
-  }
-  return Object.defineProperty(key, 'material', { enumerable: false })
 }
 
 /**
@@ -147,36 +198,69 @@ export function keyBytes(
   name = 'secret',
 ): Uint8Array {
   const refuse = (why: string): never => {
-    throw new WebhookError('SECRET_INVALID', `${name} ${why}`)
+    throw invalid(`${name} ${why}`, 'SECRET_INVALID')
   }
-  if (value instanceof Uint8Array) {
-    if (value.length === 0) return refuse('is empty: anyone could sign with it')
-    if (isTextLine(value)) return refuse('ends with a line break: trim the file that it came from')
-    return value
+  if (typeof value !== 'string' && !(value instanceof Uint8Array)) {
+    return refuse(`must be a string or bytes, got ${typeof value}`)
   }
-  if (typeof value !== 'string') return refuse('is neither text nor bytes')
-  if (value.trim() === '') return refuse('is empty: check that the environment variable is set')
-  if (value !== value.trim() || /[\r\n\t]/.test(value)) {
-    return refuse('has stray white space: trim it, e.g. a line break at the end of the variable')
+  const bytes = typeof value === 'string' ? decoded(value, decoding, refuse) : value
+  if (bytes.length === 0) return refuse('is empty: anyone could sign with it')
+  if (typeof value !== 'string' && isUntrimmedText(value)) {
+    return refuse('has white space at its ends: trim the file that it came from')
   }
-  if (decoding === 'utf8') return new TextEncoder().encode(value)
-  const text = decoding === 'whsec' ? value.replace(/^whsec_/, '') : value
-  const bytes = decoding === 'hex' ? fromHex(text) : fromBase64(text)
-  if (!bytes) return refuse(`is not ${decoding === 'hex' ? 'hex' : 'base64'}, as its scheme says`)
-  if (bytes.length === 0) return refuse('is empty once decoded')
+  if (bytes.every((byte) => byte === 0)) {
+    return refuse(
+      'consists of zero bytes only, which HMAC reads as no key: anyone could sign with it',
+    )
+  }
   return bytes
 }
 
-/** Printable text with a line break at its end is a file that was not trimmed, not a binary key. */
-function isTextLine(bytes: Uint8Array): boolean {
-  const last = bytes.at(-1)
-  if (last !== 0x0a && last !== 0x0d) return false
-  return bytes.every((byte) => (byte >= 0x20 && byte < 0x7f) || byte === 0x0a || byte === 0x0d)
+function decoded(
+  value: string,
+  decoding: Scheme['key'],
+  refuse: (why: string) => never,
+): Uint8Array {
+  if (value.trim() === '') return refuse('is empty: check that the environment variable is set')
+  if (value !== trimmed(value) || /[\r\n\t]/.test(value)) {
+    return refuse('has stray white space: trim it, e.g. a line break at the end of the variable')
+  }
+  if (/^(["']).*\1$/.test(value)) {
+    return refuse('is in quotes, which are part of it: remove them, e.g. in the file of --env-file')
+  }
+  if (value === 'undefined' || value === 'null') {
+    return refuse(`is the text '${value}': check that the environment variable is set`)
+  }
+  if (decoding === 'utf8') return new TextEncoder().encode(value)
+  if (decoding === 'hex') return fromHex(value) ?? refuse('is not hex, as its scheme says')
+  const text = decoding === 'whsec' ? value.replace(/^(?:v1,)?whsec_/, '') : value
+  return fromLooseBase64(text) ?? refuse('is not base64, as its scheme says')
 }
 
-function time(value: Date | string | undefined, otherwise: number, name: string): number {
-  if (value === undefined) return otherwise
+/** As the libraries of Standard Webhooks read a secret: either alphabet, padded or not. */
+function fromLooseBase64(text: string): Uint8Array | undefined {
+  const standard = text.replace(/=+$/, '').replaceAll('-', '+').replaceAll('_', '/')
+  if (!/^[A-Za-z0-9+/]+$/.test(standard) || standard.length % 4 === 1) return undefined
+  return Uint8Array.from(atob(standard), (letter) => letter.charCodeAt(0))
+}
+
+/** Without white space and without format characters such as U+200B and U+2060. */
+const trimmed = (text: string) => text.replace(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, '')
+
+/** Text with white space at its ends is a file that was not trimmed, not a binary key. */
+function isUntrimmedText(bytes: Uint8Array): boolean {
+  const text = decodeUtf8(bytes)
+  if (text === undefined || text === trimmed(text)) return false
+  // A short binary key may begin or end with such a byte; control characters tell it from text.
+  return !/[^\P{Cc}\s]/u.test(text)
+}
+
+function time(value: Date | string | undefined, name: string): number | undefined {
+  if (value === undefined) return undefined
   const at = new Date(value).getTime()
   if (!Number.isNaN(at)) return at
-  throw new WebhookError('SECRET_INVALID', `${name} is no date: give a Date or an ISO 8601 string`)
+  throw invalid(
+    `${name} must be a Date or an ISO 8601 string, got ${shown(value)}`,
+    'SECRET_INVALID',
+  )
 }

@@ -17,6 +17,8 @@ const utf8 = new TextEncoder()
 
 /** The bytes that a scheme signs, in parts, so that a body is never copied. */
 export function signedParts(scheme: Scheme, values: SignedValues): readonly Uint8Array[] {
+  // A template of one piece is the body alone.
+  if (scheme.template.length === 1) return [values.body]
   return scheme.template.map((part) => {
     if ('text' in part) return utf8.encode(part.text)
     const value = values[part.value]
@@ -30,11 +32,9 @@ export function matches(
   scheme: Scheme,
   { signatures, timestamp }: Claim,
   values: SignedValues,
-): Promise<boolean> {
-  return key.matches(
-    signedParts(scheme, { ...values, timestamp: timestamp ?? values.timestamp }),
-    signatures,
-  )
+): boolean | Promise<boolean> {
+  const signed = timestamp === undefined ? values : { ...values, timestamp }
+  return key.matches(signedParts(scheme, signed), signatures)
 }
 
 /** Options of `sign`. */

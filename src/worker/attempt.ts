@@ -1,7 +1,7 @@
 // One attempt at one entry of the inbox: parse → match → the handlers that have not succeeded →
 // verdict. Handlers throw what they like; it ends as a verdict.
 
-import type { HandlerFailure, Registration } from '../dispatch.ts'
+import type { HandlerFailure, Registration, RunningHandlers } from '../dispatch.ts'
 import { isNonRetryable } from '../errors.ts'
 import type { EntryFailure } from '../inbox/entry.ts'
 import type { Verdict, Work, WorkSource } from '../inbox/work.ts'
@@ -22,8 +22,8 @@ export interface Attempted {
 export interface Attempter {
   readonly corridor: Pipeline
   readonly inbox: WorkSource
-  /** Aborted when the worker's grace time is over. */
-  readonly signal: AbortSignal
+  /** The handlers that are aborted when the worker's grace time is over. */
+  readonly running: RunningHandlers
 }
 
 /** Handles one entry. */
@@ -103,7 +103,7 @@ class AttemptRun {
       attempt,
       entryId: this.#work.lease.id,
       extras: { gap, stale, ...(tx && { tx: tx.handle }) },
-      signal: this.#by.signal,
+      running: this.#by.running,
     })
     if (report?.ok) this.#handled.push(registration.id)
     else if (report) this.#failures.push(report)

@@ -1,6 +1,7 @@
 // One stretch of a worker's work, from its first claim to a drain: how many entries are at work, how
 // each attempt is settled, and when all of it is over.
 
+import { RunningHandlers } from '../dispatch.ts'
 import type { SettledAs, Work, WorkSource } from '../inbox/work.ts'
 import { describeError } from '../observe.ts'
 import type { Pipeline } from '../pipeline.ts'
@@ -35,6 +36,7 @@ export class WorkerRun {
   /** Everything that a drain waits for: handlers at work, commits on their way. */
   readonly #pending = new Set<Promise<unknown>>()
   readonly #abort = new AbortController()
+  readonly #running = new RunningHandlers()
   readonly #ending = new AbortController()
   readonly #over = Promise.withResolvers<'lost'>()
   #waiting: (() => void)[] = []
@@ -78,7 +80,9 @@ export class WorkerRun {
     this.#ending.abort()
     this.#wake()
     const abort = setTimeout(() => {
-      this.#abort.abort(new DOMException('the worker is shutting down', 'AbortError'))
+      const reason = new DOMException('the worker is shutting down', 'AbortError')
+      this.#abort.abort(reason)
+      this.#running.abort(reason)
     }, grace)
     const give = setTimeout(() => this.#over.resolve('lost'), grace + this.#parts.inbox.timeout)
     await Promise.race([this.#quiet(), this.#over.promise])
@@ -133,7 +137,7 @@ export class WorkerRun {
     const { corridor, inbox } = this.#parts
     if (this.#abort.signal.aborted) return released
     try {
-      return await attempt(work, { corridor, inbox, signal: this.#abort.signal })
+      return await attempt(work, { corridor, inbox, running: this.#running })
     } catch (error) {
       const failures = [{ handler: 'worker', code: 'HANDLER_FAILED', error: describeError(error) }]
       const verdict = { kind: 'failed', reason: 'HANDLER_FAILED', failures, fatal: false } as const

@@ -1,10 +1,11 @@
 // createWorker: claim → attempt → settle, as many entries at a time as it is told; start, drain.
 // It shares the receiver's corridor and asks its inbox for work.
 
+import { insideOf, invalid, shown } from '../check.ts'
 import { WebhookError } from '../errors.ts'
 import type { SettledAs, Swept, Work, WorkSource } from '../inbox/work.ts'
 import { describeError } from '../observe.ts'
-import { Pipeline } from '../pipeline.ts'
+import type { Pipeline } from '../pipeline.ts'
 import type { Receiver } from '../receiver.ts'
 import type { Attempted } from './attempt.ts'
 import { SilenceWatch } from './idle-watch.ts'
@@ -57,17 +58,18 @@ export function createWorker(
   receiver: Pick<Receiver, 'receive'>,
   options: WorkerOptions = {},
 ): Worker {
-  if (!(receiver instanceof Pipeline)) {
-    throw new WebhookError('OPTION_INVALID', 'createWorker needs what createReceiver() gave')
+  const pipeline = insideOf<Pipeline>(receiver)
+  if (!pipeline) {
+    throw invalid(`createWorker expects a receiver from createReceiver(), got ${shown(receiver)}`)
   }
-  const inbox = receiver.options.inbox
+  const inbox = pipeline.keeper
   if (!isWorkSource(inbox)) {
     throw new WebhookError(
       'INBOX_INVALID',
       'the receiver has no inbox to work on: createReceiver({ secret, inbox: createInbox({ store }) })',
     )
   }
-  return new InboxWorker(receiver, inbox, options)
+  return new InboxWorker(pipeline, inbox, options)
 }
 
 function isWorkSource(inbox: unknown): inbox is WorkSource {
@@ -152,12 +154,12 @@ class InboxWorker implements Worker {
       setInterval(() => this.#listen(), 10_000),
     ]
     for (const timer of timers) timer.unref?.()
-    this.#corridor.onArrival = (seen) => {
-      if (seen.type === 'outcome' && seen.kind === 'accepted') {
-        this.#silence.arrived(seen.at.getTime())
-      }
-    }
     this.#endings = [
+      this.#corridor.listen((seen) => {
+        if (seen.type === 'outcome' && seen.kind === 'accepted') {
+          this.#silence.arrived(seen.at.getTime())
+        }
+      }),
       this.#inbox.onWork(() => this.#pull()),
       () => timers.forEach(clearInterval),
       this.#options.onSignal(() => this.#end()),
@@ -179,9 +181,9 @@ class InboxWorker implements Worker {
   }
 
   async #ready(): Promise<void> {
-    const { dispatcher, options } = this.#corridor
+    const { dispatcher, fetches } = this.#corridor
     dispatcher.seal()
-    if (dispatcher.refetches() && !options.client) {
+    if (dispatcher.refetches() && !fetches) {
       throw new WebhookError(
         'CLIENT_MISSING',
         "stale: 'refetch' needs a client: createReceiver({ secret, inbox, client: createClient({ … }) })",

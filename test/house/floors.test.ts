@@ -29,6 +29,8 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/client\//, 5],
   [/^adapters\//, 5],
   [/^src\/testing\//, 6],
+  [/^src\/console\/pages\//, 8],
+  [/^src\/console\//, 6],
   [/^src\/sandbox\//, 7],
   [/^src\/cli\//, 8],
 ]
@@ -80,7 +82,7 @@ describe('imports', () => {
   })
 
   test('of adapters are the front door and the adapter for node alone', () => {
-    const allowed = ['src/index.ts', 'adapters/node.ts', 'adapters/fetch.ts']
+    const allowed = ['src/index.ts', 'adapters/node.ts', 'adapters/fetch.ts', 'adapters/mount.ts']
     const others = inside.filter(
       ({ from, to }) => from.startsWith('adapters/') && !allowed.includes(to),
     )
@@ -131,7 +133,7 @@ describe('one dependency, one door', () => {
 
   test('node: reaches neither the core nor the fetch adapter', () => {
     const allowed =
-      /^(src\/signature\/hmac\/node\.ts|src\/(cli|sandbox|inbox|testing)|adapters\/(?!fetch))/
+      /^(src\/signature\/hmac\/node\.ts|src\/(cli|console|sandbox|inbox|testing)|adapters\/(?!fetch))/
     const users = outside.filter(({ to }) => to.startsWith('node:'))
     expect(users.filter(({ from }) => !allowed.test(from))).toEqual([])
   })

@@ -149,7 +149,7 @@ test('an operator who forgets beside the owner leaves no copy behind', async () 
   const file = temporaryFile()
   const { deliver } = setUp({ store: sqliteStore(file) })
   await deliver(event('verification.created', person))
-  const beside = createInbox({ store: sqliteStore(file, { access: 'operate' }) })
+  const beside = createInbox({ store: sqliteStore(file, { mode: 'operator' }) })
   expect(await beside.forget('verification:ver_1')).toBe(1)
   await beside.close()
   await until(() => traces(file).length === 0)
@@ -273,4 +273,24 @@ test('what was done last in a lane is remembered as long as keys are', async () 
     await worker.drainOnce()
     expect(stale, store.name).toEqual([false, true, true, false])
   }
+})
+
+test('a time in the far future makes no later event of its entity stale', async () => {
+  const clock = fakeClock()
+  const { deliver, receiver, worker } = setUp({ now: clock.now })
+  const ran: (readonly [string, boolean | undefined])[] = []
+  receiver.on('*', ({ name }, { stale }) => void ran.push([name, stale]))
+  const at = (days: number) => {
+    return { createdAt: new Date(clock.now().getTime() + days * 86_400_000).toISOString() }
+  }
+  await deliver(event('verification.created', {}, at(400)))
+  await deliver(event('verification.submitted', {}, at(0.5)))
+  await deliver(event('verification.approved', {}, at(0.25)))
+  await worker.drainOnce()
+  expect(ran).toEqual([
+    ['verification.created', false],
+    ['verification.submitted', false],
+    // Half a day ahead is a clock that differs, and counts.
+    ['verification.approved', true],
+  ])
 })

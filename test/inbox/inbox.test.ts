@@ -118,7 +118,7 @@ describe('keeping', () => {
     })
     const inbox = createInbox({ store, timeout: 5 })
     const opening = inbox.open()
-    await expect(inbox.close()).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    await expect(inbox.close()).rejects.toMatchObject({ code: 'STORE_TIMEOUT' })
     opened.resolve()
     await opening
     await closed.promise
@@ -323,7 +323,7 @@ describe('privacy', () => {
     await setUp({ store, encryption: { key: newer } }).inbox.open()
     for (const encryption of [{ key }, undefined]) {
       const stranger = setUp({ store, ...(encryption && { encryption }) })
-      await expect(stranger.inbox.open()).rejects.toMatchObject({ code: 'STORE_UNSUITABLE' })
+      await expect(stranger.inbox.open()).rejects.toMatchObject({ code: 'STORE_SEALED' })
     }
   })
 

@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { steadyClock } from '../../src/clock.ts'
 import { createSeal } from '../../src/inbox/encryption.ts'
-import { entryStates, isOpen, mayMove } from '../../src/inbox/entry.ts'
 import { createEntryIds } from '../../src/inbox/entry-id.ts'
 import { createRetry, standardDelays } from '../../src/inbox/retry.ts'
 import { SilenceWatch } from '../../src/worker/idle-watch.ts'
@@ -35,14 +34,6 @@ describe('the plan of retries', () => {
     const { delayAfter } = createRetry({ attempts: 5, delays: [1, 2], random: () => 1 })
     expect([1, 2, 3, 4, 5].map(delayAfter)).toEqual([1, 2, 2, 2, undefined])
   })
-})
-
-test('every open state leads on, and every end only back to the start', () => {
-  for (const state of entryStates) {
-    const next = entryStates.filter((to) => mayMove(state, to))
-    if (isOpen(state)) expect(next.length, state).toBeGreaterThan(0)
-    else expect(next.filter((to) => to !== 'skipped')).toEqual(['stored'])
-  }
 })
 
 describe('a seal', () => {

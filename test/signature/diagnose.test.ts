@@ -125,7 +125,7 @@ test('the log helper diagnoses under a budget and logs no data', async () => {
   const wrote = Promise.withResolvers<void>()
   const write = (line: string) => {
     lines.push(line)
-    if (lines.length === 6) wrote.resolve()
+    if (lines.length === 7) wrote.resolve()
   }
   const observe = logOutcomes({ write, diagnosesPerMinute: 2 })
   const receiver = createReceiver({ secret, observe, now: () => now })

@@ -428,6 +428,6 @@ describe('a worker', () => {
     }
     receiver.on('*', () => {}, { stale: 'refetch' })
     await expect(createWorker(receiver).start()).rejects.toMatchObject({ code: 'CLIENT_MISSING' })
-    expect(() => bare.on('*', () => {}, { stale: 'sometimes' as never })).toThrow(/stale is/)
+    expect(() => bare.on('*', () => {}, { stale: 'sometimes' as never })).toThrow(/stale must be/)
   })
 })

@@ -61,7 +61,7 @@ export const reconcile = (session: Session) =>
 async function run(session: Session, options: Options) {
   const client = clientOf(session, options)
   checkInboxFile(session, options)
-  return withInbox(session, { ...options, access: 'own' }, (found) =>
+  return withInbox(session, { ...options, mode: 'owner' }, (found) =>
     reconcileWith(session, options, { client, ...found }),
   )
 }

@@ -1,4 +1,4 @@
-// One request of a delivery: the fixed bytes and their signature, spoiled where a fault says so,
+// One request of a delivery: the fixed bytes and their signature, tampered with if a fault says so,
 // and what came back.
 import type { Fetch } from '../../client/attempt.ts'
 import { steadyClock } from '../../clock.ts'
@@ -34,7 +34,7 @@ export function signBody(body: string, secrets: readonly string[], now: () => Da
 export async function attempt(parts: AttemptParts): Promise<Attempt> {
   const { url, fault, now } = parts
   const at = now()
-  const { bytes, headers } = await spoiled(parts)
+  const { bytes, headers } = await tampered(parts)
   // What is sent as it was made is kept once.
   const body = fault ? toBase64(bytes) : parts.body
   const request = { method: 'POST', url, headers, body } as const
@@ -124,7 +124,7 @@ async function withinTime<Result>(
 }
 
 /** The bytes and headers as this attempt sends them. */
-async function spoiled({ body, signature, fault, now }: AttemptParts) {
+async function tampered({ body, signature, fault, now }: AttemptParts) {
   const bytes = bytesOf(body)
   const headers = { 'content-type': 'application/json', ...signature }
   const header = profile.scheme.header.toLowerCase()
@@ -137,13 +137,13 @@ async function spoiled({ body, signature, fault, now }: AttemptParts) {
       const wrong = await signedDelivery(bytes, {
         scheme: profile.scheme,
         now,
-        spoil: 'wrong-secret',
+        tamper: 'wrong-secret',
       })
       return { bytes, headers: { ...headers, ...wrong.headers } }
     }
     case 'tampered':
     case 'truncated': {
-      const changed = await signedDelivery(bytes, { scheme: profile.scheme, now, spoil: fault })
+      const changed = await signedDelivery(bytes, { scheme: profile.scheme, now, tamper: fault })
       return { bytes: changed.body, headers }
     }
     case 're-serialised': {

@@ -30,7 +30,7 @@ export const attemptSchema = z.object({
     .optional(),
   /** Why there was no answer. */
   error: z.string().optional(),
-  /** The fault that spoiled it. */
+  /** The fault that changed it. */
   fault: z.enum(attemptFaults).optional(),
 })
 

@@ -14,10 +14,16 @@ export const digestLength: Readonly<Record<HmacAlgorithm, number>> = {
 export interface HmacKey {
   /** The HMAC over all parts in a row. */
   sign(parts: readonly Uint8Array[]): Promise<Uint8Array>
-  /** Whether one of the signatures, each of the digest's length, is the HMAC of the parts. */
-  matches(parts: readonly Uint8Array[], signatures: readonly Uint8Array[]): Promise<boolean>
+  /**
+   * Whether one of the signatures is the HMAC of the parts. Each is the digest's hex in lower case
+   * and of its full length. A promise only where the runtime has no synchronous HMAC.
+   */
+  matches(parts: readonly Uint8Array[], signatures: readonly string[]): boolean | Promise<boolean>
 }
 
 export type MakeHmacKey = (secret: Uint8Array, algorithm: HmacAlgorithm) => HmacKey
 
 export type Digest = (bytes: Uint8Array) => Promise<Uint8Array>
+
+/** A digest in hex, for runtimes that need not wait for it. */
+export type DigestSync = ((bytes: Uint8Array) => string) | undefined

@@ -1,5 +1,7 @@
 // HMAC by WebCrypto, for runtimes without node:crypto; the platform compares in constant time.
-import type { Digest, MakeHmacKey } from './hmac.ts'
+import { concat } from '../../bytes.ts'
+import { bytesOfHex } from '../encoding.ts'
+import type { Digest, DigestSync, MakeHmacKey } from './hmac.ts'
 
 const names = { sha1: 'SHA-1', sha256: 'SHA-256', sha512: 'SHA-512' } as const
 
@@ -12,12 +14,13 @@ export const makeHmacKey: MakeHmacKey = (secret, algorithm) => {
   }
   return {
     sign: async (parts) =>
-      new Uint8Array(await crypto.subtle.sign('HMAC', await key(), join(parts))),
+      new Uint8Array(await crypto.subtle.sign('HMAC', await key(), concat(parts))),
     matches: async (parts, signatures) => {
-      const message = join(parts)
+      const message = concat(parts)
       let matched = false
       for (const signature of signatures) {
-        const same = await crypto.subtle.verify('HMAC', await key(), owned(signature), message)
+        const claimed = bytesOfHex(signature)
+        const same = await crypto.subtle.verify('HMAC', await key(), claimed, message)
         matched = same || matched
       }
       return matched
@@ -29,19 +32,12 @@ export const makeHmacKey: MakeHmacKey = (secret, algorithm) => {
 export const sha256: Digest = async (bytes) =>
   new Uint8Array(await crypto.subtle.digest('SHA-256', owned(bytes)))
 
+/** WebCrypto only gives promises. */
+export const sha256Hex: DigestSync = undefined
+
 /** WebCrypto takes no view on shared memory, so a view of any other kind is copied. */
 function owned(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer
     ? (bytes as Uint8Array<ArrayBuffer>)
     : new Uint8Array(bytes)
-}
-
-function join(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((total, part) => total + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
 }

@@ -1,0 +1,46 @@
+// What the adapters share: checks of what they are given, and the work after a reply. No door.
+import { type Receiver, WebhookError, type Worker } from '../src/index.ts'
+
+/** The part of a receiver that adapters use. */
+export type HandlesRequests = Pick<Receiver, 'handle'>
+
+/** For hosts that stop between requests: what was kept is handled once the reply has left. */
+export interface FetchMountOptions {
+  readonly worker?: Pick<Worker, 'drainOnce'>
+  /** Keeps the host awake until then: Next's `after`; a worker runtime's own is found by itself. */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
+}
+
+/** Checked where it is mounted, not at the first delivery. */
+export function checkReceiver(by: string, receiver: HandlesRequests): void {
+  if (typeof receiver?.handle === 'function') return
+  throw refusal(`${by} expects a receiver from createReceiver(): ${by}(receiver)`)
+}
+
+export function checkMount(by: string, options: FetchMountOptions): void {
+  const { worker, waitUntil, ...rest } = options ?? {}
+  const unknown = Object.keys(rest)[0]
+  if (unknown !== undefined) {
+    throw refusal(`${by} has no option '${unknown}'. Known options: worker, waitUntil`)
+  }
+  if (worker !== undefined && typeof worker?.drainOnce !== 'function') {
+    throw refusal(`${by}: \`worker\` must be created with createWorker(receiver)`)
+  }
+  if (waitUntil !== undefined && typeof waitUntil !== 'function') {
+    throw refusal(`${by}: \`waitUntil\` must be a function, e.g. Next's after`)
+  }
+}
+
+function refusal(message: string): WebhookError {
+  return new WebhookError('OPTION_INVALID', message)
+}
+
+/** Handles what the inbox kept, where the reply's status says that it kept something. */
+export function runAfterReply(status: number, { worker, waitUntil }: FetchMountOptions): void {
+  if (!worker || status >= 300) return
+  // Nothing that fails here may touch the reply: the entries stay kept, for the next run.
+  const work = worker.drainOnce().catch(() => {})
+  try {
+    waitUntil?.(work)
+  } catch {}
+}
