@@ -1,4 +1,4 @@
-// send: signed deliveries of any event to an address, as the service would send them, or spoiled.
+// send: signed deliveries of any event to an address, as the service would send them, or tampered with.
 import { readFileSync } from 'node:fs'
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { resolve } from 'node:path'
@@ -9,9 +9,9 @@ import { eventNames, legacyNames } from '../../protocol/index.ts'
 import {
   type FixtureName,
   fixture,
-  type Spoil,
   signedDelivery,
-  spoils,
+  type Tampering,
+  tamperings,
 } from '../../testing/index.ts'
 import { CliError } from '../exit-code.ts'
 import { printable } from '../output.ts'
@@ -36,7 +36,7 @@ interface SendOptions extends SecretOptions, SchemeChoice {
   readonly override?: readonly string[]
   readonly remove?: readonly string[]
   readonly header?: readonly string[]
-  readonly fault?: Spoil
+  readonly fault?: Tampering
   readonly times: number
   readonly rate?: number
   readonly concurrency: number
@@ -65,7 +65,7 @@ export const send = (session: Session) =>
     .option('--override <path=value>', 'change a field: JSON, else text; may be repeated', repeated)
     .option('--remove <path>', 'leave out a field; may be repeated', repeated)
     .option('--header <name: value>', 'add a header; may be repeated', repeated)
-    .addOption(new Option('--fault <fault>', 'spoil it').choices([...spoils]))
+    .addOption(new Option('--fault <fault>', 'tamper with it').choices([...tamperings]))
     .option('--times <n>', 'how many', wholeFrom(1), 1)
     .option('--rate <n>', 'at most so many a second', numberFrom(0.01))
     .option('--concurrency <n>', 'how many at a time', wholeFrom(1, 1000), 1)
@@ -99,7 +99,7 @@ async function run(session: Session, options: SendOptions, event: string | undef
         scheme,
         now: session.now,
         url: to,
-        ...(options.fault && { spoil: options.fault }),
+        ...(options.fault && { tamper: options.fault }),
       })
       return {
         body,
