@@ -6,7 +6,7 @@ import { systemClock } from '../clock.ts'
 import { isWebhookError } from '../errors.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { type Activity, createActivityLog } from './activity.ts'
-import { ConsoleRefusal, inboxRoutes, type Route } from './inbox-routes.ts'
+import { ConsoleRefusal, type InboxRoute, inboxRoutes } from './inbox-routes.ts'
 import { createInboxStream } from './inbox-stream.ts'
 import { type NodeListener, toNodeListener } from './node-listener.ts'
 import { hostOf, isForeign, isLoopback } from './own-site.ts'
@@ -145,7 +145,7 @@ function document(request: Request, config: Parameters<typeof pageResponse>[0]):
   return response
 }
 
-function routeOf(routes: readonly Route[], method: string, path: string) {
+function routeOf(routes: readonly InboxRoute[], method: string, path: string) {
   const below = path.startsWith('/api/') ? path.slice('/api'.length) : ''
   for (const route of routes) {
     const match = route.method === method ? route.path.exec(below) : null

@@ -30,10 +30,11 @@ const bars = 60
 const pages = 10
 const pageSize = 500
 
-type Reads = Pick<Inbox, 'find'>
+/** What the console reads of an inbox. */
+export type InboxReads = Pick<Inbox, 'find' | 'stats'>
 
 /** Reads the entries of a span, newest first, at most five thousand of them. */
-export async function historyOf(inbox: Reads, span: Span, now: Date): Promise<History> {
+export async function historyOf(inbox: InboxReads, span: Span, now: Date): Promise<History> {
   const width = spans[span] / bars
   const end = Math.ceil(now.getTime() / width) * width
   const start = end - spans[span]
@@ -62,7 +63,7 @@ export async function historyOf(inbox: Reads, span: Span, now: Date): Promise<Hi
   }
 }
 
-async function entriesSince(inbox: Reads, since: Date) {
+async function entriesSince(inbox: InboxReads, since: Date) {
   const entries: Entry[] = []
   let cursor: string | undefined
   for (let page = 0; page < pages; page++) {

@@ -32,7 +32,7 @@ export interface RouteCall {
   readonly by: string | undefined
 }
 
-export interface Route {
+export interface InboxRoute {
   readonly method: 'GET' | 'POST'
   readonly path: RegExp
   /** Whether it changes the inbox, and is refused while that is read-only. */
@@ -47,11 +47,11 @@ export interface RouteDeps {
 }
 
 /** Every route of the inbox's console, below `/api`. */
-export function inboxRoutes(deps: RouteDeps): readonly Route[] {
+export function inboxRoutes(deps: RouteDeps): readonly InboxRoute[] {
   return [...readRoutes(deps), ...revealRoutes(deps), ...changeRoutes(deps)]
 }
 
-function readRoutes({ inbox, activity, now }: RouteDeps): readonly Route[] {
+function readRoutes({ inbox, activity, now }: RouteDeps): readonly InboxRoute[] {
   return [
     {
       method: 'GET',
@@ -80,7 +80,7 @@ function readRoutes({ inbox, activity, now }: RouteDeps): readonly Route[] {
   ]
 }
 
-function revealRoutes({ inbox, activity }: RouteDeps): readonly Route[] {
+function revealRoutes({ inbox, activity }: RouteDeps): readonly InboxRoute[] {
   return [
     {
       method: 'POST',
@@ -107,11 +107,11 @@ function revealRoutes({ inbox, activity }: RouteDeps): readonly Route[] {
   ]
 }
 
-function changeRoutes({ inbox, activity }: RouteDeps): readonly Route[] {
+function changeRoutes({ inbox, activity }: RouteDeps): readonly InboxRoute[] {
   const change = (
     action: 'redrive' | 'replay' | 'dismiss',
     act: (id: string) => Promise<number | boolean>,
-  ): Route => ({
+  ): InboxRoute => ({
     method: 'POST',
     path: new RegExp(`^/entries/([^/]+)/${action}$`),
     changes: true,
@@ -163,7 +163,7 @@ const past = { redrive: 'redriven', replay: 'replayed', dismiss: 'dismissed' } a
 async function found(inbox: Inbox, id: string, withDelivery = false): Promise<Entry> {
   const entry = await inbox.get(id, { withDelivery })
   if (entry) return entry
-  throw new ConsoleRefusal(404, 'NOT_FOUND', 'There is no entry with this id (any more)')
+  throw new ConsoleRefusal(404, 'NOT_FOUND', 'No entry has this id (any more)')
 }
 
 function erased(): ConsoleRefusal {
@@ -190,7 +190,7 @@ function pageOf(query: URLSearchParams) {
   return { limit, ...(cursor !== null && { cursor }) }
 }
 
-/** Keys and harmless values of a JSON body; of any other only that it is none. */
+/** Keys and harmless values of a JSON body; of any other only its size. */
 function shapeOf(body: Uint8Array): unknown {
   const text = decodeUtf8(body)
   const json = text === undefined ? undefined : parseJson(text)

@@ -26,7 +26,7 @@ function filled(open: string, item: string, close: string, size = mebibyte): str
 
 const deep = (item: string, size = mebibyte) =>
   filled(`${'['.repeat(depth)}1`, item, ']'.repeat(depth), size)
-const nested = (levels: number) => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels)
+const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
 
 export const bombs: readonly Bomb[] = [
   { name: 'text that is not JSON', body: () => filled('', 'x', '') },

@@ -10,7 +10,7 @@ export interface Stranger {
 }
 
 /** Opens a connection and writes the head of a request. */
-export function open({ port }: Target, head: readonly string[]): Promise<Stranger> {
+function open({ port }: Target, head: readonly string[]): Promise<Stranger> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')
     const start = performance.now()

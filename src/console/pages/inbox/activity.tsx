@@ -6,12 +6,12 @@ import { Time } from '../time.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Empty, Failed } from '../ui/empty.tsx'
 import { Page } from '../ui/shell.tsx'
-import { type Activity, ask } from './records.ts'
+import { type ActivityRow, ask } from './records.ts'
 
 export function ActivityPage() {
   const { data, problem } = useLoad({
     key: 'activity',
-    ask: (signal) => ask<{ readonly data: readonly Activity[] }>('/activity', { signal }),
+    ask: (signal) => ask<{ readonly data: readonly ActivityRow[] }>('/activity', { signal }),
     on: ['changed', 'stats'],
   })
   const list = data?.data ?? []

@@ -43,7 +43,7 @@ export type Stats = Readonly<Record<State, number>> & {
   readonly oldestAge?: number
 }
 
-export interface Bucket {
+export interface BarCounts {
   readonly at: string
   readonly counts: Readonly<Partial<Record<State, number>>>
   readonly legacy: number
@@ -55,13 +55,13 @@ export interface Overview {
   readonly capabilities: Readonly<Record<string, unknown>>
   readonly history: {
     readonly width: number
-    readonly buckets: readonly Bucket[]
+    readonly buckets: readonly BarCounts[]
     readonly legacyNames: Readonly<Record<string, number>>
     readonly readBackTo?: string
   }
 }
 
-export interface Activity {
+export interface ActivityRow {
   readonly at: string
   readonly action: string
   readonly what: string
