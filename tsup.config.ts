@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
+import { bundleConsole, embedConsole } from './scripts/bundle-console.ts'
 import { thirdPartyNotices } from './scripts/third-party-notices.ts'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
@@ -38,8 +39,9 @@ const tools = {
 /** Packages whose types the declarations hold. */
 const inlinedTypes = ['@standard-schema/spec']
 
+const bundle = await bundleConsole()
+
 const both: Options = {
-  format: 'esm',
   target: 'es2023',
   external: [/^node:/, '#hmac', 'zod'],
   // Deno and workers know Node's modules by their full names alone.
@@ -47,19 +49,24 @@ const both: Options = {
   splitting: true,
   treeshake: true,
   // One for both builds: it names what either has bundled.
-  esbuildPlugins: [thirdPartyNotices(inlinedTypes)],
+  esbuildPlugins: [thirdPartyNotices([...inlinedTypes, ...bundle.packages]), embedConsole(bundle)],
 }
 
 export default defineConfig([
   {
     ...both,
+    // Jest, and programs that are CommonJS themselves, cannot load ES modules on every Node.
+    format: ['esm', 'cjs'],
     entry: { ...doors, ...besides },
     platform: 'neutral',
+    // `import.meta.url` in CommonJS.
+    shims: true,
     // What stands beside a door has no types of its own to give.
     dts: { entry: doors, resolve: inlinedTypes },
   },
   {
     ...both,
+    format: 'esm',
     entry: { ...tools, cli: 'src/cli/bin.ts' },
     platform: 'node',
     define: { __VERSION__: JSON.stringify(version) },
@@ -67,6 +74,15 @@ export default defineConfig([
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'\nconst require = __createRequire(import.meta.url)",
     },
+    dts: { entry: tools },
+  },
+  {
+    ...both,
+    format: 'cjs',
+    entry: tools,
+    platform: 'node',
+    define: { __VERSION__: JSON.stringify(version) },
+    shims: true,
     dts: { entry: tools },
   },
 ])

@@ -42,6 +42,7 @@ export default defineConfig({
             'test/installed/**',
             'test/faults/**',
             'test/cli/built/**',
+            'test/console/browser/**',
             'test/inbox/postgres/**',
           ],
           typecheck: { enabled: true, include: ['test/types/*.test-d.ts'] },
@@ -83,6 +84,17 @@ export default defineConfig({
           include: ['test/faults/*.test.ts'],
           globalSetup: 'test/faults/setup.ts',
           testTimeout: 60_000,
+        },
+      },
+      {
+        // The console in a real Chromium, which comes inside an npm package.
+        resolve: { alias: alias('src/signature/hmac/node.ts') },
+        test: {
+          name: 'browser',
+          include: ['test/console/browser/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {

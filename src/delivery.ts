@@ -128,7 +128,8 @@ class SignedDelivery implements Omit<VerifiedDelivery, typeof verified> {
   }
 
   get headers(): HeaderList {
-    return this.#headers instanceof HeaderIndex ? this.#headers.list : this.#headers
+    // Not by `instanceof`: another copy of this package may have made the index.
+    return 'list' in this.#headers ? this.#headers.list : this.#headers
   }
 
   get receivedAt(): Date {

@@ -5,6 +5,7 @@ import { isWebhookError } from '../errors.ts'
 import { apiPath, createApi } from './api.ts'
 import { withFault } from './api-faults.ts'
 import { admitted, type RateOption } from './authenticate.ts'
+import { createSandboxConsole } from './console.ts'
 import { controlPath, createControl } from './control.ts'
 import { type ControlTargets, controlHandlers } from './control-handlers.ts'
 import type { Feed } from './event-bus.ts'
@@ -36,9 +37,12 @@ export function createApp(parts: AppParts): AppFetch {
   const { world, faults } = targets
   const app = new Hono()
   const api = createApi({ world, admit: (request) => admitted(world, request, rateLimit) })
+  const guard = (request: Request) =>
+    guardControl(request, { listenHost: parts.host(), hosts: parts.hosts })
+  const shownByConsole = createSandboxConsole({ targets, guard })
   const control = createControl({
     handlers: controlHandlers(targets),
-    guard: (request) => guardControl(request, { listenHost: parts.host(), hosts: parts.hosts }),
+    guard,
     responses: {
       '/events': (request) => eventStream(feed, [request.signal, closing]),
     },
@@ -58,7 +62,7 @@ export function createApp(parts: AppParts): AppFetch {
     answer.finally(() => durable(journal)).catch((error: unknown) => refusalOf(error).toResponse())
 
   return async (request) => {
-    const answer = async () => app.fetch(request)
+    const answer = async () => shownByConsole(request) ?? app.fetch(request)
     const { pathname } = new URL(request.url)
     if (!pathname.startsWith(`${apiPath}/`)) return safely(answer())
     const path = pathname.slice(apiPath.length)

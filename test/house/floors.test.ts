@@ -29,6 +29,8 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/client\//, 5],
   [/^adapters\//, 5],
   [/^src\/testing\//, 6],
+  [/^src\/console\/pages\//, 8],
+  [/^src\/console\//, 6],
   [/^src\/sandbox\//, 7],
   [/^src\/cli\//, 8],
 ]
@@ -131,7 +133,7 @@ describe('one dependency, one door', () => {
 
   test('no node: import reaches the core or the fetch adapter', () => {
     const allowed =
-      /^(src\/signature\/hmac\/node\.ts|src\/(cli|sandbox|inbox|testing)|adapters\/(?!fetch))/
+      /^(src\/signature\/hmac\/node\.ts|src\/(cli|console|sandbox|inbox|testing)|adapters\/(?!fetch))/
     const users = outside.filter(({ to }) => to.startsWith('node:'))
     expect(users.filter(({ from }) => !allowed.test(from))).toEqual([])
   })

@@ -169,10 +169,17 @@ describe('a verification', () => {
       200,
       expect.stringContaining("default-src 'none'"),
     ])
-    expect(await page.text()).toMatch(/person <button.*document <button/)
+    const first = await page.text()
+    expect(first).toMatch(/Step 1 of 2.*name="fullName".*name="dateOfBirth"/s)
+    expect(first).not.toContain('<b>Ada')
     const complete = (step: string) =>
       fetch(link, { method: 'POST', body: new URLSearchParams({ step }) })
-    expect(await (await complete('person')).text()).toMatch(/person: completed/)
+    const filled = new URLSearchParams({ step: 'person', filled: 'yes', fullName: '"><script>' })
+    const refused = await fetch(link, { method: 'POST', body: filled })
+    expect(refused.status).toBe(422)
+    const again = await refused.text()
+    expect(again).toMatch(/value="&#34;&#62;&#60;script&#62;".*Please fill this in/s)
+    expect(await (await complete('person')).text()).toMatch(/Step 2 of 2.*name="documentNumber"/s)
     expect(await (await complete('all')).text()).toMatch(/submitted/)
     const { body } = await call('GET', `/v2/api/verifications/${made.id}`)
     expect([body.status, body.person.status]).toEqual(['submitted', 'completed'])

@@ -1,0 +1,5 @@
+// The inbox's console.
+/** @jsxImportSource preact */
+export function InboxConsole() {
+  return null
+}
