@@ -105,7 +105,7 @@ describe('context.fetch()', () => {
     expect(got).toEqual([null, null])
   })
 
-  test('is asked once by all handlers of a delivery, at the same time and shortly after', async () => {
+  test('all handlers of a delivery share one request, at the same time and shortly after', async () => {
     const { clock, api, asked, receiver, deliver } = open()
     receiver.on('verification.created', async (_, { fetch }) => Promise.all([fetch(), fetch()]))
     receiver.on('verification.created', (_, { fetch }) => fetch())

@@ -29,7 +29,7 @@ const createdAt = '2026-03-01T10:00:00+02:00'
 const data = { id: 'ver_1', status: 'approved' }
 
 describe('an envelope', () => {
-  test("in the sandbox's form becomes a typed event", async () => {
+  test("an envelope in the sandbox's form becomes a typed event", async () => {
     const body = { id: 'evt_1', event: 'verification.approved', createdAt, data }
     expect(await eventOf(body)).toEqual({
       id: 'evt_1',
@@ -202,7 +202,7 @@ describe('a name', () => {
     }
   })
 
-  test("of old is unknown under legacy: 'reject'", async () => {
+  test("a legacy name is unknown under legacy: 'reject'", async () => {
     const event = await eventOf({ event: 'request.approved', data }, { legacy: 'reject' })
     expect(event).toMatchObject({ name: 'request.approved', known: false })
   })
@@ -230,7 +230,7 @@ describe('data that does not fit', () => {
     expect(event.entity).toEqual({ type: 'verification', id: '' })
   })
 
-  test("is refused under validate: 'reject' and not looked at under 'off'", async () => {
+  test("data that does not fit is refused under validate: 'reject', and not checked under 'off'", async () => {
     expect(await codeOf(wrong, { validate: 'reject' })).toBe('EVENT_INVALID')
     expect(await eventOf(wrong, { validate: 'off' })).not.toHaveProperty('issues')
   })

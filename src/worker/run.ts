@@ -1,6 +1,7 @@
 // One stretch of a worker's work, from its first claim to a drain: how many entries are at work, how
 // each attempt is settled, and when all of it is over.
 
+import { orAborted } from '../abortable.ts'
 import { RunningHandlers } from '../dispatch.ts'
 import type { SettledAs, Work, WorkSource } from '../inbox/work.ts'
 import { describeError } from '../observe.ts'
@@ -38,7 +39,7 @@ export class WorkerRun {
   readonly #abort = new AbortController()
   readonly #running = new RunningHandlers()
   readonly #ending = new AbortController()
-  readonly #over = Promise.withResolvers<'lost'>()
+  readonly #over = new AbortController()
   #waiting: (() => void)[] = []
   #reserved = 0
   #unsettled = 0
@@ -84,11 +85,11 @@ export class WorkerRun {
       this.#abort.abort(reason)
       this.#running.abort(reason)
     }, grace)
-    const give = setTimeout(() => this.#over.resolve('lost'), grace + this.#parts.inbox.timeout)
-    await Promise.race([this.#quiet(), this.#over.promise])
+    const give = setTimeout(() => this.#over.abort(), grace + this.#parts.inbox.timeout)
+    await orAborted(this.#quiet(), this.#over.signal).catch(() => {})
     clearTimeout(abort)
     clearTimeout(give)
-    this.#over.resolve('lost')
+    this.#over.abort()
     this.#stopBeat()
   }
 
@@ -146,7 +147,9 @@ export class WorkerRun {
   }
 
   async #settle(work: Work, attempted: Attempted): Promise<SettledAs> {
-    const state = await Promise.race([this.#settleAtLast(work, attempted), this.#over.promise])
+    // Not a race with a promise that lives as long as the worker: it would keep every entry.
+    const settling = this.#settleAtLast(work, attempted)
+    const state = await orAborted(settling, this.#over.signal).catch(() => 'lost' as const)
     this.#parts.inbox.abandon(work)
     this.#parts.settled(work, attempted.verdict, state)
     return state
