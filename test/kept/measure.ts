@@ -130,7 +130,7 @@ async function measure(mount: Mount, withInbox: boolean, count: number): Promise
     await settle(sent)
   }
   // Compilers, caches and pools are warm before the first look.
-  await run(Math.max(2000, count / 10))
+  await run(Math.max(2000, count / 20))
   const before = await heap()
   await run(count)
   const after = await heap()
