@@ -86,7 +86,7 @@ function say(words: string): void {
 
 /** Brings what is due, then handles what was kept. */
 async function settle(): Promise<void> {
-  await sandbox.drain()
+  await sandbox.flush()
   await worker.drainOnce()
 }
 
@@ -124,8 +124,8 @@ await settle()
 console.log('\nEverything a sender or a stranger can get wrong, one after the other:')
 sandbox.deliveries.subscriptions.update(subscription?.id ?? '', { active: false })
 const faults: readonly FaultKind[] = [
-  ...(['wrong-signature', 'missing-signature', 'tampered', 'truncated'] as const),
-  ...(['re-serialised', 'oversized', 'unknown-event', 'duplicate'] as const),
+  ...(['wrong-secret', 'unsigned', 'tampered', 'truncated'] as const),
+  ...(['reserialized', 'oversized', 'unknown-event', 'duplicate'] as const),
 ]
 const { id } = sandbox.deliveries.subscriptions.create({
   url: hooks,

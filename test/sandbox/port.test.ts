@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterEach, expect, test } from 'vitest'
-import { createFeed } from '../../src/sandbox/event-bus.ts'
+import { EventBus } from '../../src/sandbox/event-bus.ts'
 import { eventStream } from '../../src/sandbox/event-stream.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { openSandbox } from './open-sandbox.ts'
@@ -60,14 +60,15 @@ test('paths of one method name it, HEAD with GET', async () => {
 
 test('whoever watched and left leaves nothing behind', async () => {
   const sandboxEnd = new AbortController()
-  const feed = createFeed()
+  const bus = new EventBus()
   for (let at = 0; at < 5; at++) {
     const own = new AbortController()
-    const { body } = eventStream(feed, [own.signal, sandboxEnd.signal])
+    const request = new Request('http://sandbox.localhost/', { signal: own.signal })
+    const { body } = eventStream(bus, request, sandboxEnd.signal)
     if (at % 2 === 0) await body?.cancel()
     else own.abort()
   }
-  expect(feed.watchers).toBe(0)
+  expect(bus.watchers).toBe(0)
   expect(getEventListeners(sandboxEnd.signal, 'abort')).toEqual([])
 })
 
@@ -79,14 +80,14 @@ test('mail goes where SMTP_URL says, unless the option says otherwise', async ()
     else process.env.SMTP_URL = before
   })
   const transport = async (options: SandboxOptions) => {
-    const { fetch, drain, snapshot, baseUrl, apiKey } = await fresh(options)
-    await fetch(`${baseUrl}/verifications`, {
+    const sandbox = await fresh(options)
+    await sandbox.fetch(`${sandbox.baseUrl}/verifications`, {
       method: 'POST',
-      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+      headers: { 'x-api-key': sandbox.apiKey, 'content-type': 'application/json' },
       body: '{"type":"idv","requirements":["document"],"subjectEmail":"s@x.example"}',
     })
-    await drain()
-    return snapshot().world.outbox[0]?.transport
+    await sandbox.flush()
+    return sandbox.snapshot().state.outbox[0]?.transport
   }
   expect(await transport({})).toBe('failed')
   expect(await transport({ smtpUrl: '' })).toBe('none')
