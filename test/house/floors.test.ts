@@ -20,7 +20,7 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/fetch-resource\.ts$/, 4.1],
   [/^src\/pipeline\.ts$/, 4.2],
   [/^src\/receiver\.ts$/, 4.3],
-  [/^src\/worker\/(idle-watch|options|retention|tx-turns)\.ts$/, 4.4],
+  [/^src\/worker\/(idle-watch|options|poll|retention|takeover)\.ts$/, 4.4],
   [/^src\/worker\/attempt\.ts$/, 4.5],
   [/^src\/worker\/run\.ts$/, 4.6],
   [/^src\/worker\/worker\.ts$/, 4.7],
