@@ -1,6 +1,7 @@
 // What is kept of a delivery: its exact bytes and the metadata around them, sealed to their entry.
 import { type HeaderList, markVerified, type VerifiedDelivery } from '../delivery.ts'
 import type { Entity } from '../protocol/events.ts'
+import type { Authenticity } from '../protocol/scheme-definition.ts'
 import type { Seal } from './encryption.ts'
 import type { Arrival } from './entry.ts'
 
@@ -11,6 +12,7 @@ interface Metadata {
   readonly secretId?: string
   readonly tenant?: string
   readonly signedId?: string
+  readonly authenticity?: Authenticity
   readonly key?: string
   readonly entity?: Entity
 }
@@ -25,7 +27,7 @@ export interface Content {
 }
 
 export function packContent(id: string, { delivery, key, entity }: Arrival, seal: Seal): Content {
-  const { headers, url, receivedAt, secretId, tenant, signedId, body } = delivery
+  const { headers, url, receivedAt, secretId, tenant, signedId, authenticity, body } = delivery
   const metadata: Metadata = {
     headers: headers.filter(([name]) => !dropped.test(name)),
     ...(url !== undefined && { url }),
@@ -33,6 +35,7 @@ export function packContent(id: string, { delivery, key, entity }: Arrival, seal
     ...(secretId !== undefined && { secretId }),
     ...(tenant !== undefined && { tenant }),
     ...(signedId !== undefined && { signedId }),
+    ...(authenticity !== undefined && { authenticity }),
     ...(key !== undefined && { key }),
     ...(entity && { entity }),
   }
