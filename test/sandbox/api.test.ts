@@ -4,6 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { endpoints as contract } from '../../src/client/contract.ts'
+import { eventNames } from '../../src/protocol/names.ts'
 import { errorBodySchema } from '../../src/protocol/resources.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { minimal } from './conformance-rows.ts'
@@ -399,9 +400,46 @@ describe('OpenAPI', () => {
     const created = body.paths['/verifications'].post
     const statuses = ['201', '400', '401', '402', '403', '405', '413', '422', '429']
     expect(Object.keys(created.responses)).toEqual(statuses)
+    expect(body.paths['/clients'].post.requestBody.required).toBe(false)
     const list = body.paths['/verifications'].get
     const status = list.parameters.find((one: Json) => one.name === 'status')
     expect([status.style, status.explode]).toEqual(['form', false])
+  })
+
+  test('names its schemas, describes them, and has a webhook for every event', async () => {
+    const { call } = await fresh()
+    const { body } = await call('GET', `${api}/openapi.json`, { key: null })
+    const { schemas } = body.components
+    expect(Object.keys(schemas).sort()).toEqual([
+      'AssembledVerification',
+      'Client',
+      'Error',
+      'Pagination',
+      'ThirdParty',
+      'ValidationError',
+      'Verification',
+    ])
+    for (const schema of Object.values<Json>(schemas)) expect(schema.description).toBeTruthy()
+    expect(schemas.ValidationError.required).toContain('errors')
+    expect(schemas.Error.required).not.toContain('errors')
+    expect(Object.keys(body.webhooks)).toEqual([...eventNames])
+    const { post } = body.webhooks['client.deleted']
+    expect(post.parameters[0]).toMatchObject({ name: 'X-Service-Signature', in: 'header' })
+    const event = post.requestBody.content['application/json'].schema
+    expect(event.properties.event).toMatchObject({ const: 'client.deleted' })
+    expect(event.properties.data).toEqual({ $ref: '#/components/schemas/Client' })
+    for (const path of Object.values<Json>(body.paths)) {
+      for (const operation of Object.values<Json>(path)) {
+        expect(operation.summary).toBeTruthy()
+        const invalid = operation.responses['422']?.content['application/json'].schema.$ref
+        expect([undefined, '#/components/schemas/ValidationError']).toContain(invalid)
+        expect(operation.responses['405'].headers).toHaveProperty('Allow')
+        const deprecated = Object.values<Json>(operation.responses).map(
+          ({ headers = {} }) => 'Deprecation' in headers && 'Link' in headers,
+        )
+        expect(new Set(deprecated)).toEqual(new Set([operation.deprecated === true]))
+      }
+    }
   })
 })
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -145,6 +145,21 @@ describe('after a kill the file still has', () => {
     const { call: again } = await fresh({ data: killed(data), rateLimit: 2 })
     expect((await again('GET', '/v2/api/clients')).status).toBe(429)
   })
+})
+
+test('a data file, its log and its index are readable by their owner only', async () => {
+  const before = process.umask(0)
+  closing.push(() => process.umask(before))
+  const data = file()
+  const existing = file()
+  writeFileSync(existing, '', { mode: 0o644 })
+  for (const path of [data, existing]) {
+    const { call } = await fresh({ data: path })
+    await call('POST', '/v2/api/clients', { body: {} })
+    for (const end of ['', '-wal']) {
+      expect((statSync(`${path}${end}`).mode & 0o777).toString(8), end).toBe('600')
+    }
+  }
 })
 
 describe('opened again', () => {
