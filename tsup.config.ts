@@ -14,6 +14,7 @@ const doors = {
   fetch: 'adapters/fetch.ts',
   node: 'adapters/node.ts',
   protocol: 'src/protocol/index.ts',
+  vendors: 'src/vendors/index.ts',
   client: 'src/client/index.ts',
   testing: 'src/testing/index.ts',
   console: 'src/console/index.ts',
