@@ -52,7 +52,7 @@ for (const [at, subjectName] of [...people, 'Auto Review', 'Hedy Lamarr'].entrie
 }
 const [ada = '', grace = ''] = ids
 await sandbox.act(ada, ['start', 'submit', 'review'])
-sandbox.faults.set([{ kind: 're-serialized', times: 1 }])
+sandbox.faults.set([{ kind: 'reserialized', times: 1 }])
 await sandbox.act(grace, ['start', 'submit'])
 await sandbox.flush()
 const refused = sandbox.deliveries
