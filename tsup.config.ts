@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
+import { bundleConsole, embedConsole } from './scripts/bundle-console.ts'
 import { thirdPartyNotices } from './scripts/third-party-notices.ts'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
@@ -13,8 +14,10 @@ const doors = {
   fetch: 'adapters/fetch.ts',
   node: 'adapters/node.ts',
   protocol: 'src/protocol/index.ts',
+  vendors: 'src/vendors/index.ts',
   client: 'src/client/index.ts',
   testing: 'src/testing/index.ts',
+  console: 'src/console/index.ts',
   // Side by side, for the store starts the writer's thread from the file beside its own.
   inbox: 'src/inbox/index.ts',
   'inbox-sqlite': 'src/inbox/stores/sqlite/sqlite.ts',
@@ -27,7 +30,7 @@ const doors = {
 const besides = {
   'hmac/node': 'src/signature/hmac/node.ts',
   'hmac/web': 'src/signature/hmac/web.ts',
-  'sqlite-writer': 'src/inbox/stores/sqlite/writer.ts',
+  'sqlite-writer': 'src/inbox/stores/sqlite/sqlite-writer.ts',
 }
 
 /** Doors for Node with what they use bundled into them, so that users install nothing extra. */
@@ -38,8 +41,9 @@ const tools = {
 /** Packages whose types the declarations hold. */
 const inlinedTypes = ['@standard-schema/spec']
 
+const bundle = await bundleConsole()
+
 const both: Options = {
-  format: 'esm',
   target: 'es2023',
   external: [/^node:/, '#hmac', 'zod'],
   // Deno and workers know Node's modules by their full names alone.
@@ -47,19 +51,24 @@ const both: Options = {
   splitting: true,
   treeshake: true,
   // One for both builds: it names what either has bundled.
-  esbuildPlugins: [thirdPartyNotices(inlinedTypes)],
+  esbuildPlugins: [thirdPartyNotices([...inlinedTypes, ...bundle.packages]), embedConsole(bundle)],
 }
 
 export default defineConfig([
   {
     ...both,
+    // Jest, and programs that are CommonJS themselves, cannot load ES modules on every Node.
+    format: ['esm', 'cjs'],
     entry: { ...doors, ...besides },
     platform: 'neutral',
+    // `import.meta.url` in CommonJS.
+    shims: true,
     // What stands beside a door has no types of its own to give.
     dts: { entry: doors, resolve: inlinedTypes },
   },
   {
     ...both,
+    format: 'esm',
     entry: { ...tools, cli: 'src/cli/bin.ts' },
     platform: 'node',
     define: { __VERSION__: JSON.stringify(version) },
@@ -67,6 +76,15 @@ export default defineConfig([
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'\nconst require = __createRequire(import.meta.url)",
     },
+    dts: { entry: tools },
+  },
+  {
+    ...both,
+    format: 'cjs',
+    entry: tools,
+    platform: 'node',
+    define: { __VERSION__: JSON.stringify(version) },
+    shims: true,
     dts: { entry: tools },
   },
 ])

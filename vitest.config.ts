@@ -13,11 +13,13 @@ const doors = {
   'idv-webhooks/protocol': here('src/protocol/index.ts'),
   'idv-webhooks/testing': here('src/testing/index.ts'),
   'idv-webhooks/inbox/sqlite': here('src/inbox/stores/sqlite/sqlite.ts'),
+  'idv-webhooks/console': here('src/console/index.ts'),
   'idv-webhooks/inbox/postgres': here('src/inbox/stores/postgres/postgres.ts'),
   'idv-webhooks/inbox': here('src/inbox/index.ts'),
   'idv-webhooks/client': here('src/client/index.ts'),
   'idv-webhooks/cli': here('src/cli/index.ts'),
   'idv-webhooks/sandbox': here('src/sandbox/index.ts'),
+  'idv-webhooks/vendors': here('src/vendors/index.ts'),
   'idv-webhooks': here('src/index.ts'),
 }
 
@@ -42,6 +44,7 @@ export default defineConfig({
             'test/installed/**',
             'test/faults/**',
             'test/cli/built/**',
+            'test/console/browser/**',
             'test/inbox/postgres/**',
           ],
           typecheck: { enabled: true, include: ['test/types/*.test-d.ts'] },
@@ -86,11 +89,23 @@ export default defineConfig({
         },
       },
       {
+        // The console in a real Chromium, which comes inside an npm package.
+        resolve: { alias: alias('src/signature/hmac/node.ts') },
+        test: {
+          name: 'browser',
+          include: ['test/console/browser/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          expect: { poll: { timeout: 10_000 } },
+        },
+      },
+      {
         // What proves bytes must do so under WebCrypto too.
         resolve: { alias: alias('src/signature/hmac/web.ts') },
         test: {
           name: 'webcrypto',
-          include: ['test/{schemes,secrets,signature,diagnose,parse,receiver}.test.ts'],
+          include: ['test/{signature,vendors}/*.test.ts', 'test/{parse,receiver}.test.ts'],
         },
       },
     ],

@@ -8,7 +8,7 @@ import {
   runAfterReply,
 } from './mount.ts'
 
-export { type FetchMountOptions, runAfterReply }
+export { type FetchMountOptions, type HandlesRequests, runAfterReply }
 
 const message =
   'the body was read before the receiver: hand it the untouched Request, before request.json() or a body parser'

@@ -4,6 +4,8 @@ import type { Readable } from 'node:stream'
 import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
 import { checkReceiver, type HandlesRequests } from './mount.ts'
 
+export type { HandlesRequests }
+
 /** A request on which a framework may have left what it read. */
 export type NodeRequest = IncomingMessage & {
   readonly originalUrl?: string
@@ -82,7 +84,10 @@ function readBody(
     const finish = () =>
       end(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks))
     const fail = () => end({ code: 'BODY_INCOMPLETE' })
-    reading.onStop(end)
+    reading.onStop((fault) => {
+      expired.add(request)
+      end(fault)
+    })
     stream.on('data', take).on('end', finish).on('error', fail).on('close', fail)
   })
 }
@@ -94,14 +99,20 @@ const patience = 10_000
 export function sendReply(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
   if (!response.headersSent)
     response.writeHead(reply.status, reply.headers as Record<string, string>)
-  response.end(reply.body)
-  letGo(request)
+  response.end(reply.body, () => letGo(request))
 }
+
+/** Requests whose time for a body is over: they get a reply, and no more patience. */
+const expired = new WeakSet<IncomingMessage>()
 
 /** Reads on for a while what a refused request still sends, and then cuts it off. */
 export function letGo(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
   request.resume()
+  if (expired.has(request)) {
+    request.destroy()
+    return
+  }
   const timer = setTimeout(() => request.destroy(), patience)
   timer.unref()
   request.once('close', () => clearTimeout(timer))

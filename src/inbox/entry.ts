@@ -31,25 +31,13 @@ export type Kept =
 export const entryStates = ['stored', 'leased', 'retry', 'done', 'dead', 'skipped'] as const
 export type EntryState = (typeof entryStates)[number]
 
-const moves: Readonly<Record<EntryState, readonly EntryState[]>> = {
-  stored: ['leased', 'skipped'],
-  // Back to stored: a drain released it, and no attempt is counted.
-  leased: ['done', 'retry', 'dead', 'skipped', 'stored'],
-  retry: ['leased', 'skipped'],
-  done: ['stored'],
-  dead: ['stored', 'skipped'],
-  skipped: ['stored'],
-}
-
-/** Whether an entry may go from one state to another. */
-export function mayMove(from: EntryState, to: EntryState): boolean {
-  return moves[from].includes(to)
-}
-
 /** Whether an entry of this state is still to be handled. */
 export function isOpen(state: EntryState): boolean {
   return state === 'stored' || state === 'leased' || state === 'retry'
 }
+
+/** The most conflicting bodies that are kept as evidence for one key. */
+export const mostConflicts = 8
 
 /** Why an entry is where it is; never text of an error or of the event. */
 export type EntryReason =

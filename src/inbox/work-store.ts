@@ -39,7 +39,7 @@ export interface NewEntry {
 }
 
 /**
- * `conflict`: the key is known with other bytes. The new bytes are kept as evidence in an entry of
+ * `conflict`: the key is known with other bytes. Up to 8 a key are kept as evidence, in an entry of
  * their own, skipped with the reason `CONFLICT`; `id` is the entry that came first.
  */
 export interface Inserted {

@@ -6,11 +6,11 @@ import type { VerifiedDelivery } from '../delivery.ts'
 import type { EventSource } from '../protocol/events.ts'
 import { isFinal } from '../protocol/names.ts'
 import { unpackDelivery } from './content.ts'
-import type { Seal } from './encryption.ts'
+import type { Encryption } from './encryption.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
 import type { Retry } from './retry.ts'
 import type { InboxStore } from './store.ts'
-import { assertNoPlain } from './unencrypted-entries.ts'
+import { assertNoneUnencrypted } from './unencrypted-entries.ts'
 import type { Claimed, HighWaterMark, Lease, Settlement, StoreTx } from './work-store.ts'
 
 /** One claimed entry, ready to be handled. */
@@ -73,6 +73,10 @@ export interface WorkSource {
   readonly now: Clock
   /** Milliseconds for which a claim holds without being renewed. */
   readonly lease: number
+  /** Where the entries are, of which one inbox of a process has the worker; known once it is open. */
+  readonly place: string | undefined
+  /** Milliseconds between two looks for leases whose holder is gone. */
+  readonly sweepEvery: number
   /** Milliseconds within which a store that works has answered. */
   readonly timeout: number
   open(): Promise<void>
@@ -91,15 +95,18 @@ export interface WorkSource {
   sweep(): Promise<readonly Swept[]>
   /** Erases what is past its retention, page by page; true when nothing is left of it. */
   purgeWhile(goesOn: () => boolean): Promise<boolean>
-  /** Tells when there may be something to claim; the function that it gives ends that. */
+  /** When the newest entry was stored, where other processes store as well. */
+  lastStored(): Promise<number | undefined>
+  /** Calls when there may be something to claim; the function that it returns ends that. */
   onWork(wake: () => void): () => void
-  onOperated(tell: (operated: Operated) => void): void
+  /** Calls when an operator moved entries; the function that it returns ends that. */
+  onOperated(report: (operated: Operated) => void): () => void
 }
 
-/** What the work of an inbox is made from. */
-export interface WorkParts {
+/** What Claims work with. */
+export interface ClaimsDeps {
   readonly store: InboxStore
-  readonly seal: Seal
+  readonly encryption: Encryption
   readonly retry: Retry
   readonly now: Clock
   /** Milliseconds for which a claim holds without being renewed. */
@@ -110,20 +117,22 @@ export interface WorkParts {
 /** Milliseconds between the returns of entries that one crash interrupted. */
 const apart = 50
 
+const day = 24 * 60 * 60 * 1000
+
 /** Claims and settles for the workers of one inbox. */
 export class Claims {
-  readonly #parts: WorkParts
+  readonly #deps: ClaimsDeps
   /** What was claimed here and is not settled, by its id: alive, whatever its lease says. */
   readonly #held = new Map<string, Lease>()
   /** The latest time that lanes are in line with; none before the first claim. */
   #seen: number | undefined
 
-  constructor(parts: WorkParts) {
-    this.#parts = parts
+  constructor(deps: ClaimsDeps) {
+    this.#deps = deps
   }
 
   async claim(limit: number) {
-    const { store, lease } = this.#parts
+    const { store, lease } = this.#deps
     const now = await this.#alignedNow()
     const { entries, next } = await store.claim({ now, limit, until: now + lease })
     for (const entry of entries) this.#held.set(entry.id, leaseOf(entry))
@@ -133,7 +142,7 @@ export class Claims {
 
   async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledAs> {
     const settlement = this.#settlement(work, verdict, handled)
-    const isTaken = await this.#parts.store.settle(settlement)
+    const isTaken = await this.#deps.store.settle(settlement)
     this.abandon(work)
     return isTaken ? settlement.to : 'lost'
   }
@@ -155,11 +164,11 @@ export class Claims {
 
   async renew(): Promise<void> {
     if (this.#held.size === 0) return
-    await this.#parts.store.renew([...this.#held.values()], this.#now() + this.#parts.lease)
+    await this.#deps.store.renew([...this.#held.values()], this.#now() + this.#deps.lease)
   }
 
   async sweep(): Promise<readonly Swept[]> {
-    const lapsed = await this.#parts.store.lapsed(await this.#alignedNow())
+    const lapsed = await this.#deps.store.lapsed(await this.#alignedNow())
     const swept: Swept[] = []
     for (const [at, gone] of lapsed.filter((lease) => !this.#holds(lease)).entries()) {
       const { id, fence: _, owner: __, attempt, ...facts } = gone
@@ -168,7 +177,7 @@ export class Claims {
       // by one, so that it takes no neighbours along a second time.
       const wait = attempt === 1 ? at * apart : undefined
       const settlement = this.#failure(leaseOf(gone), failed, wait)
-      const isTaken = await this.#parts.store.settle({ ...settlement, handled: [] })
+      const isTaken = await this.#deps.store.settle({ ...settlement, handled: [] })
       if (isTaken) swept.push({ id, attempt, ...facts, state: settlement.to })
     }
     return swept
@@ -181,8 +190,8 @@ export class Claims {
   /** The time, once the lanes know that the clock was set: at the start, or back since. */
   async #alignedNow(): Promise<number> {
     const now = this.#now()
-    const { store, seal, retry, hold } = this.#parts
-    if (this.#seen === undefined) await assertNoPlain(store, seal)
+    const { store, encryption, retry, hold } = this.#deps
+    if (this.#seen === undefined) await assertNoneUnencrypted(store, encryption)
     if (this.#seen === undefined || now < this.#seen) {
       await store.align({ now, latest: now + retry.longest, free: !hold })
     }
@@ -191,12 +200,12 @@ export class Claims {
   }
 
   #now(): number {
-    return this.#parts.now().getTime()
+    return this.#deps.now().getTime()
   }
 
   #toWork(entry: Claimed): Work {
     const { attempt, name, source, storedAt, handled, gap, highWaterMark } = entry
-    const opened = openedOf(entry, this.#parts.seal)
+    const opened = openedOf(entry, this.#deps.encryption)
     return {
       lease: leaseOf(entry),
       attempt,
@@ -214,7 +223,7 @@ export class Claims {
     const at = this.#now()
     switch (verdict.kind) {
       case 'done': {
-        const highWaterMark = verdict.occurrence && highWaterMarkOf(verdict.occurrence)
+        const highWaterMark = verdict.occurrence && highWaterMarkOf(verdict.occurrence, at)
         return { to: 'done', lease, at, handled, ...(highWaterMark && { highWaterMark }) }
       }
       case 'skipped':
@@ -240,9 +249,9 @@ export class Claims {
   ) {
     const { attempt, ...why } = failed
     const at = this.#now()
-    const delay = this.#parts.retry.delayAfter(attempt)
+    const delay = this.#deps.retry.delayAfter(attempt)
     if (delay === undefined)
-      return { to: 'dead', lease, at, hold: this.#parts.hold, ...why } as const
+      return { to: 'dead', lease, at, hold: this.#deps.hold, ...why } as const
     return { to: 'retry', lease, at, due: at + (wait ?? delay), ...why } as const
   }
 }
@@ -254,19 +263,21 @@ function leaseOf({ id, fence, owner }: Lease): Lease {
 /** Never throws: what is wrong with one entry must not keep the others that were claimed with it. */
 function openedOf(
   { id, metadata, body }: Claimed,
-  seal: Seal,
+  encryption: Encryption,
 ): Pick<Work, 'delivery' | 'isHopeless'> {
-  if (!metadata || !body || seal.isRefusedPlain(metadata) || seal.isRefusedPlain(body)) {
+  if (!metadata || !body || encryption.isRefused(metadata) || encryption.isRefused(body)) {
     return { isHopeless: true }
   }
   try {
-    const delivery = unpackDelivery(id, { metadata, body }, seal)
+    const delivery = unpackDelivery(id, { metadata, body }, encryption)
     return delivery ? { delivery } : {}
   } catch {
     return {}
   }
 }
 
-function highWaterMarkOf({ name, occurredAt }: Occurrence): HighWaterMark {
-  return { final: isFinal(name), ...(occurredAt && { at: occurredAt.getTime() }) }
+/** A time far in the future would make every later event of the entity stale. */
+function highWaterMarkOf({ name, occurredAt }: Occurrence, now: number): HighWaterMark {
+  const at = occurredAt?.getTime()
+  return defined({ final: isFinal(name), at: at !== undefined && at > now + day ? undefined : at })
 }

@@ -1,79 +1,71 @@
-// Where an invitation's link leads (section 4.1): the subject's steps on a plain page, each with a
-// button. No script; what is shown is escaped.
-import type { Verification } from '../protocol/resources.ts'
+// Where an invitation's link leads (section 4.1): the subject fills in one step after the other, as
+// a person would, or completes them by a click. The console decides what the page looks like.
+import { messageResponse, subjectResponse } from '../console/subject/page.ts'
+import { faultsIn } from '../console/subject/steps.ts'
 import { formBody } from './exchange.ts'
 import { HttpError } from './http-error.ts'
-import type { VerificationRow } from './rows.ts'
-import type { World } from './state.ts'
+import type { VerificationRow } from './schemas/snapshot.ts'
+import type { State } from './state.ts'
+import { isOpen } from './transitions.ts'
 import { act, type Step } from './verifications.ts'
 
-/** Shows the page of a token; POST completes a step, or all with `step=all` or none at all. */
+/**
+ * Shows the page of a token. POST completes a step, checking its fields when they come with
+ * `filled=yes`, or all steps with `step=all` or without a step.
+ */
 export async function subjectPage(
-  world: World,
+  state: State,
   token: string,
   request: Request,
 ): Promise<Response> {
-  const row = rowOf(world, token)
-  if (!row) return page('This link is not valid.', 404)
-  if (request.method === 'POST') {
-    const step = (await formBody(request, 4096)).get('step') ?? 'all'
-    const refused = complete(world, row, step)
-    if (refused) return page(`This cannot be done: ${escaped(refused)}.`, 409)
-    return new Response(null, { status: 303, headers: { location: new URL(request.url).pathname } })
-  }
-  return page(stepsOf(row))
+  const row = rowOf(state, token)
+  if (!row) return messageResponse('This link is not valid.', 404)
+  const { pathname, search, searchParams } = new URL(request.url)
+  const view = viewOf(row, searchParams.get('returnUrl') ?? row.config?.returnUrl)
+  if (request.method !== 'POST') return subjectResponse(view)
+  const given = await formBody(request, 16_384)
+  const step = given.get('step') ?? 'all'
+  const faults = given.get('filled') === 'yes' ? faultsIn(step, given) : {}
+  if (Object.keys(faults).length > 0) return subjectResponse({ ...view, given, faults })
+  const refused = complete(state, row, step)
+  if (refused) return messageResponse(`This cannot be done: ${refused}.`, 409)
+  return new Response(null, { status: 303, headers: { location: pathname + search } })
 }
 
-function rowOf(world: World, token: string): VerificationRow | undefined {
-  for (const row of world.verifications.all()) {
+function viewOf(row: VerificationRow, returnUrl: unknown) {
+  const { resource, completed } = row
+  const { status, requestorCompany, requirements } = resource
+  return {
+    company: requestorCompany ?? '',
+    status,
+    steps: requirements.map((name) => ({ name, done: completed[name] !== undefined })),
+    open: isOpen(row),
+    returnUrl: webAddress(returnUrl),
+  }
+}
+
+/** The page links to it, never redirects, and to the web alone: anybody may have made the link. */
+function webAddress(text: unknown): URL | undefined {
+  const url = typeof text === 'string' ? URL.parse(text) : null
+  return url && /^https?:$/.test(url.protocol) ? url : undefined
+}
+
+function rowOf(state: State, token: string): VerificationRow | undefined {
+  for (const row of state.verifications.all()) {
     if (row.resource.accessToken === token) return row
   }
   return undefined
 }
 
-function complete(world: World, row: VerificationRow, step: string): string | undefined {
+/** Returns why it cannot be done; undefined when it was. */
+function complete(state: State, row: VerificationRow, name: string): string | undefined {
   const first: Step[] = row.resource.status === 'initiated' ? [{ action: 'start' }] : []
-  const named = row.resource.requirements.find((one) => one === step)
-  const submit: Step = named
-    ? { action: 'submit', step: named as Step['step'] }
-    : { action: 'submit' }
+  const step = row.resource.requirements.find((one) => one === name)
   try {
-    act(world, row, { steps: [...first, submit] })
+    act(state, row, { steps: [...first, { action: 'submit', step }] })
     return undefined
   } catch (error) {
     if (error instanceof HttpError) return error.message
     throw error
   }
-}
-
-function stepsOf({ resource, completed }: VerificationRow): string {
-  const { status, requestorCompany, requirements } = resource
-  const open = status === 'initiated' || status === 'in_progress'
-  const items = requirements.map((step) => {
-    if (completed[step]) return `<li>${escaped(step)}: completed</li>`
-    const button = `<button name="step" value="${escaped(step)}">Complete</button>`
-    return `<li>${escaped(step)} ${open ? button : ''}</li>`
-  })
-  const all = open ? '<p><button name="step" value="all">Complete all</button></p>' : ''
-  return `<h1>${escaped(requestorCompany ?? '')} asks you to verify your identity</h1>
-<p>Status: <strong>${escaped(statusWords(status))}</strong></p>
-<form method="post"><ol>${items.join('')}</ol>${all}</form>`
-}
-
-const statusWords = (status: Verification['status']) => status.replaceAll('_', ' ')
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`)
-}
-
-function page(content: string, status = 200): Response {
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8">
-<meta name="viewport" content="width=device-width"><title>Identity verification (sandbox)</title>
-<style>body{font:16px/1.5 system-ui;max-width:36rem;margin:3rem auto;padding:0 1rem}li{margin:.5rem 0}</style>
-<main>${content}</main></html>`
-  const policy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'"
-  return new Response(html, {
-    status,
-    headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy },
-  })
 }

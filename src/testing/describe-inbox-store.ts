@@ -1,10 +1,11 @@
-// The conformance suite of stores: hand it a store and it checks every promise of the port.
-import { WebhookError } from '../errors.ts'
+// The conformance suite of stores: pass it a store and it checks every promise of the port.
+import { invalid } from '../check.ts'
 import type { InboxStore } from '../inbox/store.ts'
 import { aligningCases } from './store-align-cases.ts'
-import { keepingCases, laneCases, type StoreCase } from './store-cases.ts'
+import { keepingCases, type StoreCase } from './store-cases.ts'
 import { deskCases, settlingCases } from './store-end-cases.ts'
 import { erasingCases } from './store-erasing-cases.ts'
+import { laneCases } from './store-lane-cases.ts'
 import { sharedCases } from './store-shared-cases.ts'
 
 /** The two functions of a test runner that the suite needs. */
@@ -13,22 +14,22 @@ export interface TestRunner {
   test(name: string, body: () => Promise<void>): unknown
 }
 
-/** Where the suite gets its stores from. */
+/** Where the suite gets its stores. */
 export interface StoreUnderTest {
-  /** A fresh and empty store. */
+  /** A new, empty store. */
   create(): InboxStore | Promise<InboxStore>
   /** Another handle on the data of the last store, which stays open; for shared stores. */
   beside?(): InboxStore | Promise<InboxStore>
-  /** A store over what the last one has left, once that is closed; for stores that survive. */
+  /** A store over what the last one left, after that was closed; for stores that survive. */
   reopen?(): InboxStore | Promise<InboxStore>
-  /** Vitest's, Jest's or Mocha's globals by default; with node:test pass `{ describe, test }`. */
+  /** The globals of Vitest, Jest or Mocha by default; with node:test pass `{ describe, test }`. */
   readonly runner?: TestRunner
 }
 
 /**
  * Describes a store by the promises of the port, as tests.
  *
- * @throws WebhookError `OPTION_INVALID` where there is no test runner
+ * @throws WebhookError `OPTION_INVALID` if there is no test runner
  * @example describeInboxStore('my store', { create: () => myStore() })
  */
 export function describeInboxStore(name: string, under: StoreUnderTest): void {
@@ -76,6 +77,7 @@ function applies({ needs }: StoreCase, { capabilities }: InboxStore, under: Stor
   if (needs === 'order') return capabilities.order === 'entity'
   if (needs === 'tx') return capabilities.tx
   if (needs === 'shared') return capabilities.shared
+  if (needs === 'fairness') return capabilities.fairness === 'tenants'
   return needs !== 'restart' || (capabilities.survives !== 'nothing' && under.reopen !== undefined)
 }
 
@@ -83,8 +85,5 @@ function globalRunner(): TestRunner {
   const { describe, test, it } = globalThis as Partial<TestRunner> & { it?: TestRunner['test'] }
   const found = test ?? it
   if (describe && found) return { describe, test: found }
-  throw new WebhookError(
-    'OPTION_INVALID',
-    'describeInboxStore found no test runner: pass runner, the { describe, test } of yours',
-  )
+  throw invalid('describeInboxStore found no test runner: pass `runner: { describe, test }`')
 }

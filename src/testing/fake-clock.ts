@@ -1,10 +1,8 @@
-// A clock that stands still until it is told to move.
-
-import { checkOptionNames } from '../check.ts'
+// A clock for tests: it stands still until it is moved.
+import { checkOptionNames, invalid, shown } from '../check.ts'
 import type { Clock } from '../clock.ts'
-import { WebhookError } from '../errors.ts'
 
-/** How far a clock moves; the parts add up. */
+/** How far a clock moves: the sum of the parts. */
 export interface Duration {
   readonly milliseconds?: number
   readonly seconds?: number
@@ -13,7 +11,7 @@ export interface Duration {
   readonly days?: number
 }
 
-/** A clock for tests: hand its `now` to whatever tells the time. */
+/** A clock for tests: pass its `now` wherever a clock is an option. */
 export interface FakeClock {
   readonly now: Clock
   set(to: Date | string): void
@@ -23,7 +21,7 @@ export interface FakeClock {
 const units: readonly (keyof Duration)[] = ['milliseconds', 'seconds', 'minutes', 'hours', 'days']
 
 /**
- * A clock that stands still; setting it to no time, or moving it by none, throws too.
+ * Creates a clock that stands still. Setting or moving it to an invalid time throws too.
  *
  * @throws WebhookError `OPTION_INVALID`
  * @example const clock = fakeClock('2026-01-01T00:00:00Z')
@@ -47,8 +45,7 @@ export function fakeClock(start: Date | string = '2026-01-01T00:00:00.000Z'): Fa
 function timeOf(given: Date | string): number {
   const time = new Date(given).getTime()
   if (!Number.isNaN(time)) return time
-  throw new WebhookError(
-    'OPTION_INVALID',
-    `the clock was given no time (${String(given)}): give a Date or ISO 8601, e.g. '2026-01-31T12:00:00Z'`,
+  throw invalid(
+    `the time of a clock must be a valid Date or ISO 8601, e.g. '2026-01-31T12:00:00Z', got ${shown(given)}`,
   )
 }

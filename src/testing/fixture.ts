@@ -1,8 +1,6 @@
-// A complete event of each name, current and legacy, as the sandbox would send it. The people in
-// it are made up and everything is the same at every call.
-
-import { nearest } from '../check.ts'
-import { WebhookError } from '../errors.ts'
+// A complete event of each name, current and legacy, as the sandbox would send it. The people in it
+// are made up, and every call returns the same values.
+import { invalid, suggestion } from '../check.ts'
 import type { EventData } from '../protocol/events.ts'
 import {
   type CanonicalName,
@@ -14,7 +12,7 @@ import {
 } from '../protocol/names.ts'
 import type { Client, Verification, VerificationStatus } from '../protocol/resources.ts'
 
-/** A name that a fixture exists for. */
+/** A name with a fixture. */
 export type FixtureName = EventName | LegacyName
 
 /** The envelope of a fixture. */
@@ -27,7 +25,7 @@ export interface Fixture<Name extends FixtureName = FixtureName> {
 
 type Canonical<Name extends FixtureName> = Extract<CanonicalName<Name>, EventName>
 
-/** Changes of a fixture: parts of the envelope, and single fields of its data. */
+/** Changes to a fixture: parts of the envelope, and single fields of its data. */
 export interface FixtureOverrides<Name extends FixtureName> {
   readonly id?: string
   readonly createdAt?: string
@@ -104,7 +102,7 @@ const clientSteps: Readonly<Record<string, Partial<Client>>> = {
 }
 
 /**
- * The event of a name, complete and always the same; `overrides` change single fields.
+ * A complete event of a name, the same at every call; `overrides` change single fields.
  *
  * @throws WebhookError `EVENT_NAME_UNKNOWN`
  * @example fixture('verification.approved', { data: { id: 'ver_1' } })
@@ -115,16 +113,16 @@ export function fixture<const Name extends FixtureName>(
 ): Fixture<Name> {
   const known: readonly string[] = [...eventNames, ...legacyNames]
   if (!known.includes(name)) {
-    throw new WebhookError(
+    throw invalid(
+      `fixture needs a known event name, got '${name}'.${suggestion(name, known)}`,
       'EVENT_NAME_UNKNOWN',
-      `there is no fixture '${name}': did you mean '${nearest(name, known)}'?`,
     )
   }
   const [type, step = ''] = canonicalName(name).split('.')
   const resource =
     type === 'client' ? { ...client, ...clientSteps[step] } : { ...verification, ...steps[step] }
   const { data, ...envelope } = overrides
-  // The name chose the resource, which the compiler cannot follow.
+  // The name determines the resource, which the compiler cannot follow.
   return {
     id: `evt_fixture_${known.indexOf(name) + 1}`,
     event: name,

@@ -24,8 +24,7 @@ export {
 export {
   type SignedDelivery,
   type SignedDeliveryOptions,
-  type Spoil,
   signedDelivery,
-  spoils,
 } from './signed-delivery.ts'
+export { type Tampering, tamperings } from './tamperings.ts'
 export { testSecret } from './test-secret.ts'

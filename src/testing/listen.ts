@@ -1,5 +1,5 @@
-// A node:http server on a free loopback port, for apps that speak nothing else. Imported only when
-// one is needed, so that the test kit loads on every runtime.
+// A node:http server on a free loopback port, for apps that need one. Imported dynamically, so that
+// the test kit loads on every runtime.
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

@@ -1,4 +1,4 @@
-// Writes down what a receiver dispatches, so that a test can wait for it without sleeping.
+// Records what a receiver dispatches, so that a test can wait for it without sleeping.
 import type { Context, Handler } from '../dispatch.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 
@@ -13,26 +13,26 @@ export interface Recorded {
   readonly context: Context
 }
 
-/** What was dispatched so far. */
+/** The events dispatched so far. */
 export interface Recorder {
-  /** Every event and its context, in the order in which they came. */
+  /** Every event and its context, in order of arrival. */
   readonly calls: readonly Recorded[]
   /** The events alone. */
   readonly events: readonly WebhookEvent[]
   /**
-   * The first event of a name, or for which a function says yes, past or to come; rejects after
-   * `timeout` milliseconds, 5,000 by default, and says what came instead.
+   * Resolves with the first event, past or future, that has a name or satisfies a function. Rejects
+   * after `timeout` milliseconds, 5,000 by default, and lists the events that arrived instead.
    */
   waitFor(
     wanted: string | ((event: WebhookEvent) => boolean),
     options?: { readonly timeout?: number },
   ): Promise<WebhookEvent>
-  /** Forgets what came so far. */
+  /** Forgets the events recorded so far. */
   clear(): void
 }
 
 /**
- * Registers a handler that writes down events, for every event or for the patterns given.
+ * Registers a handler that records events, of every name or of the given patterns.
  *
  * @example
  * const recorder = recordHandlers(receiver)
@@ -46,9 +46,9 @@ export function recordHandlers(
   const waiting = new Set<(event: WebhookEvent) => void>()
   const record: Handler = (event, context) => {
     calls.push({ event, context })
-    for (const tell of waiting) tell(event)
+    for (const notify of waiting) notify(event)
   }
-  // A recorder takes receivers of any event types, so their own typing of `on` is set aside.
+  // A recorder takes receivers of any event types, so the typing of their `on` is ignored.
   receiver.on(patterns as never, record as never)
   return {
     get calls() {
@@ -62,22 +62,22 @@ export function recordHandlers(
       const past = calls.find(({ event }) => fits(event))
       if (past) return Promise.resolve(past.event)
       return new Promise((resolve, reject) => {
-        const tell = (event: WebhookEvent) => {
+        const notify = (event: WebhookEvent) => {
           if (!fits(event)) return
           end()
           resolve(event)
         }
         const timer = setTimeout(() => {
           end()
-          const came = calls.map(({ event }) => event.name).join(', ') || 'nothing'
+          const arrived = calls.map(({ event }) => event.name).join(', ') || 'nothing'
           const what = typeof wanted === 'string' ? wanted : 'the event'
-          reject(new Error(`${what} did not come within ${timeout} ms; came: ${came}`))
+          reject(new Error(`${what} did not arrive within ${timeout} ms; arrived: ${arrived}`))
         }, timeout)
         const end = () => {
           clearTimeout(timer)
-          waiting.delete(tell)
+          waiting.delete(notify)
         }
-        waiting.add(tell)
+        waiting.add(notify)
       })
     },
     clear: () => {

@@ -1,22 +1,22 @@
-// Takes the person out of what stands around a body: the address and the headers of a delivery.
-// What is not known to be harmless is masked: letters become x, digits 0.
+// Removes personal data from what surrounds a body: the address and the headers of a delivery. What
+// is not known to be harmless is masked: letters become x, digits 0.
 import type { HeaderList } from '../delivery.ts'
 import { isEventName, isLegacyName } from '../protocol/names.ts'
 
-/** Steps of a path that routes of receivers are made of. */
-const step =
+/** Segments that are common in the paths of receivers. */
+const segment =
   /^(?:api|app|callbacks?|clients?|deliver(?:y|ies)|events?|hooks?|id|identity|idv|in|inbound|inbox|incoming|integrations?|kyc|listener|notifications?|notify|public|receivers?|requests?|services?|subscriptions?|v\d{1,2}|verif(?:y|ications?)|webhooks?|webhook-receiver)$/i
 
-/** An address without its query; the host stays, and of its path the steps that are known. */
+/** An address without its query; the host and the known segments of its path stay. */
 export function redactUrl(url: string): string {
   const [bare = '/'] = url.split(/[?#]/, 1)
   const [, origin = '', path = ''] = /^([a-z][a-z0-9+.-]*:\/\/[^/]*)?(.*)$/is.exec(bare) ?? []
-  // Who signs in by the address stands before the host.
+  // Credentials precede the host.
   const host = origin.replace(/\/\/[^/]*@/, '//')
-  const steps = path
+  const segments = path
     .split('/')
-    .map((one) => (step.test(one) || isEventName(one) || isLegacyName(one) ? one : mask(one)))
-  return host + steps.join('/') || '/'
+    .map((one) => (segment.test(one) || isEventName(one) || isLegacyName(one) ? one : mask(one)))
+  return host + segments.join('/') || '/'
 }
 
 const mediaType =
@@ -26,7 +26,7 @@ const charset = /^charset="?(?:utf-?8|us-ascii|iso-8859-1|utf-16(?:le|be)?)"?$/i
 const agent =
   /^(?:axios|curl|go-http-client|got|idv-webhooks(?:-\w+)?|java|node|node-fetch|okhttp|python-requests|undici|wget)(?:\/[\d.]+)?$/i
 
-/** Headers that say how the bytes travelled; each keeps what is known to be harmless of it. */
+/** Headers that describe the transfer; each keeps what is known to be harmless. */
 const kept: Readonly<Record<string, (value: string) => string>> = {
   'content-type': redactMediaType,
   'content-encoding': (value) => byParts(value, (part) => (coding.test(part) ? part : mask(part))),
@@ -35,7 +35,7 @@ const kept: Readonly<Record<string, (value: string) => string>> = {
     byParts(value, (part) => (part === '*/*' || mediaType.test(part) ? part : mask(part))),
 }
 
-/** The headers that stay; all others go. */
+/** The headers that are kept; all others are dropped. */
 export function redactHeaders(headers: HeaderList): HeaderList {
   return headers.flatMap(([name, value]) => {
     const redact = Object.hasOwn(kept, name) ? kept[name] : undefined
@@ -43,7 +43,7 @@ export function redactHeaders(headers: HeaderList): HeaderList {
   })
 }
 
-/** The type stays JSON where it was, for receivers read it; of its parameters only a charset. */
+/** A JSON type stays one, because receivers check it; of the parameters only a charset stays. */
 function redactMediaType(value: string): string {
   const [type = '', ...parameters] = value.split(';').map((part) => part.trim())
   const [, tree = '', suffix = ''] = /^(.*?)(\+json)?$/is.exec(type) ?? []

@@ -1,4 +1,4 @@
-// Takes the person out of JSON text and leaves everything else as it was spelled: white space,
+// Removes personal data from JSON text and leaves everything else as it was written: white space,
 // key order, escapes, number forms. What is not known to be harmless is masked.
 import { isEventName, isLegacyName } from '../protocol/names.ts'
 import {
@@ -7,9 +7,9 @@ import {
   verificationStatuses,
   verificationTypes,
 } from '../protocol/resources.ts'
-import { isOpaqueId } from './opaque-id.ts'
+import { fakeId, isOpaqueId } from './opaque-id.ts'
 
-/** Values of the documented enums say nothing of a person (sections 2.1 and 2.4). */
+/** Values of the documented enums say nothing about a person (sections 2.1 and 2.4). */
 const enumValues: ReadonlySet<string> = new Set([
   ...verificationTypes,
   ...verificationStatuses,
@@ -19,10 +19,14 @@ const enumValues: ReadonlySet<string> = new Set([
 const enumKeys = /^(type|status|requirements|currentStep|memberType)$/
 const nameKeys = /^(event|type|name)$/
 const idKeys = /^(id|eventId|orgId|clientId|matterId)$/
-const timeKeys = /(At|_at)$|^timestamp$/
+/** The documented times of resources, and those of an envelope; any other could be a birthday. */
+const timeKeys = /^(createdAt|updatedAt|submittedAt|expiresAt)$/
+const envelopeTimeKeys = /^(created_at|timestamp|occurredAt)$/
 const countKeys = /^(score|expiresDays|requestCount|statusCode|page|limit|total|totalPages)$/
 
 const dateTime = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/
+/** Seconds or milliseconds since the epoch, of the years 2001 to 2033. */
+const epoch = /^1\d{9}(\d{3})?$/
 const plainKey = /^[A-Za-z_][A-Za-z0-9_]{0,40}$/
 /** Objects whose keys are the caller's own and may be anything (sections 2.4 and 4.1). */
 const freeObjects = /^(metadata|config)$/
@@ -31,9 +35,9 @@ const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[{}[\]:,]/g
 
 interface Level {
   readonly kind: '{' | '['
-  /** The key under which this value stands. */
+  /** The key that has this value. */
   readonly under: string
-  /** Whether the keys in it may be anything. */
+  /** Whether its keys may be anything. */
   readonly free: boolean
   key: string
   expectsKey: boolean
@@ -59,10 +63,12 @@ export function redactJson(text: string): string {
       if (level?.kind === '{') level.expectsKey = part === ','
       return part
     }
-    if (!part.startsWith('"')) return redactNumber(part, level?.key ?? '')
+    if (!part.startsWith('"')) return redactNumber(part, level?.key ?? '', levels.length)
     if (level?.expectsKey) return redactKey(part, level)
     const value = JSON.parse(part) as string
-    return isHarmless(value, level, levels.length) ? part : mask(part)
+    if (isHarmless(value, level, levels.length)) return part
+    const isId = !level?.free && idKeys.test(level?.key ?? '')
+    return isId ? JSON.stringify(fakeId(value)) : mask(part)
   })
 }
 
@@ -72,8 +78,9 @@ function redactKey(part: string, level: Level): string {
   return level.free || !plainKey.test(key) ? mask(part) : part
 }
 
-function redactNumber(part: string, key: string): string {
-  if (countKeys.test(key) || timeKeys.test(key)) return part
+function redactNumber(part: string, key: string, depth: number): string {
+  if (countKeys.test(key) && part.replaceAll(/\D/g, '').length <= 6) return part
+  if (depth === 1 && envelopeTimeKeys.test(key) && epoch.test(part)) return part
   return part.replaceAll(/\d/g, '1')
 }
 
@@ -83,7 +90,8 @@ function isHarmless(value: string, level: Level | undefined, depth: number): boo
   if (depth === 1 && nameKeys.test(key)) return isEventName(value) || isLegacyName(value)
   if (enumKeys.test(key)) return enumValues.has(value)
   if (idKeys.test(key)) return isOpaqueId(value)
-  return timeKeys.test(key) && dateTime.test(value)
+  const isTime = timeKeys.test(key) || (depth === 1 && envelopeTimeKeys.test(key))
+  return isTime && dateTime.test(value)
 }
 
 /** Every letter becomes x, every digit 0; marks, lengths and the spelling of escapes stay. */

@@ -1,15 +1,15 @@
-// Runs captures through a receiver, a mounted app or a running server, and tells what became of
-// each. Needs a port only for apps that speak node:http.
-
-import { checkOptionNames } from '../check.ts'
+// Runs captures through a receiver, a mounted app or a running server, and reports an outcome for
+// each. It opens a port only for apps that take node:http requests.
+import { checkOptionNames, checkWholeNumber, invalid, shown } from '../check.ts'
 import { type Clock, systemClock } from '../clock.ts'
+import { defined } from '../defined.ts'
 import type { Delivery, HeaderList } from '../delivery.ts'
-import { WebhookError } from '../errors.ts'
+import { isWebhookError } from '../errors.ts'
 import { type Outcome, toReply } from '../outcome.ts'
 import { type Scheme, schemes } from '../protocol/scheme.ts'
 import type { SecretInput } from '../signature/secrets.ts'
 import { sign } from '../signature/signature.ts'
-import { type Capture, readCapture } from './capture.ts'
+import { type Capture, type ReadCapture, readCapture } from './capture.ts'
 import { testSecret } from './test-secret.ts'
 
 /** A listener as node:http, Express and Connect take it. */
@@ -28,15 +28,15 @@ export type ReplayTarget =
 
 /** Options of `replay`. */
 export interface ReplayOptions {
-  /** Where an app takes deliveries; by default the path of each capture. */
+  /** The path where an app takes deliveries; by default the path of each capture. */
   readonly path?: string
   /**
-   * Signs every capture anew, as a sender would now; otherwise only what could not hold. One that
-   * was captured as refused goes as it is, so that it is refused again.
+   * Signs every capture again, as a sender would now; by default only those whose signed time has
+   * passed. One that was refused when captured is sent as it is, so that it is refused again.
    */
   readonly secret?: SecretInput
   readonly scheme?: Scheme
-  /** How many at a time; 1 by default, which keeps their order. */
+  /** How many run at a time; 1 by default, which keeps their order. */
   readonly concurrency?: number
   readonly now?: Clock
   readonly signal?: AbortSignal
@@ -54,23 +54,23 @@ const names: readonly (keyof ReplayOptions)[] = [
   'onResult',
 ]
 
-/** What became of one capture. */
+/** The result of one capture. */
 export interface ReplayResult {
   /** Its place in the list, from 0. */
   readonly index: number
-  /** The HTTP status; a receiver's is what it would answer. */
+  /** The HTTP status; for a receiver, the status that it would answer. */
   readonly status: number
-  /** The outcome's kind, where the answer tells it. */
+  /** The outcome's kind, if the reply has it. */
   readonly outcome?: string
-  /** The outcome's code, where it was not taken. */
+  /** The outcome's code, if it was rejected or failed. */
   readonly code?: string
-  /** The whole outcome, where the target is a receiver. */
+  /** The whole outcome, if the target is a receiver. */
   readonly detail?: Outcome
-  /** Why there was no answer at all. */
+  /** Why there was no reply at all. */
   readonly error?: unknown
 }
 
-/** What became of all captures. */
+/** The results of all captures. */
 export interface ReplayReport {
   readonly results: readonly ReplayResult[]
   readonly taken: number
@@ -88,8 +88,8 @@ type Send = (request: {
 /**
  * Runs captures and reports an outcome for each.
  *
- * @throws WebhookError `OPTION_INVALID` for a target of no known kind, `CAPTURE_INVALID`
- * @example const { results } = await replay(receiver, [JSON.parse(readFileSync('approved.json'))])
+ * @throws WebhookError `OPTION_INVALID` for an unknown kind of target, `CAPTURE_INVALID`
+ * @example const { results } = await replay(receiver, [readFileSync('approved.json', 'utf8')])
  */
 export async function replay(
   target: ReplayTarget,
@@ -97,49 +97,61 @@ export async function replay(
   options: ReplayOptions = {},
 ): Promise<ReplayReport> {
   checkOptionNames('replay', options, names)
+  const { concurrency = 1, signal, onResult } = options
+  checkWholeNumber('concurrency', concurrency)
   if (!Array.isArray(captures)) {
-    throw new WebhookError(
-      'OPTION_INVALID',
-      'replay needs a list of captures: replay(target, [one])',
-    )
+    throw invalid(`replay needs a list of captures, replay(target, [one]), got ${shown(captures)}`)
   }
-  const read = captures.map((one) => readCapture(one))
+  const left = captures.map(readAt).entries()
   const { send, close } = await connect(target)
   const results: ReplayResult[] = []
-  const left = read.entries()
   const work = async () => {
     for (const [index, one] of left) {
-      options.signal?.throwIfAborted()
+      signal?.throwIfAborted()
       const delivery = await prepared(one, options)
-      const headers = delivery.headers as HeaderList
       const path = options.path ?? pathOf(delivery.url)
-      const answer = await send({ delivery, headers, method: one.method, path }).catch(
-        (error: unknown) => ({ status: 0, error }),
-      )
+      const answer = await send({
+        delivery,
+        headers: delivery.headers,
+        method: one.method,
+        path,
+      }).catch((error: unknown) => ({ status: 0, error }))
       results[index] = { index, ...answer }
-      options.onResult?.({ index, ...answer })
+      onResult?.({ index, ...answer })
     }
   }
   try {
-    await Promise.all(Array.from({ length: Math.max(1, options.concurrency ?? 1) }, work))
+    await Promise.all(Array.from({ length: concurrency }, work))
   } finally {
-    await close()
+    await close?.()
   }
-  const count = (least: number, most: number) =>
-    results.filter(({ status }) => status >= least && status <= most).length
-  const [taken, refused] = [count(200, 299), count(400, 499)]
+  const count = (hundreds: number) =>
+    results.filter(({ status }) => Math.floor(status / 100) === hundreds).length
+  const [taken, refused] = [count(2), count(4)]
   return { results, taken, refused, failed: results.length - taken - refused }
 }
 
-/** Signs anew where asked to, or where the time that was signed lies too far back by now. */
-async function prepared(one: ReturnType<typeof readCapture>, options: ReplayOptions) {
+function readAt(one: unknown, index: number): ReadCapture {
+  try {
+    return readCapture(one)
+  } catch (cause) {
+    if (!isWebhookError(cause)) throw cause
+    throw invalid(`captures[${index}]: ${cause.message}`, cause.code, { cause })
+  }
+}
+
+/** Signs again if asked to, or if the time that was signed has passed. */
+async function prepared(
+  one: ReadCapture,
+  options: ReplayOptions,
+): Promise<ReadCapture['delivery']> {
   const scheme = options.scheme ?? one.scheme ?? schemes.service()
   const timed = one.redacted && scheme.tolerance !== 'none'
   const secret = options.secret ?? (timed ? testSecret : undefined)
   if (secret === undefined || one.verified === false) return one.delivery
   const { url, body, headers } = one.delivery
   const now = options.now ?? systemClock
-  const signed = await sign(body, { secret, scheme, now, ...(url !== undefined && { url }) })
+  const signed = await sign(body, defined({ secret, scheme, now, url }))
   const others = headers.filter(([name]) => !Object.hasOwn(signed, name))
   return { ...one.delivery, receivedAt: now(), headers: [...others, ...Object.entries(signed)] }
 }
@@ -148,39 +160,30 @@ function pathOf(url = '/'): string {
   return URL.canParse(url) ? new URL(url).pathname : url
 }
 
-async function connect(target: ReplayTarget): Promise<{ send: Send; close: () => unknown }> {
-  const close = () => {}
+async function connect(target: ReplayTarget): Promise<{ send: Send; close?: () => unknown }> {
   if (typeof target === 'string' || target instanceof URL) {
-    return { send: overFetch((request) => fetch(request), String(target)), close }
+    return { send: overFetch((request) => fetch(request), String(target)) }
   }
-  if ((typeof target !== 'object' && typeof target !== 'function') || target === null) {
-    throw noTarget()
+  if (typeof target === 'function') {
+    if (target.length >= 2) return overNode(target as NodeListener)
+    return { send: overFetch(target as (request: Request) => Promise<Response>) }
   }
-  if ('receive' in target) return { send: throughReceiver(target), close }
-  if ('inject' in target) return { send: throughInject(target), close }
-  if ('callback' in target) return overNode(target.callback())
-  if ('fetch' in target) {
-    return { send: overFetch(async (request) => target.fetch(request)), close }
+  if (typeof target === 'object' && target !== null) {
+    if ('receive' in target) return { send: throughReceiver(target) }
+    if ('inject' in target) return { send: throughInject(target) }
+    if ('callback' in target) return overNode(target.callback())
+    if ('fetch' in target) return { send: overFetch(async (request) => target.fetch(request)) }
   }
-  if (typeof target !== 'function') {
-    throw noTarget()
-  }
-  if (target.length >= 2) return overNode(target as NodeListener)
-  return { send: overFetch(target as (request: Request) => Promise<Response>), close }
-}
-
-function noTarget(): WebhookError {
-  return new WebhookError(
-    'OPTION_INVALID',
-    'replay needs a receiver, an app, a request handler or an address',
+  throw invalid(
+    `replay needs a receiver, an app, a request handler or an address, got ${shown(target)}`,
   )
 }
 
 function throughReceiver(receiver: { receive(delivery: Delivery): Promise<Outcome> }): Send {
   return async ({ delivery }) => {
     const detail = await receiver.receive(delivery)
-    const code = 'code' in detail ? { code: detail.code } : {}
-    return { status: toReply(detail).status, outcome: detail.kind, ...code, detail }
+    const code = 'code' in detail ? detail.code : undefined
+    return defined({ status: toReply(detail).status, outcome: detail.kind, code, detail })
   }
 }
 
@@ -192,22 +195,21 @@ function throughInject(app: {
     const payload = Buffer.from(delivery.body)
     const request = { method, url: path, headers: Object.fromEntries(headers), payload }
     const { statusCode, body } = await app.inject(request as never)
-    return { status: statusCode, ...told(body) }
+    return { status: statusCode, ...parseReply(body) }
   }
 }
 
+/** The transport sets lengths and hosts itself. */
+const transportHeaders = /^(content-length|host|connection|transfer-encoding)$/
+
 function overFetch(send: (request: Request) => Promise<Response>, address?: string): Send {
   return async ({ delivery, headers, method, path }) => {
-    // Lengths and hosts are the transport's own.
-    const own = headers.filter(
-      ([name]) => !/^(content-length|host|connection|transfer-encoding)$/.test(name),
-    )
+    const own = headers.filter(([name]) => !transportHeaders.test(name))
     const url = address ?? new URL(path, 'http://app.test').href
     const body = new Uint8Array(delivery.body)
-    const response = await send(
-      new Request(url, { method, headers: own as [string, string][], body }),
-    )
-    return { status: response.status, ...told(await response.text()) }
+    const request = new Request(url, { method, headers: own as [string, string][], body })
+    const response = await send(request)
+    return { status: response.status, ...parseReply(await response.text()) }
   }
 }
 
@@ -219,14 +221,12 @@ async function overNode(listener: NodeListener): Promise<{ send: Send; close: ()
   return { send, close }
 }
 
-/** What an answer's body says of the outcome. */
-function told(body: string): { outcome?: string; code?: string } {
+/** What the body of a reply says about the outcome. */
+function parseReply(body: string): Pick<ReplayResult, 'outcome' | 'code'> {
   try {
     const { outcome, code } = JSON.parse(body) as { outcome?: unknown; code?: unknown }
-    return {
-      ...(typeof outcome === 'string' && { outcome }),
-      ...(typeof code === 'string' && { code }),
-    }
+    const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
+    return defined({ outcome: text(outcome), code: text(code) })
   } catch {
     return {}
   }

@@ -1,19 +1,13 @@
-// Deliveries as a sender would make them, and the ways in which one can be spoiled.
-
-import { checkChoice, checkOptionNames } from '../check.ts'
+// Deliveries as a sender would make them, and tampered ones that a receiver must reject.
+import { checkChoice, checkOptionNames, invalid } from '../check.ts'
 import { type Clock, systemClock } from '../clock.ts'
+import { defined } from '../defined.ts'
 import type { Delivery } from '../delivery.ts'
-import { WebhookError } from '../errors.ts'
 import { type Scheme, schemes } from '../protocol/scheme.ts'
 import type { SecretInput } from '../signature/secrets.ts'
 import { sign } from '../signature/signature.ts'
 import { type Tampering, tamperings } from './tamperings.ts'
 import { testSecret } from './test-secret.ts'
-
-/** The spoiled forms of a delivery; a receiver refuses every one of them. */
-export const spoils = tamperings
-
-export type Spoil = Tampering
 
 /** Options of `signedDelivery`. */
 export interface SignedDeliveryOptions {
@@ -25,7 +19,8 @@ export interface SignedDeliveryOptions {
   readonly id?: string
   readonly url?: string
   readonly headers?: Readonly<Record<string, string>>
-  readonly spoil?: Spoil
+  /** Makes a delivery that a receiver rejects. */
+  readonly tamper?: Tampering
 }
 
 const names: readonly (keyof SignedDeliveryOptions)[] = [
@@ -35,7 +30,7 @@ const names: readonly (keyof SignedDeliveryOptions)[] = [
   'id',
   'url',
   'headers',
-  'spoil',
+  'tamper',
 ]
 
 /** A delivery whose headers are a plain record, ready for any HTTP client. */
@@ -48,7 +43,7 @@ export interface SignedDelivery extends Delivery {
 /**
  * A delivery of an event (any JSON value, JSON text, or exact bytes), signed as its sender would.
  *
- * @throws WebhookError `OPTION_INVALID` for a form that cannot be made, e.g. a stale delivery of a
+ * @throws WebhookError `OPTION_INVALID` if `tamper` is impossible, e.g. a stale delivery under a
  * scheme that signs no time; `SECRET_INVALID`
  * @example
  * await receiver.receive(await signedDelivery(fixture('verification.approved'), { secret }))
@@ -58,30 +53,29 @@ export async function signedDelivery(
   options: SignedDeliveryOptions = {},
 ): Promise<SignedDelivery> {
   checkOptionNames('signedDelivery', options, names)
-  checkChoice('spoil', options.spoil, spoils)
-  const { scheme = schemes.service(), now = systemClock, spoil, url } = options
+  checkChoice('tamper', options.tamper, tamperings)
+  const { scheme = schemes.service(), now = systemClock, tamper, url, id } = options
   const exact = bytesOf(event)
-  const rewritten = spoil === 'reserialized' ? respelled(exact) : undefined
-  const signed = await sign(rewritten?.signed ?? exact, {
-    secret: spoil === 'wrong-secret' ? wrongSecret : (options.secret ?? testSecret),
-    scheme,
-    now: spoil === 'stale' ? staleClock(scheme, now) : now,
-    ...(options.id !== undefined && { id: options.id }),
-    ...(url !== undefined && { url }),
-  })
-  return {
-    body: rewritten?.arrives ?? spoiledBody(exact, spoil),
+  const rewritten = tamper === 'reserialized' ? reserialized(exact) : undefined
+  const secret = tamper === 'wrong-secret' ? wrongSecret : (options.secret ?? testSecret)
+  const signingClock = tamper === 'stale' ? staleClock(scheme, now) : now
+  const signed = await sign(
+    rewritten?.signed ?? exact,
+    defined({ secret, scheme, now: signingClock, id, url }),
+  )
+  return defined({
+    body: rewritten?.arrives ?? tamperedBody(exact, tamper),
     headers: {
       'content-type': 'application/json',
       ...options.headers,
-      ...spoiledHeaders(signed, scheme, spoil),
+      ...tamperedHeaders(signed, scheme, tamper),
     },
     receivedAt: now(),
-    ...(url !== undefined && { url }),
-  }
+    url,
+  })
 }
 
-/** Like the test secret it fits every key decoding. */
+/** Like the test secret, it fits every key decoding. */
 const wrongSecret = 'bad0bad0'.repeat(8)
 
 function bytesOf(event: unknown): Uint8Array<ArrayBuffer> {
@@ -89,35 +83,38 @@ function bytesOf(event: unknown): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(typeof event === 'string' ? event : JSON.stringify(event))
 }
 
-/** Signed in one spelling, arriving in another: what a parser or proxy on the way makes of it. */
-function respelled(exact: Uint8Array<ArrayBuffer>) {
+/** Signed in one spelling and received in another, as after a parser or proxy on the way. */
+function reserialized(exact: Uint8Array<ArrayBuffer>) {
   const json: unknown = JSON.parse(new TextDecoder().decode(exact))
   const compact = bytesOf(JSON.stringify(json))
   const changed = compact.length !== exact.length || compact.some((byte, at) => byte !== exact[at])
   return { signed: changed ? exact : bytesOf(JSON.stringify(json, null, 2)), arrives: compact }
 }
 
-function spoiledBody(exact: Uint8Array<ArrayBuffer>, spoil: Spoil | undefined) {
-  if (spoil === 'truncated') return exact.slice(0, Math.floor(exact.length / 2))
-  if (spoil !== 'tampered') return exact
+function tamperedBody(exact: Uint8Array<ArrayBuffer>, tamper: Tampering | undefined) {
+  if (tamper === 'truncated') return exact.slice(0, Math.floor(exact.length / 2))
+  if (tamper !== 'tampered') return exact
   if (exact.length === 0) return bytesOf('{}')
-  // One changed letter in the middle: the smallest lie.
+  // One changed bit in the middle: the smallest change that there is.
   const at = Math.floor(exact.length / 2)
   return exact.map((byte, index) => (index === at ? byte ^ 1 : byte))
 }
 
-function spoiledHeaders(signed: Record<string, string>, scheme: Scheme, spoil: Spoil | undefined) {
+function tamperedHeaders(
+  signed: Record<string, string>,
+  scheme: Scheme,
+  tamper: Tampering | undefined,
+) {
   const header = scheme.header.toLowerCase()
-  if (spoil === 'malformed') return { ...signed, [header]: 'not-a-signature' }
-  if (spoil !== 'unsigned') return signed
+  if (tamper === 'malformed') return { ...signed, [header]: 'not-a-signature' }
+  if (tamper !== 'unsigned') return signed
   const { [header]: _, ...rest } = signed
   return rest
 }
 
 function staleClock({ name, tolerance }: Scheme, now: Clock): Clock {
   if (tolerance !== 'none') return () => new Date(now().getTime() - (tolerance + 60) * 1000)
-  throw new WebhookError(
-    'OPTION_INVALID',
-    `scheme ${name} checks no time, so nothing is stale under it: use one that signs a time`,
+  throw invalid(
+    `scheme ${name} signs no time, so a delivery cannot be stale: use a scheme that signs one`,
   )
 }

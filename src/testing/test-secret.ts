@@ -1,4 +1,4 @@
-// The one secret that is no secret: captures are signed with it, and tests configure it.
+// The one public secret: captures are signed with it, and tests configure it.
 
-/** Signs captures and, by default, test deliveries. It fits schemes of every key decoding. */
+/** Signs captures and, by default, test deliveries. It is a valid key for every scheme. */
 export const testSecret = 'c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00'

@@ -17,10 +17,10 @@ async function setUp() {
   const waitUntil = (work: Promise<unknown>) => {
     waited.push(work)
   }
-  const request = async (spoil?: 'unsigned') => {
+  const request = async (tamper?: 'unsigned') => {
     const { body, headers } = await signedDelivery(
       fixture('verification.approved'),
-      spoil && { spoil },
+      tamper && { tamper },
     )
     return new Request('http://app.test/', { method: 'POST', body, headers })
   }

@@ -13,18 +13,26 @@ const stores = [
 
 describe.each(stores)('an operator of %s', (_, store) => {
   test.each<[string, object, RegExp]>([
-    ['limit that is no number', { limit: Number.NaN }, /limit is NaN/],
-    ['limit of none', { limit: 0 }, /limit is 0/],
-    ['limit of a half', { limit: 1.5 }, /limit is 1\.5/],
-    ['time that is none', { since: 'garbage' }, /since is no time/],
-    ['time as a number', { since: 5 }, /since is no time/],
-    ['cursor that is none', { cursor: 7 }, /cursor is of type number/],
-    ['cursor of no entry', { cursor: 'zzz' }, /cursor is of no entry/],
-    ['state that is none', { state: ['done', 'lost'] }, /state is 'lost': use stored, leased/],
-    ['id that is none', { id: [{}] }, /id needs the id of an entry/],
-    ['name that is none', { name: {} }, /name is of type object/],
-    ['entity that is none', { entity: 'cli_42' }, /write the entity as 'verification:<id>'/],
-    ['filter that is none', { status: 'dead' }, /no filter 'status': use id, state/],
+    ['limit that is no number', { limit: Number.NaN }, /limit must be a whole number, .* got NaN/],
+    ['limit of none', { limit: 0 }, /limit must be a whole number, .* got 0/],
+    ['limit of a half', { limit: 1.5 }, /limit must be a whole number, .* got 1\.5/],
+    ['time that is none', { since: 'garbage' }, /since must be a Date/],
+    ['time as a number', { since: 5 }, /since must be a Date/],
+    [
+      'cursor that is none',
+      { cursor: 7 },
+      /cursor must be the cursor of the previous page, got number 7/,
+    ],
+    ['cursor of no entry', { cursor: 'zzz' }, /unknown or expired cursor/],
+    [
+      'state that is none',
+      { state: ['done', 'lost'] },
+      /state must be 'stored', 'leased'.* got string 'lost'/,
+    ],
+    ['id that is none', { id: [{}] }, /id expects the id of an entry, got an object/],
+    ['name that is none', { name: {} }, /name must be a string, got a value of type object/],
+    ['entity that is none', { entity: 'cli_42' }, /the entity must be 'verification:<id>'/],
+    ['filter that is none', { status: 'dead' }, /no filter 'status'\..* Known filters: id, state/],
   ])('is told of a %s', async (_, query, message) => {
     const { inbox, deliver } = setUp({ store: store() })
     await deliver(event())
@@ -39,12 +47,15 @@ describe.each(stores)('an operator of %s', (_, store) => {
         code: 'OPTION_INVALID',
         message: expect.stringMatching(message),
       })
-    await refused(inbox.redrive({ state: 'done' }), /state is 'done': use dead, skipped/)
+    await refused(
+      inbox.redrive({ state: 'done' }),
+      /state must be 'dead' or 'skipped', got string 'done'/,
+    )
     await refused(inbox.redrive({ status: 'dead' } as object), /no filter 'status'/)
-    await refused(inbox.redrive(''), /needs the id/)
-    await refused(inbox.redrive(null as never), /takes an object of filters/)
+    await refused(inbox.redrive(''), /expects the id/)
+    await refused(inbox.redrive(null as never), /expects an object of filters/)
     for (const method of ['get', 'replay', 'dismiss'] as const) {
-      await refused(inbox[method](undefined as never), new RegExp(`^${method} needs the id`))
+      await refused(inbox[method](undefined as never), new RegExp(`^${method} expects the id`))
     }
   })
 
@@ -79,7 +90,7 @@ describe.each(stores)('an operator of %s', (_, store) => {
     })
     const sent = Array.from({ length: 600 }, () => event())
     await Promise.all(sent.map(deliver))
-    await worker.drainOnce()
+    await worker.runOnce()
     const first = await inbox.find({ limit: 500 })
     const second = await inbox.find({ limit: 500, cursor: first.cursor ?? '' })
     const newest = [...first.entries, ...second.entries].map(({ eventId }) => eventId)
@@ -88,7 +99,7 @@ describe.each(stores)('an operator of %s', (_, store) => {
     const reopen = kept.reopen.bind(kept)
     kept.reopen = async (reopening) => {
       const count = await reopen(reopening)
-      await worker.drainOnce()
+      await worker.runOnce()
       return count
     }
     expect(await inbox.redrive({})).toBe(600)
@@ -99,9 +110,9 @@ describe.each(stores)('an operator of %s', (_, store) => {
     const { inbox, deliver, worker, seen } = setUp({ store: store(), retry: { attempts: 1 } })
     const { entryId } = (await deliver('no json')) as { entryId: string }
     await deliver(event())
-    await worker.drainOnce()
+    await worker.runOnce()
     await inbox.redrive({ state: 'dead' })
-    await worker.drainOnce()
+    await worker.runOnce()
     await inbox.dismiss(entryId)
     await inbox.dismiss(entryId)
     await inbox.forget('verification:ver_1')
@@ -175,7 +186,7 @@ test('a sealed body that stands in the place of another is not taken for it', as
   const { inbox, receiver, worker } = setUp({ store: sqliteStore(file), encryption })
   const ran: string[] = []
   receiver.on('client.*', ({ entity }) => void ran.push(entity.id))
-  expect(await worker.drainOnce()).toMatchObject({ done: 1, dead: 1 })
+  expect(await worker.runOnce()).toMatchObject({ done: 1, dead: 1 })
   expect(ran).toEqual(['c2'])
   expect((await inbox.find({ state: 'dead' })).entries).toMatchObject([{ reason: 'UNREADABLE' }])
 })
@@ -220,7 +231,7 @@ test('an entry whose content or row is gone keeps no other waiting', async () =>
   db.close()
   const { inbox, receiver, worker } = setUp({ store: sqliteStore(file) })
   receiver.on('*', () => {})
-  expect(await worker.drainOnce()).toMatchObject({ done: 4, dead: 1, retry: 0 })
+  expect(await worker.runOnce()).toMatchObject({ done: 4, dead: 1, retry: 0 })
   const [dead] = (await inbox.find({ state: 'dead' })).entries
   expect(dead).toMatchObject({ reason: 'UNREADABLE', attempts: 1 })
 })

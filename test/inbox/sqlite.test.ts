@@ -7,6 +7,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   writeFileSync,
   writeSync,
@@ -17,8 +18,7 @@ import type { Context } from 'idv-webhooks'
 import { createInbox } from 'idv-webhooks/inbox'
 import { type SqliteTransaction, sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { nextOpenSql } from '../../src/inbox/stores/sqlite/connection.ts'
-import { claimSql } from '../../src/inbox/stores/sqlite/statements.ts'
+import { dueSql, nextOpenSql } from '../../src/inbox/stores/sqlite/lanes.ts'
 import { event, setUp, until } from './admin.ts'
 import { temporaryFile, temporaryFolder } from './temporary.ts'
 
@@ -52,7 +52,7 @@ describe('context.tx', () => {
     })
     const one = event()
     await deliver(one)
-    expect(await worker.drainOnce()).toMatchObject({ retry: 1, done: 1 })
+    expect(await worker.runOnce()).toMatchObject({ retry: 1, done: 1 })
     expect(effects()).toEqual([{ id: one.id, attempt: 1 }])
   })
 
@@ -70,7 +70,7 @@ describe('context.tx', () => {
     receiver.on('*', handler, { tx: true })
     const one = event()
     await deliver(one)
-    expect(await worker.drainOnce()).toMatchObject({ retry: 2, done: 1 })
+    expect(await worker.runOnce()).toMatchObject({ retry: 2, done: 1 })
     expect(effects()).toEqual([
       { id: one.id, attempt: 3 },
       { id: one.id, attempt: -3 },
@@ -92,7 +92,7 @@ describe('context.tx', () => {
     receiver.on('*', handler, { tx: true })
     const sent = Array.from({ length: 8 }, (_, at) => event('client.created', { id: `c${at}` }))
     for (const one of sent) await deliver(one)
-    expect(await worker.drainOnce()).toMatchObject({ done: 8, retry: 0 })
+    expect(await worker.runOnce()).toMatchObject({ done: 8, retry: 0 })
     expect(effects()).toHaveLength(16)
     return runs
   }
@@ -108,7 +108,7 @@ describe('context.tx', () => {
     receiver.on('*', (_event, { tx }) => void seen.push(tx), { tx: false })
     receiver.on('*', (_event, { tx }) => void seen.push(tx))
     await deliver(event())
-    expect(await worker.drainOnce()).toMatchObject({ done: 1 })
+    expect(await worker.runOnce()).toMatchObject({ done: 1 })
     expect(seen).toEqual([undefined, undefined])
   })
 
@@ -129,7 +129,7 @@ describe('context.tx', () => {
     receiver.on('*', handler, { tx: true })
     const one = event()
     await deliver(one)
-    expect(await worker.drainOnce()).toMatchObject({ retry: 1, done: 1 })
+    expect(await worker.runOnce()).toMatchObject({ retry: 1, done: 1 })
     late.resolve()
     expect(await told.promise).toMatchObject({ message: /handler is over/ })
     expect(effects()).toEqual([{ id: one.id, attempt: 2 }])
@@ -168,7 +168,7 @@ describe('context.tx', () => {
       { tx: true },
     )
     await deliver(event())
-    const draining = worker.drainOnce({ limit: 1 })
+    const draining = worker.runOnce({ limit: 1 })
     const tx = await begun.promise
     await inbox.close()
     expect(() => tx.exec('delete from approvals')).toThrow('the inbox is closed')
@@ -188,7 +188,7 @@ describe('context.tx', () => {
     }
     receiver.on('*', handler, { tx: true })
     await deliver(event())
-    expect(await worker.drainOnce()).toMatchObject({ dead: 1 })
+    expect(await worker.runOnce()).toMatchObject({ dead: 1 })
     expect(effects()).toEqual([])
     expect((await inbox.find()).entries).toMatchObject([{ handled: [] }])
   })
@@ -207,7 +207,7 @@ describe('context.tx', () => {
     }
     receiver.on('verification.approved', handler, { tx: true })
     await deliver(event())
-    const drained = worker.drainOnce()
+    const drained = worker.runOnce()
     await begun.promise
     expect((await deliver(event('client.created', { id: 'c' }))).kind).toBe('accepted')
     expect(await drained).toMatchObject({ done: 1 })
@@ -227,6 +227,17 @@ describe('the file', () => {
     const { deliver, inbox } = setUp({ store: sqliteStore(file) })
     await inbox.open()
     await deliver(event())
+    for (const name of readdirSync(dirname(file))) {
+      expect(statSync(join(dirname(file), name)).mode & 0o777, name).toBe(0o600)
+    }
+  })
+
+  test('that was restored with another mode is made private again', async () => {
+    const file = temporaryFile()
+    await (await open(file)).close()
+    writeFileSync(`${file}-owner`, '')
+    for (const one of [file, `${file}-owner`]) chmodSync(one, 0o644)
+    await open(file)
     for (const name of readdirSync(dirname(file))) {
       expect(statSync(join(dirname(file), name)).mode & 0o777, name).toBe(0o600)
     }
@@ -254,14 +265,40 @@ describe('the file', () => {
       await once(child, 'close')
       return said
     }
-    expect(await run()).toMatch(/^STORE_FAILED another process has the inbox .*inbox\.db open/)
+    expect(await run()).toMatch(/^STORE_OWNED another process has the inbox .*inbox\.db open/)
     expect((await deliver(event())).kind).toBe('accepted')
-    await expect(open(file)).rejects.toMatchObject({
-      code: 'STORE_FAILED',
-      message: expect.stringMatching(/^this same process has the inbox .*globalThis\.idv \?\?=/),
-    })
     await inbox.close()
     expect(await run()).toMatch(/^opened/)
+  })
+
+  test('is shared by all inboxes of one process, until the last of them is closed', async () => {
+    const file = temporaryFile()
+    const first = setUp({ store: sqliteStore(file) })
+    await first.deliver(event())
+    const second = setUp({ store: sqliteStore(file) })
+    expect((await second.deliver(event())).kind).toBe('accepted')
+    expect((await first.deliver(event())).kind).toBe('accepted')
+    expect(await second.inbox.stats()).toMatchObject({ stored: 3 })
+    await first.inbox.close()
+    expect((await second.deliver(event())).kind).toBe('accepted')
+    expect(existsSync(`${file}-wal`)).toBe(true)
+    await second.inbox.close()
+    expect(existsSync(`${file}-wal`)).toBe(false)
+    expect((await first.deliver(event())).kind).toBe('accepted')
+    expect(await first.inbox.stats()).toMatchObject({ stored: 5 })
+  })
+
+  test('answers 503 once it was deleted or replaced under a running application', async () => {
+    for (const how of ['delete', 'replace'] as const) {
+      const file = temporaryFile()
+      const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+      expect((await deliver(event())).kind).toBe('accepted')
+      renameSync(file, `${file}-away`)
+      if (how === 'replace') writeFileSync(file, '')
+      await until(async () => (await deliver(event())).kind === 'failed')
+      const why = how === 'replace' ? /was replaced by another file/ : /was deleted/
+      await expect(inbox.stats()).rejects.toThrow(why)
+    }
   })
 
   test('of another process is told as that by a process which has owned it before', async () => {
@@ -305,19 +342,24 @@ describe('the file', () => {
     for (let at = 4096; at < size; at += 4096)
       writeSync(handle, Buffer.alloc(64, 7), 0, 64, at + 900)
     const message = expect.stringMatching(/is damaged.*backup.*\.recover/)
-    await expect(open(file)).rejects.toMatchObject({ code: 'STORE_FAILED', message })
+    await expect(open(file)).rejects.toMatchObject({ code: 'STORE_DAMAGED', message })
   })
 
-  test.each(['own', 'operate'] as const)('of another kind is told as that (%s)', async (access) => {
-    const file = temporaryFile()
-    const text = 'name,score\nRobin,1\n'.repeat(99)
-    writeFileSync(file, text)
-    await expect(open(file, { access })).rejects.toMatchObject({
-      code: 'STORE_UNSUITABLE',
-      message: expect.stringMatching(/is no SQLite file, and nothing was changed.*check the path/),
-    })
-    expect(readFileSync(file, 'utf8')).toBe(text)
-  })
+  test.each(['owner', 'operator'] as const)(
+    'of another kind is told as that (%s)',
+    async (mode) => {
+      const file = temporaryFile()
+      const text = 'name,score\nRobin,1\n'.repeat(99)
+      writeFileSync(file, text)
+      await expect(open(file, { mode })).rejects.toMatchObject({
+        code: 'STORE_UNSUITABLE',
+        message: expect.stringMatching(
+          /is no SQLite file, and nothing was changed.*check the path/,
+        ),
+      })
+      expect(readFileSync(file, 'utf8')).toBe(text)
+    },
+  )
 
   test('is refused where it cannot be trusted or written', async () => {
     const folder = temporaryFolder()
@@ -362,9 +404,11 @@ describe('the file', () => {
   test('is found again under every way to write its path', async () => {
     const folder = temporaryFolder()
     await open(join(folder, 'inbox.db'))
-    await expect(open(`${folder}/./x/../inbox.db`)).rejects.toThrow(/this same process|no folder/)
     mkdirSync(join(folder, 'x'))
-    await expect(open(`${folder}/x/../inbox.db`)).rejects.toThrow(/this same process/)
+    const { deliver } = setUp({ store: sqliteStore(`${folder}/x/../inbox.db`) })
+    await deliver(event())
+    const beside = await open(join(folder, 'inbox.db'))
+    expect(await beside.stats()).toMatchObject({ stored: 1 })
   })
 })
 
@@ -373,9 +417,9 @@ describe('a claim', () => {
     const file = temporaryFile()
     const { inbox } = setUp({ store: sqliteStore(file) })
     await inbox.open()
-    const plan = application(file).prepare(`explain query plan ${claimSql}`).all(0, 16)
+    const plan = application(file).prepare(`explain query plan ${dueSql}`).all('', 0, 16)
     expect(plan.map(({ detail }) => detail)).toEqual([
-      'SEARCH idv_lanes USING COVERING INDEX idv_lanes_due (due>? AND due<?)',
+      'SEARCH idv_lanes USING COVERING INDEX idv_lanes_tenant (tenant=? AND due>? AND due<?)',
     ])
   })
 
@@ -407,7 +451,7 @@ describe('what is at rest', () => {
     await deliver(event('verification.approved', { id: `${email}-bad`, clientId: email }))
     await deliver({ ...event('verification.approved', { subjectName: canary }), id: canary })
     await deliver(`{"no envelope": "${canary}"`)
-    expect(await worker.drainOnce()).toMatchObject({ done: 2, dead: 2 })
+    expect(await worker.runOnce()).toMatchObject({ done: 2, dead: 2 })
     for (const name of readdirSync(dirname(file))) {
       const text = readFileSync(join(dirname(file), name), 'latin1')
       expect(text.includes(canary), name).toBe(false)
@@ -447,7 +491,7 @@ describe('beside its owner', () => {
     await worker.start()
     await deliver(event())
     await until(() => settled().length === 1)
-    const beside = createInbox({ store: sqliteStore(file, { access: 'operate' }) })
+    const beside = createInbox({ store: sqliteStore(file, { mode: 'operator' }) })
     onTestFinished(() => beside.close())
     expect((await beside.find()).entries).toMatchObject([{ state: 'dead' }])
     broken = false
@@ -456,14 +500,14 @@ describe('beside its owner', () => {
     expect(settled()).toEqual(['dead', 'done'])
     expect(await beside.forget('verification:ver_1')).toBe(1)
     expect((await inbox.find()).entries).toMatchObject([{ erased: true }])
-    const stranger = setUp({ store: sqliteStore(file, { access: 'operate' }) })
+    const stranger = setUp({ store: sqliteStore(file, { mode: 'operator' }) })
     expect(await stranger.deliver(event())).toMatchObject({ code: 'STORE_UNAVAILABLE' })
     await expect(stranger.worker.start()).rejects.toThrow(/keeps and claims nothing/)
   })
 
   test('an operator needs a file that is there and is an inbox', async () => {
     const file = temporaryFile()
-    const open = () => createInbox({ store: sqliteStore(file, { access: 'operate' }) }).open()
+    const open = () => createInbox({ store: sqliteStore(file, { mode: 'operator' }) }).open()
     await expect(open()).rejects.toThrow(/there is no inbox/)
     application(file).exec('create table mine (id text)')
     await expect(open()).rejects.toMatchObject({ code: 'STORE_UNSUITABLE' })

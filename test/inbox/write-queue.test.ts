@@ -1,10 +1,11 @@
-// The line before the writer, and what becomes of it when the disk hangs.
+// The queue before the writer, and what becomes of it when the disk hangs.
 import { rmSync, writeFileSync } from 'node:fs'
 import { createWorker } from 'idv-webhooks'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Call } from '../../src/inbox/stores/sqlite/worker-queries.ts'
-import { type BatchAnswer, WriteQueue } from '../../src/inbox/stores/sqlite/write-queue.ts'
+import type { BatchAnswer, Call } from '../../src/inbox/stores/sqlite/calls.ts'
+import { WriteQueue } from '../../src/inbox/stores/sqlite/write-queue.ts'
+import { newEntry } from '../../src/testing/store-cases.ts'
 import { event, type Parts, setUp, until } from './admin.ts'
 import { temporaryFile } from './temporary.ts'
 
@@ -19,7 +20,7 @@ function slowWriter() {
       answered = tell
     },
     answer: () => {
-      const answers = (batches.at(-1) ?? []).map(() => ({ ok: true as const, value: undefined }))
+      const answers = (batches.at(-1) ?? []).map(() => ({ ok: true as const, value: 0 }))
       answered?.({ ok: true, answers })
     },
     waitUntilIdle: () => {},
@@ -27,11 +28,11 @@ function slowWriter() {
   }
 }
 
-describe('the line before the writer', () => {
+describe('the queue before the writer', () => {
   test('makes batches of what queued up, of at most 256 calls', async () => {
     const writer = slowWriter()
-    const line = new WriteQueue(writer)
-    const calls = Array.from({ length: 600 }, () => line.call('stats', 0))
+    const queue = new WriteQueue(writer)
+    const calls = Array.from({ length: 600 }, () => queue.call('stats', { now: 0 }))
     for (let batch = 0; batch < 4; batch++) writer.answer()
     await Promise.all(calls)
     expect(writer.batches.map(({ length }) => length)).toEqual([1, 256, 256, 87])
@@ -39,9 +40,9 @@ describe('the line before the writer', () => {
 
   test('makes batches of at most 4 MB, and one of what is larger', async () => {
     const writer = slowWriter()
-    const line = new WriteQueue(writer)
+    const queue = new WriteQueue(writer)
     const sizes = [1, 2, 1.5, 1, 1, 9, 1].map((megabytes) => megabytes * 2 ** 20)
-    const calls = sizes.map((bytes) => line.call('insert', 0, { bytes }))
+    const calls = sizes.map((bytes) => queue.call('insert', newEntry(), { bytes }))
     for (let batch = 0; batch < sizes.length; batch++) writer.answer()
     await Promise.all(calls)
     expect(writer.batches.map(({ length }) => length)).toEqual([1, 2, 2, 1, 1])
@@ -49,18 +50,25 @@ describe('the line before the writer', () => {
 
   test('drops what nobody waits for any more, but not what is on its way', async () => {
     const writer = slowWriter()
-    const line = new WriteQueue(writer)
+    const queue = new WriteQueue(writer)
     const over = new AbortController()
-    const sent = line.call('insert', 'sent', { signal: over.signal })
-    const dropped = line.call('insert', 'dropped', { signal: over.signal })
-    const other = line.call('insert', 'other', { signal: new AbortController().signal })
+    const sent = queue.call('dismiss', { id: 'sent', now: 0 }, { signal: over.signal })
+    const dropped = queue.call('dismiss', { id: 'dropped', now: 0 }, { signal: over.signal })
+    const other = queue.call(
+      'dismiss',
+      { id: 'other', now: 0 },
+      { signal: new AbortController().signal },
+    )
     over.abort()
-    await expect(dropped).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    await expect(dropped).rejects.toMatchObject({ code: 'STORE_TIMEOUT' })
     writer.answer()
     await sent
     writer.answer()
     await other
-    expect(writer.batches.flat().map(([, argument]) => argument)).toEqual(['sent', 'other'])
+    expect(writer.batches.flat().map(({ argument }) => argument)).toMatchObject([
+      { id: 'sent' },
+      { id: 'other' },
+    ])
   })
 })
 
@@ -100,7 +108,7 @@ describe('while the disk hangs', () => {
     const started = second.start()
     await second.drain({ grace: 20 })
     await worker.drain({ grace: 20 })
-    await expect(inbox.close()).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    await expect(inbox.close()).rejects.toMatchObject({ code: 'STORE_TIMEOUT' })
     goOn()
     // It was drained before it had begun, so there is nothing to tell.
     await started

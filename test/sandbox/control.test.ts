@@ -69,7 +69,7 @@ describe('actions', () => {
     },
   )
 
-  test('several in one call are all taken, or none and no event', async () => {
+  test('several actions in one call are all taken, or none and no event is sent', async () => {
     const { sandbox, call, create, act } = await fresh({
       subscriptions: [{ url: 'http://127.0.0.1:9/' }],
     })
@@ -81,7 +81,7 @@ describe('actions', () => {
     expect((await act(id, ['start', 'submit', 'review', 'reject'])).body.status).toBe('rejected')
   })
 
-  test('submit one step or all, and show the step that is next', async () => {
+  test('submit completes one step or all, and shows the next one', async () => {
     const { create, act } = await fresh()
     const { id } = await create({ requirements: ['person', 'document', 'consent'] })
     const step = (name: string) => ({ action: 'submit', step: name })
@@ -99,7 +99,7 @@ describe('actions', () => {
     expect(all.submittedAt).not.toBeNull()
   })
 
-  test('are refused in the error form when they are none', async () => {
+  test('unknown actions are rejected in the error form', async () => {
     const { create, act } = await fresh()
     const { id } = await create()
     expect((await act(id, ['destroy'])).status).toBe(422)
@@ -107,7 +107,7 @@ describe('actions', () => {
     expect((await act('nobody', ['start'])).status).toBe(404)
   })
 
-  test('can be taken without HTTP, with an error of its own code', async () => {
+  test('act() takes actions without HTTP, with an error code of its own', async () => {
     const { sandbox, create } = await fresh()
     const { id } = await create()
     const rejected = { action: 'reject', reason: 'blurred' } as const
@@ -120,7 +120,7 @@ describe('actions', () => {
 })
 
 describe('a verification', () => {
-  test('loads name, e-mail and phone from its client, unless they are given', async () => {
+  test('a verification takes name, e-mail and phone from its client unless they are given', async () => {
     const { call, create } = await fresh()
     const body = { nameFirst: 'Ada', nameLast: 'Lovelace', email: 'a@x.example', phone: '1' }
     const client = (await call('POST', '/v2/api/clients', { body })).body
@@ -135,7 +135,7 @@ describe('a verification', () => {
     })
   })
 
-  test('invites its subject, and shares its result on approval with what was agreed alone', async () => {
+  test('a verification invites its subject, and shares only the agreed fields on approval', async () => {
     const { call, create, act } = await fresh()
     const party = { name: 'Bank', email: 'bank@x.example', sharedFields: ['person', 'accessToken'] }
     const { id, accessToken } = await create({
@@ -155,7 +155,7 @@ describe('a verification', () => {
     expect(Object.keys(shared.shared)).toEqual(['id', 'status', 'score', 'subjectName', 'person'])
   })
 
-  test('is completed by its subject on the page that the invitation links to', async () => {
+  test('the subject completes a verification on the page that the invitation links to', async () => {
     const { sandbox, call, create } = await fresh()
     await sandbox.listen()
     const made = await create({
@@ -169,10 +169,17 @@ describe('a verification', () => {
       200,
       expect.stringContaining("default-src 'none'"),
     ])
-    expect(await page.text()).toMatch(/person <button.*document <button/)
+    const first = await page.text()
+    expect(first).toMatch(/Step 1 of 2.*name="fullName".*name="dateOfBirth"/s)
+    expect(first).not.toContain('<b>Ada')
     const complete = (step: string) =>
       fetch(link, { method: 'POST', body: new URLSearchParams({ step }) })
-    expect(await (await complete('person')).text()).toMatch(/person: completed/)
+    const filled = new URLSearchParams({ step: 'person', filled: 'yes', fullName: '"><script>' })
+    const refused = await fetch(link, { method: 'POST', body: filled })
+    expect(refused.status).toBe(422)
+    const again = await refused.text()
+    expect(again).toMatch(/value="&#34;&#62;&#60;script&#62;".*Please fill this in/s)
+    expect(await (await complete('person')).text()).toMatch(/Step 2 of 2.*name="documentNumber"/s)
     expect(await (await complete('all')).text()).toMatch(/submitted/)
     const { body } = await call('GET', `/v2/api/verifications/${made.id}`)
     expect([body.status, body.person.status]).toEqual(['submitted', 'completed'])
@@ -180,7 +187,7 @@ describe('a verification', () => {
     expect((await fetch(`${sandbox.url}/verify/nobody`)).status).toBe(404)
   })
 
-  test('is mailed for over SMTP where that is set', async () => {
+  test('invitations are sent over SMTP when it is set', async () => {
     const mails: string[] = []
     const server = new SMTPServer({
       authOptional: true,
@@ -199,7 +206,7 @@ describe('a verification', () => {
     const { port } = server.server.address() as { port: number }
     const { sandbox, call, create } = await fresh({ smtpUrl: `smtp://127.0.0.1:${port}` })
     const { accessToken } = await create({ subjectEmail: 's@x.example' })
-    await sandbox.drain()
+    await sandbox.flush()
     const [mail] = mails
     expect(mail).toContain('To: s@x.example')
     expect(mail?.replaceAll('=\r\n', '')).toContain(accessToken)
@@ -207,10 +214,10 @@ describe('a verification', () => {
     expect(body.data[0].transport).toBe('sent')
   })
 
-  test('is made also when the mail server is down, and the outbox says why', async () => {
+  test('a verification is created even when the mail server is down, and the outbox says why', async () => {
     const { sandbox, call, create } = await fresh({ smtpUrl: 'smtp://127.0.0.1:1' })
     expect((await create({ subjectEmail: 's@x.example' })).status).toBe('initiated')
-    await sandbox.drain()
+    await sandbox.flush()
     const [mail] = (await call('GET', '/_sandbox/outbox')).body.data
     expect(mail).toMatchObject({
       transport: 'failed',
@@ -220,7 +227,7 @@ describe('a verification', () => {
 })
 
 describe('the control plane', () => {
-  test('answers on loopback names alone, and to no page of another site', async () => {
+  test('a sandbox on loopback answers to names of this machine, and not to pages of other sites', async () => {
     const { sandbox } = await fresh()
     const { port } = await sandbox.listen()
     const status = (headers: Record<string, string>, path = '/_sandbox/clock') =>
@@ -248,12 +255,15 @@ describe('the control plane', () => {
     ]) {
       expect(await status({ host, origin }), origin).toBe(403)
     }
-    // The API itself is for any client, as the service is.
+    // Its keys are well known: a page that rebinds a name must not reach the API or a subject's page.
     const key = { 'x-api-key': 'key_acme' }
-    expect(await status({ host: 'api.example', ...key }, '/v2/api/clients')).toBe(200)
+    expect(await status({ host, ...key }, '/v2/api/clients')).toBe(200)
+    for (const path of ['/v2/api/clients', '/v2/api', '/verify/token', '/']) {
+      expect(await status({ host: 'evil.example', ...key }, path), path).toBe(403)
+    }
   })
 
-  test('answers to the names that it was told', async () => {
+  test('a sandbox answers to the names of its option hosts', async () => {
     const { sandbox } = await fresh({ hosts: ['sandbox'] })
     const { port } = await sandbox.listen({ host: '0.0.0.0' })
     expect(sandbox.url).toBe(`http://127.0.0.1:${port}`)
@@ -261,9 +271,12 @@ describe('the control plane', () => {
       (await sandbox.fetch(`http://127.0.0.1/_sandbox/clock`, { headers: { host } })).status
     expect([await status('sandbox:80'), await status('10.0.0.7:80')]).toEqual([200, 200])
     expect(await status('another:80')).toBe(403)
+    // There the API is meant to be reached, by whatever name.
+    const headers = { host: 'another:80', 'x-api-key': 'key_acme' }
+    expect((await sandbox.fetch('http://127.0.0.1/v2/api/clients', { headers })).status).toBe(200)
   })
 
-  test('listens on loopback unless it is told otherwise, on any free port', async () => {
+  test('a sandbox listens on loopback and any free port by default', async () => {
     const { sandbox } = await fresh()
     const { host, port } = await sandbox.listen()
     expect([host, sandbox.url]).toEqual(['127.0.0.1', `http://127.0.0.1:${port}`])
@@ -271,7 +284,7 @@ describe('the control plane', () => {
     await expect(other.sandbox.listen({ port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
   })
 
-  test('shows a secret when it is made and on request, and masks it otherwise', async () => {
+  test('the control plane shows a secret when it is created and on request, and masks it otherwise', async () => {
     const { sandbox, call } = await fresh({
       subscriptions: [{ url: 'http://127.0.0.1:9/', secret: 'a-secret-that-is-long' }],
     })
@@ -300,7 +313,7 @@ describe('the control plane', () => {
     expect(plain.body.secret).toBe(sandbox.secret)
   })
 
-  test('refuses a subscription that cannot work', async () => {
+  test('the control plane rejects a subscription that cannot work', async () => {
     const { call } = await fresh()
     const fields = async (body: Json) => {
       const answer = await call('POST', '/_sandbox/subscriptions', { body })
@@ -321,7 +334,7 @@ describe('the control plane', () => {
     ).toBe(201)
   })
 
-  test('freezes, sets and moves the clock', async () => {
+  test('the control plane freezes, sets and advances the clock', async () => {
     const { call } = await fresh({ now: () => new Date() })
     expect((await call('GET', '/_sandbox/clock')).body.frozen).toBe(false)
     const body = { now: '2027-01-01T00:00:00.000Z', frozen: true }
@@ -334,7 +347,7 @@ describe('the control plane', () => {
     expect(Date.parse(freed.body.now)).toBeGreaterThanOrEqual(Date.parse(moved.body.now))
   })
 
-  test('fires expiries and retries in the order of time while the clock moves', async () => {
+  test('expiries and retries happen in the order of time while the clock moves', async () => {
     const seen: string[] = []
     let fail = true
     const { sandbox, create } = await fresh({
@@ -346,11 +359,11 @@ describe('the control plane', () => {
       },
     })
     await create({ expiresDays: 2, subjectName: 'two' })
-    await sandbox.drain()
+    await sandbox.flush()
     await sandbox.clock.advance({ seconds: 5 })
     fail = false
     await create({ expiresDays: 1, subjectName: 'one' })
-    await sandbox.drain()
+    await sandbox.flush()
     await sandbox.clock.advance({ days: 3 })
     expect(seen).toEqual([
       'verification.created two 2026-03-01T10:00:00.000Z',
@@ -362,7 +375,7 @@ describe('the control plane', () => {
     ])
   })
 
-  test('streams what happens', async () => {
+  test('the control plane streams what happens', async () => {
     const { sandbox, create } = await fresh({ subscriptions: [{ url: 'http://127.0.0.1:9/' }] })
     const { url } = await sandbox.listen()
     const events = await createEventSource(`${url}/_sandbox/events`)
@@ -381,7 +394,7 @@ describe('the control plane', () => {
     expect(streamed).not.toContain(sandbox.secret)
   })
 
-  test('has a handler for each route, and refuses other methods and paths in the error form', async () => {
+  test('every route has a handler, and other methods and paths are rejected in the error form', async () => {
     const { call } = await fresh()
     for (const { path, method } of Object.values(controlRoutes)) {
       const other = ['get', 'post', 'put', 'patch', 'delete'].find(

@@ -60,11 +60,11 @@ async function story(sandbox: Sandbox): Promise<string[]> {
     await send('POST', '/v2/api/clients', { nameFirst: subjectName })
   }
   await sandbox.act(String(ids[0]), ['start', { action: 'submit', step: 'document' }])
-  await sandbox.drain()
+  await sandbox.flush()
   await sandbox.clock.advance({ days: 8 })
   await send('POST', `/_sandbox/verifications/${ids[0]}/actions`, { actions: ['reject'] })
   await send('POST', '/v2/api/verifications', { type: 'nonsense' })
-  await sandbox.drain()
+  await sandbox.flush()
   for (const id of ids) await send('GET', `/v2/api/verifications/${id}`)
   await send('GET', '/v2/api/requests?sort=status')
   await send('GET', '/_sandbox/outbox')
@@ -98,7 +98,7 @@ describe('determinism', () => {
     for (const sandbox of [one, other, same]) await sandbox.close()
   })
 
-  test('reset is total: what follows is as after the start', async () => {
+  test('a reset is total: the same calls produce the same bytes as after the start', async () => {
     const { sandbox } = await fresh(quiet)
     const before = sandbox.snapshot()
     const told = await story(sandbox)
@@ -107,7 +107,7 @@ describe('determinism', () => {
     expect(await story(sandbox)).toEqual(told)
   })
 
-  test('a snapshot is JSON, and what follows a restore is what followed the snapshot', async () => {
+  test('a snapshot is JSON, and the same calls after a restore produce the same bytes', async () => {
     const { sandbox, call } = await fresh(quiet)
     await story(sandbox)
     const { body } = await call('GET', '/_sandbox/snapshot')
@@ -121,25 +121,25 @@ describe('determinism', () => {
     expect(await tell()).toEqual(told)
   })
 
-  test('a snapshot goes back over HTTP, however large', async () => {
+  test('a snapshot of any size is restored over HTTP', async () => {
     const { sandbox, call } = await fresh(quiet)
     const metadata = { text: 'x'.repeat(300_000) }
     for (let at = 0; at < 4; at++) await call('POST', '/v2/api/clients', { body: { metadata } })
     const { body } = await call('GET', '/_sandbox/snapshot')
     sandbox.reset()
     expect((await call('PUT', '/_sandbox/snapshot', { body })).status).toBe(200)
-    expect(sandbox.snapshot().world.clients).toHaveLength(4)
+    expect(sandbox.snapshot().state.clients).toHaveLength(4)
   })
 
-  test('a snapshot that is none is refused and changes nothing', async () => {
+  test('a value that is not a snapshot is rejected and changes nothing', async () => {
     const { sandbox, call } = await fresh(quiet)
     await story(sandbox)
     const before = sandbox.snapshot()
     for (const body of [
       {},
-      { ...before, version: 2 },
-      { ...before, world: {} },
-      { ...before, engine: { subscriptions: [], deliveries: [1] } },
+      { ...before, version: 1 },
+      { ...before, state: {} },
+      { ...before, webhooks: { subscriptions: [], deliveries: [1] } },
     ]) {
       const { status } = await call('PUT', '/_sandbox/snapshot', { body })
       expect(status).toBe(422)
@@ -150,7 +150,7 @@ describe('determinism', () => {
 })
 
 describe('scenarios', () => {
-  test('a recording does the same again, byte for byte', async () => {
+  test('a recorded scenario does the same again, byte for byte', async () => {
     const options: SandboxOptions = {
       subscriptions: [{ url: 'http://127.0.0.1:9/hooks', secret }],
       fetch: async () => new Response('thanks'),
@@ -166,7 +166,7 @@ describe('scenarios', () => {
     expect(state(again.snapshot())).toEqual(state(sandbox.snapshot()))
   })
 
-  test('a recording of a clock that runs stands still at each time', async () => {
+  test('a scenario recorded with a running clock is frozen at each time', async () => {
     let time = Date.parse(start)
     const { sandbox, call } = await fresh({ now: () => new Date(time) })
     for (let at = 0; at < 5; at++) {
@@ -175,23 +175,23 @@ describe('scenarios', () => {
     }
     const again = await createSandbox({ scenario: sandbox.scenario() })
     closing.push(() => again.close())
-    expect(again.snapshot().world.verifications).toEqual(sandbox.snapshot().world.verifications)
+    expect(again.snapshot().state.verifications).toEqual(sandbox.snapshot().state.verifications)
   })
 
-  test('a recording holds what was refused, and is refused again', async () => {
+  test('a scenario records rejected calls, and they are rejected again', async () => {
     const { sandbox, call } = await fresh()
     const { body } = await call('POST', '/v2/api/verifications', { body: minimal })
     await expect(sandbox.act(body.id, 'approve')).rejects.toThrow(/cannot approve/)
     await expect(sandbox.clock.advance({ hours: 1 } as never)).rejects.toThrow(/hours is unknown/)
     await expect(sandbox.clock.advance({ days: -1 })).rejects.toThrow(/days/)
-    await expect(sandbox.clock.set('tomorrow')).rejects.toThrow(/no date/)
+    await expect(sandbox.clock.set('tomorrow')).rejects.toThrow(/must be a Date/)
     await sandbox.act(body.id, 'start')
     const again = await createSandbox({ scenario: sandbox.scenario() })
     closing.push(() => again.close())
-    expect(again.snapshot().world).toEqual(sandbox.snapshot().world)
+    expect(again.snapshot().state).toEqual(sandbox.snapshot().state)
   })
 
-  test('after a restore or a reset it begins there', async () => {
+  test('a recording begins again after a restore or a reset', async () => {
     const { sandbox, call } = await fresh()
     await call('POST', '/v2/api/verifications', { body: minimal })
     const snapshot = sandbox.snapshot()
@@ -203,10 +203,10 @@ describe('scenarios', () => {
     expect(scenario.actions).toHaveLength(1)
     const again = await createSandbox({ scenario })
     closing.push(() => again.close())
-    expect(again.snapshot().world).toEqual(sandbox.snapshot().world)
+    expect(again.snapshot().state).toEqual(sandbox.snapshot().state)
   })
 
-  test('written by hand names what it makes, acts on it and moves the clock', async () => {
+  test('a scenario written by hand names what it creates, acts on it and moves the clock', async () => {
     const receiver = await receiving()
     closing.push(receiver.close)
     const sandbox = await createSandbox({
@@ -223,7 +223,7 @@ describe('scenarios', () => {
           { advance: { days: 1 } },
           { request: { path: '/v2/api/verifications/{hers}' }, expect: 200 },
           { request: { path: '/v2/api/verifications/nobody' }, expect: 404 },
-          { drain: true },
+          { flush: true },
         ],
       },
     })
@@ -238,7 +238,7 @@ describe('scenarios', () => {
     expect(sandbox.clock.now().toISOString()).toBe('2026-01-02T00:00:00.000Z')
   })
 
-  test('that is none, or whose answer is not as expected, says where', async () => {
+  test('an invalid scenario, or one with an unexpected answer, says where', async () => {
     await expect(createSandbox({ scenario: { version: 2 } as never })).rejects.toMatchObject({
       code: 'SCENARIO_INVALID',
       message: expect.stringContaining('version'),
@@ -260,7 +260,7 @@ describe('scenarios', () => {
 })
 
 describe('a data file', () => {
-  test('keeps everything over a restart, deliveries in the middle of their retries too', async () => {
+  test('a data file keeps everything across a restart, deliveries in the middle of their retries too', async () => {
     const data = join(folder(), 'sandbox.db')
     const peer = await answering([{ status: 500 }, { status: 500 }])
     closing.push(peer.close)
@@ -283,16 +283,18 @@ describe('a data file', () => {
     expect(read.status).toBe(200)
   })
 
-  test('goes on with its own seed, and refuses another', async () => {
+  test('a data file goes on with its own seed and rejects another', async () => {
     const data = join(folder(), 'sandbox.db')
     await (await createSandbox({ data, seed: 1 })).close()
-    await expect(createSandbox({ data, seed: 2 })).rejects.toThrow(/began with the seed 1/)
+    await expect(createSandbox({ data, seed: 2 })).rejects.toThrow(
+      /started with another seed \(1\)/,
+    )
     const again = await createSandbox({ data })
     closing.push(() => again.close())
     expect(again.seed).toBe(1)
   })
 
-  test('is refused while another sandbox has it, and when it is something else', async () => {
+  test('a data file is rejected while another sandbox has it, and when it is something else', async () => {
     const path = folder()
     const data = join(path, 'sandbox.db')
     await fresh({ data })
@@ -307,7 +309,7 @@ describe('a data file', () => {
     await expect(openSandbox({ data: newer })).rejects.toThrow(/format 9/)
   })
 
-  test('has everything that was answered, whenever the process is killed', async () => {
+  test('a data file has everything that was answered, whenever the process is killed', async () => {
     const path = folder()
     const data = join(path, 'sandbox.db')
     for (let round = 0; round < 3; round++) {
@@ -336,7 +338,7 @@ describe('a data file', () => {
       for (const end of ['', '-wal']) copyFileSync(data + end, copy + end)
       const sandbox = await createSandbox({ data: copy })
       closing.push(() => sandbox.close())
-      const kept = new Set(sandbox.snapshot().world.clients.map(({ resource }) => resource.id))
+      const kept = new Set(sandbox.snapshot().state.clients.map(({ resource }) => resource.id))
       expect(answered.filter((id) => !kept.has(id))).toEqual([])
       expect(answered.length).toBeGreaterThan(30)
     }

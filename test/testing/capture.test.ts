@@ -34,7 +34,7 @@ const person = {
 }
 const canary = /canary|ludmila|bird|777|wharf|E14|1990|998877|50\.07/i
 
-describe('a capture taken with defaults', () => {
+describe('a redacted capture', () => {
   const taken = async () => {
     const event = fixture('verification.approved', { data: { id: 'ver_42', ...person } })
     const headers = {
@@ -49,7 +49,7 @@ describe('a capture taken with defaults', () => {
     return capture(await signedDelivery(event, { secret: live, headers, url }))
   }
 
-  test('holds nothing of the person and still verifies under the test secret', async () => {
+  test('a redacted capture contains no personal data and verifies under the test secret', async () => {
     const made = await taken()
     expect(JSON.stringify(made)).not.toMatch(canary)
     expect(text(made.body)).not.toMatch(canary)
@@ -85,23 +85,98 @@ describe('a capture taken with defaults', () => {
     ['5d0c2a3e-8b7f-4f43-9a3c-1f6e0b7f2a11', true],
     ['01ARZ3NDEKTSV4RRFFQ69G5FAV', true],
     ['usr_a1b2c3d4e5', true],
+    ['user_01ARZ3NDEKTSV4RRFFQ69G5FAV', false],
+    ['a1b2c3d4e5f6a7b8', true],
+    ['QQ123456C', false],
+    ['12AB34567', false],
+    ['AB12CD345', false],
+    ['L01X00T47', false],
+    ['cli_QQ123456C', false],
+    ['cli_12AB34567', false],
+    ['GB29NWBK60161331926819', false],
     ['jane_doe_1985', false],
     ['JaneDoe1985', false],
     ['ver_jane_1985', false],
     ['cli_15551234567', false],
     ['15551234567', false],
     ['main-street-12', false],
-  ])('keeps an id only where it is opaque: %s', async (id, stays) => {
+  ])('a capture keeps an id only if it is opaque: %s', async (id, stays) => {
     const event = fixture('verification.approved', { data: { id } })
     const made = await capture(await signedDelivery(event, { secret: live }))
     expect(text(made.body).includes(`"${id}"`)).toBe(stays)
   })
 
+  test('an id that could be a person’s becomes the same fake of its shape in every capture', async () => {
+    const data = { id: 'QQ123456C', clientId: 'ver_QQ123456C', matterId: 'QQ123456C' }
+    const made = async () => {
+      const taken = await capture(await signedDelivery({ event: 'client.updated', data }))
+      return JSON.parse(text(taken.body)).data as typeof data
+    }
+    const [one, other] = [await made(), await made()]
+    expect(one.id).toMatch(/^[A-Z]{2}\d{6}[A-Z]$/)
+    expect(one.clientId).toMatch(/^ver_[A-Z]{2}\d{6}[A-Z]$/)
+    expect(one.matterId).toBe(one.id)
+    expect(other).toEqual(one)
+    const another = await capture(await signedDelivery({ event: 'x', data: { id: 'QQ123457C' } }))
+    expect(text(another.body)).not.toContain(one.id)
+  })
+
+  test('only the documented times and small counts stay readable', async () => {
+    const event = {
+      event: 'verification.approved',
+      timestamp: 1_772_359_200_123,
+      createdAt: '2026-03-01T10:00:00.000Z',
+      data: {
+        createdAt: '2026-03-01T10:00:00.000Z',
+        bornAt: '1971-03-29T00:00:00Z',
+        born_at: '1971-03-29T00:00:00Z',
+        timestamp: 19_710_329,
+        occurredAt: '1971-03-29T00:00:00Z',
+        score: 6_135_550_198,
+        total: 4_111_111_111_111_111,
+        limit: 100,
+        person: { score: 87.5 },
+      },
+    }
+    const made = await capture(await signedDelivery(event))
+    expect(JSON.parse(text(made.body))).toEqual({
+      ...event,
+      data: {
+        createdAt: '2026-03-01T10:00:00.000Z',
+        bornAt: '0000-00-00x00:00:00x',
+        born_at: '0000-00-00x00:00:00x',
+        timestamp: 11_111_111,
+        occurredAt: '0000-00-00x00:00:00x',
+        score: 1_111_111_111,
+        total: 1_111_111_111_111_111,
+        limit: 100,
+        person: { score: 87.5 },
+      },
+    })
+  })
+
+  test.each([
+    ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', schemes.service()],
+    [`whsec_${'A1b2C3d'.repeat(6)}`.slice(0, 43), schemes.service()],
+    ['a-shared-token-of-40-characters-0123456', schemes.service()],
+    ['0123456789abcdef0123456789abcdef', schemes.service()],
+    [`t=1772359200,v1=${'ab'.repeat(20)}`, schemes.timestamped()],
+  ])('a refused delivery keeps no token from its signature header: %s', async (token, scheme) => {
+    const delivery = await signedDelivery(fixture('client.created'), { scheme })
+    const headers = { [scheme.header]: token }
+    const proof = { ok: false, code: 'SIGNATURE_MALFORMED' } as const
+    const made = await capture({ ...delivery, headers }, { scheme, proof })
+    const kept = new Headers(made.headers.map(([name, value]) => [name, value]))
+    const value = kept.get(scheme.header)
+    expect(value).toHaveLength(token.length)
+    expect(value).toMatch(/^(t=1772359200,)?[x=]+$/)
+  })
+
   test.each(['tampered', 'wrong-secret', 'unsigned', 'malformed'] as const)(
-    'stays refused for the same reason where it was: %s',
-    async (spoil) => {
+    'a refused delivery stays refused for the same reason: %s',
+    async (tamper) => {
       const event = fixture('verification.approved', { data: { id: 'ver_42', ...person } })
-      const delivery = await signedDelivery(event, { secret: live, spoil })
+      const delivery = await signedDelivery(event, { secret: live, tamper })
       const proof = await verify(delivery, { secret: live })
       const made = await capture(delivery, { proof })
       expect(made).toMatchObject({ redacted: true, verified: false })
@@ -114,14 +189,14 @@ describe('a capture taken with defaults', () => {
     },
   )
 
-  test('says that it verified, where somebody looked', async () => {
+  test('a capture says that it verified, if that was checked', async () => {
     const delivery = await signedDelivery(fixture('client.created'), { secret: live })
     const proof = await verify(delivery, { secret: live })
     expect(await capture(delivery, { proof })).toMatchObject({ verified: true, redacted: true })
     expect(await capture(delivery)).not.toHaveProperty('verified')
   })
 
-  test('keeps no name that somebody wrote where a signature stands', async () => {
+  test('a refused delivery keeps no name from its signature header', async () => {
     const delivery = await signedDelivery(fixture('client.created'))
     const headers = { 'x-service-signature': 'Ludmila Canaryová, canary=canary.person@bird.test' }
     const proof = { ok: false, code: 'SIGNATURE_MALFORMED' } as const
@@ -130,7 +205,7 @@ describe('a capture taken with defaults', () => {
     expect(made.headers).toContainEqual(['x-service-signature', expect.stringMatching(/^x+ x+/)])
   })
 
-  test('keeps the spelling of the JSON', async () => {
+  test('a capture keeps the spelling of the JSON', async () => {
     for (const [name, body] of exactBodies) {
       const made = await capture(await signedDelivery(body))
       const [was, is] = [Buffer.from(body).toString(), text(made.body)]
@@ -143,12 +218,12 @@ describe('a capture taken with defaults', () => {
     }
   })
 
-  test('of bytes that are no JSON keeps nothing but their length', async () => {
+  test('a capture of bytes that are not JSON keeps only their length', async () => {
     const made = await capture(await signedDelivery('Canary Person'))
     expect(text(made.body)).toBe('x'.repeat('Canary Person'.length))
   })
 
-  test('masks every personal text and number, wherever it stands', async () => {
+  test('every personal text and number is masked, at any place', async () => {
     const secretText = fc
       .stringMatching(/^[A-Za-z0-9@.+ é-]{6,20}$/)
       .filter((one) => /[a-wyzA-Z]{3}|[2-9]{3}/.test(one))
@@ -198,11 +273,11 @@ test('a capture with redact: false keeps the exact bytes, headers and signature'
   }
 })
 
-describe('a capture that cannot be read', () => {
+describe('readCapture', () => {
   test.each([
-    ['{', 'no JSON'],
+    ['{', 'must be JSON'],
     ['[]', 'body'],
-    ['null', 'no object'],
+    ['null', 'must be a JSON object'],
     ['{"headers":[]}', 'body'],
     ['{"headers":[],"body":"%%"}', 'base64'],
     ['{"body":""}', 'headers'],
@@ -210,12 +285,12 @@ describe('a capture that cannot be read', () => {
     ['{"body":"","headers":[["a"]]}', 'headers'],
     ['{"body":"","headers":[],"version":2}', 'version 2'],
     ['{"body":"","headers":[],"receivedAt":"soon"}', 'receivedAt'],
-  ])('%s says why', (json, why) => {
+  ])('an invalid capture is refused with the reason: %s', (json, why) => {
     expect(() => readCapture(json)).toThrow(expect.objectContaining({ code: 'CAPTURE_INVALID' }))
     expect(() => readCapture(json)).toThrow(why)
   })
 
-  test('needs headers and body alone', () => {
+  test('a capture needs only headers and body', () => {
     expect(readCapture('{"headers":[["A","b"]],"body":"e30="}')).toMatchObject({
       method: 'POST',
       delivery: { headers: [['a', 'b']], body: Uint8Array.of(0x7b, 0x7d) },
@@ -240,7 +315,7 @@ describe('replay', () => {
   ]
   const fresh = () => createReceiver({ secret: testSecret }).on('verification.approved', () => {})
 
-  test('through a receiver tells each whole outcome', async () => {
+  test('replay through a receiver reports each whole outcome', async () => {
     const report = await replay(fresh(), await captures())
     expect(report).toMatchObject({ results: expected, taken: 2, refused: 1, failed: 0 })
     expect(report.results[0]?.detail).toMatchObject({ kind: 'handled', event: { known: true } })
@@ -268,12 +343,12 @@ describe('replay', () => {
         return new Hono().post('/', (context) => handler(context.req.raw))
       },
     ],
-  ])('through %s', async (_, app) => {
+  ])('replay through %s reports each outcome', async (_, app) => {
     const report = await replay(app() as never, await captures())
     expect(report).toMatchObject({ results: expected, taken: 2, refused: 1 })
   })
 
-  test('through a Fastify app at a path of its own', async () => {
+  test('replay takes the path of a Fastify app', async () => {
     const app = fastify()
     await app.register(toFastify(fresh()), { path: '/webhooks' })
     expect(await replay(app, await captures(), { path: '/webhooks' })).toMatchObject({
@@ -281,7 +356,7 @@ describe('replay', () => {
     })
   })
 
-  test('through a running server, several at a time, in the order given', async () => {
+  test('replay through a running server runs several at a time, and reports in order', async () => {
     const mounted = await (mounts[0] as (typeof mounts)[0]).start(fresh())
     const seen: number[] = []
     const onResult = ({ index }: { index: number }) => seen.push(index)
@@ -291,7 +366,7 @@ describe('replay', () => {
     expect(seen.sort()).toEqual([0, 1, 2])
   })
 
-  test('tells a server that does not answer as failed', async () => {
+  test('replay reports a server that does not answer as failed', async () => {
     const report = await replay('http://127.0.0.1:1/', await captures())
     expect(report).toMatchObject({
       taken: 0,
@@ -302,7 +377,7 @@ describe('replay', () => {
     expect(report.results[0]?.error).toBeInstanceOf(Error)
   })
 
-  test('signs anew with a secret given, and where the signed time lies too far back', async () => {
+  test('replay signs again with a given secret, and if the signed time has passed', async () => {
     const scheme = schemes.standardWebhooks()
     const clock = fakeClock('2026-01-01T00:00:00Z')
     const old = await capture(
@@ -318,7 +393,15 @@ describe('replay', () => {
     expect(await replay(mine, [raw], { secret: live })).toMatchObject({ taken: 1 })
   })
 
-  test('of something that takes no deliveries says so', async () => {
+  test('replay says which capture is invalid, and that one was already read', async () => {
+    const [one] = await captures()
+    await expect(replay(fresh(), [one, readCapture(one)])).rejects.toThrow(
+      'captures[1]: the capture was already read by readCapture(): pass the capture file itself',
+    )
+    await expect(replay(fresh(), one as never)).rejects.toThrow('replay needs a list of captures')
+  })
+
+  test('replay refuses a target that takes no deliveries', async () => {
     await expect(replay({} as never, [])).rejects.toThrow(
       expect.objectContaining({ code: 'OPTION_INVALID' }),
     )

@@ -11,7 +11,7 @@ import {
   fixture,
   recordHandlers,
   signedDelivery,
-  spoils,
+  tamperings,
   testSecret,
 } from 'idv-webhooks/testing'
 import { describe, expect, test } from 'vitest'
@@ -20,7 +20,7 @@ const secret = testSecret
 
 describe('fixture', () => {
   test.each([...eventNames, ...legacyNames])(
-    '%s is complete and exactly as documented',
+    'the fixture of %s is complete and exactly as documented',
     async (name) => {
       const event = fixture(name)
       const schema = name.startsWith('client.') ? clientSchema : verificationSchema
@@ -36,7 +36,7 @@ describe('fixture', () => {
     },
   )
 
-  test('takes changes of the envelope and of single fields', () => {
+  test('fixture takes changes of the envelope and of single fields', () => {
     const event = fixture('verification.approved', {
       id: 'evt_9',
       data: { id: 'ver_9', extra: true },
@@ -48,7 +48,7 @@ describe('fixture', () => {
     })
   })
 
-  test('of an unknown name throws with the nearest known one', () => {
+  test('fixture refuses an unknown name and suggests the closest one', () => {
     expect(() => fixture('verification.aproved' as never)).toThrow("'verification.approved'")
   })
 })
@@ -57,13 +57,13 @@ const timed = schemes.timestamped()
 const all = [schemes.service(), timed, schemes.standardWebhooks()]
 
 describe('signedDelivery', () => {
-  test.each(all)('verifies under scheme $name', async (scheme) => {
+  test.each(all)('a signed delivery verifies under scheme $name', async (scheme) => {
     const receiver = createReceiver({ secret, scheme })
     const delivery = await signedDelivery(fixture('client.created'), { scheme })
     expect(await receiver.receive(delivery)).toMatchObject({ kind: 'ignored' })
   })
 
-  test('takes an event, JSON text or exact bytes', async () => {
+  test('signedDelivery takes an event, JSON text or exact bytes', async () => {
     const text = '{ "event": "client.created" }'
     for (const event of [text, new TextEncoder().encode(text)]) {
       const { body } = await signedDelivery(event)
@@ -81,21 +81,20 @@ describe('signedDelivery', () => {
     reserialized: 'SIGNATURE_MISMATCH',
   } as const
 
-  test.each(spoils.flatMap((spoil) => all.map((scheme) => [spoil, scheme.name, scheme] as const)))(
-    'spoiled as %s is refused under scheme %s',
-    async (spoil, name, scheme) => {
-      const receiver = createReceiver({ secret, scheme })
-      const make = () => signedDelivery(fixture('verification.approved'), { scheme, spoil })
-      if (spoil === 'stale' && name === 'service') {
-        return expect(make()).rejects.toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
-      }
-      const outcome = await receiver.receive(await make())
-      expect(outcome).toMatchObject({ kind: 'rejected', code: codes[spoil] })
-    },
-  )
+  test.each(
+    tamperings.flatMap((tamper) => all.map((scheme) => [tamper, scheme.name, scheme] as const)),
+  )('a delivery tampered with as %s is rejected under scheme %s', async (tamper, name, scheme) => {
+    const receiver = createReceiver({ secret, scheme })
+    const make = () => signedDelivery(fixture('verification.approved'), { scheme, tamper })
+    if (tamper === 'stale' && name === 'service') {
+      return expect(make()).rejects.toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
+    }
+    const outcome = await receiver.receive(await make())
+    expect(outcome).toMatchObject({ kind: 'rejected', code: codes[tamper] })
+  })
 })
 
-test('fakeClock stands still until it is told to move', () => {
+test('a fake clock stands still until it is moved', () => {
   const clock = fakeClock('2026-01-01T00:00:00Z')
   expect(clock.now()).toEqual(clock.now())
   clock.advance({ days: 1, hours: 1, minutes: 1, seconds: 1, milliseconds: 1 })
@@ -110,7 +109,7 @@ describe('recordHandlers', () => {
     name: 'client.created' | 'request.approved',
   ) => receiver.receive(await signedDelivery(fixture(name)))
 
-  test('keeps what was dispatched and waits for what is still to come', async () => {
+  test('a recorder keeps what was dispatched and waits for future events', async () => {
     const receiver = createReceiver({ secret })
     const recorder = recordHandlers(receiver)
     const coming = recorder.waitFor('verification.approved')
@@ -126,13 +125,13 @@ describe('recordHandlers', () => {
     expect(recorder.events).toEqual([])
   })
 
-  test('says what came instead when the wait is over', async () => {
+  test('a recorder that waited in vain says which events arrived instead', async () => {
     const receiver = createReceiver({ secret })
     const recorder = recordHandlers(receiver, ['client.created'])
     await deliver(receiver, 'client.created')
     await deliver(receiver, 'request.approved')
     await expect(recorder.waitFor('client.deleted', { timeout: 5 })).rejects.toThrow(
-      'client.deleted did not come within 5 ms; came: client.created',
+      'client.deleted did not arrive within 5 ms; arrived: client.created',
     )
   })
 })

@@ -58,7 +58,7 @@ export const reconcile = (session: Session) =>
 async function run(session: Session, options: ReconcileOptions) {
   const client = clientOf(session, options)
   checkInboxFile(session, options)
-  return withInbox(session, { ...options, access: options.dryRun ? 'operate' : 'own' }, (found) =>
+  return withInbox(session, { ...options, mode: options.dryRun ? 'operator' : 'owner' }, (found) =>
     reconcileWith(session, options, { client, ...found }),
   )
 }

@@ -6,6 +6,7 @@ import { defined } from '../../defined.ts'
 import { isWebhookError } from '../../index.ts'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
+import { openBrowser } from '../open-browser.ts'
 import { count } from '../output.ts'
 import { repeated, repeating } from '../repeated.ts'
 import { findSecrets, type SecretOptions, secretFileOption, secretOrigin } from '../secrets.ts'
@@ -26,6 +27,7 @@ interface SandboxCommandOptions extends SecretOptions {
   readonly once?: boolean
   readonly allowHost?: readonly string[]
   readonly quiet?: boolean
+  readonly open?: boolean
 }
 
 export const sandbox = (session: Session) =>
@@ -53,6 +55,7 @@ export const sandbox = (session: Session) =>
     .option('--at <time>', 'start at this time with a frozen clock (ISO 8601)')
     .option('--rate-limit <n>', 'requests per minute for each organization', wholeFrom(0))
     .option('--unlimited', 'without a rate limit')
+    .option('--open', 'open the console in a browser')
     .option('--quiet', 'do not print what happens')
     .addOption(secretFileOption())
     .action(act<SandboxCommandOptions>(session, (options) => run(session, options)))
@@ -89,8 +92,9 @@ async function run(session: Session, options: SandboxCommandOptions) {
     await listen(made, options)
     announce(session, made, made.secret === secret ? secretOrigin(session, options) : undefined)
     reportOwnSecrets(session, scenario, made.secret)
+    if (options.open) openBrowser(session, made.url)
     const watching = options.quiet || options.once ? undefined : watchSandbox(session, made)
-    if (options.once) await made.drain()
+    if (options.once) await made.flush()
     else if (!signal.aborted) await once(signal, 'abort')
     await watching?.end()
     if (options.once && !summarize(session, made)) return exitCodes.failed
@@ -153,7 +157,14 @@ function announce({ out }: Session, made: Sandbox, secretFrom: string | undefine
   out.record({ type: 'ready', url, baseUrl, control, apiKey, ...origin, seed })
   out.say(`the sandbox is ready on ${out.tint('bold', url)}`)
   const shown = secretFrom === undefined ? secret : `(from ${secretFrom})`
-  const lines = { API: baseUrl, control, key: apiKey, secret: shown, seed: String(seed) }
+  const lines = {
+    console: url,
+    API: baseUrl,
+    control,
+    key: apiKey,
+    secret: shown,
+    seed: String(seed),
+  }
   for (const [name, value] of Object.entries(lines)) out.say(`  ${name.padEnd(8)} ${value}`)
   const body = '{"type":"idv","requirements":["document"],"subjectName":"Auto Approve"}'
   out.say('try it:')

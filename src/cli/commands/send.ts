@@ -10,9 +10,9 @@ import { eventNames, legacyNames } from '../../protocol/index.ts'
 import {
   type FixtureName,
   fixture,
-  type Spoil,
   signedDelivery,
-  spoils,
+  type Tampering,
+  tamperings,
 } from '../../testing/index.ts'
 import { CliError } from '../exit-code.ts'
 import { printable } from '../output.ts'
@@ -37,7 +37,7 @@ interface SendOptions extends SecretOptions, SchemeChoice {
   readonly override?: readonly string[]
   readonly remove?: readonly string[]
   readonly header?: readonly string[]
-  readonly fault?: Spoil
+  readonly fault?: Tampering
   readonly times: number
   readonly rate?: number
   readonly concurrency: number
@@ -70,7 +70,9 @@ export const send = (session: Session) =>
     .option('--remove <path>', 'remove a field; repeatable', repeated)
     .option('--header <name: value>', 'add a header; repeatable', repeated)
     .addOption(
-      new Option('--fault <fault>', 'send a delivery that must be refused').choices([...spoils]),
+      new Option('--fault <fault>', 'send a delivery that must be refused').choices([
+        ...tamperings,
+      ]),
     )
     .option('--times <n>', 'number of deliveries', wholeFrom(1), 1)
     .option('--rate <n>', 'maximum deliveries per second', numberFrom(0.01))
@@ -105,7 +107,7 @@ async function run(session: Session, options: SendOptions, event: string | undef
         scheme,
         now: session.now,
         url: to,
-        ...(options.fault && { spoil: options.fault }),
+        ...(options.fault && { tamper: options.fault }),
       })
       return {
         body,

@@ -2,7 +2,7 @@
 // time and the id.
 import type { SchemeDefinition } from '../../index.ts'
 import type { HeaderPairs } from '../header-pairs.ts'
-import { type Reading, timeHeaders } from './readings.ts'
+import { type Reading, type SharedScheme, timeHeaders } from './readings.ts'
 
 const orders: readonly (readonly string[])[] = [
   ['{body}'],
@@ -47,7 +47,7 @@ export interface CandidateOptions {
 export function* candidatesOf(
   reading: Reading,
   options: CandidateOptions,
-): Generator<SchemeDefinition> {
+): Generator<SharedScheme> {
   const { headers, hasUrl, keys } = options
   const { timed, ...fixed } = reading
   const others = headers.filter(([name]) => name !== reading.header)

@@ -4,9 +4,15 @@ import type { SchemeDefinition } from '../../index.ts'
 import type { HeaderPairs } from '../header-pairs.ts'
 import { isSeconds } from './moments.ts'
 
+/** What the search can find: one header, signed with a shared secret. */
+export interface SharedScheme extends SchemeDefinition {
+  readonly header: string
+  readonly algorithm: 'sha256' | 'sha512' | 'sha1'
+}
+
 /** One way to read a header as signatures. */
 export interface Reading
-  extends Pick<SchemeDefinition, 'header' | 'algorithm' | 'encoding' | 'grammar'> {
+  extends Pick<SharedScheme, 'header' | 'algorithm' | 'encoding' | 'grammar'> {
   /** The signature header contains the time. */
   readonly timed: boolean
 }

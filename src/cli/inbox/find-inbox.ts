@@ -30,8 +30,8 @@ export interface FoundInbox {
 
 /** How to open it. */
 export interface Opening extends InboxChoice {
-  /** `own` can add entries, and needs the application to be stopped; `operate` is the default. */
-  readonly access?: 'own' | 'operate'
+  /** `owner` can add entries, and needs the application to be stopped; `operator` is the default. */
+  readonly mode?: 'owner' | 'operator'
   readonly retention?: Partial<RetentionDays> | undefined
 }
 
@@ -46,7 +46,7 @@ export async function findInbox(
   if (path !== undefined) {
     const file = resolve(cwd, path)
     const { sqliteStore } = await import('../../inbox/stores/sqlite/sqlite.ts')
-    const store = sqliteStore(file, { access: opening.access ?? 'operate' })
+    const store = sqliteStore(file, { mode: opening.mode ?? 'operator' })
     return { ...madeInbox(session, store, opening), where: path, file }
   }
   const where = 'the inbox of the config file'
@@ -85,9 +85,9 @@ export async function openFound(session: Session, { inbox, file }: FoundInbox): 
   } catch (error) {
     if (!isWebhookError(error)) throw error
     const { code, message } = error
-    if (code === 'STORE_SEALED' || /sealed with another key/.test(message)) throw encrypted(session)
+    if (code === 'STORE_SEALED') throw encrypted(session)
     if (file !== undefined && !existsSync(file)) throw new CliError('INBOX_MISSING', message)
-    if (code === 'STORE_OWNED' || /another process has/.test(message)) throw owned(message, file)
+    if (code === 'STORE_OWNED') throw owned(message, file)
     throw new CliError(code, message, exitCodes.failed)
   }
 }
@@ -96,7 +96,7 @@ export async function openFound(session: Session, { inbox, file }: FoundInbox): 
 function owned(message: string, file: string | undefined): CliError {
   const way =
     file === undefined
-      ? `; to work beside it, pass --inbox <file>, or use sqliteStore(file, { access: 'operate' }) in the config file`
+      ? `; to work beside it, pass --inbox <file>, or use sqliteStore(file, { mode: 'operator' }) in the config file`
       : ''
   return new CliError('INBOX_OWNED', `${message}${way}`, exitCodes.failed)
 }

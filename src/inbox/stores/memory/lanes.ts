@@ -14,6 +14,8 @@ interface Lane {
 export class MemoryLanes {
   readonly #rows: MemoryRows
   readonly #lanes = new Map<string, Lane>()
+  /** The tenant that was served last. */
+  #served = ''
 
   constructor(rows: MemoryRows) {
     this.#rows = rows
@@ -24,13 +26,27 @@ export class MemoryLanes {
     this.#lanes.set(row.lane, { head: row, held: false, due: row.storedAt })
   }
 
-  /** The heads that are due, the longest waiting first, and when the next one is. */
-  waiting(now: number, limit: number): { readonly due: readonly Lane[]; readonly next?: number } {
-    const free = [...this.#lanes.values()].filter(({ held }) => !held)
-    free.sort((one, two) => one.due - two.due || one.head.seq - two.head.seq)
-    const due = free.filter((lane) => lane.due <= now).slice(0, limit)
-    const next = free[due.length]
-    return { due, ...(next && { next: next.due }) }
+  /** The heads that are due, the longest waiting first; tenants take turns. */
+  due(now: number, limit: number): readonly Lane[] {
+    const free = this.#free()
+    const tenants = [...new Set(free.map(tenantOf))].sort()
+    const after = tenants.filter((tenant) => tenant > this.#served)
+    const order = [...after, ...tenants.slice(0, tenants.length - after.length)]
+    const due = free.filter((lane) => lane.due <= now)
+    const waiting = order.map((tenant) => due.filter((lane) => tenantOf(lane) === tenant))
+    const rounds = Math.max(0, ...waiting.map(({ length }) => length))
+    const turns = Array.from({ length: rounds }, (_, round) =>
+      waiting.flatMap((lanes) => lanes[round] ?? []),
+    )
+    const taken = turns.flat().slice(0, limit)
+    const last = taken.at(-1)
+    if (last) this.#served = tenantOf(last)
+    return taken
+  }
+
+  /** When the next waiting lane is due. */
+  next(): number | undefined {
+    return this.#free()[0]?.due
   }
 
   hold(row: Row): void {
@@ -84,9 +100,21 @@ export class MemoryLanes {
     if (this.isHead(row)) this.advance(row.lane, now)
   }
 
+  /** The lanes that wait, the longest waiting first. */
+  #free(): Lane[] {
+    const free = [...this.#lanes.values()].filter(({ held }) => !held)
+    return free.sort((one, two) => one.due - two.due || one.head.seq - two.head.seq)
+  }
+
   /** When the oldest head was stored. */
   oldest(): number | undefined {
     const heads = [...this.#lanes.values()].map(({ head }) => head)
     return heads.sort((one, two) => one.seq - two.seq)[0]?.storedAt
   }
+}
+
+/** The tenant of a lane `<lane>.<tenant>`, or empty. */
+function tenantOf({ head: { lane } }: Lane): string {
+  const dot = lane.indexOf('.')
+  return dot === -1 ? '' : lane.slice(dot + 1)
 }

@@ -1,5 +1,6 @@
 // A store in the memory of one process, for tests: every rule of the port, nothing that lasts.
 
+import { defined } from '../../../defined.ts'
 import type {
   Purge,
   Purged,
@@ -8,7 +9,13 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
-import { type EntryReason, type EntryState, entryStates, isOpen } from '../../entry.ts'
+import {
+  type EntryReason,
+  type EntryState,
+  entryStates,
+  isOpen,
+  mostConflicts,
+} from '../../entry.ts'
 import type { InboxStore } from '../../store.ts'
 import type {
   Alignment,
@@ -46,7 +53,7 @@ class MemoryStore implements InboxStore<undefined> {
     dedupeDays: Number.POSITIVE_INFINITY,
     tx: false,
     shared: false,
-    fairness: 'none',
+    fairness: 'tenants',
     erases: 'unlinked',
   } as const
   readonly #settings = new Map<string, Uint8Array>()
@@ -98,7 +105,7 @@ class MemoryStore implements InboxStore<undefined> {
   }
 
   async claim({ now, limit, until }: ClaimRequest): Promise<ClaimResult> {
-    const { due, next } = this.#lanes.waiting(now, limit)
+    const due = this.#lanes.due(now, limit)
     const entries = due.map(({ head: row }) => {
       this.#lanes.hold(row)
       row.state = 'leased'
@@ -110,7 +117,7 @@ class MemoryStore implements InboxStore<undefined> {
         .some((one) => one.state === 'dead' && one.seq < row.seq)
       return toClaimed(row, gap, this.#highWaterMarks.of(row.lane))
     })
-    return { entries, ...(next !== undefined && { next }) }
+    return defined({ entries, next: this.#lanes.next() })
   }
 
   async align(alignment: Alignment): Promise<void> {
@@ -260,13 +267,9 @@ class MemoryStore implements InboxStore<undefined> {
     }
     const oldest = this.#lanes.oldest()
     const newest = rows.at(-1)?.storedAt
-    const [due] = this.#lanes.waiting(now, 1).due
-    return {
-      counts,
-      ...(oldest !== undefined && { oldest }),
-      ...(due && { due: due.due }),
-      ...(newest !== undefined && { newest }),
-    }
+    const next = this.#lanes.next()
+    const due = next !== undefined && next <= now ? next : undefined
+    return defined({ counts, oldest, due, newest })
   }
 
   #add(entry: NewEntry, state: EntryState): Row {
@@ -283,7 +286,8 @@ class MemoryStore implements InboxStore<undefined> {
 
   #keepEvidence(entry: NewEntry, first: Key): void {
     const key = `${entry.key} ${entry.digest}`
-    if (this.#keys.has(key)) return
+    const known = [...this.#keys.keys()].filter((one) => one.startsWith(`${entry.key} `))
+    if (known.includes(key) || known.length >= mostConflicts) return
     this.#keys.set(key, { entry: entry.id, digest: entry.digest, at: entry.storedAt })
     const row = this.#add(entry, 'skipped')
     row.reason = 'CONFLICT'

@@ -1,178 +1,207 @@
-// What operators ask of the file: look up, reopen, dismiss, forget, purge, count.
-
-import type {
-  Purge,
-  Purged,
-  Reopening,
-  StoredEntry,
-  StoreQuery,
-  StoreStats,
-} from '../../admin-store.ts'
-import type { EntryReason, EntryState } from '../../entry.ts'
-import type { Connection, Head, Row } from './connection.ts'
+// What operators and retention ask of the file: find, reopen, dismiss, forget, purge, count.
+import { defined } from '../../../defined.ts'
+import type { EventSource } from '../../../protocol/events.ts'
+import type { Purged, StoredEntry, StoreQuery, StoreStats } from '../../admin-store.ts'
+import type { EntryFailure, EntryReason, EntryState } from '../../entry.ts'
+import type { Gives, Takes } from './calls.ts'
+import type { Connection, Head, Statement } from './connection.ts'
 import type { SqliteValue } from './driver.ts'
+import type { Lanes } from './lanes.ts'
 
-/** The operator's questions, inside the engine's transaction. */
+interface EntryRow {
+  readonly seq: number
+  readonly id: string
+  readonly state: EntryState
+  readonly source: EventSource
+  readonly name: string | null
+  readonly received_name: string | null
+  readonly occurred_at: number | null
+  readonly stored_at: number
+  readonly attempt: number
+  readonly due: number | null
+  readonly settled_at: number | null
+  readonly reason: EntryReason | null
+  readonly failures: string | null
+  readonly generation: number
+  readonly conflict_of: string | null
+  readonly bytes: number
+  readonly metadata: Uint8Array | null
+  readonly body: Uint8Array | null
+}
+
+interface ErasedRow {
+  readonly seq: number
+  readonly state: EntryState
+}
+
 export class AdminQueries {
-  readonly #ledger: Connection
+  readonly #connection: Connection
+  readonly #lanes: Lanes
+  readonly #sql: ReturnType<typeof statements>
 
-  constructor(ledger: Connection) {
-    this.#ledger = ledger
+  constructor(connection: Connection, lanes: Lanes) {
+    this.#connection = connection
+    this.#lanes = lanes
+    this.#sql = statements(connection)
   }
 
-  recall({ name, initial }: { readonly name: string; readonly initial: Uint8Array }): Uint8Array {
-    this.#ledger.run('insert into idv_settings values (?, ?) on conflict do nothing', name, initial)
-    return this.#ledger.get('select value from idv_settings where name = ?', name)
-      ?.value as Uint8Array
+  recall({ name, initial }: Takes<'recall'>): Gives<'recall'> {
+    this.#sql.addSetting.run(name, initial)
+    return this.#sql.setting.get(name)?.value ?? initial
   }
 
-  remember({ name, value }: { readonly name: string; readonly value: Uint8Array }): void {
-    this.#ledger.run('insert or replace into idv_settings values (?, ?)', name, value)
+  remember({ name, value }: Takes<'remember'>): void {
+    this.#sql.setSetting.run(name, value)
   }
 
-  find(query: StoreQuery): StoredEntry[] {
+  find(query: StoreQuery): readonly StoredEntry[] {
     const { where, values } = conditions(query)
     const body = query.withBody ? 'c.body' : 'null'
     const sql = `select e.*, c.metadata, ${body} as body from idv_entries e
       left join idv_contents c on c.seq = e.seq
       ${where} order by e.seq ${query.oldestFirst ? 'asc' : 'desc'} limit ?`
-    return this.#ledger.all(sql, ...values, query.limit).map((row) => this.#toStored(row))
+    const rows = this.#connection.statement<EntryRow>(sql).all(...values, query.limit)
+    return rows.map((row) => this.#toStored(row))
   }
 
-  reopen({ ids, from, now, replay = false }: Reopening): number {
+  reopen({ ids, from, now, replay = false }: Takes<'reopen'>): number {
     let reopened = 0
     for (const id of ids) {
-      const head = this.#ledger.head(id)
-      if (!head || !from.includes(head.state) || !this.#hasContent(head)) continue
-      const source = replay ? ", source = 'replay'" : ''
-      const sql = `update idv_entries set state = 'stored', attempt = 0, due = ?, reason = null,
-        failures = null, settled_at = null, generation = generation + 1${source} where seq = ?`
-      this.#ledger.run(sql, now, head.seq)
-      if (replay) this.#ledger.run('delete from idv_handled where seq = ?', head.seq)
-      this.#ledger.moved(head.state, 'stored')
-      this.#ledger.enter(head, now)
+      const head = this.#connection.head(id)
+      if (!head || !from.includes(head.state) || !this.#sql.content.get(head.seq)) continue
+      this.#sql.reopen.run(now, Number(replay), head.seq)
+      if (replay) this.#sql.deleteHandled.run(head.seq)
+      this.#connection.moved(head.state, 'stored')
+      this.#lanes.enter(head, now)
       reopened++
     }
     return reopened
   }
 
-  dismiss({ id, now }: { readonly id: string; readonly now: number }): boolean {
-    const head = this.#ledger.head(id)
+  dismiss({ id, now }: Takes<'dismiss'>): boolean {
+    const head = this.#connection.head(id)
     if (head?.state !== 'dead') return false
     this.skip(head, 'DISMISSED', now)
     return true
   }
 
-  forget({ lane, now }: { readonly lane: string; readonly now: number }): number {
+  forget({ lane, now }: Takes<'forget'>): number {
     const { sql: isAbout, values } = about(lane)
-    const sql = `select e.id from idv_entries e where ${isAbout} and e.erased = 0`
-    const found = this.#ledger.all(sql, ...values)
-    for (const { id } of found) {
-      const head = this.#ledger.head(String(id))
-      if (!head) continue
+    const sql = `select seq, id, lane, state, attempt, fence, erased from idv_entries e
+      where ${isAbout} and e.erased = 0`
+    const found = this.#connection.statement<Head>(sql).all(...values)
+    for (const head of found) {
       this.#erase(head.seq)
-      this.#ledger.run("update idv_keys set digest = '' where entry = ?", head.id)
+      this.#sql.forgetDigests.run(head.id)
       // What is at work keeps its lane until its holder is gone: two must never be at work in one.
       if (['stored', 'retry', 'dead'].includes(head.state)) this.skip(head, 'FORGOTTEN', now)
     }
     return found.length
   }
 
-  purge({ doneBefore, deadBefore, keysBefore, limit }: Purge): Purged {
-    const settled = `select seq from idv_entries indexed by idv_entries_settled
-      where erased = 0 and state = ? and settled_at is not null and settled_at < ?
-      and (state <> 'dead' or not exists (select 1 from idv_lanes where head = seq)) limit ?`
+  purge({ doneBefore, deadBefore, keysBefore, limit }: Takes<'purge'>): Purged {
     const past = (['done', 'dead', 'skipped'] as const).flatMap((state) =>
-      this.#ledger.all(settled, state, state === 'done' ? doneBefore : deadBefore, limit),
+      this.#sql.settled.all(state, state === 'done' ? doneBefore : deadBefore, limit),
     )
-    for (const { seq } of past) this.#erase(Number(seq))
-    const keys = `delete from idv_keys where key in
-      (select key from idv_keys where at < ? limit ?)`
-    const gone = `select seq, state from idv_entries
-      where erased = 1 and stored_at < ? and state in ('done', 'dead', 'skipped') limit ?`
-    let deleted = this.#ledger.run(keys, keysBefore, limit)
-    for (const { seq = 0, state } of this.#ledger.all(gone, keysBefore, limit)) {
-      this.#ledger.run('delete from idv_entries where seq = ?', seq)
-      this.#ledger.run('delete from idv_handled where seq = ?', seq)
-      this.#ledger.moved(state as EntryState, undefined)
+    for (const { seq } of past) this.#erase(seq)
+    let deleted = this.#sql.deleteKeys.run(keysBefore, limit)
+    for (const { seq, state } of this.#sql.erased.all(keysBefore, limit)) {
+      this.#sql.deleteEntry.run(seq)
+      this.#sql.deleteHandled.run(seq)
+      this.#connection.moved(state, undefined)
       deleted++
     }
-    this.#ledger.run('delete from idv_high_water_marks where touched < ?', keysBefore)
-    // One of which there are entries stays: what comes next in its lane may name nobody again.
-    const unrelated = `delete from idv_relations where at < ?
-      and not exists (select 1 from idv_entries e where e.lane = idv_relations.lane)`
-    // With the last page alone, for it reads a row for each of them.
-    if (past.length < limit && deleted < limit) this.#ledger.run(unrelated, keysBefore)
+    this.#sql.deleteMarks.run(keysBefore)
+    // With the last page alone, for it reads a row for each relation.
+    if (past.length < limit && deleted < limit) this.#sql.deleteRelations.run(keysBefore)
     return { erased: past.length, deleted }
   }
 
-  stats(now: number): StoreStats {
-    const rows = this.#ledger.all('select state, count from idv_counts')
-    const counts = Object.fromEntries(rows.map(({ state, count }) => [state, count]))
-    const oldest = this.#ledger.get(
-      `select min(stored_at) as at from idv_entries
-       where seq = (select min(head) from idv_lanes)`,
-    )?.at
-    const due = this.#ledger.get(
-      'select due from idv_lanes where due is not null and due <= ? order by due limit 1',
-      now,
-    )?.due
-    const newest = this.#ledger.get(
-      'select stored_at as at from idv_entries order by seq desc limit 1',
-    )?.at
-    return {
-      counts: counts as unknown as StoreStats['counts'],
-      ...(typeof oldest === 'number' && { oldest }),
-      ...(typeof due === 'number' && { due }),
-      ...(typeof newest === 'number' && { newest }),
-    }
+  stats({ now }: Takes<'stats'>): StoreStats {
+    const counts = { stored: 0, leased: 0, retry: 0, done: 0, dead: 0, skipped: 0 }
+    for (const { state, count } of this.#sql.counts.all()) counts[state] = count
+    return defined({
+      counts,
+      oldest: this.#sql.oldest.get()?.at,
+      due: this.#sql.due.get(now)?.at,
+      newest: this.#sql.newest.get()?.at,
+    })
   }
 
   /** Sets an entry aside; a lane whose head it was goes on. */
   skip(head: Head, reason: EntryReason, now: number): void {
-    const wasHead = this.#ledger.isHead(head)
-    const sql = `update idv_entries set state = 'skipped', reason = ?, settled_at = ?, due = null
-      where seq = ?`
-    this.#ledger.run(sql, reason, now, head.seq)
-    this.#ledger.moved(head.state, 'skipped')
-    if (wasHead) this.#ledger.advance(head.lane, now)
-  }
-
-  #hasContent({ seq }: Head): boolean {
-    return this.#ledger.get('select 1 from idv_contents where seq = ?', seq) !== undefined
+    const wasHead = this.#lanes.isHead(head)
+    this.#sql.skip.run(reason, now, head.seq)
+    this.#connection.moved(head.state, 'skipped')
+    if (wasHead) this.#lanes.advance(head.lane, now)
   }
 
   #erase(seq: number): void {
-    this.#ledger.run('delete from idv_contents where seq = ?', seq)
-    this.#ledger.run('update idv_entries set erased = 1, failures = null where seq = ?', seq)
+    this.#sql.deleteContent.run(seq)
+    this.#sql.erase.run(seq)
   }
 
-  #toStored(row: Row): StoredEntry {
-    const handled = this.#ledger.all('select handler from idv_handled where seq = ?', row.seq ?? 0)
-    const optional = {
-      name: row.name,
-      receivedName: row.received_name,
-      occurredAt: row.occurred_at,
-      due: row.due,
-      settledAt: row.settled_at,
-      reason: row.reason,
-      conflictOf: row.conflict_of,
-      metadata: row.metadata,
-      body: row.body,
-    }
-    const present = Object.entries(optional).filter(([, value]) => value !== null)
-    return {
-      id: row.id,
-      state: row.state,
-      source: row.source,
+  #toStored(row: EntryRow): StoredEntry {
+    const { id, state, source, attempt, generation, bytes } = row
+    // Trust is granted here: the engine wrote the list itself.
+    const failures = JSON.parse(row.failures ?? '[]') as readonly EntryFailure[]
+    return defined({
+      ...{ id, state, source, attempt, generation, bytes, failures },
       storedAt: row.stored_at,
-      attempt: row.attempt,
-      generation: row.generation,
-      bytes: row.bytes,
-      failures: row.failures === null ? [] : JSON.parse(String(row.failures)),
-      handled: handled.map(({ handler }) => String(handler)),
-      ...Object.fromEntries(present),
-    } as unknown as StoredEntry
+      handled: this.#sql.handled.all(row.seq).map(({ handler }) => handler),
+      name: row.name ?? undefined,
+      receivedName: row.received_name ?? undefined,
+      occurredAt: row.occurred_at ?? undefined,
+      due: row.due ?? undefined,
+      settledAt: row.settled_at ?? undefined,
+      reason: row.reason ?? undefined,
+      conflictOf: row.conflict_of ?? undefined,
+      metadata: row.metadata ?? undefined,
+      body: row.body ?? undefined,
+    })
+  }
+}
+
+function statements(connection: Connection) {
+  const make = <Row = never>(sql: string): Statement<Row> => connection.statement<Row>(sql)
+  return {
+    addSetting: make('insert into idv_settings values (?, ?) on conflict do nothing'),
+    setting: make<{ readonly value: Uint8Array }>('select value from idv_settings where name = ?'),
+    setSetting: make('insert or replace into idv_settings values (?, ?)'),
+    content: make<object>('select 1 from idv_contents where seq = ?'),
+    reopen: make(`update idv_entries set state = 'stored', attempt = 0, due = ?, reason = null,
+      failures = null, settled_at = null, generation = generation + 1,
+      source = iif(?, 'replay', source) where seq = ?`),
+    handled: make<{ readonly handler: string }>('select handler from idv_handled where seq = ?'),
+    deleteHandled: make('delete from idv_handled where seq = ?'),
+    forgetDigests: make("update idv_keys set digest = '' where entry = ?"),
+    settled: make<{ readonly seq: number }>(`select seq from idv_entries
+      indexed by idv_entries_settled
+      where erased = 0 and state = ? and settled_at is not null and settled_at < ?
+      and (state <> 'dead' or not exists (select 1 from idv_lanes where head = seq)) limit ?`),
+    deleteKeys: make(`delete from idv_keys where key in
+      (select key from idv_keys where at < ? limit ?)`),
+    erased: make<ErasedRow>(`select seq, state from idv_entries
+      where erased = 1 and stored_at < ? and state in ('done', 'dead', 'skipped') limit ?`),
+    deleteEntry: make('delete from idv_entries where seq = ?'),
+    deleteMarks: make('delete from idv_high_water_marks where touched < ?'),
+    // Relations of lanes that still have entries stay: the next entry may name nobody again.
+    deleteRelations: make(`delete from idv_relations where at < ?
+      and not exists (select 1 from idv_entries e where e.lane = idv_relations.lane)`),
+    counts: make<{ readonly state: EntryState; readonly count: number }>(
+      'select state, count from idv_counts',
+    ),
+    oldest: make<{ readonly at: number }>(`select stored_at as at from idv_entries
+      where seq = (select min(head) from idv_lanes)`),
+    due: make<{ readonly at: number }>(`select due as at from idv_lanes
+      where due is not null and due <= ? order by due limit 1`),
+    newest: make<{ readonly at: number }>(
+      'select stored_at as at from idv_entries order by seq desc limit 1',
+    ),
+    skip: make(`update idv_entries set state = 'skipped', reason = ?, settled_at = ?, due = null
+      where seq = ?`),
+    deleteContent: make('delete from idv_contents where seq = ?'),
+    erase: make('update idv_entries set erased = 1, failures = null where seq = ?'),
   }
 }
 
@@ -182,36 +211,33 @@ function meant(column: string, name: string) {
   return { sql, values: [name, `${name}.`, `${name}/`] }
 }
 
-function about(lane: string) {
-  const [own, related] = [meant('e.lane', lane), meant('e.related', lane)]
+function about(lane: string, of = 'e') {
+  const [own, related] = [meant(`${of}.lane`, lane), meant(`${of}.related`, lane)]
   return { sql: `(${own.sql} or ${related.sql})`, values: [...own.values, ...related.values] }
 }
 
-/** Part of an id or a name, or a key or a lane. */
+/**
+ * Part of an id or a name, or a key or a lane. Keys and lanes are looked up once by their indexes,
+ * so that each row of a large table costs a search of its texts alone.
+ */
 function mentioned({ part, keys }: NonNullable<StoreQuery['text']>) {
-  const lanes = keys.map(about)
+  const lanes = keys.map((key) => about(key, 'x'))
   const known = keys.map((key) => meant('key', key))
+  const any = (list: readonly { readonly sql: string }[]) => list.map(({ sql }) => sql).join(' or ')
   const sql = [
-    'instr(e.id, ?) > 0',
     'instr(e.name, ?) > 0',
-    ...lanes.map((one) => one.sql),
-    ...known.map((one) => `e.id in (select entry from idv_keys where ${one.sql})`),
-  ].join(' or ')
-  const values = [part, part, ...[...lanes, ...known].flatMap((one) => one.values)]
-  return { sql: `(${sql})`, values }
+    // Ids are hexadecimal: most of what people type is in none.
+    ...(/^[0-9a-f-]*$/.test(part) ? ['instr(e.id, ?) > 0'] : []),
+    `e.seq in (select x.seq from idv_entries x where ${any(lanes)})`,
+    `e.id in (select entry from idv_keys where ${any(known)})`,
+  ]
+  const texts = sql.filter((one) => one.startsWith('instr')).map(() => part)
+  const values = [...texts, ...[...lanes, ...known].flatMap((one) => one.values)]
+  return { sql: `(${sql.join(' or ')})`, values }
 }
 
-function conditions({
-  ids,
-  states,
-  name,
-  lane,
-  tenant,
-  since,
-  text,
-  after,
-  oldestFirst,
-}: StoreQuery) {
+function conditions(query: StoreQuery) {
+  const { ids, states, name, lane, tenant, since, text, after, oldestFirst } = query
   const parts: [sql: string, values: readonly SqliteValue[]][] = []
   const oneOf = (list: readonly unknown[]) => `in (${list.map(() => '?').join(', ')})`
   // One variable, however many: SQLite takes 32,766.

@@ -1,15 +1,16 @@
-// A writer on the calling thread, for drivers that are given as a function: all that was asked in
-// one turn of the event loop is one commit.
-
-import { carryOut } from './batch.ts'
+// A writer on the calling thread, for drivers that are given as a function: all calls of one turn
+// of the event loop are one commit.
+import { Batches } from './batches.ts'
 import type { Owned } from './opening.ts'
-import { WalCheckpoint } from './wal-checkpoint.ts'
-import { WorkerQueries } from './worker-queries.ts'
 import type { Writer } from './write-queue.ts'
 
-export function openInline(owned: Owned): Writer & { readonly epoch: number | undefined } {
-  const engine = new WorkerQueries(owned)
-  const log = new WalCheckpoint(engine)
+/** A writer, and the number of its ownership; an operator's has none. */
+export interface OpenWriter extends Writer {
+  readonly epoch: number | undefined
+}
+
+export function openInline(owned: Owned): OpenWriter {
+  const batches = new Batches(owned)
   let scheduled: (() => void) | undefined
   const flush = () => {
     const work = scheduled
@@ -19,13 +20,10 @@ export function openInline(owned: Owned): Writer & { readonly epoch: number | un
   return {
     epoch: owned.epoch,
     send: (calls, answered) => {
-      scheduled = () => answered(carryOut(engine, log, calls))
+      scheduled = () => answered(batches.carryOut(calls))
       setImmediate(flush)
     },
     waitUntilIdle: flush,
-    close: async () => {
-      log.close()
-      owned.close()
-    },
+    close: async () => batches.close(),
   }
 }

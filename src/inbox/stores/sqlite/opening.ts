@@ -1,8 +1,18 @@
 // Opens the file for its one owner, and only in the settings that keep the promise: WAL, every
 // commit synced, an intact file, nobody else's.
-import { closeSync, existsSync, openSync, readSync, realpathSync, statfsSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readSync,
+  realpathSync,
+  statfsSync,
+  statSync,
+} from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { WebhookError } from '../../../errors.ts'
+import { warn } from '../../../warn.ts'
 import { isBusy, isFatal, type SqliteDatabase } from './driver.ts'
 import { assertSchema, migrate } from './schema.ts'
 
@@ -29,7 +39,7 @@ export interface Owned {
  * @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`
  */
 export function openBeside({ file, open }: Pick<Opening, 'file' | 'open'>): Owned {
-  const path = realPath(file)
+  const path = canonicalPath(file)
   if (!existsSync(path)) {
     throw new WebhookError('STORE_FAILED', `there is no inbox ${path}: check the path`)
   }
@@ -49,7 +59,8 @@ export function openBeside({ file, open }: Pick<Opening, 'file' | 'open'>): Owne
 
 /** @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`, both naming the file and the way back */
 export function openOwned({ file, open, check }: Opening): Owned {
-  const path = realPath(file)
+  const path = canonicalPath(file)
+  makePrivate(path)
   const lock = takeLock(`${path}-owner`, open)
   let db: SqliteDatabase | undefined
   try {
@@ -90,12 +101,14 @@ export function configure(db: SqliteDatabase, synchronous: 'full' | 'normal' = '
   // What is erased must not be read from the free pages of the file.
   db.exec('pragma secure_delete = on')
   db.exec('pragma journal_size_limit = 67108864')
-  db.exec('pragma wal_autocheckpoint = 4000')
+  // Small and often: each one is done within a commit, and deliveries wait for it.
+  db.exec('pragma wal_autocheckpoint = 1000')
 }
 
 const networkFileSystems: readonly number[] = [0x6969, 0x517b, 0xff534d42, 0xfe534d42]
 
-function realPath(file: string): string {
+/** The one path of a file, however it is written. */
+export function canonicalPath(file: string): string {
   if (file === '' || file.startsWith(':memory:') || file.startsWith('file:')) {
     throw new WebhookError(
       'STORE_UNSUITABLE',
@@ -126,6 +139,27 @@ function createPrivate(path: string): boolean {
   return true
 }
 
+/**
+ * Files that were copied or restored may have any mode; payloads are for their owner alone. Before
+ * they are opened, for SQLite gives its other files the same mode.
+ */
+function makePrivate(path: string): void {
+  if (process.platform === 'win32') return
+  for (const one of [path, `${path}-wal`, `${path}-shm`, `${path}-owner`]) {
+    const mode = statSync(one, { throwIfNoEntry: false })?.mode ?? 0
+    if ((mode & 0o077) === 0) continue
+    try {
+      chmodSync(one, 0o600)
+    } catch {
+      const octal = (mode & 0o777).toString(8)
+      warn(
+        `others may read ${one} (mode ${octal}), and this user cannot change it: chmod 600 it`,
+        'IDV_INBOX_MODE',
+      )
+    }
+  }
+}
+
 /** Switches to WAL and writes once, before anything depends on the file. */
 function initialise(path: string, open: Open): void {
   const db = open(path)
@@ -153,8 +187,8 @@ function takeLock(path: string, open: Open): SqliteDatabase {
   } catch (cause) {
     if (!isBusy(cause)) throw explained(cause, path)
     throw new WebhookError(
-      'STORE_FAILED',
-      `another process has the inbox ${path.replace(/-owner$/, '')} open: one process owns it, so stop the other or give this one a file of its own`,
+      'STORE_OWNED',
+      `another process has the inbox ${path.replace(/-owner$/, '')} open, and one process owns it: stop the other, or use a file of your own`,
       { cause },
     )
   }
@@ -187,7 +221,7 @@ function assertIntact(db: SqliteDatabase, path: string, check: Opening['check'])
 
 function damaged(path: string, cause?: unknown): WebhookError {
   return new WebhookError(
-    'STORE_FAILED',
+    'STORE_DAMAGED',
     `the inbox ${path} is damaged and nothing was changed: keep a copy with its -wal file, then restore your backup, or save what can be read with: sqlite3 ${path} .recover | sqlite3 recovered.db`,
     { cause },
   )

@@ -50,9 +50,11 @@ create table idv_keys (
 create index idv_keys_at on idv_keys (at);
 create index idv_keys_entry on idv_keys (entry);
 create table idv_lanes (
-  lane text primary key, head integer not null, due integer, floor integer not null
+  lane text primary key, head integer not null, due integer, floor integer not null,
+  tenant text not null
 ) strict, without rowid;
 create index idv_lanes_due on idv_lanes (due, head) where due is not null;
+create index idv_lanes_tenant on idv_lanes (tenant, due, head) where due is not null;
 create index idv_lanes_head on idv_lanes (head);
 create table idv_high_water_marks (
   lane text primary key, at integer, final integer not null, touched integer not null

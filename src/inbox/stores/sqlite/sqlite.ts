@@ -1,5 +1,6 @@
 // The embedded store: one SQLite file, written by a thread of its own that groups commits, each of
 // them synced before anybody hears of it.
+import { checkChoice, checkOptionNames, invalid, shown } from '../../../check.ts'
 import { WebhookError } from '../../../errors.ts'
 import type {
   Purge,
@@ -21,13 +22,16 @@ import type {
   Settlement,
   StoreTx,
 } from '../../work-store.ts'
+import type { Gives, Method, Takes } from './calls.ts'
 import { loadDriver, type SqliteDatabase, type SqliteDriver } from './driver.ts'
-import { openInline } from './inline.ts'
-import { configure, openBeside, openInMemory, openOwned } from './opening.ts'
-import { holdFile } from './same-process.ts'
+import { watchFile } from './file-watch.ts'
+import { type OpenWriter, openInline } from './inline.ts'
+import { type OpenFile, type SharedFile, shareFile } from './open-file.ts'
+import { canonicalPath, configure, openBeside, openInMemory, openOwned } from './opening.ts'
 import { openThread } from './thread.ts'
 import { type HandlerConnection, type SqliteTransaction, TransactionGate } from './transaction.ts'
-import { WriteQueue, type Writer } from './write-queue.ts'
+import { type CallOptions, WriteQueue } from './write-queue.ts'
+import { writerScript } from './writer-script.ts'
 
 export type {
   SqliteDatabase,
@@ -44,17 +48,21 @@ export interface SqliteStoreOptions {
   /** What is checked at start: `integrity` (default) reads the whole file, `quick` most of it. */
   readonly check?: 'integrity' | 'quick'
   /**
-   * `operate` opens the file beside the process that owns it, for finding, redriving, replaying
-   * and forgetting; nothing can be kept or claimed there. Default `own`.
+   * `operator` opens the file beside the process that owns it, for finding, redriving, replaying
+   * and forgetting; it can neither keep nor claim. Default `owner`.
    */
-  readonly access?: 'own' | 'operate'
+  readonly mode?: 'owner' | 'operator'
 }
 
+const optionNames: readonly (keyof SqliteStoreOptions)[] = ['driver', 'check', 'mode']
+
 /**
- * A store in one file, owned by one process at a time. `:memory:` is one for tests, which ends with
- * `close()`; to look into it give your own database: `{ driver: () => db }`.
+ * A store in one file, owned by one process at a time; several inboxes of that process may share
+ * it. `:memory:` is for tests and ends with `close()`; to look into it give your own database:
+ * `{ driver: () => db }`.
  *
- * @throws WebhookError `OPTION_INVALID`; opening it throws `STORE_FAILED` or `STORE_UNSUITABLE`
+ * @throws WebhookError `OPTION_INVALID`; opening it throws `STORE_FAILED`, `STORE_OWNED`,
+ * `STORE_DAMAGED` or `STORE_UNSUITABLE`
  * @example createInbox({ store: sqliteStore('/var/lib/app/inbox.db') })
  */
 export function sqliteStore(
@@ -62,11 +70,11 @@ export function sqliteStore(
   options: SqliteStoreOptions = {},
 ): InboxStore<SqliteTransaction> {
   if (typeof file !== 'string' || file === '') {
-    throw new WebhookError(
-      'OPTION_INVALID',
-      "sqliteStore needs a path, e.g. sqliteStore('inbox.db')",
-    )
+    throw invalid(`sqliteStore needs a path, e.g. sqliteStore('inbox.db'), got ${shown(file)}`)
   }
+  checkOptionNames('sqliteStore', options, optionNames)
+  checkChoice('check', options.check, ['integrity', 'quick'])
+  checkChoice('mode', options.mode, ['owner', 'operator'])
   return new SqliteStore(file, options)
 }
 
@@ -77,9 +85,8 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   readonly capabilities: StoreCapabilities
   readonly #file: string
   readonly #options: SqliteStoreOptions
-  #line: WriteQueue | undefined
-  #gate: TransactionGate | undefined
-  #release = () => {}
+  #open: SharedFile | undefined
+  #place: string | undefined
 
   constructor(file: string, options: SqliteStoreOptions) {
     this.#file = file
@@ -90,37 +97,32 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
       dedupeDays: Number.POSITIVE_INFINITY,
       tx: true,
       shared: false,
-      fairness: 'none',
+      fairness: 'tenants',
       erases: 'overwritten',
     }
   }
 
-  async open(): Promise<void> {
-    const { driver = 'node:sqlite', check = 'integrity', access = 'own' } = this.#options
-    const file = this.#file
-    const open = loadDriver(driver)
-    if (file === inMemory && access === 'own') {
-      const owned = openInMemory(open)
-      // What handlers write and what the inbox writes take turns on one connection.
-      return this.#serve(openInline(owned), () => ({ db: owned.db, close: () => {} }))
+  get place(): string | undefined {
+    return this.#place
+  }
+
+  async open(wake: () => void): Promise<void> {
+    const { mode = 'owner' } = this.#options
+    if (mode === 'owner' && this.#file !== inMemory) {
+      const path = canonicalPath(this.#file)
+      this.#place = path
+      this.#open = await shareFile(path, () => this.#openOwned(path), wake)
+      return
     }
-    const broken = (message: string) => this.#line?.break(message)
-    const opening = { file, open, check }
-    const begin = async () =>
-      typeof driver === 'function'
-        ? openInline(access === 'own' ? openOwned(opening) : openBeside(opening))
-        : openThread(script(), { file, driver, check, access }, broken)
-    const writer = access === 'own' ? await this.#hold(begin) : await begin()
-    this.#serve(writer, () => connect(open(file)))
+    const open = loadDriver(this.#options.driver)
+    const file = mode === 'operator' ? await this.#openBeside() : openMemory(open)
+    this.#open = { ...file, wakeOthers: () => {} }
   }
 
   async close(): Promise<void> {
-    const line = this.#line
-    this.#line = undefined
-    this.#gate?.close()
-    await line?.close()
-    this.#release()
-    this.#release = () => {}
+    const open = this.#open
+    this.#open = undefined
+    await open?.close()
   }
 
   recall(name: string, initial: Uint8Array): Promise<Uint8Array> {
@@ -128,14 +130,16 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   }
 
   async remember(name: string, value: Uint8Array): Promise<void> {
-    // What its owner reads the file by is the owner's to write: an operator's key may be another.
-    if (this.#options.access === 'operate') return
+    // What the owner reads the file by is the owner's to write: an operator may have another key.
+    if (this.#options.mode === 'operator') return
     await this.#call('remember', { name, value })
   }
 
-  insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted> {
+  async insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted> {
     const bytes = entry.body.length + entry.metadata.length
-    return this.#call('insert', entry, { bytes, ...(signal && { signal }) })
+    const inserted = await this.#call('insert', entry, { bytes, signal })
+    if (inserted.kind === 'stored') this.#open?.wakeOthers()
+    return inserted
   }
 
   claim(request: ClaimRequest): Promise<ClaimResult> {
@@ -151,7 +155,7 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   }
 
   lapsed(now: number): Promise<readonly Lapsed[]> {
-    return this.#call('lapsed', now)
+    return this.#call('lapsed', { now })
   }
 
   checkpoint(lease: Lease, handler: string): Promise<boolean> {
@@ -163,16 +167,18 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   }
 
   async transaction(lease: Lease, handler: string): Promise<StoreTx<SqliteTransaction>> {
-    if (this.#gate) return this.#gate.transaction(lease, handler)
-    throw new WebhookError('STORE_FAILED', 'the inbox is closed')
+    if (this.#open) return this.#open.gate.transaction(lease, handler)
+    throw closed()
   }
 
   find(query: StoreQuery): Promise<readonly StoredEntry[]> {
     return this.#call('find', query)
   }
 
-  reopen(reopening: Reopening): Promise<number> {
-    return this.#call('reopen', reopening)
+  async reopen(reopening: Reopening): Promise<number> {
+    const opened = await this.#call('reopen', reopening)
+    if (opened > 0) this.#open?.wakeOthers()
+    return opened
   }
 
   dismiss(id: string, now: number): Promise<boolean> {
@@ -188,27 +194,67 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   }
 
   stats(now: number): Promise<StoreStats> {
-    return this.#call('stats', now)
+    return this.#call('stats', { now })
   }
 
-  async #hold<Writing>(begin: () => Promise<Writing>): Promise<Writing> {
-    const held = await holdFile(this.#file, begin)
-    this.#release = held.release
-    return held.opened
+  /** Opens the file for this process, and watches that it stays where it is. */
+  async #openOwned(path: string): Promise<OpenFile> {
+    const { driver = 'node:sqlite', check = 'integrity' } = this.#options
+    const open = loadDriver(driver)
+    let queue: WriteQueue | undefined
+    const broken = (message: string) => queue?.break(message)
+    const writer =
+      typeof driver === 'function'
+        ? openInline(openOwned({ file: path, open, check }))
+        : await openThread(writerScript(), { file: path, driver, check, mode: 'owner' }, broken)
+    queue = new WriteQueue(writer)
+    const file = served(writer, queue, () => connect(open(path)))
+    const stop = watchFile(path, broken)
+    const close = () => {
+      stop()
+      return file.close()
+    }
+    return { ...file, close }
   }
 
-  #serve(
-    writer: Writer & { readonly epoch: number | undefined },
-    open: () => HandlerConnection,
-  ): void {
-    this.#line = new WriteQueue(writer)
-    this.#gate = new TransactionGate(this.#line, writer.epoch ?? 0, open)
+  async #openBeside(): Promise<OpenFile> {
+    const { driver = 'node:sqlite', check = 'integrity' } = this.#options
+    const open = loadDriver(driver)
+    const file = this.#file
+    let queue: WriteQueue | undefined
+    const broken = (message: string) => queue?.break(message)
+    const writer =
+      typeof driver === 'function'
+        ? openInline(openBeside({ file, open }))
+        : await openThread(writerScript(), { file, driver, check, mode: 'operator' }, broken)
+    queue = new WriteQueue(writer)
+    return served(writer, queue, () => connect(open(file)))
   }
 
-  #call<Answer>(...asked: Parameters<WriteQueue['call']>): Promise<Answer> {
-    if (this.#line) return this.#line.call(...asked)
-    return Promise.reject(new WebhookError('STORE_FAILED', 'the inbox is closed'))
+  #call<M extends Method>(method: M, argument: Takes<M>, options?: CallOptions): Promise<Gives<M>> {
+    if (this.#open) return this.#open.queue.call(method, argument, options)
+    return Promise.reject(closed())
   }
+}
+
+function served(
+  writer: OpenWriter,
+  queue: WriteQueue,
+  connection: () => HandlerConnection,
+): OpenFile {
+  const gate = new TransactionGate(queue, writer.epoch ?? 0, connection)
+  const close = async () => {
+    gate.close()
+    await queue.close()
+  }
+  return { queue, gate, close }
+}
+
+/** What handlers write and what the inbox writes take turns on one connection. */
+function openMemory(open: (file: string) => SqliteDatabase): OpenFile {
+  const owned = openInMemory(open)
+  const writer = openInline(owned)
+  return served(writer, new WriteQueue(writer), () => ({ db: owned.db, close: () => {} }))
 }
 
 /**
@@ -221,9 +267,6 @@ function connect(db: SqliteDatabase): HandlerConnection {
   return { db, close: () => void db.close() }
 }
 
-/** Both spelled out, so that bundlers find the file. */
-function script(): URL {
-  return import.meta.url.endsWith('.ts')
-    ? new URL('./writer.ts', import.meta.url)
-    : new URL('./sqlite-writer.js', import.meta.url)
+function closed(): WebhookError {
+  return new WebhookError('STORE_FAILED', 'the inbox is closed')
 }

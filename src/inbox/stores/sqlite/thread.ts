@@ -2,15 +2,15 @@
 // memory tells when one is committed.
 import { Worker } from 'node:worker_threads'
 import { WebhookError, type WebhookErrorCode } from '../../../errors.ts'
-import type { Call } from './worker-queries.ts'
-import type { BatchAnswer, Writer } from './write-queue.ts'
+import type { BatchAnswer } from './calls.ts'
+import type { OpenWriter } from './inline.ts'
 
-/** What the thread is told at its birth. */
+/** What the thread is started with. */
 export interface ThreadData {
   readonly file: string
   readonly driver: string
   readonly check: 'integrity' | 'quick'
-  readonly access: 'own' | 'operate'
+  readonly mode: 'owner' | 'operator'
   /** One 32-bit word: 1 while a batch is carried out. */
   readonly busy: SharedArrayBuffer
 }
@@ -21,59 +21,69 @@ export type ThreadMessage =
   | { readonly opened: false; readonly code: WebhookErrorCode; readonly message: string }
   | BatchAnswer
 
-type Opened = Writer & { readonly epoch: number | undefined }
-
-/** `script` is the thread's file; `broken` hears when it ended by itself. */
+/** `script` is the thread's file; `broken` is called when the thread ended by itself. */
 export function openThread(
   script: URL,
   data: Omit<ThreadData, 'busy'>,
   broken: (message: string) => void,
-): Promise<Opened> {
+): Promise<OpenWriter> {
   const busy = new SharedArrayBuffer(4)
-  const flag = new Int32Array(busy)
   const thread = new Worker(script, { workerData: { ...data, busy }, execArgv: [], name: 'inbox' })
-  let answered: ((answer: BatchAnswer) => void) | undefined
-  let closing = false
-  const ended = new Promise<void>((resolve) => thread.once('exit', () => resolve()))
-  const writer = (epoch: number | undefined): Opened => ({
-    epoch,
-    send: (calls: readonly Call[], tell) => {
-      answered = tell
-      Atomics.store(flag, 0, 1)
-      // A thread at work keeps the process alive, an idle one does not.
-      thread.ref()
-      thread.postMessage(calls)
-    },
-    waitUntilIdle: () => {
-      if (Atomics.wait(flag, 0, 1, 5_000) === 'timed-out') {
-        throw new WebhookError('STORE_FAILED', 'the writer did not come to rest within 5 s')
-      }
-    },
-    close: () => {
-      closing = true
-      thread.ref()
-      thread.postMessage('close')
-      return ended
-    },
-  })
-  return new Promise((resolve, reject) => {
-    thread.on('message', (message: ThreadMessage) => {
-      if ('opened' in message) {
+  const writer = new ThreadWriter(thread, new Int32Array(busy), broken)
+  return writer.opened
+}
+
+class ThreadWriter {
+  readonly opened: Promise<OpenWriter>
+  readonly #thread: Worker
+  readonly #busy: Int32Array
+  readonly #ended: Promise<void>
+  #answered: ((answer: BatchAnswer) => void) | undefined
+  #isClosing = false
+
+  constructor(thread: Worker, busy: Int32Array, broken: (message: string) => void) {
+    this.#thread = thread
+    this.#busy = busy
+    this.#ended = new Promise((resolve) => thread.once('exit', () => resolve()))
+    this.opened = new Promise((resolve, reject) => {
+      thread.on('message', (message: ThreadMessage) => {
         thread.unref()
-        if (message.opened) resolve(writer(message.epoch))
+        if (!('opened' in message)) this.#answered?.(message)
+        else if (message.opened) resolve(this.#writer(message.epoch))
         else reject(new WebhookError(message.code, message.message))
-        return
+      })
+      const fail = (message: string) => {
+        reject(new WebhookError('STORE_FAILED', `the writer's thread ended: ${message}`))
+        if (this.#isClosing) return
+        this.#answered?.({ ok: false, code: 'STORE_FAILED', message, fatal: true })
+        broken(message)
       }
-      thread.unref()
-      answered?.(message)
+      thread.once('error', (error) => fail(error instanceof Error ? error.message : 'it threw'))
+      thread.once('exit', (code) => fail(`exit ${code}`))
     })
-    const fail = (message: string) => {
-      reject(new WebhookError('STORE_FAILED', `the writer's thread ended: ${message}`))
-      if (closing) return
-      answered?.({ ok: false, message, fatal: true })
-      broken(message)
+  }
+
+  #writer(epoch: number | undefined): OpenWriter {
+    return {
+      epoch,
+      send: (calls, answered) => {
+        this.#answered = answered
+        Atomics.store(this.#busy, 0, 1)
+        // A thread at work keeps the process alive, an idle one does not.
+        this.#thread.ref()
+        this.#thread.postMessage(calls)
+      },
+      waitUntilIdle: () => {
+        if (Atomics.wait(this.#busy, 0, 1, 5_000) === 'timed-out') {
+          throw new WebhookError('STORE_TIMEOUT', 'the writer did not finish its batch within 5 s')
+        }
+      },
+      close: () => {
+        this.#isClosing = true
+        this.#thread.ref()
+        this.#thread.postMessage('close')
+        return this.#ended
+      },
     }
-    thread.once('error', (error) => fail(error instanceof Error ? error.message : 'it threw'))
-    thread.once('exit', (code) => fail(`exit ${code}`))
-  })
+  }
 }

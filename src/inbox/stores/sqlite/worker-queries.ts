@@ -1,9 +1,10 @@
-// What the store can be asked, as synchronous work on one connection; a batch of it is one
-// transaction, and so one sync.
-import { WebhookError } from '../../../errors.ts'
+// What the receiver and the worker ask of the file, as synchronous work inside a transaction.
+
+import { defined } from '../../../defined.ts'
+import type { EventSource } from '../../../protocol/events.ts'
+import { type EntryState, mostConflicts } from '../../entry.ts'
 import type {
   Alias,
-  Alignment,
   Claimed,
   ClaimRequest,
   ClaimResult,
@@ -14,127 +15,96 @@ import type {
   NewEntry,
   Settlement,
 } from '../../work-store.ts'
-import { AdminQueries } from './admin-queries.ts'
-import { Connection, type Head, type Row } from './connection.ts'
-import { inTransaction, isFatal } from './driver.ts'
-import type { Owned } from './opening.ts'
-import {
-  claimSql,
-  gapSql,
-  highWaterMarkSql,
-  insertSql,
-  leaseSql,
-  nextDueSql,
-} from './statements.ts'
+import type { AdminQueries } from './admin-queries.ts'
+import type { Takes } from './calls.ts'
+import type { Connection, Head, Statement } from './connection.ts'
+import type { DueLane, Lanes } from './lanes.ts'
 
-/** One question to the engine: the name of a method, and its argument. */
-export type Call = readonly [method: keyof Questions, argument: never]
+interface KnownKey {
+  readonly entry: string
+  readonly digest: string
+  readonly name: string | null
+}
 
-type Questions = Omit<WorkerQueries, 'transact' | 'emptyLog'> & Omit<AdminQueries, 'skip'>
+interface LeasedRow {
+  readonly id: string
+  readonly fence: number
+  readonly attempt: number
+  readonly name: string | null
+  readonly source: EventSource
+  readonly occurredAt: number | null
+  readonly storedAt: number
+}
 
-/** What one call came to, where the commit of its batch was made. */
-export type Answer =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly message: string }
+interface LapsedRow extends Omit<Lapsed, 'name' | 'owner'> {
+  readonly name: string | null
+}
 
-/** They change nothing, so one that fails has nothing that the others must not commit. */
-const reads: readonly Call[0][] = ['find', 'stats', 'lapsed']
+interface ContentRow {
+  readonly metadata: Uint8Array
+  readonly body: Uint8Array
+}
 
-/** The writes of the corridor and the worker. */
+/** What the worker's queries work with. */
+export interface WorkerQueryDeps {
+  readonly connection: Connection
+  readonly lanes: Lanes
+  readonly admin: AdminQueries
+  /** Grows with every owner of the file. */
+  readonly epoch: number
+}
+
 export class WorkerQueries {
-  readonly #ledger: Connection
-  readonly #clerk: AdminQueries
-  readonly #epoch: number | undefined
+  readonly #connection: Connection
+  readonly #lanes: Lanes
+  readonly #admin: AdminQueries
+  readonly #epoch: number
+  readonly #sql: ReturnType<typeof statements>
 
-  constructor({ db, epoch }: Pick<Owned, 'db' | 'epoch'>) {
-    this.#ledger = new Connection(db)
-    this.#clerk = new AdminQueries(this.#ledger)
+  constructor({ connection, lanes, admin, epoch }: WorkerQueryDeps) {
+    this.#connection = connection
+    this.#lanes = lanes
+    this.#admin = admin
     this.#epoch = epoch
-  }
-
-  /** Answers all of it in one transaction, or throws and has done none of it. */
-  transact(calls: readonly Call[]): Answer[] {
-    const { db } = this.#ledger
-    db.exec('begin immediate')
-    try {
-      this.#assertOwner()
-      const answers = calls.map((call) => this.#answerAlone(call))
-      this.#ledger.writeCounts()
-      db.exec('commit')
-      return answers
-    } catch (error) {
-      this.#ledger.forgetCounts()
-      // A commit that failed has rolled back by itself; a second one would hide its error.
-      if (inTransaction(db)) db.exec('rollback')
-      throw error
-    }
-  }
-
-  /** Moves the log into the file; false when a reader kept it from being emptied after that. */
-  emptyLog(patience = 0): boolean {
-    const { db } = this.#ledger
-    db.exec(`pragma busy_timeout = ${patience}`)
-    try {
-      return this.#ledger.get('pragma wal_checkpoint(truncate)')?.busy === 0
-    } finally {
-      db.exec('pragma busy_timeout = 1000')
-    }
+    this.#sql = statements(connection)
   }
 
   insert(entry: NewEntry): Inserted {
-    const { id, key, digest, aliases = [], storedAt } = entry
-    if (key !== undefined && !this.#addKey(key, { ...entry, name: null })) {
-      return this.#known(entry, key)
+    const { id, key, aliases = [], storedAt } = entry
+    if (key !== undefined && !this.#addKey(key, entry)) return this.#known(entry, key)
+    const first = this.#firstOf(aliases)
+    if (first !== undefined) {
+      // Only this duplicate may say whose it is.
+      this.#lanes.relate(entry)
+      if (key !== undefined) this.#sql.moveKey.run(first, key)
+      return { kind: 'duplicate', id: first }
     }
-    const alias = aliases.map((one) => this.#entryOfAlias(one)).find((first) => first !== undefined)
-    if (alias !== undefined) {
-      // Whose it is may be told by this one alone.
-      this.#ledger.relate(entry)
-      if (key) this.#ledger.run('update idv_keys set entry = ? where key = ?', alias, key)
-      return { kind: 'duplicate', id: alias }
-    }
-    for (const { key: same, name } of aliases) this.#addKey(same, { id, digest, name, storedAt })
-    const seq = this.#addEntry(entry, 'stored')
-    const lane = 'insert into idv_lanes values (?, ?, ?, ?) on conflict do nothing'
-    this.#ledger.run(lane, entry.lane, seq, storedAt, seq)
+    for (const { key: alias, name } of aliases) this.#addKey(alias, entry, name)
+    this.#lanes.arrive(entry.lane, this.#addEntry(entry, 'stored'), storedAt)
     return { kind: 'stored', id }
   }
 
-  /** The entry that told of the same under another name. */
-  #entryOfAlias({ key, name }: Alias): string | undefined {
-    const known = this.#ledger.get('select entry, name from idv_keys where key = ?', key)
-    return known && known.name !== name ? String(known.entry) : undefined
-  }
-
   claim({ now, limit, until }: ClaimRequest): ClaimResult {
-    const heads = this.#ledger.all(claimSql, now, limit)
-    const entries = heads.flatMap((head) => this.#lease(head, { now, limit, until }) ?? [])
-    const next = this.#ledger.get(nextDueSql)?.due
-    return { entries, ...(typeof next === 'number' && { next }) }
+    const due = this.#lanes.due(now, limit)
+    const entries = due.flatMap((lane) => this.#lease(lane, { now, limit, until }) ?? [])
+    return defined({ entries, next: this.#lanes.next() })
   }
 
-  align(alignment: Alignment): void {
-    this.#ledger.align(alignment)
+  renew({ leases, until }: Takes<'renew'>): void {
+    for (const { id, fence } of leases) this.#sql.renew.run(until, id, fence)
   }
 
-  renew({ leases, until }: { readonly leases: readonly Lease[]; readonly until: number }): void {
-    const sql =
-      "update idv_entries set lease_until = ? where id = ? and fence = ? and state = 'leased'"
-    for (const { id, fence } of leases) this.#ledger.run(sql, until, id, fence)
-  }
-
-  lapsed(now: number): Lapsed[] {
-    const sql = `select id, fence, attempt, name, stored_at as storedAt from idv_entries
-      where state = 'leased' and (owner <> ? or lease_until <= ?) order by seq`
-    return this.#ledger.all(sql, this.#epoch ?? 0, now).map(({ name, ...lapsed }) => {
-      return { ...lapsed, ...(name !== null && { name }) } as unknown as Lapsed
+  lapsed({ now }: Takes<'lapsed'>): readonly Lapsed[] {
+    return this.#sql.lapsed.all(this.#epoch, now).map((row) => {
+      const { name, ...lapsed } = row
+      return name === null ? lapsed : { ...lapsed, name }
     })
   }
 
-  checkpoint({ lease, handler }: { readonly lease: Lease; readonly handler: string }): boolean {
+  checkpoint({ lease, handler }: Takes<'checkpoint'>): boolean {
     const head = this.#held(lease)
     if (!head || head.erased === 1) return false
-    this.#addHandled(head.seq, [handler])
+    this.#sql.addHandled.run(head.seq, handler)
     return true
   }
 
@@ -142,10 +112,10 @@ export class WorkerQueries {
     const head = this.#held(settlement.lease)
     if (!head) return this.#isSettled(settlement)
     if (head.erased === 1) {
-      this.#clerk.skip(head, 'FORGOTTEN', settlement.at)
+      this.#admin.skip(head, 'FORGOTTEN', settlement.at)
       return false
     }
-    this.#addHandled(head.seq, settlement.handled)
+    for (const handler of settlement.handled) this.#sql.addHandled.run(head.seq, handler)
     if (settlement.to === 'released') this.#release(head, settlement.at)
     else if (settlement.to === 'retry') this.#retry(head, settlement)
     else this.#end(head, settlement)
@@ -154,157 +124,156 @@ export class WorkerQueries {
 
   /** Whether the entry is as this settlement has left it. */
   #isSettled({ lease, to }: Settlement): boolean {
-    const head = this.#ledger.head(lease.id)
+    const head = this.#connection.head(lease.id)
     const state = to === 'released' ? 'stored' : to
     return head?.erased === 0 && head.state === state && head.fence === lease.fence
   }
 
-  /** Reads travel with deliveries, which must not fail for them. */
-  #answerAlone([method, argument]: Call): Answer {
-    try {
-      return { ok: true, value: this.#answer(method, argument) }
-    } catch (error) {
-      const isHarmless = reads.includes(method) && inTransaction(this.#ledger.db)
-      if (!isHarmless || isFatal(error)) throw error
-      return { ok: false, message: error instanceof Error ? error.message : 'unknown' }
+  #addKey(key: string, { id, digest, storedAt }: NewEntry, name: string | null = null): boolean {
+    return this.#sql.addKey.run(key, id, digest, name, storedAt) === 1
+  }
+
+  /** The entry that told the same under another name. */
+  #firstOf(aliases: readonly Alias[]): string | undefined {
+    for (const { key, name } of aliases) {
+      const known = this.#sql.key.get(key)
+      if (known && known.name !== name) return known.entry
     }
-  }
-
-  #answer(method: Call[0], argument: never): unknown {
-    const desk: unknown = method in this ? this : this.#clerk
-    if (desk === this && this.#epoch === undefined) {
-      throw new WebhookError('STORE_FAILED', "access: 'operate' keeps and claims nothing")
-    }
-    return (desk as Record<string, (argument: never) => unknown>)[method]?.(argument)
-  }
-
-  /** Where locks do not work, an owner that was replaced must not write. */
-  #assertOwner(): void {
-    if (this.#epoch === undefined) return
-    const row = this.#ledger.get("select value from idv_settings where name = 'epoch'")
-    if (row?.value === this.#epoch) return
-    throw new WebhookError(
-      'STORE_FAILED',
-      'another process has taken the inbox over: stop this one',
-    )
-  }
-
-  #addKey(
-    key: string,
-    {
-      id,
-      digest,
-      name,
-      storedAt,
-    }: Pick<NewEntry, 'id' | 'digest' | 'storedAt'> & { name: string | null },
-  ): boolean {
-    const sql = 'insert into idv_keys values (?, ?, ?, ?, ?) on conflict do nothing'
-    return this.#ledger.run(sql, key, id, digest, name, storedAt) === 1
+    return undefined
   }
 
   #known(entry: NewEntry, key: string): Inserted {
-    const known = this.#ledger.get('select entry, digest from idv_keys where key = ?', key)
-    const id = String(known?.entry)
-    if (known?.digest === entry.digest || known?.digest === '') return { kind: 'duplicate', id }
-    if (this.#addKey(`${key} ${entry.digest}`, { ...entry, name: null })) {
-      const seq = this.#addEntry(entry, 'skipped')
-      const sql = `update idv_entries set reason = 'CONFLICT', conflict_of = ?, settled_at = stored_at
-        where seq = ?`
-      this.#ledger.run(sql, id, seq)
+    const known = this.#sql.key.get(key)
+    if (!known) throw new Error('a key that was there is gone')
+    const { entry: id, digest } = known
+    if (digest === entry.digest || digest === '') return { kind: 'duplicate', id }
+    const kept = this.#sql.countKeys.get(`${key} `, `${key}!`)?.count ?? 0
+    if (kept < mostConflicts && this.#addKey(`${key} ${entry.digest}`, entry)) {
+      this.#sql.setConflict.run(id, this.#addEntry(entry, 'skipped'))
     }
     return { kind: 'conflict', id }
   }
 
   #addEntry(entry: NewEntry, state: 'stored' | 'skipped'): number {
-    const values = [
-      ...[entry.id, state, entry.lane, this.#ledger.relate(entry), entry.name ?? null],
-      ...[entry.receivedName ?? null, entry.source, entry.occurredAt ?? null],
-      ...[entry.storedAt, entry.bytes],
-    ]
-    const { seq } = this.#ledger.get(insertSql, ...values) ?? {}
-    this.#ledger.run(
-      'insert into idv_contents values (?, ?, ?)',
-      Number(seq),
-      entry.metadata,
-      entry.body,
-    )
-    this.#ledger.moved(undefined, state)
-    return Number(seq)
+    const { id, lane, name = null, receivedName = null, source, occurredAt = null } = entry
+    const related = this.#lanes.relate(entry)
+    const { storedAt, bytes } = entry
+    const values = [id, state, lane, related, name, receivedName, source, occurredAt] as const
+    const row = this.#sql.insert.get(...values, storedAt, bytes)
+    if (!row) throw new Error('the insert gave no row')
+    this.#sql.addContent.run(row.seq, entry.metadata, entry.body)
+    this.#connection.moved(undefined, state)
+    return row.seq
   }
 
   /** Undefined when the file has lost the entry: then its lane goes on. */
-  #lease({ lane = '', head = 0 }: Row, { now, until }: ClaimRequest): Claimed | undefined {
-    this.#ledger.run('update idv_lanes set due = null where lane = ?', lane)
-    const before = this.#ledger.get('select state from idv_entries where seq = ?', head)
-    const row = this.#ledger.get(leaseSql, this.#epoch ?? 0, until, head)
+  #lease({ lane, head }: DueLane, { now, until }: ClaimRequest): Claimed | undefined {
+    this.#lanes.wait(lane, null)
+    const before = this.#sql.state.get(head)
+    const row = this.#sql.lease.get(this.#epoch, until, head)
     if (!before || !row) {
-      this.#ledger.advance(String(lane), now)
+      this.#lanes.advance(lane, now)
       return undefined
     }
-    this.#ledger.moved(before.state as Head['state'], 'leased')
-    const handled = this.#ledger.all('select handler from idv_handled where seq = ?', head)
-    const highWaterMark = this.#ledger.get(
-      'select at, final from idv_high_water_marks where lane = ?',
-      lane,
-    )
-    const content = this.#ledger.get('select metadata, body from idv_contents where seq = ?', head)
-    const present = Object.entries(row).filter(([, value]) => value !== null)
-    return {
-      ...Object.fromEntries(present),
-      ...content,
-      handled: handled.map(({ handler }) => String(handler)),
-      gap: this.#ledger.get(gapSql, lane, head) !== undefined,
-      ...(highWaterMark && { highWaterMark: toHighWaterMark(highWaterMark) }),
-    } as unknown as Claimed
+    this.#connection.moved(before.state, 'leased')
+    const { name, occurredAt, ...rest } = row
+    const highWaterMark = this.#sql.highWaterMark.get(lane)
+    return defined({
+      ...rest,
+      name: name ?? undefined,
+      occurredAt: occurredAt ?? undefined,
+      ...this.#sql.content.get(head),
+      handled: this.#sql.handled.all(head).map(({ handler }) => handler),
+      gap: this.#sql.gap.get(lane, head) !== undefined,
+      highWaterMark: highWaterMark && toHighWaterMark(highWaterMark),
+    })
   }
 
   #held({ id, fence }: Lease): Head | undefined {
-    const head = this.#ledger.head(id)
+    const head = this.#connection.head(id)
     return head?.state === 'leased' && head.fence === fence ? head : undefined
-  }
-
-  #addHandled(seq: number, handlers: readonly string[]): void {
-    const sql = 'insert into idv_handled values (?, ?) on conflict do nothing'
-    for (const handler of handlers) this.#ledger.run(sql, seq, handler)
   }
 
   /** It waits for no delay of its own: a clock that was set back has it due at once. */
   #release({ seq, lane }: Head, at: number): void {
-    const sql =
-      "update idv_entries set state = 'stored', attempt = attempt - 1, due = ? where seq = ?"
-    this.#ledger.run(sql, at, seq)
-    this.#ledger.moved('leased', 'stored')
-    this.#ledger.run('update idv_lanes set due = ? where lane = ?', at, lane)
+    this.#sql.release.run(at, seq)
+    this.#connection.moved('leased', 'stored')
+    this.#lanes.wait(lane, at)
   }
 
-  #retry(
-    { seq, lane }: Head,
-    { due, reason, failures }: Extract<Settlement, { to: 'retry' }>,
-  ): void {
-    const sql =
-      "update idv_entries set state = 'retry', due = ?, reason = ?, failures = ? where seq = ?"
-    this.#ledger.run(sql, due, reason, JSON.stringify(failures), seq)
-    this.#ledger.moved('leased', 'retry')
-    this.#ledger.run('update idv_lanes set due = ? where lane = ?', due, lane)
+  #retry({ seq, lane }: Head, settlement: Extract<Settlement, { to: 'retry' }>): void {
+    const { due, reason, failures } = settlement
+    this.#sql.retry.run(due, reason, JSON.stringify(failures), seq)
+    this.#connection.moved('leased', 'retry')
+    this.#lanes.wait(lane, due)
   }
 
   #end(head: Head, ended: Extract<Settlement, { to: 'done' | 'dead' | 'skipped' }>): void {
     const { to, at } = ended
     const reason = to === 'done' ? null : ended.reason
     const failures = to === 'dead' ? JSON.stringify(ended.failures) : null
-    const sql = `update idv_entries set state = ?, settled_at = ?, reason = ?, failures = ?, due = null
-      where seq = ?`
-    this.#ledger.run(sql, to, at, reason, failures, head.seq)
-    this.#ledger.moved('leased', to)
-    if (to === 'done' && ended.highWaterMark) this.#note(head.lane, ended.highWaterMark, at)
-    if (to !== 'dead' || !ended.hold) this.#ledger.advance(head.lane, at)
-  }
-
-  #note(lane: string, { at = null, final }: { at?: number | null; final: boolean }, now: number) {
-    this.#ledger.run(highWaterMarkSql, lane, at, Number(final), now)
+    this.#sql.end.run(to, at, reason, failures, head.seq)
+    this.#connection.moved('leased', to)
+    if (to === 'done' && ended.highWaterMark) {
+      const { at: latest = null, final } = ended.highWaterMark
+      this.#sql.raise.run(head.lane, latest, Number(final), at)
+    }
+    if (to !== 'dead' || !ended.hold) this.#lanes.advance(head.lane, at)
   }
 }
 
-function toHighWaterMark({ at, final }: Row): HighWaterMark {
-  return { final: final === 1, ...(typeof at === 'number' && { at }) }
+function statements(connection: Connection) {
+  const make = <Row = never>(sql: string): Statement<Row> => connection.statement<Row>(sql)
+  return {
+    addKey: make('insert into idv_keys values (?, ?, ?, ?, ?) on conflict do nothing'),
+    key: make<KnownKey>('select entry, digest, name from idv_keys where key = ?'),
+    countKeys: make<{ readonly count: number }>(
+      'select count(*) as count from idv_keys where key > ? and key < ?',
+    ),
+    moveKey: make('update idv_keys set entry = ? where key = ?'),
+    insert: make<{ readonly seq: number }>(`insert into idv_entries
+      (id, state, lane, related, name, received_name, source, occurred_at, stored_at, bytes)
+      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning seq`),
+    addContent: make('insert into idv_contents values (?, ?, ?)'),
+    setConflict: make(`update idv_entries set reason = 'CONFLICT', conflict_of = ?,
+      settled_at = stored_at where seq = ?`),
+    state: make<{ readonly state: EntryState }>('select state from idv_entries where seq = ?'),
+    lease: make<LeasedRow>(`update idv_entries set state = 'leased', attempt = attempt + 1,
+      fence = fence + 1, owner = ?, lease_until = ?, due = null where seq = ? returning id, fence,
+      attempt, name, source, occurred_at as occurredAt, stored_at as storedAt`),
+    handled: make<{ readonly handler: string }>('select handler from idv_handled where seq = ?'),
+    content: make<ContentRow>('select metadata, body from idv_contents where seq = ?'),
+    gap: make<object>(
+      "select 1 from idv_entries where lane = ? and seq < ? and state = 'dead' limit 1",
+    ),
+    highWaterMark: make<HighWaterMarkRow>(
+      'select at, final from idv_high_water_marks where lane = ?',
+    ),
+    raise: make(`insert into idv_high_water_marks values (?, ?, ?, ?) on conflict do update set
+      at = nullif(max(coalesce(at, 0), coalesce(excluded.at, 0)), 0),
+      final = max(final, excluded.final), touched = excluded.touched`),
+    renew: make(
+      "update idv_entries set lease_until = ? where id = ? and fence = ? and state = 'leased'",
+    ),
+    lapsed: make<LapsedRow>(`select id, fence, attempt, name, stored_at as storedAt
+      from idv_entries where state = 'leased' and (owner <> ? or lease_until <= ?) order by seq`),
+    addHandled: make('insert into idv_handled values (?, ?) on conflict do nothing'),
+    release: make(
+      "update idv_entries set state = 'stored', attempt = attempt - 1, due = ? where seq = ?",
+    ),
+    retry: make(
+      "update idv_entries set state = 'retry', due = ?, reason = ?, failures = ? where seq = ?",
+    ),
+    end: make(`update idv_entries set state = ?, settled_at = ?, reason = ?, failures = ?, due = null
+      where seq = ?`),
+  }
+}
+
+interface HighWaterMarkRow {
+  readonly at: number | null
+  readonly final: number
+}
+
+function toHighWaterMark({ at, final }: HighWaterMarkRow): HighWaterMark {
+  return { final: final === 1, ...(at !== null && { at }) }
 }

@@ -1,12 +1,7 @@
-// The line before the writer: while one commit syncs, what arrives queues up, so batches form by
-// themselves and nobody waits for a timer.
-import { WebhookError } from '../../../errors.ts'
-import type { Answer, Call } from './worker-queries.ts'
-
-/** What a batch came to; `fatal` ends the service until a restart. */
-export type BatchAnswer =
-  | { readonly ok: true; readonly answers: readonly Answer[] }
-  | { readonly ok: false; readonly message: string; readonly fatal: boolean }
+// The queue before the writer (group commit): while one batch syncs, what arrives queues up, so
+// batches form by themselves and nobody waits for a timer.
+import { WebhookError, type WebhookErrorCode } from '../../../errors.ts'
+import type { Answer, BatchAnswer, Call, Gives, Method, Takes } from './calls.ts'
 
 /** Where batches are carried out: a thread of its own, or this one. */
 export interface Writer {
@@ -16,19 +11,19 @@ export interface Writer {
   close(): Promise<void>
 }
 
-/** What else the line must know of a call. */
+/** What else the queue must know of a call. */
 export interface CallOptions {
-  /** The weight of what is written. */
+  /** The size of what is written. */
   readonly bytes?: number
-  /** Drops the call from the line; one that is on its way goes on. */
-  readonly signal?: AbortSignal
+  /** Drops the call from the queue; one that was sent goes on. */
+  readonly signal?: AbortSignal | undefined
 }
 
 interface Waiting {
   readonly call: Call
   readonly bytes: number
-  resolve(answer: never): void
-  reject(error: WebhookError): void
+  answered(answer: Answer): void
+  failed(error: WebhookError): void
 }
 
 const mostCalls = 256
@@ -38,7 +33,7 @@ const mostBytes = 4 * 1024 ** 2
 export class WriteQueue {
   readonly #writer: Writer
   #queue: Waiting[] = []
-  #isFlying = false
+  #isSent = false
   #isPaused = false
   #broken: WebhookError | undefined
   #emptied: (() => void) | undefined
@@ -48,25 +43,28 @@ export class WriteQueue {
   }
 
   /** Resolves after the commit. */
-  call<Answer>(
-    method: Call[0],
-    argument: unknown,
+  call<M extends Method>(
+    method: M,
+    argument: Takes<M>,
     { bytes = 0, signal }: CallOptions = {},
-  ): Promise<Answer> {
+  ): Promise<Gives<M>> {
     if (this.#broken) return Promise.reject(this.#broken)
     return new Promise((resolve, reject) => {
       const drop = () => this.#drop(waiting)
-      const forgetting = <Value>(tell: (value: Value) => void) => {
-        return (value: Value) => {
-          signal?.removeEventListener('abort', drop)
-          tell(value)
-        }
+      const failed = (error: WebhookError) => {
+        signal?.removeEventListener('abort', drop)
+        reject(error)
       }
       const waiting: Waiting = {
-        call: [method, argument as never],
+        call: { method, argument } as Call,
         bytes,
-        resolve: forgetting(resolve),
-        reject: forgetting(reject),
+        answered: (answer) => {
+          if (!answer.ok) return failed(unread(answer.message))
+          signal?.removeEventListener('abort', drop)
+          // Trust is granted here: the writer answers in the order in which it was asked.
+          resolve(answer.value as Gives<M>)
+        },
+        failed,
       }
       signal?.addEventListener('abort', drop)
       this.#queue.push(waiting)
@@ -79,12 +77,12 @@ export class WriteQueue {
     const at = this.#queue.indexOf(waiting)
     if (at === -1) return
     this.#queue.splice(at, 1)
-    waiting.reject(failure('nobody waited for it any more'))
+    waiting.failed(unwritten('nobody waited for it any more', 'STORE_TIMEOUT'))
   }
 
-  /** Keeps the writer away from the file until `resume`; blocks for the batch on its way. */
+  /** Keeps the writer away from the file until `resume`; blocks for the batch that was sent. */
   pause(): void {
-    if (this.#isFlying) this.#writer.waitUntilIdle()
+    if (this.#isSent) this.#writer.waitUntilIdle()
     this.#isPaused = true
   }
 
@@ -93,35 +91,35 @@ export class WriteQueue {
     this.#pump()
   }
 
-  /** Refuses everything from now on. */
-  break(message: string): void {
-    this.#broken = failure(message)
-    for (const waiting of this.#queue.splice(0)) waiting.reject(this.#broken)
+  /** Rejects everything from now on. */
+  break(message: string, code: WebhookErrorCode = 'STORE_FAILED'): void {
+    this.#broken = unwritten(message, code)
+    for (const waiting of this.#queue.splice(0)) waiting.failed(this.#broken)
     this.#emptied?.()
   }
 
   async close(): Promise<void> {
-    if (!this.#broken && (this.#isFlying || this.#queue.length > 0)) {
+    if (!this.#broken && (this.#isSent || this.#queue.length > 0)) {
       await new Promise<void>((resolve) => {
         this.#emptied = resolve
       })
     }
-    this.#broken ??= failure('the inbox is closed')
+    this.#broken ??= unwritten('the inbox is closed')
     await this.#writer.close()
   }
 
   #pump(): void {
-    if (this.#isFlying || this.#isPaused) return
+    if (this.#isSent || this.#isPaused) return
     const batch = this.#take()
     if (batch.length === 0) {
       this.#emptied?.()
       return
     }
-    this.#isFlying = true
+    this.#isSent = true
     this.#writer.send(
       batch.map(({ call }) => call),
       (answer) => {
-        this.#isFlying = false
+        this.#isSent = false
         this.#tell(batch, answer)
         this.#pump()
       },
@@ -140,22 +138,22 @@ export class WriteQueue {
   #tell(batch: readonly Waiting[], answer: BatchAnswer): void {
     if (answer.ok) {
       for (const [at, waiting] of batch.entries()) {
-        const one = answer.answers[at]
-        if (one?.ok) waiting.resolve(one.value as never)
-        else waiting.reject(unanswered(one?.message ?? 'nothing came'))
+        waiting.answered(answer.answers[at] ?? { ok: false, message: 'the writer gave no answer' })
       }
       return
     }
-    const error = failure(answer.message)
-    for (const waiting of batch) waiting.reject(error)
-    if (answer.fatal) this.break(`${answer.message}; nothing more is written until a restart`)
+    const error = unwritten(answer.message, answer.code)
+    for (const waiting of batch) waiting.failed(error)
+    if (answer.fatal) {
+      this.break(`${answer.message}; nothing more is written until a restart`, answer.code)
+    }
   }
 }
 
-function unanswered(message: string): WebhookError {
+function unread(message: string): WebhookError {
   return new WebhookError('STORE_FAILED', `the inbox could not be read: ${message}`)
 }
 
-function failure(message: string): WebhookError {
-  return new WebhookError('STORE_FAILED', `the inbox was not written: ${message}`)
+function unwritten(message: string, code: WebhookErrorCode = 'STORE_FAILED'): WebhookError {
+  return new WebhookError(code, `the inbox was not written: ${message}`)
 }

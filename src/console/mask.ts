@@ -1,0 +1,44 @@
+// Which values may be seen before somebody asks for a person's data: those of fields that are known
+// to hold none. Everything else is masked, whatever its name.
+
+const ids =
+  /^(?:id|(?:org|organization|event|client|matter|verification|subscription|resource|entry)Id)$/
+const times = /^(?:(?:expires|submitted|created|updated|occurred|completed)At|at|timestamp)$/
+const words =
+  /^(?:type|status|requirements|currentStep|action|actor|step|kind|transport|memberType|event)$/
+const counts = /^(?:score|expiresDays|requestCount|version)$/
+
+const stamp = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/
+const word = /^[a-z][a-z_.]{0,63}$/
+const eventName = /^[a-z]+\.[a-z_]+$/
+const opaque = /^(?:[a-z]{2,6}_)?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$|^org_[a-z]{1,24}$/i
+
+/** Whether a value of a field says nothing of a person. */
+export function isHarmless(field: string, value: unknown): boolean {
+  if (value === null || typeof value === 'boolean' || value === '') return true
+  if (typeof value === 'number') return counts.test(field) && Math.abs(value) < 1_000_000
+  if (typeof value !== 'string') return false
+  if (ids.test(field)) return opaque.test(value)
+  if (times.test(field)) return stamp.test(value)
+  if (words.test(field)) return word.test(value)
+  return field === 'name' && eventName.test(value)
+}
+
+/** What stands in the place of a masked value. */
+export const dots = '••••••'
+
+/** A key may be a person's as well: of metadata, say. */
+const keyName = /^[A-Za-z_][A-Za-z0-9_]{0,40}$/
+
+/** A value as it is shown before it is revealed: the shape is kept, what a person could be is not. */
+export function masked(value: unknown, field = ''): unknown {
+  if (Array.isArray(value)) return value.map((one) => masked(one, field))
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).map(([key, one], at) => [
+      keyName.test(key) ? key : `${dots}${at + 1}`,
+      masked(one, key),
+    ])
+    return Object.fromEntries(entries)
+  }
+  return isHarmless(field, value) ? value : dots
+}

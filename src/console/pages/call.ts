@@ -1,0 +1,74 @@
+// One request to the console's own server. What it refuses becomes a Problem with its fields.
+import { config } from './config.ts'
+
+interface ErrorBody {
+  readonly code?: string
+  readonly message?: string
+  readonly errors?: readonly FieldProblem[]
+  readonly allowed?: readonly string[]
+}
+
+export interface FieldProblem {
+  readonly field: string
+  readonly message: string
+}
+
+/** A request that was refused, or that got no answer (status 0). */
+export class Problem extends Error {
+  readonly status: number
+  readonly code: string
+  readonly errors: readonly FieldProblem[]
+
+  constructor(status: number, { code, message, errors }: ErrorBody) {
+    super(message ?? `The server answered ${status}`)
+    this.status = status
+    this.code = code ?? 'UNKNOWN'
+    this.errors = errors ?? []
+  }
+}
+
+export interface CallOptions {
+  readonly method?: string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+/** A request as it is sent: with the token of this page where it may change something. */
+export async function send(path: string, options: CallOptions = {}): Promise<Response> {
+  const { method = 'GET', body, headers, signal } = options
+  try {
+    return await fetch(path, {
+      method,
+      cache: 'no-store',
+      headers: {
+        ...(method !== 'GET' && { 'x-console-token': config.token }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(signal && { signal }),
+    })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw new Problem(0, {
+      code: 'UNREACHABLE',
+      message: 'The server does not answer. Is it still running?',
+    })
+  }
+}
+
+/** Sends a request and gives its JSON; throws a Problem when it is refused. */
+export async function call<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
+  const response = await send(path, options)
+  const content: unknown = await response.json().catch(() => ({}))
+  if (!response.ok) throw new Problem(response.status, content as ErrorBody)
+  return content as Answer
+}
+
+/** A query string of what is given; empty values are left out. */
+export function query(values: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== '')
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  return text && `?${text}`
+}

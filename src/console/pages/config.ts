@@ -1,0 +1,9 @@
+// What the server wrote into the document for the pages: where their routes are, and the token.
+import type { PageConfig } from '../page.ts'
+
+function read(): PageConfig & { readonly token: string } {
+  const content = document.querySelector<HTMLMetaElement>('meta[name="idv-console"]')?.content
+  return JSON.parse(content ?? '{}')
+}
+
+export const config = read()

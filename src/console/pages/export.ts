@@ -1,0 +1,61 @@
+// What a delivery becomes when it is copied: a curl command that sends its exact bytes, and a test
+// that replays them.
+import { fromBase64, textOf } from './base64.ts'
+
+export interface SentRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: readonly (readonly [string, string])[]
+  /** Base64 of the exact bytes. */
+  readonly body: string
+}
+
+/** Quoted for a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** A command that sends a request again, byte for byte. */
+export function toCurl({ method, url, headers, body }: SentRequest): string {
+  const text = textOf(fromBase64(body))
+  const plain = text !== undefined && !text.includes('\0') && !text.startsWith('@')
+  const lines = [
+    `curl -X ${method} ${quoted(url)}`,
+    ...headers.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+    ...(body === '' ? [] : [`--data-binary ${plain ? quoted(text) : '@-'}`]),
+  ]
+  const command = lines.join(' \\\n  ')
+  return plain ? command : `printf %s ${quoted(body)} | base64 -d | ${command}`
+}
+
+export interface TestCase {
+  readonly title: string
+  /** A capture, as `readCapture` takes it. */
+  readonly capture: Readonly<Record<string, unknown>>
+  readonly secret: string
+  /** The outcome of a receiver that handles every event. */
+  readonly outcome: string
+  readonly code?: string
+}
+
+/** A vitest file that replays a delivery to a receiver. */
+export function toTest({ title, capture, secret, outcome, code }: TestCase): string {
+  const expected = JSON.stringify({ outcome, ...(code !== undefined && { code }) })
+  return `import { createReceiver } from 'idv-webhooks'
+import { replay } from 'idv-webhooks/testing'
+import { expect, test } from 'vitest'
+
+// The exact bytes and headers of the delivery, as they were sent.
+const capture = ${JSON.stringify(capture, null, 2)}
+
+test(${JSON.stringify(title)}, async () => {
+  const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET ?? ${JSON.stringify(secret)} })
+  receiver.on('*', (event) => {
+    // Replace this handler with yours.
+    expect(event.name).toBeTruthy()
+  })
+  const { results } = await replay(receiver, [capture])
+  expect(results[0]).toMatchObject(${expected})
+})
+`
+}

@@ -1,0 +1,232 @@
+// The clients of an organization: the list with the API's filters, and one beside it to be changed.
+/** @jsxImportSource preact */
+import { useState } from 'preact/hooks'
+import { call, type FieldProblem, Problem, query } from '../call.ts'
+import { useLoad } from '../load.ts'
+import { go, href, route } from '../route.ts'
+import { bodySchema, endpointsOf } from '../schema.ts'
+import { Time } from '../time.tsx'
+import { Status } from '../ui/badge.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { DetailHead, Fact, Facts } from '../ui/detail.tsx'
+import { Empty, Failed } from '../ui/empty.tsx'
+import { SchemaFields, toBody, type Values } from '../ui/form.tsx'
+import { isRevealed, Masked, RevealButton } from '../ui/masked.tsx'
+import { Rows } from '../ui/rows.tsx'
+import { attempt } from '../ui/toast.tsx'
+import { Filters } from './filters.tsx'
+import { NewRecord } from './new-record.tsx'
+import { Organizations, organization } from './organization.tsx'
+import { Pager } from './pager.tsx'
+import {
+  type Client,
+  control,
+  type DeliverySummary,
+  documentAt,
+  type Page,
+  read,
+} from './resources.ts'
+import { History } from './verification.tsx'
+
+const listed = 'names in lists'
+const limit = 50
+
+export function ClientsPage() {
+  if (route.value.path[1] !== 'new') return <Clients />
+  return <NewRecord what="client" operation="createClient" path="/clients" />
+}
+
+function Clients() {
+  const { path, query: search } = route.value
+  const id = path[1]
+  const orgId = organization.value
+  const filters = [...search].filter(([name, value]) => name !== 'org' && value.trim())
+  const text = query({ limit, ...Object.fromEntries(filters) })
+  const { data, problem } = useLoad({
+    key: `clients ${orgId} ${text}`,
+    ask: (signal) => read<Page<Client>>(`/clients${text}`, orgId, signal),
+    on: ['client', 'state'],
+  })
+  const back = () => go(href(['clients'], search))
+  return (
+    <>
+      <header>
+        <h1>Clients</h1>
+        <Organizations />
+        <RevealButton of={listed}>Reveal names</RevealButton>
+        <a class="button main" href={href(['clients', 'new'])}>
+          New client
+        </a>
+      </header>
+      <div class={id ? 'split open' : 'split'}>
+        <section aria-label="List">
+          <Filters operation="listClients" />
+          {problem && <Failed problem={problem} />}
+          <Rows
+            items={data?.data ?? []}
+            label="Clients"
+            kind="client"
+            idOf={(one) => one.id}
+            hrefOf={(one) => href(['clients', one.id], search)}
+            row={(one) => <Row of={one} />}
+            current={id}
+            onBack={id ? back : undefined}
+            empty={data && <Nothing filtered={filters.length > 0} />}
+          />
+          {data && <Pager of={data.pagination} />}
+        </section>
+        {id && <ClientDetail key={id} id={id} onClose={back} />}
+      </div>
+    </>
+  )
+}
+
+const nameOf = ({ nameFirst, nameLast, businessName, email }: Client) =>
+  [nameFirst, nameLast].filter(Boolean).join(' ') || businessName || email
+
+function Row({ of }: { readonly of: Client }) {
+  return (
+    <>
+      <span>
+        <Status of={of.active ? 'active' : 'deleted'} />
+      </span>
+      <span>
+        <Masked of={listed}>{nameOf(of)}</Masked>{' '}
+        <span class="muted mono">{of.id.slice(0, 8)}</span>
+      </span>
+      <span class="muted more">{of.memberType}</span>
+      <span class="muted more">{of.requestCount} requests</span>
+      <span class="muted end">
+        <Time at={of.createdAt} />
+      </span>
+    </>
+  )
+}
+
+function Nothing({ filtered }: { readonly filtered: boolean }) {
+  if (filtered) return <Empty title="Nothing fits these filters">{null}</Empty>
+  return (
+    <Empty title="No client yet">
+      <p>A client is a record of your own customer that verifications can be linked to.</p>
+      <a class="button main" href={href(['clients', 'new'])}>
+        New client
+      </a>
+    </Empty>
+  )
+}
+
+interface Shown {
+  readonly client: Client
+  readonly deliveries: readonly DeliverySummary[]
+}
+
+function ClientDetail({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+  const { data, problem } = useLoad({
+    key: `client ${id}`,
+    ask: (signal) => call<Shown>(`/_console/clients/${encodeURIComponent(id)}`, { signal }),
+    on: ['client', 'delivery', 'state'],
+  })
+  const [editing, setEditing] = useState(false)
+  if (!data) {
+    return <section class="detail">{problem && <Failed problem={problem} />}</section>
+  }
+  const { client, deliveries } = data
+  return (
+    <section class="detail" aria-label="Client">
+      <DetailHead title={<Masked of={id}>{nameOf(client) ?? id}</Masked>} onClose={onClose}>
+        <Status of={client.active ? 'active' : 'deleted'} />
+        <RevealButton of={id}>Reveal identity data</RevealButton>
+        {client.active && isRevealed(id) && (
+          <button type="button" onClick={() => setEditing(!editing)}>
+            {editing ? 'Cancel' : 'Edit'}
+          </button>
+        )}
+        {client.active && <Delete id={id} />}
+      </DetailHead>
+      <div class="stack">
+        {editing ? (
+          <Edit client={client} onDone={() => setEditing(false)} />
+        ) : (
+          <ClientFacts client={client} />
+        )}
+        <History deliveries={deliveries} />
+      </div>
+    </section>
+  )
+}
+
+function Delete({ id }: { readonly id: string }) {
+  const remove = async () => {
+    const text = 'It stays readable with active false, and client.deleted is sent.'
+    if (!(await confirm({ title: 'Delete this client?', text, yes: 'Delete', danger: true })))
+      return
+    await attempt(async () => {
+      await call(`${control}/clients/${id}`, { method: 'DELETE' })
+      return 'Deleted'
+    })
+  }
+  return (
+    <button type="button" class="danger" onClick={remove}>
+      Delete
+    </button>
+  )
+}
+
+const identity = ['nameFirst', 'nameLast', 'businessName', 'email', 'phone', 'externalId'] as const
+
+function ClientFacts({ client }: { readonly client: Client }) {
+  return (
+    <section>
+      <h3>Facts</h3>
+      <Facts>
+        <Fact name="Id">
+          <code>{client.id}</code>
+        </Fact>
+        <Fact name="Kind">{client.memberType}</Fact>
+        {identity.map((name) => (
+          <Fact key={name} name={name}>
+            <Masked of={client.id}>{client[name]}</Masked>
+          </Fact>
+        ))}
+        <Fact name="Requests">{client.requestCount}</Fact>
+        <Fact name="Updated">
+          <Time at={client.updatedAt} />
+        </Fact>
+      </Facts>
+    </section>
+  )
+}
+
+function Edit({ client, onDone }: { readonly client: Client; readonly onDone: () => void }) {
+  const { data: document } = useLoad({ key: 'control', ask: () => documentAt(control) })
+  const [values, setValues] = useState<Values>({ ...client })
+  const [errors, setErrors] = useState<readonly FieldProblem[]>([])
+  const found = document && endpointsOf(document).find((one) => one.operationId === 'updateClient')
+  const schema = found && document && bodySchema(found, document)
+  if (!schema || !document) return null
+  const known = Object.fromEntries(
+    Object.keys(schema.properties ?? {}).map((name) => [name, values[name] ?? undefined]),
+  )
+  const save = async () => {
+    const { body, errors: own } = toBody(schema, document, known)
+    setErrors(own)
+    if (own.length > 0) return
+    try {
+      await call(`${control}/clients/${client.id}`, { method: 'PATCH', body })
+      onDone()
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      setErrors(error.errors)
+    }
+  }
+  return (
+    <div class="stack">
+      <SchemaFields {...{ schema, document, errors }} values={known} onChange={setValues} />
+      <div class="actions">
+        <button type="button" class="main" onClick={save}>
+          Save
+        </button>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,246 @@
+// One delivery: what was signed, each attempt with its exact bytes and answer, and why a signature
+// did not match. It can be sent again, and copied as a command or as a test.
+/** @jsxImportSource preact */
+import { call } from '../call.ts'
+import { toCurl, toTest } from '../export.ts'
+import { useLoad } from '../load.ts'
+import { href } from '../route.ts'
+import { Time } from '../time.tsx'
+import { Badge, HttpStatus, Status } from '../ui/badge.tsx'
+import { Body, Headers, SideBySide, Took } from '../ui/bytes.tsx'
+import { Copy } from '../ui/copy.tsx'
+import { DetailHead, Fact, Facts } from '../ui/detail.tsx'
+import { Failed } from '../ui/empty.tsx'
+import { isRevealed, RevealButton } from '../ui/masked.tsx'
+import { attempt as tried } from '../ui/toast.tsx'
+import { type Attempt, control, type Delivery, type Subscription } from './resources.ts'
+
+/** What an attempt proves to a receiver with the right secret. */
+interface Proof {
+  readonly ok: boolean
+  readonly code?: string
+  readonly diagnosis?: { readonly cause: string; readonly message: string; readonly fix: string }
+}
+
+interface DetailProps {
+  readonly id: string
+  readonly onClose: () => void
+}
+
+export function DeliveryDetail({ id, onClose }: DetailProps) {
+  const { data, problem, reload } = useLoad({
+    key: `delivery ${id}`,
+    ask: (signal) => ask(id, signal),
+    on: ['delivery', 'state'],
+  })
+  if (!data) return <section class="detail">{problem && <Failed problem={problem} />}</section>
+  const { delivery, proofs } = data
+  return (
+    <section class="detail" aria-label="Delivery">
+      <DetailHead title={delivery.event} onClose={onClose}>
+        <Status of={delivery.status} />
+        <Resend id={id} onDone={reload} />
+        <RevealButton of={id}>Reveal identity data</RevealButton>
+        <Copies delivery={delivery} proof={proofs.at(-1)} />
+      </DetailHead>
+      <div class="stack">
+        <DeliveryFacts delivery={delivery} />
+        <section>
+          <h3>
+            {delivery.attempts.length === 0 ? 'No attempt yet' : 'Attempts, the latest first'}
+          </h3>
+          {delivery.attempts
+            .map((one, at) => (
+              <AttemptView
+                key={one.at + String(at)}
+                attempt={one}
+                number={at + 1}
+                open={at === delivery.attempts.length - 1}
+                proof={proofs[at]}
+                delivery={delivery}
+              />
+            ))
+            .reverse()}
+        </section>
+      </div>
+    </section>
+  )
+}
+
+async function ask(id: string, signal: AbortSignal) {
+  const name = encodeURIComponent(id)
+  const [delivery, { data }] = await Promise.all([
+    call<Delivery>(`${control}/deliveries/${name}`, { signal }),
+    call<{ readonly data: readonly Proof[] }>(`/_console/deliveries/${name}/diagnosis`, { signal }),
+  ])
+  return { delivery, proofs: data }
+}
+
+function Resend({ id, onDone }: { readonly id: string; readonly onDone: () => void }) {
+  const resend = () =>
+    tried(async () => {
+      await call(`${control}/deliveries/${id}/resend`, { method: 'POST' })
+      onDone()
+      return 'Sent again'
+    })
+  return (
+    <button type="button" class="main" onClick={resend}>
+      Resend
+    </button>
+  )
+}
+
+/** The last attempt as it was sent, or the delivery as it will be. */
+function sent(delivery: Delivery) {
+  const last = delivery.attempts.at(-1)
+  const { method = 'POST', url = '', headers = {}, body = delivery.body } = last?.request ?? {}
+  return { method, url, headers: Object.entries(headers), body }
+}
+
+function Copies({
+  delivery,
+  proof,
+}: {
+  readonly delivery: Delivery
+  readonly proof?: Proof | undefined
+}) {
+  const { id, event, subscriptionId, attempts } = delivery
+  if (attempts.length === 0) return null
+  const test = async () => {
+    const path = `${control}/subscriptions/${subscriptionId}?reveal=true`
+    const { secret } = await call<Subscription>(path)
+    const receivedAt = attempts.at(-1)?.at
+    const refused = proof?.ok === false
+    return toTest({
+      title: `${event} is ${refused ? 'refused' : 'handled'} as it was delivered (${id})`,
+      capture: { version: 1, receivedAt, ...sent(delivery) },
+      secret,
+      outcome: refused ? 'rejected' : 'handled',
+      ...(refused && proof?.code !== undefined && { code: proof.code }),
+    })
+  }
+  return (
+    <>
+      <Copy text={() => toCurl(sent(delivery))}>Copy as curl</Copy>
+      <Copy text={test}>Copy as test</Copy>
+    </>
+  )
+}
+
+function DeliveryFacts({ delivery: one }: { readonly delivery: Delivery }) {
+  const page = one.canonicalEvent.startsWith('client') ? 'clients' : 'verifications'
+  return (
+    <section>
+      <h3>Facts</h3>
+      <Facts>
+        <Fact name="Delivery">
+          <code>{one.id}</code>
+        </Fact>
+        <Fact name="Event">
+          <code>{one.eventId}</code>
+        </Fact>
+        {one.event !== one.canonicalEvent && (
+          <Fact name="Name">
+            <code>{one.event}</code>, sent for <code>{one.canonicalEvent}</code>
+          </Fact>
+        )}
+        <Fact name="About">
+          <a href={href([page, one.resourceId])}>{one.resourceId}</a>
+        </Fact>
+        <Fact name="Created">
+          <Time at={one.createdAt} />
+        </Fact>
+        {one.nextAttemptAt && (
+          <Fact name="Next attempt">
+            <Time at={one.nextAttemptAt} />
+          </Fact>
+        )}
+        {one.fault && (
+          <Fact name="Fault">
+            <Badge tone="warn" sign="!">
+              {one.fault}
+            </Badge>
+          </Fact>
+        )}
+      </Facts>
+    </section>
+  )
+}
+
+interface AttemptProps {
+  readonly attempt: Attempt
+  readonly number: number
+  readonly open: boolean
+  readonly proof: Proof | undefined
+  readonly delivery: Delivery
+}
+
+function AttemptView({ attempt, number, open, proof, delivery }: AttemptProps) {
+  const { request, response, error, fault } = attempt
+  const { id } = delivery
+  return (
+    <details class="attempt" open={open}>
+      <summary>
+        <strong>Attempt {number}</strong>
+        <HttpStatus status={response?.status} />
+        <Took ms={attempt.durationMs} />
+        {fault && (
+          <Badge tone="warn" sign="!">
+            {fault}
+          </Badge>
+        )}
+        <span class="muted">
+          <Time at={attempt.at} />
+        </span>
+      </summary>
+      <div class="stack">
+        {error && (
+          <p class="notice" data-tone="bad">
+            {error}
+          </p>
+        )}
+        {proof && !proof.ok && <Mismatch proof={proof} attempt={attempt} delivery={delivery} />}
+        <section>
+          <h3>
+            Sent: {request.method} <span class="break">{request.url}</span>
+          </h3>
+          <Headers pairs={Object.entries(request.headers)} />
+        </section>
+        <Body base64={request.body} of={id} label="Body sent" />
+        {response && (
+          <section>
+            <h3>Answer: {response.status}</h3>
+            <Headers pairs={response.headers} />
+          </section>
+        )}
+        {response && <Body base64={response.body} label="Body of the answer" />}
+      </div>
+    </details>
+  )
+}
+
+/** Why no receiver can take it: what was proved, and the two bodies beside each other. */
+function Mismatch({ proof, attempt, delivery }: Omit<AttemptProps, 'number' | 'open'>) {
+  const changed = attempt.request.body !== delivery.body
+  return (
+    <section class="stack">
+      <div class="notice" data-tone="warn">
+        <strong>{proof?.code}</strong>{' '}
+        {proof?.diagnosis
+          ? `${sentence(proof.diagnosis.message)} ${sentence(proof.diagnosis.fix)}`
+          : 'A receiver with the right secret refuses these bytes.'}
+      </div>
+      {changed &&
+        (isRevealed(delivery.id) ? (
+          <SideBySide signed={delivery.body} received={attempt.request.body} />
+        ) : (
+          <p class="hint">
+            The bytes that were sent are not the bytes that were signed. Reveal identity data to see
+            them side by side.
+          </p>
+        ))}
+    </section>
+  )
+}
+
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`

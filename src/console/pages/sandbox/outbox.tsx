@@ -1,0 +1,81 @@
+// The mail that the service would have sent: invitations with their link, and shared results.
+/** @jsxImportSource preact */
+import { masked } from '../../mask.ts'
+import { call } from '../call.ts'
+import { useLoad } from '../load.ts'
+import { href } from '../route.ts'
+import { Time } from '../time.tsx'
+import { Badge } from '../ui/badge.tsx'
+import { Copy } from '../ui/copy.tsx'
+import { Empty, Failed } from '../ui/empty.tsx'
+import { isRevealed, Masked, RevealButton } from '../ui/masked.tsx'
+import { Page } from '../ui/shell.tsx'
+import { control, type Mail } from './resources.ts'
+
+const of = 'outbox'
+
+export function OutboxPage() {
+  const { data, problem } = useLoad({
+    key: 'outbox',
+    ask: (signal) => call<{ readonly data: readonly Mail[] }>(`${control}/outbox`, { signal }),
+    on: ['mail', 'state'],
+  })
+  const mails = (data?.data ?? []).toReversed()
+  return (
+    <Page title="Outbox" actions={<RevealButton of={of}>Reveal recipients</RevealButton>}>
+      {problem && <Failed problem={problem} />}
+      {data && mails.length === 0 && (
+        <Empty title="No mail yet">
+          <p>
+            A verification with an e-mail address sends its subject an invitation; third parties get
+            the result when it is approved. Both show up here and are sent only where SMTP_URL is
+            set.
+          </p>
+          <a class="button main" href={href(['verifications', 'new'])}>
+            New verification
+          </a>
+        </Empty>
+      )}
+      {mails.slice(0, 200).map((mail) => (
+        <MailCard key={mail.id} mail={mail} />
+      ))}
+    </Page>
+  )
+}
+
+function MailCard({ mail }: { readonly mail: Mail }) {
+  const { kind, to, subject, verificationId, createdAt, link, shared, transport, error } = mail
+  return (
+    <article class="card">
+      <header>
+        <h2>{subject}</h2>
+        <span class="actions">
+          <Badge tone={transport === 'failed' ? 'bad' : 'calm'}>
+            {transport === 'none' ? 'kept here' : transport}
+          </Badge>
+          <span class="muted">
+            <Time at={createdAt} />
+          </span>
+        </span>
+      </header>
+      <p class="muted">
+        To <Masked of={of}>{to}</Masked> · {kind.replace('_', ' ')} ·{' '}
+        <a href={href(['verifications', verificationId])}>verification</a>
+      </p>
+      {error && (
+        <p class="notice" data-tone="bad">
+          {error}
+        </p>
+      )}
+      {link && (
+        <div class="actions">
+          <a class="button" href={new URL(link).pathname} target="_blank" rel="noreferrer">
+            Open the subject’s page
+          </a>
+          <Copy text={() => link}>Copy link</Copy>
+        </div>
+      )}
+      {shared && <pre>{JSON.stringify(isRevealed(of) ? shared : masked(shared), null, 2)}</pre>}
+    </article>
+  )
+}

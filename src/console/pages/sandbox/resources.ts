@@ -1,0 +1,182 @@
+// The sandbox's records as its console reads them.
+import { signal } from '@preact/signals'
+import { call } from '../call.ts'
+import type { ApiDocument } from '../schema.ts'
+
+export interface Verification {
+  readonly id: string
+  readonly orgId: string
+  readonly type: string
+  readonly status: string
+  readonly requirements: readonly string[]
+  readonly currentStep: string | null
+  readonly subjectName: string | null
+  readonly subjectEmail: string | null
+  readonly subjectPhone: string | null
+  readonly requestorCompany: string | null
+  readonly clientId: string | null
+  readonly matterId: string | null
+  readonly expiresAt: string
+  readonly submittedAt: string | null
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export interface Assembled extends Verification {
+  readonly score: number | null
+  readonly documents: readonly unknown[]
+  readonly steps: readonly TrailEntry[]
+  readonly [field: string]: unknown
+}
+
+export interface TrailEntry {
+  readonly at: string
+  readonly action: string
+  readonly actor: string
+  readonly step: string | null
+  readonly status: string
+  readonly reason?: string
+}
+
+export interface Client {
+  readonly id: string
+  readonly nameFirst: string | null
+  readonly nameLast: string | null
+  readonly businessName: string | null
+  readonly email: string | null
+  readonly phone: string | null
+  readonly externalId: string | null
+  readonly memberType: string
+  readonly active: boolean
+  readonly requestCount: number
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export interface Pagination {
+  readonly page: number
+  readonly total: number
+  readonly totalPages: number
+  readonly hasNext: boolean
+  readonly hasPrev: boolean
+}
+
+export interface Page<Item> {
+  readonly data: readonly Item[]
+  readonly pagination: Pagination
+}
+
+export interface DeliverySummary {
+  readonly id: string
+  readonly subscriptionId: string
+  readonly eventId: string
+  readonly event: string
+  readonly canonicalEvent: string
+  readonly resourceId: string
+  readonly createdAt: string
+  readonly status: string
+  readonly nextAttemptAt: string | null
+  readonly fault?: string
+  readonly attempts: readonly AttemptSummary[]
+}
+
+export interface AttemptSummary {
+  readonly at: string
+  readonly status?: number
+  readonly error?: string
+  readonly fault?: string
+}
+
+export interface Delivery extends Omit<DeliverySummary, 'attempts'> {
+  /** Base64 of what was signed. */
+  readonly body: string
+  readonly attempts: readonly Attempt[]
+}
+
+export interface Attempt {
+  readonly at: string
+  readonly durationMs?: number
+  readonly request: {
+    readonly method: string
+    readonly url: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string
+  }
+  readonly response?: {
+    readonly status: number
+    readonly headers: readonly (readonly [string, string])[]
+    readonly body: string
+    readonly truncated?: boolean
+  }
+  readonly error?: string
+  readonly fault?: string
+}
+
+export interface Subscription {
+  readonly id: string
+  readonly url: string
+  readonly events: readonly string[]
+  readonly secret: string
+  readonly active: boolean
+  readonly organizationId: string | null
+  readonly createdAt: string
+}
+
+export interface Mail {
+  readonly id: string
+  readonly kind: string
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  readonly verificationId: string
+  readonly createdAt: string
+  readonly link?: string
+  readonly shared?: Readonly<Record<string, unknown>>
+  readonly transport: string
+  readonly error?: string
+}
+
+export interface Organization {
+  readonly id: string
+  readonly name: string
+  readonly plan: string
+  readonly subscriptionActive: boolean
+  readonly ratePerMinute: number | null
+}
+
+export const control = '/_sandbox'
+export const api = '/v2/api'
+
+/** Keys of the seeded organizations, for what is done over the API itself. */
+const seededKeys: Readonly<Record<string, string>> = {
+  org_acme: 'key_acme',
+  org_globex: 'key_globex',
+  org_initech: 'key_initech',
+  org_hooli: 'key_noplan',
+  org_umbrella: 'key_unpaid',
+  org_vandelay: 'key_limited',
+}
+
+/** The key with which the console acts for an organization. */
+export function keyOf(organizationId: string): string {
+  return seededKeys[organizationId] ?? ''
+}
+
+/** Reads a list of the API as an organization sees it, at no cost for its rate. */
+export function read<Answer>(path: string, organizationId: string, signal?: AbortSignal) {
+  return call<Answer>(`/_console/api${path}`, {
+    headers: { 'x-console-organization': organizationId },
+    ...(signal && { signal }),
+  })
+}
+
+const documents = signal<Readonly<Record<string, Promise<ApiDocument>>>>({})
+
+/** An OpenAPI document of the sandbox; asked for once. */
+export function documentAt(path: string): Promise<ApiDocument> {
+  const known = documents.peek()[path]
+  if (known) return known
+  const asked = call<ApiDocument>(`${path}/openapi.json`)
+  documents.value = { ...documents.peek(), [path]: asked }
+  return asked
+}

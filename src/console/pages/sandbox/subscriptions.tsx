@@ -1,0 +1,174 @@
+// Where events are sent: add an address, pause it, give it a new secret, remove it.
+/** @jsxImportSource preact */
+import { useState } from 'preact/hooks'
+import { call, type FieldProblem, Problem } from '../call.ts'
+import { useLoad } from '../load.ts'
+import { Time } from '../time.tsx'
+import { Status } from '../ui/badge.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { Copy } from '../ui/copy.tsx'
+import { Empty, Failed } from '../ui/empty.tsx'
+import { Page } from '../ui/shell.tsx'
+import { attempt } from '../ui/toast.tsx'
+import { control, type Subscription } from './resources.ts'
+
+const path = `${control}/subscriptions`
+
+export function SubscriptionsPage() {
+  const { data, problem, reload } = useLoad({
+    key: 'subscriptions',
+    ask: (signal) => call<{ readonly data: readonly Subscription[] }>(path, { signal }),
+    on: ['subscription', 'state'],
+  })
+  const list = data?.data ?? []
+  return (
+    <Page title="Subscriptions">
+      {problem && <Failed problem={problem} />}
+      <NewSubscription onDone={reload} />
+      {data && list.length === 0 && (
+        <Empty title="No subscription yet">
+          <p>
+            Start your receiver, enter its address above, and give it the secret that is shown then:
+            every event of the sandbox is signed with it and sent there.
+          </p>
+        </Empty>
+      )}
+      {list.map((one) => (
+        <Card key={one.id} of={one} onDone={reload} />
+      ))}
+    </Page>
+  )
+}
+
+function NewSubscription({ onDone }: { readonly onDone: () => void }) {
+  const [url, setUrl] = useState('')
+  const [events, setEvents] = useState('*')
+  const [errors, setErrors] = useState<readonly FieldProblem[]>([])
+  const add = async () => {
+    setErrors([])
+    try {
+      const filters = events.split(/[\s,]+/).filter(Boolean)
+      await call(path, { method: 'POST', body: { url, events: filters } })
+      setUrl('')
+      onDone()
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      setErrors(error.errors.length > 0 ? error.errors : [{ field: 'url', message: error.message }])
+    }
+  }
+  const wrong = (field: string) => errors.filter((one) => one.field.startsWith(field))
+  return (
+    <form
+      class="card form"
+      noValidate
+      aria-label="New subscription"
+      onSubmit={(event) => {
+        event.preventDefault()
+        add()
+      }}
+    >
+      <div class="field">
+        <label for="new-url">Address of your receiver</label>
+        <input
+          id="new-url"
+          type="url"
+          placeholder="http://localhost:3000/webhooks"
+          value={url}
+          aria-invalid={wrong('url').length > 0}
+          onInput={({ currentTarget }) => setUrl(currentTarget.value)}
+        />
+        {wrong('url').map(({ message }) => (
+          <p key={message} class="wrong">
+            {message}
+          </p>
+        ))}
+      </div>
+      <div class="field">
+        <label for="new-events">Events</label>
+        <input
+          id="new-events"
+          value={events}
+          aria-invalid={wrong('events').length > 0}
+          onInput={({ currentTarget }) => setEvents(currentTarget.value)}
+        />
+        {wrong('events').map(({ message }) => (
+          <p key={message} class="wrong">
+            {message}
+          </p>
+        ))}
+        <small>
+          <code>*</code>, <code>verification.*</code> or names, separated by commas
+        </small>
+      </div>
+      <div class="actions wide">
+        <button type="submit" class="main">
+          Add subscription
+        </button>
+      </div>
+    </form>
+  )
+}
+
+function Card({ of, onDone }: { readonly of: Subscription; readonly onDone: () => void }) {
+  const { id, url, events, secret, active, createdAt } = of
+  const change = (body: object, done: string) =>
+    attempt(async () => {
+      await call(`${path}/${id}`, { method: 'PATCH', body })
+      onDone()
+      return done
+    })
+  return (
+    <article class="card">
+      <header>
+        <h2 class="break">{url}</h2>
+        <Status of={active ? 'active' : 'paused'} />
+      </header>
+      <p class="muted">
+        {events.join(', ')} · secret <code>{secret}</code> · added <Time at={createdAt} />
+      </p>
+      <div class="actions">
+        <button
+          type="button"
+          onClick={() => change({ active: !active }, active ? 'Paused' : 'Resumed')}
+        >
+          {active ? 'Pause' : 'Resume'}
+        </button>
+        <Copy text={() => revealed(id)}>Copy secret</Copy>
+        <button type="button" onClick={() => rotate(of, onDone)}>
+          Rotate secret
+        </button>
+        <button type="button" class="danger" onClick={() => remove(of, onDone)}>
+          Remove
+        </button>
+      </div>
+    </article>
+  )
+}
+
+async function revealed(id: string): Promise<string> {
+  const { secret } = await call<Subscription>(`${path}/${id}?reveal=true`)
+  return secret
+}
+
+async function rotate({ id }: Subscription, onDone: () => void): Promise<void> {
+  const text =
+    'A new secret signs every delivery from now on. The old one signs beside it for a day, so that nothing is refused while the receiver changes over.'
+  if (!(await confirm({ title: 'Give it a new secret?', text, yes: 'Rotate' }))) return
+  await attempt(async () => {
+    await call(`${path}/${id}/rotate`, { method: 'POST', body: {} })
+    onDone()
+    return 'The secret is new'
+  })
+}
+
+async function remove({ id, url }: Subscription, onDone: () => void): Promise<void> {
+  const text = `Nothing more is sent to ${url}, and what is on its way is dropped.`
+  if (!(await confirm({ title: 'Remove this subscription?', text, yes: 'Remove', danger: true }))) {
+    return
+  }
+  await attempt(async () => {
+    await call(`${path}/${id}`, { method: 'DELETE' })
+    onDone()
+    return 'Removed'
+  })
+}

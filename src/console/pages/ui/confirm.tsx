@@ -1,0 +1,72 @@
+// Asks before something happens, and says what will: one dialog for every page.
+/** @jsxImportSource preact */
+import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+interface Question {
+  readonly title: string
+  readonly text: ComponentChildren
+  readonly yes: string
+  readonly danger?: boolean
+  readonly answer: (yes: boolean) => void
+}
+
+const question = signal<Question | undefined>(undefined)
+
+/** Resolves to what the reader decides. */
+export function confirm(asked: Omit<Question, 'answer'>): Promise<boolean> {
+  return new Promise((resolve) => {
+    question.value = {
+      ...asked,
+      answer(yes) {
+        question.value = undefined
+        resolve(yes)
+      },
+    }
+  })
+}
+
+export function Confirm() {
+  const asked = question.value
+  if (!asked) return null
+  const { title, text, yes, danger, answer } = asked
+  return (
+    <Dialog title={title} onClose={() => answer(false)}>
+      <div>{text}</div>
+      <div class="actions">
+        <button type="button" onClick={() => answer(false)}>
+          Cancel
+        </button>
+        <button type="button" class={danger ? 'danger' : 'main'} onClick={() => answer(true)}>
+          {yes}
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
+interface DialogProps {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ComponentChildren
+}
+
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const before = document.activeElement
+    dialog.current?.showModal()
+    return () => {
+      if (before instanceof HTMLElement) before.focus()
+    }
+  }, [])
+  return (
+    <dialog ref={dialog} aria-label={title} onClose={onClose}>
+      <div class="stack">
+        <h2>{title}</h2>
+        {children}
+      </div>
+    </dialog>
+  )
+}

@@ -1,0 +1,184 @@
+// The frame of every page: where one is, where one can go, whether it is live, and the help.
+/** @jsxImportSource preact */
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { config } from '../config.ts'
+import { helpShown, keyWords, onKeys } from '../keys.ts'
+import { liveState } from '../live.ts'
+import { go, href, route } from '../route.ts'
+import { Confirm, Dialog } from './confirm.tsx'
+import { Toasts } from './toast.tsx'
+
+export interface Place {
+  readonly path: string
+  readonly title: string
+  /** After `g`. */
+  readonly letter: string
+  readonly page: () => ComponentChildren
+}
+
+export interface PlaceGroup {
+  readonly title?: string
+  readonly places: readonly Place[]
+}
+
+interface ShellProps {
+  readonly groups: readonly PlaceGroup[]
+  readonly about: string
+  readonly foot?: ComponentChildren
+}
+
+export function Shell({ groups, about, foot }: ShellProps) {
+  const places = groups.flatMap((group) => group.places)
+  const [first] = places
+  const at = route.value.path[0] ?? first?.path
+  const place = places.find(({ path }) => path === at) ?? first
+  useEffect(
+    () =>
+      onKeys({
+        goTo(letter) {
+          const to = places.find((one) => one.letter === letter)
+          if (to) go(href([to.path]))
+          return to !== undefined
+        },
+      }),
+    [places],
+  )
+  useEffect(() => {
+    document.title = `${place?.title ?? ''} · ${config.title}`
+  }, [place])
+  return (
+    <div class="frame">
+      <div class="side">
+        <a class="brand" href={href([])}>
+          <Mark />
+          <span>
+            {config.title}
+            <small>{about}</small>
+          </span>
+        </a>
+        <Navigation groups={groups} at={place?.path} />
+        <div class="foot">
+          {foot}
+          <Live />
+          <button type="button" class="plain wide" onClick={openHelp}>
+            Keyboard <kbd>?</kbd>
+          </button>
+        </div>
+      </div>
+      <main>{place?.page()}</main>
+      {helpShown.value && <Help places={places} />}
+      <Confirm />
+      <Toasts />
+    </div>
+  )
+}
+
+function openHelp(): void {
+  helpShown.value = true
+}
+
+function Navigation({ groups, at }: { groups: readonly PlaceGroup[]; at: string | undefined }) {
+  return (
+    <nav aria-label="Pages">
+      {groups.map(({ title, places }) => (
+        <div key={title ?? 'first'}>
+          {title && <h2>{title}</h2>}
+          <ul>
+            {places.map((one) => (
+              <li key={one.path}>
+                <a href={href([one.path])} aria-current={one.path === at ? 'page' : undefined}>
+                  {one.title}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </nav>
+  )
+}
+
+const liveWords = { connecting: 'connecting', live: 'live', lost: 'connection lost, trying again' }
+
+function Live() {
+  const state = liveState.value
+  return (
+    <span class="live" data-state={state} role="status">
+      <i aria-hidden="true" />
+      <span class={state === 'live' ? 'wide' : ''}>{liveWords[state]}</span>
+    </span>
+  )
+}
+
+function Help({ places }: { readonly places: readonly Place[] }) {
+  const close = () => {
+    helpShown.value = false
+  }
+  return (
+    <Dialog title="Keyboard" onClose={close}>
+      <dl class="facts">
+        {keyWords.map(([key, what]) => (
+          <Key key={key} name={key} what={what} />
+        ))}
+        {places.map(({ letter, title }) => (
+          <Key key={letter} name={`g ${letter}`} what={title} />
+        ))}
+      </dl>
+      <div class="actions">
+        <button type="button" class="main" onClick={close}>
+          Close
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
+function Key({ name, what }: { readonly name: string; readonly what: string }) {
+  return (
+    <>
+      <dt>
+        <kbd>{name}</kbd>
+      </dt>
+      <dd>{what}</dd>
+    </>
+  )
+}
+
+function Mark() {
+  return (
+    <svg width="24" height="24" viewBox="0 0 16 16" aria-hidden="true">
+      <rect width="16" height="16" rx="4" fill="#3257c8" />
+      <path
+        d="M4 8.5l2.6 2.6L12 5.6"
+        stroke="#fff"
+        stroke-width="2"
+        fill="none"
+        stroke-linecap="round"
+        stroke-linejoin="round"
+      />
+    </svg>
+  )
+}
+
+interface PageProps {
+  readonly title: string
+  readonly actions?: ComponentChildren
+  readonly children: ComponentChildren
+}
+
+/** A page that scrolls as a whole. */
+export function Page({ title, actions, children }: PageProps) {
+  return (
+    <>
+      <header>
+        <h1>{title}</h1>
+        {actions}
+      </header>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      <section class="scroll stack" tabIndex={0} aria-label={title}>
+        {children}
+      </section>
+    </>
+  )
+}

@@ -1,0 +1,131 @@
+// The subject's page as HTML: one step at a time, made for a phone, without a script. Everything that
+// a person gave is escaped; the style is allowed by its hash.
+import { createHash } from 'node:crypto'
+import { type StepField, type StepForm, stepForms } from './steps.ts'
+import { subjectStyle } from './style.ts'
+
+/** What the page shows of a verification. */
+export interface SubjectView {
+  readonly company: string
+  readonly status: string
+  readonly steps: readonly { readonly name: string; readonly done: boolean }[]
+  /** Whether the subject may still give something. */
+  readonly open: boolean
+  /** What was filled in and could not be taken. */
+  readonly given?: URLSearchParams
+  readonly faults?: Readonly<Record<string, string>>
+  /** Where the subject came from: an address of the web. */
+  readonly returnUrl?: URL | undefined
+}
+
+const styleHash = createHash('sha256').update(subjectStyle).digest('base64')
+const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
+
+/** The page with one step to fill in, or with what has become of it. */
+export function subjectResponse(view: SubjectView): Response {
+  const { company, faults, returnUrl } = view
+  const current = view.steps.find(({ done }) => !done)
+  const content = view.open && current ? stepOf(view, current.name) : ended(view)
+  const status = faults ? 422 : 200
+  const back = returnUrl
+    ? `<p><a href="${escaped(returnUrl.href)}">Return to ${escaped(returnUrl.host)}</a></p>`
+    : ''
+  return htmlResponse(`<p class="who">${escaped(company)}</p>${content}${back}`, status)
+}
+
+/** A page that only says something. */
+export function messageResponse(message: string, status: number): Response {
+  return htmlResponse(`<h1>${escaped(message)}</h1>`, status)
+}
+
+function stepOf(view: SubjectView, name: string): string {
+  const { steps } = view
+  const done = steps.filter((one) => one.done).length
+  const form: StepForm = stepForms[name] ?? { title: name, words: '', fields: [] }
+  const last = done === steps.length - 1
+  return `<h1>${escaped(form.title)}</h1>
+<p class="words">${escaped(form.words)}</p>
+${progress(done, steps.length)}
+<form method="post" novalidate>
+<input type="hidden" name="step" value="${escaped(name)}">
+<input type="hidden" name="filled" value="yes">
+${form.fields.map((one) => fieldOf(one, view)).join('\n')}
+<button>${last ? 'Submit' : 'Continue'}</button>
+</form>
+<details><summary>For testing</summary>
+<form method="post"><input type="hidden" name="step" value="all">
+<button class="quiet">Complete all steps at once</button></form></details>`
+}
+
+function progress(done: number, all: number): string {
+  const words = `Step ${done + 1} of ${all}`
+  return `<p class="progress"><span>${words}</span><progress max="${all}" value="${done}" aria-label="${words}"></progress></p>`
+}
+
+function fieldOf(one: StepField, { given, faults }: SubjectView): string {
+  const { name, label, kind } = one
+  const fault = faults?.[name]
+  const id = `f-${name}`
+  const marks = fault ? ` aria-invalid="true" aria-describedby="${id}-w"` : ''
+  const wrong = fault ? `<p class="wrong" id="${id}-w">${escaped(fault)}</p>` : ''
+  const value = given?.get(name) ?? ''
+  if (kind === 'check') {
+    const on = value ? ' checked' : ''
+    return `<div class="field"><label class="check"><input type="checkbox" id="${id}" name="${name}" value="yes"${on}${marks}> ${escaped(label)}</label>${wrong}</div>`
+  }
+  const common = `id="${id}" name="${name}"${marks}`
+  const input = kind === 'choice' ? choice(one, common, value) : text(one, common, value)
+  return `<div class="field"><label for="${id}">${escaped(label)}</label>${input}${wrong}</div>`
+}
+
+function choice({ choices = [] }: StepField, common: string, value: string): string {
+  const options = choices.map(
+    (word) => `<option${word === value ? ' selected' : ''}>${escaped(word)}</option>`,
+  )
+  return `<select ${common}><option value="">Please choose</option>${options.join('')}</select>`
+}
+
+function text({ kind, autocomplete }: StepField, common: string, value: string): string {
+  return `<input type="${kind}" ${common} value="${escaped(value)}" autocomplete="${autocomplete ?? 'off'}" maxlength="200">`
+}
+
+const endings: Readonly<Record<string, readonly [string, string]>> = {
+  submitted: ['Thank you', 'Everything has arrived. You need not do anything more.'],
+  pending_review: ['Thank you', 'What you gave is being looked at.'],
+  approved: ['You are verified', 'You may close this page.'],
+  rejected: ['This verification was rejected', 'Please ask who invited you.'],
+  canceled: ['This verification was canceled', 'Please ask who invited you.'],
+  expired: ['This link has expired', 'Please ask who invited you for a new one.'],
+}
+
+function ended({ status, steps }: SubjectView): string {
+  const [title, words] = endings[status] ?? ['Thank you', '']
+  const items = steps.map(
+    ({ name, done }) => `<li>${done ? '✓' : '○'} ${escaped(stepForms[name]?.title ?? name)}</li>`,
+  )
+  return `<h1>${escaped(title)}</h1><p class="words">${escaped(words)}</p>
+<p class="status">Status: <strong>${escaped(status.replaceAll('_', ' '))}</strong></p>
+<ul>${items.join('')}</ul>`
+}
+
+function htmlResponse(content: string, status: number): Response {
+  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Identity verification (sandbox)</title><style>${subjectStyle}</style></head>
+<body><main>${content}</main><footer>Sandbox: nobody’s identity is really verified here.</footer></body></html>`
+  return new Response(html, {
+    status,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': policy,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+    },
+  })
+}
+
+function escaped(value: string): string {
+  return value.replaceAll(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`)
+}

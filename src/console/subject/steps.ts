@@ -1,0 +1,124 @@
+// What a subject is asked for in each step, as data: its fields, and what may stand in them.
+
+/** One thing that the subject fills in. */
+export interface StepField {
+  readonly name: string
+  readonly label: string
+  readonly kind: 'text' | 'email' | 'tel' | 'date' | 'choice' | 'check'
+  readonly choices?: readonly string[]
+  /** What the browser may fill in by itself. */
+  readonly autocomplete?: string
+}
+
+export interface StepForm {
+  readonly title: string
+  readonly words: string
+  readonly fields: readonly StepField[]
+}
+
+const field = (
+  name: string,
+  label: string,
+  kind: StepField['kind'] = 'text',
+  more: Partial<StepField> = {},
+): StepField => ({ name, label, kind, ...more })
+
+/** The form of each step of section 2.1. */
+export const stepForms: Readonly<Record<string, StepForm>> = {
+  document: {
+    title: 'Your document',
+    words: 'Have your passport, driving licence or identity card at hand.',
+    fields: [
+      field('documentType', 'Kind of document', 'choice', {
+        choices: ['Passport', 'Driving licence', 'Identity card'],
+      }),
+      field('documentNumber', 'Number of the document'),
+      field('documentExpires', 'Valid until', 'date'),
+    ],
+  },
+  person: {
+    title: 'About you',
+    words: 'As it stands in your document.',
+    fields: [
+      field('fullName', 'Full name', 'text', { autocomplete: 'name' }),
+      field('dateOfBirth', 'Date of birth', 'date', { autocomplete: 'bday' }),
+    ],
+  },
+  location: {
+    title: 'Where you are',
+    words: 'The address at which you live.',
+    fields: [
+      field('addressLine1', 'Street and number', 'text', { autocomplete: 'address-line1' }),
+      field('city', 'City', 'text', { autocomplete: 'address-level2' }),
+    ],
+  },
+  contact: {
+    title: 'How to reach you',
+    words: 'We write to you only about this verification.',
+    fields: [
+      field('email', 'E-mail address', 'email', { autocomplete: 'email' }),
+      field('phone', 'Telephone', 'tel', { autocomplete: 'tel' }),
+    ],
+  },
+  biometric_face: {
+    title: 'Your face',
+    words:
+      'Hold your face in the frame. The sandbox uses no camera: a tick stands for the picture.',
+    fields: [field('picture', 'I have taken the picture of my face', 'check')],
+  },
+  business: {
+    title: 'Your business',
+    words: 'The business that you act for.',
+    fields: [
+      field('businessName', 'Name of the business', 'text', { autocomplete: 'organization' }),
+      field('registrationNumber', 'Registration number'),
+    ],
+  },
+  pep_hio: {
+    title: 'Public offices',
+    words: 'Whether you, or somebody close to you, holds or has held a prominent public office.',
+    fields: [field('publicOffice', 'Public office', 'choice', { choices: ['No', 'Yes'] })],
+  },
+  financial: {
+    title: 'Your finances',
+    words: 'Where the money comes from that you will use.',
+    fields: [
+      field('sourceOfFunds', 'Source of funds', 'choice', {
+        choices: ['Salary', 'Savings', 'Business', 'Inheritance', 'Other'],
+      }),
+    ],
+  },
+  consent: {
+    title: 'Your consent',
+    words: 'Without it nothing can be verified.',
+    fields: [field('agreed', 'I agree that what I give is used to verify my identity', 'check')],
+  },
+  attestation: {
+    title: 'Your word',
+    words: 'Please read once more what you gave.',
+    fields: [
+      field('true', 'Everything that I gave is true', 'check'),
+      field('signature', 'Your name, as a signature', 'text', { autocomplete: 'name' }),
+    ],
+  },
+  estate: {
+    title: 'The estate',
+    words: 'What this verification is about.',
+    fields: [field('property', 'Property or estate')],
+  },
+}
+
+/** What is missing or wrong in a filled-in step, by the name of the field. */
+export function faultsIn(step: string, given: URLSearchParams): Readonly<Record<string, string>> {
+  const faults: Record<string, string> = {}
+  for (const { name, kind, choices } of stepForms[step]?.fields ?? []) {
+    const value = given.get(name)?.trim() ?? ''
+    if (value === '') faults[name] = kind === 'check' ? 'Please tick this' : 'Please fill this in'
+    else if (kind === 'email' && !/^\S+@\S+\.\S+$/.test(value)) {
+      faults[name] = 'Please give an e-mail address'
+    } else if (kind === 'date' && !/^\d{4}-\d\d-\d\d$/.test(value)) {
+      faults[name] = 'Please give a date'
+    } else if (choices && !choices.includes(value)) faults[name] = 'Please choose one'
+  }
+  return faults
+}

@@ -1,0 +1,147 @@
+// Carries out batches of calls on an open file: each batch is one transaction, and so one sync.
+import { isWebhookError, WebhookError } from '../../../errors.ts'
+import { AdminQueries } from './admin-queries.ts'
+import type { Answer, BatchAnswer, Call, Gives, Handlers, Method } from './calls.ts'
+import { Connection, type Statement } from './connection.ts'
+import { inTransaction, isFatal } from './driver.ts'
+import { Lanes } from './lanes.ts'
+import type { Owned } from './opening.ts'
+import { WalCheckpoint } from './wal-checkpoint.ts'
+import { WorkerQueries } from './worker-queries.ts'
+
+/** They change nothing, so one that fails leaves nothing that the others must not commit. */
+const reads: readonly Method[] = ['find', 'stats', 'lapsed']
+
+export class Batches {
+  readonly #owned: Owned
+  readonly #connection: Connection
+  readonly #handlers: Handlers
+  readonly #log: WalCheckpoint
+  readonly #epoch: Statement<{ readonly value: unknown }>
+
+  constructor(owned: Owned) {
+    this.#owned = owned
+    this.#connection = new Connection(owned.db)
+    this.#handlers = handlersOf(this.#connection, owned.epoch)
+    this.#log = new WalCheckpoint(this.#connection)
+    this.#epoch = this.#connection.statement("select value from idv_settings where name = 'epoch'")
+  }
+
+  /** Never throws: the message holds SQLite's words and ours, and no data. */
+  carryOut(calls: readonly Call[]): BatchAnswer {
+    try {
+      let erased = 0
+      const answers = this.#connection.transaction(() => {
+        this.#assertOwner()
+        return calls.map((call) => {
+          const answer = this.#answer(call)
+          if (answer.ok) erased += erasedBy(call, answer)
+          return answer
+        })
+      })
+      this.#log.worked(erased > 0)
+      return { ok: true, answers }
+    } catch (error) {
+      const code = isWebhookError(error) ? error.code : 'STORE_FAILED'
+      return { ok: false, code, message: messageOf(error), fatal: isFatal(error) }
+    }
+  }
+
+  close(): void {
+    this.#log.close()
+    this.#owned.close()
+  }
+
+  /** Reads travel with deliveries, which must not fail for them. */
+  #answer<M extends Method>({ method, argument }: Call<M>): Answer<M> {
+    try {
+      return { ok: true, value: this.#handlers[method](argument) }
+    } catch (error) {
+      const isHarmless = reads.includes(method) && inTransaction(this.#connection.db)
+      if (!isHarmless || isFatal(error)) throw error
+      return { ok: false, message: messageOf(error) }
+    }
+  }
+
+  /** Where locks do not work, an owner that was replaced must not write. */
+  #assertOwner(): void {
+    const { epoch } = this.#owned
+    if (epoch === undefined || this.#epoch.get()?.value === epoch) return
+    throw new WebhookError('STORE_OWNED', 'another process has taken the inbox over: stop this one')
+  }
+}
+
+function handlersOf(connection: Connection, epoch: number | undefined): Handlers {
+  const lanes = new Lanes(connection)
+  const admin = new AdminQueries(connection, lanes)
+  const work = epoch === undefined ? undefined : { connection, lanes, admin, epoch }
+  return { ...adminHandlers(admin), ...(work ? workHandlers(work) : refusals) }
+}
+
+type AdminMethod =
+  | 'find'
+  | 'reopen'
+  | 'dismiss'
+  | 'forget'
+  | 'purge'
+  | 'stats'
+  | 'recall'
+  | 'remember'
+type WorkMethod = Exclude<Method, AdminMethod>
+
+function adminHandlers(admin: AdminQueries): Pick<Handlers, AdminMethod> {
+  return {
+    find: (query) => admin.find(query),
+    reopen: (reopening) => admin.reopen(reopening),
+    dismiss: (asked) => admin.dismiss(asked),
+    forget: (asked) => admin.forget(asked),
+    purge: (purge) => admin.purge(purge),
+    stats: (asked) => admin.stats(asked),
+    recall: (setting) => admin.recall(setting),
+    remember: (setting) => admin.remember(setting),
+  }
+}
+
+function workHandlers(
+  deps: ConstructorParameters<typeof WorkerQueries>[0],
+): Pick<Handlers, WorkMethod> {
+  const work = new WorkerQueries(deps)
+  return {
+    insert: (entry) => work.insert(entry),
+    claim: (request) => work.claim(request),
+    align: (alignment) => deps.lanes.align(alignment),
+    renew: (renewal) => work.renew(renewal),
+    lapsed: (asked) => work.lapsed(asked),
+    checkpoint: (asked) => work.checkpoint(asked),
+    settle: (settlement) => work.settle(settlement),
+  }
+}
+
+/** An operator's connection has no epoch, and so nothing to keep or claim with. */
+function refuse(): never {
+  throw new WebhookError('STORE_UNSUITABLE', "mode: 'operator' keeps and claims nothing")
+}
+
+const refusals: Pick<Handlers, WorkMethod> = {
+  insert: refuse,
+  claim: refuse,
+  align: refuse,
+  renew: refuse,
+  lapsed: refuse,
+  checkpoint: refuse,
+  settle: refuse,
+}
+
+/** Payloads that a call took away. */
+function erasedBy<M extends Method>(
+  { method }: Call<M>,
+  answer: { readonly value: Gives<Method> },
+) {
+  const { value } = answer
+  if (method === 'forget') return Number(value)
+  return method === 'purge' && typeof value === 'object' && 'erased' in value ? value.erased : 0
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown'
+}

@@ -1,0 +1,185 @@
+// The heads of lanes: a lane (the ordering key) has one row for as long as it has open entries, so
+// that a claim reads as many rows as it takes, however long the backlog.
+import type { EntryState } from '../../entry.ts'
+import type { Alignment, NewEntry } from '../../work-store.ts'
+import type { Connection, Head, Statement } from './connection.ts'
+
+/** Reads on from the lane's floor in its index; what has ended since is passed over once. */
+export const nextOpenSql = `select seq, state, coalesce(due, stored_at) as due from idv_entries
+  where lane = ? and seq >= (select floor from idv_lanes where lane = ?)
+  and state in ('stored', 'leased', 'retry') order by seq limit 1`
+
+/** Reads as many rows of one index as it takes lanes. */
+export const dueSql = `select lane, head from idv_lanes
+  where tenant = ? and due is not null and due <= ? order by due, head limit ?`
+
+const nextTenantSql = `select tenant from idv_lanes
+  where tenant > ? and due is not null order by tenant limit 1`
+
+const storedAheadSql = `update idv_lanes set due = ? where due > ? and exists
+  (select 1 from idv_entries e where e.seq = idv_lanes.head and e.state = 'stored')`
+
+const heldSql = `select l.lane from idv_entries e cross join idv_lanes l on l.head = e.seq
+  where e.state = 'dead'`
+
+/** A lane that is due, with the entry at its head. */
+export interface DueLane {
+  readonly lane: string
+  readonly head: number
+}
+
+interface NextOpen {
+  readonly seq: number
+  readonly state: EntryState
+  readonly due: number
+}
+
+/** The most tenants that one claim looks at; the next claim goes on from there. */
+const mostTenants = 32
+
+export class Lanes {
+  readonly #arrive: Statement<never>
+  readonly #due: Statement<DueLane>
+  readonly #nextTenant: Statement<{ readonly tenant: string }>
+  readonly #nextDue: Statement<{ readonly due: number }>
+  readonly #nextOpen: Statement<NextOpen>
+  readonly #delete: Statement<never>
+  readonly #move: Statement<never>
+  readonly #enter: Statement<never>
+  readonly #wait: Statement<never>
+  readonly #storedAhead: Statement<never>
+  readonly #retryAhead: Statement<never>
+  readonly #laneAhead: Statement<never>
+  readonly #held: Statement<{ readonly lane: string }>
+  readonly #headState: Statement<{ readonly state: EntryState }>
+  readonly #head: Statement<{ readonly head: number }>
+  readonly #related: Statement<{ readonly related: string }>
+  readonly #relate: Statement<never>
+  readonly #relateEarlier: Statement<never>
+  /** The tenant that was served last. */
+  #served = ''
+
+  constructor(connection: Connection) {
+    const make = <Row = never>(sql: string) => connection.statement<Row>(sql)
+    this.#arrive = make('insert into idv_lanes values (?, ?, ?, ?, ?) on conflict do nothing')
+    this.#due = make(dueSql)
+    this.#nextTenant = make(nextTenantSql)
+    this.#nextDue = make('select due from idv_lanes where due is not null order by due limit 1')
+    this.#nextOpen = make(nextOpenSql)
+    this.#delete = make('delete from idv_lanes where lane = ?')
+    this.#move = make('update idv_lanes set head = ?, floor = ?, due = ? where lane = ?')
+    this.#enter = make(`insert into idv_lanes values (?, ?, null, ?, ?)
+      on conflict do update set floor = min(floor, excluded.floor)`)
+    this.#wait = make('update idv_lanes set due = ? where lane = ?')
+    this.#storedAhead = make(storedAheadSql)
+    this.#retryAhead = make("update idv_entries set due = ? where state = 'retry' and due > ?")
+    this.#laneAhead = make('update idv_lanes set due = ? where due > ?')
+    this.#held = make(heldSql)
+    this.#headState = make(
+      'select e.state from idv_lanes l join idv_entries e on e.seq = l.head where l.lane = ?',
+    )
+    this.#head = make('select head from idv_lanes where lane = ?')
+    this.#related = make('select related from idv_relations where lane = ?')
+    this.#relate = make('insert or replace into idv_relations values (?, ?, ?)')
+    this.#relateEarlier = make(
+      'update idv_entries set related = ? where lane = ? and related is null',
+    )
+  }
+
+  /** A new entry is the head of a lane that has no other. */
+  arrive(lane: string, seq: number, due: number): void {
+    this.#arrive.run(lane, seq, due, seq, tenantOf(lane))
+  }
+
+  /** The heads that are due, the longest waiting first; tenants take turns. */
+  due(now: number, limit: number): readonly DueLane[] {
+    const tenants = this.#waitingTenants()
+    const waiting = tenants.map((tenant) => this.#due.all(tenant, now, limit))
+    const taken: DueLane[] = []
+    const rounds = Math.max(...waiting.map(({ length }) => length))
+    for (let round = 0; round < rounds; round++) {
+      for (const [at, lanes] of waiting.entries()) {
+        const lane = lanes[round]
+        if (!lane || taken.length === limit) continue
+        taken.push(lane)
+        this.#served = tenants[at] ?? ''
+      }
+    }
+    if (taken.length === 0 && tenants.length === mostTenants) this.#served = tenants.at(-1) ?? ''
+    return taken
+  }
+
+  /** When the next waiting lane is due. */
+  next(): number | undefined {
+    return this.#nextDue.get()?.due
+  }
+
+  /** The head is leased, or waits until it is due. */
+  wait(lane: string, due: number | null): void {
+    this.#wait.run(due, lane)
+  }
+
+  /** The oldest open entry becomes the head of its lane; a lane without open entries is deleted. */
+  advance(lane: string, now: number): void {
+    const next = this.#nextOpen.get(lane, lane)
+    if (!next) {
+      this.#delete.run(lane)
+      return
+    }
+    const { seq, state } = next
+    // The clock that stored it may have been ahead of this one.
+    const due = state === 'stored' ? Math.min(next.due, now) : next.due
+    this.#move.run(seq, seq, state === 'leased' ? null : due, lane)
+  }
+
+  /** An entry that was opened again takes its place, unless the head stays where it is. */
+  enter({ lane, seq }: Head, now: number): void {
+    this.#enter.run(lane, seq, seq, tenantOf(lane))
+    // A head that is leased, or dead and in the way, stays.
+    const state = this.#headState.get(lane)?.state
+    if (state !== 'leased' && state !== 'dead') this.advance(lane, now)
+  }
+
+  align({ now, latest, free }: Alignment): void {
+    this.#storedAhead.run(now, now)
+    this.#retryAhead.run(latest, latest)
+    this.#laneAhead.run(latest, latest)
+    if (free) for (const { lane } of this.#held.all()) this.advance(lane, now)
+  }
+
+  isHead({ lane, seq }: Head): boolean {
+    return this.#head.get(lane)?.head === seq
+  }
+
+  /** What one entry of a lane names as related, the others inherit. */
+  relate({ lane, related, storedAt }: Pick<NewEntry, 'lane' | 'related' | 'storedAt'>) {
+    const known = this.#related.get(lane)?.related ?? null
+    if (related === undefined) return known
+    this.#relate.run(lane, related, storedAt)
+    if (known === null) this.#relateEarlier.run(related, lane)
+    return related
+  }
+
+  /** Those after the one that was served last, and then the others. */
+  #waitingTenants(): readonly string[] {
+    const tenants: string[] = []
+    let isRound = false
+    for (let after = this.#served; tenants.length < mostTenants; ) {
+      const next = this.#nextTenant.get(after)?.tenant
+      if (next === undefined && isRound) break
+      // What has no tenant stands before all that have one.
+      const tenant = next ?? ''
+      if (next === undefined) isRound = true
+      if (tenants.includes(tenant)) break
+      tenants.push(tenant)
+      after = tenant
+    }
+    return tenants
+  }
+}
+
+/** The tenant of a lane `<lane>.<tenant>`, or empty. */
+function tenantOf(lane: string): string {
+  const dot = lane.indexOf('.')
+  return dot === -1 ? '' : lane.slice(dot + 1)
+}

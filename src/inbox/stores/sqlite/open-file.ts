@@ -1,0 +1,79 @@
+// One open file for each path and process, shared by all stores on it: bundlers and development
+// servers load a module more than once, and each time it makes an inbox on the same file.
+import type { TransactionGate } from './transaction.ts'
+import type { WriteQueue } from './write-queue.ts'
+
+/** What the stores of one file share. */
+export interface OpenFile {
+  readonly queue: WriteQueue
+  readonly gate: TransactionGate
+  close(): Promise<void>
+}
+
+/** The file, as one store has it open. */
+export interface SharedFile extends OpenFile {
+  /** Announces to the other stores on the file that there may be something to claim. */
+  wakeOthers(): void
+}
+
+interface Shared {
+  /** The shape of this record: another version of the package may read it. */
+  readonly version: 1
+  readonly opening: Promise<OpenFile>
+  readonly wakes: Set<() => void>
+  closing?: Promise<void>
+}
+
+const registry = Symbol.for('idv-webhooks.sqliteFiles')
+
+/** Opens the file at a canonical path, or joins the stores that have it open in this process. */
+export async function shareFile(
+  path: string,
+  open: () => Promise<OpenFile>,
+  wake: () => void,
+): Promise<SharedFile> {
+  const files = filesOfProcess()
+  let shared = files.get(path)
+  while (shared?.closing) {
+    await shared.closing
+    shared = files.get(path)
+  }
+  if (shared === undefined || shared.version !== 1) {
+    shared = { version: 1, opening: open(), wakes: new Set() }
+    files.set(path, shared)
+  }
+  // Each call has its own, though a caller may give one function twice.
+  const own = () => wake()
+  const { wakes, opening } = shared
+  wakes.add(own)
+  try {
+    const { queue, gate } = await opening
+    const wakeOthers = () => {
+      for (const one of wakes) if (one !== own) one()
+    }
+    return { queue, gate, wakeOthers, close: () => leave(path, shared, own) }
+  } catch (error) {
+    if (files.get(path) === shared) files.delete(path)
+    throw error
+  }
+}
+
+/** The last store that leaves closes the file. */
+async function leave(path: string, shared: Shared, own: () => void): Promise<void> {
+  shared.wakes.delete(own)
+  if (shared.wakes.size > 0) return
+  const files = filesOfProcess()
+  shared.closing = shared.opening
+    .then((file) => file.close())
+    .finally(() => {
+      if (files.get(path) === shared) files.delete(path)
+    })
+  await shared.closing
+}
+
+/** One for all copies of this package in a process. */
+function filesOfProcess(): Map<string, Shared> {
+  const all = globalThis as { [registry]?: Map<string, Shared> }
+  all[registry] ??= new Map()
+  return all[registry]
+}

@@ -1,0 +1,147 @@
+// What every store must do with lanes: order, retries, dead entries in the way, tenants in turn.
+import { same } from './same.ts'
+import { claim, claimOne, newEntry, type StoreCase, settle } from './store-cases.ts'
+
+const start = Date.UTC(2026, 0, 1)
+const failed = { reason: 'HANDLER_FAILED', failures: [] } as const
+
+export const laneCases: readonly StoreCase[] = [
+  {
+    name: 'hands out one at a time and in arrival order for each lane',
+    needs: 'order',
+    run: async (store) => {
+      const lane = 'one'
+      const [first, second, other] = [newEntry({ lane }), newEntry({ lane }), newEntry()]
+      for (const entry of [first, second, other]) await store.insert(entry)
+      const [one, two, ...rest] = await claim(store)
+      same([one?.id, two?.id, rest], [first.id, other.id, []])
+      same(await claim(store), [])
+      if (one) await settle(store, one, { to: 'done' })
+      same((await claimOne(store)).id, second.id)
+    },
+  },
+  {
+    name: 'keeps the order of entries that came in one commit',
+    needs: 'order',
+    run: async (store) => {
+      const entries = Array.from({ length: 200 }, () => newEntry({ lane: 'hot' }))
+      await Promise.all(entries.map((entry) => store.insert(entry)))
+      const order: string[] = []
+      for (let left = entries.length; left > 0; left--) {
+        const claimed = await claimOne(store)
+        order.push(claimed.id)
+        await settle(store, claimed, { to: 'done' })
+      }
+      same(
+        order,
+        entries.map(({ id }) => id),
+      )
+    },
+  },
+  {
+    name: 'gives no more than asked, the longest waiting first',
+    run: async (store) => {
+      const young = newEntry({ storedAt: start + 2 })
+      const old = newEntry({ storedAt: start + 1 })
+      await store.insert(young)
+      await store.insert(old)
+      same(
+        (await claim(store, 1, start + 5)).map(({ id }) => id),
+        [old.id],
+      )
+      same(
+        (await claim(store, 5, start + 5)).map(({ id }) => id),
+        [young.id],
+      )
+    },
+  },
+  {
+    name: 'holds a lane until its retry is due, tells when, and lets the others pass',
+    run: async (store) => {
+      const lane = 'retried'
+      const [first, second, other] = [newEntry({ lane }), newEntry({ lane }), newEntry()]
+      await store.insert(first)
+      await store.insert(second)
+      await settle(store, await claimOne(store), { to: 'retry', due: start + 500, ...failed })
+      await store.insert(other)
+      const now = start + 499
+      const { entries, next } = await store.claim({ now, limit: 10, until: now + 1 })
+      same([entries.map(({ id }) => id), next], [[other.id], start + 500])
+      const retried = await claimOne(store, start + 500)
+      same([retried.id, retried.attempt, retried.fence], [first.id, 2, 2])
+    },
+  },
+  {
+    name: 'goes on after a dead entry, and tells those behind of the gap',
+    needs: 'order',
+    run: async (store) => {
+      const lane = 'gapped'
+      const [first, second] = [newEntry({ lane }), newEntry({ lane })]
+      await store.insert(first)
+      await store.insert(second)
+      await settle(store, await claimOne(store), { to: 'dead', hold: false, ...failed })
+      const behind = await claimOne(store)
+      same([behind.id, behind.gap], [second.id, true])
+    },
+  },
+  {
+    name: 'stops a lane at a dead entry that holds it, until that is redriven or dismissed',
+    needs: 'order',
+    run: async (store) => {
+      const lane = 'held'
+      const entries = [newEntry({ lane }), newEntry({ lane }), newEntry({ lane })]
+      for (const entry of entries) await store.insert(entry)
+      await settle(store, await claimOne(store), { to: 'dead', hold: true, ...failed })
+      same(await claim(store), [], 'while it is dead')
+      await store.insert(newEntry({ lane }))
+      same(await claim(store), [], 'when another arrives')
+      const ids = [entries[0]?.id ?? '']
+      same(await store.reopen({ ids, from: ['dead'], now: start }), 1)
+      const again = await claimOne(store)
+      same([again.id, again.attempt], [ids[0], 1])
+      await settle(store, again, { to: 'dead', hold: true, ...failed })
+      same(
+        [await store.dismiss(ids[0] ?? '', start), await store.dismiss('none', start)],
+        [true, false],
+      )
+      same((await claimOne(store)).id, entries[1]?.id)
+    },
+  },
+  {
+    name: 'lets waiting tenants take turns, however long one of them has waited',
+    needs: 'fairness',
+    run: async (store) => {
+      const lane = (tenant: string, at: number) => ({ lane: `fair ${at}.${tenant}` })
+      for (let at = 0; at < 20; at++) await store.insert(newEntry(lane('many', at)))
+      const few = [lane('few', 1), lane('few', 2)].map((given) => newEntry(given))
+      const late = { storedAt: start + 1 }
+      for (const entry of few) await store.insert({ ...entry, ...late })
+      const alone = newEntry(late)
+      await store.insert(alone)
+      const first = (await claim(store, 6, start + 1)).map(({ id }) => id)
+      same(
+        [...few, alone].filter(({ id }) => !first.includes(id)),
+        [],
+      )
+      same(first.length, 6)
+      const next = newEntry({ ...lane('few', 3), ...late })
+      await store.insert(next)
+      const two = [...(await claim(store, 1, start + 1)), ...(await claim(store, 1, start + 1))]
+      same(two.filter(({ id }) => id === next.id).length, 1, 'one by one')
+    },
+  },
+  {
+    name: 'tells what was done last in a lane',
+    run: async (store) => {
+      const lane = 'marked'
+      for (let at = 0; at < 3; at++) await store.insert(newEntry({ lane }))
+      const first = await claimOne(store)
+      same(first.highWaterMark, undefined)
+      await settle(store, first, { to: 'done', highWaterMark: { at: 50, final: true } })
+      const second = await claimOne(store)
+      same(second.highWaterMark, { at: 50, final: true })
+      await settle(store, second, { to: 'done', highWaterMark: { at: 40, final: false } })
+      same((await claimOne(store)).highWaterMark, { at: 50, final: true })
+    },
+  },
+]

@@ -1,0 +1,99 @@
+// Strangers that hold sockets: a body that does not come, comes slowly or never ends.
+import { createServer, type RequestListener } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import express from 'express'
+import fastify from 'fastify'
+import { createReceiver, sign } from 'idv-webhooks'
+import { toExpress } from 'idv-webhooks/express'
+import { toFastify } from 'idv-webhooks/fastify'
+import { toNode } from 'idv-webhooks/node'
+import { afterEach, describe, expect, test } from 'vitest'
+
+const secret = 'slow-bodies-secret'
+const closing: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+const receiverOf = () => {
+  const receiver = createReceiver({ secret, bodyTimeout: 300, maxInFlightBytes: 1024 ** 2 })
+  return receiver.on('*', () => {})
+}
+
+async function listen(listener: RequestListener): Promise<number> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closing.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+const mounts: Record<string, () => Promise<number>> = {
+  'node:http': () => listen(toNode(receiverOf())),
+  Express: () => {
+    const app = express()
+    app.post('/webhooks', toExpress(receiverOf()))
+    return listen(app)
+  },
+  Fastify: async () => {
+    const app = fastify()
+    await app.register(toFastify(receiverOf()), { path: '/webhooks' })
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    closing.push(() => app.close())
+    return (app.server.address() as AddressInfo).port
+  },
+}
+
+interface Stranger {
+  readonly socket: Socket
+  readonly answer: () => string
+  readonly closed: Promise<void>
+}
+
+function stranger(port: number, headers: readonly string[]): Stranger {
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk
+  })
+  socket.on('error', () => {})
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  const lines = ['POST /webhooks HTTP/1.1', 'Host: x', 'Content-Type: application/json', ...headers]
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+  closing.push(() => socket.destroy())
+  return { socket, answer: () => text, closed }
+}
+
+const forged = `X-Service-Signature: ${'a0'.repeat(32)}`
+
+async function genuine(port: number): Promise<number> {
+  const body = '{"event":"client.created","data":{"id":"c"}}'
+  const headers = { ...(await sign(body, { secret })), 'content-type': 'application/json' }
+  return (await fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', headers, body }))
+    .status
+}
+
+describe.each(Object.entries(mounts))('over %s', (_, mount) => {
+  test('eighty idle sockets do not lock the sender out, and are gone after the deadline', async () => {
+    const port = await mount()
+    const idle = Array.from({ length: 80 }, () =>
+      stranger(port, [forged, 'Content-Length: 1048576']),
+    )
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(await genuine(port)).toBe(200)
+    await Promise.all(idle.map(({ closed }) => closed))
+    expect(idle[0]?.answer()).toMatch(/^HTTP\/1\.1 400 [\s\S]*BODY_INCOMPLETE/)
+  })
+
+  test('a body that drips is cut off after the deadline', async () => {
+    const port = await mount()
+    const { socket, answer, closed } = stranger(port, [forged, 'Transfer-Encoding: chunked'])
+    const drip = setInterval(() => socket.write('1\r\nx\r\n'), 50)
+    await closed
+    clearInterval(drip)
+    expect(answer()).toContain('BODY_INCOMPLETE')
+  })
+})
