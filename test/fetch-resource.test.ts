@@ -164,10 +164,10 @@ describe('context.fetch()', () => {
         await signedDelivery({ id: event, event, data: { id } }, { secret, now: clock.now }),
       )
     await deliver('verification.created')
-    await createWorker(receiver).drainOnce()
+    await createWorker(receiver).runOnce()
     await sandbox.act(id, 'cancel')
     await deliver('verification.canceled')
-    await createWorker(receiver).drainOnce()
+    await createWorker(receiver).runOnce()
     expect(got).toEqual(['initiated', 'initiated', 'canceled', 'canceled'])
     expect(asked).toBe(2)
   })

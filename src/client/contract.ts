@@ -6,6 +6,7 @@ import {
   clientSchema,
   countryCode,
   dateTime,
+  emailAddress,
   limits,
   memberTypes,
   pageSchema,
@@ -29,7 +30,7 @@ export const createVerificationBody = z.object({
   clientId: uuid.optional(),
   matterId: uuid.optional(),
   subjectName: z.string().max(limits.subjectName).optional(),
-  subjectEmail: z.email().optional(),
+  subjectEmail: emailAddress.optional(),
   subjectPhone: z.string().max(limits.subjectPhone).optional(),
   expiresDays: z
     .int()
@@ -63,7 +64,7 @@ export const createClientBody = z.object({
   nameFirst: z.string().max(limits.clientShort).optional(),
   nameLast: z.string().max(limits.clientShort).optional(),
   businessName: z.string().max(limits.clientLong).optional(),
-  email: z.email().max(limits.clientEmail).optional(),
+  email: emailAddress.max(limits.clientEmail).optional(),
   phone: z.string().max(limits.clientPhone).optional(),
   externalId: z.string().max(limits.clientShort).optional(),
   memberType: z.enum(memberTypes).default('individual'),

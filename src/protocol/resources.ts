@@ -1,6 +1,7 @@
 // The resources of the service (sections 2.1 to 2.6) as schemas; types are inferred from them.
 // Unknown fields are kept. Enums are the documented ones; `open` also takes later additions.
 import * as z from 'zod'
+import { isEmailAddress } from './email-address.ts'
 
 /** Section 2.1. */
 export const verificationTypes = ['idv', 'kyc', 'share'] as const
@@ -71,6 +72,12 @@ export const countryCode = z
 /** An ISO 8601 date-time with any offset (section 2). */
 export const dateTime = z.iso.datetime({ offset: true })
 
+/** Sections 2.3, 4.1 and 4.4: "format email". */
+export const emailAddress = z
+  .string()
+  .refine(isEmailAddress, 'must be an e-mail address')
+  .meta({ format: 'email' })
+
 const object = z.record(z.string(), z.unknown())
 
 /** Section 2.1: a verification request, exactly as documented. */
@@ -117,7 +124,7 @@ export const assembledVerificationSchema = verificationSchema.extend(assembledFi
 /** Section 2.3: a party that gets the result on approval. */
 export const thirdPartySchema = z.looseObject({
   name: z.string().max(limits.thirdPartyName),
-  email: z.email(),
+  email: emailAddress,
   org: z.string().max(limits.thirdPartyOrg).optional(),
   sharedFields: z.array(z.string()).optional(),
 })

@@ -5,20 +5,20 @@ import { endpoints } from '../client/contract.ts'
 import { assemble } from './assemble.ts'
 import { createClientRecord } from './clients.ts'
 import { checked, jsonBody, type Schema } from './exchange.ts'
-import { HttpError, invalid, methodNotAllowed, notFound } from './http-error.ts'
+import { HttpError, invalidFields, methodNotAllowed, notFound } from './http-error.ts'
 import { legacyPaths } from './legacy-paths.ts'
-import type { Organization } from './organizations.ts'
+import type { Organization } from './schemas/snapshot.ts'
 import { selectClients, selectVerifications } from './selections.ts'
-import type { World } from './state.ts'
+import type { State } from './state.ts'
 import { createVerification } from './verifications.ts'
 
-/** The path of the API, with the version that section 9 speaks of. */
+/** The path of the API, with the version segment of section 9. */
 export const apiPath = '/v2/api'
 
 type EndpointName = keyof typeof endpoints
 
 interface Call {
-  readonly world: World
+  readonly state: State
   readonly organization: Organization
   readonly request: Request
   /** The path's id; empty where it has none. */
@@ -29,32 +29,32 @@ type Answer = (call: Call) => unknown
 
 /** What each endpoint does, by the contract's names. */
 const answers: Readonly<Record<EndpointName, Answer>> = {
-  async createVerification({ world, organization, request }) {
+  async createVerification({ state, organization, request }) {
     const input = await checkedBody(endpoints.createVerification.body, request)
-    return createVerification(world, organization, input)
+    return createVerification(state, organization, input)
   },
-  listVerifications({ world, organization, request }) {
+  listVerifications({ state, organization, request }) {
     const { page, limit, ...query } = checkedQuery(endpoints.listVerifications.query, request)
     const selection = selectVerifications(query)
-    const found = world.verifications.page(organization.id, selection, { page, limit })
+    const found = state.verifications.page(organization.id, selection, { page, limit })
     return { data: found.rows.map(({ resource }) => resource), pagination: found.pagination }
   },
-  getVerification({ world, organization, id }) {
-    const row = world.verifications.get(id)
+  getVerification({ state, organization, id }) {
+    const row = state.verifications.get(id)
     if (row?.resource.orgId !== organization.id) throw notFound('Verification')
     return assemble(row)
   },
-  async createClient({ world, organization, request }) {
+  async createClient({ state, organization, request }) {
     const input = await checkedBody(endpoints.createClient.body, request)
-    return createClientRecord(world, organization, input)
+    return createClientRecord(state, organization, input)
   },
-  listClients({ world, organization, request }) {
+  listClients({ state, organization, request }) {
     const { page, limit, ...query } = checkedQuery(endpoints.listClients.query, request)
-    const found = world.clients.page(organization.id, selectClients(query), { page, limit })
+    const found = state.clients.page(organization.id, selectClients(query), { page, limit })
     return { data: found.rows.map(({ resource }) => resource), pagination: found.pagination }
   },
-  getClient({ world, organization, id }) {
-    const row = world.clients.get(id)
+  getClient({ state, organization, id }) {
+    const row = state.clients.get(id)
     if (row?.resource.orgId !== organization.id) throw notFound('Client')
     return row.resource
   },
@@ -87,26 +87,25 @@ function checkedQuery<Output>(schema: Schema<Output>, request: Request): Output 
   const known = checked(schema, values, 'query')
   const repeated = [...twice].filter((name) => Object.hasOwn(known as object, name))
   if (repeated.length === 0) return known
-  throw invalid(
+  throw invalidFields(
     repeated.map((field) => ({ field, message: 'is given more than once' })),
     'query',
   )
 }
 
-/** A number as it is spelled; what is none stays text, and is refused as such. */
+/** A decimal number; other text stays text, and its schema refuses it. */
 function numberIn(text: string): number | string {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
 }
 
-/** What stands before and after each answer. */
-export interface ApiParts {
-  readonly world: World
-  /** Lets a request in as its organization, or throws its refusal. */
-  readonly admit: (request: Request) => Organization | Promise<Organization>
+export interface ApiOptions {
+  readonly state: State
+  /** Returns the organization of a request, or throws what it is refused with. */
+  readonly authenticate: (request: Request) => Organization
 }
 
 /** The router of the API, its paths relative to `apiPath`. */
-export function createApi(parts: ApiParts): Hono {
+export function createApi({ state, authenticate }: ApiOptions): Hono {
   const app = new Hono()
   const methods = new Map<string, string[]>()
   const mount = (name: EndpointName, path: string) => {
@@ -115,9 +114,9 @@ export function createApi(parts: ApiParts): Hono {
     methods.set(pattern, [...(methods.get(pattern) ?? []), method])
     app.on(method, pattern, async (context) => {
       const request = context.req.raw
-      const organization = await parts.admit(request)
+      const organization = authenticate(request)
       const id = context.req.param('id') ?? ''
-      const body = await answers[name]({ world: parts.world, organization, request, id })
+      const body = await answers[name]({ state, organization, request, id })
       return Response.json(body, { status })
     })
   }

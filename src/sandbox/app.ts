@@ -1,30 +1,33 @@
-// Everything that answers a request, as one fetch: the API, the control plane, 404 in the error
-// form for the rest. No fault of ours gets through as anything but the error form.
+// Everything that answers a request, as one fetch: the API, the control plane, the pages, 404 in the
+// error form for the rest. A fault of ours gets through in the error form only.
 import { Hono } from 'hono'
 import { isWebhookError } from '../errors.ts'
 import { apiPath, createApi } from './api.ts'
 import { withFault } from './api-faults.ts'
-import { admitted, type RateOption } from './authenticate.ts'
-import { createSandboxConsole } from './console.ts'
+import { authenticate, type RateOption } from './authenticate.ts'
+import { consolePath, createSandboxConsole } from './console.ts'
 import { controlPath, createControl } from './control.ts'
-import { type ControlTargets, controlHandlers } from './control-handlers.ts'
-import type { Feed } from './event-bus.ts'
+import { controlHandlers } from './control-handlers.ts'
+import type { Core } from './core.ts'
 import { eventStream } from './event-stream.ts'
-import { guardControl } from './host-guard.ts'
+import { guardHost, guardOrigin, isLoopback } from './host-guard.ts'
 import { HttpError, methodNotAllowed, notFound } from './http-error.ts'
 import type { Journal } from './journal.ts'
+import { apiIndex, controlIndex, rootIndex } from './landing.ts'
 import { deprecation, legacyPaths } from './legacy-paths.ts'
 import { profile } from './profile.ts'
+import type { Scenario } from './schemas/scenario.ts'
 import { subjectPage } from './subject-page.ts'
 
-export interface AppParts {
-  readonly targets: ControlTargets
-  readonly feed: Feed
-  readonly journal: Journal
+export interface AppOptions {
+  readonly core: Core
+  readonly reset: () => void
+  readonly restore: (snapshot: unknown) => void
+  readonly scenario: () => Scenario
   readonly rateLimit: RateOption
   /** Where it listens; undefined while it does not. */
-  readonly host: () => string | undefined
-  /** Further names that the control plane answers to. */
+  readonly listenHost: () => string | undefined
+  /** Further names that it answers to. */
   readonly hosts: readonly string[]
   readonly origin: () => string
   readonly closing: AbortSignal
@@ -32,97 +35,101 @@ export interface AppParts {
 
 export type AppFetch = (request: Request) => Promise<Response>
 
-export function createApp(parts: AppParts): AppFetch {
-  const { targets, feed, journal, rateLimit, origin, closing } = parts
-  const { world, faults } = targets
-  const app = new Hono()
-  const api = createApi({ world, admit: (request) => admitted(world, request, rateLimit) })
-  const guard = (request: Request) =>
-    guardControl(request, { listenHost: parts.host(), hosts: parts.hosts })
-  const shownByConsole = createSandboxConsole({ targets, guard })
-  const control = createControl({
-    handlers: controlHandlers(targets),
-    guard,
-    responses: {
-      '/events': (request) => eventStream(feed, [request.signal, closing]),
-    },
-  })
-  documents(app, origin)
-  only(app, ['GET', 'POST'], `${profile.subjectPath}:token`, async (request, token) =>
-    subjectPage(world, token, request),
-  )
-  only(app, ['GET'], '/', () => Response.json(signposts(origin())))
-  app.route(apiPath, api)
-  app.route(controlPath, control)
-  app.notFound(() => notFound('Path').toResponse())
-  app.onError((error) => refusalOf(error).toResponse())
-
-  /** Nothing is answered that speaks of what the disk has not got, a refusal neither. */
-  const safely = (answer: Promise<Response>) =>
-    answer.finally(() => durable(journal)).catch((error: unknown) => refusalOf(error).toResponse())
+export function createApp(options: AppOptions): AppFetch {
+  const { core, closing } = options
+  const router = createRouter(options)
+  /** Nothing is answered that the disk has not got, an error neither. */
+  const settled = (answer: Promise<Response>) =>
+    answer
+      .finally(() => durable(core.journal))
+      .catch((error: unknown) => httpErrorOf(error).toResponse())
+  const answer = async (request: Request) => router.fetch(request)
 
   return async (request) => {
-    const answer = async () => shownByConsole(request) ?? app.fetch(request)
     const { pathname } = new URL(request.url)
-    if (!pathname.startsWith(`${apiPath}/`)) return safely(answer())
+    if (!pathname.startsWith(`${apiPath}/`)) return settled(answer(request))
     const path = pathname.slice(apiPath.length)
-    const fault = faults.forApi({ method: request.method, path })
+    const fault = core.faults.forApi({ method: request.method, path })
     const response = fault
-      ? safely(withFault(fault, request, { closing, answer }))
-      : safely(answer())
-    return marked(await response, deprecation(apiPath, path))
+      ? withFault(fault, { request, closing, answer: () => answer(request) })
+      : answer(request)
+    return marked(await settled(response), deprecation(apiPath, path))
   }
 }
 
-/** Sets headers that every answer on a path has, whatever it says. */
+function createRouter(options: AppOptions): Hono {
+  const { core, origin, closing, rateLimit } = options
+  const { state, events } = core
+  const app = new Hono()
+  const shownByConsole = createSandboxConsole(core)
+  app.use('*', async (context, next) => {
+    guard(context.req.raw, options)
+    const response = await shownByConsole(context.req.raw)
+    if (!response) await next()
+    return response
+  })
+  const json = (path: string, document: () => Promise<unknown>) =>
+    only(app, ['GET'], path, async () => Response.json(await document()))
+  // The library is loaded when a document is first asked for.
+  json(`${apiPath}/openapi.json`, async () =>
+    (await import('./openapi.ts')).apiDocument(legacyPaths, `${origin()}${apiPath}`),
+  )
+  json(`${controlPath}/openapi.json`, async () =>
+    (await import('./openapi.ts')).controlDocument(`${origin()}${controlPath}`),
+  )
+  json('/', async () => rootIndex(origin()))
+  json(apiPath, async () => apiIndex(origin()))
+  json(controlPath, async () => controlIndex(origin()))
+  only(app, ['GET'], `${controlPath}/events`, (request) => eventStream(events, request, closing))
+  only(app, ['GET', 'POST'], `${profile.subjectPath}:token`, (request, token) =>
+    subjectPage(state, token, request),
+  )
+  const organizationOf = (request: Request) => authenticate(state, request, rateLimit)
+  app.route(apiPath, createApi({ state, authenticate: organizationOf }))
+  app.route(controlPath, createControl(controlHandlers(options)))
+  app.notFound(() => notFound('Path').toResponse())
+  app.onError((error) => httpErrorOf(error).toResponse())
+  return app
+}
+
+/**
+ * The control plane takes no key, so it is guarded wherever it listens. The API has well-known keys:
+ * on loopback it is guarded against pages that rebind a name, elsewhere it is meant to be reached.
+ */
+function guard(request: Request, { listenHost, hosts }: AppOptions): void {
+  const { pathname } = new URL(request.url)
+  const own = { listenHost: listenHost(), hosts }
+  const isControl = [controlPath, consolePath].some((path) => `${pathname}/`.startsWith(`${path}/`))
+  if (isControl || isLoopback(own.listenHost)) guardHost(request, own)
+  if (isControl) guardOrigin(request)
+}
+
+/** Sets headers that every answer on a path has, an error too. */
 function marked(response: Response, headers: Readonly<Record<string, string>>): Response {
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
   return response
 }
 
-/** A path with its methods; any other is 405. */
+/** A path with its methods, with or without a slash at the end; any other method is 405. */
 function only(
   app: Hono,
   methods: string[],
   path: string,
   answer: (request: Request, token: string) => Response | Promise<Response>,
 ): void {
-  app.on(methods, path, (context) => answer(context.req.raw, context.req.param('token') ?? ''))
-  app.all(path, () => methodNotAllowed(methods).toResponse())
-}
-
-/** The OpenAPI documents, made when first asked for: the library is not loaded before. */
-function documents(app: Hono, origin: () => string): void {
-  only(app, ['GET'], `${apiPath}/openapi.json`, async () => {
-    const { apiDocument } = await import('./openapi.ts')
-    return Response.json(apiDocument(legacyPaths, `${origin()}${apiPath}`))
-  })
-  only(app, ['GET'], `${controlPath}/openapi.json`, async () => {
-    const { controlDocument } = await import('./openapi.ts')
-    return Response.json(controlDocument(`${origin()}${controlPath}`))
-  })
-}
-
-/** What is where, for who comes by the front door. */
-function signposts(url: string): Readonly<Record<string, string>> {
-  return {
-    service: 'identity verification, in a box',
-    api: `${url}${apiPath}`,
-    apiDocument: `${url}${apiPath}/openapi.json`,
-    control: `${url}${controlPath}`,
-    controlDocument: `${url}${controlPath}/openapi.json`,
-    assumptions: `${url}${controlPath}/assumptions`,
+  for (const form of path === '/' ? [path] : [path, `${path}/`]) {
+    app.on(methods, form, (context) => answer(context.req.raw, context.req.param('token') ?? ''))
+    app.all(form, () => methodNotAllowed(methods).toResponse())
   }
 }
 
-/** An answer must not speak of what the disk refused. */
 function durable(journal: Journal): Promise<void> {
   return journal.settled().catch(() => {
     throw new HttpError(503, 'The data file cannot be written', { headers: { 'retry-after': '5' } })
   })
 }
 
-function refusalOf(error: unknown): HttpError {
+function httpErrorOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error
   if (isWebhookError(error) && error.code === 'CALLED_FROM_DELIVERY') {
     return new HttpError(409, error.message, { code: error.code })

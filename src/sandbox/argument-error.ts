@@ -1,35 +1,29 @@
-// The same checks for a call as for the request that does the same: what a request would be refused
-// for throws here, with every field that is wrong.
-import { WebhookError } from '../errors.ts'
+// Calls are checked as the requests that do the same: what would be refused over HTTP throws here,
+// naming every field that is wrong.
+import { invalid } from '../check.ts'
+import type { WebhookError } from '../errors.ts'
 import { fieldErrors, type Schema } from './exchange.ts'
 import { type FieldError, HttpError } from './http-error.ts'
 
-/** The error of a call whose arguments are none. */
-export function misuse(what: string, wrong: readonly FieldError[]): WebhookError {
-  const words = wrong.map(({ field, message }) => `${field || 'it'} ${message}`)
-  return new WebhookError('OPTION_INVALID', `${what}: ${words.join('; ')}`)
+export function argumentError(call: string, wrong: readonly FieldError[]): WebhookError {
+  const words = wrong.map(({ field, message }) => `${field || 'the argument'} ${message}`)
+  return invalid(`${call}: ${words.join('; ')}`)
 }
 
-/**
- * Checks the arguments of a call as a request's body is checked.
- *
- * @throws WebhookError `OPTION_INVALID` with every field that is wrong.
- */
+/** @throws WebhookError `OPTION_INVALID` with every field that is wrong */
 export function checkedArgument<Output>(
-  what: string,
+  call: string,
   schema: Schema<Output>,
   value: unknown,
 ): Output {
   const read = schema.safeParse(value)
   if (read.success) return read.data
-  throw misuse(what, fieldErrors(read.error.issues))
+  throw argumentError(call, fieldErrors(read.error.issues))
 }
 
-/** What a call throws where a request would have been refused. */
-export function asMisuse(what: string, error: unknown): unknown {
+/** The error of a call in place of the answer to a request; other errors stay as they are. */
+export function asArgumentError(call: string, error: unknown): unknown {
   if (!(error instanceof HttpError)) return error
   const { errors } = error.body
-  return errors
-    ? misuse(what, errors)
-    : new WebhookError('OPTION_INVALID', `${what}: ${error.message}`)
+  return errors ? argumentError(call, errors) : invalid(`${call}: ${error.message}`)
 }

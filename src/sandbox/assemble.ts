@@ -1,16 +1,16 @@
 // The single-request read of section 2.2: a verification with its score, its step objects and its
 // audit trail. Step data is invented from the verification's id, so that it stays the same.
 import type { AssembledVerification } from '../protocol/resources.ts'
-import type { TrailEntry, VerificationRow } from './rows.ts'
+import type { TrailEntry, VerificationRow } from './schemas/snapshot.ts'
 
 type StepData = Readonly<Record<string, unknown>>
 
-interface StepFacts {
+interface Completion {
   readonly status: 'completed'
   readonly completedAt: string
 }
 
-/** Where each step's data stands; consent, attestation and estate stand in the trail alone. */
+/** The field of each step's data; consent, attestation and estate appear only in the trail. */
 const places = {
   person: 'person',
   biometric_face: 'biometric',
@@ -50,7 +50,7 @@ export function assemble(row: VerificationRow): AssembledVerification {
   }
 }
 
-/** The trail's first entry follows from the row, which therefore need not hold it. */
+/** The trail's first entry follows from the row, which therefore does not hold it. */
 function creation({ resource }: VerificationRow): TrailEntry {
   const { createdAt: at } = resource
   return { at, action: 'create', actor: 'requestor', step: null, status: 'initiated' }
@@ -75,10 +75,10 @@ function invent(place: Place, row: VerificationRow): StepData {
   return data[place]
 }
 
-function inventDocument(row: VerificationRow, facts: StepFacts): StepData {
+function inventDocument(row: VerificationRow, completion: Completion): StepData {
   const { id, status } = row.resource
   return {
-    ...facts,
+    ...completion,
     type: digit(id, 6) % 2 === 0 ? 'passport' : 'drivers_license',
     country: 'CA',
     number: `X${id.slice(0, 7).toUpperCase()}`,
@@ -86,7 +86,7 @@ function inventDocument(row: VerificationRow, facts: StepFacts): StepData {
   }
 }
 
-/** A hexadecimal digit of an id, 0 where the letter is none. */
+/** The value of a hexadecimal digit of an id; 0 for any other character. */
 function digit(id: string, at: number): number {
   return Number.parseInt(id.charAt(at), 16) || 0
 }

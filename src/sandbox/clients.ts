@@ -1,31 +1,14 @@
 // What can happen to a client record: its creation (section 4.4) and, from the control plane, an
 // update or the soft delete that section 2.4 speaks of.
-import type { Client } from '../protocol/resources.ts'
 import { HttpError } from './http-error.ts'
-import type { Organization } from './organizations.ts'
-import type { ClientRow } from './rows.ts'
-import type { World } from './state.ts'
+import type { ClientRow, Organization } from './schemas/snapshot.ts'
+import type { State } from './state.ts'
 
-type Writable =
-  | 'nameFirst'
-  | 'nameLast'
-  | 'businessName'
-  | 'email'
-  | 'phone'
-  | 'externalId'
-  | 'memberType'
-  | 'addressLine1'
-  | 'addressLine2'
-  | 'city'
-  | 'region'
-  | 'postalCode'
-  | 'country'
-  | 'metadata'
+type Client = ClientRow['resource']
+type Writable = keyof typeof emptyFields
+type ClientInput = { readonly [Name in Writable]?: Client[Name] | undefined }
 
-/** The checked body of `POST /clients` (section 4.4). */
-export type ClientInput = { readonly [Name in Writable]?: Client[Name] | undefined }
-
-/** Section 4.4: what a client has where the body says nothing. */
+/** Section 4.4: the fields that a body may set, with their defaults. */
 const emptyFields = {
   nameFirst: null,
   nameLast: null,
@@ -41,7 +24,7 @@ const emptyFields = {
   postalCode: null,
   country: 'CA',
   metadata: null,
-} as const satisfies ClientInput
+} as const
 
 /** The writable fields that are given, and no others. */
 function given(input: ClientInput): Partial<Client> {
@@ -52,13 +35,13 @@ function given(input: ClientInput): Partial<Client> {
 }
 
 export function createClientRecord(
-  world: World,
+  state: State,
   organization: Organization,
   input: ClientInput,
 ): Client {
-  const now = world.clock.now().toISOString()
+  const now = state.clock.now().toISOString()
   const resource: Client = {
-    id: world.random.uuid(),
+    id: state.random.uuid(),
     orgId: organization.id,
     ...emptyFields,
     ...given(input),
@@ -67,25 +50,25 @@ export function createClientRecord(
     createdAt: now,
     updatedAt: now,
   }
-  const row: ClientRow = { seq: world.nextSeq(), resource }
-  world.clients.insert(row)
-  world.saveClient(row)
-  world.emit('client.created', resource)
+  const row: ClientRow = { seq: state.nextSeq(), resource }
+  state.clients.insert(row)
+  state.saveClient(row)
+  state.emit('client.created', resource)
   return resource
 }
 
 /** Changes the fields that are given; null empties one. A deleted client is refused (409). */
-export function updateClient(world: World, row: ClientRow, patch: ClientInput): Client {
+export function updateClient(state: State, row: ClientRow, patch: ClientInput): Client {
   refuseDeleted(row)
   const changes = given(patch)
   if (Object.keys(changes).length === 0) return row.resource
-  return change(world, row, { event: 'client.updated', patch: changes })
+  return change(state, row, { event: 'client.updated', patch: changes })
 }
 
 /** The soft delete: the record stays, with `active` false. */
-export function deleteClient(world: World, row: ClientRow): Client {
+export function deleteClient(state: State, row: ClientRow): Client {
   refuseDeleted(row)
-  return change(world, row, { event: 'client.deleted', patch: { active: false } })
+  return change(state, row, { event: 'client.deleted', patch: { active: false } })
 }
 
 function refuseDeleted({ resource }: ClientRow): void {
@@ -98,10 +81,10 @@ interface ClientChange {
   readonly patch: Partial<Client>
 }
 
-function change(world: World, row: ClientRow, { event, patch }: ClientChange): Client {
-  row.resource = { ...row.resource, ...patch, updatedAt: world.clock.now().toISOString() }
-  world.clients.changed(row)
-  world.saveClient(row)
-  world.emit(event, row.resource)
+function change(state: State, row: ClientRow, { event, patch }: ClientChange): Client {
+  row.resource = { ...row.resource, ...patch, updatedAt: state.clock.now().toISOString() }
+  state.clients.changed(row)
+  state.saveClient(row)
+  state.emit(event, row.resource)
   return row.resource
 }

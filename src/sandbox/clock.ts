@@ -1,22 +1,18 @@
-// The sandbox's time: it runs, stands still, is set or moved on, and what falls due happens in the
-// order of time, each to its end before the next.
+// The sandbox's time: it runs, stands still, is set or advanced. What falls due happens in the
+// order of time, each task to its end before the next.
+import { longestTimer } from '../check.ts'
 import type { Clock } from '../clock.ts'
-import { invalid } from './http-error.ts'
-import type { EngineClock } from './ports.ts'
-import { isSandboxTime, timeBoundsWords } from './schemas/control-schemas.ts'
+import { invalidFields } from './http-error.ts'
+import { isSandboxTime, timeBoundsText } from './schemas/control-schemas.ts'
+import type { StateRow } from './schemas/snapshot.ts'
 
-/** How a sandbox's clock starts. */
-export interface ClockOptions {
-  /** What it runs by while it is not frozen. */
+export interface VirtualClockOptions {
+  /** The time it follows while it is not frozen. */
   readonly source: Clock
-  /** Where it stands still from the start. */
+  /** The time at which it stands still from the start. */
   readonly frozenAt?: Date | undefined
-}
-
-/** A sandbox's clock; the deliveries tell it how to wait for what a task started. */
-export interface SandboxClock extends EngineClock {
-  /** Called after each task that fell due while the clock was moved. */
-  settleWith(settle: () => Promise<void>): void
+  /** Called after somebody froze, released, set or advanced it. */
+  readonly onChange: () => void
 }
 
 interface Task {
@@ -25,120 +21,153 @@ interface Task {
   readonly run: () => void
 }
 
-/** setTimeout takes no more than this many milliseconds. */
-const longestTimer = 2 ** 31 - 1
-
-export function createSandboxClock({ source, frozenAt }: ClockOptions): SandboxClock {
-  const tasks = new Set<Task>()
-  let frozen = frozenAt?.getTime()
-  let offset = 0
-  let seq = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let settle = async () => {}
-  let moving: Promise<void> = Promise.resolve()
+export class VirtualClock {
+  readonly #source: Clock
+  readonly #onChange: () => void
+  readonly #tasks = new Set<Task>()
+  #frozen: number | undefined
+  #offset = 0
+  #seq = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #settle = async () => {}
+  #moving: Promise<void> = Promise.resolve()
   /** Counts the states that were loaded: what began in one moves nothing in the next. */
-  let age = 0
+  #age = 0
 
-  const time = () => frozen ?? source().getTime() + offset
-  const place = (at: number) => {
-    if (frozen === undefined) offset = at - source().getTime()
-    else frozen = at
+  constructor({ source, frozenAt, onChange }: VirtualClockOptions) {
+    this.#source = source
+    this.#frozen = frozenAt?.getTime()
+    this.#onChange = onChange
   }
-  const next = (until: number): Task | undefined => {
+
+  now(): Date {
+    return new Date(this.#time())
+  }
+
+  get frozen(): boolean {
+    return this.#frozen !== undefined
+  }
+
+  freeze(): void {
+    this.#frozen = this.#time()
+    this.#arm()
+    this.#onChange()
+  }
+
+  unfreeze(): void {
+    if (this.#frozen === undefined) return
+    const at = this.#frozen
+    this.#frozen = undefined
+    this.#place(at)
+    this.#arm()
+    this.#onChange()
+  }
+
+  set(date: Date): Promise<void> {
+    return this.#inTurn(() => date.getTime(), 'now')
+  }
+
+  advance({ seconds = 0, days = 0 }: { readonly seconds?: number; readonly days?: number }) {
+    const target = () => this.#time() + (seconds + days * 86_400) * 1000
+    return this.#inTurn(target, days > 0 ? 'days' : 'seconds')
+  }
+
+  /** Runs a task at a time; returns its cancellation. */
+  schedule(at: Date, run: () => void): () => void {
+    const task = { at: at.getTime(), seq: this.#seq++, run }
+    this.#tasks.add(task)
+    this.#arm()
+    return () => void this.#tasks.delete(task)
+  }
+
+  /** `settle` is awaited after each task that fell due while the clock was moved. */
+  settleWith(settle: () => Promise<void>): void {
+    this.#settle = settle
+  }
+
+  dump(): StateRow['clock'] {
+    return { now: this.now().toISOString(), frozen: this.frozen, offset: this.#offset }
+  }
+
+  /** Ends every move that is under way. */
+  load(saved: StateRow['clock']): void {
+    this.#age++
+    this.#tasks.clear()
+    this.#frozen = saved.frozen ? Date.parse(saved.now) : undefined
+    this.#offset = saved.offset
+    this.#arm()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#tasks.clear()
+  }
+
+  #time(): number {
+    return this.#frozen ?? this.#source().getTime() + this.#offset
+  }
+
+  #place(at: number): void {
+    if (this.#frozen === undefined) this.#offset = at - this.#source().getTime()
+    else this.#frozen = at
+  }
+
+  #next(until: number): Task | undefined {
     let first: Task | undefined
-    for (const task of tasks) {
+    for (const task of this.#tasks) {
       if (task.at > until) continue
-      if (!first || task.at < first.at || (task.at === first.at && task.seq < first.seq))
-        first = task
+      const earlier = !first || task.at < first.at || (task.at === first.at && task.seq < first.seq)
+      if (earlier) first = task
     }
     return first
   }
-  /** The real timer for the earliest task, while the clock runs. */
-  const arm = () => {
-    clearTimeout(timer)
-    const first = frozen === undefined ? next(Number.POSITIVE_INFINITY) : undefined
+
+  /** Sets the real timer for the earliest task while the clock runs. */
+  #arm(): void {
+    clearTimeout(this.#timer)
+    const first = this.frozen ? undefined : this.#next(Number.POSITIVE_INFINITY)
     if (!first) return
-    timer = setTimeout(fire, Math.min(Math.max(first.at - time(), 0), longestTimer))
+    const wait = Math.min(Math.max(first.at - this.#time(), 0), longestTimer)
+    this.#timer = setTimeout(() => this.#fire(), wait)
     // A sandbox inside a test must not hold the process for a retry of tomorrow.
-    ;(timer as { unref?: () => void }).unref?.()
-  }
-  const fire = () => {
-    for (let task = next(time()); task; task = next(time())) {
-      tasks.delete(task)
-      task.run()
-    }
-    arm()
-  }
-  const moveTo = async (wanted: () => number, field: string) => {
-    const born = age
-    // What is due already happens at the time it is due.
-    await settle()
-    const target = wanted()
-    if (!isSandboxTime(target)) throw invalid([{ field, message: timeBoundsWords }])
-    while (born === age) {
-      const task = next(target)
-      if (!task) {
-        place(target)
-        return arm()
-      }
-      tasks.delete(task)
-      // Time never goes back for a task that was late already.
-      if (task.at > time()) place(task.at)
-      task.run()
-      await settle()
-    }
-  }
-  /** Two that move the clock at once move it one after the other. */
-  const inTurn = (wanted: () => number, field: string) => {
-    const born = age
-    const move = async () => {
-      if (born === age) await moveTo(wanted, field)
-    }
-    moving = moving.then(move, move)
-    return moving
+    this.#timer.unref()
   }
 
-  return {
-    now: () => new Date(time()),
-    get frozen() {
-      return frozen !== undefined
-    },
-    freeze() {
-      frozen = time()
-      arm()
-    },
-    unfreeze() {
-      if (frozen === undefined) return
-      const at = frozen
-      frozen = undefined
-      place(at)
-      arm()
-    },
-    set: (date) => inTurn(() => date.getTime(), 'now'),
-    advance: ({ seconds = 0, days = 0 }) =>
-      inTurn(() => time() + (seconds + days * 86_400) * 1000, days > 0 ? 'days' : 'seconds'),
-    schedule(at, run) {
-      const task = { at: at.getTime(), seq: seq++, run }
-      tasks.add(task)
-      arm()
-      return () => {
-        tasks.delete(task)
+  #fire(): void {
+    for (let task = this.#next(this.#time()); task; task = this.#next(this.#time())) {
+      this.#tasks.delete(task)
+      task.run()
+    }
+    this.#arm()
+  }
+
+  /** Concurrent moves happen one after the other; a load ends them all. */
+  #inTurn(target: () => number, field: string): Promise<void> {
+    const age = this.#age
+    const move = async () => {
+      if (age === this.#age) await this.#moveTo(target, field)
+    }
+    this.#moving = this.#moving.then(move, move).finally(this.#onChange)
+    return this.#moving
+  }
+
+  async #moveTo(target: () => number, field: string): Promise<void> {
+    const age = this.#age
+    // What is due already happens at the time it is due.
+    await this.#settle()
+    const until = target()
+    if (!isSandboxTime(until)) throw invalidFields([{ field, message: timeBoundsText }])
+    while (age === this.#age) {
+      const task = this.#next(until)
+      if (!task) {
+        this.#place(until)
+        return this.#arm()
       }
-    },
-    settleWith(how) {
-      settle = how
-    },
-    dump: () => ({ now: new Date(time()).toISOString(), frozen: frozen !== undefined, offset }),
-    load(saved) {
-      age++
-      tasks.clear()
-      frozen = saved.frozen ? Date.parse(saved.now) : undefined
-      offset = saved.offset
-      arm()
-    },
-    close() {
-      clearTimeout(timer)
-      tasks.clear()
-    },
+      this.#tasks.delete(task)
+      // Time never goes back for a task that was late already.
+      if (task.at > this.#time()) this.#place(task.at)
+      task.run()
+      await this.#settle()
+    }
   }
 }

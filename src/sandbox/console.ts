@@ -9,7 +9,7 @@ import { verify } from '../verify.ts'
 import { apiPath, createApi } from './api.ts'
 import { assemble } from './assemble.ts'
 import { controlPath } from './control.ts'
-import type { ControlTargets } from './control-handlers.ts'
+import type { Core } from './core.ts'
 import { jsonBody } from './exchange.ts'
 import { HttpError, methodNotAllowed, notFound } from './http-error.ts'
 import { profile } from './profile.ts'
@@ -18,24 +18,18 @@ import { allowedIn } from './transitions.ts'
 /** The path of the console's own routes. */
 export const consolePath = '/_console'
 
-export interface ConsoleDeps {
-  readonly targets: ControlTargets
-  /** Throws a refusal when a request comes from where it must not. */
-  readonly guard: (request: Request) => void
-}
-
 /**
  * What the console answers itself; undefined for what is the service's own. Throws a refusal (403)
  * for a change that a browser makes without the token of a page of ours.
  */
-export function createSandboxConsole(deps: ConsoleDeps) {
-  const routes = createRoutes(deps)
+export function createSandboxConsole(core: Core) {
+  const routes = createRoutes(core)
   return (request: Request): Response | Promise<Response> | undefined => {
     const { pathname } = new URL(request.url)
     refuseUntokened(request, pathname)
     if (pathname.startsWith(`${consolePath}/`)) return routes.fetch(request)
     if (request.method !== 'GET' || !wantsPage(request)) return undefined
-    if (pathname === '/') return page(deps, request)
+    if (pathname === '/') return page(request)
     const isBase = [apiPath, controlPath].includes(pathname.replace(/\/$/, ''))
     return isBase ? Response.redirect(new URL('/#/api', request.url).href, 302) : undefined
   }
@@ -52,8 +46,7 @@ function refuseUntokened(request: Request, pathname: string): void {
   throw new HttpError(403, message, { code: 'TOKEN_MISSING' })
 }
 
-function page({ guard }: ConsoleDeps, request: Request): Response {
-  guard(request)
+function page(request: Request): Response {
   const { token, fresh } = tokenOf(request)
   const config = { door: 'sandbox', title: 'Sandbox', base: consolePath, readOnly: false } as const
   const response = pageResponse(config, token)
@@ -61,42 +54,43 @@ function page({ guard }: ConsoleDeps, request: Request): Response {
   return response
 }
 
-function createRoutes({ targets, guard }: ConsoleDeps): Hono {
-  const { world, deliveries } = targets
+function createRoutes(core: Core): Hono {
+  const { state, deliveries } = core
   const app = new Hono()
-  const reveals = createReveals(() => world.clock.now())
+  const reveals = createReveals(() => state.clock.now())
   const reads = createApi({
-    world,
-    admit(request) {
+    state,
+    authenticate(request) {
       const id = request.headers.get('x-console-organization') ?? ''
-      const found = world.organizations.get(id)
+      const found = state.organizations.get(id)
       if (request.method !== 'GET') throw methodNotAllowed(['GET'])
       if (!found) throw notFound('Organization')
       return found
     },
   })
   app.use('*', async (context, next) => {
-    guard(context.req.raw)
     await next()
     for (const [name, value] of Object.entries(safeHeaders)) context.res.headers.set(name, value)
   })
   app.route('/_console/api', reads)
   app.get('/_console/verifications/:id', ({ req }) =>
-    Response.json(verificationIn(targets, req.param('id'))),
+    Response.json(verificationIn(core, req.param('id'))),
   )
   app.get('/_console/clients/:id', ({ req }) => {
-    const row = world.clients.get(req.param('id'))
+    const row = state.clients.get(req.param('id'))
     if (!row) throw notFound('Client')
-    return Response.json({ client: row.resource, ...aboutResource(targets, row.resource.id) })
+    return Response.json({ client: row.resource, ...aboutResource(core, row.resource.id) })
   })
   app.get('/_console/deliveries/:id/diagnosis', async ({ req }) => {
     const delivery = deliveries.get(req.param('id'))
     if (!delivery) throw notFound('Delivery')
-    return Response.json({ data: await diagnosed(targets, delivery) })
+    return Response.json({ data: await diagnosed(core, delivery) })
   })
   app.get('/_console/reveals', () => Response.json({ data: reveals.list() }))
   app.post('/_console/reveals', async ({ req }) => {
-    const body = (await jsonBody(req.raw, 4096)) as { readonly what?: unknown } | undefined
+    const body = (await jsonBody(req.raw, { maxBytes: 4096 })) as
+      | { readonly what?: unknown }
+      | undefined
     if (typeof body?.what !== 'string') throw new HttpError(400, 'Say what is revealed: { what }')
     return Response.json(reveals.record({ what: body.what }))
   })
@@ -114,8 +108,8 @@ function createRoutes({ targets, guard }: ConsoleDeps): Hono {
 }
 
 /** A verification with what its page shows beside it. */
-function verificationIn(targets: ControlTargets, id: string) {
-  const row = targets.world.verifications.get(id)
+function verificationIn(core: Core, id: string) {
+  const row = core.state.verifications.get(id)
   if (!row) throw notFound('Verification')
   return {
     verification: assemble(row),
@@ -124,27 +118,27 @@ function verificationIn(targets: ControlTargets, id: string) {
     thirdParties: row.thirdParties ?? [],
     config: row.config ?? null,
     link: `${profile.subjectPath}${row.resource.accessToken}`,
-    ...aboutResource(targets, id),
+    ...aboutResource(core, id),
   }
 }
 
-function aboutResource({ world, deliveries }: ControlTargets, id: string) {
+function aboutResource({ state, deliveries }: Core, id: string) {
   return {
     deliveries: deliveries.list().filter(({ resourceId }) => resourceId === id),
-    mail: world.outbox.list().filter(({ verificationId }) => verificationId === id),
+    mail: state.outbox.list().filter(({ verificationId }) => verificationId === id),
   }
 }
 
-type Delivered = NonNullable<ReturnType<ControlTargets['deliveries']['get']>>
+type Delivered = NonNullable<ReturnType<Core['deliveries']['get']>>
 
 /** What each attempt proves to a receiver with the subscription's secret, and why it does not. */
-async function diagnosed({ subscriptions, world }: ControlTargets, delivery: Delivered) {
+async function diagnosed({ deliveries: { subscriptions }, state }: Core, delivery: Delivered) {
   const secret = subscriptions.get(delivery.subscriptionId)?.secret
   if (secret === undefined) return []
   return Promise.all(
     delivery.attempts.map(async ({ request: { body, headers } }) => {
       const bytes = fromBase64(body) ?? new Uint8Array()
-      const now = () => world.clock.now()
+      const now = () => state.clock.now()
       const proof = await verify({ body: bytes, headers }, { secret, scheme: profile.scheme, now })
       if (proof.ok) return { ok: true as const }
       return { ok: false as const, code: proof.code, diagnosis: await proof.diagnose() }

@@ -1,62 +1,54 @@
 // What each route of the control plane does. Input is checked already; what is missing is 404.
-
+import { defined } from '../defined.ts'
 import { assemble } from './assemble.ts'
+import { assumptions } from './assumptions.ts'
 import { deleteClient, updateClient } from './clients.ts'
 import type { ControlHandlers } from './control.ts'
+import type { Core } from './core.ts'
 import { refuseFromWithin } from './deliveries/from-within.ts'
-import { HttpError, invalid, notFound } from './http-error.ts'
+import type { Subscription } from './deliveries/subscriptions.ts'
+import { found, HttpError, invalidFields } from './http-error.ts'
 import { magicKeys, magicNames } from './magic.ts'
 import { mask } from './organizations.ts'
-import type { EngineClock, EngineDeliveries, EngineFaults, EngineSubscription } from './ports.ts'
-import { assumptions } from './profile.ts'
 import { subscriptionFilters } from './schemas/control-schemas.ts'
 import type { DeliverySummary } from './schemas/deliveries.ts'
 import type { Scenario } from './schemas/scenario.ts'
-import type { Snapshot } from './snapshot.ts'
-import type { World } from './state.ts'
 import { paginationOf } from './table.ts'
 import { act, type Step } from './verifications.ts'
 
 /** What the handlers act on. */
 export interface ControlTargets {
-  readonly world: World
-  readonly clock: EngineClock
-  readonly deliveries: EngineDeliveries
-  /** Its subscriptions, checked. */
-  readonly subscriptions: EngineDeliveries['subscriptions']
-  readonly faults: EngineFaults
-  readonly drain: () => Promise<void>
+  readonly core: Core
   readonly reset: () => void
-  readonly snapshot: () => Snapshot
   readonly restore: (snapshot: unknown) => void
   readonly scenario: () => Scenario
 }
 
 export function controlHandlers(targets: ControlTargets): ControlHandlers {
+  const { core } = targets
   return {
-    ...resourceHandlers(targets),
-    ...subscriptionHandlers(targets),
-    ...deliveryHandlers(targets),
-    ...timeHandlers(targets),
+    ...resourceHandlers(core),
+    ...subscriptionHandlers(core),
+    ...deliveryHandlers(core),
+    ...timeHandlers(core),
+    ...faultHandlers(core),
     ...stateHandlers(targets),
-    ...accessHandlers(targets),
+    ...accessHandlers(core),
   }
 }
 
 type Handlers<Name extends keyof ControlHandlers> = Pick<ControlHandlers, Name>
 
-function resourceHandlers({
-  world,
-}: ControlTargets): Handlers<'act' | 'updateClient' | 'deleteClient'> {
-  const clientOf = (id: string) => world.clients.get(id) ?? thrown(notFound('Client'))
+function resourceHandlers({ state }: Core): Handlers<'act' | 'updateClient' | 'deleteClient'> {
+  const clientOf = (id: string) => found(state.clients.get(id), 'Client')
   return {
     act({ params, body }) {
-      const row = world.verifications.get(params.id) ?? thrown(notFound('Verification'))
-      act(world, row, { steps: body.actions.map(toStep), force: body.force })
+      const row = found(state.verifications.get(params.id), 'Verification')
+      act(state, row, { steps: body.actions.map(toStep), force: body.force })
       return assemble(row)
     },
-    updateClient: ({ params, body }) => updateClient(world, clientOf(params.id), body),
-    deleteClient: ({ params }) => deleteClient(world, clientOf(params.id)),
+    updateClient: ({ params, body }) => updateClient(state, clientOf(params.id), body),
+    deleteClient: ({ params }) => deleteClient(state, clientOf(params.id)),
   }
 }
 
@@ -66,8 +58,8 @@ export function toStep(action: Step['action'] | Step): Step {
 }
 
 function subscriptionHandlers({
-  subscriptions,
-}: ControlTargets): Handlers<
+  deliveries: { subscriptions },
+}: Core): Handlers<
   | 'listSubscriptions'
   | 'createSubscription'
   | 'getSubscription'
@@ -75,49 +67,46 @@ function subscriptionHandlers({
   | 'deleteSubscription'
   | 'rotateSecret'
 > {
-  const found = (one: EngineSubscription | undefined) => one ?? thrown(notFound('Subscription'))
+  const one = (subscription: Subscription | undefined) => found(subscription, 'Subscription')
   return {
     listSubscriptions: ({ query }) => ({
-      data: subscriptions.list().map((one) => shown(one, query.reveal)),
+      data: subscriptions.list().map((each) => shown(each, query.reveal)),
     }),
     createSubscription: ({ body }) => subscriptions.create(body),
-    getSubscription: ({ params, query }) =>
-      shown(found(subscriptions.get(params.id)), query.reveal),
-    updateSubscription: ({ params, body }) => shown(found(subscriptions.update(params.id, body))),
+    getSubscription: ({ params, query }) => shown(one(subscriptions.get(params.id)), query.reveal),
+    updateSubscription: ({ params, body }) => shown(one(subscriptions.update(params.id, body))),
     deleteSubscription({ params }) {
-      if (!subscriptions.remove(params.id)) throw notFound('Subscription')
+      found(subscriptions.remove(params.id) || undefined, 'Subscription')
       return { deleted: true }
     },
-    rotateSecret: ({ params, body }) => found(subscriptions.rotateSecret(params.id, body)),
+    rotateSecret: ({ params, body }) => one(subscriptions.rotateSecret(params.id, body)),
   }
 }
 
-/** A subscription as it is shown later on: its secret masked, unless it was asked for. */
-export function shown(subscription: EngineSubscription, reveal?: string): EngineSubscription {
+/** A subscription as it is shown later on: its secret masked, unless the caller asks for it. */
+function shown(subscription: Subscription, reveal?: string): Subscription {
   if (reveal === 'true') return subscription
   return { ...subscription, secret: mask(subscription.secret) }
 }
 
-function deliveryHandlers({
-  deliveries,
-  drain,
-}: ControlTargets): Handlers<
-  'listDeliveries' | 'getDelivery' | 'resendDelivery' | 'resendDeliveries' | 'drain'
-> {
-  const found = <One>(one: One | undefined): One => one ?? thrown(notFound('Delivery'))
+function deliveryHandlers(
+  core: Core,
+): Handlers<'listDeliveries' | 'getDelivery' | 'resendDelivery' | 'resendDeliveries' | 'flush'> {
+  const { deliveries } = core
   return {
     listDeliveries: ({ query: { page, limit, ...filter } }) =>
       paged(deliveries.list(filter), { page, limit }),
-    getDelivery: ({ params }) => found(deliveries.get(params.id)),
+    getDelivery: ({ params }) => found(deliveries.get(params.id), 'Delivery'),
     resendDeliveries: ({ body }) => ({ resent: deliveries.resendAll(body) }),
     resendDelivery({ params }) {
-      found(deliveries.get(params.id))
-      const gone = new HttpError(409, 'The subscription of this delivery is gone')
-      return deliveries.resend(params.id) ?? thrown(gone)
+      found(deliveries.get(params.id), 'Delivery')
+      const again = deliveries.resend(params.id)
+      if (!again) throw new HttpError(409, 'The subscription of this delivery is gone')
+      return again
     },
-    async drain() {
-      await drain()
-      return { drained: true }
+    async flush() {
+      await core.flush()
+      return { flushed: true }
     },
   }
 }
@@ -134,95 +123,93 @@ function paged(
   return { data: all.slice(start, start + size), pagination }
 }
 
-function timeHandlers({
-  clock,
-}: ControlTargets): Handlers<'getClock' | 'setClock' | 'advanceClock'> {
+function timeHandlers({ clock }: Core): Handlers<'getClock' | 'setClock' | 'advanceClock'> {
   const time = () => ({ now: clock.now().toISOString(), frozen: clock.frozen })
   return {
     getClock: time,
-    async setClock({ body }) {
-      if (body.now !== undefined) refuseFromWithin('setting the clock')
-      if (body.frozen === true) clock.freeze()
-      if (body.now !== undefined) await clock.set(new Date(body.now))
-      if (body.frozen === false) clock.unfreeze()
+    async setClock({ body: { now, frozen } }) {
+      if (now !== undefined) refuseFromWithin('setting the clock')
+      if (frozen === true) clock.freeze()
+      if (now !== undefined) await clock.set(new Date(now))
+      if (frozen === false) clock.unfreeze()
       return time()
     },
-    async advanceClock({ body: { seconds, days } }) {
+    async advanceClock({ body }) {
       refuseFromWithin('advancing the clock')
-      await clock.advance({
-        ...(seconds !== undefined && { seconds }),
-        ...(days !== undefined && { days }),
-      })
+      await clock.advance(defined(body))
       return time()
+    },
+  }
+}
+
+function faultHandlers({ faults }: Core): Handlers<'getFaults' | 'setFaults' | 'clearFaults'> {
+  const list = () => ({ faults: faults.list() })
+  return {
+    getFaults: list,
+    setFaults({ body }) {
+      const wrong = faults.set(body)
+      if (wrong.length > 0) throw invalidFields(wrong)
+      return list()
+    },
+    clearFaults() {
+      faults.clear()
+      return list()
     },
   }
 }
 
 function stateHandlers({
-  world,
-  faults,
+  core,
   reset,
-  snapshot,
-  scenario,
   restore,
+  scenario,
 }: ControlTargets): Handlers<
-  | 'getFaults'
-  | 'setFaults'
-  | 'clearFaults'
-  | 'reset'
-  | 'getSnapshot'
-  | 'putSnapshot'
-  | 'getScenario'
-  | 'getOutbox'
-  | 'getAssumptions'
+  'reset' | 'getSnapshot' | 'putSnapshot' | 'getScenario' | 'getOutbox' | 'getAssumptions'
 > {
-  const faultList = () => ({ faults: faults.list() })
   return {
-    getFaults: faultList,
-    setFaults({ body }) {
-      const wrong = faults.set(body)
-      if (wrong.length > 0) throw invalid(wrong)
-      return faultList()
-    },
-    clearFaults() {
-      faults.clear()
-      return faultList()
-    },
     reset() {
       reset()
       return { reset: true }
     },
-    getSnapshot: snapshot,
+    getSnapshot: () => core.snapshot(),
     putSnapshot({ body }) {
       restore(body)
       return { restored: true }
     },
-    getScenario: () => refusedWhenTruncated(scenario),
-    getOutbox: () => ({ data: world.outbox.list() }),
+    getScenario() {
+      try {
+        return scenario()
+      } catch (error) {
+        throw new HttpError(
+          409,
+          error instanceof Error ? error.message : 'the scenario is not available',
+        )
+      }
+    },
+    getOutbox: () => ({ data: core.state.outbox.list() }),
     getAssumptions: () => ({ data: assumptions, magicNames, magicKeys, subscriptionFilters }),
   }
 }
 
 function accessHandlers({
-  world,
-}: ControlTargets): Handlers<
+  state,
+}: Core): Handlers<
   'listOrganizations' | 'updateOrganization' | 'listKeys' | 'createKey' | 'rotateKey' | 'revokeKey'
 > {
-  const { organizations, clock } = world
+  const { organizations, clock } = state
   const saved = <Value>(value: Value | undefined, what: string): Value => {
-    if (value === undefined) throw notFound(what)
-    world.saveOrganizations()
-    return value
+    const kept = found(value, what)
+    state.saveOrganizations()
+    return kept
   }
   return {
     listOrganizations: () => ({ data: organizations.list() }),
     updateOrganization: ({ params, body }) =>
       saved(organizations.update(params.id, body), 'Organization'),
     listKeys: () => ({ data: organizations.keys() }),
-    createKey({ body }) {
-      const { organizationId } = body
+    createKey({ body: { organizationId } }) {
       if (!organizations.get(organizationId)) {
-        throw invalid([{ field: 'organizationId', message: 'names no organization' }])
+        throw invalidFields([{ field: 'organizationId', message: 'names no organization' }])
       }
       return saved(organizations.generate(organizationId, clock.now()), 'API key')
     },
@@ -230,16 +217,4 @@ function accessHandlers({
       saved(organizations.rotate(params.id, clock.now()), 'Active API key'),
     revokeKey: ({ params }) => saved(organizations.revoke(params.id), 'API key'),
   }
-}
-
-function refusedWhenTruncated(scenario: () => Scenario): Scenario {
-  try {
-    return scenario()
-  } catch (error) {
-    throw new HttpError(409, error instanceof Error ? error.message : 'there is no scenario')
-  }
-}
-
-function thrown(error: Error): never {
-  throw error
 }

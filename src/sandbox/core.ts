@@ -1,208 +1,204 @@
-// The state around one engine: world, journal and feed, and what a snapshot, a restore and a reset
-// of all of them are.
-
+// A sandbox's inside: the service's state, clock, dice, faults and deliveries around one journal and
+// one event bus; what a snapshot, a restore and a reset of all of them are.
+import type { Fetch } from '../client/attempt.ts'
+import { systemClock } from '../clock.ts'
+import { VirtualClock } from './clock.ts'
 import type { DataFile } from './data-file.ts'
-import { unmeasured } from './deliveries/shown.ts'
-import { createFeed, type Feed } from './event-bus.ts'
-import { type Change, createJournal, type Journal } from './journal.ts'
-import type { SubscriptionOption } from './options.ts'
+import { Deliveries, type DeliveriesChange } from './deliveries/deliveries.ts'
+import { details, unmeasured } from './deliveries/shown.ts'
+import { EventBus } from './event-bus.ts'
+import { FaultRules } from './faults.ts'
+import { invalidFields } from './http-error.ts'
+import { Journal } from './journal.ts'
 import { mask } from './organizations.ts'
 import type { Mailer } from './outbox.ts'
-import type { Engine, EngineChange, EngineClock, EngineFaults } from './ports.ts'
-import { applyAgain, secretOf, toldAgain } from './reopened.ts'
-import { changesOf, type SavedState, stateChange } from './saved-state.ts'
-import type { Told } from './schemas/snapshot.ts'
-import type { Snapshot } from './snapshot.ts'
-import { createWorld, emptyWorld, type World } from './state.ts'
+import { SeededRandom } from './random.ts'
+import { changesOf, type SavedState, snapshotErrors, stateChange } from './saved-state.ts'
+import type {
+  Snapshot,
+  StartOptions,
+  SubscriptionRow,
+  VerificationRow,
+} from './schemas/snapshot.ts'
+import { emptyState, State } from './state.ts'
 import { act } from './verifications.ts'
 
-export interface StateOptions {
+export interface CoreOptions {
+  readonly seed: string | number
+  /** The time that it follows; the system's by default. */
+  readonly source: (() => Date) | undefined
+  readonly send: Fetch
+  readonly timeoutMs: number
+  readonly mailer: Mailer | undefined
+  readonly origin: () => string
+  readonly start: StartOptions
   readonly file: DataFile | undefined
   /** What the file holds; undefined when it is new. */
   readonly saved: SavedState | undefined
-  /** What the options say, to be compared with at a later start. */
-  readonly told: Told
-  readonly mailer: Mailer | undefined
-  readonly origin: () => string
-  readonly subscriptions: readonly SubscriptionOption[]
-  readonly makeEngine: (onChange: (change: EngineChange) => void) => Engine
 }
 
-export interface SandboxState {
-  readonly engine: Engine
-  readonly world: World
+export class Core {
+  readonly events = new EventBus()
   readonly journal: Journal
-  readonly feed: Feed
-  /** The clock as users see it: every change of it is kept. */
-  readonly clock: EngineClock
-  /** The faults as users see them: every change and every strike is kept. */
-  readonly faults: EngineFaults
+  readonly clock: VirtualClock
+  readonly random: SeededRandom
+  readonly faults: FaultRules
+  readonly deliveries: Deliveries
+  readonly state: State
   /** Whether it began empty, without what a data file held. */
   readonly fresh: boolean
-  secret(): string
-  snapshot(): Snapshot
-  restore(snapshot: Snapshot): void
-  reset(): void
-}
+  readonly #initial: Snapshot
+  #secret: string
 
-/** Makes the state, from its file where that holds one. */
-export function createState(options: StateOptions): SandboxState {
-  const { saved } = options
-  const feed = createFeed()
-  let secret = ''
-  const record = (change: Change) => journal.record(change)
-  const engine = options.makeEngine((change) => {
-    record(change)
-    feed.publish({ type: change.kind, data: masked(change) })
-  })
-  const { clock, random, faults, deliveries } = engine
-  const parts = () => ({
-    version: 1 as const,
-    seed: random.seed,
-    secret,
-    clock: clock.dump(),
-    random: random.state(),
-    faults: faults.dump(),
-  })
-  const told = saved ? toldAgain(saved.told, options.told) : options.told
-  const journal: Journal = createJournal(options.file, () => [
-    stateChange({ ...parts(), world: world.counts() }, told),
-  ])
-  const world: World = createWorld({
-    ...options,
-    clock,
-    random,
-    feed,
-    record,
-    touch: () => journal.touch(),
-    emit: (occurrence) => deliveries.emit(occurrence),
-    expire,
-  })
-
-  const snapshot = (): Snapshot => ({ ...parts(), world: world.dump(), engine: deliveries.dump() })
-  const load = (next: Snapshot) => {
-    secret = next.secret
-    clock.load(next.clock)
-    faults.load(next.faults)
-    world.load(next.world)
-    deliveries.load(next.engine)
-    // Last, so that whatever loading rolled leaves no trace.
-    random.restore(next.seed, next.random)
-  }
-  const restore = (next: Snapshot) => {
-    load(next)
-    journal.replace(changesOf(next))
-    feed.publish({ type: 'state', data: { restored: true } })
+  constructor(options: CoreOptions) {
+    const { start, saved, source = systemClock, send, timeoutMs } = options
+    this.fresh = !saved
+    this.journal = new Journal(options.file, () => [
+      stateChange({ ...this.#parts(), ...this.state.counters(), startOptions: start }),
+    ])
+    this.random = new SeededRandom(options.seed)
+    const frozenAt = start.now === undefined ? undefined : new Date(start.now)
+    this.clock = new VirtualClock({ source, frozenAt, onChange: () => this.#clockChanged() })
+    this.faults = new FaultRules(this.random, () => this.#faultsChanged())
+    const { clock, random, faults, events } = this
+    this.deliveries = new Deliveries({
+      clock,
+      random,
+      faults,
+      send,
+      timeoutMs,
+      secret: () => this.#secret,
+      hasOrganization: (id) => this.state.organizations.get(id) !== undefined,
+      onChange: (change) => this.#deliveriesChanged(change),
+    })
+    this.state = new State({
+      clock,
+      random,
+      events,
+      mailer: options.mailer,
+      origin: options.origin,
+      record: (change) => this.journal.record(change),
+      touch: () => this.journal.touch(),
+      emit: (occurrence) => this.deliveries.emit(occurrence),
+      expire,
+    })
+    // Drawn in any case, so that what follows from the seed does not depend on it.
+    const drawn = `whsec_${random.token()}`
+    this.#secret = start.secret ?? drawn
+    this.state.load(emptyState(clock.now()))
+    for (const one of start.subscriptions ?? []) this.deliveries.subscriptions.create(one)
+    // Copied: what the state holds goes on changing.
+    this.#initial = structuredClone(this.#dump())
+    if (saved) this.#load(saved.snapshot)
+    this.journal.replace(changesOf(this.#dump()))
   }
 
-  // Drawn in any case, so that what follows from the seed does not depend on it.
-  const drawn = `whsec_${random.token()}`
-  secret = saved ? secretOf(saved, options.told) : (options.told.secret ?? drawn)
-  world.load(emptyWorld(clock.now()))
-  subscribe(engine, options.subscriptions, secret)
-  // Copied: what the state holds goes on changing.
-  const initial = structuredClone(snapshot())
-  journal.replace(saved ? begunAgain(saved) : changesOf(initial))
-
-  function begunAgain(before: SavedState): Change[] {
-    const next = secret
-    load(before.snapshot)
-    const known = applyAgain(deliveries.subscriptions, before, options.told)
-    secret = next
-    const others = options.subscriptions.filter(({ url }) => !known.has(url))
-    subscribe(engine, others, secret)
-    return changesOf(snapshot())
+  /** The secret of subscriptions that name none. */
+  get secret(): string {
+    return this.#secret
   }
 
-  return {
-    engine,
-    world,
-    journal,
-    feed,
-    clock: keptClock(clock, journal),
-    faults: keptFaults(faults, journal),
-    fresh: !saved,
-    secret: () => secret,
-    snapshot: () => structuredClone(unmeasuredState(snapshot())),
-    restore: (next) => restore(structuredClone(next)),
-    reset: () => restore(structuredClone(initial)),
+  snapshot(): Snapshot {
+    const { webhooks, ...rest } = this.#dump()
+    const deliveries = webhooks.deliveries.map(unmeasured)
+    return structuredClone({ ...rest, webhooks: { ...webhooks, deliveries } })
   }
-}
 
-function unmeasuredState({ engine, ...rest }: Snapshot): Snapshot {
-  const deliveries = engine.deliveries.map(unmeasured)
-  return { ...rest, engine: { ...engine, deliveries } }
+  /**
+   * Restores a snapshot: it is checked whole before anything of it is taken, and one that cannot be
+   * loaded all the same leaves no trace.
+   */
+  restore(next: unknown): void {
+    const wrong = snapshotErrors(next)
+    if (wrong.length > 0) throw invalidFields(wrong, 'snapshot')
+    const before = this.snapshot()
+    try {
+      // Checked above, by the schema that the type is inferred from.
+      this.#replace(structuredClone(next as Snapshot))
+    } catch {
+      this.#replace(before)
+      throw invalidFields(
+        [{ field: '', message: 'holds something that cannot be loaded' }],
+        'snapshot',
+      )
+    }
+  }
+
+  /** Back to the state right after the start, in everything. */
+  reset(): void {
+    this.#replace(structuredClone(this.#initial))
+  }
+
+  /** Resolves when no delivery and no mail is due and everything is durable. */
+  async flush(): Promise<void> {
+    await this.deliveries.flush()
+    await this.state.outbox.flush()
+    await this.journal.settled()
+  }
+
+  close(): Promise<void> {
+    this.deliveries.close()
+    this.clock.close()
+    return this.journal.settled()
+  }
+
+  #parts() {
+    return {
+      version: 2 as const,
+      seed: this.random.seed,
+      secret: this.#secret,
+      clock: this.clock.dump(),
+      random: this.random.dump(),
+      faults: this.faults.dump(),
+    }
+  }
+
+  #dump(): Snapshot {
+    return { ...this.#parts(), state: this.state.dump(), webhooks: this.deliveries.dump() }
+  }
+
+  #load(next: Snapshot): void {
+    this.#secret = next.secret
+    this.clock.load(next.clock)
+    this.faults.load(next.faults)
+    this.state.load(next.state)
+    this.deliveries.load(next.webhooks)
+    // Last, so that nothing that loading drew leaves a trace.
+    this.random.load(next.seed, next.random)
+  }
+
+  #replace(next: Snapshot): void {
+    this.#load(next)
+    this.journal.replace(changesOf(next))
+    this.events.publish('state', { restored: true })
+  }
+
+  #clockChanged(): void {
+    this.journal.touch()
+    this.events.publish('clock', { now: this.clock.now().toISOString(), frozen: this.clock.frozen })
+  }
+
+  #faultsChanged(): void {
+    this.journal.touch()
+    this.events.publish('faults', { faults: this.faults.list() })
+  }
+
+  #deliveriesChanged(change: DeliveriesChange): void {
+    this.journal.record(change)
+    if (change.value === undefined) {
+      this.events.publish(change.kind, { id: change.id, removed: true })
+    } else if (change.kind === 'delivery') this.events.publish('delivery', details(change.value))
+    else this.events.publish('subscription', masked(change.value))
+  }
 }
 
 /** Section 6: a verification expires at its date, unless its subject has submitted by then. */
-function expire(world: World, row: Parameters<typeof act>[1]): void {
+function expire(state: State, row: VerificationRow): void {
   const { status } = row.resource
   if (status !== 'initiated' && status !== 'in_progress') return
-  act(world, row, { steps: [{ action: 'expire' }] })
+  act(state, row, { steps: [{ action: 'expire' }] })
 }
 
-function subscribe(
-  { deliveries: { subscriptions } }: Engine,
-  wanted: readonly SubscriptionOption[],
-  secret: string,
-): void {
-  for (const { url, events = ['*'], secret: own = secret } of wanted) {
-    subscriptions.create({ url, events: [...events], secret: own })
-  }
-}
-
-function masked({ id, value }: EngineChange): unknown {
-  if (typeof value !== 'object' || value === null) return { id, removed: true }
-  return Object.fromEntries(
-    Object.entries(value).map(([name, one]) =>
-      /secret/i.test(name) ? [name, typeof one === 'string' ? mask(one) : '…'] : [name, one],
-    ),
-  )
-}
-
-/** Clock and faults stand in the row that every transaction writes; they start one of their own. */
-function keptClock(clock: EngineClock, { touch }: Journal): EngineClock {
-  return {
-    now: () => clock.now(),
-    get frozen() {
-      return clock.frozen
-    },
-    freeze() {
-      clock.freeze()
-      touch()
-    },
-    unfreeze() {
-      clock.unfreeze()
-      touch()
-    },
-    set: (date) => clock.set(date).finally(touch),
-    advance: (by) => clock.advance(by).finally(touch),
-    schedule: (at, task) => clock.schedule(at, task),
-    dump: () => clock.dump(),
-    load: (saved) => clock.load(saved),
-    close: () => clock.close(),
-  }
-}
-
-function keptFaults(faults: EngineFaults, { touch }: Journal): EngineFaults {
-  return {
-    list: () => faults.list(),
-    set(wanted) {
-      const wrong = faults.set(wanted)
-      if (wrong.length === 0) touch()
-      return wrong
-    },
-    clear() {
-      faults.clear()
-      touch()
-    },
-    forApi(request) {
-      const fault = faults.forApi(request)
-      // Also a die that did not come up was thrown.
-      if (faults.list().length > 0) touch()
-      return fault
-    },
-    dump: () => faults.dump(),
-    load: (saved) => faults.load(saved),
-  }
+function masked({ previous: _, ...subscription }: SubscriptionRow) {
+  return { ...subscription, secret: mask(subscription.secret) }
 }

@@ -1,10 +1,8 @@
-// Makes a sandbox from a user's options: checks them, opens the data file, chooses the seed. How
-// the parts stand together is decided in build-sandbox.ts.
+// Makes a sandbox from a user's options: checks them, opens the data file, chooses the seed.
+import { defined } from '../defined.ts'
 import { encode } from '../signature/encoding.ts'
-import { createEngine } from './create-engine.ts'
-import { checkOptions, type SandboxOptions } from './options.ts'
-import { refuseOther, toldBy } from './reopened.ts'
-import { buildSandbox, type Sandbox } from './sandbox.ts'
+import { checkOptions, checkSameStart, type SandboxOptions } from './options.ts'
+import { LocalSandbox, type Sandbox } from './sandbox.ts'
 import { savedIn } from './saved-state.ts'
 import { readScenario, runScenario, withScenario } from './scenario.ts'
 
@@ -15,13 +13,12 @@ import { readScenario, runScenario, withScenario } from './scenario.ts'
  * @example
  * const sandbox = await createSandbox({ seed: 1, subscriptions: [{ url: 'http://127.0.0.1:3000/' }] })
  * await sandbox.fetch(new Request(`${sandbox.baseUrl}/verifications`, { … }))
- * await sandbox.drain()
+ * await sandbox.flush()
  */
 export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox> {
   const scenario = given.scenario && readScenario(given.scenario)
-  const said = scenario ? withScenario(given, scenario) : given
-  const smtpUrl = said.smtpUrl ?? process.env.SMTP_URL
-  const options = { ...said, ...(smtpUrl !== undefined && { smtpUrl }) }
+  const chosen = scenario ? withScenario(given, scenario) : given
+  const options = defined({ ...chosen, smtpUrl: chosen.smtpUrl ?? process.env.SMTP_URL })
   checkOptions(options)
   const sandbox = await open(options)
   if (!scenario) return sandbox
@@ -35,26 +32,13 @@ export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox
 }
 
 async function open(options: SandboxOptions): Promise<Sandbox> {
-  const { data, now, deliveryTimeout } = options
+  const { data } = options
   const file = data === undefined ? undefined : (await import('./data-file.ts')).openDataFile(data)
   try {
     const saved = file && savedIn(file)
-    if (saved) refuseOther(options, saved)
+    if (saved) checkSameStart(options, saved)
     const seed = saved?.snapshot.seed ?? options.seed ?? randomSeed()
-    return buildSandbox({
-      options,
-      file,
-      saved,
-      told: toldBy(options),
-      makeEngine: (onChange) =>
-        createEngine({
-          seed,
-          now,
-          fetch: options.fetch ?? fetch,
-          ...(deliveryTimeout !== undefined && { timeoutMs: deliveryTimeout * 1000 }),
-          onChange,
-        }),
-    })
+    return new LocalSandbox({ options: { ...options, seed }, file, saved })
   } catch (error) {
     file?.close()
     throw error

@@ -1,6 +1,6 @@
-// The sandbox's state in a SQLite file: one row per record, changed rows alone are written, each
-// transaction on the disk before it is answered for. One process at a time, and no file but its own.
-import { statSync } from 'node:fs'
+// The sandbox's state in a SQLite file: one row per record, only changed rows are written, each
+// transaction before its answer. One process at a time; files of other applications stay untouched.
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
@@ -20,26 +20,27 @@ export interface DataFile extends ChangeSink {
   /**
    * Everything in the file; empty for a new one.
    *
-   * @throws WebhookError `DATA_FILE_FAILED` with the row that cannot be read.
+   * @throws WebhookError `DATA_FILE_FAILED` with the row that cannot be read
    */
   read(): readonly FileRow[]
   close(): void
 }
 
-const format = 1
+const format = 2
 /** Marks a file as a sandbox's: 'IDVS'. */
 const applicationId = 0x49445653
 
 /**
- * Opens a file, and makes it when it is not there or empty.
+ * Opens a file, and creates it when it is missing or empty; only its owner may read it.
  *
- * @throws WebhookError `DATA_FILE_FAILED` when it cannot be opened, is in use or is no sandbox's;
- * nothing in it is touched then.
+ * @throws WebhookError `DATA_FILE_FAILED` when it cannot be opened, is in use or is not a sandbox's;
+ * nothing in it is touched then
  */
 export function openDataFile(path: string): DataFile {
   let db: DatabaseSync | undefined
   try {
     const isNew = refuseForeign(path)
+    makePrivate(path)
     db = new DatabaseSync(path)
     db.exec('PRAGMA locking_mode = EXCLUSIVE')
     if (isNew) prepare(db)
@@ -49,6 +50,12 @@ export function openDataFile(path: string): DataFile {
     db?.close()
     throw failed(path, cause)
   }
+}
+
+/** It holds secrets, API keys and people. SQLite gives its log and index the file's own mode. */
+function makePrivate(path: string): void {
+  closeSync(openSync(path, 'a', 0o600))
+  chmodSync(path, 0o600)
 }
 
 function dataFile(path: string, db: DatabaseSync): DataFile {
@@ -95,8 +102,8 @@ function dataFile(path: string, db: DatabaseSync): DataFile {
 function failed(path: string, cause: unknown): WebhookError {
   const why = cause instanceof Error ? cause.message : String(cause)
   const hint = isLocked(cause)
-    ? 'is another sandbox using it? Stop that one, or use another file'
-    : 'give a file of a sandbox, or one that is not there yet'
+    ? 'another sandbox is using it? Stop that one, or use another file'
+    : 'pass a file of a sandbox, or one that does not exist yet'
   const message = `cannot use the data file ${path} (${why}): ${hint}`
   return new WebhookError('DATA_FILE_FAILED', message, { cause })
 }
@@ -108,8 +115,8 @@ function isLocked(cause: unknown): boolean {
 }
 
 /**
- * Whether the file is new; throws when it is not a sandbox's. It is looked at as one that never
- * changes: an ordinary opening writes beside it, and into it when it ends.
+ * Whether the file is new; throws when it is not a sandbox's. It is opened as immutable: an
+ * ordinary opening writes beside it, and into it when it closes.
  */
 function refuseForeign(path: string): boolean {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return true
@@ -119,7 +126,7 @@ function refuseForeign(path: string): boolean {
   try {
     const pragma = (name: string) => db.prepare(`PRAGMA ${name}`).get()?.[name]
     if (pragma('application_id') !== applicationId) {
-      throw new Error('it is a database of something else, and was not touched')
+      throw new Error('it is a database of another application, and was not touched')
     }
     const version = pragma('user_version')
     if (version !== format) throw new Error(`it has format ${version}, this one is ${format}`)
@@ -135,7 +142,7 @@ function prepare(db: DatabaseSync): void {
   const { many } = db.prepare('SELECT count(*) AS many FROM sqlite_schema').get() as {
     many: number
   }
-  if (many > 0) throw new Error('another process has just made it')
+  if (many > 0) throw new Error('another process has just created it')
   db.exec(`CREATE TABLE records (
     kind TEXT NOT NULL, id TEXT NOT NULL, json TEXT NOT NULL, PRIMARY KEY (kind, id)
   ) WITHOUT ROWID`)

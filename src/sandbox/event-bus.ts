@@ -1,30 +1,46 @@
-// What happens in the sandbox, as it happens, for whoever watches. It keeps nothing.
+// What happens in the sandbox, as it happens, for everyone who watches; the latest events are kept,
+// so that a watcher who was cut off can go on where it stopped.
 
 /** One thing that happened; `data` is JSON. */
-export interface Happening {
+export interface SandboxEvent {
+  readonly id: string
   readonly type: string
   readonly data: unknown
 }
 
-export interface Feed {
-  publish(happening: Happening): void
-  /** Returns the end of the watching. */
-  watch(watcher: (happening: Happening) => void): () => void
-  readonly watchers: number
-}
+/** Events kept for watchers that come back. */
+const keptEvents = 1000
 
-export function createFeed(): Feed {
-  const watchers = new Set<(happening: Happening) => void>()
-  return {
-    publish(happening) {
-      for (const watcher of watchers) watcher(happening)
-    },
-    watch(watcher) {
-      watchers.add(watcher)
-      return () => watchers.delete(watcher)
-    },
-    get watchers() {
-      return watchers.size
-    },
+export class EventBus {
+  readonly #watchers = new Set<(event: SandboxEvent) => void>()
+  readonly #latest: SandboxEvent[] = []
+  /** Tells the events of this process from those of an earlier one. */
+  readonly #run = Date.now().toString(36)
+  #last = 0
+
+  publish(type: string, data: unknown): void {
+    const event = { id: `${this.#run}-${++this.#last}`, type, data }
+    this.#latest.push(event)
+    if (this.#latest.length > keptEvents) this.#latest.shift()
+    for (const watcher of this.#watchers) watcher(event)
+  }
+
+  /** Calls `watcher` with every event from now on; returns the function that ends this. */
+  watch(watcher: (event: SandboxEvent) => void): () => void {
+    this.#watchers.add(watcher)
+    return () => this.#watchers.delete(watcher)
+  }
+
+  /** The events after the one with this id; undefined when some of them have left the buffer. */
+  since(id: string): readonly SandboxEvent[] | undefined {
+    const [run, text] = id.split('-')
+    const after = Number(text)
+    const first = this.#last - this.#latest.length
+    if (run !== this.#run || !(after >= first && after <= this.#last)) return undefined
+    return this.#latest.slice(after - first)
+  }
+
+  get watchers(): number {
+    return this.#watchers.size
   }
 }

@@ -1,17 +1,25 @@
-// The feed as server-sent events. A watcher that does not read is let go, not buffered for ever.
-import type { Feed } from './event-bus.ts'
+// The event bus as server-sent events, resumable by `Last-Event-ID`. A watcher that does not read is
+// disconnected instead of buffered without bound.
+import type { EventBus, SandboxEvent } from './event-bus.ts'
 
 const encoder = new TextEncoder()
-/** Messages that may wait for a slow reader before it is let go. */
-const patience = 1000
+/** Messages that may wait for a slow reader before it is disconnected. */
+const mostWaiting = 1000
+/** A comment this often keeps proxies from closing a quiet stream. */
+const heartbeatMs = 15_000
 
-/** A stream of everything that happens from now on; it ends with the first of the signals. */
-export function eventStream(feed: Feed, gone: readonly AbortSignal[]): Response {
+/**
+ * A stream of everything that happens, from now on or after the request's `Last-Event-ID`. When the
+ * events after it have left the buffer it begins with `state` and `{"resumed":false}`: read the
+ * state again. It ends with the request or the sandbox.
+ */
+export function eventStream(bus: EventBus, request: Request, closing: AbortSignal): Response {
+  const signals = [request.signal, closing]
   let leave = () => {}
-  let id = 0
   const stream = new ReadableStream<Uint8Array>(
     {
       start(controller) {
+        const write = (text: string) => controller.enqueue(encoder.encode(text))
         const end = () => {
           leave()
           try {
@@ -20,21 +28,21 @@ export function eventStream(feed: Feed, gone: readonly AbortSignal[]): Response 
             // The reader has already left.
           }
         }
-        controller.enqueue(encoder.encode(': watching\n\n'))
-        const stop = feed.watch(({ type, data }) => {
-          if ((controller.desiredSize ?? 0) <= -patience) return end()
-          id++
-          controller.enqueue(
-            encoder.encode(`id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`),
-          )
+        const stop = bus.watch((event) => {
+          if ((controller.desiredSize ?? 0) <= -mostWaiting) return end()
+          write(written(event))
         })
-        for (const signal of gone) signal.addEventListener('abort', end, { once: true })
+        const heartbeat = setInterval(() => write(': \n\n'), heartbeatMs)
+        heartbeat.unref?.()
         leave = () => {
           stop()
+          clearInterval(heartbeat)
           // The sandbox's own signal outlives every watcher.
-          for (const signal of gone) signal.removeEventListener('abort', end)
+          for (const signal of signals) signal.removeEventListener('abort', end)
         }
-        if (gone.some((signal) => signal.aborted)) end()
+        for (const signal of signals) signal.addEventListener('abort', end, { once: true })
+        write(beginning(bus, request.headers.get('last-event-id')))
+        if (signals.some((signal) => signal.aborted)) end()
       },
       cancel: () => leave(),
     },
@@ -43,4 +51,14 @@ export function eventStream(feed: Feed, gone: readonly AbortSignal[]): Response 
   return new Response(stream, {
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
   })
+}
+
+function beginning(bus: EventBus, lastId: string | null): string {
+  const missed = lastId === null ? [] : bus.since(lastId)
+  if (!missed) return 'event: state\ndata: {"resumed":false}\n\n'
+  return `: watching\n\n${missed.map(written).join('')}`
+}
+
+function written({ id, type, data }: SandboxEvent): string {
+  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`
 }

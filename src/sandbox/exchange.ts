@@ -1,7 +1,8 @@
 // From a request to checked input: reads a body within its limit, as JSON, and checks it and the
-// query against a schema. What is wrong becomes a refusal of section 7, every field at once.
+// query against a schema. What is wrong becomes an error of section 7, every field at once.
+import { readStream } from '../bytes.ts'
 import { decodeUtf8, parseJson } from '../json.ts'
-import { type FieldError, HttpError, invalid } from './http-error.ts'
+import { type FieldError, HttpError, invalidFields } from './http-error.ts'
 import { profile } from './profile.ts'
 
 /** The part of a schema that checking uses. */
@@ -20,21 +21,21 @@ interface SchemaIssue {
   readonly keys?: readonly string[]
 }
 
-/** Checks a value; one entry for each offending field, the first thing that is wrong with it. */
+/** The value as its schema gives it; throws 422 with an entry for each offending field. */
 export function checked<Output>(schema: Schema<Output>, value: unknown, what: string): Output {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  throw invalid(fieldErrors(result.error.issues), what)
+  throw invalidFields(fieldErrors(result.error.issues), what)
 }
 
-/** One entry for each offending field; of a field that is not known, the field itself. */
+/** One entry for each offending field, with the first thing that is wrong with it. */
 export function fieldErrors(issues: readonly SchemaIssue[]): FieldError[] {
   const errors = new Map<string, FieldError>()
   for (const { path, message, keys } of issues) {
     for (const key of keys ?? [undefined]) {
       const field = [...path, ...(key === undefined ? [] : [key])].map(String).join('.')
-      const said = key === undefined ? message : 'is unknown'
-      if (!errors.has(field)) errors.set(field, { field, message: said })
+      const error = { field, message: key === undefined ? message : 'is unknown' }
+      if (!errors.has(field)) errors.set(field, error)
     }
   }
   return [...errors.values()]
@@ -47,12 +48,19 @@ export function queryOf(url: string): Readonly<Record<string, string>> {
   return Object.fromEntries(new URLSearchParams(url.slice(at)))
 }
 
+/** How much JSON a request may hold. */
+export interface JsonBounds {
+  readonly maxBytes?: number | undefined
+  /** Levels of nesting. */
+  readonly maxLevels?: number
+}
+
 /** A request's JSON body; undefined when it has none. */
 export async function jsonBody(
   request: Request,
-  most: number = profile.maxBodyBytes,
+  { maxBytes = profile.maxBodyBytes, maxLevels = profile.maxLevels }: JsonBounds = {},
 ): Promise<unknown> {
-  const bytes = await bodyBytes(request, most)
+  const bytes = await bodyBytes(request, maxBytes)
   if (bytes.length === 0) return undefined
   const type = request.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (type !== 'application/json' && !/^application\/[\w.+-]+\+json$/.test(type)) {
@@ -63,15 +71,15 @@ export async function jsonBody(
     throw new HttpError(400, 'The request body must not be compressed')
   }
   const text = decodeUtf8(bytes)
-  const parsed = text === undefined ? undefined : parseJson(text)
-  if (!text || !parsed) {
-    throw new HttpError(400, 'The request body is not JSON in UTF-8 of at most 64 levels')
+  const parsed = text === undefined ? undefined : parseJson(text, maxLevels)
+  if (text === undefined || !parsed) {
+    throw new HttpError(400, `The request body is not JSON in UTF-8 of at most ${maxLevels} levels`)
   }
   refuseLostKeys(text)
   return parsed.value
 }
 
-/** Names that could reach a prototype are not read, and must not be lost in silence. */
+/** Keys that could reach a prototype are not kept, and must not get lost silently. */
 function refuseLostKeys(text: string): void {
   if (!/__proto__|\\u|constructor/.test(text)) return
   const lost: FieldError[] = []
@@ -84,7 +92,7 @@ function refuseLostKeys(text: string): void {
     }
   }
   walk(JSON.parse(text), '')
-  if (lost.length > 0) throw invalid(lost)
+  if (lost.length > 0) throw invalidFields(lost)
 }
 
 function isLost(name: string, value: unknown): boolean {
@@ -92,10 +100,9 @@ function isLost(name: string, value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
 }
 
-/** A form's fields; at most `most` bytes of them. */
-export async function formBody(request: Request, most: number): Promise<URLSearchParams> {
-  const bytes = await bodyBytes(request, most)
-  return new URLSearchParams(new TextDecoder().decode(bytes))
+/** A form's fields; at most `maxBytes` of them. */
+export async function formBody(request: Request, maxBytes: number): Promise<URLSearchParams> {
+  return new URLSearchParams(new TextDecoder().decode(await bodyBytes(request, maxBytes)))
 }
 
 const read = new WeakMap<Request, Uint8Array>()
@@ -106,42 +113,14 @@ export function bodyRead(request: Request): Uint8Array | undefined {
 }
 
 async function bodyBytes(request: Request, most: number): Promise<Uint8Array> {
-  const bytes = await limitedBytes(request, most)
+  const declared = Number(request.headers.get('content-length'))
+  const bytes =
+    declared > most
+      ? undefined
+      : await readStream(request.body, { most }).catch(() => {
+          throw new HttpError(400, 'The request body ended early')
+        })
+  if (!bytes) throw new HttpError(413, `The request body is larger than ${most} bytes`)
   if (bytes.length > 0) read.set(request, bytes)
-  return bytes
-}
-
-async function limitedBytes(request: Request, most: number): Promise<Uint8Array> {
-  const tooLarge = () => new HttpError(413, `The request body is larger than ${most} bytes`)
-  if (!request.body) return new Uint8Array()
-  if (Number(request.headers.get('content-length')) > most) throw tooLarge()
-  const chunks: Uint8Array[] = []
-  let length = 0
-  const reader = request.body.getReader()
-  for (;;) {
-    const { done, value } = await reader.read().catch(() => {
-      throw new HttpError(400, 'The request body ended before its time')
-    })
-    if (done) break
-    length += value.length
-    if (length > most) {
-      // The rest is not awaited: it may never end.
-      reader.cancel().catch(() => {})
-      throw tooLarge()
-    }
-    chunks.push(value)
-  }
-  return joined(chunks, length)
-}
-
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [first] = chunks
-  if (first && chunks.length === 1) return first
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
   return bytes
 }

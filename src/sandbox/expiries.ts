@@ -1,50 +1,47 @@
 // Which verification expires next: a heap of times, with one task on the clock for its head, so
 // that 100,000 open verifications cost one timer.
+import type { VirtualClock } from './clock.ts'
+
 export interface Expiry {
   readonly at: number
   readonly id: string
 }
 
-/** The part of the sandbox's clock that expiries use. */
-export interface Schedules {
-  schedule(at: Date, task: () => void): () => void
-}
+export class Expiries {
+  readonly #clock: VirtualClock
+  readonly #expire: (id: string) => void
+  readonly #heap: Expiry[] = []
+  #cancel: (() => void) | undefined
 
-export interface Expiries {
-  add(expiry: Expiry): void
-  clear(): void
-}
-
-/** `expire` is called for each at its time; it must ignore those that no longer can expire. */
-export function createExpiries(
-  clock: Schedules & { now(): Date },
-  expire: (id: string) => void,
-): Expiries {
-  const heap: Expiry[] = []
-  let cancel: (() => void) | undefined
-
-  const arm = () => {
-    cancel?.()
-    const head = heap[0]
-    cancel = head && clock.schedule(new Date(head.at), fire)
+  /** `expire` is called for each at its time; it must ignore those that can no longer expire. */
+  constructor(clock: VirtualClock, expire: (id: string) => void) {
+    this.#clock = clock
+    this.#expire = expire
   }
-  const fire = () => {
-    const now = clock.now().getTime()
-    for (let head = heap[0]; head && head.at <= now; head = heap[0]) {
-      removeHead(heap)
-      expire(head.id)
+
+  add(expiry: Expiry): void {
+    push(this.#heap, expiry)
+    if (this.#heap[0] === expiry) this.#arm()
+  }
+
+  clear(): void {
+    this.#heap.length = 0
+    this.#arm()
+  }
+
+  #arm(): void {
+    this.#cancel?.()
+    const head = this.#heap[0]
+    this.#cancel = head && this.#clock.schedule(new Date(head.at), () => this.#fire())
+  }
+
+  #fire(): void {
+    const now = this.#clock.now().getTime()
+    for (let head = this.#heap[0]; head && head.at <= now; head = this.#heap[0]) {
+      removeHead(this.#heap)
+      this.#expire(head.id)
     }
-    arm()
-  }
-  return {
-    add(expiry) {
-      push(heap, expiry)
-      if (heap[0] === expiry) arm()
-    },
-    clear() {
-      heap.length = 0
-      arm()
-    },
+    this.#arm()
   }
 }
 

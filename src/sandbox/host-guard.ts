@@ -1,5 +1,5 @@
-// Keeps web pages away from the control plane: a page that the user happens to have open must not
-// drive the sandbox, neither by a cross-origin request nor by a name that resolves to loopback.
+// Keeps web pages away from a sandbox on this machine: a page that the user happens to have open
+// must not drive it, neither cross-origin nor by a name that resolves to loopback (DNS rebinding).
 import { HttpError } from './http-error.ts'
 
 const loopbackNames = /^(localhost|[\w-]+(\.[\w-]+)*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/
@@ -12,28 +12,33 @@ export interface OwnNames {
   readonly hosts: readonly string[]
 }
 
-/**
- * Refuses (403) a request whose Host is no name of this machine or whose Origin is not its own.
- */
-export function guardControl(request: Request, own: OwnNames): void {
+/** Throws 403 for a request whose Host is not a name of this machine. */
+export function guardHost(request: Request, own: OwnNames): void {
   const host = request.headers.get('host')
-  if (host !== null && !isOwnName(host, own)) {
-    const message =
-      'The Host header is no name of this machine: use localhost, or allow the name (option hosts, --allow-host)'
-    throw new HttpError(403, message, { code: 'HOST_REFUSED' })
-  }
+  if (host === null || isOwnName(host, own)) return
+  const message =
+    'The Host header does not name this machine: use localhost, or allow the name (option hosts, --allow-host)'
+  throw new HttpError(403, message, { code: 'HOST_REFUSED' })
+}
+
+/** Throws 403 for a request that a page of another site sent. */
+export function guardOrigin(request: Request): void {
   const origin = request.headers.get('origin')
   if (origin === null) return
-  const expected = host ?? new URL(request.url).host
-  if (URL.parse(origin)?.host !== expected) {
-    throw new HttpError(403, 'The Origin header names another site', { code: 'ORIGIN_REFUSED' })
-  }
+  const expected = request.headers.get('host') ?? new URL(request.url).host
+  if (URL.parse(origin)?.host === expected) return
+  throw new HttpError(403, 'The Origin header names another site', { code: 'ORIGIN_REFUSED' })
+}
+
+/** Whether it listens on loopback, or not at all. */
+export function isLoopback(listenHost: string | undefined): boolean {
+  return listenHost === undefined || listenHost === '::1' || loopbackNames.test(listenHost)
 }
 
 function isOwnName(host: string, { listenHost, hosts }: OwnNames): boolean {
   const name = host.replace(/:\d+$/, '').toLowerCase()
   if (loopbackNames.test(name) || hosts.some((one) => one.toLowerCase() === name)) return true
-  if (listenHost === undefined || loopbackNames.test(listenHost)) return false
+  if (listenHost === undefined || isLoopback(listenHost)) return false
   // Rebinding needs a name: an address in the Host header cannot have been resolved by a page.
   return name === listenHost.toLowerCase() || address.test(name)
 }

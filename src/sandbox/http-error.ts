@@ -1,5 +1,6 @@
-// The answers that are no success, in the error form of section 7. A refusal is thrown by whatever
-// finds the fault and turned into a response in one place; it never carries a stack or a secret.
+// The answers other than success, in the error form of section 7. Whatever finds a fault throws one;
+// one place turns it into a response. It carries no stack and no secret.
+import { defined } from '../defined.ts'
 import { type ErrorBody, errorCodes } from '../protocol/resources.ts'
 
 /** One entry of a 422's `errors`. */
@@ -38,13 +39,13 @@ export class HttpError extends Error {
     const documented: Readonly<Record<number, string>> = errorCodes
     this.status = status
     this.headers = options.headers ?? {}
-    this.body = {
+    this.body = defined({
       code: options.code ?? documented[status] ?? otherCodes[status] ?? 'ERROR',
       message,
       statusCode: status,
-      ...(options.errors && { errors: options.errors.map((one) => ({ ...one })) }),
+      errors: options.errors?.map((one) => ({ ...one })),
       ...options.more,
-    }
+    })
   }
 
   toResponse(): Response {
@@ -57,12 +58,18 @@ export function notFound(what: string): HttpError {
   return new HttpError(404, `${what} not found`)
 }
 
+/** The value; throws 404 when it is undefined. */
+export function found<Value>(value: Value | undefined, what: string): Value {
+  if (value === undefined) throw notFound(what)
+  return value
+}
+
 /** 422 with an entry for each offending field (section 7). */
-export function invalid(errors: readonly FieldError[], what = 'request body'): HttpError {
+export function invalidFields(errors: readonly FieldError[], what = 'request body'): HttpError {
   return new HttpError(422, `The ${what} failed validation`, { errors })
 }
 
-/** 405 that names what the path takes. */
+/** 405 that names the methods of the path. */
 export function methodNotAllowed(methods: readonly string[]): HttpError {
   const allow = methods.includes('GET') ? [...methods, 'HEAD'] : methods
   return new HttpError(405, `Method not allowed: use ${allow.join(' or ')}`, {

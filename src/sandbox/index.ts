@@ -1,15 +1,26 @@
+export { type Assumption, assumptions } from './assumptions.ts'
 export { createSandbox } from './create-sandbox.ts'
+export type {
+  RotateOptions,
+  Subscription,
+  SubscriptionInput,
+  SubscriptionPatch,
+} from './deliveries/subscriptions.ts'
 export type { Listening, ListenOptions } from './listen.ts'
 export type { SandboxOptions, SubscriptionOption } from './options.ts'
 export type {
+  SandboxClock,
+  SandboxDeliveries,
+  SandboxFaults,
+  SandboxSubscriptions,
+} from './recorded-calls.ts'
+export type { Sandbox, VerificationAction } from './sandbox.ts'
+export type {
+  Attempt,
   DeliveryFilter,
-  EngineSubscription as Subscription,
-  SubscriptionInput,
-} from './ports.ts'
-export { type Assumption, assumptions } from './profile.ts'
-export type { SandboxClock, SandboxDeliveries, SandboxFaults } from './recorded-calls.ts'
-export type { Action, Sandbox } from './sandbox.ts'
-export type { Attempt, Delivery, DeliverySummary } from './schemas/deliveries.ts'
+  DeliverySummary,
+  SandboxDelivery,
+} from './schemas/deliveries.ts'
 export type { Fault, FaultKind } from './schemas/faults.ts'
 export type { Scenario } from './schemas/scenario.ts'
-export type { Snapshot } from './snapshot.ts'
+export type { Snapshot } from './schemas/snapshot.ts'

@@ -1,5 +1,5 @@
-// What changed and is not yet safe: rows wait here until one transaction holds them all. Nothing
-// is answered before `settled()`; without a file everything is safe at once.
+// What changed and is not yet on the disk: rows wait here until one transaction holds them all.
+// Nothing is answered before `settled()`; without a file every change is safe at once.
 
 /** One row of the file; `value` is undefined when it is to be removed. */
 export interface Change {
@@ -15,70 +15,60 @@ export interface ChangeSink {
   replace(changes: readonly Change[]): void
 }
 
-export interface Journal {
-  record(change: Change): void
-  /** Something changed of what is written with every transaction, and nothing else. */
-  touch(): void
-  /** Resolves when all that was recorded so far is durable; rejects when it could not be. */
-  settled(): Promise<void>
+export class Journal {
+  readonly #sink: ChangeSink | undefined
+  readonly #always: () => readonly Change[]
+  readonly #waiting = new Map<string, Change>()
+  #touched = false
+  #flushing: Promise<void> | undefined
+
+  /** `always` gives the rows of every transaction: clock, dice, faults, rates, counter. */
+  constructor(sink: ChangeSink | undefined, always: () => readonly Change[]) {
+    this.#sink = sink
+    this.#always = always
+  }
+
+  record(change: Change): void {
+    if (!this.#sink) return
+    this.#waiting.set(`${change.kind}/${change.id}`, change)
+    this.#later()
+  }
+
+  /** Records that something of every transaction's rows changed. */
+  touch(): void {
+    this.#touched = true
+    this.#later()
+  }
+
+  /** Resolves when everything recorded so far is durable; rejects when it cannot be written. */
+  settled(): Promise<void> {
+    if (!this.#sink || this.#empty) return Promise.resolve()
+    // One turn of the loop gathers the changes of many requests into one transaction.
+    this.#flushing ??= new Promise((resolve) => setTimeout(resolve)).then(() => this.#flush())
+    return this.#flushing
+  }
+
   /** Forgets what waits and writes the whole state instead. */
-  replace(changes: readonly Change[]): void
-}
-
-/** `always` gives what is written with every transaction: clock, dice, faults, rates, counter. */
-export function createJournal(
-  sink: ChangeSink | undefined,
-  always: () => readonly Change[],
-): Journal {
-  const waiting = new Map<string, Change>()
-  let touched = false
-  let flushing: Promise<void> | undefined
-
-  const nothing = () => waiting.size === 0 && !touched
-  const flush = () => {
-    flushing = undefined
-    if (!sink || nothing()) return
-    sink.write([...waiting.values(), ...always()])
-    waiting.clear()
-    touched = false
+  replace(changes: readonly Change[]): void {
+    this.#waiting.clear()
+    this.#touched = false
+    this.#sink?.replace([...changes, ...this.#always()])
   }
-  // One turn of the loop gathers the changes of many requests into one transaction.
-  const soon = () =>
-    new Promise<void>((resolve, reject) => {
-      setTimeout(() => {
-        try {
-          flush()
-          resolve()
-        } catch (error) {
-          reject(error)
-        }
-      })
-    })
 
-  const settled = () => {
-    if (!sink || nothing()) return Promise.resolve()
-    flushing ??= soon()
-    return flushing
+  get #empty(): boolean {
+    return this.#waiting.size === 0 && !this.#touched
   }
-  // What the clock or a delivery changed has nobody who waits for it; it stays waiting when the
-  // disk is full, and the next answer that needs it says so.
-  const later = () => void settled().catch(() => {})
 
-  return {
-    record(change) {
-      if (!sink) return
-      waiting.set(`${change.kind}/${change.id}`, change)
-      later()
-    },
-    touch() {
-      touched = true
-      later()
-    },
-    settled,
-    replace(changes) {
-      waiting.clear()
-      touched = false
-      sink?.replace([...changes, ...always()])
-    },
+  #flush(): void {
+    this.#flushing = undefined
+    if (this.#empty) return
+    this.#sink?.write([...this.#waiting.values(), ...this.#always()])
+    this.#waiting.clear()
+    this.#touched = false
+  }
+
+  /** Nobody waits for what the clock or a delivery changed; on a full disk it stays waiting. */
+  #later(): void {
+    this.settled().catch(() => {})
   }
 }

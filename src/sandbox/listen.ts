@@ -1,10 +1,11 @@
-// The sandbox on a port: a bridge from node:http to the web-standard fetch. It knows no route.
+// The sandbox on a port: a bridge from node:http to the web-standard fetch, without routes.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Duplex, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
 import { HttpError } from './http-error.ts'
+import { IncomingBody } from './incoming-body.ts'
 
 /** Where to listen; loopback and any free port by default. */
 export interface ListenOptions {
@@ -33,7 +34,8 @@ export async function serve(
   })
   server.on('clientError', refuseClient)
   server.on('checkExpectation', (_request, response: ServerResponse) => {
-    refuse(response, 417, 'The Expect header asks for what the service does not do')
+    const { status, body } = new HttpError(417, 'The Expect header asks for something unsupported')
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -43,7 +45,7 @@ export async function serve(
     })
   })
   const bound = (server.address() as AddressInfo).port
-  // A wildcard is no address to call.
+  // A wildcard address cannot be called.
   const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   const name = reached.includes(':') ? `[${reached}]` : reached
   return {
@@ -65,27 +67,41 @@ async function answer(
 ): Promise<void> {
   const gone = new AbortController()
   outgoing.once('close', () => gone.abort())
-  const request = toRequest(incoming, gone.signal)
-  if (!request) return malformed(outgoing)
-  const response = await handler(request)
+  const body = mayHaveBody(incoming) ? new IncomingBody(incoming) : undefined
+  const request = toRequest(incoming, body, gone.signal)
+  const response = request ? await handler(request) : malformed()
   for (const [name, value] of response.headers) outgoing.appendHeader(name, value)
+  // An error that was answered before the whole body had come.
+  const unread = body?.unread ? body : undefined
+  const closes = unread !== undefined && !unread.isBounded
+  if (closes) outgoing.setHeader('connection', 'close')
   outgoing.writeHead(response.status)
-  if (!response.body) outgoing.end()
-  else {
-    outgoing.flushHeaders()
-    await pipeline(Readable.fromWeb(response.body as NodeReadableStream), outgoing)
-  }
-  // What is left of a refused body is thrown away, so that the caller hears the answer.
-  if (!incoming.complete) incoming.resume()
+  outgoing.flushHeaders()
+  if (response.body) {
+    const content = Readable.fromWeb(response.body as NodeReadableStream)
+    await pipeline(content, outgoing, { end: !closes })
+  } else if (!closes) outgoing.end()
+  await unread?.discard()
+  // Ending it earlier would reset the connection while the caller still writes.
+  if (closes) outgoing.end()
 }
 
-/** Undefined when the target or a header is none that the web's Request can hold. */
-function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
-  const method = incoming.method ?? 'GET'
-  const hasBody = method !== 'GET' && method !== 'HEAD'
+/** The web's Request takes none with GET and HEAD. */
+function mayHaveBody({ method, headers }: IncomingMessage): boolean {
+  const framed = headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0
+  return framed && method !== 'GET' && method !== 'HEAD'
+}
+
+/** Undefined when the target or a header cannot be held by the web's Request. */
+function toRequest(
+  incoming: IncomingMessage,
+  body: IncomingBody | undefined,
+  signal: AbortSignal,
+): Request | undefined {
+  const { method = 'GET' } = incoming
   try {
     const target = incoming.url ?? '/'
-    // Otherwise the target is a path of ours, also one that begins with two slashes.
+    // Every other target is a path of ours, also one that begins with two slashes.
     const url = /^https?:\/\//i.test(target)
       ? new URL(target)
       : `http://${incoming.headers.host ?? 'localhost'}${pathOf(target)}`
@@ -93,13 +109,9 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | un
     for (let at = 0; at < incoming.rawHeaders.length; at += 2) {
       headers.append(incoming.rawHeaders[at] ?? '', incoming.rawHeaders[at + 1] ?? '')
     }
-    const body = Readable.toWeb(incoming) as unknown as BodyInit
-    return new Request(url, {
-      method,
-      headers,
-      signal,
-      ...(hasBody && { body, duplex: 'half' }),
-    })
+    // A stream needs half duplex; Request's own types do not know it yet.
+    const content = body ? { body: body.stream, duplex: 'half' } : {}
+    return new Request(url, { method, headers, signal, ...content } as RequestInit)
   } catch {
     return undefined
   }
@@ -107,16 +119,11 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | un
 
 const pathOf = (target: string) => (target.startsWith('/') ? target : '/')
 
-function malformed(outgoing: ServerResponse): void {
-  refuse(outgoing, 400, 'The request is malformed')
+function malformed(): Response {
+  return new HttpError(400, 'The request is malformed').toResponse()
 }
 
-function refuse(outgoing: ServerResponse, status: number, message: string): void {
-  const { body } = new HttpError(status, message)
-  outgoing.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-}
-
-/** What is no HTTP, or has too many headers, is told in the error form too. */
+/** Bytes that are not HTTP, or too many headers, are answered in the error form too. */
 function refuseClient(error: Error & { readonly code?: string }, socket: Duplex): void {
   if (!socket.writable) return
   const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'

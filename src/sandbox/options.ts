@@ -1,17 +1,22 @@
-// The options of a sandbox, checked: what the caller got wrong throws here, with the fix.
-
-import { checkOptionNames } from '../check.ts'
+// The options of a sandbox, checked: what the caller got wrong throws here, with the fix. A data
+// file goes on with the options that it was started with.
+import { checkFunction, checkMilliseconds, checkOptionNames, invalid, shown } from '../check.ts'
 import type { Fetch } from '../client/attempt.ts'
-import { WebhookError } from '../errors.ts'
-import type { RateOption } from './authenticate.ts'
+import { defined } from '../defined.ts'
 import { fieldErrors } from './exchange.ts'
-import { isSandboxTime, subscriptionBody, timeBoundsWords } from './schemas/control-schemas.ts'
+import type { SavedState } from './saved-state.ts'
+import {
+  isSandboxTime,
+  secret as secretSchema,
+  subscriptionBody,
+} from './schemas/control-schemas.ts'
 import type { Scenario } from './schemas/scenario.ts'
+import type { StartOptions } from './schemas/snapshot.ts'
 
 /** A subscription that exists from the start. */
 export interface SubscriptionOption {
   readonly url: string
-  /** Names, families, `*`, or older forms; everything by default. */
+  /** Names, families, `*`, or legacy forms; everything by default. */
   readonly events?: readonly string[]
   /** `sandbox.secret` by default. */
   readonly secret?: string
@@ -21,20 +26,20 @@ export interface SubscriptionOption {
 export interface SandboxOptions {
   /** Drives ids, tokens and dice; the same seed and the same calls give the same bytes. */
   readonly seed?: string | number
-  /** A time to start at and stand still, or a source of time; the system's time by default. */
+  /** A time at which the clock stands still, or a source of time; the system's time by default. */
   readonly now?: Date | string | (() => Date)
   /** A SQLite file that keeps the state; in memory without one. */
   readonly data?: string
   readonly subscriptions?: readonly SubscriptionOption[]
   /** The secret of subscriptions that name none; it follows from the seed by default. */
   readonly secret?: string
-  /** Names beside localhost that the control plane answers to, e.g. a container's. */
+  /** Names beside localhost that the sandbox answers to, e.g. a container's. */
   readonly hosts?: readonly string[]
   /** Requests per minute for every organization, or false for no limit (section 8). */
   readonly rateLimit?: number | false
-  /** Starts as this scenario says and does what it says; options beside it stand above it. */
+  /** A scenario to start from and to run; options beside it take precedence. */
   readonly scenario?: Scenario | Readonly<Record<string, unknown>>
-  /** Seconds that a delivery waits for its answer; 10 by default. */
+  /** Milliseconds that a delivery waits for its answer; 10,000 by default. */
   readonly deliveryTimeout?: number
   /**
    * Sends the deliveries, each as one `Request` object; the global fetch by default. `toFetch(receiver)`
@@ -59,64 +64,101 @@ const optionNames: readonly (keyof SandboxOptions)[] = [
   'smtpUrl',
 ]
 
-/**
- * Checks the options.
- *
- * @throws WebhookError `OPTION_INVALID`
- */
+/** @throws WebhookError `OPTION_INVALID` */
 export function checkOptions(options: SandboxOptions): void {
-  const { seed, now, data, secret, subscriptions, rateLimit, deliveryTimeout } = options
   checkOptionNames('createSandbox', options, optionNames)
-  refuseUnless(seed === undefined || isSeed(seed), 'seed is neither text nor a finite number')
-  refuseUnless(
-    now === undefined || isTime(now),
-    `now is no date, or none that it can be: give a Date, ISO 8601 or a function; it ${timeBoundsWords}`,
+  const { seed, now, data, secret, subscriptions, rateLimit, deliveryTimeout, smtpUrl } = options
+  expect('seed', seed, isSeed, 'a string or a finite number')
+  expect(
+    'now',
+    now,
+    isTime,
+    'a Date, an ISO 8601 string or a function returning a Date, from 1970 to 9000',
   )
-  refuseUnless(
-    data === undefined || (typeof data === 'string' && data !== ''),
-    'data is no file name',
+  expect('data', data, (value) => typeof value === 'string' && value !== '', 'the name of a file')
+  expect('rateLimit', rateLimit, isRate, 'a whole number, 0 or more, or false')
+  if (deliveryTimeout !== undefined) checkMilliseconds('deliveryTimeout', deliveryTimeout)
+  checkFunction('fetch', options.fetch, 'toFetch(receiver)')
+  expect(
+    'smtpUrl',
+    smtpUrl,
+    (value) => value === '' || URL.canParse(String(value)),
+    'an address such as smtp://127.0.0.1:1025, or an empty string',
   )
-  refuseUnless(isRate(rateLimit), 'rateLimit is neither a whole number from 0 nor false')
-  refuseUnless(
-    deliveryTimeout === undefined || (deliveryTimeout > 0 && deliveryTimeout <= 86_400),
-    'deliveryTimeout is no number of seconds from 0 to 86400',
-  )
-  refuseUnless(
-    options.fetch === undefined || typeof options.fetch === 'function',
-    'fetch is no function',
-  )
-  refuseUnless(
-    !options.smtpUrl || URL.canParse(options.smtpUrl),
-    'smtpUrl is no address: give one such as smtp://127.0.0.1:1025, or leave it out',
-  )
-  refuseUnless(
-    secret === undefined || subscriptionBody.shape.secret.safeParse(secret).success,
-    'secret has fewer than 8 characters, or white space',
-  )
-  refuseUnless(
-    subscriptions === undefined || Array.isArray(subscriptions),
-    'subscriptions is no list',
-  )
+  if (secret !== undefined && !secretSchema.safeParse(secret).success) {
+    // Its value is not repeated.
+    throw invalid(
+      'createSandbox: secret must be a string of 8 to 256 characters without white space',
+    )
+  }
+  expect('hosts', options.hosts, isStrings, 'an array of strings')
+  expect('subscriptions', subscriptions, Array.isArray, 'an array')
   for (const [at, one] of (subscriptions ?? []).entries()) {
     const read = subscriptionBody.safeParse(one)
     const wrong = read.success ? [] : fieldErrors(read.error.issues)
     const words = wrong.map(({ field, message }) => `subscriptions.${at}.${field}: ${message}`)
-    refuseUnless(read.success, words.join('; '))
+    if (words.length > 0) throw invalid(`createSandbox: ${words.join('; ')}`)
   }
 }
 
-/** A start-up fault of the caller. */
-export function refuseUnless(holds: boolean, why: string): void {
-  if (!holds) throw new WebhookError('OPTION_INVALID', `createSandbox: ${why}`)
+function expect(
+  name: keyof SandboxOptions,
+  value: unknown,
+  holds: (value: unknown) => boolean,
+  what: string,
+): void {
+  if (value === undefined || holds(value)) return
+  throw invalid(`createSandbox: ${name} must be ${what}, got ${shown(value)}`)
 }
 
 const isSeed = (seed: unknown) => typeof seed === 'string' || Number.isFinite(seed)
 
-function isTime(now: Date | string | (() => Date)): boolean {
-  const time = typeof now === 'function' ? now() : now
+const isStrings = (value: unknown) =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string')
+
+function isTime(now: unknown): boolean {
+  const time: unknown = typeof now === 'function' ? now() : now
+  if (!(time instanceof Date) && typeof time !== 'string') return false
   return isSandboxTime(new Date(time).getTime())
 }
 
-function isRate(rate: RateOption): boolean {
-  return rate === undefined || rate === false || (Number.isInteger(rate) && rate >= 0)
+const isRate = (rate: unknown) =>
+  rate === false || (typeof rate === 'number' && Number.isInteger(rate) && rate >= 0)
+
+/** The options that a data file keeps, in the form in which it keeps them. */
+export function startOptions({ now, secret, subscriptions }: SandboxOptions): StartOptions {
+  return defined({
+    now: now === undefined || typeof now === 'function' ? undefined : new Date(now).toISOString(),
+    secret,
+    subscriptions: subscriptions?.map(({ url, events, secret: own }) =>
+      defined({ url, events: events && [...events], secret: own }),
+    ),
+  })
+}
+
+/**
+ * Refuses options other than those that a data file was started with: they decide how a state
+ * begins, and this one has begun. Options that are left out stay as they were.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ */
+export function checkSameStart(options: SandboxOptions, saved: SavedState): void {
+  const before = { ...saved.startOptions, seed: String(saved.snapshot.seed) }
+  const { seed } = options
+  const now = defined({ ...startOptions(options), seed: seed === undefined ? seed : String(seed) })
+  for (const name of ['seed', 'now', 'secret', 'subscriptions'] as const) {
+    if (now[name] === undefined || JSON.stringify(now[name]) === JSON.stringify(before[name]))
+      continue
+    const was = name === 'seed' || name === 'now' ? ` (${before[name] ?? 'the system’s time'})` : ''
+    throw invalid(
+      `createSandbox: the data file was started with another ${name}${was}: leave ${name} out and ${fixes[name]}, or use another file`,
+    )
+  }
+}
+
+const fixes = {
+  seed: 'go on with the file’s own',
+  now: 'set the clock (PUT /_sandbox/clock)',
+  secret: 'change it per subscription (PATCH /_sandbox/subscriptions/{id})',
+  subscriptions: 'change them at /_sandbox/subscriptions',
 }

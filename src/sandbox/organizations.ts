@@ -1,57 +1,18 @@
 // Who may call: the seeded organizations with their plans, and their API keys (section 5). A key
 // is shown when it is made; afterwards only masked.
 import { limits } from '../protocol/resources.ts'
-import type { EngineRandom } from './ports.ts'
 import { profile } from './profile.ts'
-
-/** Sections 1 and 5: the three plans with API access, and any without. */
-export const plans = ['Professional', 'Business', 'Enterprise', 'Starter'] as const
-export type Plan = (typeof plans)[number]
-
-export interface Organization {
-  readonly id: string
-  readonly name: string
-  readonly requestorName: string
-  readonly requestorEmail: string
-  readonly plan: Plan
-  /** Whether its subscription is paid; otherwise 402. */
-  readonly subscriptionActive: boolean
-  /** Requests per minute; null for what its plan gives. */
-  readonly ratePerMinute: number | null
-}
-
-export interface ApiKey {
-  readonly id: string
-  readonly organizationId: string
-  readonly key: string
-  readonly active: boolean
-  readonly createdAt: string
-}
+import type { SeededRandom } from './random.ts'
+import type { ApiKey, Organization, Plan } from './schemas/snapshot.ts'
 
 /** What of a key may be shown later on. */
-export interface MaskedKey extends Omit<ApiKey, 'key'> {
-  readonly key: string
+export interface MaskedKey extends ApiKey {
   readonly plan: Plan
-}
-
-export interface Organizations {
-  get(id: string): Organization | undefined
-  list(): readonly Organization[]
-  update(id: string, patch: Partial<Omit<Organization, 'id'>>): Organization | undefined
-  /** The organization of a key that is active. */
-  ofKey(key: string): Organization | undefined
-  keys(): readonly MaskedKey[]
-  generate(organizationId: string, now: Date): ApiKey
-  /** A new key for the same organization; the old one stops at once. */
-  rotate(id: string, now: Date): ApiKey | undefined
-  revoke(id: string): MaskedKey | undefined
-  load(saved: SavedOrganizations): void
-  dump(): SavedOrganizations
 }
 
 export interface SavedOrganizations {
-  readonly organizations: readonly Organization[]
-  readonly keys: readonly ApiKey[]
+  readonly organizations: Organization[]
+  readonly keys: ApiKey[]
 }
 
 /** Requests per minute that an organization has by its plan or its agreement (section 8). */
@@ -71,13 +32,9 @@ export function seededOrganizations(now: Date): SavedOrganizations {
     { ...seeded('umbrella', 'Umbrella', 'Professional'), subscriptionActive: false },
     { ...seeded('vandelay', 'Vandelay', 'Professional'), ratePerMinute: 0 },
   ]
-  const key = (id: string, organization: string, active = true): ApiKey => ({
-    id,
-    organizationId: `org_${organization}`,
-    key: `key_${id}`,
-    active,
-    createdAt,
-  })
+  const key = (id: string, owner: string, active = true): ApiKey => {
+    return { id, organizationId: `org_${owner}`, key: `key_${id}`, active, createdAt }
+  }
   const keys = [
     key('acme', 'acme'),
     key('globex', 'globex'),
@@ -102,63 +59,80 @@ function seeded(id: string, name: string, plan: Plan): Organization {
   }
 }
 
-export function createOrganizations(
-  saved: SavedOrganizations,
-  random: EngineRandom,
-): Organizations {
-  const organizations = new Map<string, Organization>()
-  const keys = new Map<string, ApiKey>()
-  const byKey = new Map<string, ApiKey>()
+export class Organizations {
+  readonly #random: SeededRandom
+  readonly #organizations = new Map<string, Organization>()
+  readonly #keys = new Map<string, ApiKey>()
+  readonly #byKey = new Map<string, ApiKey>()
 
-  const put = (key: ApiKey): ApiKey => {
-    keys.set(key.id, key)
-    byKey.set(key.key, key)
+  constructor(random: SeededRandom) {
+    this.#random = random
+  }
+
+  get(id: string): Organization | undefined {
+    return this.#organizations.get(id)
+  }
+
+  list(): Organization[] {
+    return [...this.#organizations.values()]
+  }
+
+  update(id: string, patch: Partial<Organization>): Organization | undefined {
+    const organization = this.#organizations.get(id)
+    if (!organization) return undefined
+    const next = { ...organization, ...patch, id }
+    this.#organizations.set(id, next)
+    return next
+  }
+
+  /** The organization of an active key. */
+  ofKey(key: string): Organization | undefined {
+    const found = this.#byKey.get(key)
+    return found?.active ? this.get(found.organizationId) : undefined
+  }
+
+  keys(): MaskedKey[] {
+    return [...this.#keys.values()].map((key) => this.#masked(key))
+  }
+
+  generate(organizationId: string, now: Date): ApiKey {
+    const key = `key_${this.#random.token()}`
+    const createdAt = now.toISOString()
+    return this.#put({ id: this.#random.uuid(), organizationId, key, active: true, createdAt })
+  }
+
+  /** A new key for the same organization; the old one stops at once. */
+  rotate(id: string, now: Date): ApiKey | undefined {
+    const key = this.#keys.get(id)
+    if (!key?.active) return undefined
+    this.#put({ ...key, active: false })
+    return this.generate(key.organizationId, now)
+  }
+
+  revoke(id: string): MaskedKey | undefined {
+    const key = this.#keys.get(id)
+    return key && this.#masked(this.#put({ ...key, active: false }))
+  }
+
+  load({ organizations, keys }: SavedOrganizations): void {
+    for (const map of [this.#organizations, this.#keys, this.#byKey]) map.clear()
+    for (const one of organizations) this.#organizations.set(one.id, one)
+    for (const key of keys) this.#put(key)
+  }
+
+  dump(): SavedOrganizations {
+    return { organizations: this.list(), keys: [...this.#keys.values()] }
+  }
+
+  #put(key: ApiKey): ApiKey {
+    this.#keys.set(key.id, key)
+    this.#byKey.set(key.key, key)
     return key
   }
-  const masked = (key: ApiKey): MaskedKey => ({
-    ...key,
-    key: mask(key.key),
-    plan: organizations.get(key.organizationId)?.plan ?? 'Starter',
-  })
-  const generate = (organizationId: string, now: Date) => {
-    const key = { id: random.uuid(), organizationId, key: `key_${random.token()}`, active: true }
-    return put({ ...key, createdAt: now.toISOString() })
-  }
-  const load = (next: SavedOrganizations) => {
-    for (const map of [organizations, keys, byKey]) map.clear()
-    for (const one of next.organizations) organizations.set(one.id, one)
-    for (const key of next.keys) put(key)
-  }
-  load(saved)
 
-  return {
-    get: (id) => organizations.get(id),
-    list: () => [...organizations.values()],
-    update(id, patch) {
-      const organization = organizations.get(id)
-      if (!organization) return undefined
-      const next = { ...organization, ...patch }
-      organizations.set(id, next)
-      return next
-    },
-    ofKey(key) {
-      const found = byKey.get(key)
-      return found?.active ? organizations.get(found.organizationId) : undefined
-    },
-    keys: () => [...keys.values()].map(masked),
-    generate,
-    rotate(id, now) {
-      const key = keys.get(id)
-      if (!key?.active) return undefined
-      put({ ...key, active: false })
-      return generate(key.organizationId, now)
-    },
-    revoke(id) {
-      const key = keys.get(id)
-      return key && masked(put({ ...key, active: false }))
-    },
-    load,
-    dump: () => ({ organizations: [...organizations.values()], keys: [...keys.values()] }),
+  #masked(key: ApiKey): MaskedKey {
+    const plan = this.get(key.organizationId)?.plan ?? 'Starter'
+    return { ...key, key: mask(key.key), plan }
   }
 }
 

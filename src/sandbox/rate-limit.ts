@@ -10,39 +10,35 @@ export interface RateVerdict {
   readonly retryAfter: number
 }
 
-/** organization → [start of its window in ms, requests in it] */
-export type RateWindows = Readonly<Record<string, readonly [start: number, used: number]>>
-
-export interface RateLimiter {
-  take(organizationId: string, limit: number, now: Date): RateVerdict
-  dump(): RateWindows
-  load(windows: RateWindows): void
-}
+/** The start of a window in ms since the epoch, and the requests counted in it. */
+export type RateWindow = [start: number, used: number]
 
 const windowMs = profile.rate.windowSeconds * 1000
 
-export function createRateLimiter(): RateLimiter {
-  const windows = new Map<string, readonly [start: number, used: number]>()
-  return {
-    take(organizationId, limit, now) {
-      const time = now.getTime()
-      const window = windows.get(organizationId)
-      // A clock that was set back must not leave a window that ends far in the future.
-      const fresh = !window || time >= window[0] + windowMs || time < window[0]
-      const [start, used] = fresh ? [time, 0] : window
-      const allowed = used < limit
-      windows.set(organizationId, [start, allowed ? used + 1 : used])
-      return {
-        allowed,
-        limit,
-        remaining: Math.max(0, limit - used - 1),
-        retryAfter: Math.max(1, Math.ceil((start + windowMs - time) / 1000)),
-      }
-    },
-    dump: () => Object.fromEntries(windows),
-    load(saved) {
-      windows.clear()
-      for (const [id, window] of Object.entries(saved)) windows.set(id, window)
-    },
+export class RateLimiter {
+  #windows = new Map<string, RateWindow>()
+
+  take(organizationId: string, limit: number, now: Date): RateVerdict {
+    const time = now.getTime()
+    const window = this.#windows.get(organizationId)
+    // A clock that was set back must not leave a window that ends far in the future.
+    const fresh = !window || time >= window[0] + windowMs || time < window[0]
+    const [start, used] = fresh ? [time, 0] : window
+    const allowed = used < limit
+    this.#windows.set(organizationId, [start, allowed ? used + 1 : used])
+    return {
+      allowed,
+      limit,
+      remaining: Math.max(0, limit - used - 1),
+      retryAfter: Math.max(1, Math.ceil((start + windowMs - time) / 1000)),
+    }
+  }
+
+  dump(): Record<string, RateWindow> {
+    return Object.fromEntries(this.#windows)
+  }
+
+  load(windows: Readonly<Record<string, RateWindow>>): void {
+    this.#windows = new Map(Object.entries(windows))
   }
 }

@@ -1,28 +1,49 @@
-// The sandbox's clock, faults and deliveries as their users hold them: a call is checked as the
-// request that does the same, and written down as that request.
+// The sandbox's clock, faults and deliveries as their users hold them: a call is checked like the
+// request that does the same, and recorded as that request.
 
-import { asMisuse, checkedArgument, misuse } from './argument-error.ts'
-import { controlPath } from './control.ts'
+import { argumentError, asArgumentError, checkedArgument } from './argument-error.ts'
+import type { VirtualClock } from './clock.ts'
+import type { Deliveries } from './deliveries/deliveries.ts'
 import { refuseFromWithin } from './deliveries/from-within.ts'
-import type { EngineClock, EngineDeliveries, EngineFaults } from './ports.ts'
+import type {
+  RotateOptions,
+  Subscription,
+  SubscriptionInput,
+  SubscriptionPatch,
+} from './deliveries/subscriptions.ts'
+import type { FaultRules } from './faults.ts'
 import type { Recorder } from './recorder.ts'
 import { advanceBody } from './schemas/control-schemas.ts'
-import { deliveryFilter } from './schemas/deliveries.ts'
+import {
+  type DeliveryFilter,
+  type DeliverySummary,
+  deliveryFilter,
+  type SandboxDelivery,
+} from './schemas/deliveries.ts'
 import type { Fault } from './schemas/faults.ts'
 
-type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-
-function noter(recorder: Recorder) {
-  return (method: Method, path: string, body?: unknown) =>
-    recorder.add({
-      request: { method, path: `${controlPath}${path}`, ...(body !== undefined && { body }) },
-    })
+/** The clock as users move it, between 1970 and 9000. */
+export interface SandboxClock {
+  now(): Date
+  readonly frozen: boolean
+  /** Makes it stand still. */
+  freeze(): void
+  /** Makes it run on from where it stands. */
+  unfreeze(): void
+  /**
+   * Moves to a time; what falls due on the way happens in the order of time. A reset or a restore
+   * in the meantime ends the move.
+   *
+   * @throws WebhookError `OPTION_INVALID`, `CALLED_FROM_DELIVERY`
+   */
+  set(date: Date | string): Promise<void>
+  /** Moves on, as `set` does. */
+  advance(by: { readonly seconds?: number; readonly days?: number }): Promise<void>
 }
 
-export function recordedClock(clock: EngineClock, recorder: Recorder): SandboxClock {
-  const note = noter(recorder)
-  const refused = (what: string) => (error: unknown) => {
-    throw asMisuse(what, error)
+export function recordedClock(clock: VirtualClock, recorder: Recorder): SandboxClock {
+  const rejected = (call: string) => (error: unknown) => {
+    throw asArgumentError(call, error)
   }
   return {
     now: () => clock.now(),
@@ -30,26 +51,32 @@ export function recordedClock(clock: EngineClock, recorder: Recorder): SandboxCl
       return clock.frozen
     },
     freeze() {
-      note('PUT', '/clock', { frozen: true })
+      recorder.call('PUT', '/clock', { frozen: true })
       clock.freeze()
     },
     unfreeze() {
-      note('PUT', '/clock', { frozen: false })
+      recorder.call('PUT', '/clock', { frozen: false })
       clock.unfreeze()
     },
     async set(value) {
       refuseFromWithin('clock.set()')
       const date = dateOf(value)
-      note('PUT', '/clock', { now: date.toISOString() })
-      await clock.set(date).catch(refused('clock.set'))
+      recorder.call('PUT', '/clock', { now: date.toISOString() })
+      await clock.set(date).catch(rejected('clock.set'))
     },
     async advance(by) {
       refuseFromWithin('clock.advance()')
       checkedArgument('clock.advance', advanceBody, by)
       recorder.add({ advance: by })
-      await clock.advance(by).catch(refused('clock.advance'))
+      await clock.advance(by).catch(rejected('clock.advance'))
     },
   }
+}
+
+function dateOf(value: Date | string): Date {
+  const date = new Date(value)
+  if (!Number.isNaN(date.getTime())) return date
+  throw argumentError('clock.set', [{ field: '', message: 'must be a Date or an ISO 8601 string' }])
 }
 
 /** The faults as users set them. */
@@ -59,44 +86,19 @@ export interface SandboxFaults {
   /**
    * Replaces all.
    *
-   * @throws WebhookError `OPTION_INVALID` with every field that is wrong.
+   * @throws WebhookError `OPTION_INVALID` with every field that is wrong
    */
   set(faults: readonly Fault[]): void
   clear(): void
 }
 
-/** The clock as users move it, between 1970 and 9000. */
-export interface SandboxClock {
-  now(): Date
-  readonly frozen: boolean
-  /** Stands still from now on. */
-  freeze(): void
-  /** Goes on from where it stands. */
-  unfreeze(): void
-  /**
-   * Moves to a time; what falls due on the way happens in the order of time. A reset or a restore
-   * meanwhile ends it.
-   *
-   * @throws WebhookError `OPTION_INVALID`, `CALLED_FROM_DELIVERY`
-   */
-  set(date: Date | string): Promise<void>
-  /** Moves on, as `set` does. */
-  advance(by: { readonly seconds?: number; readonly days?: number }): Promise<void>
-}
-
-function dateOf(value: Date | string): Date {
-  const date = new Date(value)
-  if (!Number.isNaN(date.getTime())) return date
-  throw misuse('clock.set', [{ field: '', message: 'is no date: give a Date or ISO 8601' }])
-}
-
-export function recordedFaults(faults: EngineFaults, recorder: Recorder): SandboxFaults {
+export function recordedFaults(faults: FaultRules, recorder: Recorder): SandboxFaults {
   return {
-    list: () => faults.list() as readonly Fault[],
+    list: () => faults.list(),
     set(wanted) {
       const wrong = faults.set(wanted)
-      if (wrong.length > 0) throw misuse('faults.set', wrong)
-      recorder.add({ faults: plain(faults.list() as readonly Fault[]) })
+      if (wrong.length > 0) throw argumentError('faults.set', wrong)
+      recorder.add({ faults: faults.list().map(({ struck: _, ...fault }) => fault) })
     },
     clear() {
       recorder.add({ faults: [] })
@@ -105,63 +107,87 @@ export function recordedFaults(faults: EngineFaults, recorder: Recorder): Sandbo
   }
 }
 
-/** Without the count of what has struck already. */
-function plain(faults: readonly (Fault & { readonly struck?: number })[]) {
-  return faults.map(({ struck: _, ...fault }) => ({ ...fault }))
+/** The subscriptions as users manage them. What a request would refuse throws `OPTION_INVALID`. */
+export interface SandboxSubscriptions {
+  list(): readonly Subscription[]
+  get(id: string): Subscription | undefined
+  create(input: SubscriptionInput): Subscription
+  update(id: string, patch: SubscriptionPatch): Subscription | undefined
+  remove(id: string): boolean
+  rotateSecret(id: string, options?: RotateOptions): Subscription | undefined
 }
 
-/**
- * The deliveries as users look at them and send them again. What is no filter and no subscription
- * throws `OPTION_INVALID`.
- */
-export type SandboxDeliveries = Omit<EngineDeliveries, 'emit' | 'dump' | 'load' | 'close' | 'drain'>
+/** The deliveries as users look at them and send them again. */
+export interface SandboxDeliveries {
+  readonly subscriptions: SandboxSubscriptions
+  /**
+   * Newest first, without bytes.
+   *
+   * @throws WebhookError `OPTION_INVALID`
+   */
+  list(filter?: DeliveryFilter): readonly DeliverySummary[]
+  /** With every attempt's exact bytes. */
+  get(id: string): SandboxDelivery | undefined
+  /** Sends a delivery again; undefined when it or its subscription is gone. */
+  resend(id: string): SandboxDelivery | undefined
+  /**
+   * Sends again what fits the filter; returns how many.
+   *
+   * @throws WebhookError `OPTION_INVALID`
+   */
+  resendAll(filter?: DeliveryFilter): number
+}
 
-export function recordedDeliveries(
-  { list, get, resend, resendAll, subscriptions }: SandboxDeliveries,
-  recorder: Recorder,
-): SandboxDeliveries {
-  const note = noter(recorder)
-  const called = <Result>(what: string, call: () => Result): Result => {
-    try {
-      return call()
-    } catch (error) {
-      throw asMisuse(`subscriptions.${what}`, error)
-    }
-  }
+export function recordedDeliveries(deliveries: Deliveries, recorder: Recorder): SandboxDeliveries {
   return {
-    list: (filter = {}) => list(checkedArgument('deliveries.list', deliveryFilter, filter)),
-    get,
-    subscriptions: {
-      list: subscriptions.list,
-      get: subscriptions.get,
-      create(input) {
-        const made = called('create', () => subscriptions.create(input))
-        note('POST', '/subscriptions', input)
-        return made
-      },
-      update(id, patch) {
-        const updated = called('update', () => subscriptions.update(id, patch))
-        note('PATCH', `/subscriptions/${id}`, patch)
-        return updated
-      },
-      remove(id) {
-        note('DELETE', `/subscriptions/${id}`)
-        return subscriptions.remove(id)
-      },
-      rotateSecret(id, options) {
-        const rotated = called('rotateSecret', () => subscriptions.rotateSecret(id, options))
-        note('POST', `/subscriptions/${id}/rotate`, options ?? {})
-        return rotated
-      },
-    },
+    subscriptions: recordedSubscriptions(deliveries.subscriptions, recorder),
+    list: (filter = {}) =>
+      deliveries.list(checkedArgument('deliveries.list', deliveryFilter, filter)),
+    get: (id) => deliveries.get(id),
     resend(id) {
-      note('POST', `/deliveries/${id}/resend`)
-      return resend(id)
+      recorder.call('POST', `/deliveries/${id}/resend`)
+      return deliveries.resend(id)
     },
     resendAll(filter = {}) {
       const wanted = checkedArgument('deliveries.resendAll', deliveryFilter, filter)
-      note('POST', '/resend', wanted)
-      return resendAll(wanted)
+      recorder.call('POST', '/resend', wanted)
+      return deliveries.resendAll(wanted)
+    },
+  }
+}
+
+function recordedSubscriptions(
+  subscriptions: Deliveries['subscriptions'],
+  recorder: Recorder,
+): SandboxSubscriptions {
+  const called = <Result>(name: string, call: () => Result): Result => {
+    try {
+      return call()
+    } catch (error) {
+      throw asArgumentError(`subscriptions.${name}`, error)
+    }
+  }
+  return {
+    list: () => subscriptions.list(),
+    get: (id) => subscriptions.get(id),
+    create(input) {
+      const created = called('create', () => subscriptions.create(input))
+      recorder.call('POST', '/subscriptions', input)
+      return created
+    },
+    update(id, patch) {
+      const updated = called('update', () => subscriptions.update(id, patch))
+      recorder.call('PATCH', `/subscriptions/${id}`, patch)
+      return updated
+    },
+    remove(id) {
+      recorder.call('DELETE', `/subscriptions/${id}`)
+      return subscriptions.remove(id)
+    },
+    rotateSecret(id, options = {}) {
+      const rotated = called('rotateSecret', () => subscriptions.rotateSecret(id, options))
+      recorder.call('POST', `/subscriptions/${id}/rotate`, options)
+      return rotated
     },
   }
 }

@@ -1,16 +1,21 @@
-// Scenario files: they are checked, and what they say is done to a sandbox in its order. Every
+// Scenario files: they are checked, and their actions are run against a sandbox in order. Every
 // action is a request that any user could make.
-
+import { defined } from '../defined.ts'
 import { WebhookError } from '../errors.ts'
 import { parseJson } from '../json.ts'
 import { fromBase64 } from '../signature/encoding.ts'
 import { apiPath } from './api.ts'
 import { controlPath } from './control.ts'
 import type { SandboxOptions } from './options.ts'
-import { type ReadScenario, type ScenarioAction, scenarioSchema } from './schemas/scenario.ts'
+import {
+  type ReadScenario,
+  type ScenarioAction,
+  type ScenarioSubscription,
+  scenarioSchema,
+} from './schemas/scenario.ts'
 
 /** The parts of a sandbox that a scenario needs. */
-export interface Stage {
+export interface Target {
   readonly url: string
   readonly apiKey: string
   readonly fetch: (request: Request) => Promise<Response>
@@ -31,39 +36,31 @@ export function readScenario(value: unknown): ReadScenario {
 }
 
 /**
- * The options that a scenario gives; what the caller says himself stands above it.
+ * The options of a scenario; those that the caller gives take precedence.
  *
- * @throws WebhookError `SCENARIO_INVALID` when it needs a secret that nobody gives.
+ * @throws WebhookError `SCENARIO_INVALID` when it needs a secret that nobody gives
  */
 export function withScenario(options: SandboxOptions, scenario: ReadScenario): SandboxOptions {
   const { seed, clock, rateLimit, subscriptions } = scenario
-  const secret = options.secret ?? secretFromEnvironment(scenario)
   const now = clock && (clock.frozen === false ? runningFrom(clock.now) : clock.now)
-  return {
-    ...(seed !== undefined && { seed }),
-    ...(now !== undefined && { now }),
-    ...(rateLimit !== undefined && { rateLimit }),
-    ...(subscriptions && { subscriptions: subscriptions.map(subscriptionOption) }),
-    ...options,
-    ...(secret !== undefined && { secret }),
-  }
+  const own = { seed, now, rateLimit, subscriptions: subscriptions?.map(subscriptionOption) }
+  const secret = options.secret ?? secretFromEnvironment(scenario)
+  return defined({ ...own, ...options, secret })
 }
 
-/** A scenario whose secret was its user's does not hold it, and signs otherwise without it. */
+/** A scenario recorded with its user's own secret does not hold it, and needs it to sign alike. */
 function secretFromEnvironment({ secret }: ReadScenario): string | undefined {
   if (secret === undefined) return undefined
   const given = process.env.WEBHOOK_SECRET
   if (given) return given
   throw new WebhookError(
     'SCENARIO_INVALID',
-    'the scenario was written down without the secret that its sandbox was given: give the same one, as WEBHOOK_SECRET or as the option secret',
+    'the scenario was recorded with a secret that it does not hold: pass the same one as WEBHOOK_SECRET or as the option secret',
   )
 }
 
-type GivenSubscription = NonNullable<ReadScenario['subscriptions']>[number]
-
-function subscriptionOption({ url, events, secret }: GivenSubscription) {
-  return { url, ...(events && { events }), ...(secret !== undefined && { secret }) }
+function subscriptionOption({ url, events, secret }: ScenarioSubscription) {
+  return defined({ url, events, secret })
 }
 
 /** A clock that starts at a time and goes on from there. */
@@ -72,43 +69,40 @@ function runningFrom(start: string): () => Date {
   return () => new Date(Date.now() + offset)
 }
 
-/**
- * Does what a scenario says.
- *
- * @throws WebhookError `SCENARIO_FAILED` with the action whose answer was not as expected.
- */
-export async function runScenario(stage: Stage, scenario: ReadScenario): Promise<void> {
+/** @throws WebhookError `SCENARIO_FAILED` with the action whose answer was not as expected */
+export async function runScenario(target: Target, scenario: ReadScenario): Promise<void> {
   const names = new Map<string, string>()
   const { snapshot, faults, actions } = scenario
   const opening: ScenarioAction[] = [
-    ...(snapshot ? [asRequest('PUT', '/snapshot', snapshot)] : []),
+    ...(snapshot ? [toControl('PUT', '/snapshot', snapshot)] : []),
     ...(faults ? [{ faults }] : []),
   ]
   for (const [at, action] of [...opening, ...actions].entries()) {
     const where = at < opening.length ? 'its opening' : `action ${at - opening.length}`
     if (action.at !== undefined) {
-      await perform(stage, { action: asRequest('PUT', '/clock', { now: action.at }), names, where })
+      await run(target, { action: toControl('PUT', '/clock', { now: action.at }), names, where })
     }
-    await perform(stage, { action, names, where })
+    await run(target, { action, names, where })
   }
 }
 
-interface Performance {
+interface RunStep {
   readonly action: ScenarioAction
   readonly names: Map<string, string>
   readonly where: string
 }
 
-async function perform(stage: Stage, { action, names, where }: Performance): Promise<void> {
+async function run(target: Target, { action, names, where }: RunStep): Promise<void> {
   const request = filled(toRequest(action), names)
-  const response = await stage.fetch(toWebRequest(stage, request))
+  const response = await target.fetch(toWebRequest(target, request))
   const text = await response.text()
   const expected = 'request' in action ? action.expect : undefined
   // A request of its own may be meant to fail; everything else must go well.
-  const wrong = expected === undefined ? !('request' in action) && !response.ok : false
-  if (wrong || (expected !== undefined && expected !== response.status)) {
+  const asExpected =
+    expected === undefined ? 'request' in action || response.ok : expected === response.status
+  if (!asExpected) {
     const wanted = expected === undefined ? '' : `, expected ${expected}`
-    const message = `the scenario failed at ${where}: ${request.method} ${request.path} answered ${response.status}${wanted}${said(text)}`
+    const message = `the scenario failed at ${where}: ${request.method} ${request.path} answered ${response.status}${wanted}${errorIn(text)}`
     throw new WebhookError('SCENARIO_FAILED', message)
   }
   if ('as' in action && action.as !== undefined) names.set(action.as, idIn(text))
@@ -123,7 +117,7 @@ interface ScenarioRequest {
   readonly contentType?: string | undefined
 }
 
-const asRequest = (method: 'POST' | 'PUT', path: string, body: unknown) => ({
+const toControl = (method: 'POST' | 'PUT', path: string, body: unknown) => ({
   request: { method, path: `${controlPath}${path}`, body },
 })
 
@@ -135,15 +129,14 @@ function toRequest(action: ScenarioAction): ScenarioRequest {
   }
   if ('act' in action) {
     const { act, actions, force } = action
-    const body = { actions, ...(force !== undefined && { force }) }
-    return asRequest('POST', `/verifications/{${act}}/actions`, body).request
+    return toControl('POST', `/verifications/{${act}}/actions`, defined({ actions, force })).request
   }
-  if ('advance' in action) return asRequest('POST', '/clock/advance', action.advance).request
-  if ('faults' in action) return asRequest('PUT', '/faults', { faults: action.faults }).request
-  return asRequest('POST', '/drain', {}).request
+  if ('advance' in action) return toControl('POST', '/clock/advance', action.advance).request
+  if ('faults' in action) return toControl('PUT', '/faults', { faults: action.faults }).request
+  return toControl('POST', '/flush', {}).request
 }
 
-/** Puts ids where names stand; a name that nothing has is taken for an id itself. */
+/** Replaces names by ids; a name that was never given is taken as an id itself. */
 function filled(request: ScenarioRequest, names: ReadonlyMap<string, string>): ScenarioRequest {
   const fill = (text: string) =>
     text.replaceAll(/\{([\w-]+)\}/g, (whole, name: string) => {
@@ -158,10 +151,10 @@ function filled(request: ScenarioRequest, names: ReadonlyMap<string, string>): S
   return { ...request, path: fill(request.path), body: inside(request.body) }
 }
 
-/** The name in `{name}`; nothing that could be one otherwise. */
+/** The name in `{name}`; empty for other text. */
 const bare = (text: string) => /^\{([\w-]+)\}$/.exec(text)?.[1] ?? ''
 
-function toWebRequest({ url, apiKey }: Stage, request: ScenarioRequest): Request {
+function toWebRequest({ url, apiKey }: Target, request: ScenarioRequest): Request {
   const { method, path, key = apiKey, body, bytes, contentType = 'application/json' } = request
   const json = body === undefined ? undefined : JSON.stringify(body)
   const content: BodyInit | undefined = bytes === undefined ? json : decoded(bytes)
@@ -174,8 +167,8 @@ function toWebRequest({ url, apiKey }: Stage, request: ScenarioRequest): Request
 
 const decoded = (base64: string) => new Uint8Array(fromBase64(base64) ?? [])
 
-/** What an error body says; never a record. */
-function said(text: string): string {
+/** The code and message of an error body; never a record. */
+function errorIn(text: string): string {
   const body = parseJson(text)?.value as {
     readonly code?: unknown
     readonly message?: unknown

@@ -1,27 +1,8 @@
 // The filters and sorts of the two lists (sections 4.2 and 4.5), as selections over rows.
-import { type VerificationStatus, verificationStatuses } from '../protocol/resources.ts'
-import type { ClientRow, VerificationRow } from './rows.ts'
+import { verificationStatuses } from '../protocol/resources.ts'
+import type { ClientsQuery, VerificationsQuery } from './schemas/api-inputs.ts'
+import type { ClientRow, VerificationRow } from './schemas/snapshot.ts'
 import type { Selection } from './table.ts'
-
-/** The checked query of `GET /verifications`. */
-export interface VerificationsQuery {
-  readonly type?: string | undefined
-  readonly status?: readonly string[] | undefined
-  readonly clientId?: string | undefined
-  readonly matterId?: string | undefined
-  readonly search?: string | undefined
-  readonly dateFrom?: string | undefined
-  readonly dateTo?: string | undefined
-  readonly sort?: string | undefined
-}
-
-/** The checked query of `GET /clients`. */
-export interface ClientsQuery {
-  readonly search?: string | undefined
-  readonly memberType?: string | undefined
-  readonly active?: string | undefined
-  readonly sort?: string | undefined
-}
 
 type Test<Kind> = (row: Kind) => boolean
 
@@ -33,16 +14,16 @@ export function selectVerifications(query: VerificationsQuery): Selection<Verifi
   if (clientId !== undefined) tests.push(({ resource }) => sameId(resource.clientId, clientId))
   if (matterId !== undefined) tests.push(({ resource }) => sameId(resource.matterId, matterId))
   if (dateFrom !== undefined) {
-    const from = utc(dateFrom)
-    tests.push(({ resource }) => resource.createdAt >= from)
+    const { time, finer } = utc(dateFrom)
+    tests.push(({ resource: { createdAt } }) => createdAt > time || (createdAt === time && !finer))
   }
   if (dateTo !== undefined) {
-    const to = utc(dateTo)
-    tests.push(({ resource }) => resource.createdAt <= to)
+    const { time } = utc(dateTo)
+    tests.push(({ resource }) => resource.createdAt <= time)
   }
   if (search) {
-    const holds = holder(search)
-    tests.push(({ resource }) => holds(resource.subjectName) || holds(resource.subjectEmail))
+    const matches = matcher(search)
+    tests.push(({ resource }) => matches(resource.subjectName) || matches(resource.subjectEmail))
   }
   return { key: JSON.stringify(query), keep: all(tests), compare: verificationOrders[sort ?? ''] }
 }
@@ -53,21 +34,18 @@ export function selectClients(query: ClientsQuery): Selection<ClientRow> {
   if (memberType !== undefined) tests.push(({ resource }) => resource.memberType === memberType)
   if (active !== undefined) tests.push(({ resource }) => resource.active === (active === 'true'))
   if (search) {
-    const holds = holder(search)
-    tests.push(
-      ({ resource }) =>
-        holds(nameOf({ resource })) ||
-        holds(resource.businessName) ||
-        holds(resource.email) ||
-        holds(resource.externalId),
-    )
+    const matches = matcher(search)
+    tests.push(({ resource }) => {
+      const { businessName, email, externalId } = resource
+      return [nameOf({ resource }), businessName, email, externalId].some(matches)
+    })
   }
   return { key: JSON.stringify(query), keep: all(tests), compare: clientOrders[sort ?? ''] }
 }
 
 const rank = new Map(verificationStatuses.map((status, at) => [status, at]))
 const rankOf = ({ resource }: VerificationRow) =>
-  rank.get(resource.status as VerificationStatus) ?? verificationStatuses.length
+  rank.get(resource.status) ?? verificationStatuses.length
 
 /** The default order, newest first, is the table's own; ties keep it. */
 const verificationOrders: Readonly<
@@ -88,14 +66,14 @@ function nameOf({ resource }: Pick<ClientRow, 'resource'>): string | null {
   return nameFirst || nameLast ? [nameFirst, nameLast].filter(Boolean).join(' ') : null
 }
 
-/** A business's own name, a person's own: where a person works is not what he is called. */
+/** A business by its own name, a person by the person's: not by where that person works. */
 function sortName(row: ClientRow): string {
   const { memberType, businessName } = row.resource
   const person = nameOf(row)
   return (memberType === 'business' ? businessName || person : person || businessName) ?? ''
 }
 
-/** Made when first needed: it costs more than the rest of a start. */
+/** Created on first use: it costs more than the rest of a start. */
 let collator: Intl.Collator | undefined
 function inAlphabet(one: string, other: string): number {
   collator ??= new Intl.Collator('en')
@@ -106,15 +84,20 @@ const compare = (one: string, other: string) => (one < other ? -1 : one > other 
 
 const sameId = (one: string | null, other: string) => one?.toLowerCase() === other.toLowerCase()
 
-/** Rows hold UTC in one form, so that comparing them as text compares times, and costs less. */
-function utc(time: string): string {
-  const text = new Date(time).toISOString()
-  // A year of more than four digits stands before or after every row, whatever its first letter.
-  return text.startsWith('+') ? '\uffff' : text.startsWith('-') ? '' : text
+/**
+ * Rows hold UTC to the millisecond in one form, so that comparing them as text compares times, and
+ * costs less. `finer` is set when the time is later than that by a part of a millisecond.
+ */
+function utc(text: string): { readonly time: string; readonly finer: boolean } {
+  const time = new Date(text).toISOString()
+  const finer = /\.\d{3}\d*[1-9]/.test(text)
+  // A year of more than four digits is before or after every row, whatever its first letter.
+  if (time.startsWith('+')) return { time: '\uffff', finer }
+  return { time: time.startsWith('-') ? '' : time, finer }
 }
 
-/** A pattern instead of lower-casing both, which would copy every text of every row. */
-function holder(search: string): (text: string | null) => boolean {
+/** A pattern instead of lower-casing both sides, which would copy every text of every row. */
+function matcher(search: string): (text: string | null) => boolean {
   const pattern = new RegExp(search.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu')
   return (text) => text !== null && pattern.test(text)
 }

@@ -1,162 +1,132 @@
-// The sandbox's whole state, and what every change of it passes through: it saves what changed and
-// tells the deliveries and whoever watches. What may happen is decided elsewhere.
+// The service's own state: verifications, clients, organizations, mail, rates. Every change passes
+// through here to be saved, sent to subscriptions and shown to watchers; what may happen is decided
+// elsewhere.
 import type { EventName } from '../protocol/names.ts'
-import type { Client, Verification } from '../protocol/resources.ts'
-import type { Feed } from './event-bus.ts'
-import { createExpiries, type Expiries } from './expiries.ts'
+import type { VirtualClock } from './clock.ts'
+import type { Occurrence } from './deliveries/plan.ts'
+import type { EventBus } from './event-bus.ts'
+import { Expiries } from './expiries.ts'
 import type { Change } from './journal.ts'
-import {
-  createOrganizations,
-  type Organizations,
-  type SavedOrganizations,
-  seededOrganizations,
-} from './organizations.ts'
-import { createOutbox, type Mail, type Mailer, type Outbox } from './outbox.ts'
-import type { EngineClock, EngineRandom } from './ports.ts'
-import { createRateLimiter, type RateLimiter, type RateWindows } from './rate-limit.ts'
-import type { ClientRow, VerificationRow } from './rows.ts'
-import { createTable, type Table } from './table.ts'
+import { mask, Organizations, seededOrganizations } from './organizations.ts'
+import { type Mailer, Outbox } from './outbox.ts'
+import type { SeededRandom } from './random.ts'
+import { RateLimiter, type RateVerdict } from './rate-limit.ts'
+import type { ClientRow, Snapshot, VerificationRow } from './schemas/snapshot.ts'
+import { Table } from './table.ts'
 
-/** An occurrence that subscriptions may hear of. */
-export interface Occurrence {
-  readonly organizationId: string
-  readonly name: EventName
-  readonly data: unknown
-  readonly occurredAt: Date
-}
+export type StateDump = Snapshot['state']
 
-export interface World {
-  readonly clock: EngineClock
-  readonly random: EngineRandom
-  readonly verifications: Table<VerificationRow>
-  readonly clients: Table<ClientRow>
-  readonly organizations: Organizations
-  readonly outbox: Outbox
-  readonly expiries: Expiries
+export interface StateOptions {
+  readonly clock: VirtualClock
+  readonly random: SeededRandom
+  readonly events: EventBus
+  readonly mailer: Mailer | undefined
   /** Where the sandbox is reached, for links; no slash at the end. */
   readonly origin: () => string
-  nextSeq(): number
-  /** Counts a request against its organization's rate. */
-  takeRate: RateLimiter['take']
-  /** The last number that was given, and the rate windows. */
-  counts(): Pick<SavedWorld, 'seq' | 'rates'>
-  emit(name: EventName, resource: Verification | Client): void
-  saveVerification(row: VerificationRow): void
-  saveClient(row: ClientRow): void
-  saveOrganizations(): void
-  dump(): SavedWorld
-  load(saved: SavedWorld): void
-}
-
-/** The state as JSON. */
-export interface SavedWorld extends SavedOrganizations {
-  readonly seq: number
-  readonly verifications: readonly VerificationRow[]
-  readonly clients: readonly ClientRow[]
-  readonly outbox: readonly Mail[]
-  readonly rates: RateWindows
-}
-
-/** What a world needs from those that keep, send and watch. */
-export interface WorldParts {
-  readonly clock: EngineClock
-  readonly random: EngineRandom
-  readonly feed: Feed
-  readonly mailer: Mailer | undefined
-  readonly origin: () => string
   readonly record: (change: Change) => void
-  /** Says that the counts have changed. */
+  /** Called when the counters have changed. */
   readonly touch: () => void
   readonly emit: (occurrence: Occurrence) => void
   /** Called when a verification's link has run out. */
-  readonly expire: (world: World, row: VerificationRow) => void
+  readonly expire: (state: State, row: VerificationRow) => void
 }
 
-/** A world without records, as after a reset. */
-export function emptyWorld(now: Date): SavedWorld {
+/** A state without records, as after a reset. */
+export function emptyState(now: Date): StateDump {
   const nothing = { seq: 0, verifications: [], clients: [], outbox: [], rates: {} }
   return { ...nothing, ...seededOrganizations(now) }
 }
 
-export function createWorld(parts: WorldParts): World {
-  const { clock, random, feed, record } = parts
-  const verifications = createTable<VerificationRow>()
-  const clients = createTable<ClientRow>()
-  const organizations = createOrganizations(seededOrganizations(clock.now()), random)
-  const rates = createRateLimiter()
-  let seq = 0
+export class State {
+  readonly clock: VirtualClock
+  readonly random: SeededRandom
+  readonly origin: () => string
+  readonly verifications = new Table<VerificationRow>()
+  readonly clients = new Table<ClientRow>()
+  readonly organizations: Organizations
+  readonly outbox: Outbox
+  readonly expiries: Expiries
+  readonly #options: StateOptions
+  readonly #rates = new RateLimiter()
+  #seq = 0
 
-  const outbox = createOutbox(parts.mailer, (mail) => {
-    record({ kind: 'mail', id: mail.id, value: mail })
-    feed.publish({ type: 'mail', data: mail })
-  })
-  const expiries = createExpiries(clock, (id) => {
-    const row = verifications.get(id)
-    if (row) parts.expire(world, row)
-  })
-
-  const world: World = {
-    clock,
-    random,
-    verifications,
-    clients,
-    organizations,
-    outbox,
-    expiries,
-    origin: parts.origin,
-    nextSeq: () => ++seq,
-    takeRate(organizationId, limit, now) {
-      const verdict = rates.take(organizationId, limit, now)
-      if (verdict.allowed) parts.touch()
-      return verdict
-    },
-    counts: () => ({ seq, rates: rates.dump() }),
-    emit(name, resource) {
-      const occurredAt = clock.now()
-      feed.publish({ type: name, data: resource })
-      parts.emit({ organizationId: resource.orgId, name, data: resource, occurredAt })
-    },
-    saveVerification(row) {
-      record({ kind: 'verification', id: row.resource.id, value: row })
-      feed.publish({ type: 'verification', data: row.resource })
-    },
-    saveClient(row) {
-      record({ kind: 'client', id: row.resource.id, value: row })
-      feed.publish({ type: 'client', data: row.resource })
-    },
-    saveOrganizations() {
-      record({ kind: 'organizations', id: 'all', value: organizations.dump() })
-    },
-    dump: () => ({
-      ...world.counts(),
-      verifications: [...verifications.all()].map((row) => ({ ...row })),
-      clients: [...clients.all()].map((row) => ({ ...row })),
-      outbox: outbox.list(),
-      ...organizations.dump(),
-    }),
-    load(saved) {
-      seq = saved.seq
-      for (const table of [verifications, clients]) table.clear()
-      expiries.clear()
-      organizations.load(saved)
-      rates.load(saved.rates)
-      outbox.load(saved.outbox)
-      fill(verifications, saved.verifications)
-      fill(clients, saved.clients)
-      for (const { resource } of saved.verifications) {
-        if (resource.status !== 'initiated' && resource.status !== 'in_progress') continue
-        expiries.add({ at: Date.parse(resource.expiresAt), id: resource.id })
-      }
-    },
+  constructor(options: StateOptions) {
+    const { clock, random, origin, mailer, expire } = options
+    this.#options = options
+    this.clock = clock
+    this.random = random
+    this.origin = origin
+    this.organizations = new Organizations(random)
+    this.outbox = new Outbox(mailer, (mail) => this.#changed('mail', mail.id, mail))
+    this.expiries = new Expiries(clock, (id) => {
+      const row = this.verifications.get(id)
+      if (row) expire(this, row)
+    })
   }
-  return world
-}
 
-/** Rows are copied, so that what was handed in stays as it was. */
-function fill<Kind extends ClientRow | VerificationRow>(
-  table: Table<Kind>,
-  rows: readonly Kind[],
-): void {
-  const ordered = [...rows].sort((one, other) => one.seq - other.seq)
-  for (const row of ordered) table.insert({ ...row })
+  nextSeq(): number {
+    return ++this.#seq
+  }
+
+  /** Counts a request against its organization's rate. */
+  takeRate(organizationId: string, limit: number): RateVerdict {
+    const verdict = this.#rates.take(organizationId, limit, this.clock.now())
+    if (verdict.allowed) this.#options.touch()
+    return verdict
+  }
+
+  emit(name: EventName, resource: VerificationRow['resource'] | ClientRow['resource']): void {
+    const { events, emit } = this.#options
+    events.publish(name, resource)
+    const occurredAt = this.clock.now()
+    emit({ organizationId: resource.orgId, name, data: resource, occurredAt })
+  }
+
+  saveVerification(row: VerificationRow): void {
+    this.#changed('verification', row.resource.id, row, row.resource)
+  }
+
+  saveClient(row: ClientRow): void {
+    this.#changed('client', row.resource.id, row, row.resource)
+  }
+
+  saveOrganizations(): void {
+    const { organizations, keys } = this.organizations.dump()
+    const masked = { organizations, keys: keys.map((key) => ({ ...key, key: mask(key.key) })) }
+    this.#changed('organizations', 'all', { organizations, keys }, masked)
+  }
+
+  /** The last sequence number and the rate windows. */
+  counters(): Pick<StateDump, 'seq' | 'rates'> {
+    return { seq: this.#seq, rates: this.#rates.dump() }
+  }
+
+  dump(): StateDump {
+    return {
+      ...this.counters(),
+      verifications: Array.from(this.verifications.all(), (row) => ({ ...row })),
+      clients: Array.from(this.clients.all(), (row) => ({ ...row })),
+      outbox: this.outbox.list(),
+      ...this.organizations.dump(),
+    }
+  }
+
+  load(saved: StateDump): void {
+    this.#seq = saved.seq
+    this.organizations.load(saved)
+    this.#rates.load(saved.rates)
+    this.outbox.load(saved.outbox)
+    this.verifications.load(saved.verifications)
+    this.clients.load(saved.clients)
+    this.expiries.clear()
+    for (const { resource } of saved.verifications) {
+      if (resource.status !== 'initiated' && resource.status !== 'in_progress') continue
+      this.expiries.add({ at: Date.parse(resource.expiresAt), id: resource.id })
+    }
+  }
+
+  #changed(kind: string, id: string, value: unknown, shown = value): void {
+    this.#options.record({ kind, id, value })
+    this.#options.events.publish(kind, shown)
+  }
 }

@@ -4,8 +4,8 @@ import { messageResponse, subjectResponse } from '../console/subject/page.ts'
 import { faultsIn } from '../console/subject/steps.ts'
 import { formBody } from './exchange.ts'
 import { HttpError } from './http-error.ts'
-import type { VerificationRow } from './rows.ts'
-import type { World } from './state.ts'
+import type { VerificationRow } from './schemas/snapshot.ts'
+import type { State } from './state.ts'
 import { act, type Step } from './verifications.ts'
 
 /**
@@ -13,49 +13,54 @@ import { act, type Step } from './verifications.ts'
  * `filled=yes`, or all steps with `step=all` or without a step.
  */
 export async function subjectPage(
-  world: World,
+  state: State,
   token: string,
   request: Request,
 ): Promise<Response> {
-  const row = rowOf(world, token)
+  const row = rowOf(state, token)
   if (!row) return messageResponse('This link is not valid.', 404)
-  if (request.method !== 'POST') return subjectResponse(viewOf(row))
+  const { pathname, search, searchParams } = new URL(request.url)
+  const view = viewOf(row, searchParams.get('returnUrl') ?? row.config?.returnUrl)
+  if (request.method !== 'POST') return subjectResponse(view)
   const given = await formBody(request, 16_384)
   const step = given.get('step') ?? 'all'
   const faults = given.get('filled') === 'yes' ? faultsIn(step, given) : {}
-  if (Object.keys(faults).length > 0) return subjectResponse({ ...viewOf(row), given, faults })
-  const refused = complete(world, row, step)
+  if (Object.keys(faults).length > 0) return subjectResponse({ ...view, given, faults })
+  const refused = complete(state, row, step)
   if (refused) return messageResponse(`This cannot be done: ${refused}.`, 409)
-  const { pathname, search } = new URL(request.url)
   return new Response(null, { status: 303, headers: { location: pathname + search } })
 }
 
-function viewOf({ resource, completed }: VerificationRow) {
+function viewOf({ resource, completed }: VerificationRow, returnUrl: unknown) {
   const { status, requestorCompany, requirements } = resource
   return {
     company: requestorCompany ?? '',
     status,
     steps: requirements.map((name) => ({ name, done: completed[name] !== undefined })),
     open: status === 'initiated' || status === 'in_progress',
+    returnUrl: webAddress(returnUrl),
   }
 }
 
-function rowOf(world: World, token: string): VerificationRow | undefined {
-  for (const row of world.verifications.all()) {
+/** The page links to it, never redirects, and to the web alone: anybody may have made the link. */
+function webAddress(text: unknown): URL | undefined {
+  const url = typeof text === 'string' ? URL.parse(text) : null
+  return url && /^https?:$/.test(url.protocol) ? url : undefined
+}
+
+function rowOf(state: State, token: string): VerificationRow | undefined {
+  for (const row of state.verifications.all()) {
     if (row.resource.accessToken === token) return row
   }
   return undefined
 }
 
 /** Returns why it cannot be done; undefined when it was. */
-function complete(world: World, row: VerificationRow, step: string): string | undefined {
+function complete(state: State, row: VerificationRow, name: string): string | undefined {
   const first: Step[] = row.resource.status === 'initiated' ? [{ action: 'start' }] : []
-  const named = row.resource.requirements.find((one) => one === step)
-  const submit: Step = named
-    ? { action: 'submit', step: named as Step['step'] }
-    : { action: 'submit' }
+  const step = row.resource.requirements.find((one) => one === name)
   try {
-    act(world, row, { steps: [...first, submit] })
+    act(state, row, { steps: [...first, { action: 'submit', step }] })
     return undefined
   } catch (error) {
     if (error instanceof HttpError) return error.message

@@ -1,5 +1,5 @@
 // Rows of one resource, by id and by organization in the order of creation, and pages of them.
-// It knows no field but those that place a row.
+// It reads no field but those that place a row.
 import type { Pagination } from '../protocol/resources.ts'
 
 /** What places a row: its resource's id, owner and time, and a number that breaks ties. */
@@ -16,17 +16,6 @@ export interface Selection<Kind extends Row> {
   readonly compare?: ((one: Kind, other: Kind) => number) | undefined
 }
 
-export interface Table<Kind extends Row> {
-  get(id: string): Kind | undefined
-  insert(row: Kind): void
-  /** Must be called after a row changed, so that no list is answered from an older selection. */
-  changed(row: Kind): void
-  page(orgId: string, selection: Selection<Kind>, at: { page: number; limit: number }): Page<Kind>
-  all(): Iterable<Kind>
-  readonly size: number
-  clear(): void
-}
-
 export interface Page<Kind> {
   readonly rows: readonly Kind[]
   readonly pagination: Pagination
@@ -41,50 +30,62 @@ interface Shelf<Kind> {
 /** Selections kept until the next change; paging through a list selects and sorts only once. */
 const keptSelections = 8
 
-export function createTable<Kind extends Row>(): Table<Kind> {
-  const byId = new Map<string, Kind>()
-  const shelves = new Map<string, Shelf<Kind>>()
+export class Table<Kind extends Row> {
+  readonly #byId = new Map<string, Kind>()
+  readonly #shelves = new Map<string, Shelf<Kind>>()
 
-  const shelfOf = (orgId: string): Shelf<Kind> => {
-    let shelf = shelves.get(orgId)
+  get(id: string): Kind | undefined {
+    return this.#byId.get(id)
+  }
+
+  insert(row: Kind): void {
+    const { rows, selected } = this.#shelfOf(row)
+    this.#byId.set(row.resource.id, row)
+    rows.splice(placeOf(rows, row), 0, row)
+    selected.clear()
+  }
+
+  /** Must be called after a row changed, so that no list is answered from an older selection. */
+  changed(row: Kind): void {
+    this.#shelfOf(row).selected.clear()
+  }
+
+  page(
+    orgId: string,
+    selection: Selection<Kind>,
+    { page, limit }: { readonly page: number; readonly limit: number },
+  ): Page<Kind> {
+    const shelf = this.#shelves.get(orgId)
+    const rows = shelf ? select(shelf, selection) : []
+    const start = (page - 1) * limit
+    return {
+      rows: rows.slice(start, start + limit),
+      pagination: paginationOf(rows.length, { page, limit }),
+    }
+  }
+
+  all(): Iterable<Kind> {
+    return this.#byId.values()
+  }
+
+  /** Rows are copied, so that the ones handed in stay as they are. */
+  load(rows: readonly Kind[]): void {
+    this.#byId.clear()
+    this.#shelves.clear()
+    for (const row of [...rows].sort((one, other) => one.seq - other.seq)) this.insert({ ...row })
+  }
+
+  #shelfOf({ resource: { orgId } }: Row): Shelf<Kind> {
+    let shelf = this.#shelves.get(orgId)
     if (!shelf) {
       shelf = { rows: [], selected: new Map() }
-      shelves.set(orgId, shelf)
+      this.#shelves.set(orgId, shelf)
     }
     return shelf
   }
-
-  return {
-    get: (id) => byId.get(id),
-    insert(row) {
-      const { rows, selected } = shelfOf(row.resource.orgId)
-      byId.set(row.resource.id, row)
-      rows.splice(placeOf(rows, row), 0, row)
-      selected.clear()
-    },
-    changed(row) {
-      shelfOf(row.resource.orgId).selected.clear()
-    },
-    page(orgId, selection, { page, limit }) {
-      const rows = select(shelfOf(orgId), selection)
-      const start = (page - 1) * limit
-      return {
-        rows: rows.slice(start, start + limit),
-        pagination: paginationOf(rows.length, { page, limit }),
-      }
-    },
-    all: () => byId.values(),
-    get size() {
-      return byId.size
-    },
-    clear() {
-      byId.clear()
-      shelves.clear()
-    },
-  }
 }
 
-/** Section 2.5: where a page stands among so many. */
+/** Section 2.5: the pagination of one page among `total` rows. */
 export function paginationOf(
   total: number,
   { page, limit }: { readonly page: number; readonly limit: number },

@@ -20,7 +20,7 @@ interface Transition {
   readonly from: readonly VerificationStatus[]
   readonly to: VerificationStatus
   readonly actor: 'subject' | 'operator' | 'service'
-  /** The event of section 6 that tells of it; the document names none for start and review. */
+  /** Its event of section 6; start and review have none. */
   readonly event?: EventName
 }
 

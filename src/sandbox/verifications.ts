@@ -1,29 +1,17 @@
 // What can happen to a verification: its creation and the actions of subject, operator and clock.
-// Every change sets updatedAt, leaves a trail and tells of itself by an event.
-import type { Requirement, ThirdParty, Verification } from '../protocol/resources.ts'
-import { limits } from '../protocol/resources.ts'
+// Every change sets updatedAt, extends the audit trail and, where section 6 has one, emits an event.
+import { defined } from '../defined.ts'
+import { limits, type Requirement } from '../protocol/resources.ts'
 import { assemble } from './assemble.ts'
-import { HttpError, invalid } from './http-error.ts'
+import { HttpError, invalidFields } from './http-error.ts'
 import { magicActions } from './magic.ts'
-import type { Organization } from './organizations.ts'
 import { profile } from './profile.ts'
-import { type ClientRow, nothingCompleted, type TrailEntry, type VerificationRow } from './rows.ts'
-import type { World } from './state.ts'
+import type { VerificationInput } from './schemas/api-inputs.ts'
+import type { ClientRow, Organization, TrailEntry, VerificationRow } from './schemas/snapshot.ts'
+import type { State } from './state.ts'
 import { type ActionName, allowedIn, transitions } from './transitions.ts'
 
-/** The checked body of `POST /verifications` (section 4.1). */
-export interface VerificationInput {
-  readonly type: Verification['type']
-  readonly requirements: readonly Requirement[]
-  readonly clientId?: string | undefined
-  readonly matterId?: string | undefined
-  readonly subjectName?: string | undefined
-  readonly subjectEmail?: string | undefined
-  readonly subjectPhone?: string | undefined
-  readonly expiresDays?: number | undefined
-  readonly config?: Readonly<Record<string, unknown>> | undefined
-  readonly thirdParties?: readonly ThirdParty[] | undefined
-}
+type Resource = VerificationRow['resource']
 
 /** An action as the control plane takes it: `submit` may name one step, `reject` a reason. */
 export interface Step {
@@ -33,56 +21,57 @@ export interface Step {
 }
 
 const dayMs = 86_400_000
-const noTrail: readonly TrailEntry[] = Object.freeze([])
+/** Shared, so that 100,000 new rows do not hold one each; they are replaced, never changed. */
+const noTrail: TrailEntry[] = []
+const nothingCompleted: VerificationRow['completed'] = {}
 
 /** Creates a verification (section 4.1); the answer is the resource before any magic name acts. */
 export function createVerification(
-  world: World,
+  state: State,
   organization: Organization,
   input: VerificationInput,
-): Verification {
-  const client = linkedClient(world, organization, input.clientId)
-  const resource = newResource(world, organization, { input, client })
+): Resource {
+  const client = linkedClient(state, organization, input.clientId)
+  const resource = newResource(state, organization, { input, client })
   const row: VerificationRow = {
-    seq: world.nextSeq(),
+    seq: state.nextSeq(),
     resource,
     score: null,
     completed: nothingCompleted,
     trail: noTrail,
-    ...(input.config && { config: input.config }),
-    ...(input.thirdParties && { thirdParties: input.thirdParties }),
+    ...defined({ config: input.config, thirdParties: input.thirdParties }),
   }
-  world.verifications.insert(row)
-  world.saveVerification(row)
-  world.expiries.add({ at: Date.parse(resource.expiresAt), id: resource.id })
+  state.verifications.insert(row)
+  state.saveVerification(row)
+  state.expiries.add({ at: Date.parse(resource.expiresAt), id: resource.id })
   if (client) {
     client.resource = { ...client.resource, requestCount: client.resource.requestCount + 1 }
-    world.clients.changed(client)
-    world.saveClient(client)
+    state.clients.changed(client)
+    state.saveClient(client)
   }
-  invite(world, resource)
-  world.emit('verification.created', resource)
+  invite(state, resource)
+  state.emit('verification.created', resource)
   const actions = magicActions(resource.subjectName)
-  act(world, row, { steps: actions.map((action) => ({ action })) })
+  act(state, row, { steps: actions.map((action) => ({ action })) })
   return resource
 }
 
 function linkedClient(
-  world: World,
+  state: State,
   organization: Organization,
   clientId: string | undefined,
 ): ClientRow | undefined {
   if (clientId === undefined) return undefined
-  const client = world.clients.get(clientId.toLowerCase())
+  const client = state.clients.get(clientId.toLowerCase())
   if (client?.resource.orgId === organization.id && client.resource.active) return client
-  throw invalid([{ field: 'clientId', message: 'names no client of this organization' }])
+  throw invalidFields([{ field: 'clientId', message: 'names no client of this organization' }])
 }
 
 function newResource(
-  { clock, random }: World,
+  { clock, random }: State,
   organization: Organization,
   { input, client }: { input: VerificationInput; client: ClientRow | undefined },
-): Verification {
+): Resource {
   const now = clock.now()
   const createdAt = now.toISOString()
   const expiresDays = input.expiresDays ?? limits.expiresDays.default
@@ -120,7 +109,7 @@ function clientName(client: ClientRow | undefined): string | null {
   return name ? [...name].slice(0, limits.subjectName).join('') : null
 }
 
-function invite({ outbox, random, origin }: World, resource: Verification): void {
+function invite({ outbox, random, origin }: State, resource: Resource): void {
   if (resource.subjectEmail === null) return
   const link = `${origin()}${profile.subjectPath}${resource.accessToken}`
   outbox.put({
@@ -136,7 +125,7 @@ function invite({ outbox, random, origin }: World, resource: Verification): void
   })
 }
 
-/** What `act` does: several steps in a row, all of them or, when one is illegal, none. */
+/** Several steps in a row: all of them or, when one is illegal, none. */
 export interface Actions {
   readonly steps: readonly Step[]
   /** Takes every step, legal or not. */
@@ -144,18 +133,17 @@ export interface Actions {
 }
 
 /**
- * Acts on a verification.
- *
- * Throws a refusal 409 `ILLEGAL_TRANSITION` with what is allowed, before anything has changed.
+ * Acts on a verification. Throws 409 `ILLEGAL_TRANSITION` with what is allowed, before anything has
+ * changed.
  */
-export function act(world: World, row: VerificationRow, { steps, force }: Actions): void {
+export function act(state: State, row: VerificationRow, { steps, force }: Actions): void {
   const before = { ...row }
   const wasOpen = isOpen(row)
-  const entries: { readonly step: Step; readonly resource: Verification }[] = []
+  const entries: { readonly step: Step; readonly resource: Resource }[] = []
   try {
     for (const step of steps) {
-      if (!force) refuseIllegal(row, step)
-      take(world, row, step)
+      if (!force) checkLegal(row, step)
+      take(state, row, step)
       entries.push({ step, resource: row.resource })
     }
   } catch (error) {
@@ -163,17 +151,17 @@ export function act(world: World, row: VerificationRow, { steps, force }: Action
     throw error
   }
   if (entries.length === 0) return
-  if (!wasOpen && isOpen(row)) reopen(world, row)
-  world.verifications.changed(row)
-  world.saveVerification(row)
-  for (const { step, resource } of entries) tell(world, row, { step, resource })
+  if (!wasOpen && isOpen(row)) reopen(state, row)
+  state.verifications.changed(row)
+  state.saveVerification(row)
+  for (const { step, resource } of entries) announce(state, row, { step, resource })
 }
 
 const isOpen = ({ resource: { status } }: VerificationRow) =>
   status === 'initiated' || status === 'in_progress'
 
-/** A link that was taken up again by force expires like a new one where its date has passed. */
-function reopen({ clock, expiries }: World, row: VerificationRow): void {
+/** A link that is reopened by force expires like a new one where its date has passed. */
+function reopen({ clock, expiries }: State, row: VerificationRow): void {
   const { id, expiresDays, expiresAt } = row.resource
   const now = clock.now().getTime()
   const at = Date.parse(expiresAt) > now ? Date.parse(expiresAt) : now + expiresDays * dayMs
@@ -181,7 +169,7 @@ function reopen({ clock, expiries }: World, row: VerificationRow): void {
   expiries.add({ at, id })
 }
 
-function refuseIllegal({ resource, completed }: VerificationRow, { action, step }: Step): void {
+function checkLegal({ resource, completed }: VerificationRow, { action, step }: Step): void {
   const allowed = allowedIn(resource.status)
   if (!allowed.includes(action)) {
     const may = allowed.length > 0 ? `allowed: ${allowed.join(', ')}` : 'nothing is allowed'
@@ -197,9 +185,9 @@ function illegal(message: string, allowed: readonly ActionName[]): HttpError {
   return new HttpError(409, message, { code: 'ILLEGAL_TRANSITION', more: { allowed } })
 }
 
-/** Changes the row alone; what has to be told follows when all steps are taken. */
-function take(world: World, row: VerificationRow, { action, step, reason }: Step): void {
-  const at = world.clock.now().toISOString()
+/** Changes only the row; events and mail follow when all steps are taken. */
+function take(state: State, row: VerificationRow, { action, step, reason }: Step): void {
+  const at = state.clock.now().toISOString()
   const { to, actor } = transitions[action]
   const submits = action === 'submit'
   if (submits) {
@@ -217,31 +205,30 @@ function take(world: World, row: VerificationRow, { action, step, reason }: Step
     submittedAt: status === 'submitted' ? at : row.resource.submittedAt,
     updatedAt: at,
   }
-  row.score = scoreAfter(world, row)
-  const entry = { at, action, actor, step: step ?? null, status }
-  row.trail = [...row.trail, reason === undefined ? entry : { ...entry, reason }]
+  row.score = scoreAfter(state, row)
+  row.trail = [...row.trail, defined({ at, action, actor, step: step ?? null, status, reason })]
 }
 
-function scoreAfter({ random }: World, { score, resource }: VerificationRow): number | null {
+function scoreAfter({ random }: State, { score, resource }: VerificationRow): number | null {
   const automatic = resource.subjectName?.trim().toLowerCase()
   if (resource.status === 'approved') return automatic === 'auto approve' ? 97 : (score ?? 90)
   if (resource.status === 'rejected') return automatic === 'auto reject' ? 12 : random.int(0, 39)
   return resource.status === 'submitted' ? random.int(60, 95) : score
 }
 
-function tell(
-  world: World,
+function announce(
+  state: State,
   row: VerificationRow,
-  { step, resource }: { readonly step: Step; readonly resource: Verification },
+  { step, resource }: { readonly step: Step; readonly resource: Resource },
 ): void {
   const { event, to } = transitions[step.action]
   if (!event || resource.status !== to) return
-  world.emit(event, resource)
-  if (event === 'verification.approved') share(world, row)
+  state.emit(event, resource)
+  if (event === 'verification.approved') share(state, row)
 }
 
-/** Section 4.1: the parties get the result on approval, with the fields that were agreed. */
-function share({ outbox, random, clock }: World, row: VerificationRow): void {
+/** Section 4.1: the third parties get the result on approval, with the fields that they share. */
+function share({ outbox, random, clock }: State, row: VerificationRow): void {
   const result: Readonly<Record<string, unknown>> = { ...assemble(row) }
   for (const party of row.thirdParties ?? []) {
     const fields = ['id', 'status', 'score', 'subjectName', ...(party.sharedFields ?? [])]

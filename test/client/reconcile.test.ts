@@ -37,7 +37,7 @@ describe('reconcile', () => {
     drop(sandbox, { probability: 0.5 })
     const events = await live(setup, 30)
     for (const deleted of [true, false, true]) events.push(...(await addClient(setup, { deleted })))
-    await sandbox.drain()
+    await sandbox.flush()
     await work(receiver)
     const came = handled.length
     expect(came).toBeLessThan(events.length)
@@ -66,7 +66,7 @@ describe('reconcile', () => {
     const { sandbox, api, receiver, handled } = setup
     drop(sandbox, { probability: 0.1 })
     const events = await live(setup, 1000)
-    await sandbox.drain()
+    await sandbox.flush()
     await work(receiver)
     const lost = events.length - handled.length
     expect(events.length).toBeGreaterThan(2000)
@@ -593,7 +593,7 @@ describe('the watermark', () => {
     const { sandbox, api, receiver } = setup
     const events = await live(setup, 6)
     await addClient(setup, { deleted: true })
-    await sandbox.drain()
+    await sandbox.flush()
     const now = () => sandbox.clock.now()
     const derived: number[] = []
     let since: Watermark | string = start

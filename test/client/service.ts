@@ -4,22 +4,15 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { type ClientOptions, createClient } from '../../src/client/index.ts'
-import { createEngine } from '../../src/sandbox/create-engine.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import { buildSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
+import { LocalSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
 
 export const start = '2026-03-01T10:00:00.000Z'
 
 /** A sandbox that ends with its test. */
 export function openSandbox(options: SandboxOptions = {}): Sandbox {
-  const seed = options.seed ?? 7
-  const sandbox = buildSandbox({
-    options: { rateLimit: false, ...options },
-    file: undefined,
-    saved: undefined,
-    told: { subscriptions: [] },
-    makeEngine: (onChange) =>
-      createEngine({ seed, now: options.now, fetch: options.fetch ?? fetch, onChange }),
+  const sandbox = new LocalSandbox({
+    options: { rateLimit: false, ...options, seed: options.seed ?? 7 },
   })
   onTestFinished(() => sandbox.close())
   return sandbox

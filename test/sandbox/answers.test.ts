@@ -39,7 +39,7 @@ describe('an attempt keeps', () => {
       },
     })
     await create()
-    await sandbox.drain()
+    await sandbox.flush()
     const [made] = attempts()
     expect(made?.response?.body).toBe(Buffer.from(bytes).toString('base64'))
     expect(made?.response?.headers).toEqual([
@@ -65,7 +65,7 @@ describe('an attempt keeps', () => {
     closing.push(peer.close)
     const { sandbox, create, attempts } = await fresh({ subscriptions: [{ url: peer.url }] })
     await create()
-    await sandbox.drain()
+    await sandbox.flush()
     await left.promise
     const response = attempts()[0]?.response
     expect([response?.status, response?.truncated]).toEqual([200, true])
@@ -77,7 +77,7 @@ describe('an attempt keeps', () => {
     const text = 'x'.repeat(16_384)
     const { sandbox, create, attempts } = await fresh({ fetch: async () => new Response(text) })
     await create()
-    await sandbox.drain()
+    await sandbox.flush()
     expect(attempts()[0]?.response).toEqual(
       expect.objectContaining({ body: btoa(text), status: 200 }),
     )
@@ -91,7 +91,7 @@ describe('Retry-After', () => {
       fetch: async () => new Response(null, { status: 503, headers: { 'retry-after': '0' } }),
     })
     await create()
-    await sandbox.drain()
+    await sandbox.flush()
     expect(attempts()).toHaveLength(1)
     await sandbox.clock.advance({ seconds: 35 })
     expect(attempts().map(({ at }) => at.slice(17, 19))).toEqual(['00', '05', '35'])
@@ -104,7 +104,7 @@ describe('Retry-After', () => {
         new Response(null, { status: 503, headers: { 'retry-after': inThirty() } }),
     })
     await create()
-    await sandbox.drain()
+    await sandbox.flush()
     const [{ attempts, nextAttemptAt }] = sandbox.deliveries.list() as [Json]
     const wait = (Date.parse(nextAttemptAt) - Date.parse(attempts[0].at)) / 1000
     expect(wait).toBeGreaterThan(25)
@@ -155,7 +155,7 @@ describe('reorder', () => {
     await sandbox.clock.advance({ seconds: 599 })
     expect(order).toEqual([])
     await create({ subjectName: '2' })
-    await sandbox.drain()
+    await sandbox.flush()
     expect(names(order)).toBe('2 1')
   })
 })
@@ -171,14 +171,14 @@ describe('deliveries', () => {
     })
     const { subscriptions, resendAll, list } = sandbox.deliveries
     await create()
-    await sandbox.drain()
+    await sandbox.flush()
     const id = String(subscriptions.list()[0]?.id)
     subscriptions.update(id, { active: false })
     expect(resendAll({})).toBe(1)
-    await sandbox.drain()
+    await sandbox.flush()
     expect([sent, list()[0]?.status]).toEqual([1, 'held'])
     subscriptions.update(id, { active: true })
-    await sandbox.drain()
+    await sandbox.flush()
     expect([sent, list()[0]?.status]).toEqual([2, 'delivered'])
   })
 

@@ -4,6 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { endpoints as contract } from '../../src/client/contract.ts'
+import { eventNames } from '../../src/protocol/names.ts'
 import { errorBodySchema } from '../../src/protocol/resources.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { minimal } from './conformance-rows.ts'
@@ -229,14 +230,7 @@ describe('bad input is answered in the error form', () => {
       isErrorForm(answer.status, answer.body)
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow])
     }
-    for (const path of [
-      '/nowhere',
-      '/v2',
-      api,
-      `${api}/`,
-      `${api}/nothing`,
-      '/v1/api/verifications',
-    ]) {
+    for (const path of ['/nowhere', '/v2', `${api}/nothing`, '/v1/api/verifications']) {
       const answer = await call('GET', path)
       isErrorForm(answer.status, answer.body)
       expect(answer.status, path).toBe(404)
@@ -404,11 +398,48 @@ describe('OpenAPI', () => {
     expect(body.paths['/requests'].post.deprecated).toBe(true)
     expect(body.paths['/requests/{id}'].get.deprecated).toBe(true)
     const created = body.paths['/verifications'].post
-    const statuses = ['201', '400', '401', '402', '403', '413', '422', '429']
+    const statuses = ['201', '400', '401', '402', '403', '405', '413', '422', '429']
     expect(Object.keys(created.responses)).toEqual(statuses)
+    expect(body.paths['/clients'].post.requestBody.required).toBe(false)
     const list = body.paths['/verifications'].get
     const status = list.parameters.find((one: Json) => one.name === 'status')
     expect([status.style, status.explode]).toEqual(['form', false])
+  })
+
+  test('names its schemas, describes them, and has a webhook for every event', async () => {
+    const { call } = await fresh()
+    const { body } = await call('GET', `${api}/openapi.json`, { key: null })
+    const { schemas } = body.components
+    expect(Object.keys(schemas).sort()).toEqual([
+      'AssembledVerification',
+      'Client',
+      'Error',
+      'Pagination',
+      'ThirdParty',
+      'ValidationError',
+      'Verification',
+    ])
+    for (const schema of Object.values<Json>(schemas)) expect(schema.description).toBeTruthy()
+    expect(schemas.ValidationError.required).toContain('errors')
+    expect(schemas.Error.required).not.toContain('errors')
+    expect(Object.keys(body.webhooks)).toEqual([...eventNames])
+    const { post } = body.webhooks['client.deleted']
+    expect(post.parameters[0]).toMatchObject({ name: 'X-Service-Signature', in: 'header' })
+    const event = post.requestBody.content['application/json'].schema
+    expect(event.properties.event).toMatchObject({ const: 'client.deleted' })
+    expect(event.properties.data).toEqual({ $ref: '#/components/schemas/Client' })
+    for (const path of Object.values<Json>(body.paths)) {
+      for (const operation of Object.values<Json>(path)) {
+        expect(operation.summary).toBeTruthy()
+        const invalid = operation.responses['422']?.content['application/json'].schema.$ref
+        expect([undefined, '#/components/schemas/ValidationError']).toContain(invalid)
+        expect(operation.responses['405'].headers).toHaveProperty('Allow')
+        const deprecated = Object.values<Json>(operation.responses).map(
+          ({ headers = {} }) => 'Deprecation' in headers && 'Link' in headers,
+        )
+        expect(new Set(deprecated)).toEqual(new Set([operation.deprecated === true]))
+      }
+    }
   })
 })
 
@@ -447,7 +478,7 @@ test('a sandbox starts where its options say', async () => {
   const { sandbox } = await fresh()
   expect([sandbox.clock.now().toISOString(), sandbox.clock.frozen]).toEqual([start, true])
   for (const [options, message] of [
-    [{ now: 'soon' }, /now is no date/],
+    [{ now: 'soon' }, /now must be a Date/],
     [{ seed: Number.NaN }, /seed/],
     [{ rateLimit: -1 }, /rateLimit/],
     [{ data: '' }, /data/],

@@ -206,7 +206,7 @@ describe('a verification', () => {
     const { port } = server.server.address() as { port: number }
     const { sandbox, call, create } = await fresh({ smtpUrl: `smtp://127.0.0.1:${port}` })
     const { accessToken } = await create({ subjectEmail: 's@x.example' })
-    await sandbox.drain()
+    await sandbox.flush()
     const [mail] = mails
     expect(mail).toContain('To: s@x.example')
     expect(mail?.replaceAll('=\r\n', '')).toContain(accessToken)
@@ -217,7 +217,7 @@ describe('a verification', () => {
   test('is made also when the mail server is down, and the outbox says why', async () => {
     const { sandbox, call, create } = await fresh({ smtpUrl: 'smtp://127.0.0.1:1' })
     expect((await create({ subjectEmail: 's@x.example' })).status).toBe('initiated')
-    await sandbox.drain()
+    await sandbox.flush()
     const [mail] = (await call('GET', '/_sandbox/outbox')).body.data
     expect(mail).toMatchObject({
       transport: 'failed',
@@ -255,9 +255,12 @@ describe('the control plane', () => {
     ]) {
       expect(await status({ host, origin }), origin).toBe(403)
     }
-    // The API itself is for any client, as the service is.
+    // Its keys are well known: a page that rebinds a name must not reach the API or a subject's page.
     const key = { 'x-api-key': 'key_acme' }
-    expect(await status({ host: 'api.example', ...key }, '/v2/api/clients')).toBe(200)
+    expect(await status({ host, ...key }, '/v2/api/clients')).toBe(200)
+    for (const path of ['/v2/api/clients', '/v2/api', '/verify/token', '/']) {
+      expect(await status({ host: 'evil.example', ...key }, path), path).toBe(403)
+    }
   })
 
   test('answers to the names that it was told', async () => {
@@ -268,6 +271,9 @@ describe('the control plane', () => {
       (await sandbox.fetch(`http://127.0.0.1/_sandbox/clock`, { headers: { host } })).status
     expect([await status('sandbox:80'), await status('10.0.0.7:80')]).toEqual([200, 200])
     expect(await status('another:80')).toBe(403)
+    // There the API is meant to be reached, by whatever name.
+    const headers = { host: 'another:80', 'x-api-key': 'key_acme' }
+    expect((await sandbox.fetch('http://127.0.0.1/v2/api/clients', { headers })).status).toBe(200)
   })
 
   test('listens on loopback unless it is told otherwise, on any free port', async () => {
@@ -353,11 +359,11 @@ describe('the control plane', () => {
       },
     })
     await create({ expiresDays: 2, subjectName: 'two' })
-    await sandbox.drain()
+    await sandbox.flush()
     await sandbox.clock.advance({ seconds: 5 })
     fail = false
     await create({ expiresDays: 1, subjectName: 'one' })
-    await sandbox.drain()
+    await sandbox.flush()
     await sandbox.clock.advance({ days: 3 })
     expect(seen).toEqual([
       'verification.created two 2026-03-01T10:00:00.000Z',

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -62,7 +62,7 @@ describe('a database of something else', () => {
     const before = digest(data)
     await expect(openSandbox({ data })).rejects.toMatchObject({
       code: 'DATA_FILE_FAILED',
-      message: expect.stringContaining('something else'),
+      message: expect.stringContaining('another application'),
     })
     expect(digest(data)).toBe(before)
     expect(readdirSync(join(data, '..'))).toEqual(['sandbox.db'])
@@ -147,30 +147,50 @@ describe('after a kill the file still has', () => {
   })
 })
 
+test('a data file, its log and its index are readable by their owner only', async () => {
+  const before = process.umask(0)
+  closing.push(() => process.umask(before))
+  const data = file()
+  const existing = file()
+  writeFileSync(existing, '', { mode: 0o644 })
+  for (const path of [data, existing]) {
+    const { call } = await fresh({ data: path })
+    await call('POST', '/v2/api/clients', { body: {} })
+    for (const end of ['', '-wal']) {
+      expect((statSync(`${path}${end}`).mode & 0o777).toString(8), end).toBe('600')
+    }
+  }
+})
+
 describe('opened again', () => {
   const url = 'http://127.0.0.1:9/hooks'
 
-  test('it applies a secret and a filter that are new, and leaves alone what became of old ones', async () => {
+  test('a file that is opened again keeps its options, and refuses others by name', async () => {
     const data = file()
     const first = { data, secret: 'the-first-secret', subscriptions: [{ url }] }
-    const one = await fresh(first)
-    const other = one.sandbox.deliveries.subscriptions.create({ url: 'http://127.0.0.1:9/other' })
-    await one.sandbox.close()
-    const subscriptions = [{ url, events: ['client.*'] }]
-    const { sandbox } = await fresh({ data, secret: 'the-second-secret', subscriptions })
-    expect(sandbox.secret).toBe('the-second-secret')
-    const { list, update } = sandbox.deliveries.subscriptions
-    expect(list()).toMatchObject([
-      { url, events: ['client.*'], secret: 'the-second-secret' },
-      { id: other.id, events: ['*'], secret: 'the-second-secret' },
-    ])
-    update(String(list()[0]?.id), { events: ['verification.*'], secret: 'by-the-control-plane' })
+    const { sandbox } = await fresh(first)
+    const { id } = sandbox.deliveries.subscriptions.list()[0] ?? { id: '' }
+    sandbox.deliveries.subscriptions.update(id, { events: ['client.*'], secret: 'changed-later' })
     await sandbox.close()
-    const same = await fresh({ data, secret: 'the-second-secret', subscriptions })
-    expect(same.sandbox.deliveries.subscriptions.list()[0]).toMatchObject({
-      events: ['verification.*'],
-      secret: 'by-the-control-plane',
-    })
+    for (const [options, message] of [
+      [{ secret: 'the-second-secret' }, /started with another secret: leave secret out and change/],
+      [{ subscriptions: [] }, /started with another subscriptions/],
+      [{ subscriptions: [{ url, events: ['client.*'] }] }, /started with another subscriptions/],
+    ] as const) {
+      const opening = createSandbox({ data, ...options })
+      await expect(opening).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+      await expect(opening).rejects.toThrow(message)
+      await expect(opening).rejects.not.toThrow(/the-(first|second)-secret/)
+    }
+    for (const options of [first, { data }]) {
+      const again = await createSandbox(options)
+      closing.push(() => again.close())
+      expect(again.secret).toBe('the-first-secret')
+      expect(again.deliveries.subscriptions.list()).toMatchObject([
+        { id, events: ['client.*'], secret: 'changed-later' },
+      ])
+      await again.close()
+    }
   })
 
   test('it refuses another time than it began at, and goes on with the same or none', async () => {
@@ -180,7 +200,9 @@ describe('opened again', () => {
     await sandbox.close()
     const later = createSandbox({ data, now: '2027-01-01T00:00:00Z' })
     await expect(later).rejects.toMatchObject({ code: 'OPTION_INVALID' })
-    await expect(later).rejects.toThrow(/began at 2026-01-01.*leave now \(--at\) out/)
+    await expect(later).rejects.toThrow(
+      /started with another now \(2026-01-01.*leave now out and set the clock/,
+    )
     for (const now of ['2026-01-01T01:00:00+01:00', undefined]) {
       const again = await createSandbox({ data, ...(now && { now }) })
       expect(again.clock.now().toISOString()).toBe('2026-01-02T00:00:00.000Z')
@@ -196,11 +218,13 @@ describe('opened again', () => {
     expect(again.seed).toBe(1)
   })
 
-  test('it resets to the subscriptions that its options name', async () => {
+  test('a reset goes back to the subscriptions of the first start', async () => {
     const data = file()
-    const options = { data, subscriptions: [{ url }] }
-    await (await fresh(options)).sandbox.close()
-    const { sandbox } = await fresh(options)
+    const first = await fresh({ data, subscriptions: [{ url }] })
+    first.sandbox.deliveries.subscriptions.create({ url: 'http://127.0.0.1:9/other' })
+    await first.sandbox.close()
+    const { sandbox } = await fresh({ data })
+    expect(sandbox.deliveries.subscriptions.list()).toHaveLength(2)
     sandbox.reset()
     expect(sandbox.deliveries.subscriptions.list()).toMatchObject([{ url }])
   })

@@ -45,14 +45,14 @@ describe('a reset, or a restore, while a delivery is under way', () => {
     const { sandbox, create } = await fresh({ fetch: peer.fetch })
     const before = sandbox.snapshot()
     const first = await create({ subjectName: 'Before' })
-    const drained = sandbox.drain()
+    const drained = sandbox.flush()
     await peer.arrived
     if (way === 'reset') sandbox.reset()
     else sandbox.restore(before)
     await drained
     const second = await create({ subjectName: 'After' })
     expect(second.id).toBe(first.id)
-    await sandbox.drain()
+    await sandbox.flush()
     const check = () => {
       const [{ id }, ...more] = sandbox.deliveries.list() as [Json, ...Json[]]
       const delivery = sandbox.deliveries.get(id)
@@ -61,7 +61,7 @@ describe('a reset, or a restore, while a delivery is under way', () => {
     }
     check()
     peer.release()
-    await sandbox.drain()
+    await sandbox.flush()
     check()
     expect(peer.seen).toEqual(['Before', 'After'])
   })
@@ -70,20 +70,20 @@ describe('a reset, or a restore, while a delivery is under way', () => {
     const peer = holding(500)
     const { sandbox, create } = await fresh({ fetch: peer.fetch })
     await create({ subjectName: 'Before' })
-    const drained = sandbox.drain()
+    const drained = sandbox.flush()
     await peer.arrived
     sandbox.reset()
     peer.release()
     await drained
     await create({ subjectName: 'After' })
-    await sandbox.drain()
+    await sandbox.flush()
     expect(sandbox.deliveries.list()).toMatchObject([{ status: 'delivered' }])
   })
 
   test('strikes no fault of the next state', async () => {
     const { sandbox, create } = await fresh({ fetch: async () => new Response() })
     await create()
-    const drained = sandbox.drain()
+    const drained = sandbox.flush()
     sandbox.reset()
     sandbox.faults.set([{ kind: 'tampered', times: 1 }])
     await drained
@@ -148,7 +148,7 @@ describe('deliveries', () => {
       },
     })
     for (let at = 0; at < 24; at++) await create()
-    sandbox.drain().catch(() => {})
+    sandbox.flush().catch(() => {})
     while (heard.length < 24) await new Promise((resolve) => setImmediate(resolve))
     expect(heard.every((to) => to === b.url)).toBe(true)
   })
@@ -158,16 +158,16 @@ describe('deliveries', () => {
     const { sandbox, call, create } = await fresh({
       fetch: async () => {
         const { clock } = sandbox
-        const calls = [sandbox.drain(), clock.advance({ seconds: 1 }), clock.set('2027-01-01')]
+        const calls = [sandbox.flush(), clock.advance({ seconds: 1 }), clock.set('2027-01-01')]
         for (const one of calls) await one.catch(({ code }) => said.push(code))
-        said.push((await call('POST', '/_sandbox/drain')).body.code)
+        said.push((await call('POST', '/_sandbox/flush')).body.code)
         const advance = await call('POST', '/_sandbox/clock/advance', { body: { seconds: 1 } })
         said.push(advance.body.code, advance.status)
         return new Response()
       },
     })
     await create()
-    await sandbox.drain()
+    await sandbox.flush()
     expect(said).toEqual([...Array(5).fill('CALLED_FROM_DELIVERY'), 409])
     expect(sandbox.deliveries.list()).toMatchObject([{ status: 'delivered' }])
   })
@@ -177,12 +177,12 @@ describe('deliveries', () => {
     const over = Promise.withResolvers<void>()
     const { sandbox, create } = await fresh({
       fetch: async () => {
-        later.push(over.promise.then(() => sandbox.drain()))
+        later.push(over.promise.then(() => sandbox.flush()))
         return new Response()
       },
     })
     await create()
-    await sandbox.drain()
+    await sandbox.flush()
     over.resolve()
     await Promise.all(later)
   })

@@ -3,11 +3,11 @@ import { toFetch } from 'idv-webhooks/fetch'
 import {
   type Attempt,
   createSandbox,
-  type Delivery,
   type DeliverySummary,
   type Sandbox,
   type SandboxClock,
   type SandboxDeliveries,
+  type SandboxDelivery,
   type SandboxFaults,
   type SandboxOptions,
 } from 'idv-webhooks/sandbox'
@@ -17,10 +17,10 @@ declare const sandbox: Sandbox
 
 test('deliveries and their attempts are typed', () => {
   expectTypeOf(sandbox.deliveries.list()).toEqualTypeOf<readonly DeliverySummary[]>()
-  expectTypeOf(sandbox.deliveries.get('x')).toEqualTypeOf<Delivery | undefined>()
-  expectTypeOf(sandbox.deliveries.resend('x')).toEqualTypeOf<Delivery | undefined>()
-  expectTypeOf<Delivery['attempts'][number]>().toExtend<Attempt>()
-  expectTypeOf<Delivery['status']>().toEqualTypeOf<
+  expectTypeOf(sandbox.deliveries.get('x')).toEqualTypeOf<SandboxDelivery | undefined>()
+  expectTypeOf(sandbox.deliveries.resend('x')).toEqualTypeOf<SandboxDelivery | undefined>()
+  expectTypeOf<SandboxDelivery['attempts'][number]>().toExtend<Attempt>()
+  expectTypeOf<SandboxDelivery['status']>().toEqualTypeOf<
     'pending' | 'delivered' | 'failed' | 'dropped' | 'held'
   >()
 })

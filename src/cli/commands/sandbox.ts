@@ -95,7 +95,7 @@ async function run(session: Session, options: Options) {
     await listen(made, options)
     announce(session, made, made.secret === secret ? secretOrigin(session, options) : undefined)
     const watching = options.quiet || options.once ? undefined : watchSandbox(session, made)
-    if (options.once) await made.drain()
+    if (options.once) await made.flush()
     else if (!signal.aborted) await once(signal, 'abort')
     await watching?.end()
     if (options.once && !summarise(session, made)) return exitCodes.failed

@@ -14,6 +14,8 @@ export interface SubjectView {
   /** What was filled in and could not be taken. */
   readonly given?: URLSearchParams
   readonly faults?: Readonly<Record<string, string>>
+  /** Where the subject came from: an address of the web. */
+  readonly returnUrl?: URL | undefined
 }
 
 const styleHash = createHash('sha256').update(subjectStyle).digest('base64')
@@ -21,11 +23,14 @@ const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; form-action
 
 /** The page with one step to fill in, or with what has become of it. */
 export function subjectResponse(view: SubjectView): Response {
-  const { company, faults } = view
+  const { company, faults, returnUrl } = view
   const current = view.steps.find(({ done }) => !done)
   const content = view.open && current ? stepOf(view, current.name) : ended(view)
   const status = faults ? 422 : 200
-  return htmlResponse(`<p class="who">${escaped(company)}</p>${content}`, status)
+  const back = returnUrl
+    ? `<p><a href="${escaped(returnUrl.href)}">Return to ${escaped(returnUrl.host)}</a></p>`
+    : ''
+  return htmlResponse(`<p class="who">${escaped(company)}</p>${content}${back}`, status)
 }
 
 /** A page that only says something. */

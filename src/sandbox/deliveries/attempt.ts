@@ -1,28 +1,36 @@
-// One request of a delivery: the fixed bytes and their signature, tampered with if a fault says so,
-// and what came back.
+// One request of a delivery: the fixed bytes and their signature, tampered with where a fault says
+// so, and what came back.
+import { orAborted } from '../../abortable.ts'
+import { longestTimer } from '../../check.ts'
 import type { Fetch } from '../../client/attempt.ts'
 import { steadyClock } from '../../clock.ts'
+import { defined } from '../../defined.ts'
 import { parseJson } from '../../json.ts'
 import { fromBase64, toBase64 } from '../../signature/encoding.ts'
 import { sign } from '../../signature/signature.ts'
 import { signedDelivery } from '../../testing/signed-delivery.ts'
-import type { AttemptFault } from '../faults.ts'
 import { profile } from '../profile.ts'
 import type { Attempt } from '../schemas/deliveries.ts'
+import type { AttemptFault } from '../schemas/faults.ts'
 import { asDelivery } from './from-within.ts'
 
-export interface AttemptParts {
+type AttemptFaultKind = AttemptFault['kind']
+type Bytes = Uint8Array<ArrayBuffer>
+
+export interface AttemptOptions {
   readonly url: string
+  /** In base64. */
   readonly body: string
   readonly signature: Readonly<Record<string, string>>
-  readonly fault: AttemptFault | undefined
+  readonly fault: AttemptFaultKind | undefined
   readonly send: Fetch
   readonly timeoutMs: number
   readonly now: () => Date
-  readonly closing: AbortSignal
+  /** Ends the attempt when its state is gone. */
+  readonly ended: AbortSignal
 }
 
-/** More of an answer's body than this is neither kept nor read. */
+/** No more of an answer's body is read and kept. */
 const keptBody = 16_384
 
 /** The headers of a signature over a delivery's bytes. */
@@ -31,32 +39,31 @@ export function signBody(body: string, secrets: readonly string[], now: () => Da
 }
 
 /** Makes one attempt; it never rejects. */
-export async function attempt(parts: AttemptParts): Promise<Attempt> {
-  const { url, fault, now } = parts
-  const at = now()
-  const { bytes, headers } = await tampered(parts)
+export async function attempt(options: AttemptOptions): Promise<Attempt> {
+  const { url, fault, now } = options
+  const at = now().toISOString()
+  const { bytes, headers } = await outgoing(options)
   // What is sent as it was made is kept once.
-  const body = fault ? toBase64(bytes) : parts.body
+  const body = fault ? toBase64(bytes) : options.body
   const request = { method: 'POST', url, headers, body } as const
-  const told = { at: at.toISOString(), request, ...(fault && { fault }) }
   // The sandbox's clock may stand still; how long an answer takes is measured all the same.
   const begun = steadyClock().getTime()
-  const durationMs = () => Math.max(0, steadyClock().getTime() - begun)
-  try {
-    const response = await post(parts, bytes, headers)
-    return { ...told, durationMs: durationMs(), response }
-  } catch (error) {
-    return { ...told, durationMs: durationMs(), error: reason(error) }
-  }
+  const result = await post(options, bytes, headers).then(
+    (response) => ({ response }),
+    (error: unknown) => ({ error: reason(error) }),
+  )
+  const durationMs = Math.max(0, steadyClock().getTime() - begun)
+  return defined({ at, durationMs, request, fault, ...result })
 }
 
 async function post(
-  { url, fault, send, timeoutMs, closing }: AttemptParts,
-  bytes: Uint8Array<ArrayBuffer>,
+  options: AttemptOptions,
+  bytes: Bytes,
   headers: Readonly<Record<string, string>>,
-) {
+): Promise<NonNullable<Attempt['response']>> {
+  const { url, fault, send } = options
   const streamed = fault === 'slow-drip' || fault === 'connection-reset'
-  return withinTime({ timeoutMs, closing }, async (signal) => {
+  return withinTime(options, (signal) => {
     const request = new Request(url, {
       method: 'POST',
       headers,
@@ -71,94 +78,70 @@ async function post(
 
 async function toAnswer(response: Response): Promise<NonNullable<Attempt['response']>> {
   const { bytes, truncated } = await beginning(response)
-  return {
-    status: response.status,
-    headers: [...response.headers],
-    body: toBase64(bytes),
-    ...(truncated && { truncated }),
-  }
+  const { status, headers } = response
+  return defined({ status, headers: [...headers], body: toBase64(bytes), truncated })
 }
 
 /** Reads no further than what is kept: a receiver may answer without end. */
-async function beginning({ body }: Response) {
+async function beginning({ body }: Response): Promise<{ bytes: Uint8Array; truncated?: true }> {
   const kept = new Uint8Array(keptBody)
   let length = 0
   const reader = body?.getReader()
   for (;;) {
     const next = await reader?.read()
-    if (!next || next.done) return { bytes: kept.subarray(0, length), truncated: false as const }
+    if (!next || next.done) return { bytes: kept.subarray(0, length) }
     const { value } = next
     kept.set(value.subarray(0, keptBody - length), length)
     length += value.length
     if (length <= keptBody) continue
     reader?.cancel().catch(() => {})
-    return { bytes: kept, truncated: true as const }
+    return { bytes: kept, truncated: true }
   }
 }
 
-/**
- * Ends at the time limit or when the sandbox closes, whatever the work does with its signal. A timer
- * of its own, for signals that are only combined are lost when memory is cleared.
- */
+/** Ends at the time limit or with its state, whatever the work does with its signal. */
 async function withinTime<Result>(
-  { timeoutMs, closing }: Pick<AttemptParts, 'timeoutMs' | 'closing'>,
+  { timeoutMs, ended }: AttemptOptions,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const controller = new AbortController()
-  const { promise: ended, reject } = Promise.withResolvers<never>()
-  const end = (why: Error) => {
-    controller.abort(why)
-    reject(why)
-  }
-  const close = () => end(new Error('the state of this delivery is gone'))
-  const late = () => end(new Error(`no answer in time: ${timeoutMs / 1000} s`))
-  const timer = setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1))
-  closing.addEventListener('abort', close, { once: true })
-  if (closing.aborted) close()
+  const end = () => controller.abort(new Error('the state of this delivery is gone'))
+  const late = () => controller.abort(new Error(`no answer within ${timeoutMs} ms`))
+  // A timer of its own: a combined timeout signal can be lost to garbage collection.
+  const timer = setTimeout(late, Math.min(timeoutMs, longestTimer))
+  ended.addEventListener('abort', end, { once: true })
+  if (ended.aborted) end()
   try {
-    return await Promise.race([work(controller.signal), ended])
+    return await orAborted(work(controller.signal), controller.signal)
   } finally {
     clearTimeout(timer)
-    closing.removeEventListener('abort', close)
+    ended.removeEventListener('abort', end)
   }
 }
 
 /** The bytes and headers as this attempt sends them. */
-async function tampered({ body, signature, fault, now }: AttemptParts) {
+async function outgoing({ body, signature, fault, now }: AttemptOptions) {
   const bytes = bytesOf(body)
   const headers = { 'content-type': 'application/json', ...signature }
-  const header = profile.scheme.header.toLowerCase()
-  switch (fault) {
-    case 'missing-signature': {
-      const { [header]: _, ...rest } = headers as Record<string, string>
-      return { bytes, headers: rest }
-    }
-    case 'wrong-signature': {
-      const wrong = await signedDelivery(bytes, {
-        scheme: profile.scheme,
-        now,
-        tamper: 'wrong-secret',
-      })
-      return { bytes, headers: { ...headers, ...wrong.headers } }
-    }
-    case 'tampered':
-    case 'truncated': {
-      const changed = await signedDelivery(bytes, { scheme: profile.scheme, now, tamper: fault })
-      return { bytes: changed.body, headers }
-    }
-    case 're-serialised': {
-      // The smallest change that a parser on the way makes: white space that was not there.
-      const json = parseJson(new TextDecoder().decode(bytes))
-      const text = json && JSON.stringify(json.value, null, 1)
-      return { bytes: text === undefined ? bytes : new TextEncoder().encode(text), headers }
-    }
-    default:
-      return { bytes, headers }
+  if (fault === undefined || fault === 'slow-drip' || fault === 'connection-reset') {
+    return { bytes, headers }
   }
+  if (fault === 'reserialized') return { bytes: respaced(bytes), headers }
+  const changed = await signedDelivery(bytes, { scheme: profile.scheme, now, tamper: fault })
+  // Either the body is wrong under the genuine signature, or the signature of the genuine body.
+  return fault === 'tampered' || fault === 'truncated'
+    ? { bytes: changed.body, headers }
+    : { bytes, headers: changed.headers }
+}
+
+/** The smallest change that a parser on the way makes: white space that was not there. */
+function respaced(bytes: Bytes): Bytes {
+  const json = parseJson(new TextDecoder().decode(bytes), Number.POSITIVE_INFINITY)
+  return json ? new TextEncoder().encode(JSON.stringify(json.value, null, 1)) : bytes
 }
 
 /** A body that comes in small pieces, or breaks off in the middle. */
-function dripping(bytes: Uint8Array<ArrayBuffer>, fault: AttemptFault): ReadableStream<Uint8Array> {
+function dripping(bytes: Bytes, fault: AttemptFaultKind): ReadableStream<Uint8Array> {
   const piece = Math.max(1, Math.ceil(bytes.length / 8))
   let at = 0
   return new ReadableStream({
@@ -174,7 +157,7 @@ function dripping(bytes: Uint8Array<ArrayBuffer>, fault: AttemptFault): Readable
   })
 }
 
-function bytesOf(body: string): Uint8Array<ArrayBuffer> {
+function bytesOf(body: string): Bytes {
   return new Uint8Array(fromBase64(body) ?? [])
 }
 

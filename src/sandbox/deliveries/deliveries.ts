@@ -1,244 +1,288 @@
-// Brings deliveries to their subscriptions: in the order of events, a few at a time, again when it
-// failed, until the retries are spent. Every change is told before anything else happens.
+// Sends deliveries to their subscriptions: in the order of events, a few at a time, again after a
+// failure, until the retries are spent. Every change is recorded before anything else happens.
 import type { Fetch } from '../../client/attempt.ts'
 import { systemClock } from '../../clock.ts'
-import { isEventName } from '../../protocol/names.ts'
-import type { SandboxClock } from '../clock.ts'
-import type { AttemptFault, SandboxFaults } from '../faults.ts'
-import type {
-  DeliveryFilter,
-  EngineChange,
-  EngineDeliveries,
-  EngineDump,
-  SubscriptionRow,
-} from '../ports.ts'
+import type { VirtualClock } from '../clock.ts'
+import type { FaultRules } from '../faults.ts'
 import { profile } from '../profile.ts'
-import type { SandboxRandom } from '../random.ts'
-import type { Attempt, DeliveryRow } from '../schemas/deliveries.ts'
+import type { SeededRandom } from '../random.ts'
+import type {
+  Attempt,
+  DeliveryFilter,
+  DeliveryRow,
+  DeliverySummary,
+  SandboxDelivery,
+} from '../schemas/deliveries.ts'
+import type { SubscriptionRow } from '../schemas/snapshot.ts'
 import { attempt, signBody } from './attempt.ts'
 import { refuseFromWithin } from './from-within.ts'
-import { type PlanParts, planDeliveries } from './plan.ts'
-import { createQueue } from './queue.ts'
+import { type Occurrence, planDeliveries } from './plan.ts'
+import { DueQueue } from './queue.ts'
 import { waitAfter } from './retry.ts'
 import { details, summary } from './shown.ts'
-import { createSubscriptions, signingSecrets } from './subscriptions.ts'
+import { Subscriptions, signingSecrets } from './subscriptions.ts'
 
-export interface DeliveriesParts {
-  readonly clock: SandboxClock
-  readonly random: SandboxRandom
-  readonly faults: SandboxFaults
+export interface DeliveriesOptions {
+  readonly clock: VirtualClock
+  readonly random: SeededRandom
+  readonly faults: FaultRules
   readonly send: Fetch
   readonly timeoutMs: number
-  readonly onChange: (change: EngineChange) => void
+  /** The secret of subscriptions that name none. */
+  readonly secret: () => string
+  readonly hasOrganization: (id: string) => boolean
+  readonly onChange: (change: DeliveriesChange) => void
 }
 
-export function createDeliveries(parts: DeliveriesParts): EngineDeliveries {
-  const { clock, random, faults, onChange } = parts
-  const rows = new Map<string, DeliveryRow>()
-  const scheduled = new Map<string, () => void>()
+/** A subscription or a delivery that was made, changed or (value undefined) removed. */
+export type DeliveriesChange =
+  | {
+      readonly kind: 'subscription'
+      readonly id: string
+      readonly value: SubscriptionRow | undefined
+    }
+  | { readonly kind: 'delivery'; readonly id: string; readonly value: DeliveryRow }
+
+/** Subscriptions and deliveries as JSON. */
+export interface DeliveriesDump {
+  readonly subscriptions: SubscriptionRow[]
+  readonly deliveries: DeliveryRow[]
+}
+
+export class Deliveries {
+  readonly subscriptions: Subscriptions
+  readonly #options: DeliveriesOptions
+  readonly #rows = new Map<string, DeliveryRow>()
+  readonly #scheduled = new Map<string, () => void>()
   /** The reordered delivery of each subscription that waits for the next one to pass it. */
-  const waiting = new Map<string, string>()
-  const perSubscription = profile.delivery.concurrency
-  const newQueue = () => createQueue({ perSubscription, bring })
-  let queue = newQueue()
-  let seq = 0
+  readonly #waiting = new Map<string, string>()
+  #queue = this.#newQueue()
+  #seq = 0
 
-  const put = (row: DeliveryRow) => {
-    rows.set(row.id, row)
-    onChange({ kind: 'delivery', id: row.id, value: row })
+  constructor(options: DeliveriesOptions) {
+    this.#options = options
+    const { clock, random, secret, hasOrganization, onChange } = options
+    this.subscriptions = new Subscriptions({
+      now: () => clock.now(),
+      random,
+      secret,
+      hasOrganization,
+      onChange: (id, row) => {
+        onChange({ kind: 'subscription', id, value: row })
+        for (const one of this.#rows.values()) {
+          if (one.subscriptionId === id) this.#reconsider(one, row)
+        }
+      },
+    })
+    // While the clock moves, a reordered delivery waits for its time or for the one that passes it.
+    clock.settleWith(() => this.#queue.idle())
   }
-  const subscriptions = createSubscriptions({
-    now: () => clock.now(),
-    random,
-    changed(id, row) {
-      onChange({ kind: 'subscription', id, value: row })
-      for (const one of rows.values()) if (one.subscriptionId === id) reconsider(one, row)
-    },
-  })
 
-  /** A pause holds what is pending, its end lets it go, a removal gives it up. */
-  function reconsider(row: DeliveryRow, subscription: SubscriptionRow | undefined): void {
+  /** Makes and keeps the deliveries of an occurrence before it returns; sends them later. */
+  emit(occurrence: Occurrence): void {
+    const { clock, random, faults } = this.#options
+    const ids = new Map<string, string>()
+    const eventId = (name: string) => {
+      const id = ids.get(name) ?? `evt_${random.uuid()}`
+      ids.set(name, id)
+      return id
+    }
+    const context = {
+      now: clock.now(),
+      random,
+      faults,
+      nextSeq: () => ++this.#seq,
+      eventId,
+      waiting: (subscriptionId: string) => this.#waiting.get(subscriptionId),
+      planned: (row: DeliveryRow) => this.#replan(row),
+    }
+    for (const subscription of this.subscriptions.rows()) {
+      const owner = subscription.organizationId
+      if (owner !== null && owner !== occurrence.organizationId) continue
+      planDeliveries(subscription, occurrence, context)
+    }
+  }
+
+  /** Newest first, without bytes. */
+  list(filter: DeliveryFilter = {}): DeliverySummary[] {
+    return this.#matching(filter).reverse().map(summary)
+  }
+
+  /** With every attempt's exact bytes. */
+  get(id: string): SandboxDelivery | undefined {
+    const row = this.#rows.get(id)
+    return row && details(row)
+  }
+
+  /** Sends a delivery again; undefined when it or its subscription is gone. */
+  resend(id: string): SandboxDelivery | undefined {
+    const row = this.#rows.get(id)
+    const again = row && this.#sendAgain(row)
+    return again && details(again)
+  }
+
+  /** Sends again what fits the filter; returns how many. */
+  resendAll(filter: DeliveryFilter = {}): number {
+    return this.#matching(filter).filter((row) => this.#sendAgain(row)).length
+  }
+
+  /** Resolves when nothing is due, or when another state is loaded. */
+  async flush(): Promise<void> {
+    refuseFromWithin('flush()')
+    const queue = this.#queue
+    do {
+      await queue.idle()
+      if (queue !== this.#queue) return
+      // A reordered delivery that nothing followed goes at the end.
+      for (const id of [...this.#waiting.values()]) this.#release(id)
+    } while (queue.busy)
+  }
+
+  dump(): DeliveriesDump {
+    return { subscriptions: this.subscriptions.rows(), deliveries: [...this.#rows.values()] }
+  }
+
+  load({ subscriptions, deliveries }: DeliveriesDump): void {
+    this.#queue.end('another state was loaded')
+    this.#queue = this.#newQueue()
+    for (const cancel of this.#scheduled.values()) cancel()
+    for (const map of [this.#scheduled, this.#waiting, this.#rows]) map.clear()
+    this.subscriptions.load(subscriptions)
+    const kept = [...deliveries].sort((one, other) => one.seq - other.seq)
+    for (const row of kept) this.#rows.set(row.id, row)
+    this.#seq = kept.at(-1)?.seq ?? 0
+    for (const row of kept) this.#plan(row)
+  }
+
+  close(): void {
+    this.#queue.end('the sandbox is closing')
+    for (const cancel of this.#scheduled.values()) cancel()
+  }
+
+  #newQueue(): DueQueue {
+    return new DueQueue({
+      perSubscription: profile.delivery.concurrency,
+      deliver: (id, ended) => this.#deliver(id, ended),
+    })
+  }
+
+  #matching({ subscriptionId, event, status }: DeliveryFilter): DeliveryRow[] {
+    return [...this.#rows.values()].filter(
+      (row) =>
+        (subscriptionId === undefined || subscriptionId === row.subscriptionId) &&
+        (event === undefined || event === row.event || event === row.canonicalEvent) &&
+        (status === undefined || status === row.status),
+    )
+  }
+
+  /** Keeps a row, and puts it where it waits. */
+  #replan(row: DeliveryRow): void {
+    this.#put(row)
+    this.#plan(row)
+  }
+
+  #put(row: DeliveryRow): void {
+    this.#rows.set(row.id, row)
+    this.#options.onChange({ kind: 'delivery', id: row.id, value: row })
+  }
+
+  /** A pause holds what is pending, its end releases it, a removal drops it. */
+  #reconsider(row: DeliveryRow, subscription: SubscriptionRow | undefined): void {
     if (row.status !== 'pending' && row.status !== 'held') return
     if (subscription && subscription.active === (row.status === 'pending')) return
-    const status = !subscription ? 'dropped' : subscription.active ? 'pending' : 'held'
-    unplan(row)
-    const next = { ...row, status, ...(status === 'dropped' && { nextAttemptAt: null }) } as const
-    put(next)
-    plan(next)
+    this.#unplan(row)
+    if (!subscription) this.#put({ ...row, status: 'dropped', nextAttemptAt: null })
+    else this.#replan({ ...row, status: subscription.active ? 'pending' : 'held' })
   }
-  function unplan({ id, subscriptionId }: DeliveryRow): void {
-    scheduled.get(id)?.()
-    scheduled.delete(id)
-    if (waiting.get(subscriptionId) === id) waiting.delete(subscriptionId)
-    queue.remove({ id, subscriptionId })
+
+  #unplan({ id, subscriptionId }: DeliveryRow): void {
+    this.#scheduled.get(id)?.()
+    this.#scheduled.delete(id)
+    if (this.#waiting.get(subscriptionId) === id) this.#waiting.delete(subscriptionId)
+    this.#queue.remove({ id, subscriptionId })
   }
-  /** Puts a pending delivery where it waits: among those due now, or on the clock. */
-  function plan(row: DeliveryRow): void {
+
+  /** Puts a pending delivery where it waits: in the queue when it is due, else on the clock. */
+  #plan(row: DeliveryRow): void {
     const { id, subscriptionId, nextAttemptAt, status } = row
     if (status !== 'pending' || nextAttemptAt === null) return
+    const waiting = this.#waiting
     if (row.after) waiting.set(subscriptionId, id)
     // They go in pairs: the one after this may be passed in its turn.
     if (waiting.get(subscriptionId) === row.passes) waiting.delete(subscriptionId)
-    // A storm is one just because nothing holds it back.
+    // Nothing holds the deliveries of a storm back.
     const lane = row.fault === 'storm' ? id : `${subscriptionId} ${row.resourceId}`
     const makeDue = () => {
-      scheduled.delete(id)
+      this.#scheduled.delete(id)
       if (waiting.get(subscriptionId) === id) waiting.delete(subscriptionId)
-      queue.add({ id, subscriptionId, lane })
+      this.#queue.add({ id, subscriptionId, lane })
     }
+    const { clock } = this.#options
     const at = new Date(nextAttemptAt)
     if (at.getTime() <= clock.now().getTime()) makeDue()
-    else scheduled.set(id, clock.schedule(at, makeDue))
-  }
-  /** Lets a reordered delivery go, for the next one has passed it or none will come. */
-  function release(id: string): void {
-    const row = rows.get(id)
-    if (row?.status !== 'pending' || !row.after) return
-    const { after: _, ...free } = row
-    unplan(row)
-    const next = { ...free, nextAttemptAt: clock.now().toISOString() }
-    put(next)
-    plan(next)
+    else this.#scheduled.set(id, clock.schedule(at, makeDue))
   }
 
-  async function bring(id: string, ended: AbortSignal): Promise<void> {
-    const row = rows.get(id)
-    const subscription = row && subscriptions.rows.get(row.subscriptionId)
+  /** Releases a reordered delivery: the next one has passed it, or none will come. */
+  #release(id: string): void {
+    const row = this.#rows.get(id)
+    if (row?.status !== 'pending' || !row.after) return
+    const { after: _, ...free } = row
+    this.#unplan(row)
+    this.#replan({ ...free, nextAttemptAt: this.#options.clock.now().toISOString() })
+  }
+
+  async #deliver(id: string, ended: AbortSignal): Promise<void> {
+    const { clock, faults, send, timeoutMs } = this.#options
+    const row = this.#rows.get(id)
+    const subscription = row && this.subscriptions.row(row.subscriptionId)
     if (!subscription) return
     const now = () => clock.now()
-    const signature =
-      row.signature ?? (await signBody(row.body, signingSecrets(subscription, now()), now))
+    const { url } = subscription
+    const { body } = row
+    const secrets = signingSecrets(subscription, now())
+    const signature = row.signature ?? (await signBody(body, secrets, now))
     if (ended.aborted) return
-    const fault = faults.forAttempt({
+    const struck = faults.forAttempt({
       subscriptionId: subscription.id,
       event: row.canonicalEvent,
       die: `attempt ${row.id} ${row.attempts.length}`,
-    })?.kind as AttemptFault | undefined
-    const { url } = subscription
-    const { send, timeoutMs } = parts
-    const { body } = row
-    const made = await attempt({
-      url,
-      body,
-      signature,
-      fault,
-      send,
-      timeoutMs,
-      now,
-      closing: ended,
     })
-    // What a closing, a reset or a restore cut off was no attempt of the state that is now.
-    if (ended.aborted) return
-    const current = rows.get(row.id)
-    if (current) settle({ ...current, signature }, made)
+    const fault = struck?.kind
+    const made = await attempt({ url, body, signature, fault, send, timeoutMs, now, ended })
+    // An attempt interrupted by close, reset or restore does not count.
+    const current = ended.aborted ? undefined : this.#rows.get(row.id)
+    if (current) this.#settle({ ...current, signature }, made)
   }
-  function settle({ after: _, passes, ...row }: DeliveryRow, made: Attempt): void {
+
+  #settle({ after: _, passes, ...row }: DeliveryRow, made: Attempt): void {
     const attempts = [...row.attempts, made]
     const status = made.response?.status ?? 0
     const succeeded = status >= 200 && status < 300
     const wait = succeeded ? undefined : waitAfter(attempts, systemClock)
     if (wait === undefined) {
-      put({ ...row, attempts, status: succeeded ? 'delivered' : 'failed', nextAttemptAt: null })
+      const ended = succeeded ? 'delivered' : 'failed'
+      this.#put({ ...row, attempts, status: ended, nextAttemptAt: null })
     } else {
-      const nextAttemptAt = new Date(clock.now().getTime() + wait * 1000).toISOString()
-      const next = { ...row, attempts, nextAttemptAt }
-      put(next)
-      plan(next)
+      const next = this.#options.clock.now().getTime() + wait * 1000
+      this.#replan({ ...row, attempts, nextAttemptAt: new Date(next).toISOString() })
     }
-    if (passes !== undefined) release(passes)
+    if (passes !== undefined) this.#release(passes)
   }
+
   /** Undefined when its subscription is gone; held while that is paused. */
-  function sendAgain(row: DeliveryRow): DeliveryRow | undefined {
-    const subscription = subscriptions.rows.get(row.subscriptionId)
+  #sendAgain(row: DeliveryRow): DeliveryRow | undefined {
+    const subscription = this.subscriptions.row(row.subscriptionId)
     if (!subscription) return undefined
-    unplan(row)
-    // Sent by hand it is signed with the secrets of today.
+    this.#unplan(row)
+    // A delivery that is sent by hand is signed with the secrets of today.
     const { signature: _, after: __, ...fresh } = row
-    const nextAttemptAt = clock.now().toISOString()
-    const status = subscription.active ? 'pending' : 'held'
-    const next = { ...fresh, status, nextAttemptAt } as const
-    put(next)
-    plan(next)
+    const next: DeliveryRow = {
+      ...fresh,
+      status: subscription.active ? 'pending' : 'held',
+      nextAttemptAt: this.#options.clock.now().toISOString(),
+    }
+    this.#replan(next)
     return next
   }
-  /** While the clock moves, a reordered delivery waits for its time or for who passes it. */
-  clock.settleWith(() => queue.idle())
-
-  return {
-    subscriptions: subscriptions.subscriptions,
-    emit({ organizationId, name, data, occurredAt }) {
-      if (!isEventName(name)) throw new TypeError(`there is no event ${name}`)
-      const ids = new Map<string, string>()
-      const eventId = (one: string) => {
-        const id = ids.get(one) ?? `evt_${random.uuid()}`
-        ids.set(one, id)
-        return id
-      }
-      const planned: PlanParts = {
-        now: clock.now(),
-        random,
-        faults,
-        nextSeq: () => ++seq,
-        eventId,
-        waiting: (subscriptionId) => waiting.get(subscriptionId),
-        planned(row) {
-          put(row)
-          plan(row)
-        },
-      }
-      for (const subscription of subscriptions.rows.values()) {
-        const owner = subscription.organizationId
-        if (owner !== null && owner !== organizationId) continue
-        planDeliveries(subscription, { name, data, occurredAt }, planned)
-      }
-    },
-    list: (filter = {}) => [...rows.values()].filter(fits(filter)).reverse().map(summary),
-    get: (id) => {
-      const row = rows.get(id)
-      return row && details(row)
-    },
-    resend(id) {
-      const row = rows.get(id)
-      const again = row && sendAgain(row)
-      return again && details(again)
-    },
-    resendAll: (filter = {}) =>
-      [...rows.values()].filter(fits(filter)).filter((row) => sendAgain(row)).length,
-    async drain() {
-      refuseFromWithin('drain()')
-      const mine = queue
-      do {
-        await mine.idle()
-        if (mine !== queue) return
-        // A reordered delivery that nothing followed goes at the end.
-        for (const id of [...waiting.values()]) release(id)
-      } while (mine.busy)
-    },
-    dump: () => ({
-      subscriptions: [...subscriptions.rows.values()],
-      deliveries: [...rows.values()],
-    }),
-    load(saved: EngineDump) {
-      queue.end('another state was loaded')
-      queue = newQueue()
-      for (const cancel of scheduled.values()) cancel()
-      for (const map of [scheduled, waiting, rows]) map.clear()
-      subscriptions.load(saved.subscriptions)
-      const kept = [...saved.deliveries].sort((a, b) => a.seq - b.seq)
-      for (const row of kept) rows.set(row.id, row)
-      seq = kept.at(-1)?.seq ?? 0
-      for (const row of kept) plan(row)
-    },
-    close() {
-      queue.end('the sandbox is closing')
-      for (const cancel of scheduled.values()) cancel()
-    },
-  }
-}
-
-function fits(filter: DeliveryFilter) {
-  return ({ subscriptionId, event, canonicalEvent, status }: DeliveryRow): boolean =>
-    (filter.subscriptionId === undefined || filter.subscriptionId === subscriptionId) &&
-    (filter.event === undefined || [event, canonicalEvent].includes(filter.event)) &&
-    (filter.status === undefined || filter.status === status)
 }

@@ -1,4 +1,4 @@
-// Tells who waits for the deliveries from inside one of them: that would wait for itself.
+// Detects calls that wait for deliveries from inside one of them: they would wait for themselves.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { WebhookError } from '../../errors.ts'
 
@@ -21,6 +21,6 @@ export async function asDelivery<Result>(send: () => Promise<Result>): Promise<R
  */
 export function refuseFromWithin(what: string): void {
   if (!deliveries.getStore()?.under) return
-  const message = `${what} was called by what a delivery waits for, and would wait for that delivery: call it after the answer`
+  const message = `${what} was called while a delivery waits for its answer, and would wait for that delivery: call it after the answer`
   throw new WebhookError('CALLED_FROM_DELIVERY', message)
 }

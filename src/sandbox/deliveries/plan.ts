@@ -1,29 +1,30 @@
 // Which deliveries an occurrence makes for a subscription, the planned faults among them. Bytes and
 // ids are fixed here and never made again.
-
+import { defined } from '../../defined.ts'
 import { canonicalName, type EventName, legacyNameOf } from '../../protocol/names.ts'
 import { toBase64 } from '../../signature/encoding.ts'
-import type { PlannedFault, SandboxFaults } from '../faults.ts'
-import type { SubscriptionRow } from '../ports.ts'
-import { profile } from '../profile.ts'
-import type { SandboxRandom } from '../random.ts'
+import type { FaultRules } from '../faults.ts'
+import type { SeededRandom } from '../random.ts'
 import type { DeliveryRow } from '../schemas/deliveries.ts'
-import type { DeliveryFault as Fault } from '../schemas/faults.ts'
+import type { PlannedFault } from '../schemas/faults.ts'
+import type { SubscriptionRow } from '../schemas/snapshot.ts'
 import { namesFor } from './subscriptions.ts'
 
-/** Something that happened, with its data as JSON text already. */
-export interface PlannedOccurrence {
+/** Something that happened to a resource. */
+export interface Occurrence {
+  readonly organizationId: string
   readonly name: EventName
-  readonly data: unknown
+  /** The resource, as JSON. */
+  readonly data: Readonly<Record<string, unknown>> & { readonly id: string }
   readonly occurredAt: Date
 }
 
-export interface PlanParts {
+export interface PlanContext {
   readonly now: Date
-  readonly random: Pick<SandboxRandom, 'uuid'>
-  readonly faults: Pick<SandboxFaults, 'forPlan'>
+  readonly random: SeededRandom
+  readonly faults: FaultRules
   readonly nextSeq: () => number
-  /** One id for each name of an occurrence, whoever hears of it. */
+  /** One id for each name of an occurrence, whoever receives it. */
   readonly eventId: (name: string) => string
   /** The reordered delivery of a subscription that waits for the next one to pass it. */
   readonly waiting: (subscriptionId: string) => string | undefined
@@ -41,22 +42,19 @@ const unknownEvent = 'verification.unheard_of'
 
 export function planDeliveries(
   subscription: SubscriptionRow,
-  occurrence: PlannedOccurrence,
-  parts: PlanParts,
-): DeliveryRow[] {
-  return namesFor(subscription.events, occurrence.name).flatMap((name) => {
-    const legacy = legacyNameOf(occurrence.name)
-    const fault = parts.faults.forPlan({
+  occurrence: Occurrence,
+  context: PlanContext,
+): void {
+  for (const name of namesFor(subscription.events, occurrence.name)) {
+    const fault = context.faults.forPlan({
       subscriptionId: subscription.id,
       event: occurrence.name,
-      die: `plan ${parts.eventId(name)} ${subscription.id}`,
+      die: `plan ${context.eventId(name)} ${subscription.id}`,
     })
-    return variants(name, fault, legacy).map((variant) => {
-      const row = toRow(subscription, { occurrence, fault, ...variant }, parts)
-      parts.planned(row)
-      return row
-    })
-  })
+    for (const variant of variants(name, fault)) {
+      context.planned(toRow(subscription, { occurrence, fault, ...variant }, context))
+    }
+  }
 }
 
 interface Variant {
@@ -70,8 +68,9 @@ interface Variant {
 }
 
 /** What a planned fault makes of one delivery. */
-function variants(name: string, fault: Fault | undefined, legacy: string | undefined): Variant[] {
+function variants(name: string, fault: PlannedFault | undefined): Variant[] {
   const plain = { name }
+  const legacy = legacyNameOf(canonicalName(name))
   switch (fault?.kind) {
     case 'duplicate':
       return [plain, plain]
@@ -98,49 +97,46 @@ function variants(name: string, fault: Fault | undefined, legacy: string | undef
   }
 }
 
-interface RowFacts extends Variant {
-  readonly occurrence: PlannedOccurrence
-  readonly fault: Fault | undefined
+interface PlannedVariant extends Variant {
+  readonly occurrence: Occurrence
+  readonly fault: PlannedFault | undefined
 }
 
-function toRow(subscription: SubscriptionRow, facts: RowFacts, parts: PlanParts): DeliveryRow {
-  const { occurrence, fault, name, padding = 0 } = facts
-  // They swap in pairs: whoever is waited for goes at once, whatever its own fault says.
-  const waiting = parts.waiting(subscription.id)
-  const after = facts.after && waiting === undefined
-  const delay = facts.after && !after ? 0 : (facts.delay ?? 0)
-  const passes = delay === 0 && !facts.dropped ? waiting : undefined
-  const eventId = parts.eventId(name)
-  const envelope = profile.envelope({
-    id: eventId,
-    event: name,
-    createdAt: occurrence.occurredAt.toISOString(),
-    data: occurrence.data,
-  })
-  const filled = padding > 0 ? { ...envelope, padding: ' '.repeat(padding) } : envelope
-  const due = new Date(parts.now.getTime() + delay * 1000).toISOString()
-  const status = facts.dropped ? 'dropped' : subscription.active ? 'pending' : 'held'
-  return {
-    id: parts.random.uuid(),
-    seq: parts.nextSeq(),
+function toRow(
+  subscription: SubscriptionRow,
+  variant: PlannedVariant,
+  { now, random, nextSeq, ...context }: PlanContext,
+): DeliveryRow {
+  const { occurrence, fault, name, dropped, padding = 0 } = variant
+  // They swap in pairs: the one that is waited for goes at once, whatever its own fault says.
+  const waiting = context.waiting(subscription.id)
+  const after: true | undefined = variant.after && waiting === undefined ? true : undefined
+  const delay = variant.after && !after ? 0 : (variant.delay ?? 0)
+  const eventId = context.eventId(name)
+  const { occurredAt, data } = occurrence
+  const status: DeliveryRow['status'] = dropped
+    ? 'dropped'
+    : subscription.active
+      ? 'pending'
+      : 'held'
+  const due = new Date(now.getTime() + delay * 1000).toISOString()
+  const envelope = { id: eventId, event: name, createdAt: occurredAt.toISOString(), data }
+  const content = padding > 0 ? { ...envelope, padding: ' '.repeat(padding) } : envelope
+  return defined({
+    id: random.uuid(),
+    seq: nextSeq(),
     subscriptionId: subscription.id,
     eventId,
     event: name,
     canonicalEvent: occurrence.name,
-    resourceId: idOf(occurrence.data),
-    body: toBase64(new TextEncoder().encode(JSON.stringify(filled))),
-    createdAt: parts.now.toISOString(),
+    resourceId: data.id,
+    body: toBase64(new TextEncoder().encode(JSON.stringify(content))),
+    createdAt: now.toISOString(),
     status,
-    nextAttemptAt: facts.dropped ? null : due,
+    nextAttemptAt: dropped ? null : due,
     attempts: [],
-    ...(fault && { fault: fault.kind as PlannedFault }),
-    ...(after && { after }),
-    ...(passes !== undefined && { passes }),
-  }
-}
-
-/** What the event is about; deliveries of one thing go one after the other. */
-function idOf(data: unknown): string {
-  const { id } = (data ?? {}) as { readonly id?: unknown }
-  return typeof id === 'string' ? id : ''
+    fault: fault?.kind,
+    after,
+    passes: delay === 0 && !dropped ? waiting : undefined,
+  })
 }

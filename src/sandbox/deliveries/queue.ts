@@ -1,5 +1,5 @@
-// What is due now and what is on its way: at most so many for each subscription, one at a time in
-// each lane. It knows ids alone, and is thrown away with the state that it serves.
+// What is due now and what is in flight: a bounded number for each subscription, one at a time in
+// each lane (the ordering key). It knows ids alone and is dropped with the state that it serves.
 
 /** Something that is due; what shares a lane goes one after the other. */
 export interface Due {
@@ -8,87 +8,89 @@ export interface Due {
   readonly lane: string
 }
 
-export interface Queue {
-  add(due: Due): void
-  remove(due: Pick<Due, 'id' | 'subscriptionId'>): void
-  /** Resolves when nothing is due and nothing on its way, or when it has ended. */
-  idle(): Promise<void>
-  /** Whether something is due or on its way. */
-  readonly busy: boolean
-  /** Starts nothing more and breaks off what is on its way. */
-  end(why: string): void
-}
-
-export interface QueueOptions {
-  /** How many of one subscription may be on their way at once. */
+export interface DueQueueOptions {
+  /** How many of one subscription may be in flight at once. */
   readonly perSubscription: number
-  /** Brings one; must end soon once the signal is aborted, and change nothing then. */
-  readonly bring: (id: string, ended: AbortSignal) => Promise<void>
+  /** Delivers one; must end soon once the signal is aborted, and change nothing then. */
+  readonly deliver: (id: string, ended: AbortSignal) => Promise<void>
 }
 
-export function createQueue({ perSubscription, bring }: QueueOptions): Queue {
-  const due = new Map<string, Map<string, Due>>()
-  const busy = new Map<string, number>()
-  const onTheirWay = new Set<Promise<void>>()
-  const lanes = new Set<string>()
-  const ended = new AbortController()
-  let starting = false
+export class DueQueue {
+  readonly #options: DueQueueOptions
+  readonly #due = new Map<string, Map<string, Due>>()
+  readonly #busy = new Map<string, number>()
+  readonly #inFlight = new Set<Promise<void>>()
+  readonly #lanes = new Set<string>()
+  readonly #ended = new AbortController()
+  #starting = false
 
-  const begin = (one: Due) => {
-    const { id, subscriptionId, lane } = one
-    due.get(subscriptionId)?.delete(id)
-    lanes.add(lane)
-    busy.set(subscriptionId, (busy.get(subscriptionId) ?? 0) + 1)
-    const work = bring(id, ended.signal).finally(() => {
-      onTheirWay.delete(work)
-      lanes.delete(lane)
-      busy.set(subscriptionId, (busy.get(subscriptionId) ?? 1) - 1)
-      startOf(subscriptionId)
+  constructor(options: DueQueueOptions) {
+    this.#options = options
+  }
+
+  add(one: Due): void {
+    const waiting = this.#due.get(one.subscriptionId) ?? new Map<string, Due>()
+    this.#due.set(one.subscriptionId, waiting.set(one.id, one))
+    if (this.#starting) return
+    this.#starting = true
+    // Not at once: what was emitted is kept and answered for first.
+    setTimeout(() => {
+      this.#starting = false
+      this.#start()
     })
-    onTheirWay.add(work)
   }
-  const startOf = (subscriptionId: string) => {
-    const waiting = due.get(subscriptionId)
-    if (!waiting || ended.signal.aborted) return
+
+  remove({ id, subscriptionId }: Pick<Due, 'id' | 'subscriptionId'>): void {
+    this.#due.get(subscriptionId)?.delete(id)
+  }
+
+  /** Resolves when nothing is due or in flight, or when the queue has ended. */
+  async idle(): Promise<void> {
+    do {
+      this.#start()
+      while (!this.#ended.signal.aborted && (this.#inFlight.size > 0 || this.#starting)) {
+        await Promise.all(this.#inFlight)
+        await new Promise((resolve) => setTimeout(resolve))
+      }
+    } while (this.busy)
+  }
+
+  /** Whether something is due or in flight. */
+  get busy(): boolean {
+    if (this.#ended.signal.aborted) return false
+    const anyDue = [...this.#due.values()].some(({ size }) => size > 0)
+    return anyDue || this.#starting || this.#inFlight.size > 0
+  }
+
+  /** Starts nothing more and aborts what is in flight. */
+  end(why: string): void {
+    this.#ended.abort(new Error(why))
+  }
+
+  #start(): void {
+    for (const subscriptionId of [...this.#due.keys()]) this.#startOf(subscriptionId)
+  }
+
+  #startOf(subscriptionId: string): void {
+    const waiting = this.#due.get(subscriptionId)
+    if (!waiting || this.#ended.signal.aborted) return
     for (const one of waiting.values()) {
-      if ((busy.get(subscriptionId) ?? 0) >= perSubscription) return
-      if (!lanes.has(one.lane)) begin(one)
+      if ((this.#busy.get(subscriptionId) ?? 0) >= this.#options.perSubscription) return
+      if (!this.#lanes.has(one.lane)) this.#begin(one)
     }
-    if (waiting.size === 0) due.delete(subscriptionId)
+    if (waiting.size === 0) this.#due.delete(subscriptionId)
   }
-  const start = () => {
-    for (const subscriptionId of [...due.keys()]) startOf(subscriptionId)
-  }
-  const anyDue = () => [...due.values()].some(({ size }) => size > 0)
-  return {
-    add(one) {
-      const waiting = due.get(one.subscriptionId) ?? new Map<string, Due>()
-      due.set(one.subscriptionId, waiting.set(one.id, one))
-      if (starting) return
-      starting = true
-      // Not at once: what was emitted is kept and answered for first.
-      setTimeout(() => {
-        starting = false
-        start()
-      })
-    },
-    remove({ id, subscriptionId }) {
-      due.get(subscriptionId)?.delete(id)
-    },
-    async idle() {
-      do {
-        start()
-        while (!ended.signal.aborted && (onTheirWay.size > 0 || starting)) {
-          await Promise.all(onTheirWay)
-          await new Promise((resolve) => setTimeout(resolve))
-        }
-      } while (!ended.signal.aborted && anyDue())
-    },
-    get busy() {
-      return !ended.signal.aborted && (starting || onTheirWay.size > 0 || anyDue())
-    },
-    end(why) {
-      ended.abort(new Error(why))
-    },
+
+  #begin({ id, subscriptionId, lane }: Due): void {
+    this.remove({ id, subscriptionId })
+    this.#lanes.add(lane)
+    this.#busy.set(subscriptionId, (this.#busy.get(subscriptionId) ?? 0) + 1)
+    const work = this.#options.deliver(id, this.#ended.signal).finally(() => {
+      this.#inFlight.delete(work)
+      this.#lanes.delete(lane)
+      this.#busy.set(subscriptionId, (this.#busy.get(subscriptionId) ?? 1) - 1)
+      this.#startOf(subscriptionId)
+    })
+    this.#inFlight.add(work)
   }
 }

@@ -1,6 +1,5 @@
 // When a delivery that did not arrive is tried again: never before its backoff, later where the
 // answer asks for that.
-
 import { profile } from '../profile.ts'
 import type { Attempt } from '../schemas/deliveries.ts'
 

@@ -1,4 +1,5 @@
 // Who wants to hear of what, where, and with which secrets it is signed for them.
+import { defined } from '../../defined.ts'
 import {
   canonicalName,
   covers,
@@ -6,80 +7,117 @@ import {
   isLegacyName,
   legacyNameOf,
 } from '../../protocol/names.ts'
-import type { EngineDeliveries, SubscriptionInput, SubscriptionRow } from '../ports.ts'
+import { checked } from '../exchange.ts'
+import { invalidFields } from '../http-error.ts'
 import { profile } from '../profile.ts'
-import type { SandboxRandom } from '../random.ts'
+import type { SeededRandom } from '../random.ts'
+import { rotateBody, subscriptionBody, subscriptionPatch } from '../schemas/control-schemas.ts'
+import type { SubscriptionRow } from '../schemas/snapshot.ts'
 
-/** What subscriptions need of their surroundings. */
-export interface SubscriptionParts {
+/** A subscription as its owner sees it. */
+export type Subscription = Readonly<Omit<SubscriptionRow, 'previous'>>
+
+export interface SubscriptionInput {
+  readonly url: string
+  /** Names, families, `*`, or legacy forms of these; everything by default. */
+  readonly events?: readonly string[] | undefined
+  /** `sandbox.secret` by default. */
+  readonly secret?: string | undefined
+  readonly active?: boolean | undefined
+  /** The organization whose events it receives; null, the default, for all of them. */
+  readonly organizationId?: string | null | undefined
+}
+
+export type SubscriptionPatch = Partial<Omit<SubscriptionInput, 'organizationId'>>
+
+export interface RotateOptions {
+  readonly secret?: string | undefined
+  /** How long the old secret signs beside the new one. */
+  readonly overlapSeconds?: number | undefined
+}
+
+export interface SubscriptionsOptions {
   readonly now: () => Date
-  readonly random: Pick<SandboxRandom, 'uuid' | 'token'>
+  readonly random: SeededRandom
+  /** The secret of subscriptions that name none. */
+  readonly secret: () => string
+  readonly hasOrganization: (id: string) => boolean
   /** Called with each row that was made or changed, and with undefined for one removed. */
-  readonly changed: (id: string, row: SubscriptionRow | undefined) => void
+  readonly onChange: (id: string, row: SubscriptionRow | undefined) => void
 }
 
-export interface Subscriptions extends Pick<EngineDeliveries, 'subscriptions'> {
-  readonly rows: ReadonlyMap<string, SubscriptionRow>
-  load(rows: readonly SubscriptionRow[]): void
-}
+/** The subscriptions; input is checked, and refused (422) with each field that is wrong. */
+export class Subscriptions {
+  readonly #options: SubscriptionsOptions
+  readonly #rows = new Map<string, SubscriptionRow>()
 
-export function createSubscriptions({ now, random, changed }: SubscriptionParts): Subscriptions {
-  const rows = new Map<string, SubscriptionRow>()
-  const put = (row: SubscriptionRow) => {
-    rows.set(row.id, row)
-    changed(row.id, row)
+  constructor(options: SubscriptionsOptions) {
+    this.#options = options
+  }
+
+  list(): Subscription[] {
+    return this.rows().map(shown)
+  }
+
+  get(id: string): Subscription | undefined {
+    const row = this.#rows.get(id)
+    return row && shown(row)
+  }
+
+  create(input: SubscriptionInput): Subscription {
+    const read = checked(subscriptionBody, input, 'request body')
+    const { now, random, secret, hasOrganization } = this.#options
+    if (read.organizationId !== null && !hasOrganization(read.organizationId)) {
+      throw invalidFields([{ field: 'organizationId', message: 'names no organization' }])
+    }
+    const createdAt = now().toISOString()
+    return this.#put({ id: random.uuid(), ...read, secret: read.secret ?? secret(), createdAt })
+  }
+
+  update(id: string, patch: SubscriptionPatch): Subscription | undefined {
+    const read = checked(subscriptionPatch, patch, 'request body')
+    const row = this.#rows.get(id)
+    return row && this.#put({ ...row, ...defined(read) })
+  }
+
+  remove(id: string): boolean {
+    const existed = this.#rows.delete(id)
+    if (existed) this.#options.onChange(id, undefined)
+    return existed
+  }
+
+  rotateSecret(id: string, options: RotateOptions = {}): Subscription | undefined {
+    const { now, random } = this.#options
+    const read = checked(rotateBody, options, 'request body')
+    const row = this.#rows.get(id)
+    if (!row) return undefined
+    const overlap = read.overlapSeconds ?? profile.rotationOverlapSeconds
+    const until = new Date(now().getTime() + overlap * 1000).toISOString()
+    const secret = read.secret ?? random.token()
+    return this.#put({ ...row, secret, previous: { secret: row.secret, until } })
+  }
+
+  row(id: string): SubscriptionRow | undefined {
+    return this.#rows.get(id)
+  }
+
+  rows(): SubscriptionRow[] {
+    return [...this.#rows.values()]
+  }
+
+  load(rows: readonly SubscriptionRow[]): void {
+    this.#rows.clear()
+    for (const row of rows) this.#rows.set(row.id, row)
+  }
+
+  #put(row: SubscriptionRow): Subscription {
+    this.#rows.set(row.id, row)
+    this.#options.onChange(row.id, row)
     return shown(row)
   }
-  const change = (id: string, patch: (row: SubscriptionRow) => SubscriptionRow) => {
-    const row = rows.get(id)
-    return row && put(patch(row))
-  }
-  return {
-    rows,
-    load(saved) {
-      rows.clear()
-      for (const row of saved) rows.set(row.id, row)
-    },
-    subscriptions: {
-      list: () => [...rows.values()].map(shown),
-      get: (id) => {
-        const row = rows.get(id)
-        return row && shown(row)
-      },
-      create: ({ url, events, secret, active, organizationId }: SubscriptionInput) =>
-        put({
-          id: random.uuid(),
-          url,
-          events: events ?? ['*'],
-          secret: secret ?? random.token(),
-          active: active ?? true,
-          createdAt: now().toISOString(),
-          organizationId: organizationId ?? null,
-        }),
-      update: (id, { url, events, secret, active }) =>
-        change(id, (row) => ({
-          ...row,
-          url: url ?? row.url,
-          events: events ?? row.events,
-          secret: secret ?? row.secret,
-          active: active ?? row.active,
-        })),
-      remove(id) {
-        const was = rows.delete(id)
-        if (was) changed(id, undefined)
-        return was
-      },
-      rotateSecret: (id, { secret, overlapSeconds = profile.rotationOverlapSeconds } = {}) =>
-        change(id, (row) => {
-          const until = new Date(now().getTime() + overlapSeconds * 1000).toISOString()
-          const next = secret ?? random.token()
-          return { ...row, secret: next, previous: { secret: row.secret, until } }
-        }),
-    },
-  }
 }
 
-function shown({ previous: _, ...subscription }: SubscriptionRow) {
+function shown({ previous: _, ...subscription }: SubscriptionRow): Subscription {
   return subscription
 }
 
@@ -90,17 +128,14 @@ export function signingSecrets({ secret, previous }: SubscriptionRow, now: Date)
 }
 
 /**
- * The names under which a subscription hears of an event: a filter of the older form gives the
- * older name (section 6, rule 2), filters of both forms give both.
+ * The names under which a subscription receives an event: a legacy filter gives the legacy name
+ * (section 6, rule 2), filters of both forms give both.
  */
 export function namesFor(filters: readonly string[], name: EventName): string[] {
-  const [older, current] = [
-    filters.filter(isLegacyName),
-    filters.filter((one) => !isLegacyName(one)),
-  ]
+  const current = filters.filter((filter) => !isLegacyName(filter) && covers(filter, name))
+  const older = filters.filter(
+    (filter) => isLegacyName(filter) && covers(canonicalName(filter), name),
+  )
   const legacy = legacyNameOf(name)
-  return [
-    ...(current.some((filter) => covers(filter, name)) ? [name] : []),
-    ...(legacy && older.some((filter) => covers(canonicalName(filter), name)) ? [legacy] : []),
-  ]
+  return [...(current.length > 0 ? [name] : []), ...(legacy && older.length > 0 ? [legacy] : [])]
 }

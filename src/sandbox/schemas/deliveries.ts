@@ -28,13 +28,13 @@ export const attemptSchema = z.object({
       truncated: z.literal(true).optional(),
     })
     .optional(),
-  /** Why there was no answer. */
+  /** Why no answer came. */
   error: z.string().optional(),
   /** The fault that changed it. */
   fault: z.enum(attemptFaults).optional(),
 })
 
-const facts = {
+const deliveryFields = {
   id: z.string().min(1),
   subscriptionId: z.string(),
   eventId: z.string(),
@@ -45,7 +45,7 @@ const facts = {
   resourceId: z.string(),
   createdAt: dateTime,
   status: z.enum(deliveryStatuses),
-  /** When the next attempt is due; null when there is none. */
+  /** When the next attempt is due; null for the last one. */
   nextAttemptAt: dateTime.nullable(),
   /** The fault that planned it so. */
   fault: z.enum(plannedFaults).optional(),
@@ -56,11 +56,15 @@ const facts = {
 }
 
 /** A delivery with every attempt's exact bytes. */
-export const deliverySchema = z.object({ ...facts, body: base64, attempts: z.array(attemptSchema) })
+export const deliverySchema = z.object({
+  ...deliveryFields,
+  body: base64,
+  attempts: z.array(attemptSchema),
+})
 
 /** A delivery as a list shows it: without bytes, and the same for the same seed and calls. */
 export const deliverySummarySchema = z.object({
-  ...facts,
+  ...deliveryFields,
   attempts: z.array(
     attemptSchema
       .omit({ request: true, response: true, durationMs: true })
@@ -75,7 +79,7 @@ export const deliveryRowSchema = deliverySchema.extend({
   signature: headers.optional(),
 })
 
-/** Which deliveries are meant. */
+/** Selects deliveries. */
 export const deliveryFilter = z.object({
   subscriptionId: z.string().optional(),
   event: z.string().optional(),
@@ -84,20 +88,20 @@ export const deliveryFilter = z.object({
 
 const whole = z.coerce.number().int().min(1)
 
-/** Which deliveries are listed; without page and limit all of them. */
+/** The deliveries of a list; without page and limit all of them. */
 export const deliveryQuery = deliveryFilter.extend({
   page: whole.optional(),
   limit: whole.max(1000).optional(),
 })
 
-/** Deliveries as they are listed. */
+/** A list of deliveries. */
 export const deliveryPage = z.looseObject({
   data: z.array(deliverySummarySchema),
   pagination: paginationSchema.optional(),
 })
 
 export type Attempt = Readonly<z.infer<typeof attemptSchema>>
-export type Delivery = Readonly<z.infer<typeof deliverySchema>>
+export type SandboxDelivery = Readonly<z.infer<typeof deliverySchema>>
 export type DeliverySummary = Readonly<z.infer<typeof deliverySummarySchema>>
 export type DeliveryRow = Readonly<z.infer<typeof deliveryRowSchema>>
-export type DeliveryStatus = (typeof deliveryStatuses)[number]
+export type DeliveryFilter = Readonly<z.input<typeof deliveryFilter>>

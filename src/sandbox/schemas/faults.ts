@@ -1,5 +1,6 @@
-// The faults of the sandbox as schemas: what can go wrong on purpose, where and how often.
+// The faults of the sandbox as schemas: what goes wrong on purpose, at which stage and how often.
 import * as z from 'zod'
+import { type Tampering, tamperings } from '../../testing/tamperings.ts'
 import { subscriptionFilters } from './control-schemas.ts'
 
 /** Faults that change which deliveries an occurrence makes. */
@@ -16,16 +17,13 @@ export const plannedFaults = [
   'overlap',
 ] as const
 
+/** The sandbox's scheme signs no time, so no signature of it can be stale. */
+const sandboxTamperings = tamperings.filter(
+  (name): name is Exclude<Tampering, 'stale'> => name !== 'stale',
+)
+
 /** Faults that change a single attempt; the next attempt may be whole again. */
-export const attemptFaults = [
-  'wrong-signature',
-  'missing-signature',
-  'tampered',
-  'truncated',
-  're-serialised',
-  'slow-drip',
-  'connection-reset',
-] as const
+export const attemptFaults = [...sandboxTamperings, 'slow-drip', 'connection-reset'] as const
 
 /** Faults of the API. */
 export const apiFaults = ['error-429', 'error-500', 'timeout', 'malformed-json', 'slow'] as const
@@ -35,22 +33,28 @@ const chance = {
   times: z.int().min(1).optional(),
   /** By a die that the seed decides. */
   probability: z.number().min(0).max(1).optional(),
-  /** How often it has struck; told, and ignored when given. */
+  /** How often it has struck; shown, and ignored when given. */
   struck: z.int().min(0).optional(),
 }
 const seconds = z.number().min(0).max(31_536_000).optional()
 
-const deliveryFault = z.strictObject({
-  kind: z.enum([...plannedFaults, ...attemptFaults]),
+const ofDeliveries = {
   ...chance,
-  /** Deliveries of these events alone, under either name. */
+  /** Only deliveries of these events, under either name. */
   event: z.enum(subscriptionFilters).optional(),
   subscriptionId: z.string().min(1).optional(),
+}
+
+const plannedFault = z.strictObject({
+  kind: z.enum(plannedFaults),
+  ...ofDeliveries,
   /** Of a delay or a stale replay. */
   seconds,
   /** How many deliveries a storm makes. */
   copies: z.int().min(1).max(10_000).optional(),
 })
+
+const attemptFault = z.strictObject({ kind: z.enum(attemptFaults), ...ofDeliveries })
 
 const apiFault = z.strictObject({
   kind: z.enum(apiFaults),
@@ -65,12 +69,34 @@ const apiFault = z.strictObject({
   seconds,
 })
 
-/** One fault; without `times` and `probability` it strikes always. */
-export const faultSchema = z.discriminatedUnion('kind', [deliveryFault, apiFault])
+/** One fault; without `times` and `probability` it always strikes. */
+export const faultSchema = z.discriminatedUnion('kind', [plannedFault, attemptFault, apiFault])
 
 /** The body of `PUT /faults`. */
 export const faultsBody = z.object({ faults: z.array(faultSchema) })
 
 export type Fault = z.infer<typeof faultSchema>
 export type FaultKind = Fault['kind']
-export type DeliveryFault = z.infer<typeof deliveryFault>
+export type PlannedFault = z.infer<typeof plannedFault>
+export type AttemptFault = z.infer<typeof attemptFault>
+export type ApiFault = z.infer<typeof apiFault>
+
+/** The faults of each stage at which one can strike. */
+export interface FaultsByStage {
+  readonly plan: PlannedFault
+  readonly attempt: AttemptFault
+  readonly api: ApiFault
+}
+
+const kinds: Readonly<Record<keyof FaultsByStage, ReadonlySet<FaultKind>>> = {
+  plan: new Set(plannedFaults),
+  attempt: new Set(attemptFaults),
+  api: new Set(apiFaults),
+}
+
+export function isOfStage<Stage extends keyof FaultsByStage>(
+  fault: Fault,
+  stage: Stage,
+): fault is FaultsByStage[Stage] {
+  return kinds[stage].has(fault.kind)
+}

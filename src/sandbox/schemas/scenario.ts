@@ -1,5 +1,5 @@
 // A scenario of the sandbox as data: where it starts and what is done to it, so that the same file
-// gives the same bytes again.
+// produces the same bytes again.
 import * as z from 'zod'
 import {
   actionsBody,
@@ -23,12 +23,12 @@ const request = z.strictObject({
   path: z.string().startsWith('/'),
   key: z.string().optional(),
   body: z.unknown().optional(),
-  /** A body that is no JSON, as base64. */
+  /** A body other than JSON, as base64. */
   bytes: z.base64().optional(),
   contentType: z.string().optional(),
 })
 
-/** One thing that is done; `at` moves the clock there first. */
+/** One action; `at` moves the clock there first. */
 export const scenarioAction = z.union([
   z.strictObject({
     create: z.enum(['verification', 'client']),
@@ -46,16 +46,16 @@ export const scenarioAction = z.union([
   z.strictObject({ request, as, expect: z.int().optional(), at }),
   z.strictObject({ advance: advanceBody, at }),
   z.strictObject({ faults: z.array(json), at }),
-  z.strictObject({ drain: z.literal(true), at }),
+  z.strictObject({ flush: z.literal(true), at }),
 ])
 
 /** A scenario file. */
 export const scenarioSchema = z.strictObject({
   version: z.literal(1),
   seed: seed.optional(),
-  /** Where the clock stands; it stands still unless `frozen` is false. */
+  /** Where the clock begins; it stands still unless `frozen` is false. */
   clock: z.strictObject({ now: sandboxTime, frozen: z.boolean().optional() }).optional(),
-  /** The sandbox had a secret of its user, who gives it again: it is not written down. */
+  /** Its user chose the secret and must pass it again: it is not written down. */
   secret: z.literal('given').optional(),
   rateLimit: z.union([z.int().min(0), z.literal(false)]).optional(),
   subscriptions: z
@@ -76,3 +76,4 @@ export const scenarioSchema = z.strictObject({
 export type Scenario = z.input<typeof scenarioSchema>
 export type ReadScenario = z.output<typeof scenarioSchema>
 export type ScenarioAction = z.output<typeof scenarioAction>
+export type ScenarioSubscription = NonNullable<Scenario['subscriptions']>[number]

@@ -1,5 +1,5 @@
 // The sandbox's whole state as a schema: a snapshot is checked by it, whole, before anything of it
-// is taken, and so is each row of a data file.
+// is taken, and so is each row of a data file. The types of all rows are inferred from it.
 import * as z from 'zod'
 import {
   clientSchema,
@@ -22,11 +22,14 @@ import { faultSchema } from './faults.ts'
 const text = z.string().min(1)
 const count = z.int().min(0)
 
+/** One entry of a verification's audit trail (section 2.2; its fields are the sandbox's). */
 const trailEntry = z.object({
   at: dateTime,
   action: z.string(),
   actor: z.enum(['subject', 'operator', 'service', 'requestor']),
+  /** The step that was submitted; null for what concerns the verification as a whole. */
   step: z.string().nullable(),
+  /** The verification's status afterwards. */
   status: z.string(),
   reason: z.string().optional(),
 })
@@ -34,7 +37,9 @@ const trailEntry = z.object({
 const verification = z.object({
   seq: count,
   resource: verificationSchema.extend({ id: text }),
+  /** Null until the subject has submitted. */
   score: z.number().min(0).max(100).nullable(),
+  /** When each step was submitted. */
   completed: z.record(z.string(), dateTime),
   trail: z.array(trailEntry),
   config: json.optional(),
@@ -52,9 +57,13 @@ const mail = z.object({
   verificationId: z.string(),
   organizationId: z.string(),
   createdAt: dateTime,
+  /** The subject-facing link of an invitation. */
   link: z.string().optional(),
+  /** What a third party gets to see. */
   shared: json.optional(),
+  /** Where the mail stands: only kept, or handed to the mail server. */
   transport: z.enum(['none', 'pending', 'sent', 'failed']),
+  /** Why the mail server did not take it. */
   error: z.string().optional(),
 })
 
@@ -64,7 +73,9 @@ const organization = z.object({
   requestorName: z.string(),
   requestorEmail: z.string(),
   plan: z.enum(organizationPlans),
+  /** Whether its subscription is paid; otherwise 402. */
   subscriptionActive: z.boolean(),
+  /** Requests per minute; null for what its plan gives. */
   ratePerMinute: count.nullable(),
 })
 
@@ -83,7 +94,9 @@ const subscription = z.object({
   secret,
   active: z.boolean(),
   createdAt: dateTime,
+  /** The organization whose events it receives; null for all of them. */
   organizationId: z.string().nullable(),
+  /** The secret before the last rotation, and until when it signs beside the new one. */
   previous: z.object({ secret, until: dateTime }).optional(),
 })
 
@@ -96,48 +109,51 @@ const word = z
   .max(2 ** 31 - 1)
 
 const parts = {
-  version: z.literal(1),
+  version: z.literal(2),
   seed,
+  /** The secret of subscriptions that name none. */
   secret,
   clock: z.object({ now: sandboxTime, frozen: z.boolean(), offset }),
   random: z.tuple([word, word, word, word]),
   faults: z.array(z.object({ fault: faultSchema, struck: count, seen: count })),
 }
-const rates = z.record(z.string(), z.tuple([z.number(), count]))
+/** The last sequence number, and each organization's rate window. */
+const counters = { seq: count, rates: z.record(z.string(), z.tuple([z.number(), count])) }
 const access = { organizations: several(organization), keys: several(key) }
 
 /** A snapshot. */
 export const snapshotSchema = z.object({
   ...parts,
-  world: z.object({
-    seq: count,
-    rates,
+  state: z.object({
+    ...counters,
     verifications: several(verification),
     clients: several(client),
     outbox: several(mail),
     ...access,
   }),
-  engine: z.object({
+  webhooks: z.object({
     subscriptions: several(subscription),
     deliveries: several(deliveryRowSchema),
   }),
 })
 
-/** What the options of the last start said; a later start is compared with it. */
-const told = z.object({
+/** The options of the first start; a later start must not differ from them. */
+const startOptions = z.object({
   now: z.string().optional(),
   secret: z.string().optional(),
-  subscriptions: z.array(
-    z.object({
-      url: z.string(),
-      events: z.array(z.string()).optional(),
-      secret: z.string().optional(),
-    }),
-  ),
+  subscriptions: z
+    .array(
+      z.object({
+        url: z.string(),
+        events: z.array(z.string()).optional(),
+        secret: z.string().optional(),
+      }),
+    )
+    .optional(),
 })
 
-/** The row of a data file that holds what is no record of its own. */
-export const stateRowSchema = z.object({ ...parts, seq: count, rates, told })
+/** The row of a data file for what has no record of its own. */
+export const stateRowSchema = z.object({ ...parts, ...counters, startOptions })
 
 /** The rows of a data file, by their kind. */
 export const rowSchemas = {
@@ -156,15 +172,26 @@ function several<Item extends z.ZodType<Identified>>(item: Item) {
     const seen = new Set<string>()
     for (const [at, one] of value.entries()) {
       const id = 'resource' in one ? one.resource.id : one.id
-      if (!seen.has(id)) seen.add(id)
-      else
+      if (seen.has(id)) {
         issues.push({ code: 'custom', input: one, path: [at], message: `has the id ${id} again` })
+      }
+      seen.add(id)
     }
   })
 }
 
 type Identified = { readonly id: string } | { readonly resource: { readonly id: string } }
 
+/** The whole state as one JSON value, secrets included. */
+export type Snapshot = z.infer<typeof snapshotSchema>
 export type StateRow = z.infer<typeof stateRowSchema>
-export type Told = z.infer<typeof told>
+export type StartOptions = z.infer<typeof startOptions>
 export type RowKind = keyof typeof rowSchemas
+export type VerificationRow = z.infer<typeof verification>
+export type TrailEntry = z.infer<typeof trailEntry>
+export type ClientRow = z.infer<typeof client>
+export type Mail = Readonly<z.infer<typeof mail>>
+export type Organization = Readonly<z.infer<typeof organization>>
+export type Plan = Organization['plan']
+export type ApiKey = Readonly<z.infer<typeof key>>
+export type SubscriptionRow = Readonly<z.infer<typeof subscription>>

@@ -96,7 +96,7 @@ async function service() {
     )
     const { id } = (await response.json()) as { id: string }
     await sandbox.act(id, ['start', 'submit', 'approve'])
-    await sandbox.drain()
+    await sandbox.flush()
   }
   return { url, hook, approve }
 }

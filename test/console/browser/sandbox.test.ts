@@ -207,7 +207,7 @@ test('a person’s data is nowhere in the page until it is revealed, and each re
 
 test('a delivery whose bytes were changed shows both side by side, and is sent again', async () => {
   const { url, create, sandbox, received } = await start()
-  sandbox.faults.set([{ kind: 're-serialised', times: 1 }])
+  sandbox.faults.set([{ kind: 'reserialized', times: 1 }])
   await create({ subjectName: 'Zoë' })
   await expect.poll(() => sandbox.deliveries.list()[0]?.attempts.length).toBe(1)
   const one = await opened()

@@ -13,7 +13,7 @@ export async function setup(): Promise<() => Promise<void>> {
   }
   const bin15 = postgres15()
   const [pg18, pg15] = await Promise.all([
-    add(startServer(postgres18())),
+    add(startServer(postgres18(), { max_prepared_transactions: '4' })),
     bin15 === undefined ? missing('PostgreSQL 15', 'postgresql-15') : add(startServer(bin15)),
   ])
   const bouncer =

@@ -1,0 +1,129 @@
+// Every decision of the sandbox beyond the service's document, in a sentence each: the list at
+// `/_sandbox/assumptions`. Tests hold each of them.
+import { profile } from './profile.ts'
+
+/** One thing that the document leaves open and how the sandbox reads it. */
+export interface Assumption {
+  /** The section of the service's document that leaves it open. */
+  readonly section: string
+  readonly topic: string
+  readonly decision: string
+}
+
+const { delivery, rate, maxBodyBytes, maxLevels } = profile
+const retryDelays = delivery.retryDelaysSeconds.join(', ')
+
+/** By section and topic. */
+const decisions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  '2.1': {
+    'current step':
+      'null until the subject starts, then the first step not yet submitted, then null',
+    requestor: 'the name, e-mail and company of the organization that owns the API key',
+  },
+  '2.2': {
+    score:
+      'null until the subject has submitted; then 0 to 100, high when approved by magic name, low when rejected',
+    'step data':
+      'invented, the same for the same verification; each has status and completedAt, and is null (documents: empty) until its step is submitted',
+    'audit trail': 'steps holds one entry for each action: at, action, actor, step, status',
+  },
+  '2.3': {
+    'shared fields':
+      'any strings; the parties get them in the outbox when the verification is approved',
+  },
+  '2.4': {
+    requestCount:
+      'counts every verification created for the client, canceled ones too; it changes neither updatedAt nor does it send client.updated',
+    externalId: 'need not be unique',
+  },
+  '2.5': {
+    'pages without records':
+      'a page beyond the last is 200 with empty data and hasPrev true; a list without records has totalPages 0 and hasPrev false',
+  },
+  '3': {
+    transitions:
+      'start: initiated; submit: in_progress; review: submitted; approve and reject: submitted, pending_review; cancel: every status that is not final; expire: initiated, in_progress',
+    expiry:
+      'at expiresAt a verification that is initiated or in_progress expires; a submitted one waits for its operator',
+  },
+  '4': {
+    'request bodies': `a body that is not JSON, has another content type, or is not an object gives 400; one above ${maxBodyBytes} bytes gives 413; unknown fields are ignored; a key that reaches a prototype (__proto__) gives 422`,
+    nesting: `metadata and config may nest up to ${maxLevels} levels deep, counted from the body; deeper gives 400`,
+    'repeated keys': 'the last of two equal keys in a JSON object counts',
+    'byte order mark': 'one before a JSON body is ignored',
+    'e-mail addresses':
+      'RFC 5321 and, internationalized, RFC 6531: a dot-atom or quoted local part, a host name of any number of labels (localhost too) or an address in brackets; no length but those of section 8 is checked',
+  },
+  '4.1': {
+    null: 'a field of a create call may be left out, but not be null',
+    'linked client':
+      'a clientId that the organization does not own, or that is deleted, is an offending field (422)',
+    'business clients':
+      'a client without a person’s name lends its businessName to subjectName, cut to 128 characters',
+    invitation: 'sent as well when the e-mail comes from the client instead of the body',
+    'return address':
+      'the subject’s page links back to config.returnUrl, or to the query parameter returnUrl of its own address: http and https only',
+    'repeated requirements': 'the same step may stand twice; it is submitted once',
+  },
+  '4.2': {
+    'query parameters':
+      'one that breaks its rule, or is given twice, gives 422 with an entry for each; status may be given several times; unknown ones are ignored',
+    'status list':
+      'spaces around commas are ignored; an empty item, as after a trailing comma, gives 422',
+    'sort direction':
+      'created_at and updated_at newest first, status in the order of section 3; ties by creation, newest first',
+    search: 'anywhere in the subject’s name or e-mail, ignoring case',
+    dates: 'compared exactly, also beyond a millisecond; records are created on whole milliseconds',
+  },
+  '4.4': {
+    country:
+      'any two letters in either case, kept as given; whether the code is assigned is not checked',
+  },
+  '4.5': {
+    'search of clients':
+      'first and last name together, businessName, email and externalId, ignoring case',
+    'sort of clients':
+      'newest first by default; name in the order of an English dictionary (a person by the person’s name, a business by its own), request_count highest first',
+  },
+  '4.6': {
+    'soft-deleted clients':
+      'stay readable and listed with active false; a deleted one cannot be updated',
+  },
+  '5': {
+    'order of checks':
+      '401, then 403, then 402, then 429, then the request itself; on every endpoint, not only on creation',
+  },
+  '6': {
+    payload:
+      'an object with id, event, createdAt and data, which is the resource of section 2.1 or 2.4',
+    signature:
+      'lower-case hex of HMAC-SHA256 over the exact body bytes; key: the UTF-8 bytes of the secret; while a secret rotates, both signatures separated by a comma',
+    subscriptions:
+      'managed under /_sandbox/subscriptions; one that names no organization receives the events of all',
+    'legacy filters':
+      'a subscription with a legacy filter gets the legacy name; one with both forms gets both, each with an id of its own',
+    retries: `an answer other than 2xx, a time-out after ${delivery.timeoutMs / 1000} s and a broken connection are tried again after ${retryDelays} s, later where Retry-After asks for it, up to ${delivery.retryAfterMaxSeconds} s; a date is compared with the answer’s own Date`,
+    order: `first attempts of one resource to one subscription are made one after the other, in the order of the events, those of other resources beside them, ${delivery.concurrency} at a time for each subscription; a retry does not hold later ones back, so it may arrive after them`,
+    'client.updated':
+      'sent for every update that names a field, also when no value changes; not for an update without fields',
+  },
+  '7': {
+    'other statuses':
+      'an unknown path is 404, an unknown method 405 METHOD_NOT_ALLOWED with Allow, a large body 413 PAYLOAD_TOO_LARGE, all in the error form',
+  },
+  '8': {
+    'rate window': `fixed, ${rate.windowSeconds} s from the organization’s first request in it; refused requests do not count`,
+    'rate headers': 'X-RateLimit-Limit and X-RateLimit-Remaining come with a 429 only',
+    'Enterprise rate': `${rate.enterprisePerMinute} per minute, unless the option rateLimit says otherwise`,
+  },
+  '9': {
+    deprecation:
+      'legacy paths answer with Deprecation and Link (successor-version) headers, errors too',
+  },
+}
+
+/** Every decision of the sandbox beyond the document, for `/_sandbox/assumptions`. */
+export const assumptions: readonly Assumption[] = Object.entries(decisions).flatMap(
+  ([section, topics]) =>
+    Object.entries(topics).map(([topic, decision]) => ({ section, topic, decision })),
+)

@@ -1,0 +1,13 @@
+// What the service's endpoints hand to their implementation, as the contract's schemas check it.
+import type * as z from 'zod'
+import type { endpoints } from '../../client/contract.ts'
+
+type Endpoints = typeof endpoints
+type Query<Name extends 'listVerifications' | 'listClients'> = Omit<
+  z.infer<Endpoints[Name]['query']>,
+  'page' | 'limit'
+>
+
+export type VerificationInput = z.infer<Endpoints['createVerification']['body']>
+export type VerificationsQuery = Query<'listVerifications'>
+export type ClientsQuery = Query<'listClients'>

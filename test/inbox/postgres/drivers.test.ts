@@ -1,0 +1,167 @@
+// What handlers get as `context.tx` from each driver, and what drivers must not do.
+import { PGlite } from '@electric-sql/pglite'
+import { createReceiver, createWorker } from 'idv-webhooks'
+import { createInbox, type InboxStore } from 'idv-webhooks/inbox'
+import {
+  fromPg,
+  fromPglite,
+  fromPostgresJs,
+  type PostgresDriver,
+  postgresStore,
+} from 'idv-webhooks/inbox/postgres'
+import { fixture, signedDelivery, testSecret } from 'idv-webhooks/testing'
+import type pg from 'pg'
+import postgres from 'postgres'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { claimOne, leaseOf, newEntry } from '../../../src/testing/store-cases.ts'
+import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'
+
+/** One event through a receiver and a worker, handled with `context.tx`. */
+async function handleOnce<Tx>(store: InboxStore<Tx>, handler: (tx: Tx) => unknown, attempts = 1) {
+  const retry = { attempts: 2, delays: [1] }
+  const inbox = createInbox({ store, retry, encryption: { key: new Uint8Array(32).fill(7) } })
+  const receiver = createReceiver({ secret: testSecret, inbox })
+  let ran = 0
+  receiver.on(
+    'verification.approved',
+    async (_event, { tx }) => {
+      ran++
+      await handler(tx as Tx)
+      if (ran < attempts) throw new Error('not yet')
+    },
+    { id: 'h', tx: true },
+  )
+  const delivery = await signedDelivery(fixture('verification.approved'))
+  expect((await receiver.receive(delivery)).kind).toBe('accepted')
+  const worker = createWorker(receiver)
+  const reports = [await worker.runOnce()]
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  reports.push(await worker.runOnce())
+  const { entries } = await inbox.find()
+  await worker.drain()
+  await inbox.close()
+  return { ran, states: entries.map(({ state }) => state), reports }
+}
+
+describe('an event is handled once, with its effects, through the driver for', () => {
+  test('pg', async () => {
+    const schema = freshSchema()
+    await poolOf().query(`create table if not exists public.effects_${schema} (id int)`)
+    const table = `public.effects_${schema}`
+    const store = postgresStore(fromPg(poolOf()), { schema })
+    const { ran, states } = await handleOnce(
+      store,
+      (tx) => tx.query(`insert into ${table} values ($1)`, [1]),
+      2,
+    )
+    expect([ran, states]).toEqual([2, ['done']])
+    expect((await poolOf().query(`select id from ${table}`)).rows).toEqual([{ id: 1 }])
+  })
+
+  test('postgres.js', async () => {
+    const sql = postgres(servers.pg18, { max: 4, onnotice: () => {} })
+    onTestFinished(() => sql.end())
+    const schema = freshSchema()
+    await sql.unsafe(`create table public.effects_${schema} (id int)`)
+    const table = sql(`effects_${schema}`)
+    const store = postgresStore(fromPostgresJs(sql), { schema })
+    const { states } = await handleOnce(store, (tx) => tx`insert into ${table} values (${1})`, 2)
+    expect(states).toEqual(['done'])
+    expect([...(await sql`select id from ${table}`)]).toEqual([{ id: 1 }])
+  })
+
+  test('PGlite', async () => {
+    const db = new PGlite()
+    onTestFinished(() => db.close())
+    await db.exec('create table effects (id int)')
+    const store = postgresStore(fromPglite(db))
+    expect(store.capabilities.survives).toBe('nothing')
+    const insert = 'insert into effects values ($1)'
+    const { states } = await handleOnce(store, (tx) => tx.query(insert, [1]), 2)
+    expect(states).toEqual(['done'])
+    expect((await db.query('select id from effects')).rows).toEqual([{ id: 1 }])
+  })
+})
+
+test('what an encrypted inbox keeps stands in no table in plain', async () => {
+  const { schema, open, query } = schemaOn()
+  await handleOnce(open(), () => {})
+  const tables = (await query(
+    'select table_name as name from information_schema.tables where table_schema = $1',
+    [schema],
+  )) as { name: string }[]
+  expect(tables.length).toBeGreaterThan(8)
+  for (const { name } of tables) {
+    const { rows } = await poolOf().query(`select t::text as row from ${schema}.${name} t`)
+    const text = rows.map(({ row }) => row).join('\n')
+    expect(text, name).not.toMatch(/ver_|evt_|firstName|7b22/)
+  }
+})
+
+test('a handler that ends the transaction by hand fails, and nothing is lost sight of', async () => {
+  const { open } = schemaOn()
+  const store = open()
+  const { states } = await handleOnce(store as InboxStore<pg.Pool>, (tx) => tx.query('commit'))
+  expect(states).toEqual(['dead'])
+})
+
+test('transactions of several handlers run beside each other', async () => {
+  const { open } = schemaOn()
+  const store = open({ listen: false })
+  await store.open(() => {})
+  onTestFinished(() => store.close())
+  const txs = []
+  for (let at = 0; at < 3; at++) {
+    await store.insert(newEntry())
+    const tx = await store.transaction?.(leaseOf(await claimOne(store)), 'h')
+    await (tx?.handle as pg.Pool).query('select 1')
+    txs.push(tx)
+  }
+  expect(await Promise.all(txs.map((tx) => tx?.commit()))).toEqual([true, true, true])
+})
+
+test('a listener that was cut off listens again, and looks for what it missed', async () => {
+  const { open, query, schema } = schemaOn()
+  const store = open()
+  let woken = 0
+  await store.open(() => woken++)
+  onTestFinished(() => store.close())
+  await query('select pg_terminate_backend(pid) from pg_stat_activity where query = $1', [
+    `listen "${schema}"`,
+  ])
+  await expect.poll(() => woken, { timeout: 5_000 }).toBeGreaterThan(0)
+})
+
+test.runIf(servers.bouncer)(
+  'statements with names do not pass PgBouncer, those of the store do',
+  async () => {
+    const pool = poolOf(servers.bouncer)
+    const unnamed = fromPg(pool)
+    const named: PostgresDriver = {
+      ...unnamed,
+      query: async (text, values) => {
+        const parameters = values.map((one) => (one instanceof Uint8Array ? Buffer.from(one) : one))
+        const name = `idv ${text.length} ${text.slice(0, 40)}`
+        return (await pool.query({ name, text, values: parameters })).rows
+      },
+    }
+    const load = async (driver: PostgresDriver) => {
+      const store = postgresStore(driver, { schema: freshSchema(), listen: false })
+      await store.open(() => {})
+      try {
+        for (let round = 0; round < 20; round++) {
+          await Promise.all([
+            store.insert(newEntry()),
+            store.stats(0),
+            store.find({ limit: 1 }),
+            store.lapsed(0),
+          ])
+        }
+      } finally {
+        await store.close()
+      }
+    }
+    await load(unnamed)
+    await expect(load(named)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  },
+)

@@ -1,0 +1,146 @@
+// The promises of the functions hold on the schema as it is, and each is seen to fail on a schema
+// that is broken on purpose.
+import { fromPg, postgresStore } from 'idv-webhooks/inbox/postgres'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { schemaSql } from '../../../src/inbox/stores/postgres/migrations.ts'
+import { clientOf, type PromiseName, promises, type Under } from './promises.ts'
+import { freshSchema, poolOf, servers } from './servers.ts'
+
+type Change = readonly [from: string | RegExp, to: string]
+
+/** Ways to break the schema: what is replaced, and the promise that must notice. */
+const mutations: readonly {
+  readonly name: string
+  readonly changes: readonly Change[]
+  readonly noticed: PromiseName
+}[] = [
+  {
+    name: 'NOTIFY in the transaction that keeps',
+    changes: [
+      [
+        'perform $S.count_1(v_stored, 0, 0, 0, 0, v_skipped);',
+        "perform $S.count_1(v_stored, 0, 0, 0, 0, v_skipped); perform pg_notify('x', '');",
+      ],
+    ],
+    noticed: 'keeping announces nothing within its transaction',
+  },
+  {
+    name: 'a claim as one statement',
+    changes: [
+      [
+        /return query select x\.lane.*limit p_limit for no key update skip locked;/s,
+        `return query with picked as materialized (select x.lane, x.head, x.due from $S.lanes x
+            where x.due is not null and x.due >= p_from and x.due <= p_now
+            order by x.due, x.head limit p_limit for no key update skip locked)
+          select p.lane, p.head, p.due from picked p join $S.entries e on e.seq = p.head
+            join $S.contents c on c.seq = e.seq order by p.due, p.head;`,
+      ],
+      // As one statement the limit is unknown to the planner, which then hashes whole tables.
+      [
+        /set jit = off set enable_seqscan = off/g,
+        'set plan_cache_mode = force_generic_plan set enable_nestloop = off',
+      ],
+    ],
+    noticed: 'a claim reads as many rows as it takes, of 100,000 that wait',
+  },
+  {
+    name: 'the number of an entry before the lock of its lane',
+    changes: [
+      [
+        'v_made := $S.lock_lane_1(e.lane, null);',
+        `v_seq := nextval(pg_get_serial_sequence('$S.entries', 'seq'));
+         v_made := $S.lock_lane_1(e.lane, null);`,
+      ],
+      ['as n (id, state', 'as n (seq, id, state'],
+      ["values (e.id, case kind when 'stored'", "values (v_seq, e.id, case kind when 'stored'"],
+    ],
+    noticed: 'an entry that commits late is not passed over',
+  },
+  {
+    name: 'liveness by the lock of a connection alone',
+    changes: [
+      [
+        /else watch\.long and \(.*\)\n/,
+        `else not exists (select 1 from pg_locks k where k.locktype = 'advisory'
+          and k.objid::bigint = e.owner)\n`,
+      ],
+    ],
+    noticed: 'a lease does not lapse while its owner gives signs of life',
+  },
+  {
+    name: 'silence that is never judged',
+    changes: [['abs(watch.now - o.seen) > p_grace', 'false']],
+    noticed: 'an owner that fell silent is gone, also when its connections still stand',
+  },
+  {
+    name: 'judging right after an outage',
+    changes: [['else watch.long and (', 'else (']],
+    noticed: 'after an outage nobody judges before the others could be heard',
+  },
+  {
+    name: 'a fence without its owner',
+    changes: [[/e\.fence = s\.fence and e\.owner = s\.owner/g, 'e.fence = s.fence']],
+    noticed: 'a fence of another owner settles nothing',
+  },
+  {
+    name: 'locked lanes that are passed over for ever',
+    changes: [['if not p_wait then', 'if true then']],
+    noticed: 'a lane that deliveries hold without a pause is claimed all the same',
+  },
+  {
+    name: 'any isolation level',
+    changes: [["<> 'read committed'", "= 'none'"]],
+    noticed: 'a function sees what its lane has waited for, or refuses',
+  },
+  {
+    name: 'the durability that the session prefers',
+    changes: [["perform set_config('synchronous_commit', 'on', true);", 'null;']],
+    noticed: 'what is acknowledged is synced, whatever the session prefers',
+  },
+]
+
+/** A store over a schema of its own, with changes. */
+async function under(changes: readonly Change[]): Promise<Under> {
+  const schema = freshSchema()
+  const quoted = `"${schema}"`
+  let sql = schemaSql(schema)
+  for (const [from, to] of changes) {
+    const pattern = typeof from === 'string' ? from.replaceAll('$S', quoted) : from
+    const changed = sql.replace(pattern, () => to.replaceAll('$S', quoted))
+    expect(changed, `there is nothing to change at ${String(from)}`).not.toBe(sql)
+    sql = changed
+  }
+  await poolOf().query(sql)
+  const ends: (() => Promise<void>)[] = []
+  onTestFinished(async () => {
+    for (const end of ends) await end()
+  })
+  const open = async () => {
+    const store = postgresStore(fromPg(poolOf()), { schema, migrate: false, listen: false })
+    await store.open(() => {})
+    ends.unshift(() => store.close())
+    return store
+  }
+  const connect = async () => {
+    const { query, end } = await clientOf(servers.pg18, schema)
+    ends.push(end)
+    return query
+  }
+  return { store: await open(), beside: open, connect, query: await connect() }
+}
+
+const names = Object.keys(promises) as PromiseName[]
+
+describe('the functions of the schema', () => {
+  test.each(names)('%s', async (name) => {
+    await promises[name](await under([]))
+  })
+
+  test.each(mutations)('broken by $name are noticed', async ({ changes, noticed }) => {
+    await expect(promises[noticed](await under(changes))).rejects.toThrow()
+  })
+})
+
+test('every promise of the functions has a mutation that breaks it', () => {
+  expect(new Set(mutations.map(({ noticed }) => noticed))).toEqual(new Set(names))
+})

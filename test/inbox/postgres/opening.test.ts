@@ -1,0 +1,199 @@
+// What is checked when a store is made and opened: options, the server, the schema.
+import type { InboxStore } from 'idv-webhooks/inbox'
+import {
+  fromPg,
+  type PostgresDriver,
+  type PostgresRow,
+  postgresStore,
+} from 'idv-webhooks/inbox/postgres'
+import pg from 'pg'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { migrate, migrations, schemaSql } from '../../../src/inbox/stores/postgres/migrations.ts'
+import { Statements } from '../../../src/inbox/stores/postgres/statements.ts'
+import { claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'
+
+const unsuitable = (message: RegExp) =>
+  expect.objectContaining({ code: 'STORE_UNSUITABLE', message: expect.stringMatching(message) })
+
+/** A pool whose sessions start with these settings. */
+function poolWith(options: string, user = 'postgres'): pg.Pool {
+  const url = new URL(servers.pg18)
+  url.username = user
+  const pool = new pg.Pool({ connectionString: url.href, options, max: 4 })
+  onTestFinished(() => pool.end())
+  return pool
+}
+
+/** The driver, with other answers to the question for the settings of the server. */
+function claiming(settings: PostgresRow): PostgresDriver {
+  const driver = fromPg(poolOf())
+  return {
+    ...driver,
+    query: async (...asked) =>
+      (await driver.query(...asked)).map((row) => ('fsync' in row ? { ...row, ...settings } : row)),
+  }
+}
+
+async function opened(store: InboxStore): Promise<InboxStore> {
+  await store.open(() => {})
+  onTestFinished(() => store.close())
+  return store
+}
+
+test.each([
+  [{ schemas: 'x' }, /postgresStore has no option 'schemas'\. Did you mean 'schema'\?/],
+  [{ schema: 'Public; drop' }, /schema must be a name of lower-case letters/],
+  [{ survives: 'everything' }, /survives must be 'power-cut' or 'failover'/],
+  [{ timeout: '5s' }, /timeout must be a number of milliseconds, got string '5s'/],
+])('rejects the options %j', (options, message) => {
+  expect(() => postgresStore(fromPg(poolOf()), options as never)).toThrow(message)
+})
+
+test('rejects a pool in place of a driver, and says what to write', () => {
+  const make = () => postgresStore(poolOf() as never)
+  expect(make).toThrow(/expects a driver, e\.g\. postgresStore\(fromPg\(pool\)\)/)
+})
+
+test.each<[PostgresRow, RegExp]>([
+  [{ version: 120_000 }, /must be PostgreSQL 13 or later/],
+  [{ encoding: 'SQL_ASCII' }, /must have the encoding UTF8/],
+  [{ recovery: true }, /is a standby .* connect to the primary/],
+  [{ fsync: 'off' }, /fsync is off/],
+  [{ pages: 'off' }, /full_page_writes is off/],
+])('refuses a server that says %j', async (settings, message) => {
+  const store = postgresStore(claiming(settings), { schema: freshSchema() })
+  await expect(store.open(() => {})).rejects.toEqual(unsuitable(message))
+})
+
+test.each([
+  ['-c default_transaction_isolation=serializable', /must be read committed: `alter role/],
+  ['-c default_transaction_read_only=on', /default_transaction_read_only is on/],
+])('refuses sessions with %s', async (options, message) => {
+  const store = postgresStore(fromPg(poolWith(options)), { schema: freshSchema() })
+  await expect(store.open(() => {})).rejects.toEqual(unsuitable(message))
+})
+
+test("refuses survives: 'failover' where no synchronous standby is connected", async () => {
+  const options = { schema: freshSchema(), survives: 'failover' } as const
+  const none = postgresStore(fromPg(poolOf()), options)
+  expect(none.capabilities.survives).toBe('failover')
+  await expect(none.open(() => {})).rejects.toEqual(unsuitable(/set synchronous_standby_names/))
+  const gone = postgresStore(claiming({ standbys: '*' }), options)
+  await expect(gone.open(() => {})).rejects.toEqual(unsuitable(/none is connected/))
+})
+
+test('warns when the server writes payloads into its log', async () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  onTestFinished(() => warned.mockRestore())
+  const schema = freshSchema()
+  const quiet = claiming({ log_statement: 'all', log_parameters: '0' })
+  await opened(postgresStore(quiet, { schema, listen: false }))
+  expect(warned).not.toHaveBeenCalled()
+  await opened(postgresStore(claiming({ log_duration: '250ms' }), { schema, listen: false }))
+  expect(warned).toHaveBeenCalledWith(expect.stringContaining('log_parameter_max_length = 0'), {
+    code: 'IDV_POSTGRES_LOG',
+  })
+})
+
+test.runIf(servers.bouncer)('warns when a pooler loses notifications', async () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  onTestFinished(() => warned.mockRestore())
+  const pool = poolOf(servers.bouncer)
+  await opened(postgresStore(fromPg(pool), { schema: freshSchema() }))
+  await expect
+    .poll(() => warned.mock.calls.map(([, options]) => (options as { code: string }).code), {
+      timeout: 5_000,
+    })
+    .toContain('IDV_POSTGRES_LISTEN')
+})
+
+test('the first start of many processes at once makes the schema once', async () => {
+  const { open, query } = schemaOn(servers.pg18, { listen: false })
+  await Promise.all(Array.from({ length: 6 }, () => opened(open())))
+  expect(await query('select version from idv.versions')).toEqual([{ version: 1 }])
+})
+
+test('migrate: false asks for the schema, and works on what `inbox schema` prints', async () => {
+  const { schema, open } = schemaOn(servers.pg18, { listen: false, migrate: false })
+  const missing = open()
+  await expect(missing.open(() => {})).rejects.toEqual(unsuitable(/idv-webhooks inbox schema/))
+  await poolOf().query(schemaSql(schema))
+  const store = await opened(open())
+  expect((await store.insert(newEntry())).kind).toBe('stored')
+})
+
+test('a user who may not create a schema is told who must', async () => {
+  const { schema, open } = schemaOn(servers.pg18, { listen: false })
+  const user = `user_${schema}`
+  await poolOf().query(`create role ${user} login`)
+  const store = postgresStore(fromPg(poolWith('', user)), { schema, listen: false })
+  await expect(store.open(() => {})).rejects.toEqual(unsuitable(/as the owner of the database/))
+  await opened(open())
+  await poolOf().query(`grant usage on schema ${schema} to ${user};
+    grant select, insert, update, delete on all tables in schema ${schema} to ${user}`)
+  const granted = await opened(
+    postgresStore(fromPg(poolWith('', user)), { schema, listen: false, migrate: false }),
+  )
+  expect((await granted.insert(newEntry())).kind).toBe('stored')
+  expect((await claimOne(granted)).attempt).toBe(1)
+})
+
+test('a newer schema is taken while it says that this program may, and refused after', async () => {
+  const { open, query } = schemaOn(servers.pg18, { listen: false })
+  await opened(open())
+  await query('insert into idv.versions values (2, 1)')
+  await opened(open())
+  await query('insert into idv.versions values (3, 3)')
+  const store = open()
+  await expect(store.open(() => {})).rejects.toEqual(unsuitable(/upgrade the package/))
+})
+
+test('old and new processes work side by side through a migration under load', async () => {
+  const { schema, open, query } = schemaOn(servers.pg18, { listen: false })
+  const [old, other] = [await opened(open()), await opened(open())]
+  let isOver = false
+  let kept = 0
+  const feeding = Array.from({ length: 8 }, async (_, lane) => {
+    while (!isOver) {
+      await old.insert(newEntry({ lane: `lane ${lane}`, storedAt: Date.now() }))
+      kept++
+    }
+  })
+  let done = 0
+  const working = (async () => {
+    for (let idle = 0; idle < 3; ) {
+      const now = Date.now() + 1_000
+      const { entries } = await other.claim({ now, limit: 50, until: now + 60_000 })
+      const settled = entries.map((entry) => settle(other, entry, { to: 'done' }))
+      done += (await Promise.all(settled)).filter(Boolean).length
+      idle = isOver && entries.length === 0 ? idle + 1 : 0
+    }
+  })()
+  const [first] = migrations
+  if (!first) throw new Error('there is a first step')
+  const claim = first.statements.find((sql) => sql.includes('idv.claim_1(')) ?? ''
+  const second = {
+    version: 2,
+    compatible: 1,
+    statements: [
+      'alter table idv.entries add column note text',
+      claim.replace('idv.claim_1(', 'idv.claim_2('),
+    ],
+  }
+  const statements = new Statements(fromPg(poolOf()), { limit: 10_000, schema })
+  await expect.poll(() => kept, { timeout: 20_000 }).toBeGreaterThan(50)
+  await migrate(statements, schema, [first, second])
+  const before = kept
+  await expect.poll(() => kept, { timeout: 20_000 }).toBeGreaterThan(before + 50)
+  isOver = true
+  await Promise.all([...feeding, working])
+  expect(done).toBe(kept)
+  expect(await query('select max(version) as version from idv.versions')).toEqual([{ version: 2 }])
+  await opened(open())
+})
+
+test('what is asked of a store that is not open is refused', async () => {
+  const { open } = schemaOn()
+  await expect(open().insert(newEntry())).rejects.toMatchObject({ code: 'STORE_FAILED' })
+})

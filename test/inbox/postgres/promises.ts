@@ -1,0 +1,166 @@
+// Promises of the functions in the database, each as a check that fails when it is broken. The tests
+// run them on the schema as it is, and on schemas that are broken on purpose.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { InboxStore } from 'idv-webhooks/inbox'
+import pg from 'pg'
+import { expect } from 'vitest'
+import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+
+/** Handles on one schema, and its tables. */
+export interface Under {
+  readonly store: InboxStore
+  beside(): Promise<InboxStore>
+  query(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>
+  /** A connection of its own, with `idv.` for the schema. */
+  connect(): Promise<(sql: string, values?: unknown[]) => Promise<Record<string, unknown>[]>>
+}
+
+const start = Date.UTC(2026, 0, 1)
+
+/** The parameters of `keep_1` for entries without content. */
+export function keeping(lanes: readonly string[]): [string, Buffer] {
+  const list = lanes.map((lane, ord) => {
+    const { metadata: _, body: __, ...entry } = newEntry({ lane })
+    return { ...entry, ord, at: 1, metadata: 0, body: 0 }
+  })
+  return [JSON.stringify(list), Buffer.alloc(0)]
+}
+
+const keepSql = 'select * from idv.keep_1($1::text, $2::bytea)'
+
+export const promises = {
+  async 'keeping announces nothing within its transaction'({ connect }: Under) {
+    const query = await connect()
+    await query('begin')
+    await query(keepSql, keeping(['announced']))
+    // Postgres refuses to prepare a transaction that has notified.
+    await query("prepare transaction 'keeping'")
+    await query("rollback prepared 'keeping'")
+  },
+
+  async 'a claim reads as many rows as it takes, of 100,000 that wait'({ connect, query }: Under) {
+    await query(`insert into idv.entries (id, state, lane, source, stored_at, bytes)
+      select 'e' || n, 'stored', 'l' || n, 'webhook', ${start} + n, 0 from generate_series(1, 100000) n`)
+    await query(`insert into idv.contents select seq, '\\x00', '\\x00' from idv.entries`)
+    await query(`insert into idv.lanes
+      select lane, seq, stored_at, seq from idv.entries`)
+    for (const table of ['entries', 'contents', 'lanes']) await query(`analyze idv.${table}`)
+    const client = await connect()
+    await client('begin')
+    const claimed = await client(
+      'select * from idv.claim_1((select owner from idv.owners), 1, $1, $1, 32, 0, false)',
+      [start + 200_000],
+    )
+    expect(claimed).toHaveLength(33)
+    const [read] = await client(`select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as n
+      from pg_stat_xact_user_tables where schemaname = split_part('idv.x', '.', 1)`)
+    await client('rollback')
+    expect(read?.n).toBeGreaterThan(32)
+    expect(read?.n).toBeLessThan(1_000)
+  },
+
+  async 'an entry that commits late is not passed over'({ store, connect }: Under) {
+    const [early, late] = [await connect(), await connect()]
+    await early('begin')
+    await early("select idv.lock_lane_1('raced', null)")
+    const kept = late(keepSql, keeping(['raced']))
+    await sleep(200)
+    await early(keepSql, keeping(['raced']))
+    await early('commit')
+    await kept
+    for (const which of ['the first', 'the second']) {
+      const [claimed] = await claim(store)
+      expect(claimed, which).toBeDefined()
+      if (claimed) await settle(store, claimed, { to: 'done' })
+    }
+  },
+
+  async 'a lease does not lapse while its owner gives signs of life'({
+    store,
+    beside,
+    query,
+  }: Under) {
+    const other = await beside()
+    await query('update idv.owners set since = since - 60000')
+    await store.insert(newEntry())
+    await claimOne(other)
+    expect(await store.lapsed(start)).toEqual([])
+  },
+
+  async 'an owner that fell silent is gone, also when its connections still stand'({
+    store,
+    beside,
+    query,
+  }: Under) {
+    const other = await beside()
+    await store.insert(newEntry())
+    const { owner } = await claimOne(other)
+    await query('update idv.owners set since = since - 60000')
+    await query('update idv.owners set seen = seen - 16000 where owner = $1', [owner])
+    expect(await store.lapsed(start)).toHaveLength(1)
+  },
+
+  async 'after an outage nobody judges before the others could be heard'({
+    store,
+    beside,
+    query,
+  }: Under) {
+    const other = await beside()
+    await store.insert(newEntry())
+    const { owner } = await claimOne(other)
+    // As a sign of life after a long silence leaves it: the row of signs has begun just now.
+    await query('update idv.owners set seen = seen - 60000 where owner = $1', [owner])
+    expect(await store.lapsed(start + 600_000)).toEqual([])
+  },
+
+  async 'a fence of another owner settles nothing'({ store, query }: Under) {
+    await store.insert(newEntry())
+    const mine = await claimOne(store)
+    await query('update idv.entries set owner = owner + 1')
+    expect(await settle(store, mine, { to: 'done' })).toBe(false)
+    expect(await store.checkpoint(mine, 'h')).toBe(false)
+  },
+
+  async 'a lane that deliveries hold without a pause is claimed all the same'({
+    store,
+    connect,
+  }: Under) {
+    const query = await connect()
+    await query(keepSql, keeping(['hot', 'cold']))
+    await query('begin')
+    await query(keepSql, keeping(['hot']))
+    const claims = claim(store)
+    await sleep(200)
+    await query('commit')
+    expect(await claims).toHaveLength(2)
+  },
+
+  async 'a function sees what its lane has waited for, or refuses'({ connect }: Under) {
+    const query = await connect()
+    await query('begin isolation level repeatable read')
+    await expect(query(keepSql, keeping(['isolated']))).rejects.toMatchObject({ code: '25001' })
+    await query('rollback')
+  },
+
+  async 'what is acknowledged is synced, whatever the session prefers'({ connect }: Under) {
+    const query = await connect()
+    await query('set synchronous_commit = off')
+    await query('begin')
+    await query(keepSql, keeping(['synced']))
+    const [row] = await query("select current_setting('synchronous_commit') as setting")
+    await query('rollback')
+    expect(row).toEqual({ setting: 'on' })
+  },
+} as const
+
+export type PromiseName = keyof typeof promises
+
+/** A client that writes the name of the schema for `idv.`. */
+export async function clientOf(url: string, schema: string) {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  const query = async (sql: string, values: unknown[] = []) =>
+    (await client.query(sql.replaceAll(/\bidv\./g, `${schema}.`), values)).rows
+  return { query, end: () => client.end() }
+}

@@ -1,0 +1,73 @@
+// A proxy before a server of Postgres that loses answers, or everything, on demand.
+import { connect, createServer, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+/** How a proxy harms what passes it. */
+export interface Proxy {
+  readonly url: string
+  /**
+   * The next request that holds this text is let through, and its connection is cut in place of
+   * the answer: nobody knows whether it was carried out.
+   */
+  loseAnswerTo(text: string): void
+  /** From now on nothing passes and nothing is closed, as when a machine has vanished. */
+  swallow(isSwallowing: boolean): void
+  /** Answers that were lost. */
+  readonly lost: number
+}
+
+/** A proxy on a free loopback port, closed when the test ends. */
+export async function startProxy(target: string): Promise<Proxy> {
+  const { port } = new URL(target)
+  const open = new Set<Socket>()
+  let losing: string | undefined
+  let lost = 0
+  let swallows = false
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), '127.0.0.1')
+    let isCut = false
+    for (const socket of [client, upstream]) {
+      open.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        open.delete(socket)
+        client.destroy()
+        upstream.destroy()
+      })
+    }
+    client.on('data', (chunk) => {
+      if (swallows) return
+      if (losing !== undefined && chunk.includes(losing)) {
+        losing = undefined
+        isCut = true
+      }
+      upstream.write(chunk)
+    })
+    upstream.on('data', (chunk) => {
+      if (swallows) return
+      if (!isCut) return void client.write(chunk)
+      lost++
+      client.destroy()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    for (const socket of open) socket.destroy()
+    server.close()
+  })
+  const address = server.address()
+  const url = new URL(target)
+  url.port = String(typeof address === 'object' && address ? address.port : 0)
+  return {
+    url: url.href,
+    loseAnswerTo: (text) => {
+      losing = text
+    },
+    swallow: (isSwallowing) => {
+      swallows = isSwallowing
+    },
+    get lost() {
+      return lost
+    },
+  }
+}
