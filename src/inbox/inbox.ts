@@ -1,9 +1,10 @@
 // The policy over any store: what is kept and under which key, how long, and for whom it is opened.
+import { orAborted } from '../abortable.ts'
 import { type Clock, steadyClock } from '../clock.ts'
 import type { Entity } from '../protocol/events.ts'
 import { type EntryPage, InboxAdmin, type InboxStats } from './admin.ts'
 import type { Purged } from './admin-store.ts'
-import { deadline } from './deadline.ts'
+import { deadline, Shared } from './deadline.ts'
 import { createEncryption, type Encryption } from './encryption.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
 import { createEntryIds } from './entry-id.ts'
@@ -98,7 +99,7 @@ class DurableInbox implements Inbox, WorkSource {
   readonly #nextId: () => string
   readonly #wakes = new Set<() => void>()
   readonly #reports = new Set<(operated: Operated) => void>()
-  #opening: Promise<Opened> | undefined
+  #opening: Shared<Opened> | undefined
 
   constructor(options: InboxOptions) {
     this.#limits = checkedInboxOptions(options)
@@ -135,21 +136,21 @@ class DurableInbox implements Inbox, WorkSource {
     const opening = this.#opening
     this.#opening = undefined
     this.#claims.reset()
-    const closing = opening?.then(
+    const closing = opening?.value().then(
       () => this.#store.close(),
       () => {},
     )
     // Longer than an answer: the log is moved into the file.
-    const { late, stop } = deadline(this.timeout * 5)
-    await Promise.race([closing, late]).finally(stop)
+    const { signal, stop } = deadline(this.timeout * 5)
+    if (closing) await orAborted(closing, signal).finally(stop)
+    stop()
   }
 
   async keep(arrival: Arrival): Promise<Kept> {
-    const over = new AbortController()
-    const { late, stop } = deadline(this.timeout, over)
+    const { signal, stop } = deadline(this.timeout)
     try {
-      // Each step is raced, so that nothing holds on to the body of what was answered 503.
-      const { fingerprints } = await Promise.race([this.#open(), late])
+      // Each step ends with the signal, so that nothing holds on to the body of a 503.
+      const { fingerprints } = await this.#open(signal)
       const storedAt = Math.floor(this.now().getTime())
       this.#claims.noticeTime(storedAt)
       const entry = toNewEntry(arrival, {
@@ -159,7 +160,7 @@ class DurableInbox implements Inbox, WorkSource {
         encryption: this.#encryption,
         dedupeBodies: this.#limits.dedupeBodies,
       })
-      return this.#kept(await Promise.race([this.#store.insert(entry, over.signal), late]))
+      return this.#kept(await orAborted(this.#store.insert(entry, signal), signal))
     } finally {
       stop()
     }
@@ -273,12 +274,17 @@ class DurableInbox implements Inbox, WorkSource {
     return { kind: 'duplicate', entryId: id, ...(kind === 'conflict' && { conflict: true }) }
   }
 
-  #open(): Promise<Opened> {
-    this.#opening ??= this.#begin().catch((error: unknown) => {
-      this.#opening = undefined
-      throw error
-    })
-    return this.#opening
+  #open(signal?: AbortSignal): Promise<Opened> {
+    if (!this.#opening) {
+      const opening = new Shared(
+        this.#begin().catch((error: unknown) => {
+          if (this.#opening === opening) this.#opening = undefined
+          throw error
+        }),
+      )
+      this.#opening = opening
+    }
+    return this.#opening.value(signal)
   }
 
   async #begin(): Promise<Opened> {
