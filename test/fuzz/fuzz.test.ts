@@ -19,7 +19,7 @@ test.each(Object.keys(session.targets))(
       finding && { error: finding.error, input: Buffer.from(finding.input).toString('latin1') },
     ).toBe(undefined)
     expect(runs).toBeGreaterThan(kept.length)
-    expect(covered).toBeGreaterThan(50)
+    expect(covered).toBeGreaterThan(30)
   },
 )
 
@@ -35,7 +35,7 @@ test('a fault behind five nested comparisons is found, which needs the coverage'
     const module = `data:text/javascript,${encodeURIComponent(code)}//${counted}`
     Object.assign(globalThis, { __counts: counts })
     const { planted: target } = await import(/* @vite-ignore */ module)
-    const options = { counts, seeds: [], dictionary: [], runs: 300_000, most: 20_000, seed: 3 }
+    const options = { counts, seeds: [], dictionary: [], runs: 150_000, most: 15_000, seed: 3 }
     return (await fuzz(target, options)).finding
   }
   expect((await run(true))?.error).toMatchObject({ message: 'found' })
