@@ -1,5 +1,5 @@
 // What an event is, once it is understood: its types, and the schema of each event's resource.
-import type { EntityType, EventFamily, EventName } from './names.ts'
+import type { EntityType, EventName } from './names.ts'
 import {
   type ReceivedClient,
   type ReceivedVerification,
@@ -81,8 +81,3 @@ export type EventOf<Name extends EventName> = EventMap[Name]
 
 /** Everything that a receiver can dispatch. */
 export type WebhookEvent = EventMap[EventName] | UnknownEvent
-
-/** The events of one family. */
-export type EventOfFamily<Family extends EventFamily> = Family extends `${infer Type}.*`
-  ? Extract<EventMap[EventName], { readonly name: `${Type}.${string}` }>
-  : never

@@ -71,12 +71,6 @@ export function legacyNameOf(name: string): LegacyName | undefined {
   return legacyNames.find((legacy) => canonical.get(legacy) === name)
 }
 
-/** The kind of resource that an event name speaks of. */
-export function entityTypeOf(name: string): EntityType | undefined {
-  const prefix = canonicalName(name).split('.', 1)[0]
-  return prefix === 'verification' || prefix === 'client' ? prefix : undefined
-}
-
 const repeated: ReadonlySet<string> = new Set<EventName>(['client.updated'])
 
 /** Whether an event comes once in the life of its resource (sections 3 and 6). */

@@ -192,7 +192,7 @@ function noSecret() {
  *
  * @throws WebhookError `SECRET_INVALID`
  */
-export function keyBytes(
+function keyBytes(
   value: string | Uint8Array,
   decoding: Scheme['key'],
   name = 'secret',

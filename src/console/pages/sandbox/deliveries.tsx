@@ -93,7 +93,7 @@ interface ChoiceProps {
   readonly words?: ReadonlyMap<string, string>
 }
 
-export function Choice({ name, title, choices, words }: ChoiceProps) {
+function Choice({ name, title, choices, words }: ChoiceProps) {
   const id = `filter-${name}`
   return (
     <div class="field">
