@@ -1,6 +1,7 @@
 // What is kept of a delivery: its exact bytes and the metadata around them, encrypted to their entry.
 import { type HeaderList, markVerified, type VerifiedDelivery } from '../delivery.ts'
 import type { Entity } from '../protocol/events.ts'
+import type { Authenticity } from '../protocol/scheme-definition.ts'
 import type { Encryption } from './encryption.ts'
 import type { Arrival } from './entry.ts'
 
@@ -11,6 +12,7 @@ interface Metadata {
   readonly secretId?: string
   readonly tenant?: string
   readonly signedId?: string
+  readonly authenticity?: Authenticity
   readonly key?: string
   readonly entity?: Entity
 }
@@ -29,7 +31,7 @@ export function packContent(
   { delivery, key, entity }: Arrival,
   encryption: Encryption,
 ): Content {
-  const { headers, url, receivedAt, secretId, tenant, signedId, body } = delivery
+  const { headers, url, receivedAt, secretId, tenant, signedId, authenticity, body } = delivery
   const metadata: Metadata = {
     headers: headers.filter(([name]) => !dropped.test(name)),
     ...(url !== undefined && { url }),
@@ -37,6 +39,7 @@ export function packContent(
     ...(secretId !== undefined && { secretId }),
     ...(tenant !== undefined && { tenant }),
     ...(signedId !== undefined && { signedId }),
+    ...(authenticity !== undefined && { authenticity }),
     ...(key !== undefined && { key }),
     ...(entity && { entity }),
   }

@@ -46,8 +46,12 @@ export interface Issue {
 interface EventDetails {
   /** The envelope's id, where it has one. */
   readonly id?: string
-  /** The name that arrived: a legacy name, or the same as `name`. */
+  /** The name that arrived: a legacy name, a vendor's own, or the same as `name`. */
   readonly receivedName: string
+  /** Which vendor sent it, where the receiver was made for one. */
+  readonly vendor?: string
+  /** The whole body as the vendor sent it, where the receiver was made for one. */
+  readonly raw?: unknown
   readonly occurredAt?: Date
   /** Present when `data` does not fit the event's schema; the event is delivered all the same. */
   readonly issues?: readonly Issue[]

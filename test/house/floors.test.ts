@@ -26,6 +26,7 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/worker\/worker\.ts$/, 4.7],
   [/^src\/index\.ts$/, 4.9],
   [/^src\/inbox\/(index\.ts$|stores\/)/, 5],
+  [/^src\/vendors\//, 5],
   [/^src\/client\//, 5],
   [/^adapters\//, 5],
   [/^src\/testing\//, 6],
