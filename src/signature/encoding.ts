@@ -51,7 +51,7 @@ export function fromBase64(text: string): Uint8Array | undefined {
 }
 
 /** Decodes base64url with or without padding, as strictly as base64. */
-function fromBase64url(text: string): Uint8Array | undefined {
+export function fromBase64url(text: string): Uint8Array | undefined {
   if (!base64urlAlphabet.test(text)) return undefined
   const bare = text.replace(/=+$/, '')
   if (bare.length % 4 === 1 || (bare !== text && text.length % 4 !== 0)) return undefined
