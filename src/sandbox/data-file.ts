@@ -102,7 +102,7 @@ function dataFile(path: string, db: DatabaseSync): DataFile {
 function failed(path: string, cause: unknown): WebhookError {
   const why = cause instanceof Error ? cause.message : String(cause)
   const hint = isLocked(cause)
-    ? 'another sandbox is using it? Stop that one, or use another file'
+    ? 'another sandbox is using it: stop that one, or use another file'
     : 'pass a file of a sandbox, or one that does not exist yet'
   const message = `cannot use the data file ${path} (${why}): ${hint}`
   return new WebhookError('DATA_FILE_FAILED', message, { cause })

@@ -21,7 +21,7 @@ async function fresh(options: SandboxOptions = {}) {
   return sandbox
 }
 
-test('a name that the control plane answers to has no case', async () => {
+test('an allowed host name is compared without case', async () => {
   const { fetch } = await fresh({ hosts: ['MyBox'] })
   for (const host of ['MyBox:80', 'mybox', 'MYBOX:1']) {
     const { status } = await fetch('http://mybox/_sandbox/clock', { headers: { host } })
@@ -29,7 +29,7 @@ test('a name that the control plane answers to has no case', async () => {
   }
 })
 
-test('a request whose target is a whole address is answered by its path', async () => {
+test('a request whose target is an absolute address is answered by its path', async () => {
   const sandbox = await fresh()
   const { port } = await sandbox.listen()
   const socket = connect(port, '127.0.0.1')
@@ -48,7 +48,7 @@ test('every port that it listens on is closed with it', async () => {
   for (const { url } of ports) await expect(fetch(`${url}/_sandbox/clock`)).rejects.toThrow()
 })
 
-test('paths of one method name it, HEAD with GET', async () => {
+test('a path names its methods in Allow, HEAD with GET', async () => {
   const { fetch, url } = await fresh()
   for (const [method, path, allow] of [
     ['PUT', '/_sandbox/openapi.json', 'GET, HEAD'],
@@ -61,7 +61,7 @@ test('paths of one method name it, HEAD with GET', async () => {
   }
 })
 
-test('whoever watched and left leaves nothing behind', async () => {
+test('a watcher that leaves is forgotten', async () => {
   const sandboxEnd = new AbortController()
   const bus = new EventBus()
   for (let at = 0; at < 5; at++) {
