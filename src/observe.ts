@@ -183,11 +183,11 @@ export function attemptObserved(
 }
 
 /** What an observer may be shown as a name: a person's name is not an event's name. */
-export function observedName(name: string, known: boolean): string {
+function observedName(name: string, known: boolean): string {
   return known || /^(?=.{1,100}$)[a-z][\w-]*(?:\.[\w-]+)+$/i.test(name) ? name : unrecognised
 }
 
-export const unrecognised = '(unrecognised)'
+const unrecognised = '(unrecognised)'
 
 /** Options of `logOutcomes`. */
 export interface LogOptions {
