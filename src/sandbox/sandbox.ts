@@ -109,12 +109,14 @@ export class LocalSandbox implements Sandbox {
 
   constructor({ options, file, saved }: SandboxDeps) {
     const { seed, now, fetch: send = fetch, smtpUrl, deliveryTimeout, rateLimit, hosts } = options
+    const { vendor } = options
     this.#file = file
     this.#core = new Core({
       seed,
       source: typeof now === 'function' ? now : undefined,
       send,
-      timeoutMs: deliveryTimeout ?? profile.delivery.timeoutMs,
+      timeoutMs: deliveryTimeout ?? vendor?.delivery.timeout ?? profile.delivery.timeoutMs,
+      vendor,
       mailer: smtpUrl ? smtpMailer(smtpUrl) : undefined,
       origin: () => this.url,
       start: saved?.startOptions ?? startOptions(options),
