@@ -1,4 +1,4 @@
-// What stands at the addresses that the sandbox prints: the routes below them, as JSON. A browser
+// The answers at the addresses that the sandbox prints: the routes below them, as JSON. A browser
 // that asks for HTML gets the console instead.
 import { endpoints } from '../client/contract.ts'
 import { apiPath } from './api.ts'

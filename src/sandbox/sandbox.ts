@@ -37,11 +37,11 @@ export type VerificationAction = ActionName | Step
 
 /** The service in a box. */
 export interface Sandbox {
-  /** The whole service without a port; it can stand wherever a `fetch` is expected. */
+  /** The whole service without a port; pass it wherever a `fetch` is expected. */
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>
   /** Serves over HTTP, on loopback and any free port by default. */
   listen(options?: ListenOptions): Promise<Listening>
-  /** Where it is reached, without a path; `/v2/api` and `/_sandbox` lie below it. */
+  /** Where it is reached, without a path; `/v2/api` and `/_sandbox` are below it. */
   readonly url: string
   /** The API's base address: `url` with `/v2/api`. */
   readonly baseUrl: string

@@ -212,7 +212,7 @@ export class Deliveries {
     if (status !== 'pending' || nextAttemptAt === null) return
     const waiting = this.#waiting
     if (row.after) waiting.set(subscriptionId, id)
-    // They go in pairs: the one after this may be passed in its turn.
+    // They swap in pairs: the next reordered delivery waits for one of its own.
     if (waiting.get(subscriptionId) === row.passes) waiting.delete(subscriptionId)
     // Nothing holds the deliveries of a storm back.
     const lane = row.fault === 'storm' ? id : `${subscriptionId} ${row.resourceId}`
@@ -283,7 +283,7 @@ export class Deliveries {
     const subscription = this.subscriptions.row(row.subscriptionId)
     if (!subscription) return undefined
     this.#unplan(row)
-    // A delivery that is sent by hand is signed with the secrets of today.
+    // A delivery that is sent again by hand is signed with the current secrets.
     const { signature: _, after: __, ...fresh } = row
     const next: DeliveryRow = {
       ...fresh,
