@@ -122,7 +122,7 @@ export function variableOf(command: Command, option: Option): string | undefined
 }
 
 /** The full name of a command: `send`, `inbox list`. */
-export function pathOf(command: Command): string {
+function pathOf(command: Command): string {
   const above = command.parent?.parent ? `${pathOf(command.parent)} ` : ''
   return above + command.name()
 }

@@ -5,7 +5,7 @@ import type { MigratedFile } from './migrate-files.ts'
 import type { EndedFile, Totals } from './totals.ts'
 
 /** A unified diff that `git apply` and `patch -p1` take. */
-export function diffOf({ file, input, output }: MigratedFile): string {
+function diffOf({ file, input, output }: MigratedFile): string {
   // Of a file outside of the current folder: neither tool accepts `a/../x`.
   const name = file.replaceAll('\\', '/').replace(/^(?:\.\.\/)+/, '')
   const patch = structuredPatch(`a/${name}`, `b/${name}`, input, output, '', '', { context: 3 })
