@@ -181,11 +181,11 @@ export function attemptObserved(
 }
 
 /** What an observer may be shown as a name: a person's name is not an event's name. */
-export function observedName(name: string, known: boolean): string {
+function observedName(name: string, known: boolean): string {
   return known || /^(?=.{1,100}$)[a-z][\w-]*(?:\.[\w-]+)+$/i.test(name) ? name : unrecognised
 }
 
-export const unrecognised = '(unrecognised)'
+const unrecognised = '(unrecognised)'
 
 /** Texts of a sender are cut at this length. */
 export const longestText = 320
@@ -208,13 +208,20 @@ export function describeError(error: unknown): string {
   try {
     if (!(error instanceof Error)) return typeof error
     if (isOurs(error)) return printable(`${error.name} ${error.code}: ${withoutValue(error)}`)
-    const name = typeof error.name === 'string' && className.test(error.name) ? error.name : 'Error'
+    const name = nameOf(error)
     const frame = frameOf(error)
     return frame === undefined ? name : `${name} ${frame}`
   } catch {
     // A revoked proxy, a getter that throws: handlers throw what they like.
     return 'unreadable'
   }
+}
+
+/** The name of its class, or one that ends as names of errors do: another may be data. */
+function nameOf(error: Error): string {
+  const { name } = error
+  if (typeof name !== 'string' || !className.test(name)) return 'Error'
+  return name === error.constructor.name || /(?:Error|Exception)$/.test(name) ? name : 'Error'
 }
 
 const className = /^[A-Za-z_$][\w$]{0,60}$/
