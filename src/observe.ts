@@ -181,7 +181,7 @@ export function attemptObserved(
 }
 
 /** What an observer may be shown as a name: a person's name is not an event's name. */
-function observedName(name: string, known: boolean): string {
+export function observedName(name: string, known: boolean): string {
   return known || /^(?=.{1,100}$)[a-z][\w-]*(?:\.[\w-]+)+$/i.test(name) ? name : unrecognised
 }
 
