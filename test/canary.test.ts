@@ -114,12 +114,14 @@ function observing(seen: Seen) {
   }
 }
 
-/** A delivery with a genuine signature. */
+let made = 0
+
+/** A delivery with a genuine signature, of an event that a resource has often. */
 async function genuine(id: string) {
   const body = JSON.stringify({
     id,
-    event: 'verification.approved',
-    createdAt: '2026-01-01T00:00:00Z',
+    event: 'client.updated',
+    createdAt: new Date(Date.UTC(2026, 0, 1) + made++).toISOString(),
     data,
   })
   const [bytes, headers] = await signed(body)
@@ -135,7 +137,7 @@ async function walkAll(seen: Seen, inbox?: Inbox) {
     handlerTimeout: 2_000,
     ...(inbox && { inbox }),
   })
-  receiver.on('verification.approved', () => {
+  receiver.on('client.updated', () => {
     if (throwing) throw throwing()
   })
   const worker = inbox && createWorker(receiver, { concurrency: 1 })
@@ -225,10 +227,10 @@ test.each(kinds)(
     if (encryption) expect(filesOf(folder)).not.toContain(canary)
     else expect(filesOf(folder)).toContain(canary)
     const ofPerson = entries
-      .filter(({ entity }) => entity?.type === 'verification' && entity.id === 'ver_1')
+      .filter(({ entity }) => entity?.type === 'client' && entity.id === 'ver_1')
       .map(({ id }) => id)
     expect(ofPerson.length).toBeGreaterThan(5)
-    await inbox.forget({ type: 'verification', id: 'ver_1' })
+    await inbox.forget({ type: 'client', id: 'ver_1' })
     const left = await Promise.all(ofPerson.map((id) => inbox.get(id, { withDelivery: true })))
     seen.add('entries of somebody who was forgotten', left)
     expect(left.some((entry) => entry?.delivery)).toBe(false)
