@@ -42,7 +42,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts', 'examples/*.test.ts'],
           exclude: [
             'test/installed/**',
-            'test/faults/**',
+            'test/{faults,attack,performance}/**',
             'test/cli/built/**',
             'test/console/browser/**',
             'test/inbox/postgres/**',
@@ -80,10 +80,10 @@ export default defineConfig({
         },
       },
       {
-        // The built package in processes that are killed, starved and cut off.
+        // The built package in processes that are killed, starved, attacked and measured.
         test: {
           name: 'faults',
-          include: ['test/faults/*.test.ts'],
+          include: ['test/{faults,attack,performance}/*.test.ts'],
           globalSetup: 'test/faults/setup.ts',
           testTimeout: 60_000,
         },
