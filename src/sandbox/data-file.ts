@@ -8,7 +8,7 @@ import { WebhookError } from '../errors.ts'
 import { damaged } from './damaged.ts'
 import type { Change, ChangeSink } from './journal.ts'
 
-/** A row as it stands in the file. */
+/** A row of the file. */
 export interface FileRow {
   readonly kind: string
   readonly id: string
@@ -136,7 +136,7 @@ function refuseForeign(path: string): boolean {
   }
 }
 
-/** Before the write-ahead log begins, so that the mark stands in the file's own header. */
+/** Before the write-ahead log begins, so that the application id is in the file's own header. */
 function prepare(db: DatabaseSync): void {
   db.exec('BEGIN EXCLUSIVE')
   const { many } = db.prepare('SELECT count(*) AS many FROM sqlite_schema').get() as {
