@@ -14,6 +14,7 @@ const doors = {
   fetch: 'adapters/fetch.ts',
   node: 'adapters/node.ts',
   protocol: 'src/protocol/index.ts',
+  vendors: 'src/vendors/index.ts',
   client: 'src/client/index.ts',
   testing: 'src/testing/index.ts',
   // Side by side, for the store starts the writer's thread from the file beside its own.

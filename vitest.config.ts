@@ -18,6 +18,7 @@ const doors = {
   'idv-webhooks/client': here('src/client/index.ts'),
   'idv-webhooks/cli': here('src/cli/index.ts'),
   'idv-webhooks/sandbox': here('src/sandbox/index.ts'),
+  'idv-webhooks/vendors': here('src/vendors/index.ts'),
   'idv-webhooks': here('src/index.ts'),
 }
 
@@ -102,7 +103,7 @@ export default defineConfig({
         resolve: { alias: alias('src/signature/hmac/web.ts') },
         test: {
           name: 'webcrypto',
-          include: ['test/{schemes,secrets,signature,diagnose,parse,receiver}.test.ts'],
+          include: ['test/{signature,vendors}/*.test.ts', 'test/{parse,receiver}.test.ts'],
         },
       },
     ],

@@ -6,7 +6,7 @@ export type HandlesRequests = Pick<Receiver, 'handle'>
 
 /** For hosts that stop between requests: what was kept is handled once the reply has left. */
 export interface FetchMountOptions {
-  readonly worker?: Pick<Worker, 'drainOnce'>
+  readonly worker?: Pick<Worker, 'runOnce'>
   /** Keeps the host awake until then: Next's `after`; a worker runtime's own is found by itself. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
 }
@@ -23,7 +23,7 @@ export function checkMount(by: string, options: FetchMountOptions): void {
   if (unknown !== undefined) {
     throw refusal(`${by} has no option '${unknown}'. Known options: worker, waitUntil`)
   }
-  if (worker !== undefined && typeof worker?.drainOnce !== 'function') {
+  if (worker !== undefined && typeof worker?.runOnce !== 'function') {
     throw refusal(`${by}: \`worker\` must be created with createWorker(receiver)`)
   }
   if (waitUntil !== undefined && typeof waitUntil !== 'function') {
@@ -39,7 +39,7 @@ function refusal(message: string): WebhookError {
 export function runAfterReply(status: number, { worker, waitUntil }: FetchMountOptions): void {
   if (!worker || status >= 300) return
   // Nothing that fails here may touch the reply: the entries stay kept, for the next run.
-  const work = worker.drainOnce().catch(() => {})
+  const work = worker.runOnce().catch(() => {})
   try {
     waitUntil?.(work)
   } catch {}

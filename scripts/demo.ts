@@ -87,7 +87,7 @@ function say(words: string): void {
 /** Brings what is due, then handles what was kept. */
 async function settle(): Promise<void> {
   await sandbox.flush()
-  await worker.drainOnce()
+  await worker.runOnce()
 }
 
 console.log(`
@@ -157,7 +157,7 @@ await moves('Guelph')
 await settle()
 for (let waited = 0; waited < 2; waited++) {
   await new Promise((resolve) => setTimeout(resolve, 10))
-  await worker.drainOnce()
+  await worker.runOnce()
 }
 
 console.log('\nA bug makes a dead letter; once it is mended, an operator hands the event back:')
@@ -167,7 +167,7 @@ await settle()
 broken = false
 console.log(`  ${styleText('bold', "inbox.redrive({ state: 'dead' })")}`)
 await inbox.redrive({ state: 'dead' })
-await worker.drainOnce()
+await worker.runOnce()
 
 /** The client changes, as an operator of the service would do it. */
 async function moves(city: string): Promise<void> {

@@ -1,6 +1,7 @@
 // One HTTP request from the sender, as it arrived, and the proof that it was verified.
 // Its bytes are never changed, and its headers are not trusted before verify.ts has spoken.
 import { WebhookError } from './errors.ts'
+import type { Authenticity } from './protocol/scheme-definition.ts'
 
 /** What headers may be given as: a `Headers`, pairs, or a record (a list is a repeated header). */
 export type HeadersInput =
@@ -13,6 +14,10 @@ export interface Delivery {
   readonly headers: HeadersInput
   /** The address it was sent to, for schemes that sign it. */
   readonly url?: string | undefined
+  /** The method, for schemes that sign it; POST by default. */
+  readonly method?: string | undefined
+  /** The address at the other end of the connection, for senders that are known by that alone. */
+  readonly address?: string | undefined
   readonly receivedAt?: Date | undefined
 }
 
@@ -90,6 +95,11 @@ export interface VerifiedDelivery extends Delivery {
   readonly tenant?: string
   /** The id that the scheme signs, where it signs one. */
   readonly signedId?: string
+  /**
+   * What proves it: a signature, or no more than a shared token or an address; undefined for what
+   * the service's API showed.
+   */
+  readonly authenticity?: Authenticity
   readonly [verified]: true
 }
 
@@ -104,6 +114,7 @@ export interface DeliveryFacts {
   readonly secretId?: string | undefined
   readonly tenant?: string | undefined
   readonly signedId?: string | undefined
+  readonly authenticity?: Authenticity | undefined
 }
 
 /** The private field is the proof: no copy, and nothing made elsewhere, has it. */
@@ -113,6 +124,7 @@ class SignedDelivery implements Omit<VerifiedDelivery, typeof verified> {
   declare readonly secretId?: string
   declare readonly tenant?: string
   declare readonly signedId?: string
+  declare readonly authenticity?: Authenticity
   readonly #headers: HeaderList | HeaderIndex
   #receivedAt: Date | number
 
@@ -124,6 +136,7 @@ class SignedDelivery implements Omit<VerifiedDelivery, typeof verified> {
     if (of.secretId !== undefined) this.secretId = of.secretId
     if (of.tenant !== undefined) this.tenant = of.tenant
     if (of.signedId !== undefined) this.signedId = of.signedId
+    if (of.authenticity !== undefined) this.authenticity = of.authenticity
     Object.freeze(this)
   }
 

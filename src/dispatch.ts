@@ -3,6 +3,7 @@ import { checkChoice, checkOptionNames, invalid, shown, suggestion } from './che
 import type { VerifiedDelivery } from './delivery.ts'
 import type { WebhookEvent } from './protocol/events.ts'
 import { canonicalName, covers, isLegacyName } from './protocol/names.ts'
+import type { Authenticity } from './protocol/scheme-definition.ts'
 import { warn } from './warn.ts'
 
 /** What a handler is told besides the event. */
@@ -17,6 +18,8 @@ export interface Context<Resource = unknown, Tx = unknown> {
   readonly secretId?: string
   /** Whose secret that is, where it says so. */
   readonly tenant?: string
+  /** What proves it: a signature, or no more than a shared token or an address. */
+  readonly authenticity?: Authenticity
   readonly delivery: VerifiedDelivery
   /** An earlier event of the same entity went to the dead letters. */
   readonly gap?: boolean
@@ -256,6 +259,7 @@ class HandlerContext implements Context {
   readonly delivery: VerifiedDelivery
   declare readonly secretId?: string
   declare readonly tenant?: string
+  declare readonly authenticity?: Authenticity
   declare readonly gap?: boolean
   declare readonly stale?: boolean
   readonly tx: unknown
@@ -268,6 +272,7 @@ class HandlerContext implements Context {
     this.delivery = delivery
     if (delivery.secretId !== undefined) this.secretId = delivery.secretId
     if (delivery.tenant !== undefined) this.tenant = delivery.tenant
+    if (delivery.authenticity !== undefined) this.authenticity = delivery.authenticity
     if (extras?.gap !== undefined) this.gap = extras.gap
     if (extras?.stale !== undefined) this.stale = extras.stale
     this.tx = extras?.tx

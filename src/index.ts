@@ -26,9 +26,12 @@ export {
 } from './observe.ts'
 export type { ClientOption, ReceiverOptions } from './options.ts'
 export {
+  type HandshakeRequest,
   type Outcome,
   type OutcomeKind,
   type Reply,
+  type ReplyChange,
+  type Responder,
   type RespondOption,
   toReply,
 } from './outcome.ts'
@@ -54,6 +57,8 @@ export type {
   VerificationStatus,
 } from './protocol/resources.ts'
 export {
+  type Authenticity,
+  type Grammar,
   type Scheme,
   type SchemeDefinition,
   type SchemeOptions,
@@ -61,8 +66,10 @@ export {
 } from './protocol/scheme.ts'
 export { createReceiver, type Receiver } from './receiver.ts'
 export type { Diagnosis } from './signature/diagnose.ts'
+export { type JwksOptions, jwks, type KeySource, type LoadKey } from './signature/jwks.ts'
+export type { Jwk } from './signature/public-keys.ts'
 export type { Secret, SecretInput, SecretOption } from './signature/secrets.ts'
 export { type SignOptions, sign } from './signature/signature.ts'
 export { type Refusal, type VerifyOptions, type VerifyResult, verify } from './verify.ts'
-export type { DrainOnceOptions, WorkerOptions } from './worker/options.ts'
-export { createWorker, type DrainOnceReport, type Worker } from './worker/worker.ts'
+export type { RunOnceOptions, WorkerOptions } from './worker/options.ts'
+export { createWorker, type RunOnceReport, type Worker } from './worker/worker.ts'

@@ -8,6 +8,7 @@ import { isWebhookError, type OutcomeCode, type WebhookError } from './errors.ts
 import { errorsOf, type Outcome, type OutcomeKind } from './outcome.ts'
 import type { EventSource, WebhookEvent } from './protocol/events.ts'
 import { isLegacyName } from './protocol/names.ts'
+import type { Authenticity } from './protocol/scheme-definition.ts'
 import type { Diagnosis } from './signature/diagnose.ts'
 import { unharmed, warn } from './warn.ts'
 
@@ -25,6 +26,9 @@ export interface OutcomeObserved {
   readonly legacy: boolean
   readonly eventId?: string
   readonly source?: EventSource
+  readonly vendor?: string
+  /** What proved it: a signature, or no more than a shared token or an address. */
+  readonly authenticity?: Authenticity
   readonly secretId?: string
   readonly tenant?: string
   readonly conflict?: true
@@ -122,7 +126,7 @@ export function outcomeObserved(
   outcome: Outcome,
   { at, bytes, duration, event }: OutcomeFacts,
 ): OutcomeObserved {
-  const { kind, secretId, tenant } = outcome
+  const { kind, authenticity, secretId, tenant } = outcome
   const seen = defined({
     type: 'outcome' as const,
     at,
@@ -134,6 +138,8 @@ export function outcomeObserved(
     source: event?.source,
     eventId: event?.id,
     legacy: event !== undefined && isLegacyName(event.receivedName),
+    vendor: event?.vendor,
+    authenticity,
     secretId,
     tenant,
     conflict: 'conflict' in outcome ? outcome.conflict : undefined,

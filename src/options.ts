@@ -11,7 +11,7 @@ import {
 import type { Clock } from './clock.ts'
 import type { Arrival, Kept } from './inbox/entry.ts'
 import type { Observe } from './observe.ts'
-import type { RespondOption } from './outcome.ts'
+import type { Responder, RespondOption } from './outcome.ts'
 import type { ParseOptions, SchemaMap } from './parse.ts'
 import type { AssembledVerification, Client } from './protocol/resources.ts'
 import type { VerifyOptions } from './verify.ts'
@@ -57,8 +57,8 @@ export interface ReceiverOptions<Schemas extends SchemaMap = SchemaMap, Tx = unk
   readonly maxInFlightBytes?: number
   /** Milliseconds within which a body must have arrived; then 400 `BODY_INCOMPLETE`. Default 10,000. */
   readonly bodyTimeout?: number
-  /** Overrides of the outcome table. */
-  readonly respond?: RespondOption
+  /** Overrides of the outcome table, or a function that makes replies from outcome and event. */
+  readonly respond?: RespondOption | Responder
   /** Sees every outcome and attempt; by default failures on our side become process warnings. */
   readonly observe?: Observe
   readonly now?: Clock
@@ -67,6 +67,8 @@ export interface ReceiverOptions<Schemas extends SchemaMap = SchemaMap, Tx = unk
 const names: readonly (keyof ReceiverOptions)[] = [
   'secret',
   'scheme',
+  'authenticity',
+  'vendor',
   'envelope',
   'schemas',
   'validate',
@@ -89,6 +91,9 @@ const names: readonly (keyof ReceiverOptions)[] = [
  */
 export function checkedOptions(options: ReceiverOptions) {
   checkOptionNames('createReceiver', options, names)
+  if (options.vendor !== undefined && options.scheme !== undefined) {
+    throw invalid('vendor brings its own scheme: leave out scheme, or vendor')
+  }
   checkFunction('observe', options.observe, '(seen) => { … }')
   checkFunction('now', options.now, '() => new Date()')
   if (options.inbox !== undefined && typeof options.inbox?.keep !== 'function') {

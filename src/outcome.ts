@@ -1,12 +1,17 @@
 // What became of a delivery, and the one table from outcome to reply.
 
+import type { HeadersInput } from './delivery.ts'
 import type { HandlerFailure } from './dispatch.ts'
 import { type FailedCode, type OutcomeCode, type RejectedCode, WebhookError } from './errors.ts'
 import type { Issue, WebhookEvent } from './protocol/events.ts'
+import type { Authenticity } from './protocol/scheme-definition.ts'
 import type { Diagnosis } from './signature/diagnose.ts'
+import { warn } from './warn.ts'
 
-/** Which secret proved it, and whose that is, where it says so. */
+/** What proved it: which secret, and whose that is, where it says so. */
 interface Proved {
+  /** A signature, or no more than a shared token or an address. */
+  readonly authenticity?: Authenticity
   readonly secretId?: string
   readonly tenant?: string
 }
@@ -57,6 +62,26 @@ export interface Reply {
 /** Overrides of the outcome table, by kind or, more closely, by code. */
 export type RespondOption = Partial<Record<OutcomeKind | OutcomeCode, number | Partial<Reply>>>
 
+/** What a responder may change: a status, or parts of the reply. */
+export type ReplyChange = number | Partial<Reply> | undefined
+
+/** A request before anything of it is proved. */
+export interface HandshakeRequest {
+  readonly method: string
+  readonly url: string | undefined
+  readonly headers: HeadersInput
+}
+
+/**
+ * Makes replies from outcome and event, for senders that want an answer to their challenge. A
+ * failure on our side stays one whatever it returns.
+ */
+export interface Responder {
+  (outcome: Outcome, event: WebhookEvent | undefined): ReplyChange | Promise<ReplyChange>
+  /** Answers requests that come before any event, such as a GET; no handler runs for them. */
+  readonly handshake?: (request: HandshakeRequest) => Reply | undefined
+}
+
 /** Seconds after which a sender may try again when the fault is ours. */
 const retryAfter = '5'
 
@@ -66,6 +91,7 @@ const rejected: Readonly<Record<RejectedCode, readonly [status: number, message:
   SIGNATURE_MISMATCH: [401, 'the signature does not match'],
   TIMESTAMP_OUTSIDE_TOLERANCE: [401, 'the signed time is outside the tolerance'],
   HEADER_AMBIGUOUS: [400, 'a security header is repeated'],
+  ADDRESS_NOT_ALLOWED: [403, 'the address is not allowed'],
   BODY_TOO_LARGE: [413, 'the body is too large'],
   BODY_INCOMPLETE: [400, 'the body is incomplete'],
   BODY_NOT_UTF8: [400, 'the body is not UTF-8'],
@@ -100,7 +126,36 @@ export function toReply(outcome: Outcome, respond: RespondOption = {}): Reply {
   const standard = standardReply(outcome)
   const code = 'code' in outcome ? outcome.code : undefined
   const override = (code && respond[code]) ?? respond[outcome.kind]
-  if (override === undefined) return standard
+  return override === undefined ? standard : changedReply(outcome, standard, override)
+}
+
+/** The reply that a responder makes; the standard one where it fails, or hides a failure of ours. */
+export async function respondWith(
+  responder: Responder,
+  outcome: Outcome,
+  event: WebhookEvent | undefined,
+): Promise<Reply> {
+  const standard = standardReply(outcome)
+  try {
+    const change = await responder(outcome, event)
+    if (change === undefined) return standard
+    const reply = changedReply(outcome, standard, change)
+    const isStatus = Number.isInteger(reply.status) && reply.status >= 200 && reply.status <= 599
+    if (isStatus && !(outcome.kind === 'failed' && reply.status < 300)) return reply
+    warn(`respond returned status ${reply.status} for ${outcome.kind}`, 'IDV_RESPOND_REFUSED')
+  } catch (error) {
+    const thrown = error instanceof Error ? error.name : typeof error
+    warn(`respond threw ${thrown}: the standard reply was sent`, 'IDV_RESPOND_FAILED')
+  }
+  return standard
+}
+
+function changedReply(
+  outcome: Outcome,
+  standard: Reply,
+  override: Exclude<ReplyChange, undefined>,
+): Reply {
+  const code = 'code' in outcome ? outcome.code : undefined
   const changed = typeof override === 'number' ? { status: override } : override
   const status = changed.status ?? standard.status
   return {
@@ -155,7 +210,8 @@ export const methodNotAllowed: Reply = {
  * @throws WebhookError `OPTION_INVALID` for an unknown outcome, no status, or a success that would
  * tell the sender to forget an event which nothing has handled.
  */
-export function checkRespond(respond: RespondOption = {}): RespondOption {
+export function checkRespond(respond: RespondOption | Responder = {}): RespondOption | Responder {
+  if (typeof respond === 'function') return respond
   for (const [key, override] of Object.entries(respond)) {
     const status = typeof override === 'number' ? override : override?.status
     const isFailure = key === 'failed' || Object.hasOwn(failed, key)

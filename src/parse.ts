@@ -1,10 +1,16 @@
 // The only decoder: verified bytes → strict UTF-8 → JSON → envelope → canonical name → typed
 // event. After it there are no bytes and no legacy names.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { invalid, shown } from './check.ts'
 import { assertVerified, type VerifiedDelivery } from './delivery.ts'
 import { type RejectedCode, WebhookError } from './errors.ts'
 import { decodeUtf8, deepestAnswer, parseJson } from './json.ts'
-import { type EnvelopeOption, envelopeReader, type ReadEnvelope } from './protocol/envelope.ts'
+import {
+  type EnvelopeOption,
+  type EnvelopeReader,
+  envelopeReader,
+  type ReadEnvelope,
+} from './protocol/envelope.ts'
 import {
   type Entity,
   type EventSource,
@@ -13,6 +19,7 @@ import {
   type WebhookEvent,
 } from './protocol/events.ts'
 import { canonicalName, isEventName, isLegacyName } from './protocol/names.ts'
+import { readVendorEvent, type Vendor } from './protocol/vendor.ts'
 
 /** Schemas by canonical event name: they replace the built-in ones or add events of their own. */
 export type SchemaMap = Readonly<Record<string, StandardSchemaV1>>
@@ -26,6 +33,8 @@ export interface ParseOptions {
   readonly validate?: 'report' | 'reject' | 'off'
   /** Whether a legacy name stands for its canonical one or is unknown. */
   readonly legacy?: 'accept' | 'reject'
+  /** Whose events these are: their names and results are read into those of the service. */
+  readonly vendor?: Vendor
   readonly source?: EventSource
 }
 
@@ -62,7 +71,8 @@ export function parse(
 
 /** Checks the options and prepares them. */
 export function createParser(options: ParseOptions): Parser {
-  const readEnvelope = envelopeReader(options.envelope)
+  const { vendor } = options
+  const readEnvelope = vendor ? vendorReader(vendor, options) : envelopeReader(options.envelope)
   const validate = choice('validate', options.validate, ['report', 'reject', 'off'])
   const legacy = choice('legacy', options.legacy, ['accept', 'reject'])
   const schemas = checkedSchemas(options.schemas)
@@ -72,7 +82,7 @@ export function createParser(options: ParseOptions): Parser {
     if (text === undefined) return { ok: false, code: 'BODY_NOT_UTF8' }
     const json = source === 'webhook' ? parseJson(text) : parseJson(text, deepestAnswer + 1)
     if (json === undefined) return { ok: false, code: 'BODY_NOT_JSON' }
-    const envelope = readEnvelope(json.value, text)
+    const envelope = readEnvelope(json.value, text, delivery, isOwn(delivery, source))
     if (envelope === undefined) return { ok: false, code: 'ENVELOPE_INVALID' }
     const name =
       legacy === 'accept' || !isLegacyName(envelope.name)
@@ -85,9 +95,29 @@ export function createParser(options: ParseOptions): Parser {
       return { ok: false, code: 'EVENT_INVALID', issues: checked.issues }
     }
     const event = toEvent({ name, known, envelope, source, ...checked })
+    if (vendor) Object.assign(event, { vendor: vendor.name, raw: json.value })
     const key = delivery.signedId ?? envelope.key
     return { ok: true, event, ...(key !== undefined && { key }) }
   }
+}
+
+/** Bytes that this package made of an API's answer: nobody sent them, so they have no headers. */
+function isOwn({ headers }: VerifiedDelivery, source: EventSource): boolean {
+  return source !== 'webhook' && headers.length === 0
+}
+
+function vendorReader(vendor: Vendor, { envelope }: ParseOptions): EnvelopeReader {
+  if (!Array.isArray(vendor?.reading?.rules)) {
+    throw invalid(`vendor must be one of vendors.*() or of defineVendor(), got ${shown(vendor)}`)
+  }
+  if (envelope !== undefined) {
+    throw invalid('vendor reads the envelope itself: leave out the option envelope')
+  }
+  return envelopeReader((body) => {
+    const event = readVendorEvent(vendor, body)
+    if (event) return event
+    throw new TypeError('not an event of this vendor')
+  })
 }
 
 interface EventParts {
@@ -100,11 +130,11 @@ interface EventParts {
 }
 
 function toEvent({ name, known, envelope, source, data, issues }: EventParts): WebhookEvent {
-  const entity = entityOf(name, known, envelope.data)
+  const entity = (envelope.entity as Entity | undefined) ?? entityOf(name, known, envelope.data)
   const event = {
     ...(envelope.id !== undefined && { id: envelope.id }),
     name,
-    receivedName: envelope.name,
+    receivedName: envelope.receivedName ?? envelope.name,
     data,
     ...(envelope.occurredAt && { occurredAt: envelope.occurredAt }),
     ...(entity && { entity }),

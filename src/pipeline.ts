@@ -4,6 +4,7 @@ import { sha256, sha256Hex } from '#hmac'
 import { toArrival } from './arrival.ts'
 import { checkMilliseconds } from './check.ts'
 import { type Clock, systemClock } from './clock.ts'
+import { defined } from './defined.ts'
 import {
   type Delivery,
   HeaderIndex,
@@ -38,12 +39,15 @@ import {
   methodNotAllowed,
   type Outcome,
   type Reply,
+  type Responder,
   type RespondOption,
+  respondWith,
   toReply,
 } from './outcome.ts'
 import { createParser, type Parsed, type Parser } from './parse.ts'
 import type { EventSource, WebhookEvent } from './protocol/events.ts'
 import { eventNames } from './protocol/names.ts'
+import { challengeAnswer, type Vendor } from './protocol/vendor.ts'
 import { toHex } from './signature/encoding.ts'
 import { type Arrived, createVerifier, provedBy, type Refusal, type Verifier } from './verify.ts'
 
@@ -83,6 +87,9 @@ export class Pipeline {
   readonly #keeper: Keeper | undefined
   readonly #reads: ResourceReads
   readonly #respond: RespondOption | undefined
+  readonly #responder: Responder | undefined
+  /** The events of outcomes that carry none, for a responder. */
+  readonly #events = new WeakMap<Outcome, WebhookEvent>()
   readonly #observer: Observe
   readonly #observesAll: boolean
   readonly #now: Clock
@@ -95,13 +102,15 @@ export class Pipeline {
 
   constructor(options: ReceiverOptions) {
     this.#limits = checkedOptions(options)
-    const { now, observe } = options
+    const { now, observe, secret, authenticity, vendor, scheme = vendor?.scheme } = options
     this.#now = now ?? systemClock
     this.#milliseconds = now ? () => now().getTime() : Date.now
     this.#observer = guarded(observe ?? warnFailures())
     this.#observesAll = observe !== undefined
-    this.#respond = checkRespond(options.respond)
-    this.#verifier = createVerifier(options)
+    const respond = checkRespond(options.respond ?? (vendor && challengeResponder(vendor)))
+    this.#respond = typeof respond === 'function' ? undefined : respond
+    this.#responder = typeof respond === 'function' ? respond : undefined
+    this.#verifier = createVerifier({ secret, ...defined({ scheme, authenticity }) })
     this.#intake = new Intake(this.#limits)
     this.#keeper = options.inbox
     this.#parser = createParser(options)
@@ -143,9 +152,16 @@ export class Pipeline {
   }
 
   async handle(incoming: Incoming): Promise<Reply> {
+    const handshake = this.#responder?.handshake?.({
+      method: incoming.method,
+      url: incoming.url,
+      headers: incoming.headers,
+    })
+    if (handshake) return handshake
     if (incoming.method !== 'POST') return methodNotAllowed
     const outcome = await this.#inFlight.track(this.#take(incoming))
-    return toReply(outcome, this.#respond)
+    if (!this.#responder) return toReply(outcome, this.#respond)
+    return respondWith(this.#responder, outcome, this.#events.get(outcome))
   }
 
   receive(delivery: Delivery): Promise<Outcome> {
@@ -181,7 +197,7 @@ export class Pipeline {
     this.#intake.stop('DRAINING')
   }
 
-  async #take({ method: _, headers: given, url, address, read }: Incoming): Promise<Outcome> {
+  async #take({ method, headers: given, url, address, read }: Incoming): Promise<Outcome> {
     this.#dispatcher.seal()
     const headers = new HeaderIndex(given)
     const declared = declaredLength(headers) ?? 0
@@ -201,7 +217,7 @@ export class Pipeline {
       if (fault) return this.#ended(refusal(fault.code), arrived)
       reading.done()
       return await this.#walk(
-        { ...admitted, body, url, receivedAt: undefined },
+        { ...admitted, body, url, method, address, receivedAt: undefined },
         { ...facts, bytes: body.length },
       )
     } finally {
@@ -209,7 +225,14 @@ export class Pipeline {
     }
   }
 
-  async #receive({ body, headers: given, url, receivedAt }: Delivery): Promise<Outcome> {
+  async #receive({
+    body,
+    headers: given,
+    url,
+    method,
+    address,
+    receivedAt,
+  }: Delivery): Promise<Outcome> {
     this.#dispatcher.seal()
     const facts = this.#begin(body instanceof Uint8Array ? body.length : 0)
     if (!(body instanceof Uint8Array)) {
@@ -219,7 +242,7 @@ export class Pipeline {
     const headers = new HeaderIndex(given)
     const admitted = this.#admit(headers, body.length)
     if ('code' in admitted) return this.#ended(refusal(admitted.code), facts)
-    return this.#walk({ ...admitted, body, url, receivedAt }, facts)
+    return this.#walk({ ...admitted, body, url, method, address, receivedAt }, facts)
   }
 
   /** What headers alone decide, once for each delivery. */
@@ -359,11 +382,21 @@ export class Pipeline {
 
   /** The default observer hears of refusals and failures alone, so nothing is made for the rest. */
   #ended(outcome: Outcome, { bytes, began, event }: Facts): Outcome {
+    if (this.#responder && event) this.#events.set(outcome, event)
     if (this.#isObserved || outcome.kind === 'rejected' || outcome.kind === 'failed') {
       const duration = performance.now() - began
       this.observe(outcomeObserved(outcome, { at: this.#now(), bytes, duration, event }))
     }
     return outcome
+  }
+}
+
+/** Answers the handshake of a vendor; every other reply is the standard one. */
+function challengeResponder(vendor: Vendor): Responder | undefined {
+  if (!vendor.challenge) return undefined
+  return (outcome, event) => {
+    const body = challengeAnswer(vendor, event?.raw)
+    return body === undefined || outcome.kind === 'rejected' ? undefined : { status: 200, body }
   }
 }
 

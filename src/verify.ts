@@ -1,16 +1,18 @@
 // Proves that bytes came from a holder of a secret: header present, well formed, in tolerance,
 // some secret matches. It returns the same bytes and understands nothing of them.
-import { checkOptionNames, invalid, shown } from './check.ts'
+import { checkChoice, checkOptionNames, invalid, shown } from './check.ts'
 import type { Clock } from './clock.ts'
 import { type Delivery, HeaderIndex, markVerified, type VerifiedDelivery } from './delivery.ts'
 import type { RejectedCode } from './errors.ts'
-import { type Scheme, schemes } from './protocol/scheme.ts'
+import { type Authenticity, type Scheme, schemes } from './protocol/scheme.ts'
+import { AddressList } from './signature/addresses.ts'
+import { type HeaderClaims, HeaderInspector } from './signature/claims.ts'
 import type { Diagnosis, Evidence } from './signature/diagnose.ts'
-import { type Claim, readClaims } from './signature/grammar.ts'
 import {
   type SecretKey,
   type SecretLookUp,
   type SecretOption,
+  type SecretSource,
   secretSource,
 } from './signature/secrets.ts'
 import { matches, type SignedValues } from './signature/signature.ts'
@@ -20,6 +22,8 @@ export interface VerifyOptions {
   /** May be undefined for the compiler, as environment variables are; at run time that throws. */
   readonly secret: SecretOption | undefined
   readonly scheme?: Scheme
+  /** What a delivery must prove; a scheme that proves less is taken only where it is named. */
+  readonly authenticity?: Authenticity
   readonly now?: Clock
 }
 
@@ -32,6 +36,7 @@ export type VerifyCode =
       | 'SIGNATURE_MISMATCH'
       | 'TIMESTAMP_OUTSIDE_TOLERANCE'
       | 'HEADER_AMBIGUOUS'
+      | 'ADDRESS_NOT_ALLOWED'
     >
   | 'SECRET_UNAVAILABLE'
 
@@ -50,16 +55,11 @@ export type VerifyResult =
   | {
       readonly ok: true
       readonly delivery: VerifiedDelivery
+      readonly authenticity?: Authenticity
       readonly secretId?: string
       readonly tenant?: string
     }
   | Refusal
-
-/** What the headers claim, before any byte of the body is looked at. */
-export type HeaderClaims =
-  | { readonly ok: true; readonly claims: readonly Claim[]; readonly id: string | undefined }
-  /** `late` holds well-formed claims whose time is outside the tolerance. */
-  | { readonly ok: false; readonly code: VerifyCode; readonly late?: readonly Claim[] }
 
 /** A delivery whose headers were read. */
 export interface Arrived {
@@ -67,6 +67,10 @@ export interface Arrived {
   readonly headers: HeaderIndex
   readonly claims: HeaderClaims
   readonly url: string | undefined
+  /** POST, where nothing else is said. */
+  readonly method?: string | undefined
+  /** The address at the other end of the connection. */
+  readonly address?: string | undefined
   /** The time of the check, in milliseconds since the epoch. */
   readonly now: number
   /** When it arrived, if that was another time. */
@@ -86,31 +90,40 @@ const lookUpTimeout = 5_000
 
 /** Prepares the scheme and the keys. */
 export function createVerifier(options: Omit<VerifyOptions, 'now'>): Verifier {
-  const { scheme = schemes.service() } = options
+  const { scheme = schemes.service(), authenticity = 'signature' } = options
   if (!Array.isArray(scheme?.template)) {
     throw invalid(
       `scheme must be created with schemes.define() or another builder of schemes, got ${shown(scheme)}`,
       'SCHEME_INVALID',
     )
   }
+  checkChoice('authenticity', authenticity, ['signature', 'token', 'ip'])
+  if (scheme.authenticity !== authenticity) {
+    throw invalid(
+      `the scheme ${scheme.name} proves ${proofs[scheme.authenticity]}: pass authenticity: '${scheme.authenticity}' to take that`,
+      'SCHEME_INVALID',
+    )
+  }
   return new SchemeVerifier(scheme, options.secret)
 }
 
-const optionNames: readonly (keyof VerifyOptions)[] = ['secret', 'scheme', 'now']
+const proofs = {
+  signature: 'a signature',
+  token: 'a shared token and no signature',
+  ip: 'an address and no signature',
+} as const
 
-const missing: HeaderClaims = { ok: false, code: 'SIGNATURE_MISSING' }
-const malformed: HeaderClaims = { ok: false, code: 'SIGNATURE_MALFORMED' }
-const ambiguous: HeaderClaims = { ok: false, code: 'HEADER_AMBIGUOUS' }
+const optionNames: readonly (keyof VerifyOptions)[] = ['secret', 'scheme', 'authenticity', 'now']
 
 /** Verifiers of secrets that are text, so that `verify` makes no key for each delivery. */
 const prepared = new WeakMap<Scheme, Map<string, Verifier>>()
 const serviceScheme = schemes.service()
 const mostPrepared = 100
 
-function preparedVerifier({ secret, scheme = serviceScheme }: VerifyOptions): Verifier {
-  if (typeof secret !== 'string' || !Array.isArray(scheme?.template)) {
-    return createVerifier({ secret, scheme })
-  }
+function preparedVerifier(options: VerifyOptions): Verifier {
+  const { secret, scheme = serviceScheme } = options
+  const usual = scheme?.authenticity === 'signature' && options.authenticity === undefined
+  if (typeof secret !== 'string' || !usual) return createVerifier(options)
   let bySecret = prepared.get(scheme)
   if (!bySecret) {
     bySecret = new Map()
@@ -141,18 +154,23 @@ export async function verify(delivery: Delivery, options: VerifyOptions): Promis
   checkOptionNames('verify', options, optionNames)
   const verifier = preparedVerifier(options)
   const now = options.now ? options.now().getTime() : Date.now()
-  const { body, url, receivedAt } = delivery
+  const { body, url, method, address, receivedAt } = delivery
   const headers = new HeaderIndex(delivery.headers)
   const claims = verifier.inspect(headers, now)
-  const proof = verifier.prove({ body, headers, claims, url, now, receivedAt })
+  const proof = verifier.prove({ body, headers, claims, url, method, address, now, receivedAt })
   const proved = proof instanceof Promise ? await proof : proof
   if ('ok' in proved) return proved
   return { ok: true, delivery: proved, ...provedBy(proved) }
 }
 
-/** Which secret proved it, and whose that is, where it says so. */
-export function provedBy({ secretId, tenant }: Pick<VerifiedDelivery, 'secretId' | 'tenant'>) {
-  const by: { secretId?: string; tenant?: string } = {}
+/** What proved it: which secret, and whose that is, where it says so. */
+export function provedBy({
+  secretId,
+  tenant,
+  authenticity,
+}: Pick<VerifiedDelivery, 'secretId' | 'tenant' | 'authenticity'>) {
+  const by: { secretId?: string; tenant?: string; authenticity?: Authenticity } = {}
+  if (authenticity !== undefined) by.authenticity = authenticity
   if (secretId !== undefined) by.secretId = secretId
   if (tenant !== undefined) by.tenant = tenant
   return by
@@ -160,56 +178,48 @@ export function provedBy({ secretId, tenant }: Pick<VerifiedDelivery, 'secretId'
 
 class SchemeVerifier implements Verifier {
   readonly #scheme: Scheme
-  readonly #secrets: ReturnType<typeof secretSource>
-  /** In lower case, as the index looks them up. */
-  readonly #signature: string
-  readonly #time: string | undefined
-  readonly #id: string | undefined
+  readonly #inspector: HeaderInspector
+  /** Undefined where the address alone tells the sender. */
+  readonly #secrets: SecretSource | undefined
+  readonly #addresses: AddressList | undefined
 
   constructor(scheme: Scheme, secret: SecretOption | undefined) {
     this.#scheme = scheme
-    this.#secrets = secretSource(secret, scheme)
-    this.#signature = scheme.header.toLowerCase()
-    this.#time = scheme.timestamp?.header.toLowerCase()
-    this.#id = scheme.id?.header.toLowerCase()
+    this.#inspector = new HeaderInspector(scheme)
+    this.#addresses = scheme.addresses && new AddressList(scheme.addresses)
+    this.#secrets = this.#addresses ? undefined : secretSource(secret, scheme)
   }
 
-  /** The strict reading of every header that the scheme signs; each may occur once. */
   inspect(headers: HeaderIndex, now: number): HeaderClaims {
-    const signatures = headers.values(this.#signature)
-    const times = this.#time === undefined ? undefined : headers.values(this.#time)
-    const ids = this.#id === undefined ? undefined : headers.values(this.#id)
-    if (signatures.length > 1 || (times?.length ?? 0) > 1 || (ids?.length ?? 0) > 1) {
-      return ambiguous
-    }
-    const signature = signatures[0]?.trim()
-    const time = times?.[0]?.trim()
-    const id = ids?.[0]?.trim()
-    if (!signature || (times && !time) || (ids && !id)) return missing
-    let claims = readClaims(this.#scheme, signature)
-    if (claims && time !== undefined) claims = claims.map((one) => ({ ...one, timestamp: time }))
-    if (!claims?.every(({ timestamp }) => timestamp === undefined || isSeconds(timestamp))) {
-      return malformed
-    }
-    if (this.#scheme.tolerance === 'none') return { ok: true, claims, id }
-    const inTime = claims.filter(({ timestamp }) => isInTolerance(this.#scheme, timestamp, now))
-    if (inTime.length > 0) return { ok: true, claims: inTime, id }
-    return { ok: false, code: 'TIMESTAMP_OUTSIDE_TOLERANCE', late: claims }
+    return this.#inspector.inspect(headers, now)
   }
 
   prove(arrived: Arrived): Refusal | VerifiedDelivery | Promise<Refusal | VerifiedDelivery> {
     const { claims } = arrived
     if (!claims.ok && !claims.late) return new Refused(claims.code)
+    if (!this.#secrets) return this.#proveAddress(arrived)
     const { keys, lookUp } = this.#secrets
     return keys ? this.#proveBy(keys, arrived) : this.#proveLater(lookUp, arrived)
   }
 
+  #proveAddress(arrived: Arrived): Refusal | VerifiedDelivery {
+    const { body, headers, url, address, now, receivedAt } = arrived
+    if (!this.#addresses?.allows(address, headers.values('x-forwarded-for'))) {
+      return new Refused('ADDRESS_NOT_ALLOWED')
+    }
+    return markVerified({
+      ...{ body, headers, url, receivedAt: receivedAt ?? now },
+      authenticity: 'ip',
+    })
+  }
+
   async #proveLater(lookUp: SecretLookUp, arrived: Arrived): Promise<Refusal | VerifiedDelivery> {
-    const { body, headers, url, receivedAt } = arrived
+    const { body, headers, claims, url, method, address, receivedAt } = arrived
     let keys: readonly SecretKey[]
     try {
-      const delivery = { body, headers: headers.list, url, receivedAt }
-      keys = await inTime(lookUp(delivery))
+      const delivery = { body, headers: headers.list, url, method, address, receivedAt }
+      const keyId = claims.ok ? claims.claims[0]?.jws?.keyId : undefined
+      keys = await inTime(lookUp(delivery, keyId))
     } catch (error) {
       return new Refused('SECRET_UNAVAILABLE', { error })
     }
@@ -233,9 +243,10 @@ class SchemeVerifier implements Verifier {
   #match(
     keys: readonly SecretKey[],
     { claims, id }: Extract<HeaderClaims, { readonly ok: true }>,
-    { body, url, now }: Arrived,
+    { body, headers, url, method, now }: Arrived,
   ): SecretKey | undefined | Promise<SecretKey | undefined> {
-    const values: SignedValues = { body, id, url }
+    const header = (name: string) => headers.values(name)[0]
+    const values: SignedValues = { body, id, url, method, header }
     const tried: SecretKey[] = []
     const results: (boolean | Promise<boolean>)[] = []
     for (const key of keys) {
@@ -263,12 +274,22 @@ class SchemeVerifier implements Verifier {
     const { body, headers, claims, url, now, receivedAt = now } = arrived
     const { id: secretId, tenant } = key
     const signedId = claims.ok ? claims.id : undefined
-    return markVerified({ body, headers, receivedAt, url, secretId, tenant, signedId })
+    const { authenticity } = this.#scheme
+    return markVerified({
+      body,
+      headers,
+      receivedAt,
+      url,
+      secretId,
+      tenant,
+      signedId,
+      authenticity,
+    })
   }
 
-  #evidence(keys: readonly SecretKey[], { body, headers, claims, url, now }: Arrived) {
+  #evidence(keys: readonly SecretKey[], { body, headers, claims, url, method, now }: Arrived) {
     const late = claims.ok ? claims.claims : (claims.late ?? [])
-    const delivery = { body, headers: headers.list, url }
+    const delivery = { body, headers: headers.list, url, method }
     const evidence = { delivery, headers: headers.list, scheme: this.#scheme, claims: late, keys }
     return { ...evidence, now: new Date(now) }
   }
@@ -316,15 +337,4 @@ async function inTime<Value>(work: Promise<Value>): Promise<Value> {
 function isValid({ notBefore, notAfter }: SecretKey, now: number): boolean {
   if (notBefore === undefined && notAfter === undefined) return true
   return now >= (notBefore ?? -Infinity) && now <= (notAfter ?? Infinity)
-}
-
-/** Whole seconds since the epoch in digits: `parseInt` would take `123abc` too. */
-function isSeconds(timestamp: string): boolean {
-  return /^(?:0|[1-9]\d{0,11})$/.test(timestamp)
-}
-
-/** By whole seconds, as the senders' own libraries count. */
-function isInTolerance({ tolerance }: Scheme, timestamp: string | undefined, now: number): boolean {
-  if (tolerance === 'none' || timestamp === undefined) return true
-  return Math.abs(Math.floor(now / 1000) - Number(timestamp)) <= tolerance
 }

@@ -30,7 +30,7 @@ function open() {
 }
 
 describe('context.fetch()', () => {
-  test('gives the truth of now, whatever the event says', async () => {
+  test('context.fetch() returns the current state, whatever the event says', async () => {
     const { sandbox, api, receiver, deliver } = open()
     const got: unknown[] = []
     receiver.on('verification.*', async (event, { fetch }) => {
@@ -48,7 +48,7 @@ describe('context.fetch()', () => {
     ])
   })
 
-  test('asks as the tenant whose event it is, and never with the client of another', async () => {
+  test('context.fetch() uses the client of the event’s tenant, never another one', async () => {
     const one = open()
     const { id } = await one.api.verifications.create(input)
     const other = open()
@@ -80,7 +80,7 @@ describe('context.fetch()', () => {
     ])
   })
 
-  test('is null once a client is deleted, softly or for good', async () => {
+  test('context.fetch() is null for a deleted client, soft-deleted or not', async () => {
     const { sandbox, api, receiver, deliver } = open()
     const got: unknown[] = []
     receiver.on('client.*', async (_, { fetch }) => got.push(await fetch()))
@@ -94,7 +94,7 @@ describe('context.fetch()', () => {
     expect((await api.clients.get(id)).active).toBe(false)
   })
 
-  test('is null for a deleted client that can still be read', async () => {
+  test('context.fetch() is null for a deleted client that can still be read', async () => {
     const { sandbox, api, receiver, deliver } = open()
     const got: unknown[] = []
     receiver.on('client.*', async (_, { fetch }) => got.push(await fetch()))
@@ -105,7 +105,7 @@ describe('context.fetch()', () => {
     expect(got).toEqual([null, null])
   })
 
-  test('is asked once by all handlers of a delivery, at the same time and shortly after', async () => {
+  test('all handlers of a delivery share one request, at the same time and shortly after', async () => {
     const { clock, api, asked, receiver, deliver } = open()
     receiver.on('verification.created', async (_, { fetch }) => Promise.all([fetch(), fetch()]))
     receiver.on('verification.created', (_, { fetch }) => fetch())
@@ -117,7 +117,7 @@ describe('context.fetch()', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('never gives an answer from before the event came', async () => {
+  test('context.fetch() never returns a response from before the event arrived', async () => {
     const { clock, sandbox, api, asked, receiver, deliver } = open()
     const got: unknown[] = []
     receiver.on('verification.*', async (_, { fetch }) => got.push((await fetch())?.status))
@@ -130,7 +130,7 @@ describe('context.fetch()', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('nor where the clock stands still between them', async () => {
+  test('context.fetch() never returns an earlier response, even if the clock stands still', async () => {
     const { sandbox, api, asked, receiver, deliver } = open()
     const got: unknown[] = []
     receiver.on('verification.*', async (_, { fetch }) => got.push((await fetch())?.status))
@@ -142,7 +142,7 @@ describe('context.fetch()', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('nor from an inbox, whose handlers of one event still share', async () => {
+  test('context.fetch() never returns an earlier response from an inbox, and handlers of one event share', async () => {
     const clock = fakeClock(start)
     const sandbox = openSandbox({ now: start })
     let asked = 0
@@ -164,15 +164,15 @@ describe('context.fetch()', () => {
         await signedDelivery({ id: event, event, data: { id } }, { secret, now: clock.now }),
       )
     await deliver('verification.created')
-    await createWorker(receiver).drainOnce()
+    await createWorker(receiver).runOnce()
     await sandbox.act(id, 'cancel')
     await deliver('verification.canceled')
-    await createWorker(receiver).drainOnce()
+    await createWorker(receiver).runOnce()
     expect(got).toEqual(['initiated', 'initiated', 'canceled', 'canceled'])
     expect(asked).toBe(2)
   })
 
-  test('asks anew when the last answer is old, or was none', async () => {
+  test('context.fetch() asks again if the last response is old, or was an error', async () => {
     const { clock, sandbox, api, asked, receiver, deliver } = open()
     let old = false
     receiver.on('verification.created', async (_, { fetch }) => {
@@ -195,7 +195,7 @@ describe('context.fetch()', () => {
     expect(await deliver('verification.created', id)).toMatchObject({ kind: 'handled' })
   })
 
-  test('is not shared across a clock that was set back', async () => {
+  test('a response is not shared across a clock that was set back', async () => {
     const { clock, api, asked, receiver, deliver } = open()
     receiver.on('verification.created', (_, { fetch }) => fetch())
     const { id } = await api.verifications.create(input)
@@ -208,7 +208,7 @@ describe('context.fetch()', () => {
     expect(asked).toHaveLength(3)
   })
 
-  test('is not shared across a system’s clock that was set back', async () => {
+  test('a response is not shared across a system clock that was set back', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: new Date(start) })
     onTestFinished(() => void vi.useRealTimers())
     let asked = 0
@@ -224,7 +224,7 @@ describe('context.fetch()', () => {
     expect(asked).toBe(2)
   })
 
-  test('gives each handler a copy of its own', async () => {
+  test('each handler gets its own copy', async () => {
     const { api, asked, receiver, deliver } = open()
     const got: unknown[] = []
     const spoil = async (_: unknown, { fetch }: { fetch(): Promise<unknown> }) => {
@@ -241,7 +241,7 @@ describe('context.fetch()', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('takes a 404 for a deletion only when the service says it, and active only of clients', async () => {
+  test('a 404 counts as a deletion only in the service’s form, and `active` only of clients', async () => {
     const got: unknown[] = []
     let answer = () => new Response('<html>no such page</html>', { status: 404 })
     const client = createClient({
@@ -273,7 +273,7 @@ describe('context.fetch()', () => {
     expect(got).toEqual([null, { id: 'v3', active: false }])
   })
 
-  test('ends with its own handler, and the request with the last that waits', async () => {
+  test('context.fetch() ends with its handler, and the request with the last one that waits', async () => {
     const ended: unknown[] = []
     const get = (_: string, { signal }: { readonly signal: AbortSignal }) =>
       new Promise<never>((_, reject) => {

@@ -45,7 +45,7 @@ test.each<Wrong>([
     () => worker(3),
     /createWorker expects an options object .*, got number 3/,
   ],
-  ['drainOnce', () => worker().drainOnce({ limt: 1 } as never), /Did you mean 'limit'/],
+  ['runOnce', () => worker().runOnce({ limt: 1 } as never), /Did you mean 'limit'/],
   ['logOutcomes', () => logOutcomes({ wrte: 1 } as never), /Did you mean 'write'/],
   ['a delivery', () => signedDelivery(event, { secrett: 'x' } as never), /mean 'secret'/],
   ['a replay', () => replay(receiver(), [], { pat: '/' } as never), /Did you mean 'path'/],
@@ -55,7 +55,7 @@ test.each<Wrong>([
     () => toFetch(receiver(), { workr: 1 } as never),
     /no option 'workr'. Known options: worker/,
   ],
-])('an option of %s that is none is refused, with the nearest', async (_, call, says) => {
+])('an unknown option of %s is refused, with the closest known one', async (_, call, says) => {
   await refused(call, says)
 })
 
@@ -67,9 +67,9 @@ test.each<Wrong>([
     () => inbox({ needs: { tx: 'yes' } }),
     /needs\.tx must be true or false, got string 'yes'/,
   ],
-  ['signals that are no list', () => worker({ signals: 'SIGTERM' }), /signals is no list/],
+  ['signals that are no list', () => worker({ signals: 'SIGTERM' }), /signals must be an array/],
   ['a signal', () => worker({ signals: ['SIGTEMR'] }), /Did you mean 'SIGTERM'/],
-  ['a limit', () => worker().drainOnce({ limit: Number.NaN }), /limit is NaN/],
+  ['a limit', () => worker().runOnce({ limit: Number.NaN }), /limit must be a number, 0 or more/],
   ['a tampering', () => signedDelivery(event, { tamper: 'tampred' as never }), /mean 'tampered'/],
   ['a time', () => fakeClock('nope'), /valid Date or ISO 8601.*, got string 'nope'/],
   ['a time to set', () => fakeClock().set('nope'), /got string 'nope'/],
@@ -93,7 +93,7 @@ test.each<Wrong>([
     /`worker` must be created with createWorker/,
   ],
   ['a waitUntil', () => toNextPages(receiver(), { waitUntil: 1 as never }), /must be a function/],
-])('a value that %s cannot have is refused where it is given', async (_, call, says) => {
+])('a wrong value for %s is refused at the call', async (_, call, says) => {
   await refused(call, says)
 })
 
@@ -118,18 +118,18 @@ test.each<Wrong>([
     () => receiver().on('*', () => {}, { tx: 'yes' as never }),
     /tx must be true or false, got string 'yes'/,
   ],
-])('what %s cannot be told is refused at its registration', async (_, call, says) => {
+])('a wrong option for %s is refused at its registration', async (_, call, says) => {
   await refused(call, says, 'HANDLER_INVALID')
 })
 
 test.each([toExpress, toFastify, toFetch, toNext, toNextPages, toNode])(
-  '%o without a receiver is refused where it is mounted',
+  '%o without a receiver is refused at the mount',
   async (mount) => {
     await refused(() => mount(undefined as never), new RegExp(`^${mount.name}.*createReceiver`))
   },
 )
 
-test('a client of a tenant that is none fails the handler, and is not told as gone', async () => {
+test('an invalid client of a tenant fails the handler instead of reporting the resource as deleted', async () => {
   const failed: unknown[] = []
   const late = receiver({ client: async () => ({}), observe: () => {} })
   late.on('*', async (_, context) => {

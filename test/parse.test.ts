@@ -29,7 +29,7 @@ const createdAt = '2026-03-01T10:00:00+02:00'
 const data = { id: 'ver_1', status: 'approved' }
 
 describe('an envelope', () => {
-  test("in the sandbox's form becomes a typed event", async () => {
+  test("an envelope in the sandbox's form becomes a typed event", async () => {
     const body = { id: 'evt_1', event: 'verification.approved', createdAt, data }
     expect(await eventOf(body)).toEqual({
       id: 'evt_1',
@@ -43,7 +43,7 @@ describe('an envelope', () => {
     })
   })
 
-  test('is read under every documented spelling of its parts', async () => {
+  test('an envelope is read under every documented spelling of its parts', async () => {
     for (const name of ['event', 'type', 'name']) {
       for (const id of ['id', 'eventId']) {
         for (const time of ['createdAt', 'created_at', 'timestamp', 'occurredAt']) {
@@ -68,7 +68,7 @@ describe('an envelope', () => {
     expect(await eventOf(nested)).toMatchObject({ data })
   })
 
-  test('prefers the earlier spelling where several are there', async () => {
+  test('the first documented spelling wins if several are present', async () => {
     const body = {
       event: 'client.created',
       type: 'x',
@@ -85,7 +85,7 @@ describe('an envelope', () => {
     })
   })
 
-  test('without a resource of its own is the resource', async () => {
+  test('an envelope without a resource of its own is the resource', async () => {
     const flat = { event: 'verification.approved', eventId: 'evt_1', createdAt, ...data }
     const parsed = await read(flat)
     expect(parsed).toMatchObject({ ok: true, key: 'evt_1', event: { id: 'evt_1', data } })
@@ -95,7 +95,7 @@ describe('an envelope', () => {
     expect(doubtful).not.toHaveProperty('key')
   })
 
-  test('reads times as ISO 8601 or as numbers and leaves out what is none', async () => {
+  test('times are read as ISO 8601 or numbers, and anything else is left out', async () => {
     const at = async (time: unknown) =>
       (await eventOf({ event: 'client.created', timestamp: time, data: { id: 'c' } })).occurredAt
     expect(await at(1772359200)).toEqual(new Date(1772359200_000))
@@ -104,7 +104,7 @@ describe('an envelope', () => {
       expect(await at(nothing)).toBeUndefined()
   })
 
-  test('keeps long numeric ids apart that a number could not hold', async () => {
+  test('long numeric ids stay distinct that a number could not represent', async () => {
     const id = async (text: string) =>
       (await eventOf(`{"event":"client.created","id":${text},"data":{"id":"c","list":[{"id":7}]}}`))
         .id
@@ -114,7 +114,7 @@ describe('an envelope', () => {
     expect(await id('true')).toBeUndefined()
   })
 
-  test('is refused when there is none', async () => {
+  test('a body without an envelope is refused', async () => {
     for (const body of [
       '[]',
       '"text"',
@@ -129,7 +129,7 @@ describe('an envelope', () => {
     }
   })
 
-  test('is found at paths of your own or by a function', async () => {
+  test('an envelope is found at configured paths or by a function', async () => {
     const body = {
       meta: { kind: 'client.created', no: 'evt_9' },
       at: createdAt,
@@ -149,7 +149,7 @@ describe('an envelope', () => {
 })
 
 describe('bytes that cannot be understood', () => {
-  test('are refused by code', async () => {
+  test('bytes that cannot be understood are refused by code', async () => {
     expect(await codeOf(Uint8Array.of(0x22, 0xff, 0x22))).toBe('BODY_NOT_UTF8')
     expect(await codeOf(Uint8Array.of(0xed, 0xa0, 0x80))).toBe('BODY_NOT_UTF8')
     for (const text of ['', '{', '{"a":1,}', "{'a':1}", 'undefined', '{"a":NaN}', '{}{}']) {
@@ -157,7 +157,7 @@ describe('bytes that cannot be understood', () => {
     }
   })
 
-  test('nested 200,000 deep are refused and the process lives', async () => {
+  test('JSON nested 200,000 levels deep is refused and the process survives', async () => {
     const deep = 200_000
     expect(await codeOf('['.repeat(deep) + ']'.repeat(deep))).toBe('BODY_NOT_JSON')
     expect(await codeOf('['.repeat(deep))).toBe('BODY_NOT_JSON')
@@ -170,7 +170,7 @@ describe('bytes that cannot be understood', () => {
     expect(await codeOf(brackets)).toBe('ok')
   })
 
-  test('cannot reach a prototype', async () => {
+  test('no body can reach a prototype', async () => {
     const hostile = `{"event":"verification.approved","__proto__":{"admin":true},
       "data":{"id":"ver_1","__proto__":{"admin":true},"\\u005f_proto__":{"admin":true},
       "constructor":{"prototype":{"admin":true}},"deep":[{"__proto__":{"admin":true}}]}}`
@@ -191,7 +191,7 @@ describe('bytes that cannot be understood', () => {
 })
 
 describe('a name', () => {
-  test('of old stands for its canonical one', async () => {
+  test('a legacy name becomes its canonical one', async () => {
     for (const step of ['created', 'submitted', 'approved', 'rejected', 'canceled', 'expired']) {
       expect(await eventOf({ event: `request.${step}`, data })).toMatchObject({
         name: `verification.${step}`,
@@ -202,12 +202,12 @@ describe('a name', () => {
     }
   })
 
-  test("of old is unknown under legacy: 'reject'", async () => {
+  test("a legacy name is unknown under legacy: 'reject'", async () => {
     const event = await eventOf({ event: 'request.approved', data }, { legacy: 'reject' })
     expect(event).toMatchObject({ name: 'request.approved', known: false })
   })
 
-  test('that is not known is passed on as unknown', async () => {
+  test('an unknown name is passed on as unknown', async () => {
     expect(await eventOf({ event: 'verification.archived', data })).toMatchObject({
       known: false,
       entity: { type: 'verification', id: 'ver_1' },
@@ -221,7 +221,7 @@ describe('a name', () => {
 describe('data that does not fit', () => {
   const wrong = { event: 'verification.approved', data: { status: 7, createdAt: 'yesterday' } }
 
-  test('is delivered with its issues by default', async () => {
+  test('data that does not fit is delivered with its issues by default', async () => {
     const event = await eventOf(wrong)
     expect(event.data).toEqual(wrong.data)
     expect(event.issues?.map(({ path }) => path)).toEqual(
@@ -230,12 +230,12 @@ describe('data that does not fit', () => {
     expect(event.entity).toEqual({ type: 'verification', id: '' })
   })
 
-  test("is refused under validate: 'reject' and not looked at under 'off'", async () => {
+  test("data that does not fit is refused under validate: 'reject', and not checked under 'off'", async () => {
     expect(await codeOf(wrong, { validate: 'reject' })).toBe('EVENT_INVALID')
     expect(await eventOf(wrong, { validate: 'off' })).not.toHaveProperty('issues')
   })
 
-  test('is not that with unknown fields, unknown enum values, nulls and any offset', async () => {
+  test('unknown fields, unknown enum values, nulls and any offset fit', async () => {
     const fresh = {
       id: 'ver_1',
       status: 'on_hold',
@@ -252,7 +252,7 @@ describe('data that does not fit', () => {
 })
 
 describe('schemas of your own', () => {
-  test('replace a built-in one and add events', async () => {
+  test('custom schemas replace a built-in one and add events', async () => {
     const schemas = {
       'verification.approved': z.object({ id: z.string(), score: z.coerce.number() }),
       'matter.closed': z.object({ id: z.string() }),
@@ -267,7 +267,7 @@ describe('schemas of your own', () => {
     )
   })
 
-  test('that cannot hold are refused at creation', () => {
+  test('custom schemas that cannot work are refused at creation', () => {
     const make = (schemas: object) => () => createReceiver({ secret, schemas: schemas as never })
     const code = expect.objectContaining({ code: 'SCHEMA_INVALID' })
     expect(make({ 'verification.approved': {} })).toThrow(code)
@@ -276,7 +276,7 @@ describe('schemas of your own', () => {
     expect(make({ approved: z.object({}) })).toThrow(code)
   })
 
-  test('that answer with a promise are a mistake of ours, said as such', async () => {
+  test('an async schema is reported as a mistake of the caller', async () => {
     const schema = z.object({ id: z.string().refine(async () => true) })
     const schemas = { 'verification.approved': schema }
     const body = { event: 'verification.approved', data }
@@ -286,7 +286,7 @@ describe('schemas of your own', () => {
   })
 })
 
-test('bytes that nobody has verified are not parsed', async () => {
+test('bytes that were not verified are not parsed', async () => {
   const { delivery } = await verified({ event: 'client.created', data })
   const code = expect.objectContaining({ code: 'DELIVERY_NOT_VERIFIED' })
   expect(() => parse({ ...delivery })).toThrow(code)

@@ -4,7 +4,7 @@ import { WebhookError } from '../errors.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { Purged, StoredEntry, StoreQuery } from './admin-store.ts'
 import { unpackDelivery, unpackMetadata } from './content.ts'
-import type { Seal } from './encryption.ts'
+import type { Encryption } from './encryption.ts'
 import type { Entry, EntryState } from './entry.ts'
 import {
   checkEntity,
@@ -41,7 +41,7 @@ export interface RetentionDays {
 /** What the desk of an inbox is made from. */
 export interface DeskParts {
   readonly store: InboxStore
-  readonly seal: Seal
+  readonly encryption: Encryption
   readonly fingerprints: Fingerprints
   readonly now: Clock
   readonly retention: RetentionDays
@@ -198,8 +198,9 @@ export class InboxAdmin {
 
   #toEntry(stored: StoredEntry): Entry {
     const { id, metadata, body, attempt, storedAt, occurredAt, due, settledAt, ...rest } = stored
-    const known = metadata && unpackMetadata(id, metadata, this.#parts.seal)
-    const delivery = metadata && body && unpackDelivery(id, { metadata, body }, this.#parts.seal)
+    const known = metadata && unpackMetadata(id, metadata, this.#parts.encryption)
+    const delivery =
+      metadata && body && unpackDelivery(id, { metadata, body }, this.#parts.encryption)
     return {
       ...rest,
       id,

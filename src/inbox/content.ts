@@ -1,7 +1,8 @@
-// What is kept of a delivery: its exact bytes and the metadata around them, sealed to their entry.
+// What is kept of a delivery: its exact bytes and the metadata around them, encrypted to their entry.
 import { type HeaderList, markVerified, type VerifiedDelivery } from '../delivery.ts'
 import type { Entity } from '../protocol/events.ts'
-import type { Seal } from './encryption.ts'
+import type { Authenticity } from '../protocol/scheme-definition.ts'
+import type { Encryption } from './encryption.ts'
 import type { Arrival } from './entry.ts'
 
 interface Metadata {
@@ -11,6 +12,7 @@ interface Metadata {
   readonly secretId?: string
   readonly tenant?: string
   readonly signedId?: string
+  readonly authenticity?: Authenticity
   readonly key?: string
   readonly entity?: Entity
 }
@@ -18,14 +20,18 @@ interface Metadata {
 /** Credentials of whoever stands in front of us are nobody's evidence. */
 const dropped = /^(authorization|proxy-authorization|cookie|x-api-key)$/
 
-/** The two parts of an entry's content, sealed. */
+/** The two parts of an entry's content, encrypted. */
 export interface Content {
   readonly metadata: Uint8Array
   readonly body: Uint8Array
 }
 
-export function packContent(id: string, { delivery, key, entity }: Arrival, seal: Seal): Content {
-  const { headers, url, receivedAt, secretId, tenant, signedId, body } = delivery
+export function packContent(
+  id: string,
+  { delivery, key, entity }: Arrival,
+  encryption: Encryption,
+): Content {
+  const { headers, url, receivedAt, secretId, tenant, signedId, authenticity, body } = delivery
   const metadata: Metadata = {
     headers: headers.filter(([name]) => !dropped.test(name)),
     ...(url !== undefined && { url }),
@@ -33,18 +39,26 @@ export function packContent(id: string, { delivery, key, entity }: Arrival, seal
     ...(secretId !== undefined && { secretId }),
     ...(tenant !== undefined && { tenant }),
     ...(signedId !== undefined && { signedId }),
+    ...(authenticity !== undefined && { authenticity }),
     ...(key !== undefined && { key }),
     ...(entity && { entity }),
   }
   return {
-    metadata: seal.seal(new TextEncoder().encode(JSON.stringify(metadata)), `${id}:metadata`),
-    body: seal.seal(body, `${id}:body`),
+    metadata: encryption.encrypt(
+      new TextEncoder().encode(JSON.stringify(metadata)),
+      `${id}:metadata`,
+    ),
+    body: encryption.encrypt(body, `${id}:body`),
   }
 }
 
 /** The metadata of an entry, or undefined when no key opens them or they are damaged. */
-export function unpackMetadata(id: string, sealed: Uint8Array, seal: Seal): Metadata | undefined {
-  const bytes = seal.open(sealed, `${id}:metadata`)
+export function unpackMetadata(
+  id: string,
+  encrypted: Uint8Array,
+  encryption: Encryption,
+): Metadata | undefined {
+  const bytes = encryption.decrypt(encrypted, `${id}:metadata`)
   return bytes && metadataIn(bytes)
 }
 
@@ -63,10 +77,10 @@ function metadataIn(bytes: Uint8Array): Metadata | undefined {
 export function unpackDelivery(
   id: string,
   content: Content,
-  seal: Seal,
+  encryption: Encryption,
 ): VerifiedDelivery | undefined {
-  const metadata = unpackMetadata(id, content.metadata, seal)
-  const body = seal.open(content.body, `${id}:body`)
+  const metadata = unpackMetadata(id, content.metadata, encryption)
+  const body = encryption.decrypt(content.body, `${id}:body`)
   if (!metadata || !body) return undefined
   const { key: _, entity: __, receivedAt, ...rest } = metadata
   // Only what `verify` had proved was ever kept.

@@ -1,96 +1,89 @@
-// Bytes at rest: AES-256-GCM bound to the row they belong to, with keys that rotate. Without a key
-// the bytes are kept as they are, marked so.
+// Encryption at rest: AES-256-GCM bound to the row that the bytes belong to, with keys that rotate.
+// Without a key the bytes are kept as they are, with a mark that says so.
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
-import { WebhookError } from '../errors.ts'
+import { concat } from '../bytes.ts'
+import { invalid } from '../check.ts'
 
 /** 32 bytes, or 64 hex digits, or their base64. */
 export type EncryptionKey = string | Uint8Array
 
 /** The `encryption` option. */
 export interface EncryptionOptions {
-  /** Seals what is kept from now on. */
+  /** Encrypts what is kept from now on. */
   readonly key: EncryptionKey
-  /** Older keys, for reading what they have sealed. */
+  /** Older keys, to read what they encrypted. */
   readonly previous?: readonly EncryptionKey[]
   /**
-   * Also takes what was kept before there was a key. Only until such entries are handled: so long
-   * who can write to the store can put events into it. A worker does not start without it before.
+   * Also accepts entries stored before encryption was enabled. While this is on, anyone who can
+   * write to the store can inject events, so remove it once they are handled. Without it a worker
+   * refuses to start while such entries are open.
    */
-  readonly acceptPlain?: boolean
+  readonly acceptUnencrypted?: boolean
 }
 
-/** Seals and opens bytes; `label` names the row and the part, and must be the same for both. */
-export interface Seal {
-  /** Whether it opens what was kept without a key. */
-  readonly takesPlain: boolean
-  seal(bytes: Uint8Array, label: string): Uint8Array
-  /** The bytes, or undefined when no key opens them. */
-  open(sealed: Uint8Array, label: string): Uint8Array | undefined
-  /** Whether the current key has sealed them. */
-  isCurrent(sealed: Uint8Array): boolean
-  /** Whether they were kept without a key, and are refused because there is one. */
-  isRefusedPlain(sealed: Uint8Array): boolean
+/** Encrypts and decrypts bytes; `label` names the row and the part, and must match. */
+export interface Encryption {
+  /** Whether it reads what was kept without a key. */
+  readonly acceptsUnencrypted: boolean
+  encrypt(bytes: Uint8Array, label: string): Uint8Array
+  /** The bytes, or undefined when no key decrypts them. */
+  decrypt(stored: Uint8Array, label: string): Uint8Array | undefined
+  /** Whether they are as the current key would store them. */
+  isCurrent(stored: Uint8Array): boolean
+  /** Whether they were kept without a key and are refused, because there is one now. */
+  isRefused(stored: Uint8Array): boolean
 }
 
-const plainMark = 0
-const sealedMark = 1
+const unencryptedMark = 0
+const encryptedMark = 1
 const idLength = 8
 const nonceLength = 12
 const tagLength = 16
 const headLength = 1 + idLength + nonceLength
 
 /** @throws WebhookError `OPTION_INVALID` for a key that is not 32 bytes */
-export function createSeal(options?: EncryptionOptions): Seal {
+export function createEncryption(options?: EncryptionOptions): Encryption {
   const given = options ? [options.key, ...(options.previous ?? [])] : []
   const keys = given.map((key) => ({ key: keyBytes(key), id: keyId(keyBytes(key)) }))
   const current = keys[0]
-  const takesPlain = current === undefined || options?.acceptPlain === true
-  const isRefusedPlain = (sealed: Uint8Array) => sealed[0] === plainMark && !takesPlain
+  const acceptsUnencrypted = current === undefined || options?.acceptUnencrypted === true
+  const isRefused = (encrypted: Uint8Array) =>
+    encrypted[0] === unencryptedMark && !acceptsUnencrypted
   return {
-    takesPlain,
-    seal: (bytes, label) => {
-      if (!current) return joined([Uint8Array.of(plainMark), bytes])
+    acceptsUnencrypted,
+    encrypt: (bytes, label) => {
+      if (!current) return concat([Uint8Array.of(unencryptedMark), bytes])
       const nonce = randomBytes(nonceLength)
       const cipher = createCipheriv('aes-256-gcm', rowKey(current.key, label), nonce)
       cipher.setAAD(Buffer.from(label))
       const text = [cipher.update(bytes), cipher.final()]
-      const head = [Uint8Array.of(sealedMark), current.id, nonce]
-      return joined([...head, ...text, cipher.getAuthTag()])
+      const head = [Uint8Array.of(encryptedMark), current.id, nonce]
+      return concat([...head, ...text, cipher.getAuthTag()])
     },
-    open: (sealed, label) => {
-      if (isRefusedPlain(sealed)) return undefined
-      if (sealed[0] === plainMark) return sealed.subarray(1)
-      const id = sealed.subarray(1, 1 + idLength)
+    decrypt: (encrypted, label) => {
+      if (isRefused(encrypted)) return undefined
+      if (encrypted[0] === unencryptedMark) return encrypted.subarray(1)
+      const id = encrypted.subarray(1, 1 + idLength)
       const key = keys.find((one) => Buffer.compare(one.id, id) === 0)?.key
-      return key && opened(sealed, rowKey(key, label), label)
+      return key && decrypted(encrypted, rowKey(key, label), label)
     },
-    isCurrent: (sealed) => {
-      if (!current || sealed[0] === plainMark) return !current && sealed[0] === plainMark
-      return Buffer.compare(sealed.subarray(1, 1 + idLength), current.id) === 0
+    isCurrent: (encrypted) => {
+      if (!current || encrypted[0] === unencryptedMark)
+        return !current && encrypted[0] === unencryptedMark
+      return Buffer.compare(encrypted.subarray(1, 1 + idLength), current.id) === 0
     },
-    isRefusedPlain,
+    isRefused,
   }
 }
 
-/** In memory of their own: a piece of Node's pool takes the whole pool along to another thread. */
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    all.set(part, at)
-    at += part.length
-  }
-  return all
-}
-
-function opened(sealed: Uint8Array, key: Buffer, label: string): Uint8Array | undefined {
-  if (sealed.length < headLength + tagLength) return undefined
-  const nonce = sealed.subarray(1 + idLength, headLength)
+function decrypted(encrypted: Uint8Array, key: Buffer, label: string): Uint8Array | undefined {
+  if (encrypted.length < headLength + tagLength) return undefined
+  const nonce = encrypted.subarray(1 + idLength, headLength)
   const cipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagLength })
   cipher.setAAD(Buffer.from(label))
-  cipher.setAuthTag(sealed.subarray(sealed.length - tagLength))
+  cipher.setAuthTag(encrypted.subarray(encrypted.length - tagLength))
   try {
-    const text = sealed.subarray(headLength, sealed.length - tagLength)
+    const text = encrypted.subarray(headLength, encrypted.length - tagLength)
     return Buffer.concat([cipher.update(text), cipher.final()])
   } catch {
     return undefined
@@ -113,8 +106,7 @@ function keyBytes(key: EncryptionKey): Uint8Array {
     const bytes = Buffer.from(key, encoding)
     if (bytes.length === 32 && /^[\w+/-]+=*$/.test(key)) return bytes
   }
-  throw new WebhookError(
-    'OPTION_INVALID',
-    'encryption.key must be 32 random bytes, as hex or base64: make one with node -p "crypto.randomBytes(32).toString(\'base64\')"',
+  throw invalid(
+    'encryption.key must be 32 random bytes, in hex or base64. Make one with node -p "crypto.randomBytes(32).toString(\'base64\')"',
   )
 }

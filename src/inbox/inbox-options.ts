@@ -60,6 +60,7 @@ const names: readonly (keyof InboxOptions)[] = [
 
 /** @throws WebhookError `OPTION_INVALID`, `INBOX_INVALID`, `STORE_UNSUITABLE` */
 export function checkedInboxOptions(options: InboxOptions): InboxLimits {
+  checkRuntime()
   if (typeof options?.store?.insert !== 'function') {
     throw new WebhookError(
       'INBOX_INVALID',
@@ -85,7 +86,7 @@ function checkParts({ retry = {}, retention = {}, encryption, needs = {} }: Inbo
   checkOptionNames('createInbox: retry', retry, ['attempts', 'delays', 'random'])
   checkOptionNames('createInbox: retention', retention, ['done', 'dead', 'keys'])
   if (encryption !== undefined) {
-    const parts = ['key', 'previous', 'acceptPlain']
+    const parts = ['key', 'previous', 'acceptUnencrypted']
     checkOptionNames('createInbox: encryption', encryption, parts)
   }
   checkOptionNames('createInbox: needs', needs, ['order', 'survives', 'tx', 'shared', 'erases'])
@@ -139,4 +140,20 @@ function milliseconds(name: keyof typeof longest, value: number): void {
 
 function refusal(message: string): WebhookError {
   return new WebhookError('OPTION_INVALID', message)
+}
+
+/**
+ * An older Node would fail later, at whatever it lacks.
+ *
+ * @throws WebhookError `INBOX_INVALID`
+ */
+function checkRuntime(): void {
+  const { node, bun, deno } = process.versions
+  if (node === undefined || bun !== undefined || deno !== undefined) return
+  const [major = 0, minor = 0] = node.split('.').map(Number)
+  if (major > 22 || (major === 22 && minor >= 18)) return
+  throw new WebhookError(
+    'INBOX_INVALID',
+    `the inbox of idv-webhooks needs Node 22.18 or newer, and this is ${node}`,
+  )
 }

@@ -1,17 +1,18 @@
 // The policy over any store: what is kept and under which key, how long, and for whom it is opened.
+import { orAborted } from '../abortable.ts'
 import { type Clock, steadyClock } from '../clock.ts'
 import type { Entity } from '../protocol/events.ts'
 import { type EntryPage, InboxAdmin, type InboxStats } from './admin.ts'
 import type { Purged } from './admin-store.ts'
-import { deadline } from './deadline.ts'
-import { createSeal, type Seal } from './encryption.ts'
+import { deadline, Shared } from './deadline.ts'
+import { createEncryption, type Encryption } from './encryption.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
 import { createEntryIds } from './entry-id.ts'
 import type { EntryFilter, EntryQuery } from './entry-query.ts'
 import { createFingerprints, type Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
+import { recallSalt } from './key-check.ts'
 import { toNewEntry } from './new-entry.ts'
-import { recallSalt } from './recall-salt.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 import {
   Claims,
@@ -93,12 +94,12 @@ class DurableInbox implements Inbox, WorkSource {
   readonly transaction?: WorkSource['transaction']
   readonly #store: InboxStore
   readonly #limits: InboxLimits
-  readonly #seal: Seal
+  readonly #encryption: Encryption
   readonly #claims: Claims
   readonly #nextId: () => string
   readonly #wakes = new Set<() => void>()
-  readonly #tells: ((operated: Operated) => void)[] = []
-  #opening: Promise<Opened> | undefined
+  readonly #reports = new Set<(operated: Operated) => void>()
+  #opening: Shared<Opened> | undefined
 
   constructor(options: InboxOptions) {
     this.#limits = checkedInboxOptions(options)
@@ -106,12 +107,19 @@ class DurableInbox implements Inbox, WorkSource {
     this.capabilities = options.store.capabilities
     const { store } = options
     this.now = options.now ?? (() => (store.now ?? steadyClock)())
-    this.#seal = createSeal(options.encryption)
+    this.#encryption = createEncryption(options.encryption)
     const { lease, retry, timeout } = this.#limits
     this.lease = lease
     this.timeout = timeout
     const hold = options.onDead === 'block'
-    const parts = { store: this.#store, seal: this.#seal, now: this.now, lease, retry, hold }
+    const parts = {
+      store: this.#store,
+      encryption: this.#encryption,
+      now: this.now,
+      lease,
+      retry,
+      hold,
+    }
     this.#claims = new Claims(parts)
     this.#nextId = createEntryIds(this.now)
     const { transaction } = store
@@ -128,31 +136,31 @@ class DurableInbox implements Inbox, WorkSource {
     const opening = this.#opening
     this.#opening = undefined
     this.#claims.reset()
-    const closing = opening?.then(
+    const closing = opening?.value().then(
       () => this.#store.close(),
       () => {},
     )
     // Longer than an answer: the log is moved into the file.
-    const { late, stop } = deadline(this.timeout * 5)
-    await Promise.race([closing, late]).finally(stop)
+    const { signal, stop } = deadline(this.timeout * 5)
+    if (closing) await orAborted(closing, signal).finally(stop)
+    stop()
   }
 
   async keep(arrival: Arrival): Promise<Kept> {
-    const over = new AbortController()
-    const { late, stop } = deadline(this.timeout, over)
+    const { signal, stop } = deadline(this.timeout)
     try {
-      // Each step is raced, so that nothing holds on to the body of what was answered 503.
-      const { fingerprints } = await Promise.race([this.#open(), late])
+      // Each step ends with the signal, so that nothing holds on to the body of a 503.
+      const { fingerprints } = await this.#open(signal)
       const storedAt = Math.floor(this.now().getTime())
       this.#claims.noticeTime(storedAt)
       const entry = toNewEntry(arrival, {
         id: this.#nextId(),
         storedAt,
         fingerprints: fingerprints.within(arrival.delivery.tenant),
-        seal: this.#seal,
+        encryption: this.#encryption,
         dedupeBodies: this.#limits.dedupeBodies,
       })
-      return this.#kept(await Promise.race([this.#store.insert(entry, over.signal), late]))
+      return this.#kept(await orAborted(this.#store.insert(entry, signal), signal))
     } finally {
       stop()
     }
@@ -226,8 +234,24 @@ class DurableInbox implements Inbox, WorkSource {
     return () => this.#wakes.delete(wake)
   }
 
-  onOperated(tell: (operated: Operated) => void): void {
-    this.#tells.push(tell)
+  onOperated(report: (operated: Operated) => void): () => void {
+    this.#reports.add(report)
+    return () => this.#reports.delete(report)
+  }
+
+  get place(): string | undefined {
+    return this.#store.place
+  }
+
+  /** Another process may have crashed, not only this one before its restart. */
+  get sweepEvery(): number {
+    return Math.min(this.lease / 3, this.capabilities.shared ? 5_000 : Number.POSITIVE_INFINITY)
+  }
+
+  async lastStored(): Promise<number | undefined> {
+    if (!this.capabilities.shared) return undefined
+    await this.#open()
+    return (await this.#store.stats(this.now().getTime())).newest
   }
 
   async #operate<Result extends number | boolean>(
@@ -237,7 +261,7 @@ class DurableInbox implements Inbox, WorkSource {
   ): Promise<Result> {
     const result = await work((await this.#open()).desk)
     const operated = { asked, entries: Number(result), ...(entryId !== undefined && { entryId }) }
-    if (operated.entries > 0) for (const tell of this.#tells) tell(operated)
+    if (operated.entries > 0) for (const report of this.#reports) report(operated)
     this.#wake()
     return result
   }
@@ -250,20 +274,25 @@ class DurableInbox implements Inbox, WorkSource {
     return { kind: 'duplicate', entryId: id, ...(kind === 'conflict' && { conflict: true }) }
   }
 
-  #open(): Promise<Opened> {
-    this.#opening ??= this.#begin().catch((error: unknown) => {
-      this.#opening = undefined
-      throw error
-    })
-    return this.#opening
+  #open(signal?: AbortSignal): Promise<Opened> {
+    if (!this.#opening) {
+      const opening = new Shared(
+        this.#begin().catch((error: unknown) => {
+          if (this.#opening === opening) this.#opening = undefined
+          throw error
+        }),
+      )
+      this.#opening = opening
+    }
+    return this.#opening.value(signal)
   }
 
   async #begin(): Promise<Opened> {
     const store = this.#store
     await store.open(() => this.#wake())
-    const fingerprints = createFingerprints(await recallSalt(store, this.#seal))
+    const fingerprints = createFingerprints(await recallSalt(store, this.#encryption))
     const { retention } = this.#limits
-    const parts = { store, seal: this.#seal, fingerprints, now: this.now, retention }
+    const parts = { store, encryption: this.#encryption, fingerprints, now: this.now, retention }
     return { fingerprints, desk: new InboxAdmin(parts) }
   }
 

@@ -1,6 +1,6 @@
-// What arrived as the store takes it: hashes of ids, sealed content, and what makes it a duplicate.
+// What arrived as the store takes it: hashes of ids, encrypted content, and what makes it a duplicate.
 import { packContent } from './content.ts'
-import type { Seal } from './encryption.ts'
+import type { Encryption } from './encryption.ts'
 import type { Arrival } from './entry.ts'
 import { type Fingerprints, hashOf } from './fingerprint.ts'
 import type { Alias, NewEntry } from './work-store.ts'
@@ -11,14 +11,14 @@ export interface EntryMeans {
   readonly storedAt: number
   /** Those of the tenant, where there is one. */
   readonly fingerprints: Fingerprints
-  readonly seal: Seal
+  readonly encryption: Encryption
   /** Whether deliveries without an id are told apart by their bytes. */
   readonly dedupeBodies: boolean
 }
 
 export function toNewEntry(arrival: Arrival, means: EntryMeans): NewEntry {
   const { delivery, source, name, receivedName, related, occurredAt } = arrival
-  const { id, storedAt, fingerprints, seal } = means
+  const { id, storedAt, fingerprints, encryption } = means
   const key = keyOf(arrival, means)
   const aliases = aliasesOf(arrival, fingerprints)
   return {
@@ -34,7 +34,7 @@ export function toNewEntry(arrival: Arrival, means: EntryMeans): NewEntry {
     ...(occurredAt && { occurredAt: occurredAt.getTime() }),
     storedAt,
     bytes: delivery.body.length,
-    ...packContent(id, arrival, seal),
+    ...packContent(id, arrival, encryption),
   }
 }
 

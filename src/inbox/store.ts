@@ -48,6 +48,11 @@ export interface InboxStore<Tx = unknown> extends WorkStore<Tx>, AdminStore, Met
   /** Known before `open`, which verifies what depends on the server. */
   readonly capabilities: StoreCapabilities
   /**
+   * Where the entries are, if one process owns them; known once it is open. When a second inbox of
+   * the process starts a worker on the same place, that worker replaces the first.
+   */
+  readonly place?: string | undefined
+  /**
    * The time of a shared store, so that processes whose clocks differ agree on what is due and
    * which lease has lapsed. Read from the first claim on; stores of one process have none.
    */

@@ -6,11 +6,11 @@ import type { VerifiedDelivery } from '../delivery.ts'
 import type { EventSource } from '../protocol/events.ts'
 import { isFinal } from '../protocol/names.ts'
 import { unpackDelivery } from './content.ts'
-import type { Seal } from './encryption.ts'
+import type { Encryption } from './encryption.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
 import type { Retry } from './retry.ts'
 import type { InboxStore } from './store.ts'
-import { assertNoPlain } from './unencrypted-entries.ts'
+import { assertNoneUnencrypted } from './unencrypted-entries.ts'
 import type { Claimed, HighWaterMark, Lease, Settlement, StoreTx } from './work-store.ts'
 
 /** One claimed entry, ready to be handled. */
@@ -73,6 +73,10 @@ export interface WorkSource {
   readonly now: Clock
   /** Milliseconds for which a claim holds without being renewed. */
   readonly lease: number
+  /** Where the entries are, of which one inbox of a process has the worker; known once it is open. */
+  readonly place: string | undefined
+  /** Milliseconds between two looks for leases whose holder is gone. */
+  readonly sweepEvery: number
   /** Milliseconds within which a store that works has answered. */
   readonly timeout: number
   open(): Promise<void>
@@ -91,15 +95,18 @@ export interface WorkSource {
   sweep(): Promise<readonly Swept[]>
   /** Erases what is past its retention, page by page; true when nothing is left of it. */
   purgeWhile(goesOn: () => boolean): Promise<boolean>
-  /** Tells when there may be something to claim; the function that it gives ends that. */
+  /** When the newest entry was stored, where other processes store as well. */
+  lastStored(): Promise<number | undefined>
+  /** Calls when there may be something to claim; the function that it returns ends that. */
   onWork(wake: () => void): () => void
-  onOperated(tell: (operated: Operated) => void): void
+  /** Calls when an operator moved entries; the function that it returns ends that. */
+  onOperated(report: (operated: Operated) => void): () => void
 }
 
 /** What the work of an inbox is made from. */
 export interface WorkParts {
   readonly store: InboxStore
-  readonly seal: Seal
+  readonly encryption: Encryption
   readonly retry: Retry
   readonly now: Clock
   /** Milliseconds for which a claim holds without being renewed. */
@@ -183,8 +190,8 @@ export class Claims {
   /** The time, once the lanes know that the clock was set: at the start, or back since. */
   async #alignedNow(): Promise<number> {
     const now = this.#now()
-    const { store, seal, retry, hold } = this.#parts
-    if (this.#seen === undefined) await assertNoPlain(store, seal)
+    const { store, encryption, retry, hold } = this.#parts
+    if (this.#seen === undefined) await assertNoneUnencrypted(store, encryption)
     if (this.#seen === undefined || now < this.#seen) {
       await store.align({ now, latest: now + retry.longest, free: !hold })
     }
@@ -198,7 +205,7 @@ export class Claims {
 
   #toWork(entry: Claimed): Work {
     const { attempt, name, source, storedAt, handled, gap, highWaterMark } = entry
-    const opened = openedOf(entry, this.#parts.seal)
+    const opened = openedOf(entry, this.#parts.encryption)
     return {
       lease: leaseOf(entry),
       attempt,
@@ -256,13 +263,13 @@ function leaseOf({ id, fence, owner }: Lease): Lease {
 /** Never throws: what is wrong with one entry must not keep the others that were claimed with it. */
 function openedOf(
   { id, metadata, body }: Claimed,
-  seal: Seal,
+  encryption: Encryption,
 ): Pick<Work, 'delivery' | 'isHopeless'> {
-  if (!metadata || !body || seal.isRefusedPlain(metadata) || seal.isRefusedPlain(body)) {
+  if (!metadata || !body || encryption.isRefused(metadata) || encryption.isRefused(body)) {
     return { isHopeless: true }
   }
   try {
-    const delivery = unpackDelivery(id, { metadata, body }, seal)
+    const delivery = unpackDelivery(id, { metadata, body }, encryption)
     return delivery ? { delivery } : {}
   } catch {
     return {}

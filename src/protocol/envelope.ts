@@ -1,6 +1,7 @@
 // The outer JSON common to all events. The document does not show it (section 6, rule 3), so the
 // reading is tolerant by default and the paths are data that a user can name.
-import { WebhookError } from '../errors.ts'
+import { checkOptionNames, invalid, shown } from '../check.ts'
+import { idOf, isObject, type Json, toDate, valueAt } from './json-paths.ts'
 
 /** What the envelope says of an event. */
 export interface EnvelopeReading {
@@ -8,9 +9,23 @@ export interface EnvelopeReading {
   readonly id?: string | undefined
   readonly occurredAt?: string | number | Date | undefined
   readonly data: unknown
+  /** The sender's own name of it, where `name` is not that. */
+  readonly receivedName?: string | undefined
+  /** What it is about, where its name does not tell. */
+  readonly entity?: { readonly type: string; readonly id: string } | undefined
 }
 
-/** Where to find each part: dotted paths, tried in order; what is left out keeps its default. */
+/** What an envelope function sees besides the body. */
+export interface EnvelopeContext {
+  readonly headers: Headers
+  /** The address that it was sent to, where the adapter knows it. */
+  readonly url: string | undefined
+}
+
+/**
+ * Where to find each part: dotted paths, tried in order; what is left out keeps its default.
+ * A name may stand in a header: `header:x-github-event`.
+ */
 export interface EnvelopePaths {
   readonly name?: string | readonly string[]
   readonly id?: string | readonly string[]
@@ -18,8 +33,13 @@ export interface EnvelopePaths {
   readonly data?: string | readonly string[]
 }
 
-/** The `envelope` option: paths, or a function from the JSON body to its parts. */
-export type EnvelopeOption = EnvelopePaths | ((body: unknown) => EnvelopeReading)
+/**
+ * The `envelope` option: paths, or a function from the JSON body to its parts. An id tells
+ * duplicates only where it is signed: one that depends on headers or the address does not.
+ */
+export type EnvelopeOption =
+  | EnvelopePaths
+  | ((body: unknown, context: EnvelopeContext) => EnvelopeReading)
 
 /** The default reading; the sandbox sends the first of each. */
 export const defaultEnvelope = {
@@ -32,17 +52,34 @@ export const defaultEnvelope = {
 /** An envelope as read: `key` is the id only where it is sure to name the event itself. */
 export interface ReadEnvelope {
   readonly name: string
+  readonly receivedName?: string
   readonly id?: string
   readonly key?: string
   readonly occurredAt?: Date
+  readonly entity?: { readonly type: string; readonly id: string }
   readonly data: unknown
 }
 
-/** Reads an envelope; undefined when there is none. `source` is the JSON text, for long numbers. */
-export type EnvelopeReader = (body: unknown, source: string) => ReadEnvelope | undefined
+/** What the body came with. */
+export interface EnvelopeArrival {
+  readonly headers: Iterable<readonly [string, string]>
+  readonly url?: string | undefined
+  /** The id that the scheme signs, where it signs one. */
+  readonly signedId?: string | undefined
+}
+
+/**
+ * Reads an envelope; undefined when the body has no envelope. `text` is the JSON text, for long numbers; `own`
+ * tells bytes that this package itself made, from the service's API.
+ */
+export type EnvelopeReader = (
+  body: unknown,
+  text: string,
+  arrival: EnvelopeArrival,
+  own: boolean,
+) => ReadEnvelope | undefined
 
 type Part = keyof typeof defaultEnvelope
-type Json = Readonly<Record<string, unknown>>
 
 /**
  * Prepares the reading of envelopes.
@@ -51,15 +88,25 @@ type Json = Readonly<Record<string, unknown>>
  */
 export function envelopeReader(option: EnvelopeOption = {}): EnvelopeReader {
   const theirs = readerOf(option)
-  return (body, source) =>
-    isOwn(body) ? fromPaths(defaultEnvelope, body, source) : theirs(body, source)
+  return (body, text, arrival, own) =>
+    // The mark alone proves nothing: a sender could write it and so choose the reading.
+    own && isOwn(body) ? fromPaths(defaultEnvelope, body, text) : theirs(body, text, arrival)
 }
 
-function readerOf(option: EnvelopeOption): EnvelopeReader {
-  if (typeof option === 'function') return (body) => fromFunction(option, body)
+type Reader = (body: unknown, text: string, arrival: EnvelopeArrival) => ReadEnvelope | undefined
+
+function readerOf(option: EnvelopeOption): Reader {
+  if (typeof option === 'function') return (body, _, arrival) => fromFunction(option, body, arrival)
   const paths = checkedPaths(option)
-  return (body, source) => (isObject(body) ? fromPaths(paths, body, source) : undefined)
+  const fromHeader = paths.name.some((path) => path.startsWith(headerPath))
+  return (body, text, arrival) => {
+    if (!isObject(body)) return undefined
+    return fromPaths(paths, body, text, fromHeader ? arrival : undefined)
+  }
 }
+
+/** Marks a path that names a header. */
+const headerPath = 'header:'
 
 /** Says in the bytes that this package made them, for as long as they are kept. */
 const ownMark = 'idv-webhooks/reconcile'
@@ -73,46 +120,91 @@ function isOwn(body: unknown): body is Json {
   return isObject(body) && body.madeBy === ownMark
 }
 
+const parts = Object.keys(defaultEnvelope)
+
 function checkedPaths(option: EnvelopePaths): Record<Part, readonly string[]> {
-  const refuse = (why: string): never => {
-    throw new WebhookError(
-      'OPTION_INVALID',
-      `envelope ${why}: give { name, id, occurredAt, data } as dotted paths, or a function`,
-    )
-  }
-  if (!isObject(option)) return refuse('is neither paths nor a function')
+  checkOptionNames('envelope', option, parts)
   const paths: Record<Part, readonly string[]> = { ...defaultEnvelope }
   for (const [part, value] of Object.entries(option)) {
-    if (!Object.hasOwn(defaultEnvelope, part)) return refuse(`has an unknown part '${part}'`)
     if (value === undefined) continue
     const list: unknown[] = Array.isArray(value) ? value : [value]
-    const strings = list.filter((path) => typeof path === 'string' && path !== '')
-    if (list.length === 0 || strings.length < list.length)
-      return refuse(`part '${part}' is no path`)
-    paths[part as Part] = strings as string[]
+    const wrong = list.find((path) => typeof path !== 'string' || path === '')
+    if (list.length === 0 || wrong !== undefined) {
+      throw invalid(`envelope.${part} must be a dotted path or a list of them, got ${shown(value)}`)
+    }
+    if (part !== 'name' && (list as string[]).some((path) => path.startsWith(headerPath))) {
+      throw invalid(
+        `envelope.${part} cannot come from a header, which is not part of the body: for an id that the scheme signs use id: { header } of the scheme`,
+      )
+    }
+    paths[part as Part] = list as string[]
   }
   return paths
 }
 
-function fromFunction(option: (body: unknown) => EnvelopeReading, body: unknown) {
-  let reading: EnvelopeReading
+function fromFunction(
+  option: Extract<EnvelopeOption, (...args: never[]) => unknown>,
+  body: unknown,
+  arrival: EnvelopeArrival,
+): ReadEnvelope | undefined {
+  const context = new Watched(arrival)
+  const reading = readingOf(option, body, context)
+  if (typeof reading?.name !== 'string' || reading.name === '') return undefined
+  const { name, data, receivedName, entity } = reading
+  const id = textOf(reading.id)
+  const sure =
+    !context.touched ||
+    id === arrival.signedId ||
+    // What is the same without any header comes from the body alone.
+    id === textOf(readingOf(option, body, new Watched({ headers: [] }))?.id)
+  const key = sure ? id : undefined
+  const occurredAt = toDate(reading.occurredAt)
+  return compact({ name, receivedName, id, key, occurredAt, entity, data })
+}
+
+function readingOf(
+  option: Extract<EnvelopeOption, (...args: never[]) => unknown>,
+  body: unknown,
+  context: EnvelopeContext,
+): EnvelopeReading | undefined {
   try {
-    reading = option(body)
+    return option(body, context)
   } catch {
     return undefined
   }
-  if (typeof reading?.name !== 'string' || reading.name === '') return undefined
-  const { name, data } = reading
-  const id = typeof reading.id === 'string' && reading.id !== '' ? reading.id : undefined
-  return compact({ name, id, key: id, occurredAt: toDate(reading.occurredAt), data })
+}
+
+const textOf = (id: unknown) => (typeof id === 'string' && id !== '' ? id : undefined)
+
+/** Tells whether a function has looked beyond the body. */
+class Watched implements EnvelopeContext {
+  touched = false
+  readonly #arrival: EnvelopeArrival
+
+  constructor(arrival: EnvelopeArrival) {
+    this.#arrival = arrival
+  }
+
+  get headers(): Headers {
+    this.touched = true
+    const headers = new Headers()
+    for (const [name, value] of this.#arrival.headers) headers.append(name, value)
+    return headers
+  }
+
+  get url(): string | undefined {
+    this.touched = true
+    return this.#arrival.url
+  }
 }
 
 function fromPaths(
   paths: Record<Part, readonly string[]>,
   body: Json,
-  source: string,
+  text: string,
+  arrival?: EnvelopeArrival,
 ): ReadEnvelope | undefined {
-  const name = find(body, paths.name)
+  const name = arrival ? findName(body, paths.name, arrival) : find(body, paths.name)
   if (typeof name?.value !== 'string' || name.value === '') return undefined
   const time = find(body, paths.occurredAt)
   const resource = findResource(body, paths.data)
@@ -121,7 +213,7 @@ function fromPaths(
   const flat = resource === undefined
   const doubtful = flat && paths.id === defaultEnvelope.id
   const id = find(body, doubtful ? [...paths.id].reverse() : paths.id)
-  const idText = id === undefined ? undefined : idOf(id.value, id.path, source)
+  const idText = id === undefined ? undefined : idOf(id.value, id.path, text)
   const own = doubtful && id?.path === 'id'
   const used = [name.path, own ? undefined : id?.path, time?.path]
   return compact({
@@ -133,6 +225,21 @@ function fromPaths(
   })
 }
 
+function findName(body: Json, paths: readonly string[], { headers }: EnvelopeArrival) {
+  for (const path of paths) {
+    if (!path.startsWith(headerPath)) {
+      const found = find(body, [path])
+      if (found) return found
+      continue
+    }
+    const wanted = path.slice(headerPath.length).toLowerCase()
+    for (const [name, value] of headers) {
+      if (name.toLowerCase() === wanted) return { path, value: value.trim() }
+    }
+  }
+  return undefined
+}
+
 function findResource(body: Json, paths: readonly string[]) {
   const found = find(body, paths)
   if (found === undefined || !paths.includes(`${found.path}.object`)) return found
@@ -142,63 +249,18 @@ function findResource(body: Json, paths: readonly string[]) {
 
 function find(body: Json, paths: readonly string[]) {
   for (const path of paths) {
-    const value = at(body, path)
+    const value = valueAt(body, path)
     if (value !== undefined && value !== null) return { path, value }
   }
   return undefined
-}
-
-function at(body: Json, path: string): unknown {
-  let value: unknown = body
-  for (const key of path.split('.')) {
-    if (!isObject(value) || !Object.hasOwn(value, key)) return undefined
-    value = value[key]
-  }
-  return value
 }
 
 function without(body: Json, paths: readonly (string | undefined)[]): Json {
   return Object.fromEntries(Object.entries(body).filter(([key]) => !paths.includes(key)))
 }
 
-/** Numbers above 2^53 collide once parsed, so a long one is read from the text itself. */
-function idOf(value: unknown, path: string, source: string): string | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value
-  if (typeof value !== 'number') return undefined
-  if (Number.isSafeInteger(value)) return String(value)
-  return path.includes('.') ? undefined : numberAt(source, path)
-}
-
-function numberAt(source: string, key: string): string | undefined {
-  const texts = new Map<unknown, string | undefined>()
-  let text: string | undefined
-  // The reviver ends with the root under the key ''; only the root's own number counts.
-  function reviver(this: unknown, name: string, value: unknown, context?: { source?: string }) {
-    if (name === key && typeof value === 'number') texts.set(this, context?.source)
-    if (name === '' && texts.has(value)) text = texts.get(value)
-    return value
-  }
-  JSON.parse(source, reviver)
-  return text
-}
-
-const isoDate = /^\d{4}-\d{2}-\d{2}T/
-
-function toDate(value: unknown): Date | undefined {
-  let date: Date | undefined
-  if (value instanceof Date) date = value
-  else if (typeof value === 'string' && isoDate.test(value)) date = new Date(value)
-  // Seconds since the epoch stay below 1e11 until the year 5138; beyond are milliseconds.
-  else if (typeof value === 'number') date = new Date(value < 1e11 ? value * 1000 : value)
-  return date && Number.isFinite(date.getTime()) ? date : undefined
-}
-
-function compact(reading: { [Key in keyof ReadEnvelope]: ReadEnvelope[Key] | undefined }) {
+function compact(reading: { [Key in keyof ReadEnvelope]?: ReadEnvelope[Key] | undefined }) {
   return Object.fromEntries(
     Object.entries(reading).filter(([key, value]) => value !== undefined || key === 'data'),
   ) as unknown as ReadEnvelope
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,5 @@
-// What an event is, once it is understood: its types, and the schema of each event's resource.
-import type { EntityType, EventFamily, EventName } from './names.ts'
+// The events of the service once they are parsed: their types, and the schema of each resource.
+import type { EntityType, EventName } from './names.ts'
 import {
   type ReceivedClient,
   type ReceivedVerification,
@@ -30,11 +30,11 @@ export type EventData = {
 /** The resource that an event is about, and whose order is kept. */
 export interface Entity {
   readonly type: EntityType
-  /** The resource's id; empty when the event carries none (it then has `issues`). */
+  /** The resource's id; empty when the event has no id (it then has `issues`). */
   readonly id: string
 }
 
-/** How an event came in: by a delivery, from the service's API, or from kept bytes again. */
+/** Where an event came from: a delivery, the service's API, or kept bytes that run again. */
 export type EventSource = 'webhook' | 'reconcile' | 'replay'
 
 /** One way in which an event's data does not fit its schema. */
@@ -43,11 +43,15 @@ export interface Issue {
   readonly path: readonly (string | number)[]
 }
 
-interface EventFacts {
+interface EventDetails {
   /** The envelope's id, where it has one. */
   readonly id?: string
-  /** The name that arrived: a legacy name, or the same as `name`. */
+  /** The name that arrived: a legacy name, a vendor's own, or the same as `name`. */
   readonly receivedName: string
+  /** Which vendor sent it, where the receiver was made for one. */
+  readonly vendor?: string
+  /** The whole body as the vendor sent it, where the receiver was made for one. */
+  readonly raw?: unknown
   readonly occurredAt?: Date
   /** Present when `data` does not fit the event's schema; the event is delivered all the same. */
   readonly issues?: readonly Issue[]
@@ -55,7 +59,7 @@ interface EventFacts {
 }
 
 /** An event of the service, typed by its name. */
-export interface KnownEvent<Name extends string = EventName, Data = unknown> extends EventFacts {
+export interface KnownEvent<Name extends string = EventName, Data = unknown> extends EventDetails {
   readonly name: Name
   readonly known: true
   readonly entity: Entity
@@ -63,10 +67,10 @@ export interface KnownEvent<Name extends string = EventName, Data = unknown> ext
 }
 
 /** An event under a name that this version does not know. */
-export interface UnknownEvent extends EventFacts {
+export interface UnknownEvent extends EventDetails {
   readonly name: string
   readonly known: false
-  /** Present when the name speaks of a known kind of resource and the data has an id. */
+  /** Present when the name begins with a known kind of resource and the data has an id. */
   readonly entity?: Entity
   readonly data: unknown
 }
@@ -81,8 +85,3 @@ export type EventOf<Name extends EventName> = EventMap[Name]
 
 /** Everything that a receiver can dispatch. */
 export type WebhookEvent = EventMap[EventName] | UnknownEvent
-
-/** The events of one family. */
-export type EventOfFamily<Family extends EventFamily> = Family extends `${infer Type}.*`
-  ? Extract<EventMap[EventName], { readonly name: `${Type}.${string}` }>
-  : never

@@ -1,5 +1,7 @@
+export { cloudEvents } from './cloud-events.ts'
 export {
   defaultEnvelope,
+  type EnvelopeContext,
   type EnvelopeOption,
   type EnvelopePaths,
   type EnvelopeReading,

@@ -48,7 +48,7 @@ const canonical: ReadonlyMap<string, string> = new Map(
 )
 
 /**
- * The canonical form of an event name or filter; what is not a legacy name comes back unchanged.
+ * The canonical form of an event name or filter; other names are returned unchanged.
  *
  * @example canonicalName('request.approved') // 'verification.approved'
  */
@@ -56,30 +56,24 @@ export function canonicalName<const Name extends string>(name: Name): CanonicalN
   return (canonical.get(name) ?? name) as CanonicalName<Name>
 }
 
-/** Tells one of the nine event names. */
+/** Whether a text is one of the nine event names. */
 export function isEventName(name: string): name is EventName {
   return known.has(name)
 }
 
-/** Tells one of the six legacy names or the legacy family. */
+/** Whether a text is one of the six legacy names or the legacy family. */
 export function isLegacyName(name: string): name is LegacyName | LegacyFamily {
   return canonical.has(name)
 }
 
-/** The legacy name of a canonical one, where there is one. */
+/** The legacy name of a canonical one, if it has one. */
 export function legacyNameOf(name: string): LegacyName | undefined {
   return legacyNames.find((legacy) => canonical.get(legacy) === name)
 }
 
-/** The kind of resource that an event name speaks of. */
-export function entityTypeOf(name: string): EntityType | undefined {
-  const prefix = canonicalName(name).split('.', 1)[0]
-  return prefix === 'verification' || prefix === 'client' ? prefix : undefined
-}
-
 const repeated: ReadonlySet<string> = new Set<EventName>(['client.updated'])
 
-/** Whether an event comes once in the life of its resource (sections 3 and 6). */
+/** Whether an event happens at most once to its resource (sections 3 and 6). */
 export function happensOnce(name: string): boolean {
   return known.has(name) && !repeated.has(name)
 }
@@ -92,7 +86,7 @@ const final: ReadonlySet<string> = new Set<EventName>([
   'client.deleted',
 ])
 
-/** Whether an event brings its resource to an end state (section 3), after which nothing comes. */
+/** Whether an event ends the life of its resource (section 3): no later event changes it. */
 export function isFinal(name: string): boolean {
   return final.has(name)
 }
@@ -107,7 +101,7 @@ export function covers(pattern: string, name: string): boolean {
 }
 
 /**
- * The event filters of a subscription in canonical form, each once, in their order.
+ * The event filters of a subscription in canonical form, without duplicates, in their order.
  *
  * @example migrateFilters(['request.*', 'client.created']) // ['verification.*', 'client.created']
  */

@@ -1,38 +1,19 @@
 // What can happen to a client record: its creation (section 4.4) and, from the control plane, an
 // update or the soft delete that section 2.4 speaks of.
+import { endpoints } from '../client/contract.ts'
+import { defined } from '../defined.ts'
 import { HttpError } from './http-error.ts'
+import type { ClientInput } from './schemas/api-inputs.ts'
 import type { ClientRow, Organization } from './schemas/snapshot.ts'
 import type { State } from './state.ts'
 
 type Client = ClientRow['resource']
-type Writable = keyof typeof emptyFields
-type ClientInput = { readonly [Name in Writable]?: Client[Name] | undefined }
 
-/** Section 4.4: the fields that a body may set, with their defaults. */
-const emptyFields = {
-  nameFirst: null,
-  nameLast: null,
-  businessName: null,
-  email: null,
-  phone: null,
-  externalId: null,
-  memberType: 'individual',
-  addressLine1: null,
-  addressLine2: null,
-  city: null,
-  region: null,
-  postalCode: null,
-  country: 'CA',
-  metadata: null,
-} as const
-
-/** The writable fields that are given, and no others. */
-function given(input: ClientInput): Partial<Client> {
-  const entries = Object.entries(input).filter(
-    ([name, value]) => Object.hasOwn(emptyFields, name) && value !== undefined,
-  )
-  return Object.fromEntries(entries)
-}
+const names = Object.keys(endpoints.createClient.body.shape)
+/** Section 4.4: what a client has where the body says nothing; two fields have other defaults. */
+const empty = Object.fromEntries(names.map((name) => [name, null])) as Readonly<
+  Record<Exclude<keyof ClientInput, 'memberType' | 'country'>, null>
+>
 
 export function createClientRecord(
   state: State,
@@ -43,8 +24,8 @@ export function createClientRecord(
   const resource: Client = {
     id: state.random.uuid(),
     orgId: organization.id,
-    ...emptyFields,
-    ...given(input),
+    ...empty,
+    ...defined(input),
     active: true,
     requestCount: 0,
     createdAt: now,
@@ -58,9 +39,9 @@ export function createClientRecord(
 }
 
 /** Changes the fields that are given; null empties one. A deleted client is refused (409). */
-export function updateClient(state: State, row: ClientRow, patch: ClientInput): Client {
+export function updateClient(state: State, row: ClientRow, patch: Partial<Client>): Client {
   refuseDeleted(row)
-  const changes = given(patch)
+  const changes = defined(patch)
   if (Object.keys(changes).length === 0) return row.resource
   return change(state, row, { event: 'client.updated', patch: changes })
 }

@@ -37,9 +37,9 @@ export function controlHandlers(targets: ControlTargets): ControlHandlers {
   }
 }
 
-type Handlers<Name extends keyof ControlHandlers> = Pick<ControlHandlers, Name>
+type Handlers = Partial<ControlHandlers>
 
-function resourceHandlers({ state }: Core): Handlers<'act' | 'updateClient' | 'deleteClient'> {
+function resourceHandlers({ state }: Core) {
   const clientOf = (id: string) => found(state.clients.get(id), 'Client')
   return {
     act({ params, body }) {
@@ -49,7 +49,7 @@ function resourceHandlers({ state }: Core): Handlers<'act' | 'updateClient' | 'd
     },
     updateClient: ({ params, body }) => updateClient(state, clientOf(params.id), body),
     deleteClient: ({ params }) => deleteClient(state, clientOf(params.id)),
-  }
+  } satisfies Handlers
 }
 
 /** An action by its name alone, or with a step or a reason. */
@@ -57,16 +57,7 @@ export function toStep(action: Step['action'] | Step): Step {
   return typeof action === 'string' ? { action } : action
 }
 
-function subscriptionHandlers({
-  deliveries: { subscriptions },
-}: Core): Handlers<
-  | 'listSubscriptions'
-  | 'createSubscription'
-  | 'getSubscription'
-  | 'updateSubscription'
-  | 'deleteSubscription'
-  | 'rotateSecret'
-> {
+function subscriptionHandlers({ deliveries: { subscriptions } }: Core) {
   const one = (subscription: Subscription | undefined) => found(subscription, 'Subscription')
   return {
     listSubscriptions: ({ query }) => ({
@@ -80,7 +71,7 @@ function subscriptionHandlers({
       return { deleted: true }
     },
     rotateSecret: ({ params, body }) => one(subscriptions.rotateSecret(params.id, body)),
-  }
+  } satisfies Handlers
 }
 
 /** A subscription as it is shown later on: its secret masked, unless the caller asks for it. */
@@ -89,9 +80,7 @@ function shown(subscription: Subscription, reveal?: string): Subscription {
   return { ...subscription, secret: mask(subscription.secret) }
 }
 
-function deliveryHandlers(
-  core: Core,
-): Handlers<'listDeliveries' | 'getDelivery' | 'resendDelivery' | 'resendDeliveries' | 'flush'> {
+function deliveryHandlers(core: Core) {
   const { deliveries } = core
   return {
     listDeliveries: ({ query: { page, limit, ...filter } }) =>
@@ -108,7 +97,7 @@ function deliveryHandlers(
       await core.flush()
       return { flushed: true }
     },
-  }
+  } satisfies Handlers
 }
 
 /** Everything, unless a page was asked for. */
@@ -123,7 +112,7 @@ function paged(
   return { data: all.slice(start, start + size), pagination }
 }
 
-function timeHandlers({ clock }: Core): Handlers<'getClock' | 'setClock' | 'advanceClock'> {
+function timeHandlers({ clock }: Core) {
   const time = () => ({ now: clock.now().toISOString(), frozen: clock.frozen })
   return {
     getClock: time,
@@ -139,10 +128,10 @@ function timeHandlers({ clock }: Core): Handlers<'getClock' | 'setClock' | 'adva
       await clock.advance(defined(body))
       return time()
     },
-  }
+  } satisfies Handlers
 }
 
-function faultHandlers({ faults }: Core): Handlers<'getFaults' | 'setFaults' | 'clearFaults'> {
+function faultHandlers({ faults }: Core) {
   const list = () => ({ faults: faults.list() })
   return {
     getFaults: list,
@@ -155,17 +144,10 @@ function faultHandlers({ faults }: Core): Handlers<'getFaults' | 'setFaults' | '
       faults.clear()
       return list()
     },
-  }
+  } satisfies Handlers
 }
 
-function stateHandlers({
-  core,
-  reset,
-  restore,
-  scenario,
-}: ControlTargets): Handlers<
-  'reset' | 'getSnapshot' | 'putSnapshot' | 'getScenario' | 'getOutbox' | 'getAssumptions'
-> {
+function stateHandlers({ core, reset, restore, scenario }: ControlTargets) {
   return {
     reset() {
       reset()
@@ -188,14 +170,10 @@ function stateHandlers({
     },
     getOutbox: () => ({ data: core.state.outbox.list() }),
     getAssumptions: () => ({ data: assumptions, magicNames, magicKeys, subscriptionFilters }),
-  }
+  } satisfies Handlers
 }
 
-function accessHandlers({
-  state,
-}: Core): Handlers<
-  'listOrganizations' | 'updateOrganization' | 'listKeys' | 'createKey' | 'rotateKey' | 'revokeKey'
-> {
+function accessHandlers({ state }: Core) {
   const { organizations, clock } = state
   const saved = <Value>(value: Value | undefined, what: string): Value => {
     const kept = found(value, what)
@@ -216,5 +194,5 @@ function accessHandlers({
     rotateKey: ({ params }) =>
       saved(organizations.rotate(params.id, clock.now()), 'Active API key'),
     revokeKey: ({ params }) => saved(organizations.revoke(params.id), 'API key'),
-  }
+  } satisfies Handlers
 }

@@ -21,6 +21,7 @@ import type {
   VerificationRow,
 } from './schemas/snapshot.ts'
 import { emptyState, State } from './state.ts'
+import { isOpen } from './transitions.ts'
 import { act } from './verifications.ts'
 
 export interface CoreOptions {
@@ -194,9 +195,7 @@ export class Core {
 
 /** Section 6: a verification expires at its date, unless its subject has submitted by then. */
 function expire(state: State, row: VerificationRow): void {
-  const { status } = row.resource
-  if (status !== 'initiated' && status !== 'in_progress') return
-  act(state, row, { steps: [{ action: 'expire' }] })
+  if (isOpen(row)) act(state, row, { steps: [{ action: 'expire' }] })
 }
 
 function masked({ previous: _, ...subscription }: SubscriptionRow) {

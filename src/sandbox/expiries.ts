@@ -1,5 +1,5 @@
-// Which verification expires next: a heap of times, with one task on the clock for its head, so
-// that 100,000 open verifications cost one timer.
+// Which verification expires next: a list in the order of time, with one task on the clock for its
+// head, so that 100,000 open verifications cost one timer.
 import type { VirtualClock } from './clock.ts'
 
 export interface Expiry {
@@ -10,7 +10,9 @@ export interface Expiry {
 export class Expiries {
   readonly #clock: VirtualClock
   readonly #expire: (id: string) => void
-  readonly #heap: Expiry[] = []
+  /** In the order of time; those before `#head` are over. */
+  #list: Expiry[] = []
+  #head = 0
   #cancel: (() => void) | undefined
 
   /** `expire` is called for each at its time; it must ignore those that can no longer expire. */
@@ -20,61 +22,41 @@ export class Expiries {
   }
 
   add(expiry: Expiry): void {
-    push(this.#heap, expiry)
-    if (this.#heap[0] === expiry) this.#arm()
+    let low = this.#head
+    for (let high = this.#list.length; low < high; ) {
+      const middle = (low + high) >> 1
+      if ((this.#list[middle]?.at ?? 0) <= expiry.at) low = middle + 1
+      else high = middle
+    }
+    this.#list.splice(low, 0, expiry)
+    if (low === this.#head) this.#arm()
   }
 
-  clear(): void {
-    this.#heap.length = 0
+  /** Replaces all. */
+  load(expiries: readonly Expiry[]): void {
+    this.#list = expiries.toSorted((one, other) => one.at - other.at)
+    this.#head = 0
     this.#arm()
+  }
+
+  get #next(): Expiry | undefined {
+    return this.#list[this.#head]
   }
 
   #arm(): void {
     this.#cancel?.()
-    const head = this.#heap[0]
-    this.#cancel = head && this.#clock.schedule(new Date(head.at), () => this.#fire())
+    const next = this.#next
+    this.#cancel = next && this.#clock.schedule(new Date(next.at), () => this.#fire())
   }
 
   #fire(): void {
     const now = this.#clock.now().getTime()
-    for (let head = this.#heap[0]; head && head.at <= now; head = this.#heap[0]) {
-      removeHead(this.#heap)
-      this.#expire(head.id)
+    for (let next = this.#next; next && next.at <= now; next = this.#next) {
+      this.#head++
+      this.#expire(next.id)
     }
+    this.#list.splice(0, this.#head)
+    this.#head = 0
     this.#arm()
   }
-}
-
-function push(heap: Expiry[], expiry: Expiry): void {
-  let at = heap.push(expiry) - 1
-  while (at > 0) {
-    const above = (at - 1) >> 1
-    if (!swapIfLater(heap, above, at)) return
-    at = above
-  }
-}
-
-function removeHead(heap: Expiry[]): void {
-  const last = heap.pop()
-  if (heap.length === 0 || !last) return
-  heap[0] = last
-  for (let at = 0; ; ) {
-    const left = at * 2 + 1
-    const right = left + 1
-    const sooner = isLater(heap[left], heap[right]) ? right : left
-    if (!swapIfLater(heap, at, sooner)) return
-    at = sooner
-  }
-}
-
-function isLater(one: Expiry | undefined, other: Expiry | undefined): boolean {
-  return one !== undefined && other !== undefined && one.at > other.at
-}
-
-function swapIfLater(heap: Expiry[], above: number, below: number): boolean {
-  const [one, other] = [heap[above], heap[below]]
-  if (!one || !other || one.at <= other.at) return false
-  heap[above] = other
-  heap[below] = one
-  return true
 }

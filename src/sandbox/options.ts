@@ -1,6 +1,6 @@
 // The options of a sandbox, checked: what the caller got wrong throws here, with the fix. A data
 // file goes on with the options that it was started with.
-import { checkFunction, checkMilliseconds, checkOptionNames, invalid, shown } from '../check.ts'
+import { checkOptionNames, invalid, longestTimer, shown } from '../check.ts'
 import type { Fetch } from '../client/attempt.ts'
 import { defined } from '../defined.ts'
 import { fieldErrors } from './exchange.ts'
@@ -50,50 +50,64 @@ export interface SandboxOptions {
   readonly smtpUrl?: string
 }
 
-const optionNames: readonly (keyof SandboxOptions)[] = [
-  'seed',
-  'now',
-  'data',
-  'secret',
-  'subscriptions',
-  'rateLimit',
-  'scenario',
-  'deliveryTimeout',
-  'hosts',
-  'fetch',
-  'smtpUrl',
-]
+interface Check {
+  readonly holds: (value: unknown) => boolean
+  readonly what: string
+  /** Its value must not be repeated in a message. */
+  readonly isSecret?: true
+}
+
+const isName = (value: unknown) => typeof value === 'string' && value !== ''
+
+const checks: Readonly<Record<keyof SandboxOptions, Check>> = {
+  seed: {
+    holds: (seed) => typeof seed === 'string' || Number.isFinite(seed),
+    what: 'a string or a finite number',
+  },
+  now: {
+    holds: isTime,
+    what: 'a Date, an ISO 8601 string or a function returning a Date, from 1970 to 9000',
+  },
+  data: { holds: isName, what: 'the name of a file' },
+  secret: {
+    holds: (value) => secretSchema.safeParse(value).success,
+    what: 'a string of 8 to 256 characters without white space',
+    isSecret: true,
+  },
+  subscriptions: { holds: Array.isArray, what: 'an array' },
+  rateLimit: {
+    holds: (rate) => rate === false || (Number.isInteger(rate) && Number(rate) >= 0),
+    what: 'a whole number, 0 or more, or false',
+  },
+  scenario: { holds: (value) => typeof value === 'object', what: 'a scenario' },
+  deliveryTimeout: {
+    holds: (ms) => Number.isInteger(ms) && Number(ms) >= 1 && Number(ms) <= longestTimer,
+    what: 'a whole number of milliseconds, 1 or more',
+  },
+  hosts: {
+    holds: (value) => Array.isArray(value) && value.every(isName),
+    what: 'an array of host names',
+  },
+  fetch: {
+    holds: (value) => typeof value === 'function',
+    what: 'a function, e.g. toFetch(receiver)',
+  },
+  smtpUrl: {
+    holds: (value) => value === '' || URL.canParse(String(value)),
+    what: 'an address such as smtp://127.0.0.1:1025, or an empty string',
+  },
+}
 
 /** @throws WebhookError `OPTION_INVALID` */
 export function checkOptions(options: SandboxOptions): void {
-  checkOptionNames('createSandbox', options, optionNames)
-  const { seed, now, data, secret, subscriptions, rateLimit, deliveryTimeout, smtpUrl } = options
-  expect('seed', seed, isSeed, 'a string or a finite number')
-  expect(
-    'now',
-    now,
-    isTime,
-    'a Date, an ISO 8601 string or a function returning a Date, from 1970 to 9000',
-  )
-  expect('data', data, (value) => typeof value === 'string' && value !== '', 'the name of a file')
-  expect('rateLimit', rateLimit, isRate, 'a whole number, 0 or more, or false')
-  if (deliveryTimeout !== undefined) checkMilliseconds('deliveryTimeout', deliveryTimeout)
-  checkFunction('fetch', options.fetch, 'toFetch(receiver)')
-  expect(
-    'smtpUrl',
-    smtpUrl,
-    (value) => value === '' || URL.canParse(String(value)),
-    'an address such as smtp://127.0.0.1:1025, or an empty string',
-  )
-  if (secret !== undefined && !secretSchema.safeParse(secret).success) {
-    // Its value is not repeated.
-    throw invalid(
-      'createSandbox: secret must be a string of 8 to 256 characters without white space',
-    )
+  checkOptionNames('createSandbox', options, Object.keys(checks))
+  for (const [name, { holds, what, isSecret }] of Object.entries(checks)) {
+    const value: unknown = options[name as keyof SandboxOptions]
+    if (value === undefined || holds(value)) continue
+    const got = isSecret ? '' : `, got ${shown(value)}`
+    throw invalid(`createSandbox: ${name} must be ${what}${got}`)
   }
-  expect('hosts', options.hosts, isStrings, 'an array of strings')
-  expect('subscriptions', subscriptions, Array.isArray, 'an array')
-  for (const [at, one] of (subscriptions ?? []).entries()) {
+  for (const [at, one] of (options.subscriptions ?? []).entries()) {
     const read = subscriptionBody.safeParse(one)
     const wrong = read.success ? [] : fieldErrors(read.error.issues)
     const words = wrong.map(({ field, message }) => `subscriptions.${at}.${field}: ${message}`)
@@ -101,29 +115,11 @@ export function checkOptions(options: SandboxOptions): void {
   }
 }
 
-function expect(
-  name: keyof SandboxOptions,
-  value: unknown,
-  holds: (value: unknown) => boolean,
-  what: string,
-): void {
-  if (value === undefined || holds(value)) return
-  throw invalid(`createSandbox: ${name} must be ${what}, got ${shown(value)}`)
-}
-
-const isSeed = (seed: unknown) => typeof seed === 'string' || Number.isFinite(seed)
-
-const isStrings = (value: unknown) =>
-  Array.isArray(value) && value.every((one) => typeof one === 'string')
-
 function isTime(now: unknown): boolean {
   const time: unknown = typeof now === 'function' ? now() : now
   if (!(time instanceof Date) && typeof time !== 'string') return false
   return isSandboxTime(new Date(time).getTime())
 }
-
-const isRate = (rate: unknown) =>
-  rate === false || (typeof rate === 'number' && Number.isInteger(rate) && rate >= 0)
 
 /** The options that a data file keeps, in the form in which it keeps them. */
 export function startOptions({ now, secret, subscriptions }: SandboxOptions): StartOptions {

@@ -5,21 +5,11 @@ import { argumentError, asArgumentError, checkedArgument } from './argument-erro
 import type { VirtualClock } from './clock.ts'
 import type { Deliveries } from './deliveries/deliveries.ts'
 import { refuseFromWithin } from './deliveries/from-within.ts'
-import type {
-  RotateOptions,
-  Subscription,
-  SubscriptionInput,
-  SubscriptionPatch,
-} from './deliveries/subscriptions.ts'
+import type { Subscriptions } from './deliveries/subscriptions.ts'
 import type { FaultRules } from './faults.ts'
 import type { Recorder } from './recorder.ts'
 import { advanceBody } from './schemas/control-schemas.ts'
-import {
-  type DeliveryFilter,
-  type DeliverySummary,
-  deliveryFilter,
-  type SandboxDelivery,
-} from './schemas/deliveries.ts'
+import { deliveryFilter } from './schemas/deliveries.ts'
 import type { Fault } from './schemas/faults.ts'
 
 /** The clock as users move it, between 1970 and 9000. */
@@ -108,34 +98,15 @@ export function recordedFaults(faults: FaultRules, recorder: Recorder): SandboxF
 }
 
 /** The subscriptions as users manage them. What a request would refuse throws `OPTION_INVALID`. */
-export interface SandboxSubscriptions {
-  list(): readonly Subscription[]
-  get(id: string): Subscription | undefined
-  create(input: SubscriptionInput): Subscription
-  update(id: string, patch: SubscriptionPatch): Subscription | undefined
-  remove(id: string): boolean
-  rotateSecret(id: string, options?: RotateOptions): Subscription | undefined
-}
+export type SandboxSubscriptions = Pick<
+  Subscriptions,
+  'list' | 'get' | 'create' | 'update' | 'remove' | 'rotateSecret'
+>
 
-/** The deliveries as users look at them and send them again. */
-export interface SandboxDeliveries {
+/** The deliveries as users look at them and send them again; a wrong filter throws `OPTION_INVALID`. */
+export interface SandboxDeliveries
+  extends Pick<Deliveries, 'list' | 'get' | 'resend' | 'resendAll'> {
   readonly subscriptions: SandboxSubscriptions
-  /**
-   * Newest first, without bytes.
-   *
-   * @throws WebhookError `OPTION_INVALID`
-   */
-  list(filter?: DeliveryFilter): readonly DeliverySummary[]
-  /** With every attempt's exact bytes. */
-  get(id: string): SandboxDelivery | undefined
-  /** Sends a delivery again; undefined when it or its subscription is gone. */
-  resend(id: string): SandboxDelivery | undefined
-  /**
-   * Sends again what fits the filter; returns how many.
-   *
-   * @throws WebhookError `OPTION_INVALID`
-   */
-  resendAll(filter?: DeliveryFilter): number
 }
 
 export function recordedDeliveries(deliveries: Deliveries, recorder: Recorder): SandboxDeliveries {
@@ -157,7 +128,7 @@ export function recordedDeliveries(deliveries: Deliveries, recorder: Recorder): 
 }
 
 function recordedSubscriptions(
-  subscriptions: Deliveries['subscriptions'],
+  subscriptions: Subscriptions,
   recorder: Recorder,
 ): SandboxSubscriptions {
   const called = <Result>(name: string, call: () => Result): Result => {

@@ -13,6 +13,7 @@ import type { SeededRandom } from './random.ts'
 import { RateLimiter, type RateVerdict } from './rate-limit.ts'
 import type { ClientRow, Snapshot, VerificationRow } from './schemas/snapshot.ts'
 import { Table } from './table.ts'
+import { isOpen } from './transitions.ts'
 
 export type StateDump = Snapshot['state']
 
@@ -118,11 +119,10 @@ export class State {
     this.outbox.load(saved.outbox)
     this.verifications.load(saved.verifications)
     this.clients.load(saved.clients)
-    this.expiries.clear()
-    for (const { resource } of saved.verifications) {
-      if (resource.status !== 'initiated' && resource.status !== 'in_progress') continue
-      this.expiries.add({ at: Date.parse(resource.expiresAt), id: resource.id })
-    }
+    const open = saved.verifications.filter(isOpen)
+    this.expiries.load(
+      open.map(({ resource: { id, expiresAt } }) => ({ at: Date.parse(expiresAt), id })),
+    )
   }
 
   #changed(kind: string, id: string, value: unknown, shown = value): void {

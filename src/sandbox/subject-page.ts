@@ -6,6 +6,7 @@ import { formBody } from './exchange.ts'
 import { HttpError } from './http-error.ts'
 import type { VerificationRow } from './schemas/snapshot.ts'
 import type { State } from './state.ts'
+import { isOpen } from './transitions.ts'
 import { act, type Step } from './verifications.ts'
 
 /**
@@ -31,13 +32,14 @@ export async function subjectPage(
   return new Response(null, { status: 303, headers: { location: pathname + search } })
 }
 
-function viewOf({ resource, completed }: VerificationRow, returnUrl: unknown) {
+function viewOf(row: VerificationRow, returnUrl: unknown) {
+  const { resource, completed } = row
   const { status, requestorCompany, requirements } = resource
   return {
     company: requestorCompany ?? '',
     status,
     steps: requirements.map((name) => ({ name, done: completed[name] !== undefined })),
-    open: status === 'initiated' || status === 'in_progress',
+    open: isOpen(row),
     returnUrl: webAddress(returnUrl),
   }
 }

@@ -2,6 +2,7 @@
 // service's document does not show. Pure; it changes nothing.
 import type { EventName } from '../protocol/names.ts'
 import type { VerificationStatus } from '../protocol/resources.ts'
+import type { VerificationRow } from './schemas/snapshot.ts'
 
 /** What the subject, the operator or the clock does to a verification. */
 export const actionNames = [
@@ -51,4 +52,9 @@ export const transitions: Readonly<Record<ActionName, Transition>> = {
 /** The actions that are legal in a status, in the order of a verification's life. */
 export function allowedIn(status: string): ActionName[] {
   return actionNames.filter((name) => transitions[name].from.some((from) => from === status))
+}
+
+/** Whether the subject can still complete a verification. */
+export function isOpen({ resource: { status } }: Pick<VerificationRow, 'resource'>): boolean {
+  return status === 'initiated' || status === 'in_progress'
 }

@@ -9,7 +9,7 @@ import { profile } from './profile.ts'
 import type { VerificationInput } from './schemas/api-inputs.ts'
 import type { ClientRow, Organization, TrailEntry, VerificationRow } from './schemas/snapshot.ts'
 import type { State } from './state.ts'
-import { type ActionName, allowedIn, transitions } from './transitions.ts'
+import { type ActionName, allowedIn, isOpen, transitions } from './transitions.ts'
 
 type Resource = VerificationRow['resource']
 
@@ -156,9 +156,6 @@ export function act(state: State, row: VerificationRow, { steps, force }: Action
   state.saveVerification(row)
   for (const { step, resource } of entries) announce(state, row, { step, resource })
 }
-
-const isOpen = ({ resource: { status } }: VerificationRow) =>
-  status === 'initiated' || status === 'in_progress'
 
 /** A link that is reopened by force expires like a new one where its date has passed. */
 function reopen({ clock, expiries }: State, row: VerificationRow): void {

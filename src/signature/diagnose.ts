@@ -5,8 +5,10 @@ import { type Delivery, type HeaderList, headerValues } from '../delivery.ts'
 import { decodeUtf8, parseJson } from '../json.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import type { Claim } from './grammar.ts'
+import { isHmac } from './hmac/hmac.ts'
 import type { SecretKey } from './secrets.ts'
 import { matches } from './signature.ts'
+import { readTime } from './time.ts'
 
 /** A proved cause, for the operator. */
 export interface Diagnosis {
@@ -67,7 +69,8 @@ async function ofMismatch(evidence: Evidence): Promise<Diagnosis | undefined> {
     else if (await proves(evidence, key, delivery.body)) return outside(key, at)
   }
   const tried = valid.slice(0, mostTried)
-  for (const key of tried) {
+  if (scheme.authenticity !== 'signature') return undefined
+  for (const key of isHmac(scheme.algorithm) ? tried : []) {
     for (const decoding of ['utf8', 'base64', 'hex', 'whsec'] as const) {
       const other = decoding === scheme.key ? undefined : key.readAs(decoding, scheme.algorithm)
       if (other && (await proves(evidence, other, delivery.body))) {
@@ -88,7 +91,8 @@ async function ofTime(evidence: Evidence): Promise<Diagnosis | undefined> {
   for (const claim of evidence.claims) {
     for (const key of evidence.keys) {
       if (!(await proves({ ...evidence, claims: [claim] }, key, evidence.delivery.body))) continue
-      const seconds = Math.round(evidence.now.getTime() / 1000 - Number(claim.timestamp))
+      const signed = readTime(evidence.scheme, claim.timestamp ?? '') ?? 0
+      const seconds = Math.round(evidence.now.getTime() / 1000 - signed)
       const side = seconds > 0 ? 'before' : 'after'
       return {
         cause: 'clock-skew',
@@ -102,11 +106,13 @@ async function ofTime(evidence: Evidence): Promise<Diagnosis | undefined> {
 
 async function proves(evidence: Evidence, key: SecretKey, body: Uint8Array): Promise<boolean> {
   const { scheme, claims, delivery, headers } = evidence
-  const id = scheme.id && headerValues(headers, scheme.id.header)[0]?.trim()
+  const header = (name: string) => headerValues(headers, name)[0]
+  const id = scheme.id && header(scheme.id.header)?.trim()
   for (const claim of claims) {
     // Others get their turn between two HMACs over bytes of a stranger.
     await new Promise((resolve) => setTimeout(resolve, 0))
-    if (await matches(key, scheme, claim, { body, id, url: delivery.url })) return true
+    const { url, method } = delivery
+    if (await matches(key, scheme, claim, { body, id, url, method, header })) return true
   }
   return false
 }

@@ -1,48 +1,84 @@
-// The signature header's value: how claims stand in it, and how a sender writes it.
-
-import type { Scheme } from '../protocol/scheme.ts'
-import { digestHex } from './encoding.ts'
-import { digestLength } from './hmac/hmac.ts'
+// The signature headers' values: how claims stand in them, and how a sender writes them. Read
+// strictly and cheaply, for every stranger's request comes here.
+import type { PairsGrammar, Scheme } from '../protocol/scheme-definition.ts'
+import { digestHex, fromBase64, fromBase64url, fromHex, toHex } from './encoding.ts'
+import { digestLength, isHmac, signatureLength } from './hmac/hmac.ts'
+import { type Jws, readJws } from './jws.ts'
 
 /** Signatures that claim to prove the same bytes, with the time that they sign, if any. */
 export interface Claim {
   readonly timestamp?: string
-  /** Digests in lower-case hex. */
+  /** In lower-case hex. */
   readonly signatures: readonly string[]
+  /** A JWS brings the text that was signed, and in it the hash of the body. */
+  readonly jws?: Jws
 }
 
 /** More signatures than any rotation needs would only cost us work. */
 const mostSignatures = 16
+/** Each time of its own costs an HMAC over the whole body for each key. */
+const mostTimes = 3
+/** Longer than any token that a sender writes. */
+const longestToken = 4096
+
+const utf8 = new TextEncoder()
 
 /** Reads a header's value strictly; undefined when no signature in it is well formed. */
 export function readClaims(scheme: Scheme, value: string): readonly Claim[] | undefined {
-  const groups = split(scheme, value.trim())
-  if (groups.reduce((total, group) => total + group.texts.length, 0) > mostSignatures) {
-    return undefined
+  const { grammar } = scheme
+  const text = value.trim()
+  if (scheme.authenticity === 'token') return readToken(scheme, text)
+  if (grammar === 'plain')
+    return claimsOf(scheme, text.includes(' ') || text.includes(',') ? words(text) : text)
+  if ('pairs' in grammar) return readPairs(scheme, grammar.pairs, text)
+  if ('list' in grammar) return claimsOf(scheme, prefixed(text.split(' '), grammar.list.prefix))
+  if ('jwt' in grammar) return readJws(scheme, grammar.jwt, text)
+  const { prefix, optional = false } = grammar
+  if (prefix.includes(' ')) {
+    return claimsOf(scheme, prefixed(text.split(',').map(trimmed), prefix))
   }
-  const claims = groups.flatMap(({ timestamp, texts }): Claim[] => {
-    const signatures = texts.flatMap((text) => {
-      const digest = digestHex(text, scheme.encoding, digestLength[scheme.algorithm])
-      return digest ? [digest] : []
-    })
-    if (signatures.length === 0) return []
-    return [{ ...(timestamp !== undefined && { timestamp }), signatures }]
-  })
-  return claims.length > 0 ? claims : undefined
+  if (!text.includes(' ') && !text.includes(',')) {
+    if (text.startsWith(prefix)) return claimsOf(scheme, text.slice(prefix.length))
+    return optional ? claimsOf(scheme, text) : undefined
+  }
+  return claimsOf(scheme, prefixed(words(text), prefix, optional))
 }
 
-interface Group {
-  timestamp?: string
-  readonly texts: string[]
+/** Reads all signature headers of a scheme that has several; undefined as for one. */
+export function readAllClaims(
+  scheme: Scheme,
+  values: readonly string[],
+): readonly Claim[] | undefined {
+  const found = values.flatMap((value) => readClaims(scheme, value) ?? [])
+  const total = found.reduce((sum, claim) => sum + claim.signatures.length, 0)
+  return found.length > 0 && total <= mostSignatures ? found : undefined
 }
 
-function split({ grammar }: Scheme, value: string): readonly Group[] {
-  if (grammar === 'plain') return [{ texts: value.split(/[ ,]+/) }]
-  if ('list' in grammar) return [{ texts: prefixed(value.split(/ +/), grammar.list.prefix) }]
-  if ('pairs' in grammar) return splitPairs(grammar.pairs, value)
-  const single = !value.includes(',') && !value.includes(' ')
-  const tokens = single ? [value] : value.split(/[ ,]+/)
-  return [{ texts: prefixed(tokens, grammar.prefix, grammar.optional) }]
+const trimmed = (text: string) => text.trim()
+const words = (text: string) => text.split(/[ ,]+/)
+
+/** The claim of signatures that sign no time of their own header. */
+function claimsOf(scheme: Scheme, texts: string | readonly string[]): readonly Claim[] | undefined {
+  if (typeof texts === 'string') {
+    const digest = decode(scheme, texts)
+    return digest === undefined ? undefined : [{ signatures: [digest] }]
+  }
+  if (texts.length > mostSignatures) return undefined
+  const signatures = decodeAll(scheme, texts)
+  return signatures.length > 0 ? [{ signatures }] : undefined
+}
+
+function decodeAll(scheme: Scheme, texts: readonly string[]): readonly string[] {
+  return texts.flatMap((text) => decode(scheme, text) ?? [])
+}
+
+function decode({ algorithm, encoding }: Scheme, text: string): string | undefined {
+  if (isHmac(algorithm)) return digestHex(text, encoding, digestLength[algorithm])
+  const [least, most] = signatureLength[algorithm]
+  if (text.length > most * 2) return undefined
+  const read = encoding === 'hex' ? fromHex : encoding === 'base64' ? fromBase64 : fromBase64url
+  const bytes = read(text)
+  return bytes && bytes.length >= least && bytes.length <= most ? toHex(bytes) : undefined
 }
 
 function prefixed(tokens: readonly string[], prefix: string, optional = false): string[] {
@@ -52,46 +88,93 @@ function prefixed(tokens: readonly string[], prefix: string, optional = false): 
   })
 }
 
-/** A second timestamp begins a new group: a sender that rotates may send one group per secret. */
-function splitPairs(
-  pairs: { readonly signature: string; readonly timestamp?: string },
+/** A token is compared as it is, so nothing of it is taken apart. */
+function readToken({ grammar }: Scheme, text: string): readonly Claim[] | undefined {
+  const prefix = typeof grammar === 'object' && 'prefix' in grammar ? grammar.prefix : ''
+  const token = text.startsWith(prefix) ? text.slice(prefix.length).trim() : ''
+  if (token === '' || token.length > longestToken) return undefined
+  return [{ signatures: [toHex(utf8.encode(token))] }]
+}
+
+interface Group {
+  timestamp?: string
+  readonly texts: string[]
+}
+
+/** A second timestamp begins a new group, as does white space without a separator before it. */
+function readPairs(
+  scheme: Scheme,
+  pairs: PairsGrammar,
   value: string,
-): readonly Group[] {
-  const groups: Group[] = []
-  for (const part of value.split(/ +/)) {
-    let group: Group = { texts: [] }
+): readonly Claim[] | undefined {
+  let group: Group = { texts: [] }
+  const groups = [group]
+  const next = () => {
+    group = { texts: [] }
     groups.push(group)
-    for (const pair of part.split(',')) {
-      const at = pair.indexOf('=')
-      const name = pair.slice(0, Math.max(at, 0))
-      const text = pair.slice(at + 1)
+  }
+  for (const part of value.split(pairs.separator ?? ',')) {
+    for (const [at, pair] of part.trim().split(' ').entries()) {
+      if (at > 0 && pair !== '') next()
+      const equals = pair.indexOf('=')
+      if (equals <= 0) continue
+      const name = pair.slice(0, equals)
       if (name === pairs.timestamp) {
-        if (group.timestamp !== undefined) {
-          group = { texts: [] }
-          groups.push(group)
-        }
-        group.timestamp = text
+        if (group.timestamp !== undefined) next()
+        group.timestamp = pair.slice(equals + 1)
       } else if (name === pairs.signature) {
-        group.texts.push(text)
+        group.texts.push(pair.slice(equals + 1))
       }
     }
   }
-  return pairs.timestamp === undefined ? groups : groups.filter((group) => group.timestamp)
+  return groupedClaims(scheme, pairs, groups)
 }
 
-/** Writes signatures as a sender of the scheme would. */
+function groupedClaims(
+  scheme: Scheme,
+  pairs: PairsGrammar,
+  groups: readonly Group[],
+): readonly Claim[] | undefined {
+  if (groups.reduce((sum, { texts }) => sum + texts.length, 0) > mostSignatures) return undefined
+  const timed = pairs.timestamp !== undefined
+  const claims = groups.flatMap(({ timestamp, texts }): Claim[] => {
+    if (timed && !timestamp) return []
+    const signatures = decodeAll(scheme, texts)
+    if (signatures.length === 0) return []
+    return [timestamp === undefined ? { signatures } : { timestamp, signatures }]
+  })
+  const most = timed ? mostTimes : mostSignatures
+  return claims.length > 0 && claims.length <= most ? claims : undefined
+}
+
+/** Writes signatures as a sender of the scheme would, into one header. */
 export function writeClaims(
   { grammar }: Scheme,
   signatures: readonly string[],
   timestamp: string,
 ): string {
-  if (grammar === 'plain') return signatures.join(',')
+  if (grammar === 'plain' || 'jwt' in grammar) return signatures.join(',')
   if ('list' in grammar) return signatures.map((one) => grammar.list.prefix + one).join(' ')
   if ('prefix' in grammar) {
     const prefix = grammar.optional ? '' : grammar.prefix
     return signatures.map((one) => prefix + one).join(',')
   }
-  const { timestamp: time, signature } = grammar.pairs
+  const { timestamp: time, signature, separator = ',' } = grammar.pairs
   const pairs = signatures.map((one) => `${signature}=${one}`)
-  return [...(time === undefined ? [] : [`${time}=${timestamp}`]), ...pairs].join(',')
+  return [...(time === undefined ? [] : [`${time}=${timestamp}`]), ...pairs].join(separator)
+}
+
+/** The signature headers that a sender writes: one, or one for each key where there are several. */
+export function writeHeaders(
+  scheme: Scheme,
+  signatures: readonly string[],
+  timestamp: string,
+): readonly (readonly [name: string, value: string])[] {
+  const { header, headers } = scheme
+  if (headers === undefined) return [[header, writeClaims(scheme, signatures, timestamp)]]
+  return headers.slice(0, signatures.length).map((name, at) => {
+    // The last header takes what is left over: no key goes unheard.
+    const own = signatures.slice(at, at + 1 === headers.length ? undefined : at + 1)
+    return [name, writeClaims(scheme, own, timestamp)]
+  })
 }

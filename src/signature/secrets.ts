@@ -2,11 +2,13 @@
 // time while they rotate. A secret's text leaves this file for a diagnosis alone.
 import { makeHmacKey } from '#hmac'
 import { checkOptionNames, invalid, shown } from '../check.ts'
+import { defined } from '../defined.ts'
 import type { Delivery } from '../delivery.ts'
-import { decodeUtf8 } from '../json.ts'
 import type { Scheme } from '../protocol/scheme.ts'
-import { fromHex, toHex } from './encoding.ts'
-import type { HmacKey } from './hmac/hmac.ts'
+import { toHex } from './encoding.ts'
+import { type HmacKey, isPublicKey } from './hmac/hmac.ts'
+import type { KeySource, PublicKey } from './jwks.ts'
+import { keyBytes, materialOf } from './key-bytes.ts'
 
 /** A secret with its id and the time in which it is valid (both ends included). */
 export interface Secret {
@@ -30,6 +32,7 @@ export type SecretInput = string | Uint8Array | Secret | readonly (string | Uint
  */
 export type SecretOption =
   | SecretInput
+  | KeySource
   | ((delivery: Delivery) => SecretInput | undefined | Promise<SecretInput | undefined>)
 
 /** A secret as a key, ready to prove bytes. Printing it shows no byte of the secret. */
@@ -80,7 +83,10 @@ export type SecretSource =
   | { readonly keys?: undefined; readonly lookUp: SecretLookUp }
 
 /** Rejects when the look-up failed, or gave nothing. */
-export type SecretLookUp = (delivery: Delivery) => Promise<readonly SecretKey[]>
+export type SecretLookUp = (
+  delivery: Delivery,
+  keyId: string | undefined,
+) => Promise<readonly SecretKey[]>
 
 /** How many looked-up secrets are kept as keys; beyond it the oldest is made again. */
 const keptKeys = 1000
@@ -92,9 +98,38 @@ const keptKeys = 1000
  * white space. The message never holds the secret.
  */
 export function secretSource(option: SecretOption | undefined, scheme: Scheme): SecretSource {
+  if (isKeySource(option)) return { lookUp: publicKeysOf(option, scheme) }
   if (typeof option !== 'function') return { keys: compile(option, scheme) }
   const kept = new Map<string, SecretKey>()
   return { lookUp: async (delivery) => compile(await option(delivery), scheme, kept) }
+}
+
+function isKeySource(option: SecretOption | undefined): option is KeySource {
+  return typeof (option as KeySource | undefined)?.keysFor === 'function'
+}
+
+/** Public keys that a source gives, each made ready once. None for a key id proves nothing. */
+function publicKeysOf(source: KeySource, { algorithm, name }: Scheme): SecretLookUp {
+  if (!isPublicKey(algorithm)) {
+    throw invalid(
+      `jwks() gives public keys, but the scheme ${name} signs with ${algorithm}`,
+      'SECRET_INVALID',
+    )
+  }
+  const made = new WeakMap<PublicKey, SecretKey>()
+  return async (_, keyId) => {
+    const found = await source.keysFor(keyId)
+    return found.flatMap((key) => {
+      if (key.algorithm !== algorithm) return []
+      let ready = made.get(key)
+      if (!ready) {
+        const secret = defined({ id: key.id, value: key.der })
+        ready = new SecretKey(secret, makeHmacKey(key.der, algorithm), 'key')
+        made.set(key, ready)
+      }
+      return [ready]
+    })
+  }
 }
 
 /** Turns secrets into keys. */
@@ -109,13 +144,13 @@ export function compile(
   const found = secrets.map((secret, at) => {
     const cacheKey = typeof secret.value === 'string' ? cacheKeyOf(secret) : undefined
     const known = cacheKey === undefined ? undefined : kept?.get(cacheKey)
-    const bytes = known ? undefined : keyBytes(secret.value, scheme.key, name(secret, at))
+    const bytes = known ? undefined : materialOf(secret.value, scheme, name(secret, at))
     return { secret, cacheKey, known, bytes }
   })
   checkTenants(secrets, scheme)
   return found.map(({ secret, cacheKey, known, bytes }, at) => {
     if (known) return known
-    const key = makeHmacKey(bytes as Uint8Array, scheme.algorithm)
+    const key = madeKey(bytes as Uint8Array, scheme, name(secret, at))
     const made = new SecretKey(secret, key, name(secret, at))
     if (kept && cacheKey !== undefined) {
       if (kept.size >= keptKeys) kept.delete(kept.keys().next().value as string)
@@ -123,6 +158,16 @@ export function compile(
     }
     return made
   })
+}
+
+/** A public key may have the right form and still not be a point or a modulus. */
+function madeKey(bytes: Uint8Array, { algorithm }: Scheme, name: string): HmacKey {
+  if (!isPublicKey(algorithm)) return makeHmacKey(bytes, algorithm)
+  try {
+    return makeHmacKey(bytes, algorithm)
+  } catch (cause) {
+    throw invalid(`${name} cannot be read as a key of ${algorithm}`, 'SECRET_INVALID', { cause })
+  }
 }
 
 const secretFields: readonly (keyof Secret)[] = ['id', 'value', 'tenant', 'notBefore', 'notAfter']
@@ -169,7 +214,7 @@ function checkTenants(secrets: readonly Secret[], scheme: Scheme): void {
   if (secrets.length < 2 || secrets.every(({ tenant }) => tenant === secrets[0]?.tenant)) return
   const tenants = new Map<string, string | undefined>()
   for (const { value, tenant } of secrets) {
-    const bytes = toHex(keyBytes(value, scheme.key)).replace(/(?:00)+$/, '')
+    const bytes = toHex(materialOf(value, scheme)).replace(/(?:00)+$/, '')
     if (tenants.has(bytes) && tenants.get(bytes) !== tenant) {
       throw invalid(
         'two tenants have the same secret, so a delivery could not be attributed: give each tenant its own',
@@ -185,74 +230,6 @@ function noSecret() {
     'no secret: pass `secret`, e.g. secret: process.env.WEBHOOK_SECRET, and check that it is set',
     'SECRET_INVALID',
   )
-}
-
-/**
- * The key that a secret's text stands for.
- *
- * @throws WebhookError `SECRET_INVALID`
- */
-export function keyBytes(
-  value: string | Uint8Array,
-  decoding: Scheme['key'],
-  name = 'secret',
-): Uint8Array {
-  const refuse = (why: string): never => {
-    throw invalid(`${name} ${why}`, 'SECRET_INVALID')
-  }
-  if (typeof value !== 'string' && !(value instanceof Uint8Array)) {
-    return refuse(`must be a string or bytes, got ${typeof value}`)
-  }
-  const bytes = typeof value === 'string' ? decoded(value, decoding, refuse) : value
-  if (bytes.length === 0) return refuse('is empty: anyone could sign with it')
-  if (typeof value !== 'string' && isUntrimmedText(value)) {
-    return refuse('has white space at its ends: trim the file that it came from')
-  }
-  if (bytes.every((byte) => byte === 0)) {
-    return refuse(
-      'consists of zero bytes only, which HMAC reads as no key: anyone could sign with it',
-    )
-  }
-  return bytes
-}
-
-function decoded(
-  value: string,
-  decoding: Scheme['key'],
-  refuse: (why: string) => never,
-): Uint8Array {
-  if (value.trim() === '') return refuse('is empty: check that the environment variable is set')
-  if (value !== trimmed(value) || /[\r\n\t]/.test(value)) {
-    return refuse('has stray white space: trim it, e.g. a line break at the end of the variable')
-  }
-  if (/^(["']).*\1$/.test(value)) {
-    return refuse('is in quotes, which are part of it: remove them, e.g. in the file of --env-file')
-  }
-  if (value === 'undefined' || value === 'null') {
-    return refuse(`is the text '${value}': check that the environment variable is set`)
-  }
-  if (decoding === 'utf8') return new TextEncoder().encode(value)
-  if (decoding === 'hex') return fromHex(value) ?? refuse('is not hex, as its scheme says')
-  const text = decoding === 'whsec' ? value.replace(/^(?:v1,)?whsec_/, '') : value
-  return fromLooseBase64(text) ?? refuse('is not base64, as its scheme says')
-}
-
-/** As the libraries of Standard Webhooks read a secret: either alphabet, padded or not. */
-function fromLooseBase64(text: string): Uint8Array | undefined {
-  const standard = text.replace(/=+$/, '').replaceAll('-', '+').replaceAll('_', '/')
-  if (!/^[A-Za-z0-9+/]+$/.test(standard) || standard.length % 4 === 1) return undefined
-  return Uint8Array.from(atob(standard), (letter) => letter.charCodeAt(0))
-}
-
-/** Without white space and without format characters such as U+200B and U+2060. */
-const trimmed = (text: string) => text.replace(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, '')
-
-/** Text with white space at its ends is a file that was not trimmed, not a binary key. */
-function isUntrimmedText(bytes: Uint8Array): boolean {
-  const text = decodeUtf8(bytes)
-  if (text === undefined || text === trimmed(text)) return false
-  // A short binary key may begin or end with such a byte; control characters tell it from text.
-  return !/[^\P{Cc}\s]/u.test(text)
 }
 
 function time(value: Date | string | undefined, name: string): number | undefined {

@@ -1,9 +1,13 @@
-// sign() and matches() side by side: HMAC over exactly the bytes that a scheme says, nothing else.
+// sign() and matches() side by side: over exactly the bytes that a scheme says, nothing else.
+import { sha256, sha256Hex } from '#hmac'
+import { checkOptionNames, invalid } from '../check.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { type Scheme, schemes, type TemplateValue } from '../protocol/scheme.ts'
-import { encode } from './encoding.ts'
-import { type Claim, writeClaims } from './grammar.ts'
+import { encode, toBase64url, toHex } from './encoding.ts'
+import { type Claim, writeHeaders } from './grammar.ts'
+import { type Jws, jwsInput } from './jws.ts'
 import { compile, type SecretInput, type SecretKey } from './secrets.ts'
+import { writeTime } from './time.ts'
 
 /** What a template's values stand for in one delivery. */
 export interface SignedValues {
@@ -11,6 +15,10 @@ export interface SignedValues {
   readonly timestamp?: string | undefined
   readonly id?: string | undefined
   readonly url?: string | undefined
+  /** POST by default. */
+  readonly method?: string | undefined
+  /** The value of a further header that is signed. */
+  readonly header?: ((name: string) => string | undefined) | undefined
 }
 
 const utf8 = new TextEncoder()
@@ -21,20 +29,32 @@ export function signedParts(scheme: Scheme, values: SignedValues): readonly Uint
   if (scheme.template.length === 1) return [values.body]
   return scheme.template.map((part) => {
     if ('text' in part) return utf8.encode(part.text)
-    const value = values[part.value]
-    return typeof value === 'string' ? utf8.encode(value) : (value ?? new Uint8Array())
+    if ('header' in part) return utf8.encode(values.header?.(part.header.toLowerCase()) ?? '')
+    if (part.value === 'body') return values.body
+    return utf8.encode(values[part.value] ?? (part.value === 'method' ? 'POST' : ''))
   })
 }
 
-/** Whether one of a claim's signatures is the key's HMAC over the values. */
+/** Whether one of a claim's signatures is the key's over the values. */
 export function matches(
   { key }: SecretKey,
   scheme: Scheme,
-  { signatures, timestamp }: Claim,
+  { signatures, timestamp, jws }: Claim,
   values: SignedValues,
 ): boolean | Promise<boolean> {
+  if (jws) return matchesJws(jws, values.body, () => key.matches([jws.input], signatures))
   const signed = timestamp === undefined ? values : { ...values, timestamp }
   return key.matches(signedParts(scheme, signed), signatures)
+}
+
+/** A JWS signs its own text; the body is proved by its hash in there. */
+function matchesJws(
+  { bodyHash }: Jws,
+  body: Uint8Array,
+  proves: () => boolean | Promise<boolean>,
+): boolean | Promise<boolean> {
+  if (sha256Hex) return sha256Hex(body) === bodyHash && proves()
+  return sha256(body).then((hash) => toHex(hash) === bodyHash && proves())
 }
 
 /** Options of `sign`. */
@@ -46,6 +66,10 @@ export interface SignOptions {
   readonly id?: string
   /** Where it is sent, for schemes that sign the address. */
   readonly url?: string
+  /** The method, for schemes that sign it; POST by default. */
+  readonly method?: string
+  /** Further headers, for schemes that sign them by name. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly now?: Clock
 }
 
@@ -59,22 +83,66 @@ export async function sign(
   body: Uint8Array | string,
   options: SignOptions,
 ): Promise<Record<string, string>> {
-  const { scheme = schemes.service(), now = systemClock, url } = options
+  checkOptionNames('sign', options, signNames)
+  const { scheme = schemes.service(), now = systemClock, url, method, headers = {} } = options
+  if (scheme.authenticity === 'ip') return {}
   const uses = (value: TemplateValue) =>
     scheme.template.some((part) => 'value' in part && part.value === value)
   const id = uses('id') ? (options.id ?? `msg_${crypto.randomUUID()}`) : undefined
-  const timestamp = String(Math.floor(now().getTime() / 1000))
+  const timestamp = writeTime(scheme, now())
   const bytes = typeof body === 'string' ? utf8.encode(body) : body
-  const parts = signedParts(scheme, { body: bytes, timestamp, id, url })
-  const encoding = scheme.encoding === 'any' ? 'hex' : scheme.encoding
-  const signatures = await Promise.all(
-    compile(options.secret, scheme).map(async ({ key }) => encode(await key.sign(parts), encoding)),
+  const signed = signedHeaders(scheme, headers)
+  const header = (name: string) => signed.find(([key]) => key === name)?.[1]
+  const parts = signedParts(scheme, { body: bytes, timestamp, id, url, method, header })
+  const keys = compile(options.secret, scheme)
+  const texts = await Promise.all(
+    keys.map((key) => signatureText(scheme, key, { bytes, parts, timestamp })),
   )
   return headerRecord([
-    [scheme.header, writeClaims(scheme, signatures, timestamp)],
-    ...(scheme.timestamp ? [[scheme.timestamp.header, timestamp] as const] : []),
+    ...writeHeaders(scheme, texts, timestamp),
+    ...(scheme.timestamp?.header !== undefined
+      ? [[scheme.timestamp.header, timestamp] as const]
+      : []),
     ...(scheme.id && id !== undefined ? [[scheme.id.header, id] as const] : []),
+    ...signed,
   ])
+}
+
+const signNames: readonly (keyof SignOptions)[] = [
+  ...(['secret', 'scheme', 'id', 'url', 'method', 'headers', 'now'] as const),
+]
+
+function signedHeaders(
+  { template }: Scheme,
+  headers: Readonly<Record<string, string>>,
+): readonly (readonly [name: string, value: string])[] {
+  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)
+  return template.flatMap((part) => {
+    if (!('header' in part)) return []
+    const name = part.header.toLowerCase()
+    const value = given.find(([key]) => key === name)?.[1]
+    if (value !== undefined) return [[name, value] as const]
+    throw invalid(`sign needs headers: { '${name}': … }, which the scheme signs`)
+  })
+}
+
+async function signatureText(
+  scheme: Scheme,
+  { key, id: keyId }: SecretKey,
+  of: {
+    readonly bytes: Uint8Array
+    readonly parts: readonly Uint8Array[]
+    readonly timestamp: string
+  },
+): Promise<string> {
+  const { grammar } = scheme
+  if (scheme.authenticity === 'token') return new TextDecoder().decode(await key.sign([]))
+  if (typeof grammar === 'object' && 'jwt' in grammar) {
+    const digest = toHex(await sha256(of.bytes))
+    const input = jwsInput(scheme, grammar.jwt, { digest, iat: Number(of.timestamp), keyId })
+    return `${input}.${toBase64url(await key.sign([utf8.encode(input)]))}`
+  }
+  return encode(await key.sign(of.parts), scheme.encoding === 'any' ? 'hex' : scheme.encoding)
 }
 
 /** Names in lower case, as they arrive; the scheme's own spelling can be read too. */

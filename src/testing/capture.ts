@@ -7,6 +7,7 @@ import { type Delivery, type HeaderList, headerList } from '../delivery.ts'
 import { decodeUtf8, parseJson } from '../json.ts'
 import { type Scheme, type SchemeDefinition, schemes } from '../protocol/scheme.ts'
 import { fromBase64, toBase64 } from '../signature/encoding.ts'
+import { isPublicKey } from '../signature/hmac/hmac.ts'
 import type { SecretInput } from '../signature/secrets.ts'
 import { sign } from '../signature/signature.ts'
 import { redactJson } from './redact.ts'
@@ -60,7 +61,7 @@ export async function capture(delivery: Delivery, options: CaptureOptions = {}):
   const { scheme = schemes.service(), redact = true, method = 'POST', proof } = options
   const receivedAt = delivery.receivedAt ?? systemClock()
   const headers = headerList(delivery.headers)
-  const { template: _, ...definition } = scheme
+  const { template: _, authenticity: __, ...definition } = scheme
   const start = { version: 1, receivedAt: receivedAt.toISOString(), method } as const
   const verdict = { verified: proof?.ok, code: proof?.ok === false ? proof.code : undefined }
   if (!redact) {
@@ -72,7 +73,7 @@ export async function capture(delivery: Delivery, options: CaptureOptions = {}):
   const signed =
     proof?.ok === false
       ? refusedClaims(headers, scheme)
-      : await signedHeaders({ body, url, receivedAt }, scheme, options.secret)
+      : await signedHeaders({ body, url, receivedAt, headers }, scheme, options.secret)
   return defined({
     ...start,
     url,
@@ -84,14 +85,19 @@ export async function capture(delivery: Delivery, options: CaptureOptions = {}):
   })
 }
 
+type Resigned = Pick<Delivery, 'body' | 'url' | 'receivedAt' | 'headers'>
+
 async function signedHeaders(
-  { body, url, receivedAt }: Required<Pick<Delivery, 'body' | 'url' | 'receivedAt'>>,
+  { body, url, receivedAt, headers: given }: Required<Resigned>,
   scheme: Scheme,
   secret: SecretInput = testSecret,
 ): Promise<Capture['headers']> {
+  // Nobody but the sender has its private key.
+  if (isPublicKey(scheme.algorithm) && secret === testSecret) return []
   const id = scheme.id && `msg_${receivedAt.toISOString().replaceAll(/\D/g, '')}`
   const now = () => receivedAt
-  return Object.entries(await sign(body, defined({ secret, scheme, now, url, id })))
+  const headers = Object.fromEntries(headerList(given))
+  return Object.entries(await sign(body, defined({ secret, scheme, now, url, id, headers })))
 }
 
 /** Bytes that are not JSON cannot be understood, so only their length is kept. */

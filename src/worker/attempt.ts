@@ -20,7 +20,7 @@ export interface Attempted {
 
 /** Who makes attempts. */
 export interface Attempter {
-  readonly corridor: Pipeline
+  readonly pipeline: Pipeline
   readonly inbox: WorkSource
   /** The handlers that are aborted when the worker's grace time is over. */
   readonly running: RunningHandlers
@@ -33,14 +33,14 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   }
   let parsed: Parsed
   try {
-    parsed = by.corridor.parser(work.delivery, work.source)
+    parsed = by.pipeline.parser(work.delivery, work.source)
   } catch (error) {
     const failures = [{ handler: 'schema', code: 'HANDLER_FAILED', error: describeError(error) }]
     return ended({ ...failed('HANDLER_FAILED'), failures, fatal: false })
   }
   if (!parsed.ok) return ended({ ...failed(parsed.code), fatal: true })
   const { event, key } = parsed
-  const matching = by.corridor.dispatcher.match(event)
+  const matching = by.pipeline.dispatcher.match(event)
   if (matching.length === 0) return ended({ kind: 'skipped', reason: 'NO_HANDLER' })
   const todo = matching.filter(({ id }) => !work.handled.includes(id))
   const run = new AttemptRun(work, by, { event, key, stale: isStale(event, work) })
@@ -95,7 +95,7 @@ class AttemptRun {
       : undefined
     const handler = policy === 'refetch' ? refetching(registration) : registration.handler
     const run = { ...registration, handler: tx ? within(tx, handler) : handler }
-    const [report] = await this.#by.corridor.run({
+    const [report] = await this.#by.pipeline.run({
       event,
       key,
       delivery,

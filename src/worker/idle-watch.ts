@@ -1,14 +1,14 @@
-// Whether a sender fell silent: nothing came for many times the usual gap. Pure but for its memory.
+// Whether a sender fell silent: no delivery for many times the usual gap. Pure but for its memory.
 
 const remembered = 101
 const fewest = 20
 
 /** Remembers when deliveries came. */
-export class SilenceWatch {
+export class IdleWatch {
   readonly #factor: number
   readonly #gaps: number[] = []
   #last: number | undefined
-  #told = false
+  #isReported = false
 
   /** `factor` times the median gap is silence, but never less than a minute. */
   constructor(factor: number) {
@@ -19,16 +19,16 @@ export class SilenceWatch {
     if (this.#last !== undefined) this.#gaps.push(Math.max(0, at - this.#last))
     if (this.#gaps.length > remembered) this.#gaps.shift()
     this.#last = at
-    this.#told = false
+    this.#isReported = false
   }
 
-  /** Told once for each silence. */
+  /** Reports each silence once. */
   check(now: number): { readonly since: number; readonly usual: number } | undefined {
-    if (this.#told || this.#last === undefined || this.#gaps.length < fewest) return undefined
+    if (this.#isReported || this.#last === undefined || this.#gaps.length < fewest) return undefined
     const sorted = this.#gaps.toSorted((one, two) => one - two)
     const usual = sorted[Math.floor(sorted.length / 2)] ?? 0
     if (now - this.#last < Math.max(60_000, usual * this.#factor)) return undefined
-    this.#told = true
+    this.#isReported = true
     return { since: this.#last, usual }
   }
 }

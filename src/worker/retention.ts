@@ -1,42 +1,42 @@
 // When a worker erases what is past its retention: at most once an hour, and no longer than a drain
-// or whoever asked lets it.
+// or the caller's bounds allow.
 import type { WorkSource } from '../inbox/work.ts'
 
 export const hour = 60 * 60 * 1000
 
-/** Until when a purge goes on; it stops between two pages. */
-export interface PurgeBounds {
+/** Until when a sweep goes on; it stops between two pages. */
+export interface SweepBounds {
   /** Aborted when the worker drains. */
   readonly signal: AbortSignal
   /** Milliseconds from now. */
-  readonly timeout?: number
+  readonly timeout?: number | undefined
 }
 
-/** The purges of one worker. */
-export class Purging {
+/** The retention sweeps of one worker. */
+export class Retention {
   readonly #inbox: WorkSource
-  readonly #trouble: (asked: string, error: unknown) => void
+  readonly #failed: (asked: string, error: unknown) => void
   #doneAt: number | undefined
-  #isAtIt = false
+  #isSweeping = false
 
-  constructor(inbox: WorkSource, trouble: (asked: string, error: unknown) => void) {
+  constructor(inbox: WorkSource, failed: (asked: string, error: unknown) => void) {
     this.#inbox = inbox
-    this.#trouble = trouble
+    this.#failed = failed
   }
 
-  /** Hosts that drain by a schedule ask after every delivery; one that was cut short goes on then. */
-  async run({ signal, timeout = Number.POSITIVE_INFINITY }: PurgeBounds): Promise<void> {
+  /** Hosts that run by a schedule ask after every delivery; a sweep that was cut short goes on then. */
+  async sweep({ signal, timeout = Number.POSITIVE_INFINITY }: SweepBounds): Promise<void> {
     const start = this.#now()
     const age = start - (this.#doneAt ?? Number.NEGATIVE_INFINITY)
-    if (this.#isAtIt || (age >= 0 && age < hour * 0.9)) return
-    this.#isAtIt = true
+    if (this.#isSweeping || (age >= 0 && age < hour * 0.9)) return
+    this.#isSweeping = true
     try {
       const goesOn = () => !signal.aborted && this.#now() - start < timeout
       if (await this.#inbox.purgeWhile(goesOn)) this.#doneAt = start
     } catch (error) {
-      this.#trouble('purge', error)
+      this.#failed('purge', error)
     } finally {
-      this.#isAtIt = false
+      this.#isSweeping = false
     }
   }
 

@@ -1,27 +1,29 @@
 // One stretch of a worker's work, from its first claim to a drain: how many entries are at work, how
 // each attempt is settled, and when all of it is over.
 
+import { sleep } from '../abortable.ts'
+import { defined } from '../defined.ts'
 import { RunningHandlers } from '../dispatch.ts'
 import type { SettledAs, Work, WorkSource } from '../inbox/work.ts'
 import { describeError } from '../observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { type Attempted, attempt } from './attempt.ts'
 
-/** What a shift works with. */
-export interface ShiftParts {
-  readonly corridor: Pipeline
+/** What a run works with. */
+export interface RunDeps {
+  readonly pipeline: Pipeline
   readonly inbox: WorkSource
   /** Entries at a time. */
   readonly concurrency: number
-  /** Hears that there is room for another claim. */
-  room(): void
-  settled(work: Work, verdict: Attempted['verdict'], state: SettledAs): void
-  trouble(asked: string, error: unknown): void
+  /** There is room for another claim. */
+  onCapacity(): void
+  onSettled(work: Work, verdict: Attempted['verdict'], state: SettledAs): void
+  onStoreError(asked: string, error: unknown): void
 }
 
-/** What a claim brought: the ends of its runs, and when the next lane is due. */
-export interface ClaimedRuns {
-  readonly runs: readonly Promise<SettledAs>[]
+/** What a claim brought: its attempts, and when the next lane is due. */
+export interface ClaimedAttempts {
+  readonly attempts: readonly Promise<SettledAs>[]
   readonly next?: number
   /** There may be more. */
   readonly isFull: boolean
@@ -31,21 +33,23 @@ const released: Attempted = { verdict: { kind: 'released' }, handled: [] }
 
 /** Shared by all that claims for one worker, so that its concurrency holds for all together. */
 export class WorkerRun {
-  readonly #parts: ShiftParts
+  readonly #deps: RunDeps
   readonly #active = new Set<Work>()
   /** Everything that a drain waits for: handlers at work, commits on their way. */
   readonly #pending = new Set<Promise<unknown>>()
   readonly #abort = new AbortController()
   readonly #running = new RunningHandlers()
   readonly #ending = new AbortController()
-  readonly #over = Promise.withResolvers<'lost'>()
+  /** What ends the wait for the store, for each entry that is being settled. */
+  readonly #giveUps = new Set<() => void>()
+  #isOver = false
   #waiting: (() => void)[] = []
   #reserved = 0
   #unsettled = 0
-  #beat: ReturnType<typeof setInterval> | undefined
+  #heartbeat: ReturnType<typeof setInterval> | undefined
 
-  constructor(parts: ShiftParts) {
-    this.#parts = parts
+  constructor(deps: RunDeps) {
+    this.#deps = deps
   }
 
   /** False once it ends: nothing more is claimed. */
@@ -59,15 +63,15 @@ export class WorkerRun {
   }
 
   get free(): number {
-    return this.#parts.concurrency - this.#active.size - this.#reserved
+    return this.#deps.concurrency - this.#active.size - this.#reserved
   }
 
   /** Waits for room, claims as many as there is room for, and works on them. */
-  claim(most = Number.POSITIVE_INFINITY): Promise<ClaimedRuns> {
+  claim(most = Number.POSITIVE_INFINITY): Promise<ClaimedAttempts> {
     return this.#track(this.#claim(most))
   }
 
-  /** Keeps the end of the shift waiting for something else. */
+  /** Keeps the end of the run waiting for something else. */
   track<Result>(work: Promise<Result>): Promise<Result> {
     return this.#track(work)
   }
@@ -84,31 +88,33 @@ export class WorkerRun {
       this.#abort.abort(reason)
       this.#running.abort(reason)
     }, grace)
-    const give = setTimeout(() => this.#over.resolve('lost'), grace + this.#parts.inbox.timeout)
-    await Promise.race([this.#quiet(), this.#over.promise])
+    const { promise: late, resolve } = Promise.withResolvers<void>()
+    const giveUp = setTimeout(resolve, grace + this.#deps.inbox.timeout)
+    await Promise.race([this.#quiet(), late])
     clearTimeout(abort)
-    clearTimeout(give)
-    this.#over.resolve('lost')
-    this.#stopBeat()
+    clearTimeout(giveUp)
+    this.#isOver = true
+    for (const lose of [...this.#giveUps]) lose()
+    this.#stopHeartbeat()
   }
 
   async #quiet(): Promise<void> {
     while (this.#pending.size > 0) await Promise.allSettled([...this.#pending])
   }
 
-  async #claim(most: number): Promise<ClaimedRuns> {
+  async #claim(most: number): Promise<ClaimedAttempts> {
     while (this.isOpen && this.free <= 0) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
-    if (!this.isOpen) return { runs: [], isFull: false }
+    if (!this.isOpen) return { attempts: [], isFull: false }
     const limit = Math.min(most, this.free)
     this.#reserved += limit
     try {
-      const { works, next } = await this.#parts.inbox.claim(limit)
+      const { works, next } = await this.#deps.inbox.claim(limit)
       // A drain began while the claim was on its way: the entries go back as they came.
       const isLate = !this.isOpen
-      const runs = works.map((work) => this.#track(this.#work(work, isLate)))
-      return { runs, isFull: works.length === limit, ...(next !== undefined && { next }) }
+      const attempts = works.map((work) => this.#track(this.#work(work, isLate)))
+      return defined({ attempts, isFull: works.length === limit, next })
     } finally {
       this.#reserved -= limit
       this.#wake()
@@ -118,7 +124,7 @@ export class WorkerRun {
   async #work(work: Work, isLate: boolean): Promise<SettledAs> {
     this.#unsettled++
     this.#active.add(work)
-    this.#beat ??= this.#startBeat()
+    this.#heartbeat ??= this.#startHeartbeat()
     try {
       const attempted = isLate ? released : await this.#attempt(work)
       const settling = this.#settle(work, attempted)
@@ -128,16 +134,16 @@ export class WorkerRun {
     } finally {
       this.#unsettled--
       this.#leave(work)
-      if (this.#unsettled === 0) this.#stopBeat()
+      if (this.#unsettled === 0) this.#stopHeartbeat()
     }
   }
 
   /** Whatever goes wrong in it is this entry's, and no other's. */
   async #attempt(work: Work): Promise<Attempted> {
-    const { corridor, inbox } = this.#parts
+    const { pipeline, inbox } = this.#deps
     if (this.#abort.signal.aborted) return released
     try {
-      return await attempt(work, { corridor, inbox, running: this.#running })
+      return await attempt(work, { pipeline, inbox, running: this.#running })
     } catch (error) {
       const failures = [{ handler: 'worker', code: 'HANDLER_FAILED', error: describeError(error) }]
       const verdict = { kind: 'failed', reason: 'HANDLER_FAILED', failures, fatal: false } as const
@@ -146,23 +152,36 @@ export class WorkerRun {
   }
 
   async #settle(work: Work, attempted: Attempted): Promise<SettledAs> {
-    const state = await Promise.race([this.#settleAtLast(work, attempted), this.#over.promise])
-    this.#parts.inbox.abandon(work)
-    this.#parts.settled(work, attempted.verdict, state)
+    const state = await this.#orLost(this.#settleAtLast(work, attempted))
+    this.#deps.inbox.abandon(work)
+    this.#deps.onSettled(work, attempted.verdict, state)
     return state
+  }
+
+  /**
+   * What it comes to, or `lost` once the run is over. Not a race against one promise: that would
+   * keep something of every entry for as long as the worker runs.
+   */
+  #orLost(settling: Promise<SettledAs>): Promise<SettledAs> {
+    return new Promise((resolve, reject) => {
+      const lose = () => resolve('lost')
+      if (this.#isOver) lose()
+      this.#giveUps.add(lose)
+      settling.finally(() => this.#giveUps.delete(lose)).then(resolve, reject)
+    })
   }
 
   /** Until the store takes it: a handler that has succeeded must not run again for a full disk. */
   async #settleAtLast(work: Work, { verdict, handled }: Attempted): Promise<SettledAs> {
     for (let wait = 100; ; wait = Math.min(wait * 2, 5_000)) {
       try {
-        return await this.#parts.inbox.settle(work, verdict, handled)
+        return await this.#deps.inbox.settle(work, verdict, handled)
       } catch (error) {
-        this.#parts.trouble('settle', error)
+        this.#deps.onStoreError('settle', error)
         if (this.#abort.signal.aborted) return 'lost'
         // It takes its room back: while nothing can be settled nothing more is claimed.
         this.#active.add(work)
-        await pause(wait, this.#abort.signal)
+        await sleep(wait, this.#abort.signal).catch(() => {})
       }
     }
   }
@@ -170,28 +189,28 @@ export class WorkerRun {
   #leave(work: Work): void {
     if (!this.#active.delete(work)) return
     this.#wake()
-    this.#parts.room()
+    this.#deps.onCapacity()
   }
 
   #wake(): void {
     for (const wake of this.#waiting.splice(0)) wake()
   }
 
-  #startBeat(): ReturnType<typeof setInterval> {
+  #startHeartbeat(): ReturnType<typeof setInterval> {
     let isAsked = false
     const beat = setInterval(async () => {
       if (isAsked) return
       isAsked = true
-      await this.#parts.inbox.renew().catch((error) => this.#parts.trouble('renew', error))
+      await this.#deps.inbox.renew().catch((error) => this.#deps.onStoreError('renew', error))
       isAsked = false
-    }, this.#parts.inbox.lease / 3)
+    }, this.#deps.inbox.lease / 3)
     beat.unref?.()
     return beat
   }
 
-  #stopBeat(): void {
-    clearInterval(this.#beat)
-    this.#beat = undefined
+  #stopHeartbeat(): void {
+    clearInterval(this.#heartbeat)
+    this.#heartbeat = undefined
   }
 
   async #track<Result>(work: Promise<Result>): Promise<Result> {
@@ -202,16 +221,4 @@ export class WorkerRun {
       this.#pending.delete(work)
     }
   }
-}
-
-function pause(time: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }
-    const timer = setTimeout(stop, time)
-    signal.addEventListener('abort', stop, { once: true })
-  })
 }

@@ -1,50 +1,51 @@
-// createWorker: claim → attempt → settle, as many entries at a time as it is told; start, drain.
-// It shares the receiver's corridor and asks its inbox for work.
+// createWorker: claim → attempt → settle, a given number of entries at a time; start, drain.
+// It shares the receiver's pipeline and asks its inbox for work.
 
-import { insideOf, invalid, shown } from '../check.ts'
+import { checkOptionNames, insideOf, invalid, shown } from '../check.ts'
+import { defined } from '../defined.ts'
 import { WebhookError } from '../errors.ts'
 import type { SettledAs, Swept, Work, WorkSource } from '../inbox/work.ts'
-import { describeError } from '../observe.ts'
+import { describeError, type Observation } from '../observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { Receiver } from '../receiver.ts'
-import type { Attempted } from './attempt.ts'
-import { SilenceWatch } from './idle-watch.ts'
+import { IdleWatch } from './idle-watch.ts'
 import {
   checkedBounds,
   checkedWorkerOptions,
   checkGrace,
-  type DrainOnceOptions,
+  type RunOnceOptions,
   type WorkerOptions,
 } from './options.ts'
-import { hour, Purging } from './retention.ts'
+import { Poll } from './poll.ts'
+import { hour, Retention } from './retention.ts'
 import { WorkerRun } from './run.ts'
+import { takeOver } from './takeover.ts'
 
 /** Handles what the inbox keeps. */
 export interface Worker {
   /**
    * Opens the inbox, counts what a crash interrupted, and handles entries as they come.
    *
-   * @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`, `CLIENT_MISSING`
+   * @throws WebhookError `CLIENT_MISSING`, `STORE_FAILED`, `STORE_OWNED`, `STORE_UNSUITABLE` and the
+   * other codes of opening an inbox
    */
   start(): Promise<void>
   /**
    * Claims nothing more; resolves when the deliveries that are being received are answered and the
-   * handlers have ended, those of `drainOnce` too. After `grace` milliseconds they are aborted and
+   * handlers have ended, those of `runOnce` too. After `grace` milliseconds they are aborted and
    * their entries released: that counts no attempt. A store that hangs is not waited for.
    */
   drain(options?: { readonly grace?: number }): Promise<void>
   /**
    * Handles what is due now and stops, for hosts that run by a schedule.
    *
-   * @throws WebhookError `OPTION_INVALID`, `STORE_FAILED`, `STORE_UNSUITABLE`, `CLIENT_MISSING`
+   * @throws WebhookError `OPTION_INVALID`, and the codes of `start`
    */
-  drainOnce(options?: DrainOnceOptions): Promise<DrainOnceReport>
+  runOnce(options?: RunOnceOptions): Promise<RunOnceReport>
 }
 
-/** How many attempts ended how. */
-export type DrainOnceReport = Readonly<Record<SettledAs, number>>
-
-const longestSleep = 1_000
+/** The number of attempts by how they ended. */
+export type RunOnceReport = Readonly<Record<SettledAs, number>>
 
 /**
  * Creates a worker for a receiver that has an inbox.
@@ -76,28 +77,31 @@ function isWorkSource(inbox: unknown): inbox is WorkSource {
   return typeof (inbox as { claim?: unknown } | undefined)?.claim === 'function'
 }
 
+/** Receivers whose observer hears of operators: once, however many workers they have. */
+const operated = new WeakSet<Pipeline>()
+
 class InboxWorker implements Worker {
-  readonly #corridor: Pipeline
+  readonly #pipeline: Pipeline
   readonly #inbox: WorkSource
   readonly #options: ReturnType<typeof checkedWorkerOptions>
-  readonly #silence: SilenceWatch
-  readonly #purging: Purging
+  readonly #idle: IdleWatch
+  readonly #retention: Retention
   /** From the first claim to a drain. */
-  #shift: WorkerRun | undefined
+  #run: WorkerRun | undefined
+  #poll: Poll | undefined
   #started: Promise<void> | undefined
   #draining: Promise<void> | undefined
   #endings: (() => void)[] = []
-  #isPulling = false
-  #again = false
-  #sleep: ReturnType<typeof setTimeout> | undefined
 
-  constructor(corridor: Pipeline, inbox: WorkSource, options: WorkerOptions) {
-    this.#corridor = corridor
+  constructor(pipeline: Pipeline, inbox: WorkSource, options: WorkerOptions) {
+    this.#pipeline = pipeline
     this.#inbox = inbox
     this.#options = checkedWorkerOptions(options)
-    this.#silence = new SilenceWatch(this.#options.silence)
-    this.#purging = new Purging(inbox, (asked, error) => this.#trouble(asked, error))
-    inbox.onOperated((one) => corridor.observe({ type: 'operated', at: corridor.now(), ...one }))
+    this.#idle = new IdleWatch(this.#options.silenceFactor)
+    this.#retention = new Retention(inbox, (asked, error) => this.#failed(asked, error))
+    if (operated.has(pipeline)) return
+    operated.add(pipeline)
+    inbox.onOperated((one) => this.#report({ type: 'operated', ...one }))
   }
 
   start(): Promise<void> {
@@ -108,80 +112,97 @@ class InboxWorker implements Worker {
     return this.#started
   }
 
-  async drain({ grace = this.#options.grace } = {}): Promise<void> {
+  async drain(options: { readonly grace?: number } = {}): Promise<void> {
+    checkOptionNames('worker.drain', options, ['grace'])
+    const { grace = this.#options.grace } = options
     checkGrace(grace)
     this.#started = undefined
     for (const end of this.#endings.splice(0)) end()
-    clearTimeout(this.#sleep)
-    const shift = this.#openShift()
-    shift.track(this.#corridor.quiet())
-    this.#draining = shift.end(grace)
+    const run = this.#openRun()
+    run.track(this.#pipeline.quiet())
+    this.#draining = run.end(grace)
     await this.#draining
-    if (this.#shift === shift) this.#shift = undefined
+    if (this.#run === run) this.#run = undefined
   }
 
-  async drainOnce(options: DrainOnceOptions = {}): Promise<DrainOnceReport> {
+  async runOnce(options: RunOnceOptions = {}): Promise<RunOnceReport> {
     const { limit, timeout } = checkedBounds(options)
-    const shift = this.#openShift()
+    const run = this.#openRun()
     await this.#ready()
     const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
     const start = this.#inbox.now().getTime()
     for (let left = limit; left > 0; ) {
-      if (!shift.isOpen || this.#inbox.now().getTime() - start >= timeout) break
-      const { runs } = await shift.claim(left)
-      if (runs.length === 0) break
-      left -= runs.length
-      for (const state of await Promise.all(runs)) report[state]++
+      if (!run.isOpen || this.#inbox.now().getTime() - start >= timeout) break
+      const { attempts } = await run.claim(left)
+      if (attempts.length === 0) break
+      left -= attempts.length
+      for (const state of await Promise.all(attempts)) report[state]++
     }
     const left = timeout - (this.#inbox.now().getTime() - start)
-    if (shift.isOpen && left > 0) await this.#purge(shift, left)
+    if (run.isOpen && left > 0) await this.#sweepRetention(run, left)
     return report
   }
 
   async #start(): Promise<void> {
     await this.#draining
-    const shift = this.#openShift()
+    const run = this.#openRun()
     try {
       await this.#ready()
     } catch (error) {
-      if (shift.isOpen) throw error
+      if (run.isOpen) throw error
     }
     // Drained before it had begun.
-    if (!shift.isOpen) return
+    if (!run.isOpen) return
+    const poll = this.#startPoll(run)
+    const { sweepEvery, place } = this.#inbox
     const timers = [
-      setInterval(() => this.#sweep(), this.#inbox.lease / 3),
-      setInterval(() => this.#purge(shift), hour),
-      setInterval(() => this.#listen(), 10_000),
+      setInterval(() => this.#sweep(), sweepEvery),
+      setInterval(() => this.#sweepRetention(run), hour),
+      setInterval(() => this.#checkIdle(), 10_000),
     ]
     for (const timer of timers) timer.unref?.()
     this.#endings = [
-      this.#corridor.listen((seen) => {
-        if (seen.type === 'outcome' && seen.kind === 'accepted') {
-          this.#silence.arrived(seen.at.getTime())
-        }
-      }),
-      this.#inbox.onWork(() => this.#pull()),
+      () => poll.stop(),
       () => timers.forEach(clearInterval),
+      this.#pipeline.listen((seen) => this.#noteArrival(seen)),
+      this.#inbox.onWork(() => poll.wake()),
       this.#options.onSignal(() => this.#end()),
     ]
-    this.#pull()
-    this.#purge(shift)
+    if (place !== undefined) {
+      this.#endings.push(takeOver(place, this.#inbox, () => void this.drain()))
+    }
+    poll.wake()
+    this.#sweepRetention(run)
   }
 
-  #openShift(): WorkerRun {
-    this.#shift ??= new WorkerRun({
-      corridor: this.#corridor,
+  #startPoll(run: WorkerRun): Poll {
+    const poll = new Poll({
+      now: this.#inbox.now,
+      hasRoom: () => run.free > 0,
+      claim: () => run.claim(),
+      failed: (error) => this.#failed('claim', error),
+    })
+    this.#poll = poll
+    return poll
+  }
+
+  #openRun(): WorkerRun {
+    this.#run ??= new WorkerRun({
+      pipeline: this.#pipeline,
       inbox: this.#inbox,
       concurrency: this.#options.concurrency,
-      room: () => this.#pull(),
-      settled: (work, verdict, state) => this.#settled(work, verdict, state),
-      trouble: (asked, error) => this.#trouble(asked, error),
+      onCapacity: () => this.#poll?.wake(),
+      onSettled: ({ lease, ...work }, verdict, state) => {
+        const reason = 'reason' in verdict ? verdict.reason : undefined
+        this.#reportSettled({ ...work, id: lease.id, state, reason })
+      },
+      onStoreError: (asked, error) => this.#failed(asked, error),
     })
-    return this.#shift
+    return this.#run
   }
 
   async #ready(): Promise<void> {
-    const { dispatcher, fetches } = this.#corridor
+    const { dispatcher, fetches } = this.#pipeline
     dispatcher.seal()
     if (dispatcher.refetches() && !fetches) {
       throw new WebhookError(
@@ -190,7 +211,7 @@ class InboxWorker implements Worker {
       )
     }
     await this.#inbox.open()
-    this.#crashed(await this.#inbox.sweep())
+    this.#reportCrashed(await this.#inbox.sweep())
   }
 
   /** The process is told to end: no new deliveries, no new claims, and the rest in its time. */
@@ -198,105 +219,68 @@ class InboxWorker implements Worker {
     const { grace } = this.#options
     const { promise: late, resolve } = Promise.withResolvers<void>()
     setTimeout(resolve, grace + this.#inbox.timeout)
-    const quiet = Promise.race([this.#corridor.drain({ grace }), late])
+    const quiet = Promise.race([this.#pipeline.drain({ grace }), late])
     await Promise.all([this.drain({ grace }), quiet])
     await this.#inbox.close()
-  }
-
-  get #isRunning(): boolean {
-    return this.#endings.length > 0
-  }
-
-  #pull(): void {
-    this.#again = true
-    const shift = this.#shift
-    if (this.#isPulling || !this.#isRunning || !shift) return
-    this.#isPulling = true
-    clearTimeout(this.#sleep)
-    shift.track(this.#pullAll(shift)).finally(() => {
-      this.#isPulling = false
-      if (this.#again && shift.free > 0) this.#pull()
-    })
-  }
-
-  async #pullAll(shift: WorkerRun): Promise<void> {
-    try {
-      while (this.#again && this.#isRunning && shift.free > 0) {
-        this.#again = false
-        const { isFull, next } = await shift.claim()
-        if (isFull) this.#again = true
-        else this.#sleepUntil(next)
-      }
-    } catch (error) {
-      this.#again = false
-      this.#trouble('claim', error)
-      this.#sleepUntil(undefined)
-    }
-  }
-
-  /** At most a second, so that a clock which was set forward is noticed. */
-  #sleepUntil(next: number | undefined): void {
-    clearTimeout(this.#sleep)
-    if (!this.#isRunning) return
-    const wait = next === undefined ? longestSleep : next - this.#inbox.now().getTime()
-    const time = Math.min(Math.max(Math.ceil(wait), 1), longestSleep)
-    this.#sleep = setTimeout(() => this.#pull(), time)
-  }
-
-  #settled({ lease, ...facts }: Work, verdict: Attempted['verdict'], state: SettledAs): void {
-    const reason = 'reason' in verdict && { reason: verdict.reason }
-    this.#tell({ ...facts, id: lease.id, state, ...reason })
-  }
-
-  #crashed(swept: readonly Swept[]): void {
-    for (const one of swept) this.#tell({ ...one, reason: 'CRASHED' })
-  }
-
-  #tell({ id, state, attempt, name, reason, storedAt }: Told): void {
-    this.#corridor.observe({
-      type: 'settled',
-      at: this.#corridor.now(),
-      entryId: id,
-      state,
-      attempt,
-      ...(name !== undefined && { name }),
-      ...(reason !== undefined && { reason }),
-      age: Math.max(0, this.#inbox.now().getTime() - storedAt),
-    })
   }
 
   async #sweep(): Promise<void> {
     try {
       const swept = await this.#inbox.sweep()
-      this.#crashed(swept)
-      if (swept.length > 0) this.#pull()
+      this.#reportCrashed(swept)
+      if (swept.length > 0) this.#poll?.wake()
     } catch (error) {
-      this.#trouble('sweep', error)
+      this.#failed('sweep', error)
     }
   }
 
-  #purge(shift: WorkerRun, timeout?: number): Promise<void> {
-    const bounds = { signal: shift.ending, ...(timeout !== undefined && { timeout }) }
-    return shift.track(this.#purging.run(bounds))
+  #sweepRetention(run: WorkerRun, timeout?: number): Promise<void> {
+    return run.track(this.#retention.sweep({ signal: run.ending, timeout }))
   }
 
-  #listen(): void {
-    const at = this.#corridor.now()
-    const silent = this.#silence.check(at.getTime())
+  #noteArrival(seen: Observation): void {
+    if (seen.type !== 'outcome' || seen.kind !== 'accepted') return
+    this.#idle.arrived(seen.at.getTime())
+  }
+
+  /** Behind a balancer each process sees a part of what arrives: a shared store has seen it all. */
+  async #checkIdle(): Promise<void> {
+    const silent = this.#idle.check(this.#pipeline.now().getTime())
     if (!silent) return
-    const { since, usual } = silent
-    this.#corridor.observe({ type: 'silence', at, since: new Date(since), usual })
+    try {
+      const newest = await this.#inbox.lastStored()
+      if (newest !== undefined && newest > silent.since) return this.#idle.arrived(newest)
+    } catch (error) {
+      return this.#failed('stats', error)
+    }
+    this.#report({ type: 'silence', since: new Date(silent.since), usual: silent.usual })
   }
 
-  #trouble(asked: string, error: unknown): void {
-    const at = this.#corridor.now()
-    this.#corridor.observe({ type: 'store', at, asked, error: describeError(error) })
+  #reportCrashed(swept: readonly Swept[]): void {
+    for (const one of swept) this.#reportSettled({ ...one, reason: 'CRASHED' })
+  }
+
+  #reportSettled({ id, state, attempt, name, reason, storedAt }: SettledEntry): void {
+    const age = Math.max(0, this.#inbox.now().getTime() - storedAt)
+    this.#report(
+      defined({ type: 'settled' as const, entryId: id, state, attempt, name, reason, age }),
+    )
+  }
+
+  #failed(asked: string, error: unknown): void {
+    this.#report({ type: 'store', asked, error: describeError(error) })
+  }
+
+  #report(seen: WithoutTime<Observation>): void {
+    this.#pipeline.observe({ ...seen, at: this.#pipeline.now() })
   }
 }
 
-/** What is told of an entry that was settled. */
-interface Told extends Pick<Work, 'attempt' | 'name' | 'storedAt'> {
+/** A union without one field of all its parts. */
+type WithoutTime<Union> = Union extends unknown ? Omit<Union, 'at'> : never
+
+interface SettledEntry extends Pick<Work, 'attempt' | 'name' | 'storedAt'> {
   readonly id: string
   readonly state: SettledAs
-  readonly reason?: string
+  readonly reason?: string | undefined
 }

@@ -129,7 +129,7 @@ test('ends the same however often it is killed', { timeout: 60_000 }, async () =
   const receiver = createReceiver({ secret: 'unused', inbox })
   const handled: string[] = []
   receiver.on('*', ({ name, entity }) => handled.push(`${name} ${entity?.id}`))
-  await createWorker(receiver).drainOnce()
+  await createWorker(receiver).runOnce()
   expect(handled).toHaveLength(4 + 400 + 2 * 200)
   expect(new Set(handled).size).toBe(handled.length)
 })

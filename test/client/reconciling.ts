@@ -44,7 +44,7 @@ export async function kept(inbox: Setup['inbox']): Promise<number> {
 
 /** Handles everything that was kept. */
 export async function work(receiver: Setup['receiver']): Promise<void> {
-  const { retry, dead, skipped } = await createWorker(receiver).drainOnce()
+  const { retry, dead, skipped } = await createWorker(receiver).runOnce()
   expect({ retry, dead, skipped }).toEqual({ retry: 0, dead: 0, skipped: 0 })
 }
 

@@ -20,12 +20,13 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/fetch-resource\.ts$/, 4.1],
   [/^src\/pipeline\.ts$/, 4.2],
   [/^src\/receiver\.ts$/, 4.3],
-  [/^src\/worker\/(idle-watch|options|retention|tx-turns)\.ts$/, 4.4],
+  [/^src\/worker\/(idle-watch|options|poll|retention|takeover)\.ts$/, 4.4],
   [/^src\/worker\/attempt\.ts$/, 4.5],
   [/^src\/worker\/run\.ts$/, 4.6],
   [/^src\/worker\/worker\.ts$/, 4.7],
   [/^src\/index\.ts$/, 4.9],
   [/^src\/inbox\/(index\.ts$|stores\/)/, 5],
+  [/^src\/vendors\//, 5],
   [/^src\/client\//, 5],
   [/^adapters\//, 5],
   [/^src\/testing\//, 6],
@@ -42,24 +43,24 @@ function floorOf(file: string): number {
 }
 
 describe('imports', () => {
-  test('are found at all', () => {
+  test('the import check finds the imports', () => {
     expect(inside.length).toBeGreaterThan(80)
     expect(inside.every(({ to }) => sources.includes(to))).toBe(true)
   })
 
-  test('never go up the floors, types included', () => {
+  test('imports never go up the floors, types included', () => {
     const up = inside.filter(({ from, to }) => floorOf(to) > floorOf(from))
     expect(up).toEqual([])
   })
 
-  test('inside floor 4 go strictly down', () => {
+  test('imports inside floor 4 go strictly down', () => {
     const inFloor4 = (file: string) => Math.floor(floorOf(file)) === 4
     const walk = inside.filter(({ from, to }) => inFloor4(from) && inFloor4(to))
     expect(walk.length).toBeGreaterThan(5)
     expect(walk.filter(({ from, to }) => floorOf(to) >= floorOf(from))).toEqual([])
   })
 
-  test('make no cycle, types included', () => {
+  test('imports make no cycle, types included', () => {
     const next = new Map(
       sources.map((file) => [file, inside.filter((one) => one.from === file).map((one) => one.to)]),
     )
@@ -74,14 +75,14 @@ describe('imports', () => {
     expect(done.size).toBe(sources.length)
   })
 
-  test('of a door happen nowhere under src, but in the command line', () => {
+  test('no file under src imports a door, except the command line', () => {
     const doors = inside.filter(
       ({ from, to }) => to.endsWith('/index.ts') && from.startsWith('src/'),
     )
     expect(doors.filter(({ from }) => !from.startsWith('src/cli/'))).toEqual([])
   })
 
-  test('of adapters are the front door and the adapter for node alone', () => {
+  test('adapters import only the front door and their shared modules', () => {
     const allowed = ['src/index.ts', 'adapters/node.ts', 'adapters/fetch.ts', 'adapters/mount.ts']
     const others = inside.filter(
       ({ from, to }) => from.startsWith('adapters/') && !allowed.includes(to),
@@ -89,7 +90,7 @@ describe('imports', () => {
     expect(others).toEqual([])
   })
 
-  test('of the command line from other rooms are doors', () => {
+  test('the command line imports other rooms through their doors', () => {
     const through = inside.filter(
       ({ from, to }) => from.startsWith('src/cli/') && !to.startsWith('src/cli/'),
     )
@@ -104,7 +105,7 @@ describe('imports', () => {
     ).toEqual([])
   })
 
-  test('of the inbox from floor 4 and below are types alone: it is handed in', () => {
+  test('floors up to 4 import only types of the inbox: it is handed in', () => {
     const fromInbox = inside.filter(
       ({ from, to }) =>
         floorOf(from) < 5 && !from.startsWith('src/inbox/') && to.startsWith('src/inbox/'),
@@ -126,12 +127,12 @@ describe('one dependency, one door', () => {
     ['magic-string', /^src\/cli\/migrate\/code\/rewrite\.ts$/],
     ['diff', /^src\/cli\/migrate\/code\/report\.ts$/],
     ['ignore', /^src\/cli\/migrate\/code\/(exclusion|source-files)\.ts$/],
-  ])('%s', (name, allowed) => {
+  ])('%s is imported only where it belongs', (name, allowed) => {
     const users = outside.filter(({ to }) => to === name || to.startsWith(`${name}/`))
     expect(users.filter(({ from }) => !allowed.test(from))).toEqual([])
   })
 
-  test('node: reaches neither the core nor the fetch adapter', () => {
+  test('no node: import reaches the core or the fetch adapter', () => {
     const allowed =
       /^(src\/signature\/hmac\/node\.ts|src\/(cli|console|sandbox|inbox|testing)|adapters\/(?!fetch))/
     const users = outside.filter(({ to }) => to.startsWith('node:'))

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
 
-test('options take what is undefined, also where exactOptionalPropertyTypes is on', () => {
+test('options accept undefined, even with exactOptionalPropertyTypes', () => {
   const file = resolve(root, 'test/house/exact-options.ts')
   const text = `
     import { type ApiClient, createClient, createLimiter, createReconciler, reconcile } from 'idv-webhooks/client'

@@ -36,7 +36,7 @@ test('no file is a drawer of odds and ends', () => {
   expect(sources.filter((file) => drawers.test(file))).toEqual([])
 })
 
-test('zod is imported as a namespace, so that bundlers drop its fifty languages', () => {
+test('zod is imported as a namespace, so that bundlers can drop its locales', () => {
   const named = sources.filter((file) => /import \{[^}]*\} from 'zod'/.test(textOf(file)))
   expect(named).toEqual([])
 })

@@ -79,7 +79,7 @@ describe.each(stores)('an operator of %s', (_, store) => {
     })
     const sent = Array.from({ length: 600 }, () => event())
     await Promise.all(sent.map(deliver))
-    await worker.drainOnce()
+    await worker.runOnce()
     const first = await inbox.find({ limit: 500 })
     const second = await inbox.find({ limit: 500, cursor: first.cursor ?? '' })
     const newest = [...first.entries, ...second.entries].map(({ eventId }) => eventId)
@@ -88,7 +88,7 @@ describe.each(stores)('an operator of %s', (_, store) => {
     const reopen = kept.reopen.bind(kept)
     kept.reopen = async (reopening) => {
       const count = await reopen(reopening)
-      await worker.drainOnce()
+      await worker.runOnce()
       return count
     }
     expect(await inbox.redrive({})).toBe(600)
@@ -99,9 +99,9 @@ describe.each(stores)('an operator of %s', (_, store) => {
     const { inbox, deliver, worker, seen } = setUp({ store: store(), retry: { attempts: 1 } })
     const { entryId } = (await deliver('no json')) as { entryId: string }
     await deliver(event())
-    await worker.drainOnce()
+    await worker.runOnce()
     await inbox.redrive({ state: 'dead' })
-    await worker.drainOnce()
+    await worker.runOnce()
     await inbox.dismiss(entryId)
     await inbox.dismiss(entryId)
     await inbox.forget('verification:ver_1')
@@ -175,7 +175,7 @@ test('a sealed body that stands in the place of another is not taken for it', as
   const { inbox, receiver, worker } = setUp({ store: sqliteStore(file), encryption })
   const ran: string[] = []
   receiver.on('client.*', ({ entity }) => void ran.push(entity.id))
-  expect(await worker.drainOnce()).toMatchObject({ done: 1, dead: 1 })
+  expect(await worker.runOnce()).toMatchObject({ done: 1, dead: 1 })
   expect(ran).toEqual(['c2'])
   expect((await inbox.find({ state: 'dead' })).entries).toMatchObject([{ reason: 'UNREADABLE' }])
 })
@@ -220,7 +220,7 @@ test('an entry whose content or row is gone keeps no other waiting', async () =>
   db.close()
   const { inbox, receiver, worker } = setUp({ store: sqliteStore(file) })
   receiver.on('*', () => {})
-  expect(await worker.drainOnce()).toMatchObject({ done: 4, dead: 1, retry: 0 })
+  expect(await worker.runOnce()).toMatchObject({ done: 4, dead: 1, retry: 0 })
   const [dead] = (await inbox.find({ state: 'dead' })).entries
   expect(dead).toMatchObject({ reason: 'UNREADABLE', attempts: 1 })
 })

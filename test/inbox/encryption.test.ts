@@ -37,7 +37,7 @@ test('nothing that was put into a sealed inbox without the key is handled', asyn
     db.prepare('update idv_contents set metadata = ?, body = ?').run(metadata, plain(forged))
   })
   const second = sealed(file)
-  expect(await second.worker.drainOnce()).toMatchObject({ dead: 1, done: 0 })
+  expect(await second.worker.runOnce()).toMatchObject({ dead: 1, done: 0 })
   expect((await second.inbox.find()).entries).toMatchObject([{ reason: 'UNREADABLE' }])
   expect(second.seen).toEqual([])
 })
@@ -54,7 +54,7 @@ test('content belongs to its entry: what was moved to another is not handled', a
     db.prepare('update idv_contents set body = ? where seq = 2').run(body)
   })
   const second = sealed(file)
-  expect(await second.worker.drainOnce()).toMatchObject({ done: 1, dead: 1 })
+  expect(await second.worker.runOnce()).toMatchObject({ done: 1, dead: 1 })
   expect(second.seen).toEqual([{ id: 'ver_1' }])
 })
 
@@ -66,11 +66,11 @@ test('an inbox from before there was a key is taken only where that is said', as
   await before.inbox.close()
   await expect(sealed(file).inbox.open()).rejects.toMatchObject({
     code: 'STORE_UNSUITABLE',
-    message: expect.stringContaining('encryption.acceptPlain: true'),
+    message: expect.stringContaining('encryption.acceptUnencrypted to true'),
   })
-  const { deliver, worker, seen, inbox } = sealed(file, { ...encryption, acceptPlain: true })
+  const { deliver, worker, seen, inbox } = sealed(file, { ...encryption, acceptUnencrypted: true })
   expect((await deliver(one)).kind).toBe('duplicate')
-  expect(await worker.drainOnce()).toMatchObject({ done: 1 })
+  expect(await worker.runOnce()).toMatchObject({ done: 1 })
   expect(seen).toHaveLength(1)
   await inbox.close()
   await sealed(file).inbox.open()
@@ -83,14 +83,14 @@ test('no worker starts while plain entries wait that are no longer taken', async
     await before.deliver(event('verification.approved', { id }))
   }
   await before.inbox.close()
-  const accepting = { ...encryption, acceptPlain: true }
+  const accepting = { ...encryption, acceptUnencrypted: true }
   const first = sealed(file, accepting)
-  expect(await first.worker.drainOnce({ limit: 1 })).toMatchObject({ done: 1 })
+  expect(await first.worker.runOnce({ limit: 1 })).toMatchObject({ done: 1 })
   await first.inbox.close()
   const early = sealed(file)
   await expect(early.worker.start()).rejects.toMatchObject({
     code: 'STORE_UNSUITABLE',
-    message: expect.stringMatching(/^2 open entries were kept without .*acceptPlain: true/),
+    message: expect.stringMatching(/^2 open entries were kept without .*acceptUnencrypted to true/),
   })
   // Nothing is handled, and nothing is turned away.
   expect((await early.deliver(event('verification.approved', { id: 'ver_4' }))).kind).toBe(
@@ -98,9 +98,9 @@ test('no worker starts while plain entries wait that are no longer taken', async
   )
   await early.inbox.close()
   const second = sealed(file, accepting)
-  expect(await second.worker.drainOnce()).toMatchObject({ done: 3 })
+  expect(await second.worker.runOnce()).toMatchObject({ done: 3 })
   await second.inbox.close()
-  expect(await sealed(file).worker.drainOnce()).toMatchObject({ done: 0, dead: 0 })
+  expect(await sealed(file).worker.runOnce()).toMatchObject({ done: 0, dead: 0 })
 })
 
 test('a plain entry that is not taken is dead at once, however many attempts there are', async () => {
@@ -111,7 +111,7 @@ test('a plain entry that is not taken is dead at once, however many attempts the
   tamper(file, (db) => db.exec("update idv_contents set body = x'007b7d'"))
   const retry = { attempts: 12 }
   const { worker, inbox } = setUp({ store: sqliteStore(file), encryption, retry })
-  expect(await worker.drainOnce()).toMatchObject({ dead: 1, retry: 0 })
+  expect(await worker.runOnce()).toMatchObject({ dead: 1, retry: 0 })
   expect((await inbox.find()).entries).toMatchObject([{ reason: 'UNREADABLE', attempts: 1 }])
 })
 
@@ -135,5 +135,9 @@ test('once a person is forgotten, nothing tells which bytes came', async () => {
   await deliver(one)
   await inbox.forget('verification:ver_1')
   const other = await deliver({ ...one, data: { id: 'ver_1', score: 2 } })
-  expect(other).toEqual({ kind: 'duplicate', entryId: expect.any(String) })
+  expect(other).toEqual({
+    authenticity: 'signature',
+    kind: 'duplicate',
+    entryId: expect.any(String),
+  })
 })

@@ -47,7 +47,7 @@ describe.each([
     const { file, deliver, inbox, receiver, worker } = fresh({ now: clock.now })
     receiver.on('*', () => {})
     for (let at = 0; at < 40; at++) await deliver(event('verification.created', person))
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(traces(file)).not.toEqual([])
     clock.advance({ days: 8 })
     expect(await inbox.purge()).toMatchObject({ erased: 40 })
@@ -161,7 +161,7 @@ describe('a worker erases what is past its retention', () => {
     const set = setUp({ store: memoryStore(), now: clock.now })
     set.receiver.on('*', () => {})
     await set.deliver(event())
-    await set.worker.drainOnce()
+    await set.worker.runOnce()
     const erased = async () => (await set.inbox.find()).entries.map((entry) => entry.erased)
     clock.advance({ days: 8 })
     return { ...set, clock, erased }
@@ -169,7 +169,7 @@ describe('a worker erases what is past its retention', () => {
 
   test('when it drains once', async () => {
     const { worker, erased } = await afterRetention()
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(await erased()).toEqual([true])
   })
 
@@ -203,15 +203,15 @@ describe('a worker erases what is past its retention', () => {
     return { ...set, pages: () => pages, asked: asked.promise, fail }
   }
 
-  test('no longer than drainOnce may take, and goes on the next time', async () => {
+  test('no longer than runOnce may take, and goes on the next time', async () => {
     const { worker, pages, fail, seen } = await manyPages()
-    await worker.drainOnce({ timeout: 3_000 })
+    await worker.runOnce({ timeout: 3_000 })
     expect(pages()).toBe(3)
-    await worker.drainOnce({ timeout: 2_000 })
+    await worker.runOnce({ timeout: 2_000 })
     expect(pages()).toBe(5)
     fail(true)
-    await worker.drainOnce()
-    await worker.drainOnce()
+    await worker.runOnce()
+    await worker.runOnce()
     // What failed is no purge: the next drain tries again.
     expect(seen.filter(({ type }) => type === 'store')).toHaveLength(2)
   })
@@ -238,9 +238,9 @@ describe('a worker erases what is past its retention', () => {
         return purge(goesOn)
       }
       await worker.start()
-      await worker.drainOnce()
+      await worker.runOnce()
       await deliver(event())
-      await worker.drainOnce()
+      await worker.runOnce()
       await until(() => settled().length === 2)
       expect(purges).toBe(1)
       clock.advance({ hours: 1 })
@@ -262,15 +262,15 @@ test('what was done last in a lane is remembered as long as keys are', async () 
     const older = () => event('verification.created', {}, at('2026-01-01T10:00:00Z'))
     await deliver(event('verification.submitted', {}, at('2026-01-01T12:00:00Z')))
     await deliver(older())
-    await worker.drainOnce()
+    await worker.runOnce()
     clock.advance({ days: 29 })
     await inbox.purge()
     await deliver(older())
-    await worker.drainOnce()
+    await worker.runOnce()
     clock.advance({ days: 31 })
     await inbox.purge()
     await deliver(older())
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(stale, store.name).toEqual([false, true, true, false])
   }
 })
@@ -286,7 +286,7 @@ test('a time in the far future makes no later event of its entity stale', async 
   await deliver(event('verification.created', {}, at(400)))
   await deliver(event('verification.submitted', {}, at(0.5)))
   await deliver(event('verification.approved', {}, at(0.25)))
-  await worker.drainOnce()
+  await worker.runOnce()
   expect(ran).toEqual([
     ['verification.created', false],
     ['verification.submitted', false],

@@ -33,7 +33,7 @@ test('a handler that writes through tx is tested in memory, in a database of the
   const options = { tx: true }
   receiver.on('verification.approved', ({ data }, context) => handle(data.id, context), options)
   await deliver()
-  expect(await worker.drainOnce()).toMatchObject({ retry: 1, done: 1 })
+  expect(await worker.runOnce()).toMatchObject({ retry: 1, done: 1 })
   expect(approvals()).toEqual([{ attempt: 2 }])
 })
 
@@ -49,7 +49,7 @@ test('what arrives while a handler has the transaction is kept after it', async 
   }
   receiver.on('verification.approved', ({ data }, { tx }) => handle(data.id, tx), { tx: true })
   expect((await deliver()).kind).toBe('accepted')
-  await worker.drainOnce({ limit: 1 })
+  await worker.runOnce({ limit: 1 })
   expect((await arrived)?.kind).toBe('accepted')
   expect(approvals()).toEqual([{ attempt: 1 }])
 })

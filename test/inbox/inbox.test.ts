@@ -14,12 +14,12 @@ describe('keeping', () => {
     const kept = await deliver(one)
     expect(kept).toMatchObject({ kind: 'accepted' })
     const { entryId } = kept as { entryId: string }
-    expect(await deliver(one)).toEqual({ kind: 'duplicate', entryId })
-    await worker.drainOnce()
-    expect(await deliver(one)).toEqual({ kind: 'duplicate', entryId })
+    expect(await deliver(one)).toMatchObject({ kind: 'duplicate', entryId })
+    await worker.runOnce()
+    expect(await deliver(one)).toMatchObject({ kind: 'duplicate', entryId })
     await inbox.forget('verification:ver_1')
-    expect(await deliver(one)).toEqual({ kind: 'duplicate', entryId })
-    expect(await worker.drainOnce()).toMatchObject({ done: 0 })
+    expect(await deliver(one)).toMatchObject({ kind: 'duplicate', entryId })
+    expect(await worker.runOnce()).toMatchObject({ done: 0 })
   })
 
   test('takes other bytes under a known id as evidence, observed and not run', async () => {
@@ -31,7 +31,7 @@ describe('keeping', () => {
     const conflict = await deliver({ ...one, data: { id: 'ver_1', score: 2 } })
     expect(conflict).toMatchObject({ kind: 'duplicate', conflict: true })
     expect(seen.at(-1)).toMatchObject({ type: 'outcome', kind: 'duplicate', conflict: true })
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(ran).toEqual([{ id: 'ver_1', score: 1 }])
     const { entries } = await inbox.find({ state: 'skipped' })
     expect(entries).toMatchObject([{ reason: 'CONFLICT', eventId: one.id }])
@@ -65,7 +65,7 @@ describe('keeping', () => {
     expect((await deliver('no json')).kind).toBe('accepted')
     expect((await deliver('{"no":"envelope"}')).kind).toBe('accepted')
     expect((await deliver(Uint8Array.of(0xff))).kind).toBe('accepted')
-    expect(await worker.drainOnce()).toMatchObject({ dead: 3 })
+    expect(await worker.runOnce()).toMatchObject({ dead: 3 })
     const { entries } = await inbox.find({ state: 'dead' })
     expect(entries.map(({ reason, attempts }) => [reason, attempts])).toEqual([
       ['BODY_NOT_UTF8', 1],
@@ -92,7 +92,7 @@ describe('keeping', () => {
       event('verification.approved'),
     ]
     for (const other of others) expect((await deliver(other)).kind).toBe('accepted')
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(ran).toHaveLength(5)
   })
 
@@ -199,7 +199,7 @@ describe('looking', () => {
     await deliver(event('client.created', { id: 'c' }))
     clock.advance({ seconds: 5 })
     expect(await inbox.stats()).toEqual({ ...none, stored: 2, oldestAge: 5_000, lag: 5_000 })
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(await inbox.stats()).toEqual({ ...none, done: 1, skipped: 1, lag: 0 })
   })
 })
@@ -218,13 +218,13 @@ describe('running again', () => {
     await deliver(event('verification.created'))
     await deliver(event('verification.approved'))
     await deliver(event('client.created', { id: 'c' }))
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(await inbox.stats()).toMatchObject({ dead: 2, skipped: 1 })
     broken = false
     ran.length = 0
     expect(await inbox.redrive({ name: 'verification.created' })).toBe(1)
     expect(await inbox.redrive({})).toBe(2)
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(ran).toEqual(['mended verification.created', 'mended verification.approved'])
     expect(await inbox.stats()).toMatchObject({ done: 2, skipped: 1 })
   })
@@ -235,9 +235,9 @@ describe('running again', () => {
     receiver.on('*', ({ source }) => sources.push(source))
     const { entryId } = (await deliver(event())) as { entryId: string }
     expect(await inbox.replay(entryId)).toBe(false)
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(await inbox.replay(entryId)).toBe(true)
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(sources).toEqual(['webhook', 'replay'])
     await inbox.forget('verification:ver_1')
     expect(await inbox.replay(entryId)).toBe(false)
@@ -259,7 +259,7 @@ describe('privacy', () => {
     const done = event()
     await deliver(done)
     await deliver(event('verification.rejected', { id: 'ver_2' }))
-    await worker.drainOnce()
+    await worker.runOnce()
     const daysLater = async (days: number) => {
       clock.set(new Date(Date.UTC(2026, 0, 1) + days * day + 1))
       await inbox.purge()
@@ -287,7 +287,7 @@ describe('privacy', () => {
     await deliver(event('verification.created', { id: 'ver_1', clientId: 'cli_1' }))
     await deliver(event('verification.created', { id: 'ver_2', clientId: 'cli_2' }))
     expect(await inbox.forget({ type: 'client', id: 'cli_1' })).toBe(2)
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(ran).toEqual(['verification.created'])
     const { entries } = await inbox.find({ state: 'skipped' })
     expect(entries.map(({ erased, reason, entity }) => [erased, reason, entity])).toEqual([
@@ -318,7 +318,7 @@ describe('privacy', () => {
     const names: unknown[] = []
     rotated.receiver.on('verification.approved', ({ data }) => names.push(data.subjectName))
     expect((await rotated.deliver(one)).kind).toBe('duplicate')
-    await rotated.worker.drainOnce()
+    await rotated.worker.runOnce()
     expect(names).toEqual(['Robin'])
     await setUp({ store, encryption: { key: newer } }).inbox.open()
     for (const encryption of [{ key }, undefined]) {
@@ -334,12 +334,12 @@ describe('privacy', () => {
     await setUp({ store, encryption: { key: newer, previous: [key] } }).inbox.open()
     const without = setUp({ store, encryption: { key: newer } })
     without.receiver.on('*', () => {})
-    expect(await without.worker.drainOnce()).toMatchObject({ retry: 2, dead: 1 })
+    expect(await without.worker.runOnce()).toMatchObject({ retry: 2, dead: 1 })
     expect((await without.inbox.find()).entries).toMatchObject([{ reason: 'UNREADABLE' }])
     const again = setUp({ store, encryption: { key: newer, previous: [key] } })
     again.receiver.on('*', () => {})
     expect(await again.inbox.redrive({})).toBe(1)
-    expect(await again.worker.drainOnce()).toMatchObject({ done: 1 })
+    expect(await again.worker.runOnce()).toMatchObject({ done: 1 })
   })
 })
 

@@ -43,7 +43,7 @@ describe.each([
       const kept = await deliver(event('verification.created', data))
       const { entryId } = kept as { entryId: string }
       await deliver(event('verification.approved', data))
-      await worker.drainOnce()
+      await worker.runOnce()
       clock.advance({ days: 100 })
       await inbox.purge()
       expect(await inbox.get(entryId)).toMatchObject({ state: 'dead', erased: false })
@@ -51,7 +51,7 @@ describe.each([
       broken = false
       if (how === 'redrive') expect(await inbox.redrive(entryId)).toBe(1)
       else expect(await inbox.dismiss(entryId)).toBe(true)
-      await worker.drainOnce()
+      await worker.runOnce()
       const all = ['verification.created', 'verification.approved']
       expect(ran).toEqual(how === 'redrive' ? all : all.slice(1))
       await inbox.close()
@@ -70,7 +70,7 @@ describe.each([
       if (onDead === 'block') {
         for (const name of ['created', 'submitted']) await deliver(event(`verification.${name}`))
       }
-      await worker.drainOnce()
+      await worker.runOnce()
       await inbox.close()
       return ran
     }
@@ -90,7 +90,7 @@ describe.each([
       throw new Error('no')
     })
     await first.deliver(event('verification.created', { id: 'fails' }))
-    await first.worker.drainOnce()
+    await first.worker.runOnce()
     for (const name of ['created', 'approved']) {
       await first.deliver(event(`verification.${name}`, { id: 'waits' }))
     }
@@ -103,12 +103,12 @@ describe.each([
       ({ name, entity }) => void ran.push(`${entity.id} ${name}`),
     )
     await second.deliver(event('verification.rejected', { id: 'waits' }))
-    await second.worker.drainOnce()
+    await second.worker.runOnce()
     const waited = ['created', 'approved', 'rejected'].map((name) => `waits verification.${name}`)
     expect(ran.filter((one) => one.startsWith('waits'))).toEqual(waited)
     expect((await second.inbox.stats()).lag).toBe(0)
     clock.advance({ minutes: 1 })
-    await second.worker.drainOnce()
+    await second.worker.runOnce()
     expect(ran).toContain('fails verification.created')
     expect(await second.inbox.stats()).toMatchObject({ done: 4, stored: 0, retry: 0 })
     await second.inbox.close()
@@ -119,11 +119,11 @@ describe.each([
     const { deliver, receiver, worker } = processes()({ now: clock.now })
     const ran: string[] = []
     receiver.on('*', ({ name }) => void ran.push(name))
-    await worker.drainOnce()
+    await worker.runOnce()
     clock.advance({ days: 1 })
     await deliver(event('verification.created'))
     clock.advance({ days: -1, seconds: 1 })
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(ran).toEqual(['verification.created'])
   })
 })

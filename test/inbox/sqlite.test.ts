@@ -52,7 +52,7 @@ describe('context.tx', () => {
     })
     const one = event()
     await deliver(one)
-    expect(await worker.drainOnce()).toMatchObject({ retry: 1, done: 1 })
+    expect(await worker.runOnce()).toMatchObject({ retry: 1, done: 1 })
     expect(effects()).toEqual([{ id: one.id, attempt: 1 }])
   })
 
@@ -70,7 +70,7 @@ describe('context.tx', () => {
     receiver.on('*', handler, { tx: true })
     const one = event()
     await deliver(one)
-    expect(await worker.drainOnce()).toMatchObject({ retry: 2, done: 1 })
+    expect(await worker.runOnce()).toMatchObject({ retry: 2, done: 1 })
     expect(effects()).toEqual([
       { id: one.id, attempt: 3 },
       { id: one.id, attempt: -3 },
@@ -92,7 +92,7 @@ describe('context.tx', () => {
     receiver.on('*', handler, { tx: true })
     const sent = Array.from({ length: 8 }, (_, at) => event('client.created', { id: `c${at}` }))
     for (const one of sent) await deliver(one)
-    expect(await worker.drainOnce()).toMatchObject({ done: 8, retry: 0 })
+    expect(await worker.runOnce()).toMatchObject({ done: 8, retry: 0 })
     expect(effects()).toHaveLength(16)
     return runs
   }
@@ -108,7 +108,7 @@ describe('context.tx', () => {
     receiver.on('*', (_event, { tx }) => void seen.push(tx), { tx: false })
     receiver.on('*', (_event, { tx }) => void seen.push(tx))
     await deliver(event())
-    expect(await worker.drainOnce()).toMatchObject({ done: 1 })
+    expect(await worker.runOnce()).toMatchObject({ done: 1 })
     expect(seen).toEqual([undefined, undefined])
   })
 
@@ -129,7 +129,7 @@ describe('context.tx', () => {
     receiver.on('*', handler, { tx: true })
     const one = event()
     await deliver(one)
-    expect(await worker.drainOnce()).toMatchObject({ retry: 1, done: 1 })
+    expect(await worker.runOnce()).toMatchObject({ retry: 1, done: 1 })
     late.resolve()
     expect(await told.promise).toMatchObject({ message: /handler is over/ })
     expect(effects()).toEqual([{ id: one.id, attempt: 2 }])
@@ -168,7 +168,7 @@ describe('context.tx', () => {
       { tx: true },
     )
     await deliver(event())
-    const draining = worker.drainOnce({ limit: 1 })
+    const draining = worker.runOnce({ limit: 1 })
     const tx = await begun.promise
     await inbox.close()
     expect(() => tx.exec('delete from approvals')).toThrow('the inbox is closed')
@@ -188,7 +188,7 @@ describe('context.tx', () => {
     }
     receiver.on('*', handler, { tx: true })
     await deliver(event())
-    expect(await worker.drainOnce()).toMatchObject({ dead: 1 })
+    expect(await worker.runOnce()).toMatchObject({ dead: 1 })
     expect(effects()).toEqual([])
     expect((await inbox.find()).entries).toMatchObject([{ handled: [] }])
   })
@@ -207,7 +207,7 @@ describe('context.tx', () => {
     }
     receiver.on('verification.approved', handler, { tx: true })
     await deliver(event())
-    const drained = worker.drainOnce()
+    const drained = worker.runOnce()
     await begun.promise
     expect((await deliver(event('client.created', { id: 'c' }))).kind).toBe('accepted')
     expect(await drained).toMatchObject({ done: 1 })
@@ -451,7 +451,7 @@ describe('what is at rest', () => {
     await deliver(event('verification.approved', { id: `${email}-bad`, clientId: email }))
     await deliver({ ...event('verification.approved', { subjectName: canary }), id: canary })
     await deliver(`{"no envelope": "${canary}"`)
-    expect(await worker.drainOnce()).toMatchObject({ done: 2, dead: 2 })
+    expect(await worker.runOnce()).toMatchObject({ done: 2, dead: 2 })
     for (const name of readdirSync(dirname(file))) {
       const text = readFileSync(join(dirname(file), name), 'latin1')
       expect(text.includes(canary), name).toBe(false)

@@ -41,7 +41,7 @@ describe.each(stores)('tenants on %s', (_, store) => {
     const other = { ...one, data: { ...one.data, score: 2 } }
     expect(await deliver('b', other)).toMatchObject({ kind: 'accepted', tenant: 'b' })
     expect(await deliver('b', other)).toMatchObject({ kind: 'duplicate' })
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(settled()).toEqual(['done', 'done'])
     expect(ran.sort()).toEqual([
       ['a', one.id, `a:${one.id}`],
@@ -60,13 +60,13 @@ describe.each(stores)('tenants on %s', (_, store) => {
     })
     const at = (time: string) => ({ createdAt: `2026-01-01T00:00:0${time}Z` })
     await deliver('b', event('verification.approved', {}, at('9')))
-    await worker.drainOnce()
+    await worker.runOnce()
     await deliver('a', event('verification.created', {}, at('1')))
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(seen[0]).toEqual({ tenant: 'b', stale: false, gap: false })
     expect(seen[1]).toEqual({ tenant: 'a', stale: false, gap: false })
     await deliver('b', event('verification.cancelled', {}, at('9')))
-    await worker.drainOnce({ limit: 1 })
+    await worker.runOnce({ limit: 1 })
     expect(seen.at(-1)).toMatchObject({ tenant: 'b', gap: false })
   })
 
@@ -114,7 +114,7 @@ test('an inbox from before tenants goes on: what has none keeps its keys and lan
   receiver.on('*', () => {})
   expect((await deliver(one)).kind).toBe('duplicate')
   expect((await inbox.find({ entity: 'verification:ver_1' })).entries).toHaveLength(1)
-  expect(await worker.drainOnce()).toMatchObject({ done: 1 })
+  expect(await worker.runOnce()).toMatchObject({ done: 1 })
 })
 
 describe('a secret of a tenant', () => {
@@ -133,7 +133,7 @@ describe('a secret of a tenant', () => {
     const { receiver, seen, deliver, worker } = shared()
     receiver.on('*', () => {})
     await deliver('b', event())
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(seen.find(({ type }) => type === 'outcome')).toMatchObject({ tenant: 'b' })
     expect(seen.find(({ type }) => type === 'attempt')).toMatchObject({ tenant: 'b' })
   })
@@ -160,7 +160,7 @@ describe('forgetting a client', () => {
     const { deliver, inbox, worker, receiver } = setUp({ store: sqliteStore(temporaryFile()) })
     receiver.on('*', () => {})
     await deliver(event('verification.created', { subjectName: 'Canary One' }))
-    await worker.drainOnce()
+    await worker.runOnce()
     await deliver(event('verification.started', { clientId: 'cli_42' }))
     await deliver(event('verification.approved', { subjectName: 'Canary Two' }))
     await deliver(event('verification.approved', { id: 'ver_of_another' }))

@@ -129,7 +129,7 @@ const body = new TextEncoder().encode('{"id":"evt_1","event":"request.approved",
 const headers = await sign(body, { secret })
 const kinds = []
 for (const _ of [1, 2]) kinds.push((await receiver.receive({ body, headers })).kind)
-const report = await createWorker(receiver).drainOnce()
+const report = await createWorker(receiver).runOnce()
 const { done } = await inbox.stats()
 console.log(JSON.stringify([kinds, report.retry, done, counts]))
 `

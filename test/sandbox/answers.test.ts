@@ -26,7 +26,7 @@ async function fresh(options: SandboxOptions = {}) {
 }
 
 describe('an attempt keeps', () => {
-  test('the answer’s bytes, every header and the time that it really took', async () => {
+  test('an attempt keeps the answer’s bytes, every header and the real duration', async () => {
     const bytes = new Uint8Array([0, 255, 128, 10])
     const { sandbox, create, attempts } = await fresh({
       fetch: async () => {
@@ -50,7 +50,7 @@ describe('an attempt keeps', () => {
     expect(made?.durationMs).toBeGreaterThan(20)
   })
 
-  test('the beginning of an answer without end, and lets go of the rest', async () => {
+  test('an attempt keeps the beginning of an endless answer and cancels the rest', async () => {
     let sent = 0
     const left = Promise.withResolvers<void>()
     const peer = await listen((_request: unknown, response: import('node:http').ServerResponse) => {
@@ -73,7 +73,7 @@ describe('an attempt keeps', () => {
     expect(sent).toBeLessThan(64 * 1_048_576)
   })
 
-  test('all of an answer that is just as long as what is kept', async () => {
+  test('an attempt keeps an answer of exactly the kept length whole', async () => {
     const text = 'x'.repeat(16_384)
     const { sandbox, create, attempts } = await fresh({ fetch: async () => new Response(text) })
     await create()
@@ -86,7 +86,7 @@ describe('an attempt keeps', () => {
 })
 
 describe('Retry-After', () => {
-  test('of 0 does not spend the attempts at once', async () => {
+  test('a Retry-After of 0 does not use up the attempts at once', async () => {
     const { sandbox, create, attempts } = await fresh({
       fetch: async () => new Response(null, { status: 503, headers: { 'retry-after': '0' } }),
     })
@@ -97,7 +97,7 @@ describe('Retry-After', () => {
     expect(attempts().map(({ at }) => at.slice(17, 19))).toEqual(['00', '05', '35'])
   })
 
-  test('as a date of the real time is no date of the sandbox’s', async () => {
+  test('a Retry-After date is compared with real time, not with the sandbox’s clock', async () => {
     const inThirty = () => new Date(Date.now() + 30_000).toUTCString()
     const { sandbox, create } = await fresh({
       fetch: async () =>
@@ -115,7 +115,7 @@ describe('Retry-After', () => {
 describe('reorder', () => {
   const names = (order: readonly string[]) => order.join(' ')
 
-  test('without end swaps in pairs, and sends a last one alone after a while', async () => {
+  test('an unlimited reorder swaps deliveries in pairs, and sends the last one alone after a while', async () => {
     let time = Date.parse('2026-03-01T10:00:00Z')
     const order: string[] = []
     const all = Promise.withResolvers<void>()
@@ -141,7 +141,7 @@ describe('reorder', () => {
     expect(sandbox.deliveries.list({ status: 'pending' })).toEqual([])
   })
 
-  test('waits as long as it is told, and over a restore', async () => {
+  test('a reordered delivery waits for its seconds, across a restore too', async () => {
     const order: string[] = []
     const { sandbox, create } = await fresh({
       fetch: async (input) => {
@@ -161,7 +161,7 @@ describe('reorder', () => {
 })
 
 describe('deliveries', () => {
-  test('of a paused subscription are held also when they are sent again', async () => {
+  test('deliveries of a paused subscription are held, also when they are sent again', async () => {
     let sent = 0
     const { sandbox, create } = await fresh({
       fetch: async () => {
@@ -182,7 +182,7 @@ describe('deliveries', () => {
     expect([sent, list()[0]?.status]).toEqual([2, 'delivered'])
   })
 
-  test('are listed whole, or page by page', async () => {
+  test('deliveries are listed as a whole, or page by page', async () => {
     const { sandbox, call, create } = await fresh({ fetch: async () => new Response() })
     for (let at = 0; at < 7; at++) await create()
     const ids = sandbox.deliveries.list().map(({ id }) => id)
@@ -205,7 +205,7 @@ describe('deliveries', () => {
 })
 
 describe('answers on the older paths', () => {
-  test('say that they are deprecated, whatever else they say', async () => {
+  test('every answer on a legacy path says that the path is deprecated', async () => {
     const { sandbox, call } = await fresh({ rateLimit: 3 })
     const told = async (method: string, path: string, options: object = {}) => {
       const { status, headers } = await call(method, `/v2/api${path}`, options)
@@ -227,7 +227,7 @@ describe('answers on the older paths', () => {
     expect(headers.get('deprecation')).toBeNull()
   })
 
-  test('meet the faults of the canonical ones, not the other way round', async () => {
+  test('a fault of a canonical path strikes the legacy one, not the other way round', async () => {
     const { sandbox, call } = await fresh()
     const statuses = async () => [
       (await call('GET', '/v2/api/verifications')).status,
@@ -244,7 +244,7 @@ describe('lists', () => {
   const total = async (call: ReturnType<typeof caller>, path: string) =>
     (await call('GET', `/v2/api${path}`)).body.pagination.total
 
-  test('take an empty search for none, and any date', async () => {
+  test('a list ignores an empty search and accepts any date', async () => {
     const { call, create } = await fresh({ fetch: async () => new Response() })
     await create()
     await call('POST', '/v2/api/clients', { body: {} })
@@ -255,7 +255,7 @@ describe('lists', () => {
     expect(await total(call, '/verifications?dateFrom=0000-01-01T00:00:00%2B05:00')).toBe(1)
   })
 
-  test('of clients are sorted as a dictionary is, persons by their own name', async () => {
+  test('clients are sorted like a dictionary, persons by their own name', async () => {
     const { call } = await fresh({ fetch: async () => new Response() })
     for (const nameFirst of ['Zoe', 'émile', 'Adam', 'Åsa', 'adam']) {
       await call('POST', '/v2/api/clients', { body: { nameFirst } })
@@ -278,7 +278,7 @@ describe('lists', () => {
 })
 
 describe('a record', () => {
-  test('whose client has a long name keeps whole letters of it', async () => {
+  test('a long client name is cut between characters, not within one', async () => {
     const { sandbox, call, create } = await fresh({ fetch: async () => new Response() })
     const body = { nameFirst: '😀'.repeat(64), nameLast: '🦊'.repeat(64) }
     const client = (await call('POST', '/v2/api/clients', { body })).body
@@ -287,7 +287,7 @@ describe('a record', () => {
     sandbox.restore(sandbox.snapshot())
   })
 
-  test('with a name that cannot be kept is refused, not robbed of it', async () => {
+  test('a body with a key that cannot be kept is rejected instead of losing it', async () => {
     const { call } = await fresh()
     const post = async (body: string) => {
       const { status, body: answer } = await call('POST', '/v2/api/clients', { body })
@@ -305,7 +305,7 @@ describe('a record', () => {
     expect((await post('{"metadata":{"constructor":1,"note":"__proto__"}}'))[0]).toBe(201)
   })
 
-  test('that is taken up again by force expires like a new one', async () => {
+  test('a verification that is reopened by force expires like a new one', async () => {
     const { sandbox, call, create } = await fresh({ fetch: async () => new Response() })
     const { id } = await create({ expiresDays: 1 })
     const status = async () => (await call('GET', `/v2/api/verifications/${id}`)).body.status

@@ -4,6 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { endpoints as contract } from '../../src/client/contract.ts'
+import { eventNames } from '../../src/protocol/names.ts'
 import { errorBodySchema } from '../../src/protocol/resources.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { minimal } from './conformance-rows.ts'
@@ -25,7 +26,7 @@ const create = async (call: Call, body: Json = {}, key = 'key_acme') =>
   (await call('POST', `${api}/verifications`, { key, body: { ...minimal, ...body } })).body
 
 describe('the rate limit', () => {
-  test('lets the 200th request of a minute in and refuses the 201st, for its organization alone', async () => {
+  test('the rate limit accepts the 200th request of a minute and rejects the 201st, per organization', async () => {
     const { sandbox, call } = await fresh({ rateLimit: undefined as never })
     for (let at = 1; at <= 200; at++) {
       expect((await call('GET', `${api}/clients`)).status, String(at)).toBe(200)
@@ -47,7 +48,7 @@ describe('the rate limit', () => {
     expect((await call('GET', `${api}/clients`)).status).toBe(200)
   })
 
-  test('is what an agreement says for the Enterprise plan', async () => {
+  test('the Enterprise plan has its own rate', async () => {
     const { call } = await fresh({ rateLimit: undefined as never })
     const body = { ratePerMinute: 3 }
     await call('PATCH', '/_sandbox/organizations/org_initech', { body })
@@ -58,7 +59,7 @@ describe('the rate limit', () => {
     expect(statuses).toEqual([200, 200, 200, 429])
   })
 
-  test('can be set for all, or be switched off', async () => {
+  test('the rate limit can be set for all, or switched off', async () => {
     const { call } = await fresh({ rateLimit: 1 })
     expect((await call('GET', `${api}/clients`)).status).toBe(200)
     expect((await call('GET', `${api}/clients`)).status).toBe(429)
@@ -69,7 +70,7 @@ describe('the rate limit', () => {
 })
 
 describe('organizations', () => {
-  test('see nothing of each other under any endpoint', async () => {
+  test('organizations see nothing of each other at any endpoint', async () => {
     const { call } = await fresh()
     const theirs = { key: 'key_globex' }
     const client = (await call('POST', `${api}/clients`, { body: { nameFirst: 'Ada' } })).body
@@ -98,7 +99,7 @@ describe('organizations', () => {
     expect(linked.body.errors).toMatchObject([{ field: 'clientId' }])
   })
 
-  test('hear of their own events alone where a subscription names one', async () => {
+  test('a subscription of an organization receives only its events', async () => {
     const { sandbox, call } = await fresh({ fetch: async () => new Response() })
     await call('POST', '/_sandbox/subscriptions', {
       body: { url: 'http://127.0.0.1:9/', organizationId: 'org_globex' },
@@ -110,7 +111,7 @@ describe('organizations', () => {
 })
 
 describe('lists', () => {
-  test('have exact arithmetic on every page size', async () => {
+  test('lists have exact pagination at every page size', async () => {
     const { call } = await fresh()
     for (let at = 0; at < 23; at++) await create(call)
     for (const limit of [1, 5, 10, 22, 23, 24, 100]) {
@@ -131,7 +132,7 @@ describe('lists', () => {
     }
   })
 
-  test('of 1,000 verifications are whole when paged with dateTo while others are created', async () => {
+  test('a list of 1,000 verifications paged with dateTo is complete while others are created', async () => {
     const { sandbox, call } = await fresh()
     const made = new Set<string>()
     for (let at = 0; at < 1000; at++) made.add((await create(call)).id)
@@ -151,7 +152,7 @@ describe('lists', () => {
     expect(new Set(seen)).toEqual(made)
   })
 
-  test('show at once what changed since they were last asked for', async () => {
+  test('lists show every change at once', async () => {
     const { sandbox, call } = await fresh()
     const { id } = await create(call)
     const { body: client } = await call('POST', `${api}/clients`, { body: {} })
@@ -166,7 +167,7 @@ describe('lists', () => {
     expect(await totals(...lists)).toEqual([1, 1])
   })
 
-  test('answer every combination of filter and sort as a plain selection would', async () => {
+  test('lists answer every combination of filter and sort like a plain selection', async () => {
     const { sandbox, call } = await fresh()
     const kinds = ['idv', 'kyc', 'share'] as const
     const lives = [[], ['cancel'], ['start'], ['start', 'submit', 'approve']] as const
@@ -215,7 +216,7 @@ describe('bad input is answered in the error form', () => {
     expect(status).toBeLessThan(500)
   }
 
-  test('an unknown method is 405 and told what is allowed, an unknown path 404', async () => {
+  test('an unknown method is 405 with Allow, an unknown path 404', async () => {
     const { call } = await fresh()
     for (const [method, path, allow] of [
       ['DELETE', '/verifications', 'POST, GET, HEAD'],
@@ -236,7 +237,7 @@ describe('bad input is answered in the error form', () => {
     }
   })
 
-  test('a body of another type is 400, one that is too large 413, also when it never ends', async () => {
+  test('a body of another type is 400, a large one 413, even when it never ends', async () => {
     const { sandbox, call } = await fresh()
     const wrong = await call('POST', `${api}/clients`, {
       body: 'a=b',
@@ -260,7 +261,7 @@ describe('bad input is answered in the error form', () => {
     expect(response.status).toBe(413)
   })
 
-  test('a parameter that breaks its rule is told by that rule, and none counts twice in silence', async () => {
+  test('a parameter that breaks its rule is named with that rule, and a repeated one is rejected', async () => {
     const { call } = await fresh()
     await create(call)
     const wrong = async (query: string) => {
@@ -280,7 +281,7 @@ describe('bad input is answered in the error form', () => {
     expect(country.body.errors).toMatchObject([{ field: 'country' }])
   })
 
-  test('over HTTP what is no HTTP is told in the same form', async () => {
+  test('bytes that are not HTTP are answered in the error form', async () => {
     const { sandbox } = await fresh()
     const { port } = await sandbox.listen()
     const said = (text: string) =>
@@ -308,7 +309,7 @@ describe('bad input is answered in the error form', () => {
     }
   })
 
-  test('over HTTP a request that no Request can hold is 400', async () => {
+  test('a request that no Request can hold is 400', async () => {
     const { sandbox } = await fresh()
     const { port } = await sandbox.listen()
     const status = await new Promise<number | undefined>((resolve, reject) => {
@@ -325,7 +326,7 @@ describe('bad input is answered in the error form', () => {
     expect(status).toBe(400)
   })
 
-  test('10,000 random requests hold the form and never get a 500', async () => {
+  test('10,000 random requests are answered in the error form and never with 500', async () => {
     const { sandbox } = await fresh()
     const { id } = await create(caller(sandbox.url, sandbox.fetch))
     const paths = Object.values(contract).map(({ path }) => path)
@@ -387,7 +388,7 @@ describe('OpenAPI', () => {
     expect(valid).toBe(true)
   })
 
-  test('has every endpoint of the contract, the legacy paths as deprecated', async () => {
+  test('the OpenAPI document has every endpoint of the contract, the legacy paths as deprecated', async () => {
     const { call } = await fresh()
     const { body } = await call('GET', `${api}/openapi.json`, { key: null })
     for (const { method, path } of Object.values(contract)) {
@@ -399,9 +400,46 @@ describe('OpenAPI', () => {
     const created = body.paths['/verifications'].post
     const statuses = ['201', '400', '401', '402', '403', '405', '413', '422', '429']
     expect(Object.keys(created.responses)).toEqual(statuses)
+    expect(body.paths['/clients'].post.requestBody.required).toBe(false)
     const list = body.paths['/verifications'].get
     const status = list.parameters.find((one: Json) => one.name === 'status')
     expect([status.style, status.explode]).toEqual(['form', false])
+  })
+
+  test('the OpenAPI document names and describes its schemas, and has a webhook for every event', async () => {
+    const { call } = await fresh()
+    const { body } = await call('GET', `${api}/openapi.json`, { key: null })
+    const { schemas } = body.components
+    expect(Object.keys(schemas).sort()).toEqual([
+      'AssembledVerification',
+      'Client',
+      'Error',
+      'Pagination',
+      'ThirdParty',
+      'ValidationError',
+      'Verification',
+    ])
+    for (const schema of Object.values<Json>(schemas)) expect(schema.description).toBeTruthy()
+    expect(schemas.ValidationError.required).toContain('errors')
+    expect(schemas.Error.required).not.toContain('errors')
+    expect(Object.keys(body.webhooks)).toEqual([...eventNames])
+    const { post } = body.webhooks['client.deleted']
+    expect(post.parameters[0]).toMatchObject({ name: 'X-Service-Signature', in: 'header' })
+    const event = post.requestBody.content['application/json'].schema
+    expect(event.properties.event).toMatchObject({ const: 'client.deleted' })
+    expect(event.properties.data).toEqual({ $ref: '#/components/schemas/Client' })
+    for (const path of Object.values<Json>(body.paths)) {
+      for (const operation of Object.values<Json>(path)) {
+        expect(operation.summary).toBeTruthy()
+        const invalid = operation.responses['422']?.content['application/json'].schema.$ref
+        expect([undefined, '#/components/schemas/ValidationError']).toContain(invalid)
+        expect(operation.responses['405'].headers).toHaveProperty('Allow')
+        const deprecated = Object.values<Json>(operation.responses).map(
+          ({ headers = {} }) => 'Deprecation' in headers && 'Link' in headers,
+        )
+        expect(new Set(deprecated)).toEqual(new Set([operation.deprecated === true]))
+      }
+    }
   })
 })
 
@@ -423,7 +461,7 @@ describe('magic values', () => {
     expect(later.body.status).toBe(status === 'initiated' ? 'expired' : status)
   })
 
-  test('and the API keys are listed for the user, and so is every assumption', async () => {
+  test('magic values, API keys and assumptions are listed', async () => {
     const { call } = await fresh()
     const { body } = await call('GET', '/_sandbox/assumptions', { key: null })
     const names = body.magicNames.map((one: Json) => one.name)
@@ -436,7 +474,7 @@ describe('magic values', () => {
   })
 })
 
-test('a sandbox starts where its options say', async () => {
+test('options are checked, and a sandbox starts at their time', async () => {
   const { sandbox } = await fresh()
   expect([sandbox.clock.now().toISOString(), sandbox.clock.frozen]).toEqual([start, true])
   for (const [options, message] of [

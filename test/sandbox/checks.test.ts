@@ -45,23 +45,29 @@ describe('a snapshot is checked whole:', () => {
     ['webhooks.subscriptions.0.events.0', (one) => (one.webhooks.subscriptions[0].events = ['x'])],
   ]
 
-  test.each(spoilings)('%s is told, and nothing is taken', async (field, spoil) => {
-    const { sandbox, call } = await fresh()
-    const { body } = await call('POST', '/v2/api/verifications', { body: minimal })
-    const before = sandbox.snapshot()
-    const broken = structuredClone(before) as Json
-    spoil(broken)
-    const refused = await call('PUT', '/_sandbox/snapshot', { body: broken })
-    expect(refused.status).toBe(422)
-    expect(refused.body.errors.map((one: Json) => one.field)).toContain(field)
-    expect(() => sandbox.restore(broken)).toThrow(
-      expect.objectContaining({ code: 'OPTION_INVALID', message: expect.stringContaining(field) }),
-    )
-    expect(sandbox.snapshot()).toEqual(before)
-    expect((await call('GET', `/v2/api/verifications/${body.id}`)).status).toBe(200)
-  })
+  test.each(spoilings)(
+    'a snapshot with a wrong %s is rejected by that name and changes nothing',
+    async (field, spoil) => {
+      const { sandbox, call } = await fresh()
+      const { body } = await call('POST', '/v2/api/verifications', { body: minimal })
+      const before = sandbox.snapshot()
+      const broken = structuredClone(before) as Json
+      spoil(broken)
+      const refused = await call('PUT', '/_sandbox/snapshot', { body: broken })
+      expect(refused.status).toBe(422)
+      expect(refused.body.errors.map((one: Json) => one.field)).toContain(field)
+      expect(() => sandbox.restore(broken)).toThrow(
+        expect.objectContaining({
+          code: 'OPTION_INVALID',
+          message: expect.stringContaining(field),
+        }),
+      )
+      expect(sandbox.snapshot()).toEqual(before)
+      expect((await call('GET', `/v2/api/verifications/${body.id}`)).status).toBe(200)
+    },
+  )
 
-  test('one of another seed brings its own dice', async () => {
+  test('a snapshot of another seed brings its own dice', async () => {
     const drops = async (sandbox: Json, call: ReturnType<typeof caller>) => {
       for (let at = 0; at < 20; at++) await call('POST', '/v2/api/clients', { body: {} })
       return sandbox.deliveries.list().map(({ status }: Json) => status)
@@ -82,7 +88,7 @@ describe('a snapshot is checked whole:', () => {
 describe('a call is checked as the request that does the same:', () => {
   const misused = expect.objectContaining({ code: 'OPTION_INVALID' })
 
-  test('subscriptions', async () => {
+  test('calls of subscriptions are checked like their requests', async () => {
     const { sandbox } = await fresh()
     const { subscriptions } = sandbox.deliveries
     const [before] = subscriptions.list()
@@ -98,7 +104,7 @@ describe('a call is checked as the request that does the same:', () => {
     expect(subscriptions.update('nobody', {})).toBeUndefined()
   })
 
-  test('actions', async () => {
+  test('calls of act() are checked like their requests', async () => {
     const { sandbox, call } = await fresh()
     const { id } = (await call('POST', '/v2/api/verifications', { body: minimal })).body
     for (const actions of ['nonsense', [], null, [null], { action: 'x' }, 7]) {
@@ -109,7 +115,7 @@ describe('a call is checked as the request that does the same:', () => {
     expect(sandbox.scenario().actions).toHaveLength(1)
   })
 
-  test('filters of deliveries', async () => {
+  test('filters of deliveries are checked like their requests', async () => {
     const { sandbox } = await fresh()
     expect(() => sandbox.deliveries.list({ status: 'nonsense' as never })).toThrow(
       /deliveries\.list: status/,
@@ -117,7 +123,7 @@ describe('a call is checked as the request that does the same:', () => {
     expect(() => sandbox.deliveries.resendAll({ status: 'x' as never })).toThrow(misused)
   })
 
-  test('options', async () => {
+  test('an SMTP address that is not one is rejected', async () => {
     await expect(openSandbox({ smtpUrl: 'nowhere' })).rejects.toThrow(/smtpUrl/)
   })
 })
@@ -133,7 +139,7 @@ describe('a scenario does the same again', () => {
     return sandbox
   }
 
-  test('after a subscription that was made by a call, with the sandbox’s own secret', async () => {
+  test('a scenario repeats a subscription that was created by a call with the sandbox’s own secret', async () => {
     const { sandbox, call } = await fresh()
     const made = sandbox.deliveries.subscriptions.create({ url: 'http://b.test/' })
     expect(made.secret).toBe(sandbox.secret)
@@ -144,7 +150,7 @@ describe('a scenario does the same again', () => {
     expect(webhooks).toEqual(sandbox.snapshot().webhooks)
   })
 
-  test('after what the subject clicked', async () => {
+  test('a scenario repeats what the subject clicked', async () => {
     const { sandbox, call } = await fresh()
     const { body } = await call('POST', '/v2/api/verifications', { body: minimal })
     const page = `${sandbox.url}/verify/${body.accessToken}`
@@ -155,7 +161,7 @@ describe('a scenario does the same again', () => {
     expect(replayed.verifications[0]?.resource.status).toBe('submitted')
   })
 
-  test('with a secret that it does not hold, and asks for', async () => {
+  test('a scenario does not contain the user’s own secret, and asks for it', async () => {
     const secret = 'a-secret-of-the-user'
     const { sandbox, call } = await fresh({ secret })
     await call('POST', '/v2/api/clients', { body: {} })
@@ -171,7 +177,7 @@ describe('a scenario does the same again', () => {
     expect((await again(scenario)).deliveries.subscriptions.list()).toMatchObject([{ secret }])
   })
 
-  test('after a HEAD, which counts as a request', async () => {
+  test('a scenario repeats a HEAD, which counts as a request', async () => {
     const { sandbox, call } = await fresh({ rateLimit: 2 })
     await call('HEAD', '/v2/api/clients')
     await call('POST', '/v2/api/clients', { body: {} })
@@ -179,7 +185,7 @@ describe('a scenario does the same again', () => {
     expect(replayed.snapshot().state.rates).toEqual(sandbox.snapshot().state.rates)
   })
 
-  test('unless more bytes were sent than are kept', async () => {
+  test('a scenario is refused when more bytes were sent than are kept', async () => {
     const { sandbox, call } = await fresh()
     const body = { nameFirst: 'x'.repeat(1_000_000) }
     for (let at = 0; at < 18; at++) await call('POST', '/v2/api/clients', { body })

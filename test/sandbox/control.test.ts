@@ -69,7 +69,7 @@ describe('actions', () => {
     },
   )
 
-  test('several in one call are all taken, or none and no event', async () => {
+  test('several actions in one call are all taken, or none and no event is sent', async () => {
     const { sandbox, call, create, act } = await fresh({
       subscriptions: [{ url: 'http://127.0.0.1:9/' }],
     })
@@ -81,7 +81,7 @@ describe('actions', () => {
     expect((await act(id, ['start', 'submit', 'review', 'reject'])).body.status).toBe('rejected')
   })
 
-  test('submit one step or all, and show the step that is next', async () => {
+  test('submit completes one step or all, and shows the next one', async () => {
     const { create, act } = await fresh()
     const { id } = await create({ requirements: ['person', 'document', 'consent'] })
     const step = (name: string) => ({ action: 'submit', step: name })
@@ -99,7 +99,7 @@ describe('actions', () => {
     expect(all.submittedAt).not.toBeNull()
   })
 
-  test('are refused in the error form when they are none', async () => {
+  test('unknown actions are rejected in the error form', async () => {
     const { create, act } = await fresh()
     const { id } = await create()
     expect((await act(id, ['destroy'])).status).toBe(422)
@@ -107,7 +107,7 @@ describe('actions', () => {
     expect((await act('nobody', ['start'])).status).toBe(404)
   })
 
-  test('can be taken without HTTP, with an error of its own code', async () => {
+  test('act() takes actions without HTTP, with an error code of its own', async () => {
     const { sandbox, create } = await fresh()
     const { id } = await create()
     const rejected = { action: 'reject', reason: 'blurred' } as const
@@ -120,7 +120,7 @@ describe('actions', () => {
 })
 
 describe('a verification', () => {
-  test('loads name, e-mail and phone from its client, unless they are given', async () => {
+  test('a verification takes name, e-mail and phone from its client unless they are given', async () => {
     const { call, create } = await fresh()
     const body = { nameFirst: 'Ada', nameLast: 'Lovelace', email: 'a@x.example', phone: '1' }
     const client = (await call('POST', '/v2/api/clients', { body })).body
@@ -135,7 +135,7 @@ describe('a verification', () => {
     })
   })
 
-  test('invites its subject, and shares its result on approval with what was agreed alone', async () => {
+  test('a verification invites its subject, and shares only the agreed fields on approval', async () => {
     const { call, create, act } = await fresh()
     const party = { name: 'Bank', email: 'bank@x.example', sharedFields: ['person', 'accessToken'] }
     const { id, accessToken } = await create({
@@ -155,7 +155,7 @@ describe('a verification', () => {
     expect(Object.keys(shared.shared)).toEqual(['id', 'status', 'score', 'subjectName', 'person'])
   })
 
-  test('is completed by its subject on the page that the invitation links to', async () => {
+  test('the subject completes a verification on the page that the invitation links to', async () => {
     const { sandbox, call, create } = await fresh()
     await sandbox.listen()
     const made = await create({
@@ -187,7 +187,7 @@ describe('a verification', () => {
     expect((await fetch(`${sandbox.url}/verify/nobody`)).status).toBe(404)
   })
 
-  test('is mailed for over SMTP where that is set', async () => {
+  test('invitations are sent over SMTP when it is set', async () => {
     const mails: string[] = []
     const server = new SMTPServer({
       authOptional: true,
@@ -214,7 +214,7 @@ describe('a verification', () => {
     expect(body.data[0].transport).toBe('sent')
   })
 
-  test('is made also when the mail server is down, and the outbox says why', async () => {
+  test('a verification is created even when the mail server is down, and the outbox says why', async () => {
     const { sandbox, call, create } = await fresh({ smtpUrl: 'smtp://127.0.0.1:1' })
     expect((await create({ subjectEmail: 's@x.example' })).status).toBe('initiated')
     await sandbox.flush()
@@ -227,7 +227,7 @@ describe('a verification', () => {
 })
 
 describe('the control plane', () => {
-  test('answers on loopback names alone, and to no page of another site', async () => {
+  test('a sandbox on loopback answers to names of this machine, and not to pages of other sites', async () => {
     const { sandbox } = await fresh()
     const { port } = await sandbox.listen()
     const status = (headers: Record<string, string>, path = '/_sandbox/clock') =>
@@ -263,7 +263,7 @@ describe('the control plane', () => {
     }
   })
 
-  test('answers to the names that it was told', async () => {
+  test('a sandbox answers to the names of its option hosts', async () => {
     const { sandbox } = await fresh({ hosts: ['sandbox'] })
     const { port } = await sandbox.listen({ host: '0.0.0.0' })
     expect(sandbox.url).toBe(`http://127.0.0.1:${port}`)
@@ -276,7 +276,7 @@ describe('the control plane', () => {
     expect((await sandbox.fetch('http://127.0.0.1/v2/api/clients', { headers })).status).toBe(200)
   })
 
-  test('listens on loopback unless it is told otherwise, on any free port', async () => {
+  test('a sandbox listens on loopback and any free port by default', async () => {
     const { sandbox } = await fresh()
     const { host, port } = await sandbox.listen()
     expect([host, sandbox.url]).toEqual(['127.0.0.1', `http://127.0.0.1:${port}`])
@@ -284,7 +284,7 @@ describe('the control plane', () => {
     await expect(other.sandbox.listen({ port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
   })
 
-  test('shows a secret when it is made and on request, and masks it otherwise', async () => {
+  test('the control plane shows a secret when it is created and on request, and masks it otherwise', async () => {
     const { sandbox, call } = await fresh({
       subscriptions: [{ url: 'http://127.0.0.1:9/', secret: 'a-secret-that-is-long' }],
     })
@@ -313,7 +313,7 @@ describe('the control plane', () => {
     expect(plain.body.secret).toBe(sandbox.secret)
   })
 
-  test('refuses a subscription that cannot work', async () => {
+  test('the control plane rejects a subscription that cannot work', async () => {
     const { call } = await fresh()
     const fields = async (body: Json) => {
       const answer = await call('POST', '/_sandbox/subscriptions', { body })
@@ -334,7 +334,7 @@ describe('the control plane', () => {
     ).toBe(201)
   })
 
-  test('freezes, sets and moves the clock', async () => {
+  test('the control plane freezes, sets and advances the clock', async () => {
     const { call } = await fresh({ now: () => new Date() })
     expect((await call('GET', '/_sandbox/clock')).body.frozen).toBe(false)
     const body = { now: '2027-01-01T00:00:00.000Z', frozen: true }
@@ -347,7 +347,7 @@ describe('the control plane', () => {
     expect(Date.parse(freed.body.now)).toBeGreaterThanOrEqual(Date.parse(moved.body.now))
   })
 
-  test('fires expiries and retries in the order of time while the clock moves', async () => {
+  test('expiries and retries happen in the order of time while the clock moves', async () => {
     const seen: string[] = []
     let fail = true
     const { sandbox, create } = await fresh({
@@ -375,7 +375,7 @@ describe('the control plane', () => {
     ])
   })
 
-  test('streams what happens', async () => {
+  test('the control plane streams what happens', async () => {
     const { sandbox, create } = await fresh({ subscriptions: [{ url: 'http://127.0.0.1:9/' }] })
     const { url } = await sandbox.listen()
     const events = await createEventSource(`${url}/_sandbox/events`)
@@ -394,7 +394,7 @@ describe('the control plane', () => {
     expect(streamed).not.toContain(sandbox.secret)
   })
 
-  test('has a handler for each route, and refuses other methods and paths in the error form', async () => {
+  test('every route has a handler, and other methods and paths are rejected in the error form', async () => {
     const { call } = await fresh()
     for (const { path, method } of Object.values(controlRoutes)) {
       const other = ['get', 'post', 'put', 'patch', 'delete'].find(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -70,7 +70,7 @@ describe('a database of something else', () => {
     tamper(data, 'PRAGMA locking_mode = EXCLUSIVE; CREATE TABLE more(a)')
   })
 
-  test('that this package keeps an inbox in is refused while it is in use', async () => {
+  test('an inbox file in use is rejected', async () => {
     const data = file()
     const store = sqliteStore(data)
     await store.open(() => {})
@@ -78,7 +78,7 @@ describe('a database of something else', () => {
     await expect(openSandbox({ data })).rejects.toMatchObject({ code: 'DATA_FILE_FAILED' })
   })
 
-  test('is told from an empty file, which becomes a sandbox’s', async () => {
+  test('an empty file becomes a sandbox’s', async () => {
     const data = file()
     writeFileSync(data, '')
     const { sandbox } = await fresh({ data })
@@ -121,7 +121,7 @@ describe('a damaged file', () => {
 })
 
 describe('after a kill the file still has', () => {
-  test('the faults that were answered for, and how often each has struck', async () => {
+  test('a killed sandbox keeps its faults, and how often each has struck', async () => {
     const data = file()
     const { call } = await fresh({ data })
     const faults = [{ kind: 'error-500', times: 2 }, { kind: 'duplicate' }]
@@ -137,7 +137,7 @@ describe('after a kill the file still has', () => {
     expect((await fresh({ data: killed(data) })).sandbox.faults.list()).toEqual([])
   })
 
-  test('the requests that were counted, refused ones too', async () => {
+  test('a killed sandbox keeps its counted requests, rejected ones too', async () => {
     const data = file()
     const { call } = await fresh({ data, rateLimit: 2 })
     expect((await call('GET', '/v2/api/clients')).status).toBe(200)
@@ -145,6 +145,21 @@ describe('after a kill the file still has', () => {
     const { call: again } = await fresh({ data: killed(data), rateLimit: 2 })
     expect((await again('GET', '/v2/api/clients')).status).toBe(429)
   })
+})
+
+test('a data file, its log and its index are readable by their owner only', async () => {
+  const before = process.umask(0)
+  closing.push(() => process.umask(before))
+  const data = file()
+  const existing = file()
+  writeFileSync(existing, '', { mode: 0o644 })
+  for (const path of [data, existing]) {
+    const { call } = await fresh({ data: path })
+    await call('POST', '/v2/api/clients', { body: {} })
+    for (const end of ['', '-wal']) {
+      expect((statSync(`${path}${end}`).mode & 0o777).toString(8), end).toBe('600')
+    }
+  }
 })
 
 describe('opened again', () => {
@@ -178,7 +193,7 @@ describe('opened again', () => {
     }
   })
 
-  test('it refuses another time than it began at, and goes on with the same or none', async () => {
+  test('a data file rejects another start time, and goes on with the same or none', async () => {
     const data = file()
     const { sandbox } = await fresh({ data, now: '2026-01-01T00:00:00Z' })
     await sandbox.clock.advance({ days: 1 })
@@ -195,7 +210,7 @@ describe('opened again', () => {
     }
   })
 
-  test('it takes the seed as text for the number', async () => {
+  test('a data file accepts its seed as text as well as a number', async () => {
     const data = file()
     await (await createSandbox({ data, seed: 1 })).close()
     const again = await createSandbox({ data, seed: '1' })
@@ -214,7 +229,7 @@ describe('opened again', () => {
     expect(sandbox.deliveries.subscriptions.list()).toMatchObject([{ url }])
   })
 
-  test('it can be closed twice', async () => {
+  test('a sandbox can be closed twice', async () => {
     const { sandbox, call } = await fresh({ data: file() })
     await call('POST', '/v2/api/verifications', { body: minimal as Json })
     await Promise.all([sandbox.close(), sandbox.close()])

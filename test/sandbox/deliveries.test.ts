@@ -49,7 +49,7 @@ const only = (sandbox: Sandbox): Json => {
 }
 
 describe('deliveries', () => {
-  test('bring all nine events, signed, to a receiver with its defaults', async () => {
+  test('deliveries bring all nine events, signed, to a receiver with its defaults', async () => {
     const receiver = await received()
     const { sandbox, call } = await fresh(receiver.url)
     const lives = [['start', 'submit', 'approve'], ['start', 'submit', 'reject'], ['cancel']]
@@ -67,7 +67,7 @@ describe('deliveries', () => {
     expect(receiver.recorder.events.every(({ known, issues }) => known && !issues)).toBe(true)
   })
 
-  test('carry the older name for an older filter, and both where both are asked for', async () => {
+  test('a legacy filter gets the legacy name, and both filters get both', async () => {
     const receiver = await received()
     const { sandbox } = await fresh(receiver.url, {}, ['request.approved', 'client.*'])
     await sandbox.act((await create(sandbox)).id, ['start', 'submit', 'approve'])
@@ -93,7 +93,7 @@ describe('deliveries', () => {
     expect(ids.size).toBe(4)
   })
 
-  test('are tried again after what is no 2xx, with the same bytes and signature, until they arrive', async () => {
+  test('a delivery is retried after any answer but 2xx, with the same bytes and signature', async () => {
     const peer = await answered([{ status: 500 }, { status: 404 }, { status: 302 }])
     const { sandbox } = await fresh(peer.url)
     await create(sandbox)
@@ -112,7 +112,7 @@ describe('deliveries', () => {
     expect(new Set(peer.signatures)).toEqual(new Set([hex]))
   })
 
-  test('obey Retry-After, in seconds and as a date', async () => {
+  test('a retry obeys Retry-After, in seconds and as a date', async () => {
     // A receiver's own time, which is not the sandbox's.
     const [now, then] = ['2031-05-05T10:00:00Z', '2031-05-05T10:00:40Z'].map((time) =>
       new Date(time).toUTCString(),
@@ -134,7 +134,7 @@ describe('deliveries', () => {
     expect(only(sandbox).status).toBe('delivered')
   })
 
-  test('fail when their retries are spent, are kept with every attempt, and can be sent again', async () => {
+  test('a delivery whose retries are spent has failed, keeps every attempt and can be sent again', async () => {
     const refusals = Array.from({ length: 8 }, () => ({ status: 410 }))
     const peer = await answered(refusals)
     const { sandbox, call } = await fresh(peer.url)
@@ -155,7 +155,7 @@ describe('deliveries', () => {
     expect(peer.bodies.at(-1)).toBe(peer.bodies[0])
   })
 
-  test('to where nobody listens are tried again, and say why', async () => {
+  test('a delivery to a closed port is retried and says why', async () => {
     const peer = await answering()
     await peer.close()
     const { sandbox } = await fresh(peer.url)
@@ -165,7 +165,7 @@ describe('deliveries', () => {
     expect(only(sandbox).attempts[0].error).toMatch(/ECONNREFUSED/)
   })
 
-  test('to who does not answer in time are tried again', async () => {
+  test('a delivery that is not answered in time is retried', async () => {
     const { sandbox } = await fresh('http://127.0.0.1:9/', {
       deliveryTimeout: 50,
       fetch: (input) =>
@@ -180,7 +180,7 @@ describe('deliveries', () => {
     expect(only(sandbox).attempts[0].error).toMatch(/no answer within 50 ms/)
   })
 
-  test('to a fetch that heeds no signal end in time all the same', async () => {
+  test('a delivery through a fetch that ignores its signal still ends in time', async () => {
     const { sandbox } = await fresh('http://127.0.0.1:9/', {
       deliveryTimeout: 50,
       fetch: () => new Promise(() => {}),
@@ -190,7 +190,7 @@ describe('deliveries', () => {
     expect(only(sandbox).attempts[0].error).toMatch(/no answer within 50 ms/)
   })
 
-  test('of one verification arrive in the order of its events, those of others beside them', async () => {
+  test('deliveries of one verification arrive in the order of its events, those of others beside them', async () => {
     const order: string[] = []
     let open = 0
     let most = 0
@@ -220,7 +220,7 @@ describe('deliveries', () => {
     expect(most).toBe(3)
   })
 
-  test('can be sent again many at a time, by a filter', async () => {
+  test('all deliveries that match a filter can be sent again at once', async () => {
     const peer = await answered()
     const { sandbox, call } = await fresh(peer.url)
     for (let at = 0; at < 3; at++) await sandbox.act((await create(sandbox)).id, 'cancel')
@@ -233,7 +233,7 @@ describe('deliveries', () => {
     expect([twice.length, new Set(twice).size]).toEqual([6, 3])
   })
 
-  test('wait while their subscription is paused, and go with it', async () => {
+  test('deliveries wait while their subscription is paused, and are dropped with it', async () => {
     const peer = await answered()
     const { sandbox, call } = await fresh(peer.url)
     const [{ id }] = sandbox.deliveries.subscriptions.list() as [Json]
@@ -251,7 +251,7 @@ describe('deliveries', () => {
     expect(last.status).toBe('dropped')
   })
 
-  test('are signed with both secrets while one rotates, with the new one alone afterwards', async () => {
+  test('deliveries are signed with both secrets during a rotation, with the new one afterwards', async () => {
     const next = 'the-secret-after-it'
     const old = await received()
     const both = await received({ secret: [{ id: 'new', value: next }] })
@@ -273,7 +273,7 @@ describe('deliveries', () => {
     expect(old.outcomes()).toEqual(['handled', 'SIGNATURE_MISMATCH'])
   })
 
-  test('are signed once: a retry goes with the signature that it had', async () => {
+  test('a delivery is signed once: a retry sends the same signature', async () => {
     const peer = await answered([{ status: 500 }])
     const { sandbox } = await fresh(peer.url)
     await create(sandbox)
@@ -288,7 +288,7 @@ describe('deliveries', () => {
     expect(new Set(peer.signatures).size).toBe(2)
   })
 
-  test('never hold the API back, and at most eight are on their way at once', async () => {
+  test('deliveries never delay the API, and at most eight are in flight at once', async () => {
     let open = 0
     let most = 0
     const waiting: (() => void)[] = []
@@ -333,11 +333,12 @@ describe('faults of deliveries, as a real receiver meets them:', () => {
   test.each([
     ['wrong-secret', 'SIGNATURE_MISMATCH'],
     ['unsigned', 'SIGNATURE_MISSING'],
+    ['malformed', 'SIGNATURE_MALFORMED'],
     ['tampered', 'SIGNATURE_MISMATCH'],
     ['truncated', 'SIGNATURE_MISMATCH'],
     ['reserialized', 'SIGNATURE_MISMATCH'],
     ['oversized', 'BODY_TOO_LARGE'],
-  ] as const)('%s is refused with %s', async (kind, code) => {
+  ] as const)('a delivery with the fault %s is rejected with %s', async (kind, code) => {
     const { outcomes, events, sandbox } = await outcomesOf({ kind, times: 1 })
     expect(outcomes()).toEqual([code])
     expect(events).toEqual([])
@@ -360,7 +361,7 @@ describe('faults of deliveries, as a real receiver meets them:', () => {
     expect(await Promise.all(diagnoses)).toMatchObject([{ cause: 'body-reserialized' }])
   })
 
-  test('duplicate and storm bring the same bytes again', async () => {
+  test('the faults duplicate and storm send the same bytes again', async () => {
     const twice = await outcomesOf({ kind: 'duplicate', times: 1 })
     expect(twice.events.map(({ id }) => id)).toEqual([twice.events[0]?.id, twice.events[0]?.id])
     const storm = await outcomesOf({ kind: 'storm', copies: 50, times: 1 })
@@ -368,13 +369,13 @@ describe('faults of deliveries, as a real receiver meets them:', () => {
     expect(new Set(storm.events.map(({ id }) => id)).size).toBe(1)
   })
 
-  test('reorder lets the next one go first', async () => {
+  test('the fault reorder lets the next delivery go first', async () => {
     const { events } = await outcomesOf({ kind: 'reorder', times: 1 }, 2)
     const names = events.map(({ data }) => (data as Json).subjectName)
     expect(names).toEqual(['S 1', 'S 0'])
   })
 
-  test('delay and stale-replay come when the clock says so', async () => {
+  test('the faults delay and stale-replay follow the sandbox’s clock', async () => {
     const late = await outcomesOf({ kind: 'delay', seconds: 60, times: 1 })
     expect(late.events).toHaveLength(0)
     await late.sandbox.clock.advance({ seconds: 60 })
@@ -386,13 +387,13 @@ describe('faults of deliveries, as a real receiver meets them:', () => {
     expect(stale.events[0]?.id).toBe(stale.events[1]?.id)
   })
 
-  test('drop loses one and says so', async () => {
+  test('the fault drop sends nothing and is visible in the list', async () => {
     const { events, sandbox } = await outcomesOf({ kind: 'drop', times: 1 }, 2)
     expect(events).toHaveLength(1)
     expect(sandbox.deliveries.list({ status: 'dropped' })).toHaveLength(1)
   })
 
-  test('legacy-name, unknown-event and overlap change the name', async () => {
+  test('the faults legacy-name, unknown-event and overlap change the name', async () => {
     const legacy = await outcomesOf({ kind: 'legacy-name', times: 1 })
     expect(legacy.events[0]).toMatchObject({
       name: 'verification.created',
@@ -407,11 +408,11 @@ describe('faults of deliveries, as a real receiver meets them:', () => {
     expect(times.size).toBe(1)
   })
 
-  test('slow-drip arrives whole', async () => {
+  test('a delivery in slow pieces arrives whole', async () => {
     expect((await outcomesOf({ kind: 'slow-drip', times: 1 })).outcomes()).toEqual(['handled'])
   })
 
-  test('connection-reset brings nothing, and the next attempt does', async () => {
+  test('a reset connection delivers nothing, and the next attempt does', async () => {
     const cut = await outcomesOf({ kind: 'connection-reset', times: 1 })
     expect(cut.events).toEqual([])
     expect(only(cut.sandbox).attempts[0].error).toBeDefined()
@@ -419,7 +420,7 @@ describe('faults of deliveries, as a real receiver meets them:', () => {
     expect(cut.events).toHaveLength(1)
   })
 
-  test('are for one event or one subscription alone where they say so, and counted', async () => {
+  test('a fault can be limited to an event or a subscription, and is counted', async () => {
     const receiver = await received()
     const { sandbox } = await fresh(receiver.url)
     sandbox.faults.set([{ kind: 'drop', event: 'verification.canceled' }])
@@ -436,7 +437,7 @@ describe('faults of deliveries, as a real receiver meets them:', () => {
     expect(sandbox.faults.list()).toEqual([{ kind: 'duplicate', times: 2, struck: 2 }])
   })
 
-  test('strike by a die that the seed decides', async () => {
+  test('a probability is decided by the seed', async () => {
     const struck = async (seed: number) => {
       const { sandbox } = await fresh('http://127.0.0.1:9/', {
         seed,
@@ -455,7 +456,7 @@ describe('faults of deliveries, as a real receiver meets them:', () => {
     expect(share).toBeLessThan(0.4)
   })
 
-  test('that are none are refused, each field named', async () => {
+  test('invalid faults are rejected with every field that is wrong', async () => {
     const { sandbox, call } = await fresh('http://127.0.0.1:9/')
     const faults = [{ kind: 'gremlin' }, { kind: 'drop', times: 0, sometimes: true }]
     expect(() => sandbox.faults.set(faults as never)).toThrow(/faults\.1\.sometimes is unknown/)
@@ -468,7 +469,7 @@ describe('faults of deliveries, as a real receiver meets them:', () => {
 })
 
 describe('faults of the API', () => {
-  test('give 429, 500 and broken JSON, counted, on the paths that they name', async () => {
+  test('faults of the API answer 429, 500 and broken JSON, counted, on the paths that they name', async () => {
     const { sandbox, call } = await fresh('http://127.0.0.1:9/')
     sandbox.faults.set([
       { kind: 'error-429', seconds: 7, times: 1 },
@@ -483,7 +484,7 @@ describe('faults of the API', () => {
     expect((await call('GET', '/v2/api/clients')).status).toBe(200)
   })
 
-  test('answer late, or never', async () => {
+  test('faults of the API answer late, or never', async () => {
     const { sandbox } = await fresh('http://127.0.0.1:9/')
     sandbox.faults.set([{ kind: 'slow', seconds: 0.05, times: 1 }])
     const get = (signal?: AbortSignal) =>

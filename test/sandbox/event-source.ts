@@ -2,13 +2,17 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 
 export interface Streamed {
+  readonly id: string | undefined
   readonly type: string
   readonly data: unknown
 }
 
-export async function createEventSource(url: string) {
+export async function createEventSource(url: string, lastId?: string) {
   const leave = new AbortController()
-  const response = await fetch(url, { signal: leave.signal })
+  const response = await fetch(url, {
+    signal: leave.signal,
+    headers: lastId === undefined ? {} : { 'last-event-id': lastId },
+  })
   const stream = response.body
     ?.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array<ArrayBuffer>>)
     .pipeThrough(new EventSourceParserStream())
@@ -20,7 +24,8 @@ export async function createEventSource(url: string) {
       for (;;) {
         const next = await reader?.read()
         if (!next || next.done) throw new Error(`the stream ended before ${type}`)
-        seen.push({ type: next.value.event ?? 'message', data: JSON.parse(next.value.data) })
+        const { id, event = 'message', data } = next.value
+        seen.push({ id, type: event, data: JSON.parse(data) })
         if (next.value.event === type) return seen
       }
     },

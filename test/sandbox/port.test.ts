@@ -1,10 +1,13 @@
-import { getEventListeners } from 'node:events'
+import { getEventListeners, once } from 'node:events'
+import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterEach, expect, test } from 'vitest'
+import { inspect } from 'node:util'
+import { afterEach, describe, expect, test } from 'vitest'
 import { EventBus } from '../../src/sandbox/event-bus.ts'
 import { eventStream } from '../../src/sandbox/event-stream.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import { createEventSource } from './event-source.ts'
 import { openSandbox } from './open-sandbox.ts'
 
 const closing: (() => unknown)[] = []
@@ -18,7 +21,7 @@ async function fresh(options: SandboxOptions = {}) {
   return sandbox
 }
 
-test('a name that the control plane answers to has no case', async () => {
+test('an allowed host name is compared without case', async () => {
   const { fetch } = await fresh({ hosts: ['MyBox'] })
   for (const host of ['MyBox:80', 'mybox', 'MYBOX:1']) {
     const { status } = await fetch('http://mybox/_sandbox/clock', { headers: { host } })
@@ -26,7 +29,7 @@ test('a name that the control plane answers to has no case', async () => {
   }
 })
 
-test('a request whose target is a whole address is answered by its path', async () => {
+test('a request whose target is an absolute address is answered by its path', async () => {
   const sandbox = await fresh()
   const { port } = await sandbox.listen()
   const socket = connect(port, '127.0.0.1')
@@ -45,7 +48,7 @@ test('every port that it listens on is closed with it', async () => {
   for (const { url } of ports) await expect(fetch(`${url}/_sandbox/clock`)).rejects.toThrow()
 })
 
-test('paths of one method name it, HEAD with GET', async () => {
+test('a path names its methods in Allow, HEAD with GET', async () => {
   const { fetch, url } = await fresh()
   for (const [method, path, allow] of [
     ['PUT', '/_sandbox/openapi.json', 'GET, HEAD'],
@@ -58,7 +61,7 @@ test('paths of one method name it, HEAD with GET', async () => {
   }
 })
 
-test('whoever watched and left leaves nothing behind', async () => {
+test('a watcher that leaves is forgotten', async () => {
   const sandboxEnd = new AbortController()
   const bus = new EventBus()
   for (let at = 0; at < 5; at++) {
@@ -91,4 +94,179 @@ test('mail goes where SMTP_URL says, unless the option says otherwise', async ()
   }
   expect(await transport({})).toBe('failed')
   expect(await transport({ smtpUrl: '' })).toBe('none')
+})
+
+interface Answer {
+  readonly status: number | undefined
+  readonly connection: string | undefined
+  /** Whether it came over a connection that an earlier request had used. */
+  readonly reused: boolean
+}
+
+interface Asked {
+  readonly agent: Agent
+  readonly port: number
+  readonly path: string
+  readonly key: string
+  readonly body?: Buffer
+  /** Without a declared length. */
+  readonly chunked?: boolean
+}
+
+function ask({ agent, port, path, key, body, chunked }: Asked): Promise<Answer> {
+  const headers = {
+    'x-api-key': key,
+    ...(body && { 'content-type': 'application/json' }),
+    ...(body && !chunked && { 'content-length': body.length }),
+  }
+  return new Promise((resolve, reject) => {
+    const method = body ? 'POST' : 'GET'
+    const outgoing = request({ agent, port, method, path, headers }, (answer) => {
+      const { statusCode: status, headers } = answer
+      answer.resume().on('end', () => {
+        resolve({ status, connection: headers.connection, reused: outgoing.reusedSocket })
+      })
+    })
+    outgoing.on('error', reject).setTimeout(5000, () => outgoing.destroy(new Error('no answer')))
+    if (chunked) outgoing.write(body)
+    outgoing.end(chunked ? undefined : body)
+  })
+}
+
+const errors = [
+  ['401', 'key_nobody', '/v2/api/clients'],
+  ['402', 'key_unpaid', '/v2/api/clients'],
+  ['403', 'key_noplan', '/v2/api/clients'],
+  ['404', 'key_acme', '/v2/api/nothing'],
+  ['405', 'key_acme', '/v2/api/openapi.json'],
+  ['429', 'key_limited', '/v2/api/clients'],
+  ['201 or 413', 'key_acme', '/v2/api/clients'],
+] as const
+
+test.each(errors)(
+  'a %s that leaves a body unread keeps the connection usable, or closes it and says so',
+  async (_status, key, path) => {
+    const { port } = await (await fresh()).listen()
+    for (const kilobytes of [60, 130, 200, 1000, 1200, 3000]) {
+      for (const chunked of [false, true]) {
+        const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+        closing.push(() => agent.destroy())
+        const body = Buffer.from(JSON.stringify({ metadata: { a: 'x'.repeat(kilobytes * 1000) } }))
+        const first = await ask({ agent, port, path, key, body, chunked })
+        const next = await ask({ agent, port, path: '/v2/api/clients', key: 'key_acme' })
+        const what = `${kilobytes} KB, ${chunked ? 'chunked' : 'declared'}, ${first.status}`
+        expect(next.status, what).toBe(200)
+        expect([first.connection, next.reused], what).toEqual(
+          first.connection === 'close' ? ['close', false] : ['keep-alive', true],
+        )
+        if (!chunked) expect(first.connection, what).toBe('keep-alive')
+      }
+    }
+  },
+  60_000,
+)
+
+test('a body that never ends is cut off after its error was answered', async () => {
+  const { port } = await (await fresh()).listen()
+  const socket = connect(port, '127.0.0.1')
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  socket.on('error', () => {})
+  socket.write(
+    'POST /v2/api/clients HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
+  )
+  const [answer] = await once(socket, 'data')
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 401 [\s\S]*connection: close/i)
+  const piece = Buffer.concat([
+    Buffer.from('10000\r\n'),
+    Buffer.alloc(65_536, 32),
+    Buffer.from('\r\n'),
+  ])
+  let sent = 0
+  const write = () => {
+    while (!socket.destroyed && socket.write(piece)) sent += piece.length
+    if (!socket.destroyed) socket.once('drain', write)
+  }
+  write()
+  await closed
+  expect(sent).toBeLessThan(64 * 1_048_576)
+})
+
+test('the addresses that the sandbox prints list what lies below them', async () => {
+  const sandbox = await fresh()
+  const read = async (path: string) => (await sandbox.fetch(`${sandbox.url}${path}`)).json()
+  expect(await read('/')).toMatchObject({
+    api: sandbox.baseUrl,
+    control: `${sandbox.url}/_sandbox`,
+  })
+  for (const path of ['/v2/api', '/v2/api/']) {
+    const { routes, example } = await read(path)
+    expect(routes).toHaveProperty(['GET /v2/api/clients/{id}'])
+    expect(example).toContain(`curl -X POST ${sandbox.baseUrl}/verifications`)
+  }
+  const { routes } = await read('/_sandbox')
+  expect(routes).toHaveProperty(['POST /_sandbox/flush'])
+})
+
+test('a sandbox that is printed or serialized shows no secret', async () => {
+  const sandbox = await fresh({ secret: 'a-secret-nobody-sees' })
+  const printed = inspect(sandbox, { depth: 9, showHidden: true }) + JSON.stringify(sandbox)
+  expect(printed).not.toContain('a-secret-nobody-sees')
+})
+
+describe('a watcher that comes back', () => {
+  const read = async (bus: EventBus, lastId?: string) => {
+    const leave = new AbortController()
+    const { signal } = leave
+    const headers = lastId === undefined ? [] : [['last-event-id', lastId] as [string, string]]
+    const asked = new Request('http://sandbox.localhost/', { headers, signal })
+    const { body } = eventStream(bus, asked, new AbortController().signal)
+    const reader = body?.getReader()
+    const { value } = (await reader?.read()) ?? {}
+    leave.abort()
+    return new TextDecoder().decode(value)
+  }
+  const ids = (streamed: string) => [...streamed.matchAll(/^data: (.*)$/gm)].map(([, data]) => data)
+
+  test('receives the events that it missed, and no others', async () => {
+    const bus = new EventBus()
+    const seen: string[] = []
+    bus.watch(({ id }) => seen.push(id))
+    for (let at = 1; at <= 5; at++) bus.publish('mail', at)
+    expect(ids(await read(bus, seen[1]))).toEqual(['3', '4', '5'])
+    expect(ids(await read(bus, seen[4]))).toEqual([])
+    expect(ids(await read(bus))).toEqual([])
+  })
+
+  test('is told to read the state again when they are no longer kept', async () => {
+    const bus = new EventBus()
+    let first = ''
+    bus.watch(({ id }) => {
+      first ||= id
+    })
+    for (let at = 0; at < 1002; at++) bus.publish('mail', at)
+    for (const lastId of [first, 'nonsense', 'other-3', '']) {
+      expect(await read(bus, lastId), lastId).toBe('event: state\ndata: {"resumed":false}\n\n')
+    }
+  })
+
+  test('resumes over HTTP, and hears of clock, faults and organizations too', async () => {
+    const sandbox = await fresh()
+    const { url } = await sandbox.listen()
+    const events = await createEventSource(`${url}/_sandbox/events`)
+    closing.push(events.close)
+    sandbox.clock.freeze()
+    sandbox.faults.set([{ kind: 'drop', times: 1 }])
+    const change = { method: 'PATCH', headers: { 'content-type': 'application/json' } }
+    const body = '{"ratePerMinute":7}'
+    await fetch(`${url}/_sandbox/organizations/org_acme`, { ...change, body })
+    const seen = await events.until('organizations')
+    expect(seen.map(({ type }) => type)).toEqual(['clock', 'faults', 'organizations'])
+    expect(JSON.stringify(seen.at(-1)?.data)).not.toContain('key_acme')
+    const again = await createEventSource(`${url}/_sandbox/events`, seen[0]?.id)
+    closing.push(again.close)
+    expect((await again.until('organizations')).map(({ type }) => type)).toEqual([
+      'faults',
+      'organizations',
+    ])
+  })
 })

@@ -98,7 +98,7 @@ describe('determinism', () => {
     for (const sandbox of [one, other, same]) await sandbox.close()
   })
 
-  test('reset is total: what follows is as after the start', async () => {
+  test('a reset is total: the same calls produce the same bytes as after the start', async () => {
     const { sandbox } = await fresh(quiet)
     const before = sandbox.snapshot()
     const told = await story(sandbox)
@@ -107,7 +107,7 @@ describe('determinism', () => {
     expect(await story(sandbox)).toEqual(told)
   })
 
-  test('a snapshot is JSON, and what follows a restore is what followed the snapshot', async () => {
+  test('a snapshot is JSON, and the same calls after a restore produce the same bytes', async () => {
     const { sandbox, call } = await fresh(quiet)
     await story(sandbox)
     const { body } = await call('GET', '/_sandbox/snapshot')
@@ -121,7 +121,7 @@ describe('determinism', () => {
     expect(await tell()).toEqual(told)
   })
 
-  test('a snapshot goes back over HTTP, however large', async () => {
+  test('a snapshot of any size is restored over HTTP', async () => {
     const { sandbox, call } = await fresh(quiet)
     const metadata = { text: 'x'.repeat(300_000) }
     for (let at = 0; at < 4; at++) await call('POST', '/v2/api/clients', { body: { metadata } })
@@ -131,7 +131,7 @@ describe('determinism', () => {
     expect(sandbox.snapshot().state.clients).toHaveLength(4)
   })
 
-  test('a snapshot that is none is refused and changes nothing', async () => {
+  test('a value that is not a snapshot is rejected and changes nothing', async () => {
     const { sandbox, call } = await fresh(quiet)
     await story(sandbox)
     const before = sandbox.snapshot()
@@ -150,7 +150,7 @@ describe('determinism', () => {
 })
 
 describe('scenarios', () => {
-  test('a recording does the same again, byte for byte', async () => {
+  test('a recorded scenario does the same again, byte for byte', async () => {
     const options: SandboxOptions = {
       subscriptions: [{ url: 'http://127.0.0.1:9/hooks', secret }],
       fetch: async () => new Response('thanks'),
@@ -166,7 +166,7 @@ describe('scenarios', () => {
     expect(state(again.snapshot())).toEqual(state(sandbox.snapshot()))
   })
 
-  test('a recording of a clock that runs stands still at each time', async () => {
+  test('a scenario recorded with a running clock is frozen at each time', async () => {
     let time = Date.parse(start)
     const { sandbox, call } = await fresh({ now: () => new Date(time) })
     for (let at = 0; at < 5; at++) {
@@ -178,7 +178,7 @@ describe('scenarios', () => {
     expect(again.snapshot().state.verifications).toEqual(sandbox.snapshot().state.verifications)
   })
 
-  test('a recording holds what was refused, and is refused again', async () => {
+  test('a scenario records rejected calls, and they are rejected again', async () => {
     const { sandbox, call } = await fresh()
     const { body } = await call('POST', '/v2/api/verifications', { body: minimal })
     await expect(sandbox.act(body.id, 'approve')).rejects.toThrow(/cannot approve/)
@@ -191,7 +191,7 @@ describe('scenarios', () => {
     expect(again.snapshot().state).toEqual(sandbox.snapshot().state)
   })
 
-  test('after a restore or a reset it begins there', async () => {
+  test('a recording begins again after a restore or a reset', async () => {
     const { sandbox, call } = await fresh()
     await call('POST', '/v2/api/verifications', { body: minimal })
     const snapshot = sandbox.snapshot()
@@ -206,7 +206,7 @@ describe('scenarios', () => {
     expect(again.snapshot().state).toEqual(sandbox.snapshot().state)
   })
 
-  test('written by hand names what it makes, acts on it and moves the clock', async () => {
+  test('a scenario written by hand names what it creates, acts on it and moves the clock', async () => {
     const receiver = await receiving()
     closing.push(receiver.close)
     const sandbox = await createSandbox({
@@ -238,7 +238,7 @@ describe('scenarios', () => {
     expect(sandbox.clock.now().toISOString()).toBe('2026-01-02T00:00:00.000Z')
   })
 
-  test('that is none, or whose answer is not as expected, says where', async () => {
+  test('an invalid scenario, or one with an unexpected answer, says where', async () => {
     await expect(createSandbox({ scenario: { version: 2 } as never })).rejects.toMatchObject({
       code: 'SCENARIO_INVALID',
       message: expect.stringContaining('version'),
@@ -260,7 +260,7 @@ describe('scenarios', () => {
 })
 
 describe('a data file', () => {
-  test('keeps everything over a restart, deliveries in the middle of their retries too', async () => {
+  test('a data file keeps everything across a restart, deliveries in the middle of their retries too', async () => {
     const data = join(folder(), 'sandbox.db')
     const peer = await answering([{ status: 500 }, { status: 500 }])
     closing.push(peer.close)
@@ -283,7 +283,7 @@ describe('a data file', () => {
     expect(read.status).toBe(200)
   })
 
-  test('goes on with its own seed, and refuses another', async () => {
+  test('a data file goes on with its own seed and rejects another', async () => {
     const data = join(folder(), 'sandbox.db')
     await (await createSandbox({ data, seed: 1 })).close()
     await expect(createSandbox({ data, seed: 2 })).rejects.toThrow(
@@ -294,7 +294,7 @@ describe('a data file', () => {
     expect(again.seed).toBe(1)
   })
 
-  test('is refused while another sandbox has it, and when it is something else', async () => {
+  test('a data file is rejected while another sandbox has it, and when it is something else', async () => {
     const path = folder()
     const data = join(path, 'sandbox.db')
     await fresh({ data })
@@ -309,7 +309,7 @@ describe('a data file', () => {
     await expect(openSandbox({ data: newer })).rejects.toThrow(/format 9/)
   })
 
-  test('has everything that was answered, whenever the process is killed', async () => {
+  test('a data file has everything that was answered, whenever the process is killed', async () => {
     const path = folder()
     const data = join(path, 'sandbox.db')
     for (let round = 0; round < 3; round++) {

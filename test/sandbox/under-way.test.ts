@@ -40,33 +40,36 @@ function holding(status = 200) {
 const bodyOf = (attempt: Json) => JSON.parse(atob(attempt.request.body)).data.subjectName
 
 describe('a reset, or a restore, while a delivery is under way', () => {
-  test.each(['reset', 'restore'] as const)('by %s leaves nothing of it', async (way) => {
-    const peer = holding()
-    const { sandbox, create } = await fresh({ fetch: peer.fetch })
-    const before = sandbox.snapshot()
-    const first = await create({ subjectName: 'Before' })
-    const drained = sandbox.flush()
-    await peer.arrived
-    if (way === 'reset') sandbox.reset()
-    else sandbox.restore(before)
-    await drained
-    const second = await create({ subjectName: 'After' })
-    expect(second.id).toBe(first.id)
-    await sandbox.flush()
-    const check = () => {
-      const [{ id }, ...more] = sandbox.deliveries.list() as [Json, ...Json[]]
-      const delivery = sandbox.deliveries.get(id)
-      expect([more, delivery?.status, delivery?.attempts.length]).toEqual([[], 'delivered', 1])
-      expect(bodyOf(delivery?.attempts[0])).toBe('After')
-    }
-    check()
-    peer.release()
-    await sandbox.flush()
-    check()
-    expect(peer.seen).toEqual(['Before', 'After'])
-  })
+  test.each(['reset', 'restore'] as const)(
+    'a delivery in flight leaves nothing behind after a %s',
+    async (way) => {
+      const peer = holding()
+      const { sandbox, create } = await fresh({ fetch: peer.fetch })
+      const before = sandbox.snapshot()
+      const first = await create({ subjectName: 'Before' })
+      const drained = sandbox.flush()
+      await peer.arrived
+      if (way === 'reset') sandbox.reset()
+      else sandbox.restore(before)
+      await drained
+      const second = await create({ subjectName: 'After' })
+      expect(second.id).toBe(first.id)
+      await sandbox.flush()
+      const check = () => {
+        const [{ id }, ...more] = sandbox.deliveries.list() as [Json, ...Json[]]
+        const delivery = sandbox.deliveries.get(id)
+        expect([more, delivery?.status, delivery?.attempts.length]).toEqual([[], 'delivered', 1])
+        expect(bodyOf(delivery?.attempts[0])).toBe('After')
+      }
+      check()
+      peer.release()
+      await sandbox.flush()
+      check()
+      expect(peer.seen).toEqual(['Before', 'After'])
+    },
+  )
 
-  test('does not wait for its answer, and takes no failure from it', async () => {
+  test('a reset neither waits for a delivery in flight nor fails with it', async () => {
     const peer = holding(500)
     const { sandbox, create } = await fresh({ fetch: peer.fetch })
     await create({ subjectName: 'Before' })
@@ -80,7 +83,7 @@ describe('a reset, or a restore, while a delivery is under way', () => {
     expect(sandbox.deliveries.list()).toMatchObject([{ status: 'delivered' }])
   })
 
-  test('strikes no fault of the next state', async () => {
+  test('a delivery of an earlier state strikes no fault of the next', async () => {
     const { sandbox, create } = await fresh({ fetch: async () => new Response() })
     await create()
     const drained = sandbox.flush()
@@ -92,7 +95,7 @@ describe('a reset, or a restore, while a delivery is under way', () => {
 })
 
 describe('a clock that moves', () => {
-  test('stops at a reset, and those that wait for their turn do not begin', async () => {
+  test('a reset ends a moving clock, and moves that wait for their turn do not begin', async () => {
     const peer = holding()
     const { sandbox, create } = await fresh({ fetch: peer.fetch })
     const start = sandbox.clock.now()
@@ -108,7 +111,7 @@ describe('a clock that moves', () => {
     expect(sandbox.deliveries.list()).toEqual([])
   })
 
-  test('goes no further than the year 9000, nor before 1970', async () => {
+  test('the clock moves between 1970 and 9000 only', async () => {
     const { sandbox, call, create } = await fresh({ fetch: async () => new Response() })
     const put = (now: string) => call('PUT', '/_sandbox/clock', { body: { now } })
     for (const now of [
@@ -135,7 +138,7 @@ describe('a clock that moves', () => {
 })
 
 describe('deliveries', () => {
-  test('to who answers nothing do not hold up those to others', async () => {
+  test('an unresponsive receiver does not hold up deliveries to others', async () => {
     const b = { url: 'http://b.test/' }
     const heard: string[] = []
     const { sandbox, create } = await fresh({
@@ -153,7 +156,7 @@ describe('deliveries', () => {
     expect(heard.every((to) => to === b.url)).toBe(true)
   })
 
-  test('that wait for themselves are told so, at once', async () => {
+  test('a call that would wait for its own delivery is rejected at once', async () => {
     const said: unknown[] = []
     const { sandbox, call, create } = await fresh({
       fetch: async () => {
@@ -172,7 +175,7 @@ describe('deliveries', () => {
     expect(sandbox.deliveries.list()).toMatchObject([{ status: 'delivered' }])
   })
 
-  test('may start work that waits for the sandbox when they are over', async () => {
+  test('a handler may start work that waits for the sandbox after its answer', async () => {
     const later: Promise<void>[] = []
     const over = Promise.withResolvers<void>()
     const { sandbox, create } = await fresh({

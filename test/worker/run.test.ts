@@ -15,7 +15,7 @@ const stores = [
 describe.each(stores)('at work on %s', (_, store) => {
   const fresh = (parts: Parts = {}) => setUp({ store: store(), ...parts })
 
-  test('an entry outlives its lease while drainOnce handles it, whatever else is started', async () => {
+  test('an entry outlives its lease while runOnce handles it, whatever else is started', async () => {
     const { deliver, receiver, worker, settled } = fresh({ lease: 30 })
     let [runs, atWork, most] = [0, 0, 0]
     for (const id of ['one', 'two', 'three']) {
@@ -31,16 +31,16 @@ describe.each(stores)('at work on %s', (_, store) => {
       )
     }
     await deliver(event())
-    const all = [worker.drainOnce()]
+    const all = [worker.runOnce()]
     while (runs < 3) {
       await delay(20)
-      all.push(worker.drainOnce())
+      all.push(worker.runOnce())
     }
     await Promise.all(all)
     expect([runs, most, settled()]).toEqual([3, 1, ['done']])
   })
 
-  test('a drain waits for drainOnce, and what it handles is settled', async () => {
+  test('a drain waits for runOnce, and what it handles is settled', async () => {
     const { deliver, receiver, worker, inbox, settled } = fresh()
     const begun = Promise.withResolvers<void>()
     const end = Promise.withResolvers<void>()
@@ -50,10 +50,10 @@ describe.each(stores)('at work on %s', (_, store) => {
     })
     await deliver(event())
     await deliver(event())
-    const once = worker.drainOnce()
+    const once = worker.runOnce()
     await begun.promise
     const drained = worker.drain()
-    expect(await worker.drainOnce(), 'while it drains').toMatchObject({ done: 0 })
+    expect(await worker.runOnce(), 'while it drains').toMatchObject({ done: 0 })
     end.resolve()
     await drained
     expect(settled()).toEqual(['done'])
@@ -61,7 +61,7 @@ describe.each(stores)('at work on %s', (_, store) => {
     expect(await inbox.stats()).toMatchObject({ done: 1, stored: 1 })
   })
 
-  test('a drain whose grace ran out leaves drainOnce and start as they were', async () => {
+  test('a drain whose grace ran out leaves runOnce and start as they were', async () => {
     const { deliver, inbox, receiver, worker } = fresh()
     let hangs = true
     receiver.on('*', () => (hangs ? new Promise(() => {}) : undefined))
@@ -70,13 +70,13 @@ describe.each(stores)('at work on %s', (_, store) => {
     await until(async () => (await inbox.stats()).leased === 1)
     await worker.drain({ grace: 5 })
     hangs = false
-    expect(await worker.drainOnce()).toMatchObject({ done: 1, released: 0 })
+    expect(await worker.runOnce()).toMatchObject({ done: 1, released: 0 })
     await deliver(event())
     await worker.start()
     await until(async () => (await inbox.stats()).done === 2)
   })
 
-  test('drainOnce ends when the inbox is closed under it', async () => {
+  test('runOnce ends when the inbox is closed under it', async () => {
     const { deliver, inbox, receiver, worker } = fresh()
     const begun = Promise.withResolvers<void>()
     const end = Promise.withResolvers<void>()
@@ -85,14 +85,14 @@ describe.each(stores)('at work on %s', (_, store) => {
       await end.promise
     })
     await deliver(event())
-    const once = worker.drainOnce().catch((error) => error)
+    const once = worker.runOnce().catch((error) => error)
     await begun.promise
     await inbox.close()
     end.resolve()
     await once
   })
 
-  test('start and drainOnce together have no more at work than the worker may', async () => {
+  test('start and runOnce together have no more at work than the worker may', async () => {
     const { deliver, inbox, receiver, worker } = fresh({ worker: { concurrency: 3 } })
     let [atWork, most] = [0, 0]
     receiver.on('*', async () => {
@@ -102,7 +102,7 @@ describe.each(stores)('at work on %s', (_, store) => {
     })
     for (let at = 0; at < 30; at++) await deliver(event('client.created', { id: `c${at}` }))
     await worker.start()
-    await Promise.all([worker.drainOnce(), worker.drainOnce()])
+    await Promise.all([worker.runOnce(), worker.runOnce()])
     await until(async () => (await inbox.stats()).done === 30)
     expect(most).toBe(3)
   })
@@ -206,7 +206,7 @@ test('other processes see what is at work here as alive', async () => {
     return end.promise
   })
   await here.deliver(event())
-  const once = here.worker.drainOnce()
+  const once = here.worker.runOnce()
   await begun.promise
   await delay(70)
   expect(await (other.inbox as unknown as WorkSource).sweep()).toEqual([])

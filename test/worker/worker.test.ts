@@ -87,7 +87,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
       })
       .on('*', () => ran.push('third'), { id: 'third' })
     await deliver(event())
-    expect(await worker.drainOnce()).toMatchObject({ retry: 2, done: 1 })
+    expect(await worker.runOnce()).toMatchObject({ retry: 2, done: 1 })
     expect(ran).toEqual(['first', 'second 1', 'third', 'second 2', 'second 3'])
   })
 
@@ -101,7 +101,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     )) as {
       entryId: string
     }
-    await worker.drainOnce()
+    await worker.runOnce()
     const entry = await inbox.get(entryId)
     expect(entry).toMatchObject({ state: 'dead', reason: 'HANDLER_FAILED', attempts: 3 })
     expect(entry?.failures).toMatchObject(
@@ -119,7 +119,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
       throw new NonRetryable('unknown tenant')
     })
     await deliver(event())
-    expect(await worker.drainOnce()).toMatchObject({ dead: 1, retry: 0 })
+    expect(await worker.runOnce()).toMatchObject({ dead: 1, retry: 0 })
     expect((await inbox.find()).entries).toMatchObject([{ reason: 'NON_RETRYABLE', attempts: 1 }])
   })
 
@@ -133,7 +133,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     await deliver(event('verification.created'))
     await deliver(event('verification.submitted'))
     await deliver(event('verification.submitted', { id: 'another' }))
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(gaps.toSorted()).toEqual([
       ['verification.submitted', false],
       ['verification.submitted', true],
@@ -152,19 +152,19 @@ describe.each(stores)('a worker on %s', (_, store) => {
     for (const name of ['created', 'submitted', 'approved']) {
       await deliver(event(`verification.${name}`))
     }
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(ran).toEqual([])
     broken = false
     await inbox.redrive({})
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(ran).toEqual(['verification.created', 'verification.submitted', 'verification.approved'])
     broken = true
     const { entryId } = (await deliver(event('verification.created'))) as { entryId: string }
     await deliver(event('verification.expired'))
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(ran).toHaveLength(3)
     expect(await inbox.dismiss(entryId)).toBe(true)
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(ran.slice(3)).toEqual(['verification.expired'])
     expect(await inbox.get(entryId)).toMatchObject({ state: 'skipped', reason: 'DISMISSED' })
   })
@@ -173,7 +173,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     const { deliver, inbox, receiver, worker } = fresh()
     receiver.on('client.created', () => {})
     await deliver(event())
-    expect(await worker.drainOnce()).toMatchObject({ skipped: 1 })
+    expect(await worker.runOnce()).toMatchObject({ skipped: 1 })
     expect((await inbox.find()).entries).toMatchObject([{ reason: 'NO_HANDLER', state: 'skipped' }])
   })
 
@@ -186,7 +186,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
       if (attempt === 1) await late.promise
     })
     await deliver(event())
-    expect(await worker.drainOnce()).toMatchObject({ retry: 1, done: 1 })
+    expect(await worker.runOnce()).toMatchObject({ retry: 1, done: 1 })
     expect(signals[0]?.reason).toMatchObject({ name: 'TimeoutError' })
     late.resolve()
   })
@@ -234,9 +234,9 @@ describe.each(stores)('a worker on %s', (_, store) => {
     const { deliver, receiver, worker } = fresh({ worker: { concurrency: 2 } })
     receiver.on('*', () => {})
     for (let at = 0; at < 7; at++) await deliver(event('client.created', { id: `c${at}` }))
-    expect(await worker.drainOnce({ limit: 3 })).toMatchObject({ done: 3 })
-    expect(await worker.drainOnce({ timeout: 0 })).toMatchObject({ done: 0 })
-    expect(await worker.drainOnce()).toMatchObject({ done: 4 })
+    expect(await worker.runOnce({ limit: 3 })).toMatchObject({ done: 3 })
+    expect(await worker.runOnce({ timeout: 0 })).toMatchObject({ done: 0 })
+    expect(await worker.runOnce()).toMatchObject({ done: 4 })
   })
 
   test('keeps its lease as long as a handler is at work', async () => {
@@ -261,7 +261,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     })
     await deliver(event('verification.created', { id: undefined }))
     await deliver(event('verification.approved', { id: undefined }))
-    await worker.drainOnce()
+    await worker.runOnce()
     expect(gaps).toEqual([false])
   })
 
@@ -301,7 +301,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     await deliver(event('verification.approved', {}, at(3)))
     await deliver(event('verification.submitted', {}, {}))
     await deliver(event('verification.created', { id: 'another' }, at(1)))
-    expect(await worker.drainOnce()).toMatchObject({ done: 5 })
+    expect(await worker.runOnce()).toMatchObject({ done: 5 })
     const of = (id: string) => ran.filter(([who]) => who === id).map(([, ...rest]) => rest)
     expect(of('deliver').toSorted()).toEqual([
       ['approved', false],
@@ -334,7 +334,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
       await deliver(event('verification.submitted', { id, status: 'submitted' }, at(2)))
       await deliver(event('verification.created', { id, status: 'initiated' }, at(1)))
     }
-    expect(await worker.drainOnce()).toMatchObject({ done: 4 })
+    expect(await worker.runOnce()).toMatchObject({ done: 4 })
     expect(statuses.toSorted()).toEqual(['approved', 'submitted', 'submitted'])
   })
 })
@@ -359,7 +359,7 @@ describe('a worker', () => {
     try {
       await (inbox as unknown as WorkSource).sweep()
       const again = createWorker(receiver)
-      expect(await again.drainOnce()).toMatchObject({ done: 0, retry: 0, dead: 0 })
+      expect(await again.runOnce()).toMatchObject({ done: 0, retry: 0, dead: 0 })
       expect(begun.toSorted()).toEqual(['fails', 'hangs'])
     } finally {
       vi.useRealTimers()
@@ -406,6 +406,7 @@ describe('a worker', () => {
       expect(silences()).toEqual([])
       clock.advance({ minutes: 1 })
       vi.advanceTimersByTime(30_000)
+      await until(() => silences().length > 0)
       expect(silences()).toMatchObject([{ usual: 30_000 }])
     } finally {
       vi.useRealTimers()
@@ -418,13 +419,19 @@ describe('a worker', () => {
     expect(() => createWorker(bare)).toThrow(/has no inbox/)
     expect(() => createWorker({ receive: bare.receive })).toThrow(/createReceiver/)
     const receiver = createReceiver({ secret: testSecret, inbox })
-    expect(() => createWorker(receiver, { concurrency: 0 })).toThrow(/concurrency is 0/)
+    expect(() => createWorker(receiver, { concurrency: 0 })).toThrow(
+      /concurrency must be a whole number/,
+    )
     for (const grace of [-1, 0.5, 2 ** 31]) {
-      expect(() => createWorker(receiver, { grace })).toThrow(/grace is .*: give whole/)
-      await expect(createWorker(receiver).drain({ grace })).rejects.toThrow(/grace is/)
+      expect(() => createWorker(receiver, { grace })).toThrow(
+        /grace must be a whole number of milliseconds/,
+      )
+      await expect(createWorker(receiver).drain({ grace })).rejects.toThrow(/grace must be/)
     }
     for (const bounds of [{ limit: -1 }, { timeout: Number.NaN }, { timeout: '5' as never }]) {
-      await expect(createWorker(receiver).drainOnce(bounds)).rejects.toThrow(/number from 0/)
+      await expect(createWorker(receiver).runOnce(bounds)).rejects.toThrow(
+        /must be a number, 0 or more/,
+      )
     }
     receiver.on('*', () => {}, { stale: 'refetch' })
     await expect(createWorker(receiver).start()).rejects.toMatchObject({ code: 'CLIENT_MISSING' })

@@ -1,7 +1,7 @@
 // Every scheme worth trying on a delivery, as data: what is signed, with which key, where the time
 // and the id come from.
 import type { SchemeDefinition } from '../../index.ts'
-import { type Reading, timeHeaders } from './readings.ts'
+import { type Reading, type SharedScheme, timeHeaders } from './readings.ts'
 
 type Headers = readonly (readonly [name: string, value: string])[]
 
@@ -48,7 +48,7 @@ export interface CandidateOptions {
 export function* candidatesOf(
   reading: Reading,
   options: CandidateOptions,
-): Generator<SchemeDefinition> {
+): Generator<SharedScheme> {
   const { headers, hasUrl, keys } = options
   const { timed, ...fixed } = reading
   const others = headers.filter(([name]) => name !== reading.header)

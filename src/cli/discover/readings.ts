@@ -5,9 +5,15 @@ import { isSeconds } from './moments.ts'
 
 type Headers = readonly (readonly [name: string, value: string])[]
 
+/** What the search can find: one header, signed with a shared secret. */
+export interface SharedScheme extends SchemeDefinition {
+  readonly header: string
+  readonly algorithm: 'sha256' | 'sha512' | 'sha1'
+}
+
 /** One way to read a header as signatures. */
 export interface Reading
-  extends Pick<SchemeDefinition, 'header' | 'algorithm' | 'encoding' | 'grammar'> {
+  extends Pick<SharedScheme, 'header' | 'algorithm' | 'encoding' | 'grammar'> {
   /** The time stands in the signature's own header. */
   readonly timed: boolean
 }

@@ -1,16 +1,16 @@
 // The search itself: which schemes prove every capture. Each is put to the same verify() that a
 // receiver uses, so what is found works.
-import { isWebhookError, type SchemeDefinition, schemes, verify } from '../../index.ts'
+import { isWebhookError, type Scheme, type SchemeDefinition, schemes, verify } from '../../index.ts'
 import type { NamedCapture } from '../capture-files.ts'
 import type { NamedSecret } from '../secrets.ts'
 import { type BodyVariant, bodyVariant, otherVariants } from './body-variants.ts'
 import { candidatesOf } from './candidates.ts'
 import { areOfOneEvent, idHeaders } from './ids.ts'
-import { hasSignature, readingsOf } from './readings.ts'
+import { hasSignature, readingsOf, type SharedScheme } from './readings.ts'
 
 /** A scheme that proves all captures, and which bytes it signs. */
 export interface Fit {
-  readonly scheme: SchemeDefinition
+  readonly scheme: SharedScheme
   readonly body: BodyVariant
 }
 
@@ -104,10 +104,8 @@ async function stillFitting(options: SearchOptions, fits: readonly Fit[], captur
 async function proves(options: SearchOptions, fit: Fit, capture: NamedCapture): Promise<boolean> {
   const { delivery } = capture
   const body = bodyVariant(delivery.body, fit.body) ?? delivery.body
-  const scheme = schemes.define({
-    ...fit.scheme,
-    ...(fit.scheme.signed.includes('{timestamp}') && { tolerance: 'none' as const }),
-  })
+  const scheme = schemeOf(fit)
+  if (!scheme) return false
   for (const url of urlsOf(options.url ?? delivery.url)) {
     for (const secret of options.secrets) {
       try {
@@ -120,6 +118,17 @@ async function proves(options: SearchOptions, fit: Fit, capture: NamedCapture): 
     }
   }
   return false
+}
+
+/** Undefined where the definition is refused: one that could be read in two ways. */
+function schemeOf({ scheme }: Fit): Scheme | undefined {
+  const timed = scheme.signed.includes('{timestamp}')
+  try {
+    return schemes.define({ ...scheme, ...(timed && { tolerance: 'none' as const }) })
+  } catch (error) {
+    if (isWebhookError(error)) return undefined
+    throw error
+  }
 }
 
 /** Behind a tunnel or proxy the sender's https:// arrives as http://. */

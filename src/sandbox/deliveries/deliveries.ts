@@ -104,7 +104,7 @@ export class Deliveries {
   }
 
   /** Newest first, without bytes. */
-  list(filter: DeliveryFilter = {}): DeliverySummary[] {
+  list(filter: DeliveryFilter = {}): readonly DeliverySummary[] {
     return this.#matching(filter).reverse().map(summary)
   }
 

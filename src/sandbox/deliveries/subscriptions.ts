@@ -55,7 +55,7 @@ export class Subscriptions {
     this.#options = options
   }
 
-  list(): Subscription[] {
+  list(): readonly Subscription[] {
     return this.rows().map(shown)
   }
 

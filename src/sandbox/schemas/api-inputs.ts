@@ -9,5 +9,6 @@ type Query<Name extends 'listVerifications' | 'listClients'> = Omit<
 >
 
 export type VerificationInput = z.infer<Endpoints['createVerification']['body']>
+export type ClientInput = z.infer<Endpoints['createClient']['body']>
 export type VerificationsQuery = Query<'listVerifications'>
 export type ClientsQuery = Query<'listClients'>

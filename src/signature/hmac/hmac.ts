@@ -1,7 +1,8 @@
-// What a runtime must bring to sign: HMAC over bytes and a comparison that takes constant time.
-// The import condition `#hmac` chooses node.ts or web.ts.
+// What a runtime must bring to prove bytes: HMAC and public keys over bytes, and comparisons that
+// take constant time. The import condition `#hmac` chooses node.ts or web.ts.
+import type { HmacName, PublicKeyName, Scheme } from '../../protocol/scheme-definition.ts'
 
-export type HmacAlgorithm = 'sha256' | 'sha512' | 'sha1'
+export type HmacAlgorithm = HmacName
 
 /** Bytes of a digest by algorithm. */
 export const digestLength: Readonly<Record<HmacAlgorithm, number>> = {
@@ -10,18 +11,40 @@ export const digestLength: Readonly<Record<HmacAlgorithm, number>> = {
   sha512: 64,
 }
 
+/** The fewest and most bytes of a signature; P-256 comes as two numbers or as their DER. */
+export const signatureLength: Readonly<
+  Record<PublicKeyName | 'token' | 'ip', readonly [least: number, most: number]>
+> = {
+  ed25519: [64, 64],
+  es256: [8, 72],
+  rs256: [256, 1024],
+  token: [1, 4096],
+  ip: [0, 0],
+}
+
+/** Tells the algorithms whose signature anyone with the secret can make. */
+export function isHmac(algorithm: Scheme['algorithm']): algorithm is HmacAlgorithm {
+  return algorithm === 'sha256' || algorithm === 'sha512' || algorithm === 'sha1'
+}
+
+/** Tells the algorithms whose signature is proved by a public key. */
+export function isPublicKey(algorithm: Scheme['algorithm']): algorithm is PublicKeyName {
+  return algorithm === 'ed25519' || algorithm === 'es256' || algorithm === 'rs256'
+}
+
 /** A key, made once for each secret and kept. */
 export interface HmacKey {
-  /** The HMAC over all parts in a row. */
+  /** The signature over all parts in a row; of a public key, only where it is the private one. */
   sign(parts: readonly Uint8Array[]): Promise<Uint8Array>
   /**
-   * Whether one of the signatures is the HMAC of the parts. Each is the digest's hex in lower case
-   * and of its full length. A promise only where the runtime has no synchronous HMAC.
+   * Whether one of the signatures is the key's over the parts. Each is in lower-case hex, a digest
+   * of its full length. A promise only where the runtime has no synchronous crypto.
    */
   matches(parts: readonly Uint8Array[], signatures: readonly string[]): boolean | Promise<boolean>
 }
 
-export type MakeHmacKey = (secret: Uint8Array, algorithm: HmacAlgorithm) => HmacKey
+/** For public keys `secret` is DER: SPKI, or PKCS #8 of the private key. */
+export type MakeHmacKey = (secret: Uint8Array, algorithm: Scheme['algorithm']) => HmacKey
 
 export type Digest = (bytes: Uint8Array) => Promise<Uint8Array>
 

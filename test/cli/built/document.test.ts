@@ -189,7 +189,7 @@ async function inboxAt(path: string, worked = false): Promise<void> {
   const data = { ...fixture('client.created').data, id: 'cli_42' }
   await own.receive(await signedDelivery(fixture('client.created', { data }), { secret }))
   await own.receive(await signedDelivery(fixture('verification.approved'), { secret }))
-  if (worked) await createWorker(own).drainOnce()
+  if (worked) await createWorker(own).runOnce()
   await inbox.close()
 }
 

@@ -48,7 +48,7 @@ async function oneOfEach(settings: Parameters<typeof application>[0] = {}): Prom
   const app = await application(settings)
   await app.deliver('verification.created', '1')
   await app.deliver('request.approved', '2')
-  await app.worker.drainOnce()
+  await app.worker.runOnce()
   await app.deliver('client.created', '3')
   await app.deliver('client.created', '3', { city: 'Elsewhere' })
   return app
@@ -172,7 +172,7 @@ describe('working, beside the application that owns the file', () => {
     expect(records).toEqual([{ type: 'redriven', entries: 1, of: 1 }])
     expect(code).toBe(0)
     app.ran.length = 0
-    await app.worker.drainOnce()
+    await app.worker.runOnce()
     expect(app.ran).toContain('verification.approved webhook')
   })
 
@@ -209,7 +209,7 @@ describe('working, beside the application that owns the file', () => {
     ])
     expect(code).toBe(1)
     app.ran.length = 0
-    await app.worker.drainOnce()
+    await app.worker.runOnce()
     expect(app.ran).toContain('verification.created replay')
   })
 

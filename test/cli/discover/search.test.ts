@@ -17,8 +17,10 @@ const search = (captures: readonly NamedCapture[], secret: string, url?: string,
 /** The scheme as a sender states it; header names are in lower case once they have arrived. */
 const stated = ({ name: _, ...scheme }: SchemeDefinition) => ({
   ...scheme,
-  header: scheme.header.toLowerCase(),
-  ...(scheme.timestamp && { timestamp: { header: scheme.timestamp.header.toLowerCase() } }),
+  header: String(scheme.header).toLowerCase(),
+  ...(scheme.timestamp?.header && {
+    timestamp: { header: scheme.timestamp.header.toLowerCase() },
+  }),
   ...(scheme.id && { id: { header: scheme.id.header.toLowerCase() } }),
 })
 

@@ -34,9 +34,9 @@ async function handleOnce<Tx>(store: InboxStore<Tx>, handler: (tx: Tx) => unknow
   const delivery = await signedDelivery(fixture('verification.approved'))
   expect((await receiver.receive(delivery)).kind).toBe('accepted')
   const worker = createWorker(receiver)
-  const reports = [await worker.drainOnce()]
+  const reports = [await worker.runOnce()]
   await new Promise((resolve) => setTimeout(resolve, 20))
-  reports.push(await worker.drainOnce())
+  reports.push(await worker.runOnce())
   const { entries } = await inbox.find()
   await worker.drain()
   await inbox.close()

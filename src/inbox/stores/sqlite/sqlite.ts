@@ -86,6 +86,7 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   readonly #file: string
   readonly #options: SqliteStoreOptions
   #open: SharedFile | undefined
+  #place: string | undefined
 
   constructor(file: string, options: SqliteStoreOptions) {
     this.#file = file
@@ -101,10 +102,15 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
     }
   }
 
+  get place(): string | undefined {
+    return this.#place
+  }
+
   async open(wake: () => void): Promise<void> {
     const { mode = 'owner' } = this.#options
     if (mode === 'owner' && this.#file !== inMemory) {
       const path = canonicalPath(this.#file)
+      this.#place = path
       this.#open = await shareFile(path, () => this.#openOwned(path), wake)
       return
     }

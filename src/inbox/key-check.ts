@@ -1,0 +1,30 @@
+// The salt of an inbox: stored encrypted, so that reading it also proves that the key is right.
+import { randomBytes } from 'node:crypto'
+import { WebhookError } from '../errors.ts'
+import type { Encryption } from './encryption.ts'
+import type { InboxStore } from './store.ts'
+import { noteUnencrypted } from './unencrypted-entries.ts'
+
+/**
+ * The salt that the store was begun with; stored again when the key has changed.
+ *
+ * @throws WebhookError `STORE_SEALED` when no key decrypts it, `STORE_UNSUITABLE` when it was stored
+ * without a key; the store is closed then
+ */
+export async function recallSalt(store: InboxStore, encryption: Encryption): Promise<Uint8Array> {
+  const kept = await store.recall('salt', encryption.encrypt(randomBytes(32), 'salt'))
+  const salt = encryption.decrypt(kept, 'salt')
+  if (!salt) {
+    await store.close()
+    throw new WebhookError(
+      encryption.isRefused(kept) ? 'STORE_UNSUITABLE' : 'STORE_SEALED',
+      encryption.isRefused(kept)
+        ? 'the inbox was kept without encryption: set encryption.acceptUnencrypted to true until its entries are handled, then remove it'
+        : 'the inbox was encrypted with another key: pass that key in encryption.previous',
+    )
+  }
+  // Before the salt: once that is encrypted, nothing else shows that there were any.
+  if (encryption.acceptsUnencrypted) await noteUnencrypted(store)
+  if (!encryption.isCurrent(kept)) await store.remember('salt', encryption.encrypt(salt, 'salt'))
+  return salt
+}

@@ -1,0 +1,50 @@
+// Values inside a JSON body: by dotted paths of own properties, as ids, as times.
+
+export type Json = Readonly<Record<string, unknown>>
+
+/** The value at a dotted path of own properties. */
+export function valueAt(body: unknown, path: string): unknown {
+  let value: unknown = body
+  for (const key of path.split('.')) {
+    if (!isObject(value) || !Object.hasOwn(value, key)) return undefined
+    value = value[key]
+  }
+  return value
+}
+
+/** Numbers above 2^53 collide once parsed, so a long one is read from the text itself. */
+export function idOf(value: unknown, path: string, source: string): string | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value
+  if (typeof value !== 'number') return undefined
+  if (Number.isSafeInteger(value)) return String(value)
+  return path.includes('.') ? undefined : numberAt(source, path)
+}
+
+function numberAt(source: string, key: string): string | undefined {
+  const texts = new Map<unknown, string | undefined>()
+  let text: string | undefined
+  // The reviver ends with the root under the key ''; only the root's own number counts.
+  function reviver(this: unknown, name: string, value: unknown, context?: { source?: string }) {
+    if (name === key && typeof value === 'number') texts.set(this, context?.source)
+    if (name === '' && texts.has(value)) text = texts.get(value)
+    return value
+  }
+  JSON.parse(source, reviver)
+  return text
+}
+
+const isoDate = /^\d{4}-\d{2}-\d{2}T/
+
+/** A time as senders write it: ISO 8601, or seconds or milliseconds since 1970. */
+export function toDate(value: unknown): Date | undefined {
+  let date: Date | undefined
+  if (value instanceof Date) date = value
+  else if (typeof value === 'string' && isoDate.test(value)) date = new Date(value)
+  // Seconds since the epoch stay below 1e11 until the year 5138; beyond are milliseconds.
+  else if (typeof value === 'number') date = new Date(value < 1e11 ? value * 1000 : value)
+  return date && Number.isFinite(date.getTime()) ? date : undefined
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,220 @@
+// What a scheme's definition must hold before it is used: known fields, header names, a template
+// that can be read in one way only. Anything else is refused when it is defined.
+import { checkOptionNames, invalid, shown, suggestion } from '../check.ts'
+import type { WebhookError } from '../errors.ts'
+import type {
+  Grammar,
+  Scheme,
+  SchemeDefinition,
+  TemplatePart,
+  TemplateValue,
+  TimestampFormat,
+} from './scheme-definition.ts'
+
+/** Seconds, from the Standard Webhooks recommendation. */
+export const defaultTolerance = 300
+
+const fields: readonly (keyof SchemeDefinition)[] = [
+  'name',
+  'header',
+  'algorithm',
+  'key',
+  'encoding',
+  'grammar',
+  'signed',
+  'timestamp',
+  'id',
+  'tolerance',
+]
+/** What a checked scheme has besides; derived again when one is defined from it. */
+const derived: readonly (keyof Scheme)[] = ['headers', 'template', 'authenticity', 'addresses']
+
+const hmacs = ['sha256', 'sha512', 'sha1']
+const hmacKeys = ['utf8', 'base64', 'hex', 'whsec']
+const publicKeys = ['pem', 'base64', 'hex', 'whpk']
+const encodings = ['hex', 'base64', 'base64url', 'any']
+const formats: readonly TimestampFormat[] = ['seconds', 'milliseconds', 'iso8601']
+const values: readonly string[] = ['body', 'timestamp', 'id', 'url', 'method']
+
+/** A sender with more keys than this would only cost us work. */
+const mostHeaders = 8
+
+export function refuse(why: string): WebhookError {
+  return invalid(`scheme ${why}`, 'SCHEME_INVALID')
+}
+
+/** @throws WebhookError `SCHEME_INVALID` for a field that is unknown, missing or of another type */
+export function checkFields(definition: SchemeDefinition): void {
+  checkOptionNames('schemes.define', definition, [...fields, ...derived], 'SCHEME_INVALID')
+  const { name, algorithm } = definition
+  if (typeof name !== 'string' || name === '') throw refuse(`name must be text, got ${shown(name)}`)
+  oneOf('algorithm', algorithm, [...hmacs, 'ed25519', 'es256', 'rs256', 'token', 'ip'])
+  if (algorithm === 'token' || algorithm === 'ip') return
+  oneOf('key', definition.key, hmacs.includes(algorithm) ? hmacKeys : publicKeys)
+  oneOf(
+    'encoding',
+    definition.encoding,
+    hmacs.includes(algorithm) ? encodings : encodings.slice(0, 3),
+  )
+}
+
+function oneOf(field: string, value: unknown, allowed: readonly string[]): void {
+  if (allowed.includes(value as string)) return
+  const hint = typeof value === 'string' ? suggestion(value, allowed) : ''
+  throw refuse(`${field} must be one of ${allowed.join(', ')}, got ${shown(value)}.${hint}`)
+}
+
+/** The header names of signatures: one, a list, or `{n}` counted from 1. */
+export function signatureHeaders(definition: SchemeDefinition): readonly string[] {
+  const { headers } = definition as Partial<Scheme>
+  const given = headers ?? definition.header
+  const list: readonly unknown[] = Array.isArray(given) ? given : [given]
+  const names = list.flatMap((one) =>
+    typeof one === 'string' && one.includes('{n}')
+      ? Array.from({ length: mostHeaders }, (_, at) => one.replace('{n}', String(at + 1)))
+      : [one],
+  )
+  if (names.length === 0) throw refuse('header must name at least one header')
+  if (names.length > mostHeaders) throw refuse(`header names more than ${mostHeaders} headers`)
+  return names.map((name) => headerName('header', name))
+}
+
+export function headerName(field: string, name: unknown): string {
+  if (typeof name === 'string' && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return name
+  throw refuse(`${field} must be a header name, got ${shown(name)}`)
+}
+
+/** @throws WebhookError `SCHEME_INVALID` where one header would have to be two things */
+export function checkDistinct(names: readonly string[]): void {
+  const seen = new Set<string>()
+  for (const name of names.map((one) => one.toLowerCase())) {
+    if (seen.has(name)) throw refuse(`reads the header ${name} twice: name each header once`)
+    seen.add(name)
+  }
+}
+
+export function parseTemplate(signed: string): readonly TemplatePart[] {
+  if (typeof signed !== 'string') {
+    throw refuse(`signed must be a template such as '{timestamp}.{body}', got ${shown(signed)}`)
+  }
+  const pieces = signed.split(/(\{[^{}]*\})/).filter((piece) => piece !== '')
+  const template = pieces.map(templatePart)
+  if (!template.some((part) => 'value' in part && part.value === 'body')) {
+    throw refuse('signed leaves out {body}: then nobody proves the bytes')
+  }
+  for (const [at, part] of template.entries()) checkNeighbours(part, template[at + 1])
+  return template
+}
+
+function templatePart(piece: string): TemplatePart {
+  if (!piece.startsWith('{') || !piece.endsWith('}')) return { text: piece }
+  const value = piece.slice(1, -1)
+  if (value.startsWith('header:')) return { header: headerName('signed', value.slice(7)) }
+  if (values.includes(value)) return { value: value as TemplateValue }
+  throw refuse(`signed has ${piece}: use {${values.join('}, {')}} or {header:x-name}`)
+}
+
+/**
+ * Values side by side whose forms tell where one ends: a method is capital letters, an address
+ * begins with its protocol, a body is a JSON object, a time is digits.
+ */
+const separable: readonly string[] = [
+  'method url',
+  'method body',
+  'url body',
+  'body url',
+  'timestamp body',
+  'timestamp url',
+  'body timestamp',
+]
+
+/** One signature must not stand for two readings of the same bytes. */
+function checkNeighbours(one: TemplatePart, next: TemplatePart | undefined): void {
+  if (next === undefined || 'text' in one || 'text' in next) return
+  const [left, right] = [placeOf(one), placeOf(next)]
+  if (separable.includes(`${left} ${right}`) || (left === 'header' && right === 'body')) return
+  // Decided with the format of the time: checkTimes.
+  if (right === 'timestamp' || left === 'timestamp') return
+  throw split(one, next)
+}
+
+function split(one: TemplatePart, next: TemplatePart): WebhookError {
+  const names = [one, next].map((part) =>
+    'header' in part ? `header:${part.header}` : placeOf(part),
+  )
+  return refuse(
+    `signs {${names[0]}}{${names[1]}} with nothing between them, so one signature could be read in two ways: put the text that the sender puts there`,
+  )
+}
+
+function placeOf(part: TemplatePart): string {
+  if ('value' in part) return part.value
+  return 'header' in part ? 'header' : 'text'
+}
+
+/** An ISO 8601 time has a form of its own; digits beside an id or a header have none. */
+export function checkTimes(
+  template: readonly TemplatePart[],
+  format: TimestampFormat,
+  tolerance: number | 'none',
+): void {
+  for (const [at, part] of template.entries()) {
+    const next = template[at + 1]
+    if (next === undefined || 'text' in part || 'text' in next) continue
+    const [left, right] = [placeOf(part), placeOf(next)]
+    if (left !== 'timestamp' && right !== 'timestamp') continue
+    if (separable.includes(`${left} ${right}`) || format === 'iso8601') continue
+    // A digit more or less moves the time by years, far outside any tolerance.
+    if (left === 'timestamp' && right === 'header' && tolerance !== 'none') continue
+    throw split(part, next)
+  }
+}
+
+/** What is read must be signed, and what is signed must be said where to find. */
+export function checkSources(
+  definition: SchemeDefinition,
+  template: readonly TemplatePart[],
+): void {
+  const { grammar, timestamp } = definition
+  const own =
+    typeof grammar === 'object' && ('jwt' in grammar || timeOfPairs(grammar) !== undefined)
+  const signs = (value: TemplateValue) =>
+    template.some((part) => 'value' in part && part.value === value)
+  const isJwt = typeof grammar === 'object' && 'jwt' in grammar
+  if (own && timestamp?.header !== undefined) {
+    throw refuse('has two places for the time: leave out timestamp.header')
+  }
+  const sources: [TemplateValue, boolean, boolean][] = [
+    ['timestamp', isJwt || signs('timestamp'), own || timestamp?.header !== undefined],
+    ['id', signs('id'), definition.id !== undefined],
+  ]
+  for (const [what, signed, given] of sources) {
+    if (signed && !given) throw refuse(`signs {${what}}: say where it stands (${what}: { header })`)
+    if (!signed && given) {
+      throw refuse(`reads a ${what} that is not signed, so anyone could change it: leave it out`)
+    }
+  }
+}
+
+function timeOfPairs(grammar: Exclude<Grammar, string>): string | undefined {
+  return 'pairs' in grammar ? grammar.pairs?.timestamp : undefined
+}
+
+export function checkedTolerance(tolerance: unknown = defaultTolerance): number | 'none' {
+  if (tolerance === 'none') return tolerance
+  if (typeof tolerance === 'number' && Number.isFinite(tolerance) && tolerance > 0) return tolerance
+  throw refuse(
+    `tolerance must be seconds above 0, or 'none' to switch the check off, got ${shown(tolerance)}`,
+  )
+}
+
+/** Where the time stands, and how it is written. */
+export function checkedTimestamp(
+  timestamp: SchemeDefinition['timestamp'],
+): SchemeDefinition['timestamp'] {
+  if (timestamp === undefined) return undefined
+  checkOptionNames('timestamp', timestamp, ['header', 'format'], 'SCHEME_INVALID')
+  if (timestamp.format !== undefined) oneOf('timestamp.format', timestamp.format, formats)
+  if (timestamp.header !== undefined) headerName('timestamp.header', timestamp.header)
+  return timestamp
+}

@@ -1,0 +1,96 @@
+// The language in which a scheme is written down: plain data that survives JSON. Nothing here runs.
+
+/** How a delivery proves where it came from: what was signed, a shared token, or the address. */
+export type Authenticity = 'signature' | 'token' | 'ip'
+
+export type HmacName = 'sha256' | 'sha512' | 'sha1'
+/** Signatures by a private key, checked with the public one. */
+export type PublicKeyName = 'ed25519' | 'es256' | 'rs256'
+
+/** How signatures stand in the header's value. */
+export type Grammar =
+  /** One or more signatures, separated by commas or spaces. */
+  | 'plain'
+  /** The same, each after a prefix such as `sha256=` or `HMAC `. */
+  | { readonly prefix: string; readonly optional?: boolean }
+  /** `t=…,v1=…`: pairs; several groups, and several signatures in one, allowed. */
+  | { readonly pairs: PairsGrammar }
+  /** Space-separated, those with the prefix counting: `v1,… v1,…`. */
+  | { readonly list: { readonly prefix: string } }
+  /** A compact JWS whose claims hold the SHA-256 of the body and the time (`iat`). */
+  | { readonly jwt: JwtGrammar }
+
+export interface PairsGrammar {
+  readonly signature: string
+  readonly timestamp?: string
+  /** What stands between pairs, white space around it allowed; a comma by default. */
+  readonly separator?: ',' | ';'
+}
+
+export interface JwtGrammar {
+  /** The claim that holds the body's SHA-256 in hex. */
+  readonly bodyHash: string
+}
+
+/** How a signed time is written; whole seconds since 1970 by default. */
+export type TimestampFormat = 'seconds' | 'milliseconds' | 'iso8601'
+
+/** What `schemes.define` takes. */
+export interface SchemeDefinition {
+  readonly name: string
+  /**
+   * The header that carries the signature; case does not matter. Several where a sender writes one
+   * signature for each key into a header of its own: a list, or `{n}` for numbers from 1.
+   */
+  readonly header: string | readonly string[]
+  /** `token` and `ip` sign nothing: see `schemes.token` and `schemes.ip`. */
+  readonly algorithm: HmacName | PublicKeyName | 'token' | 'ip'
+  /**
+   * How the secret's text becomes the key: its UTF-8 bytes, or what it decodes to. Public keys are
+   * `pem`, `whpk`, or DER (or raw bytes of Ed25519 and P-256) in `base64` or `hex`.
+   */
+  readonly key: 'utf8' | 'base64' | 'hex' | 'whsec' | 'whpk' | 'pem'
+  readonly encoding: 'hex' | 'base64' | 'base64url' | 'any'
+  readonly grammar: Grammar
+  /**
+   * A template over `{body}`, `{timestamp}`, `{id}`, `{url}`, `{method}` and `{header:x-name}`,
+   * e.g. `'{timestamp}.{body}'`.
+   */
+  readonly signed: string
+  /** The header of the timestamp, where it is not a pair of the signature's own; its format. */
+  readonly timestamp?: { readonly header?: string; readonly format?: TimestampFormat }
+  /** The header of the delivery's id. */
+  readonly id?: { readonly header: string }
+  /** Seconds that a signed time may differ from ours, to either side; default 300. */
+  readonly tolerance?: number | 'none'
+}
+
+/** A scheme that was checked; made by the builders of `schemes`. */
+export interface Scheme extends Omit<SchemeDefinition, 'header'> {
+  /** The header of the signature; the first where there are several. */
+  readonly header: string
+  /** All headers of signatures, where there are several. */
+  readonly headers?: readonly string[]
+  /** What a delivery under this scheme proves. */
+  readonly authenticity: Authenticity
+  /** The template in pieces: fixed text, or the name of what stands there. */
+  readonly template: readonly TemplatePart[]
+  /** Seconds; 'none' where no time is signed or the check is switched off. */
+  readonly tolerance: number | 'none'
+  /** The addresses of a sender that proves nothing else. */
+  readonly addresses?: AddressRule
+}
+
+/** Which addresses count as the sender's, and how many proxies of ours stand before us. */
+export interface AddressRule {
+  /** CIDR ranges or single addresses, IPv4 and IPv6. */
+  readonly allow: readonly string[]
+  /** How many proxies append to X-Forwarded-For before us; 0 when the socket's address counts. */
+  readonly proxies: number
+}
+
+export type TemplatePart =
+  | { readonly text: string }
+  | { readonly value: TemplateValue }
+  | { readonly header: string }
+export type TemplateValue = 'body' | 'timestamp' | 'id' | 'url' | 'method'

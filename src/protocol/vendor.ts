@@ -1,0 +1,203 @@
+// A sender of identity verifications as data: how it signs, how its events read in our words, what
+// it expects of replies. The reading is here; each vendor is a file of data in vendors/.
+import { checkOptionNames, invalid, shown } from '../check.ts'
+import { defined } from '../defined.ts'
+import type { EnvelopeReading } from './envelope.ts'
+import { toDate, valueAt } from './json-paths.ts'
+import { type EventName, isEventName } from './names.ts'
+import type { VerificationStatus } from './resources.ts'
+import type { Scheme } from './scheme-definition.ts'
+
+/** A dotted path into the body; several are joined by a space. */
+export type VendorPath = string | readonly string[]
+
+/** One row of a vendor's names: what the body says, and what that is in our words. */
+export interface VendorRule {
+  /** Values at dotted paths, all of which must hold; null stands for what is absent or null. */
+  readonly when: Readonly<Record<string, VendorValue | readonly VendorValue[]>>
+  readonly is: EventName
+}
+
+type VendorValue = string | number | boolean | null
+
+/** How a vendor's body reads. */
+export interface VendorReading {
+  /** Where the vendor's own name of the event stands; the first that is there. */
+  readonly name: readonly string[]
+  /** Where the id of the verification stands; the first that is there. */
+  readonly subject: readonly string[]
+  /** What tells one event from every other, where the document names it; joined by a colon. */
+  readonly id?: readonly string[]
+  readonly occurredAt?: readonly string[]
+  readonly rules: readonly VendorRule[]
+  /** Our fields of a verification, and where the vendor writes them. */
+  readonly fields?: Readonly<Record<string, VendorPath>>
+}
+
+/** A page of the vendor's public documents, and the day on which it was read. */
+export interface VendorDocument {
+  readonly url: string
+  readonly read: string
+}
+
+/** What the vendor's documents say of replies and repeats; what they leave open is left out. */
+export interface VendorDelivery {
+  /** Milliseconds in which a reply must come. */
+  readonly timeout?: number
+  /** Milliseconds between attempts. */
+  readonly retries?: readonly number[]
+  /** Whether only 200 counts as a success, or any 2xx. */
+  readonly success?: 200 | '2xx'
+  /** What else an operator should know. */
+  readonly note?: string
+}
+
+/** A delivery made from the vendor's documents. */
+export interface VendorFixture {
+  /** Our name of it; undefined where it has none. */
+  readonly name?: EventName
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** An identity vendor, as data. */
+export interface Vendor {
+  readonly name: string
+  readonly title: string
+  readonly documents: readonly VendorDocument[]
+  /** What the preset was tried on: deliveries made from documents, or captures of real ones. */
+  readonly triedOn: 'documents' | 'captures'
+  readonly scheme: Scheme
+  readonly reading: VendorReading
+  /** Decisions that a later one may replace. */
+  readonly reversible: readonly EventName[]
+  readonly delivery: VendorDelivery
+  /** Published addresses of its deliveries. */
+  readonly addresses?: readonly string[]
+  /** How it tries an address: the body of such a delivery, and the field that it wants back. */
+  readonly challenge?: { readonly when: VendorRule['when']; readonly echo: string }
+  readonly fixtures: readonly VendorFixture[]
+}
+
+const fields: readonly (keyof Vendor)[] = [
+  ...(['name', 'title', 'documents', 'triedOn', 'scheme', 'reading', 'reversible'] as const),
+  ...(['delivery', 'addresses', 'challenge', 'fixtures'] as const),
+]
+
+/**
+ * A vendor of your own, checked.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ */
+export function defineVendor(vendor: Vendor): Vendor {
+  checkOptionNames('defineVendor', vendor, fields)
+  const { name, scheme, reading, reversible } = vendor
+  if (typeof name !== 'string' || !/^[a-z][a-z0-9]*$/i.test(name)) {
+    throw invalid(`vendor.name must be letters and digits, got ${shown(name)}`)
+  }
+  if (!Array.isArray(scheme?.template)) {
+    throw invalid(`vendor.scheme must be created by a builder of schemes, got ${shown(scheme)}`)
+  }
+  const given = [...(reading?.rules ?? []).map(({ is }) => is), ...(reversible ?? [])]
+  const wrong = given.find((one) => !isEventName(one))
+  if (!Array.isArray(reading?.rules) || wrong !== undefined) {
+    throw invalid(`vendor.reading.rules must map to event names, got ${shown(wrong)}`)
+  }
+  return Object.freeze({ ...vendor })
+}
+
+/** What a vendor's body says in our words. */
+export interface VendorEvent extends EnvelopeReading {
+  /** The vendor's own name of it. */
+  readonly receivedName: string
+  readonly raw: unknown
+}
+
+const statuses: Readonly<Record<string, VerificationStatus>> = {
+  'verification.created': 'initiated',
+  'verification.submitted': 'submitted',
+  'verification.approved': 'approved',
+  'verification.rejected': 'rejected',
+  'verification.canceled': 'canceled',
+  'verification.expired': 'expired',
+}
+
+/** Reads a body; undefined when it is not one of the vendor's. What has no name of ours keeps its own. */
+export function readVendorEvent({ name, reading }: Vendor, body: unknown): VendorEvent | undefined {
+  const receivedName = textAt(body, reading.name)
+  if (receivedName === undefined) return undefined
+  const rule = reading.rules.find(({ when }) => holds(when, body))
+  const is = rule?.is ?? `${name}.${receivedName}`
+  const id = textAt(body, reading.subject)
+  const parts = reading.id?.map((path) => textAt(body, [path]))
+  const event = parts?.every((part) => part !== undefined) ? parts.join(':') : undefined
+  return {
+    name: is,
+    receivedName,
+    ...defined({
+      id: event,
+      occurredAt: timeAt(body, reading.occurredAt ?? []),
+      entity: id === undefined ? undefined : { type: entityType(is), id },
+    }),
+    data: dataOf(reading, body, { id, status: statuses[is] }),
+    raw: body,
+  }
+}
+
+/** The answer that a vendor's handshake wants, as JSON; undefined for any other delivery. */
+export function challengeAnswer({ challenge }: Vendor, body: unknown): string | undefined {
+  if (!challenge || !holds(challenge.when, body)) return undefined
+  const value = textAt(body, [challenge.echo])
+  return value === undefined ? undefined : JSON.stringify({ [challenge.echo]: value })
+}
+
+const entityType = (name: string) => (name.startsWith('client.') ? 'client' : 'verification')
+
+/** A record of ours with what the vendor says of it. */
+function dataOf(
+  { fields: wanted = {} }: VendorReading,
+  body: unknown,
+  known: { readonly id: string | undefined; readonly status: VerificationStatus | undefined },
+): Record<string, unknown> {
+  const data: Record<string, unknown> = defined(known)
+  for (const [field, path] of Object.entries(wanted)) {
+    const value = field.endsWith('At')
+      ? timeAt(body, [path].flat())?.toISOString()
+      : joined(body, path)
+    if (value !== undefined) data[field] = value
+  }
+  return data
+}
+
+function joined(body: unknown, path: VendorPath): string | undefined {
+  const texts = [path].flat().map((one) => textAt(body, [one]))
+  return texts.filter((text) => text !== undefined).join(' ') || undefined
+}
+
+function holds(when: VendorRule['when'], body: unknown): boolean {
+  return Object.entries(when).every(([path, wanted]) => {
+    const value = valueAt(body, path) ?? null
+    return Array.isArray(wanted) ? wanted.includes(value as VendorValue) : value === wanted
+  })
+}
+
+function textAt(body: unknown, paths: readonly string[]): string | undefined {
+  for (const path of paths) {
+    const value = valueAt(body, path)
+    if (typeof value === 'string' && value !== '') return value
+    if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
+  }
+  return undefined
+}
+
+const spaced = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(?:\.\d+)?$/
+
+/** The first time that is there; one without a zone is UTC. */
+function timeAt(body: unknown, paths: readonly string[]): Date | undefined {
+  for (const path of paths) {
+    const value = valueAt(body, path)
+    const text = typeof value === 'string' && spaced.test(value)
+    const date = toDate(text ? `${String(value).replace(' ', 'T')}Z` : value)
+    if (date) return date
+  }
+  return undefined
+}

@@ -1,0 +1,121 @@
+// What the headers of a delivery claim, before any byte of its body is looked at: which signatures,
+// over which time and id. Every header that a scheme signs may occur once.
+import type { HeaderIndex } from '../delivery.ts'
+import type { RejectedCode } from '../errors.ts'
+import type { Scheme, TemplatePart } from '../protocol/scheme-definition.ts'
+import { type Claim, readAllClaims, readClaims } from './grammar.ts'
+import { isInTolerance, readTime } from './time.ts'
+
+type ClaimFault = Extract<
+  RejectedCode,
+  'SIGNATURE_MISSING' | 'SIGNATURE_MALFORMED' | 'HEADER_AMBIGUOUS' | 'TIMESTAMP_OUTSIDE_TOLERANCE'
+>
+
+/** What the headers claim, or why they claim nothing. */
+export type HeaderClaims =
+  | { readonly ok: true; readonly claims: readonly Claim[]; readonly id: string | undefined }
+  /** `late` holds well-formed claims whose time is outside the tolerance. */
+  | { readonly ok: false; readonly code: ClaimFault; readonly late?: readonly Claim[] }
+
+const missing: HeaderClaims = { ok: false, code: 'SIGNATURE_MISSING' }
+const malformed: HeaderClaims = { ok: false, code: 'SIGNATURE_MALFORMED' }
+const ambiguous: HeaderClaims = { ok: false, code: 'HEADER_AMBIGUOUS' }
+
+const nothing: HeaderClaims = { ok: true, claims: [], id: undefined }
+
+const none: readonly string[] = []
+
+const lowerCase = (name: string | undefined) => name?.toLowerCase()
+
+/** Reads the headers of one scheme, whose names are brought into lower case once. */
+export class HeaderInspector {
+  readonly #scheme: Scheme
+  readonly #signature: string
+  /** All headers of signatures, where there are several. */
+  readonly #signatures: readonly string[] | undefined
+  readonly #time: string | undefined
+  readonly #id: string | undefined
+  /** Further headers that are signed. */
+  readonly #signed: readonly string[]
+  readonly #splits: ((id: string) => boolean) | undefined
+
+  constructor(scheme: Scheme) {
+    this.#scheme = scheme
+    this.#signature = scheme.header.toLowerCase()
+    this.#signatures = scheme.headers?.map((name) => name.toLowerCase())
+    this.#time = lowerCase(scheme.timestamp?.header)
+    this.#id = lowerCase(scheme.id?.header)
+    this.#signed = scheme.template.flatMap((part) =>
+      'header' in part ? [part.header.toLowerCase()] : [],
+    )
+    this.#splits = splitsOf(scheme)
+  }
+
+  /** `now` is in milliseconds since the epoch. */
+  inspect(headers: HeaderIndex, now: number): HeaderClaims {
+    // The address alone tells such a sender, so there is nothing to claim.
+    if (this.#scheme.authenticity === 'ip') return nothing
+    const signatures = this.#signaturesOf(headers)
+    const times = this.#time === undefined ? undefined : headers.values(this.#time)
+    const ids = this.#id === undefined ? undefined : headers.values(this.#id)
+    if (!signatures || (times?.length ?? 0) > 1 || (ids?.length ?? 0) > 1) return ambiguous
+    const time = times?.[0]?.trim()
+    const id = ids?.[0]?.trim()
+    if (signatures.length === 0 || (times && !time) || (ids && !id)) return missing
+    for (const name of this.#signed) {
+      const { length } = headers.values(name)
+      if (length !== 1) return length === 0 ? missing : ambiguous
+    }
+    if (id !== undefined && this.#splits?.(id)) return malformed
+    return this.#judge(signatures, { time, id, now })
+  }
+
+  /** The values of the signature headers that are there; undefined where one occurs twice. */
+  #signaturesOf(headers: HeaderIndex): readonly string[] | undefined {
+    if (!this.#signatures) {
+      const values = headers.values(this.#signature)
+      if (values.length > 1) return undefined
+      return values[0]?.trim() ? values : none
+    }
+    const all = this.#signatures.map((name) => headers.values(name))
+    if (all.some(({ length }) => length > 1)) return undefined
+    return all.flat().filter((value) => value.trim() !== '')
+  }
+
+  #judge(
+    present: readonly string[],
+    { time, id, now }: { time: string | undefined; id: string | undefined; now: number },
+  ): HeaderClaims {
+    const scheme = this.#scheme
+    let claims = this.#signatures
+      ? readAllClaims(scheme, present)
+      : readClaims(scheme, present[0] as string)
+    if (!claims) return malformed
+    if (time !== undefined) claims = claims.map((one) => ({ ...one, timestamp: time }))
+    for (const { timestamp } of claims) {
+      if (timestamp !== undefined && readTime(scheme, timestamp) === undefined) return malformed
+    }
+    if (scheme.tolerance === 'none') return { ok: true, claims, id }
+    const inTime = claims.filter(({ timestamp }) => isInTolerance(scheme, timestamp, now))
+    if (inTime.length > 0) return { ok: true, claims: inTime, id }
+    return { ok: false, code: 'TIMESTAMP_OUTSIDE_TOLERANCE', late: claims }
+  }
+}
+
+/**
+ * Whether an id holds the text that ends it, so that one signature could stand for two ids; where
+ * a time follows, only what reads as a time can be taken for one.
+ */
+function splitsOf(scheme: Scheme): ((id: string) => boolean) | undefined {
+  const at = scheme.template.findIndex((part) => 'value' in part && part.value === 'id')
+  const [text, value] = [scheme.template[at + 1], scheme.template[at + 2]]
+  if (at < 0 || text === undefined || !('text' in text) || value === undefined) return undefined
+  if (!isTime(value)) return (id) => id.includes(text.text)
+  return (id) =>
+    id
+      .split(text.text)
+      .slice(1)
+      .some((piece) => readTime(scheme, piece) !== undefined)
+}
+
+const isTime = (part: TemplatePart) => 'value' in part && part.value === 'timestamp'

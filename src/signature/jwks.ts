@@ -1,0 +1,257 @@
+// Public keys by address: fetched when they are needed, kept, and asked for again no oftener than a
+// stranger's made-up key ids deserve. The algorithm is the receiver's, never the sender's.
+import { readStream } from '../bytes.ts'
+import { checkMilliseconds, checkOptionNames, checkWholeNumber, invalid, shown } from '../check.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import type { PublicKeyName } from '../protocol/scheme-definition.ts'
+import { type Jwk, jwkBytes } from './public-keys.ts'
+
+/** Options of `jwks`. */
+export interface JwksOptions {
+  /** The algorithms whose keys are taken; what a key or a token says is only compared with them. */
+  readonly algorithms: readonly PublicKeyName[]
+  readonly fetch?: typeof fetch
+  /** Milliseconds for one request; default 5,000. */
+  readonly timeout?: number
+  /** Milliseconds for which keys are taken as they are; default 10 minutes. */
+  readonly maxAge?: number
+  /** Milliseconds between requests for key ids that are unknown, or after a failure; default 30,000. */
+  readonly cooldown?: number
+  /** Milliseconds for which kept keys serve while the address is down; default 24 hours. */
+  readonly staleFor?: number
+  /** The longest answer in bytes; default 64 KiB. */
+  readonly maxBytes?: number
+  readonly now?: Clock
+}
+
+/** A public key with its id. */
+export interface PublicKey {
+  readonly id: string | undefined
+  readonly algorithm: PublicKeyName
+  readonly der: Uint8Array
+}
+
+/** Gives the keys that may have signed under a key id; what `jwks` makes. */
+export interface KeySource {
+  /** Rejects only where no key at all could be had. */
+  keysFor(keyId: string | undefined): Promise<readonly PublicKey[]>
+}
+
+/** Reads one key by its id, from an API that gives them one by one; undefined when the API has no such key. */
+export type LoadKey = (
+  keyId: string,
+  options: { readonly signal: AbortSignal },
+) => Promise<Jwk | undefined>
+
+const names: readonly (keyof JwksOptions)[] = [
+  ...(['algorithms', 'fetch', 'timeout', 'maxAge', 'cooldown', 'staleFor'] as const),
+  ...(['maxBytes', 'now'] as const),
+]
+const algorithms: readonly unknown[] = ['ed25519', 'es256', 'rs256']
+/** More keys than any sender rotates through. */
+const mostKeys = 100
+
+type Settings = Required<JwksOptions>
+
+/**
+ * Keys for the `secret` option of a receiver whose scheme has a public-key algorithm: a JSON Web
+ * Key Set at an https address, or a function that reads one key by its id.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ * @example
+ * createReceiver({ scheme, secret: jwks('https://vendor.example/jwks.json', { algorithms: ['es256'] }) })
+ */
+export function jwks(source: string | URL | LoadKey, options: JwksOptions): KeySource {
+  checkOptionNames('jwks', options, names)
+  const settings: Settings = {
+    fetch: globalThis.fetch,
+    timeout: 5000,
+    maxAge: 600_000,
+    cooldown: 30_000,
+    staleFor: 86_400_000,
+    maxBytes: 65_536,
+    now: systemClock,
+    ...options,
+  }
+  const pinned: unknown = options.algorithms
+  if (
+    !Array.isArray(pinned) ||
+    pinned.length === 0 ||
+    !pinned.every((one) => algorithms.includes(one))
+  ) {
+    throw invalid(`jwks algorithms must list ed25519, es256 or rs256, got ${shown(pinned)}`)
+  }
+  for (const name of ['timeout', 'maxAge', 'cooldown', 'staleFor'] as const) {
+    checkMilliseconds(`jwks ${name}`, settings[name])
+  }
+  checkWholeNumber('jwks maxBytes', settings.maxBytes)
+  if (typeof source === 'function') return new KeysById(source, settings)
+  return new PublishedKeys(addressOf(source), settings)
+}
+
+function addressOf(source: unknown): string {
+  const url = source instanceof URL ? source : URL.parse(String(source))
+  if (url?.protocol === 'https:' && url.username === '' && url.password === '') return url.href
+  throw invalid(`jwks must be given an https address without a password, got ${shown(source)}`)
+}
+
+/** All keys of an address, fetched together. */
+class PublishedKeys implements KeySource {
+  readonly #url: string
+  readonly #settings: Settings
+  #keys: readonly PublicKey[] = []
+  #fetchedAt = Number.NEGATIVE_INFINITY
+  #triedAt = Number.NEGATIVE_INFINITY
+  #failure: unknown
+  #flight: Promise<void> | undefined
+
+  constructor(url: string, settings: Settings) {
+    this.#url = url
+    this.#settings = settings
+  }
+
+  async keysFor(keyId: string | undefined): Promise<readonly PublicKey[]> {
+    const { maxAge, staleFor, now } = this.#settings
+    const isKnown = () =>
+      this.#keys.length > 0 && (keyId === undefined || this.#keys.some(({ id }) => id === keyId))
+    if (!isKnown() || now().getTime() - this.#fetchedAt >= maxAge) await this.#refresh()
+    if (this.#keys.length === 0 || now().getTime() - this.#fetchedAt >= maxAge + staleFor) {
+      throw new Error('no public keys could be fetched', { cause: this.#failure })
+    }
+    return keyId === undefined ? this.#keys : this.#keys.filter(({ id }) => id === keyId)
+  }
+
+  async #refresh(): Promise<void> {
+    const { cooldown, now } = this.#settings
+    if (!this.#flight) {
+      if (now().getTime() - this.#triedAt < cooldown) return
+      this.#triedAt = now().getTime()
+      this.#flight = this.#fetch().finally(() => {
+        this.#flight = undefined
+      })
+    }
+    await this.#flight
+  }
+
+  async #fetch(): Promise<void> {
+    try {
+      this.#keys = keysOf(await readJson(this.#url, this.#settings), this.#settings.algorithms)
+      this.#fetchedAt = this.#settings.now().getTime()
+    } catch (error) {
+      // The kept keys serve on, for as long as `staleFor` says.
+      this.#failure = error
+    }
+  }
+}
+
+async function readJson(url: string, { fetch, timeout, maxBytes }: Settings): Promise<unknown> {
+  const signal = AbortSignal.timeout(timeout)
+  // A redirect could lead to another host, or away from https.
+  const answer = await fetch(url, {
+    signal,
+    redirect: 'error',
+    headers: { accept: 'application/jwk-set+json, application/json' },
+  })
+  if (!answer.ok || !answer.body) {
+    await answer.body?.cancel()
+    throw new Error(`the keys were answered with status ${answer.status}`)
+  }
+  const bytes = await readStream(answer.body, { most: maxBytes, signal })
+  if (!bytes) throw new Error(`the answer with the keys is longer than ${maxBytes} bytes`)
+  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+}
+
+function keysOf(json: unknown, allowed: readonly PublicKeyName[]): readonly PublicKey[] {
+  const list: unknown = (json as { keys?: unknown } | null)?.keys
+  if (!Array.isArray(list) || list.length > mostKeys) {
+    throw new Error(`the answer is not a set of at most ${mostKeys} keys`)
+  }
+  const keys = list.flatMap((jwk: Jwk | null) => (jwk ? keyOf(jwk, allowed) : []))
+  if (keys.length === 0) throw new Error('the answer has no key of the pinned algorithms')
+  return keys
+}
+
+function keyOf(jwk: Jwk, allowed: readonly PublicKeyName[]): readonly PublicKey[] {
+  return allowed.flatMap((algorithm) => {
+    const der = jwkBytes(jwk, algorithm)
+    const id = typeof jwk.kid === 'string' ? jwk.kid : undefined
+    return der ? [{ id, algorithm, der }] : []
+  })
+}
+
+interface KeptKey {
+  readonly keys: readonly PublicKey[]
+  readonly at: number
+}
+
+/** Keys that an API gives one by one; made-up ids may cost only a few requests. */
+class KeysById implements KeySource {
+  readonly #load: LoadKey
+  readonly #settings: Settings
+  readonly #kept = new Map<string, KeptKey>()
+  readonly #flights = new Map<string, Promise<readonly PublicKey[]>>()
+  /** When the last loads began; at most `mostLoads` in a cooldown. */
+  #loads: number[] = []
+
+  constructor(load: LoadKey, settings: Settings) {
+    this.#load = load
+    this.#settings = settings
+  }
+
+  async keysFor(keyId: string | undefined): Promise<readonly PublicKey[]> {
+    if (keyId === undefined || !/^[\w.:~-]{1,200}$/.test(keyId)) return []
+    const { maxAge, now } = this.#settings
+    const kept = this.#kept.get(keyId)
+    if (kept && now().getTime() - kept.at < maxAge) return kept.keys
+    const flight = this.#flights.get(keyId)
+    if (flight) return flight
+    const at = now().getTime()
+    this.#loads = this.#loads.filter((one) => at - one < this.#settings.cooldown)
+    if (this.#loads.length >= mostLoads) return this.#stale(kept, at)
+    this.#loads.push(at)
+    const load = this.#loadKey(keyId, kept).finally(() => this.#flights.delete(keyId))
+    this.#flights.set(keyId, load)
+    return load
+  }
+
+  async #loadKey(keyId: string, kept: KeptKey | undefined): Promise<readonly PublicKey[]> {
+    const { timeout, algorithms: allowed, now } = this.#settings
+    const at = now().getTime()
+    try {
+      const jwk = await bounded(
+        this.#load(keyId, { signal: AbortSignal.timeout(timeout) }),
+        timeout,
+      )
+      // The id is the one that was asked for: the answer has no say in it.
+      const keys = jwk ? keyOf({ ...jwk, kid: keyId }, allowed) : []
+      if (this.#kept.size >= mostKeys) this.#kept.delete(this.#kept.keys().next().value as string)
+      if (keys.length > 0) this.#kept.set(keyId, { keys, at })
+      else this.#kept.delete(keyId)
+      return keys
+    } catch (error) {
+      const stale = this.#stale(kept, at)
+      if (stale.length > 0) return stale
+      throw error
+    }
+  }
+
+  #stale(kept: KeptKey | undefined, at: number): readonly PublicKey[] {
+    const { maxAge, staleFor } = this.#settings
+    return kept && at - kept.at < maxAge + staleFor ? kept.keys : []
+  }
+}
+
+/** Requests for keys in one cooldown. */
+const mostLoads = 10
+
+async function bounded<Value>(work: Promise<Value>, timeout: number): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('the look-up of a key took too long')), timeout)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

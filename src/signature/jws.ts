@@ -1,0 +1,90 @@
+// A compact JWS whose claims hold the hash of the body (RFC 7515). The algorithm is the scheme's:
+// what the header says is compared with it and never chosen by.
+import type { JwtGrammar, Scheme } from '../protocol/scheme-definition.ts'
+import { fromBase64url, fromHex, toHex } from './encoding.ts'
+import { isPublicKey, signatureLength } from './hmac/hmac.ts'
+
+/** What a JWS claims: the text that was signed, the body's hash in it, and which key signed. */
+export interface Jws {
+  readonly input: Uint8Array
+  /** SHA-256 in lower-case hex. */
+  readonly bodyHash: string
+  readonly keyId?: string
+}
+
+/** A claim that brings its own signed text. */
+export interface JwsClaim {
+  readonly timestamp: string
+  /** In lower-case hex. */
+  readonly signatures: readonly string[]
+  readonly jws: Jws
+}
+
+/** Longer than any that a sender writes; it stands in a header. */
+const longest = 8192
+const names = { ed25519: 'EdDSA', es256: 'ES256', rs256: 'RS256' } as const
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Reads one; undefined when it is malformed, or signed by another algorithm than the scheme's. */
+export function readJws(
+  { algorithm }: Scheme,
+  { bodyHash }: JwtGrammar,
+  text: string,
+): readonly JwsClaim[] | undefined {
+  if (!isPublicKey(algorithm) || text.length > longest || text.includes('=')) return undefined
+  const [first, second, third, ...rest] = text.split('.')
+  if (first === undefined || second === undefined || third === undefined || rest.length > 0) {
+    return undefined
+  }
+  const header = jsonOf(first)
+  const claims = jsonOf(second)
+  const signature = fromBase64url(third)
+  if (!header || !claims || !signature) return undefined
+  if (header.alg !== names[algorithm] || header.crit !== undefined) return undefined
+  const [least, most] = algorithm === 'es256' ? [64, 64] : signatureLength[algorithm]
+  if (signature.length < least || signature.length > most) return undefined
+  const hash = claims[bodyHash]
+  const digest = typeof hash === 'string' ? fromHex(hash) : undefined
+  const { iat } = claims
+  if (digest?.length !== 32 || typeof iat !== 'number' || !Number.isSafeInteger(iat)) {
+    return undefined
+  }
+  const input = new TextEncoder().encode(`${first}.${second}`)
+  const keyId = typeof header.kid === 'string' ? { keyId: header.kid } : {}
+  return [
+    {
+      timestamp: String(iat),
+      signatures: [toHex(signature)],
+      jws: { input, bodyHash: toHex(digest), ...keyId },
+    },
+  ]
+}
+
+function jsonOf(text: string): Json | undefined {
+  const bytes = fromBase64url(text)
+  if (!bytes) return undefined
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Json)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The header and claims of one, ready to be signed, as a sender writes them. */
+export function jwsInput(
+  { algorithm }: Scheme,
+  { bodyHash }: JwtGrammar,
+  claims: { readonly digest: string; readonly iat: number; readonly keyId?: string | undefined },
+): string {
+  const alg = isPublicKey(algorithm) ? names[algorithm] : 'none'
+  const { keyId, digest, iat } = claims
+  const header = { alg, typ: 'JWT', ...(keyId !== undefined && { kid: keyId }) }
+  return [header, { iat, [bodyHash]: digest }]
+    .map((part) => btoa(JSON.stringify(part)))
+    .map((part) => part.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', ''))
+    .join('.')
+}

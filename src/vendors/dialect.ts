@@ -1,0 +1,67 @@
+// The same event as a vendor would send it: its fixture of that name, with our values put where its
+// documents place them. Fields that a vendor does not send are left out.
+import { isObject } from '../protocol/json-paths.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+
+/** What happened, in our words. */
+export interface DialectEvent {
+  readonly name: string
+  readonly id: string
+  readonly occurredAt: Date
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** The body that a vendor would send; undefined where it has no such event. */
+export function inDialect(vendor: Vendor, event: DialectEvent): object | undefined {
+  const fixture = vendor.fixtures.find(({ name }) => name === event.name)
+  if (!fixture) return undefined
+  const body = structuredClone(fixture.body) as Record<string, unknown>
+  const { subject, id, occurredAt, fields = {} } = vendor.reading
+  putFirst(body, subject, event.data.id)
+  // The first part of a composed id tells events apart; the others say what kind they are.
+  if (id?.[0] !== undefined) put(body, id[0], event.id)
+  for (const path of occurredAt ?? []) putTime(body, path, event.occurredAt)
+  for (const [field, path] of Object.entries(fields)) {
+    const value = event.data[field]
+    if (value === undefined || value === null || Array.isArray(path)) continue
+    if (field.endsWith('At')) putTime(body, path as string, new Date(String(value)))
+    else put(body, path as string, value)
+  }
+  return body
+}
+
+/** Into the first of several places that the fixture has. */
+function putFirst(body: Record<string, unknown>, paths: readonly string[], value: unknown): void {
+  const path = paths.find((one) => holder(body, one) !== undefined)
+  if (path !== undefined) put(body, path, value)
+}
+
+function put(body: Record<string, unknown>, path: string, value: unknown): void {
+  const found = holder(body, path)
+  if (found) found.object[found.key] = value
+}
+
+/** A time in the form that the fixture has there. */
+function putTime(body: Record<string, unknown>, path: string, time: Date): void {
+  const found = holder(body, path)
+  if (!found) return
+  const shown = found.object[found.key]
+  if (typeof shown === 'number') {
+    const milliseconds = shown > 1e11
+    found.object[found.key] = milliseconds ? time.getTime() : Math.floor(time.getTime() / 1000)
+  } else if (typeof shown === 'string') {
+    const iso = time.toISOString()
+    found.object[found.key] = shown.includes('T') ? iso : iso.replace('T', ' ').replace('Z', '')
+  }
+}
+
+/** The object in which the last step of a path stands, if it stands there. */
+function holder(body: Record<string, unknown>, path: string) {
+  const steps = path.split('.')
+  const key = steps.pop() as string
+  let object: unknown = body
+  for (const step of steps) object = isObject(object) ? object[step] : undefined
+  return isObject(object) && Object.hasOwn(object, key)
+    ? { object: object as Record<string, unknown>, key }
+    : undefined
+}

@@ -1,0 +1,68 @@
+// Didit: a hex HMAC-SHA256 of the raw body in X-Signature. Its -V2 and -Simple headers sign a
+// rewritten body and are not read.
+import { schemes } from '../protocol/scheme.ts'
+import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+
+/** Didit, read from its public documents. */
+export function didit(): Vendor {
+  return defineVendor({
+    name: 'didit',
+    title: 'Didit',
+    documents: [
+      { url: 'https://docs.didit.me/integration/webhooks', read: '2026-11-22' },
+      { url: 'https://docs.didit.me/identity-verification/webhooks', read: '2026-11-22' },
+    ],
+    triedOn: 'documents',
+    scheme: schemes.define({
+      name: 'didit',
+      header: 'X-Signature',
+      algorithm: 'sha256',
+      key: 'utf8',
+      encoding: 'hex',
+      grammar: 'plain',
+      signed: '{body}',
+    }),
+    reading: {
+      name: ['webhook_type', 'status'],
+      subject: ['session_id'],
+      occurredAt: ['timestamp', 'created_at'],
+      rules: [
+        { when: changed('Not Started'), is: 'verification.created' },
+        { when: changed('In Review'), is: 'verification.submitted' },
+        { when: changed('Approved'), is: 'verification.approved' },
+        { when: changed('Declined'), is: 'verification.rejected' },
+        { when: changed('Abandoned', 'Expired'), is: 'verification.expired' },
+      ],
+      fields: { clientId: 'vendor_data' },
+    },
+    reversible: ['verification.approved', 'verification.rejected'],
+    delivery: { success: '2xx' },
+    addresses: ['18.203.201.92'],
+    fixtures: [
+      { name: 'verification.created', body: session('Not Started') },
+      { name: 'verification.submitted', body: session('In Review') },
+      { name: 'verification.approved', body: session('Approved') },
+      { name: 'verification.rejected', body: session('Declined') },
+      { name: 'verification.expired', body: session('Expired') },
+      { body: session('In Progress') },
+    ],
+  })
+}
+
+const changed = (...statuses: string[]) => ({
+  webhook_type: ['status.updated', null],
+  status: statuses,
+})
+
+function session(status: string) {
+  return {
+    session_id: '11111111-2222-3333-4444-555555555555',
+    status,
+    webhook_type: 'status.updated',
+    created_at: 1_769_600_000,
+    timestamp: 1_769_600_000,
+    workflow_id: '66666666-7777-8888-9999-000000000000',
+    vendor_data: 'user-1',
+    metadata: {},
+  }
+}

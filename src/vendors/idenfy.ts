@@ -1,0 +1,67 @@
+// iDenfy: a hex HMAC-SHA256 of the body; only a result with `final: true` is a decision.
+import { schemes } from '../protocol/scheme.ts'
+import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+
+/** iDenfy, read from its public documents. Its support names its addresses on request. */
+export function idenfy(): Vendor {
+  return defineVendor({
+    name: 'idenfy',
+    title: 'iDenfy',
+    documents: [
+      { url: 'https://documentation.idenfy.com/kyc/webhooks', read: '2026-11-22' },
+      { url: 'https://documentation.idenfy.com/security/callback-signing', read: '2026-11-22' },
+      { url: 'https://documentation.idenfy.com/guides/webhooks-overview', read: '2026-11-22' },
+    ],
+    triedOn: 'documents',
+    scheme: schemes.define({
+      name: 'idenfy',
+      header: 'Idenfy-Signature',
+      algorithm: 'sha256',
+      key: 'utf8',
+      encoding: 'hex',
+      grammar: 'plain',
+      signed: '{body}',
+    }),
+    reading: {
+      name: ['status.overall'],
+      subject: ['scanRef'],
+      occurredAt: ['finishTime'],
+      rules: [
+        { when: { final: false }, is: 'verification.submitted' },
+        { when: { final: true, 'status.overall': 'APPROVED' }, is: 'verification.approved' },
+        { when: { final: true, 'status.overall': 'DENIED' }, is: 'verification.rejected' },
+        {
+          when: { final: true, 'status.overall': ['EXPIRED', 'EXPIRED-DELETED'] },
+          is: 'verification.expired',
+        },
+      ],
+      fields: { subjectName: 'data.fullName', clientId: 'clientId', submittedAt: 'finishTime' },
+    },
+    reversible: [],
+    delivery: {
+      timeout: 10_000,
+      success: '2xx',
+      note: 'SUSPECTED is left for you to decide and keeps its own name',
+    },
+    fixtures: [
+      { name: 'verification.submitted', body: scan('APPROVED', false) },
+      { name: 'verification.approved', body: scan('APPROVED', true) },
+      { name: 'verification.rejected', body: scan('DENIED', true) },
+      { name: 'verification.expired', body: scan('EXPIRED', true) },
+      { body: scan('SUSPECTED', true) },
+    ],
+  })
+}
+
+function scan(overall: string, final: boolean) {
+  return {
+    final,
+    platform: 'PC',
+    status: { overall, autoDocument: 'DOC_VALIDATED', autoFace: 'FACE_MATCH', fraudTags: [] },
+    data: { docFirstName: 'FIRST-NAME', docLastName: 'LAST-NAME', fullName: 'FULL NAME' },
+    scanRef: '328c6766-934e-11ed-bb9b-025ad99a18e7',
+    clientId: 'W2GL2K333Y',
+    startTime: 1_769_600_000,
+    finishTime: 1_769_600_120,
+  }
+}

@@ -1,0 +1,87 @@
+// Persona: `t=…,v1=…` over `t.body`; while a secret rotates, one group for each, separated by a
+// space. Its own verification.* events are steps of an inquiry and keep their names.
+import type { EventName } from '../protocol/names.ts'
+import { schemes } from '../protocol/scheme.ts'
+import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+
+/** Persona, read from its public documents. `tolerance` is in seconds, 300 by default. */
+export function persona(options: { readonly tolerance?: number | 'none' } = {}): Vendor {
+  return defineVendor({
+    name: 'persona',
+    title: 'Persona',
+    documents: [
+      { url: 'https://docs.withpersona.com/webhooks', read: '2026-11-22' },
+      { url: 'https://docs.withpersona.com/v2022-09-01/docs/webhooks', read: '2026-11-22' },
+    ],
+    triedOn: 'documents',
+    scheme: schemes.define({
+      name: 'persona',
+      header: 'Persona-Signature',
+      algorithm: 'sha256',
+      key: 'utf8',
+      encoding: 'hex',
+      grammar: { pairs: { signature: 'v1', timestamp: 't' } },
+      signed: '{timestamp}.{body}',
+      tolerance: options.tolerance ?? 300,
+    }),
+    reading: {
+      name: ['data.attributes.name'],
+      subject: ['data.attributes.payload.data.id'],
+      id: ['data.id'],
+      occurredAt: ['data.attributes.created-at'],
+      rules: [
+        named('inquiry.created', 'verification.created'),
+        named('inquiry.completed', 'verification.submitted'),
+        named('inquiry.approved', 'verification.approved'),
+        named('inquiry.declined', 'verification.rejected'),
+        named('inquiry.failed', 'verification.rejected'),
+        named('inquiry.expired', 'verification.expired'),
+        named('account.created', 'client.created'),
+      ],
+      fields: {
+        clientId: 'data.attributes.payload.data.attributes.reference-id',
+        createdAt: 'data.attributes.payload.data.attributes.created-at',
+        submittedAt: 'data.attributes.payload.data.attributes.completed-at',
+      },
+    },
+    reversible: ['verification.approved', 'verification.rejected'],
+    delivery: {
+      success: '2xx',
+      note: 'Persona-Webhook-Attempts-Left tells how often a delivery will still be tried',
+    },
+    fixtures: [
+      { name: 'verification.created', body: inquiry('created') },
+      { name: 'verification.submitted', body: inquiry('completed') },
+      { name: 'verification.approved', body: inquiry('approved') },
+      { name: 'verification.rejected', body: inquiry('declined') },
+      { name: 'verification.expired', body: inquiry('expired') },
+      { name: 'client.created', body: event('account.created', { type: 'account', id: 'act_1' }) },
+      { body: event('verification.passed', { type: 'verification/selfie', id: 'ver_1' }) },
+    ],
+  })
+}
+
+const named = (name: string, is: EventName) => ({ when: { 'data.attributes.name': name }, is })
+
+function inquiry(status: string) {
+  return event(`inquiry.${status}`, {
+    type: 'inquiry',
+    id: 'inq_2CVZ4HyVg7qaboXz2PUHknAn',
+    attributes: {
+      status,
+      'reference-id': null,
+      'created-at': '2026-01-09T22:40:56.000Z',
+      'completed-at': status === 'created' ? null : '2026-01-09T22:44:51.000Z',
+    },
+  })
+}
+
+function event(name: string, data: object) {
+  return {
+    data: {
+      type: 'event',
+      id: 'evt_XGuYWp7WuDzNxie5z16s7sGJ',
+      attributes: { name, payload: { data }, 'created-at': '2026-01-09T22:46:28.351Z' },
+    },
+  }
+}

@@ -1,0 +1,71 @@
+// Vouched: a base64 HMAC-SHA1 of the body; a reviewer may overrule the machine afterwards.
+import { schemes } from '../protocol/scheme.ts'
+import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+
+/** Vouched, read from its public documents; the key is the signature key, or the private key. */
+export function vouched(): Vendor {
+  return defineVendor({
+    name: 'vouched',
+    title: 'Vouched',
+    documents: [{ url: 'https://docs.vouched.id/docs/webhooks', read: '2026-11-22' }],
+    triedOn: 'documents',
+    scheme: schemes.define({
+      name: 'vouched',
+      header: 'X-Signature',
+      algorithm: 'sha1',
+      key: 'utf8',
+      encoding: 'base64',
+      grammar: 'plain',
+      signed: '{body}',
+    }),
+    reading: {
+      name: ['status'],
+      subject: ['id'],
+      occurredAt: ['reviewedAt', 'updatedAt'],
+      rules: [
+        { when: { reviewSuccess: true }, is: 'verification.approved' },
+        { when: { reviewSuccess: false }, is: 'verification.rejected' },
+        { when: { status: 'completed', 'result.success': true }, is: 'verification.approved' },
+        { when: { status: 'completed', 'result.success': false }, is: 'verification.rejected' },
+        { when: { status: 'active' }, is: 'verification.created' },
+      ],
+      fields: {
+        subjectName: [asked('firstName'), asked('lastName')],
+        subjectEmail: asked('email'),
+        subjectPhone: asked('phone'),
+        createdAt: 'submitted',
+        updatedAt: 'updatedAt',
+      },
+    },
+    reversible: ['verification.approved', 'verification.rejected'],
+    delivery: {},
+    fixtures: [
+      { name: 'verification.created', body: job('active', null) },
+      { name: 'verification.approved', body: job('completed', true) },
+      { name: 'verification.rejected', body: job('completed', false) },
+    ],
+  })
+}
+
+/** A path into what the job was asked for. */
+const asked = (parameter: string) => ['request', 'parameters', parameter].join('.')
+
+function job(status: string, success: boolean | null) {
+  const parameters = {
+    email: 'person@example.com',
+    phone: '111-222-3333',
+    firstName: 'John',
+    lastName: 'Smith',
+  }
+  return {
+    id: 'Pzfsv4FmP',
+    status,
+    completed: status === 'completed',
+    submitted: '2026-01-01T22:59:16+00:00',
+    updatedAt: '2026-01-01T22:59:48+00:00',
+    reviewedAt: null,
+    reviewSuccess: null,
+    request: { type: 'id-verification', parameters },
+    result: success === null ? null : { success, successWithSuggestion: success },
+  }
+}

@@ -1,0 +1,74 @@
+// When a worker claims: at once when it is woken and has room, when the next entry is due, and at
+// least every second, so that a clock which was set forward is noticed.
+import type { Clock } from '../clock.ts'
+
+/** What a claim brought. */
+export interface Polled {
+  /** When the next lane is due. */
+  readonly next?: number
+  /** There may be more. */
+  readonly isFull: boolean
+}
+
+/** What a poll works with. */
+export interface PollDeps {
+  readonly now: Clock
+  hasRoom(): boolean
+  claim(): Promise<Polled>
+  failed(error: unknown): void
+}
+
+const longestSleep = 1_000
+
+/** Claims one page after the other, never two at a time. */
+export class Poll {
+  readonly #deps: PollDeps
+  #isOpen = true
+  #isClaiming = false
+  #again = false
+  #sleep: ReturnType<typeof setTimeout> | undefined
+
+  constructor(deps: PollDeps) {
+    this.#deps = deps
+  }
+
+  /** There may be something to claim, or room for it. */
+  wake(): void {
+    this.#again = true
+    if (this.#isClaiming || !this.#isOpen) return
+    this.#isClaiming = true
+    clearTimeout(this.#sleep)
+    this.#claimAll().finally(() => {
+      this.#isClaiming = false
+      if (this.#again && this.#deps.hasRoom()) this.wake()
+    })
+  }
+
+  stop(): void {
+    this.#isOpen = false
+    clearTimeout(this.#sleep)
+  }
+
+  async #claimAll(): Promise<void> {
+    try {
+      while (this.#again && this.#isOpen && this.#deps.hasRoom()) {
+        this.#again = false
+        const { isFull, next } = await this.#deps.claim()
+        if (isFull) this.#again = true
+        else this.#sleepUntil(next)
+      }
+    } catch (error) {
+      this.#again = false
+      this.#deps.failed(error)
+      this.#sleepUntil(undefined)
+    }
+  }
+
+  #sleepUntil(next: number | undefined): void {
+    clearTimeout(this.#sleep)
+    if (!this.#isOpen) return
+    const wait = next === undefined ? longestSleep : next - this.#deps.now().getTime()
+    const time = Math.min(Math.max(Math.ceil(wait), 1), longestSleep)
+    this.#sleep = setTimeout(() => this.wake(), time)
+  }
+}

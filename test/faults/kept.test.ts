@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest'
+import { measureKept } from '../kept/kept.ts'
+
+test('of 100,000 handled deliveries each keeps at most 40 bytes, through every adapter and inbox', {
+  timeout: 1_800_000,
+}, async () => {
+  const kept = await measureKept(100_000, 'all')
+  expect(kept).toHaveLength(16)
+  expect(kept.filter(({ bytes }) => bytes > 40)).toEqual([])
+})

@@ -1,0 +1,292 @@
+import {
+  createHash,
+  createHmac,
+  generateKeyPairSync,
+  type KeyObject,
+  sign as signBytes,
+} from 'node:crypto'
+import { createReceiver, type Jwk, type JwksOptions, jwks, sign, verify } from 'idv-webhooks'
+import { vendors } from 'idv-webhooks/vendors'
+import { describe, expect, test } from 'vitest'
+
+const body = Buffer.from('{"webhook_code":"STATUS_UPDATED","identity_verification_id":"idv_1"}')
+const start = Date.UTC(2026, 4, 1)
+const { scheme } = vendors.plaid()
+const pairOf = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const first = pairOf()
+const second = pairOf()
+const jwkOf = ({ publicKey }: { publicKey: KeyObject }, more: object): Jwk => ({
+  ...publicKey.export({ format: 'jwk' }),
+  use: 'sig',
+  alg: 'ES256',
+  ...more,
+})
+
+const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+/** A token as Plaid's document describes it, made by node:crypto alone. */
+function tokenOf(
+  key: KeyObject,
+  header: object = {},
+  claims: object = {},
+  of: Uint8Array = body,
+): string {
+  const hash = createHash('sha256').update(of).digest('hex')
+  const input = `${part({ alg: 'ES256', typ: 'JWT', kid: 'k1', ...header })}.${part({ iat: start / 1000, request_body_sha256: hash, ...claims })}`
+  const signature = signBytes('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' })
+  return `${input}.${signature.toString('base64url')}`
+}
+
+/** A key server, and the clock of whoever asks it. */
+class KeyServer {
+  keys: readonly Jwk[] = [jwkOf(first, { kid: 'k1' })]
+  asked = 0
+  at = start
+  answer: (signal: AbortSignal | null) => Promise<Response> = async () =>
+    Response.json({ keys: this.keys })
+
+  source(options: Partial<JwksOptions> = {}) {
+    return jwks('https://keys.example/jwks.json', {
+      algorithms: ['es256'],
+      now: () => new Date(this.at),
+      fetch: async (_, init) => {
+        this.asked += 1
+        expect(init).toMatchObject({ redirect: 'error' })
+        return this.answer(init?.signal ?? null)
+      },
+      ...options,
+    })
+  }
+
+  async told(source: ReturnType<typeof jwks>, token: string, of: Uint8Array = body) {
+    const headers = { 'plaid-verification': token }
+    const options = { secret: source, scheme, now: () => new Date(start) }
+    const result = await verify({ body: of, headers }, options)
+    return result.ok ? (result.secretId ?? true) : result.code
+  }
+}
+
+describe('a JWT that holds the hash of the body', () => {
+  test('proves the body, its time and its key', async () => {
+    const server = new KeyServer()
+    const source = server.source()
+    expect(await server.told(source, tokenOf(first.privateKey))).toBe('k1')
+    const changed = Buffer.from(body)
+    changed.writeUInt8((changed[0] ?? 0) ^ 1, 0)
+    expect(await server.told(source, tokenOf(first.privateKey), changed)).toBe('SIGNATURE_MISMATCH')
+    expect(await server.told(source, tokenOf(second.privateKey))).toBe('SIGNATURE_MISMATCH')
+    const late = tokenOf(first.privateKey, {}, { iat: start / 1000 - 301 })
+    expect(await server.told(source, late)).toBe('TIMESTAMP_OUTSIDE_TOLERANCE')
+  })
+
+  test('is refused under any algorithm but the one that is pinned', async () => {
+    const server = new KeyServer()
+    const source = server.source()
+    const [, claims] = tokenOf(first.privateKey).split('.')
+    const spki = first.publicKey.export({ format: 'pem', type: 'spki' })
+    const hmac = (header: string) =>
+      createHmac('sha256', spki).update(`${header}.${claims}`).digest('base64url')
+    for (const alg of ['none', 'None', 'HS256', 'RS256', 'ES384', 'es256', '', null, ['ES256']]) {
+      const header = part({ alg, typ: 'JWT', kid: 'k1' })
+      for (const signature of ['', hmac(header), tokenOf(first.privateKey).split('.')[2]]) {
+        expect(await server.told(source, `${header}.${claims}.${signature}`)).toBe(
+          'SIGNATURE_MALFORMED',
+        )
+      }
+    }
+  })
+
+  test('is refused in any other form', async () => {
+    const server = new KeyServer()
+    const source = server.source()
+    const token = tokenOf(first.privateKey)
+    const [header, claims, signature] = token.split('.')
+    for (const spoiled of [
+      `${header}.${claims}`,
+      `${token}.x`,
+      `${header}.${claims}.${signature}=`,
+      `${header}=.${claims}.${signature}`,
+      `.${claims}.${signature}`,
+      `${part([])}.${claims}.${signature}`,
+      tokenOf(first.privateKey, { crit: ['b64'], b64: false }),
+      tokenOf(first.privateKey, {}, { request_body_sha256: 7 }),
+      tokenOf(first.privateKey, {}, { request_body_sha256: 'ab' }),
+      tokenOf(first.privateKey, {}, { iat: 'now' }),
+      tokenOf(first.privateKey, {}, { iat: 1.5 }),
+      'x'.repeat(10_000),
+    ]) {
+      expect(await server.told(source, spoiled), spoiled.slice(0, 60)).toBe('SIGNATURE_MALFORMED')
+    }
+    expect(server.asked).toBe(0)
+  })
+
+  test('is written by sign() too', async () => {
+    const server = new KeyServer()
+    const secret = {
+      id: 'k1',
+      value: first.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
+    }
+    const headers = await sign(body, { secret, scheme, now: () => new Date(start) })
+    expect(await server.told(server.source(), headers['plaid-verification'] as string)).toBe('k1')
+  })
+})
+
+describe('keys by address', () => {
+  test('are fetched once for all who ask at a time, and kept', async () => {
+    const server = new KeyServer()
+    const source = server.source()
+    const token = tokenOf(first.privateKey)
+    const told = await Promise.all(Array.from({ length: 20 }, () => server.told(source, token)))
+    expect(new Set(told)).toEqual(new Set(['k1']))
+    server.at += 599_000
+    await server.told(source, token)
+    expect(server.asked).toBe(1)
+    server.at += 2000
+    await server.told(source, token)
+    expect(server.asked).toBe(2)
+  })
+
+  test('are asked for again when a key id is new, but not for every made-up one', async () => {
+    const server = new KeyServer()
+    const source = server.source()
+    expect(await server.told(source, tokenOf(first.privateKey))).toBe('k1')
+    server.keys = [jwkOf(first, { kid: 'k1' }), jwkOf(second, { kid: 'k2' })]
+    const rotated = tokenOf(second.privateKey, { kid: 'k2' })
+    expect(await server.told(source, rotated)).toBe('SIGNATURE_MISMATCH')
+    server.at += 30_000
+    expect(await server.told(source, rotated)).toBe('k2')
+    for (let round = 0; round < 50; round += 1) {
+      const forged = tokenOf(pairOf().privateKey, { kid: `../../${round}` })
+      expect(await server.told(source, forged)).toBe('SIGNATURE_MISMATCH')
+    }
+    expect(server.asked).toBe(2)
+  })
+
+  test('serve on while the address is down, and no longer than they may', async () => {
+    const server = new KeyServer()
+    const source = server.source({ staleFor: 3_600_000 })
+    const token = tokenOf(first.privateKey)
+    await server.told(source, token)
+    server.answer = async () => new Response('down', { status: 503 })
+    server.at += 3_600_000
+    expect(await server.told(source, token)).toBe('k1')
+    expect(await server.told(source, token)).toBe('k1')
+    expect(server.asked).toBe(2)
+    server.at += 700_000
+    expect(await server.told(source, token)).toBe('SECRET_UNAVAILABLE')
+  })
+
+  test.each([
+    [
+      'down',
+      async () => {
+        throw new TypeError('fetch failed')
+      },
+    ],
+    ['an error', async () => new Response('no', { status: 500 })],
+    ['not JSON', async () => new Response('<html>')],
+    ['not a set', async () => Response.json({ key: [] })],
+    ['empty', async () => Response.json({ keys: [] })],
+    ['huge', async () => Response.json({ keys: [], fill: 'x'.repeat(70_000) })],
+    [
+      'endless',
+      async () =>
+        new Response(new ReadableStream({ pull: (to) => to.enqueue(new Uint8Array(8192)) })),
+    ],
+    [
+      'of too many keys',
+      async () => Response.json({ keys: Array(101).fill(jwkOf(first, { kid: 'k1' })) }),
+    ],
+    [
+      'of other algorithms',
+      async () => Response.json({ keys: [jwkOf(first, { kid: 'k1', alg: 'ES384' })] }),
+    ],
+    [
+      'for encryption',
+      async () => Response.json({ keys: [jwkOf(first, { kid: 'k1', use: 'enc' })] }),
+    ],
+    ['retired', async () => Response.json({ keys: [jwkOf(first, { kid: 'k1', expired_at: 1 })] })],
+    ['a secret', async () => Response.json({ keys: [{ kty: 'oct', kid: 'k1', k: 'c2VjcmV0' }] })],
+  ])('that are %s are our fault, answered 503 and not retried at once', async (_, answer) => {
+    const server = new KeyServer()
+    server.answer = answer
+    const source = server.source()
+    expect(await server.told(source, tokenOf(first.privateKey))).toBe('SECRET_UNAVAILABLE')
+    expect(await server.told(source, tokenOf(first.privateKey))).toBe('SECRET_UNAVAILABLE')
+    expect(server.asked).toBe(1)
+  })
+
+  test('that come slowly are given up', async () => {
+    const server = new KeyServer()
+    server.answer = (signal) =>
+      new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+    const source = server.source({ timeout: 20 })
+    expect(await server.told(source, tokenOf(first.privateKey))).toBe('SECRET_UNAVAILABLE')
+  })
+
+  test('are taken from https alone, and the algorithms must be pinned', () => {
+    const pinned = { algorithms: ['es256'] } as const
+    for (const url of ['http://keys.example/', 'ftp://x', 'keys', 'https://u:p@keys.example/']) {
+      expect(() => jwks(url, pinned), url).toThrow('https')
+    }
+    for (const options of [
+      {},
+      { algorithms: [] },
+      { algorithms: ['HS256'] },
+      { algorithms: 'es256' },
+    ]) {
+      expect(() => jwks('https://keys.example/', options as never)).toThrow('algorithms')
+    }
+    expect(() => jwks('https://x/', { ...pinned, maxAges: 1 } as never)).toThrow("'maxAge'")
+  })
+
+  test('do not go with a scheme of shared secrets', () => {
+    const secret = jwks('https://keys.example/', { algorithms: ['es256'] })
+    expect(() => createReceiver({ secret })).toThrow('public keys')
+  })
+})
+
+describe('keys that an API gives one by one', () => {
+  const source = (
+    load: (keyId: string) => Promise<Jwk | undefined>,
+    more: Partial<JwksOptions> = {},
+  ) => jwks(load, { algorithms: ['es256'], now: () => new Date(start), ...more })
+
+  test('are asked for by the id of the token, once', async () => {
+    const asked: string[] = []
+    const keys = source(async (keyId) => {
+      asked.push(keyId)
+      return keyId === 'k1' ? jwkOf(first, { kid: 'another', expired_at: null }) : undefined
+    })
+    const server = new KeyServer()
+    const token = tokenOf(first.privateKey)
+    const told = await Promise.all([server.told(keys, token), server.told(keys, token)])
+    expect([...told, await server.told(keys, token)]).toEqual(['k1', 'k1', 'k1'])
+    expect(asked).toEqual(['k1'])
+  })
+
+  test('cost a stranger with made-up ids ten requests in a cooldown, and no strange id one', async () => {
+    const asked: string[] = []
+    const keys = source(async (keyId) => {
+      asked.push(keyId)
+      return undefined
+    })
+    const server = new KeyServer()
+    for (let round = 0; round < 30; round += 1) {
+      const forged = tokenOf(second.privateKey, { kid: `made-up-${round}` })
+      expect(await server.told(keys, forged)).toBe('SIGNATURE_MISMATCH')
+    }
+    expect(asked).toHaveLength(10)
+    for (const kid of ['../../etc/passwd', "' or 1=1", 'x'.repeat(300), '', 7, { a: 1 }]) {
+      await server.told(keys, tokenOf(second.privateKey, { kid }))
+    }
+    expect(asked).toHaveLength(10)
+  })
+
+  test('that cannot be had are our fault', async () => {
+    const keys = source(async () => {
+      throw new Error('the API is down')
+    })
+    expect(await new KeyServer().told(keys, tokenOf(first.privateKey))).toBe('SECRET_UNAVAILABLE')
+  })
+})

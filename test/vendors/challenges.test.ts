@@ -1,0 +1,131 @@
+import { createHmac } from 'node:crypto'
+import { createReceiver, type Responder, type Scheme, sign } from 'idv-webhooks'
+import { createInbox, memoryStore } from 'idv-webhooks/inbox'
+import { challenges, senders, vendors } from 'idv-webhooks/vendors'
+import { describe, expect, test } from 'vitest'
+
+const secret = 'a-secret-of-thirty-two-characters'
+const json = { 'content-type': 'application/json' }
+
+async function post(
+  receiver: ReturnType<typeof createReceiver>,
+  body: object,
+  scheme: Scheme,
+  key = secret,
+) {
+  const bytes = new TextEncoder().encode(JSON.stringify(body))
+  const headers = { ...json, ...(await sign(bytes, { secret: key, scheme })) }
+  return receiver.handle({ method: 'POST', headers, read: async () => bytes })
+}
+
+const get = (respond: Responder, url: string, method = 'GET') =>
+  createReceiver({ secret, respond }).handle({
+    method,
+    url,
+    headers: json,
+    read: async () => new Uint8Array(),
+  })
+
+describe('a challenge that is signed', () => {
+  test("of Slack gets its text back, and only under Slack's signature", async () => {
+    const receiver = createReceiver({
+      secret,
+      scheme: senders.slack(),
+      respond: challenges.slack(),
+    })
+    const body = {
+      type: 'url_verification',
+      token: 'x',
+      challenge: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmd',
+    }
+    const reply = await post(receiver, body, senders.slack())
+    expect([reply.status, JSON.parse(reply.body)]).toEqual([200, { challenge: body.challenge }])
+    expect((await post(receiver, body, senders.slack(), 'another-secret')).status).toBe(401)
+    const other = await post(receiver, { ...body, type: 'another' }, senders.slack())
+    expect(other.body).toBe('{"outcome":"ignored"}')
+  })
+
+  test('of Zoom gets the HMAC of its token', async () => {
+    const scheme = senders.zoom()
+    const receiver = createReceiver({ secret, scheme, respond: challenges.zoom({ secret }) })
+    const payload = { plainToken: 'qgg8vlvZRS6UYooatFL8Aw' }
+    const reply = await post(receiver, { event: 'endpoint.url_validation', payload }, scheme)
+    expect(JSON.parse(reply.body)).toEqual({
+      plainToken: payload.plainToken,
+      encryptedToken: createHmac('sha256', secret).update(payload.plainToken).digest('hex'),
+    })
+  })
+
+  test('of Trulioo is answered by its preset, with an inbox too', async () => {
+    const vendor = vendors.trulioo()
+    const body = { type: 'URL_VERIFICATION', challenge: 'E5KUIHF', token: 't' }
+    for (const inbox of [undefined, createInbox({ store: memoryStore() })]) {
+      const receiver = createReceiver({ vendor, secret, ...(inbox && { inbox }) })
+      const reply = await post(receiver, body, vendor.scheme)
+      expect([reply.status, JSON.parse(reply.body)]).toEqual([200, { challenge: 'E5KUIHF' }])
+      expect((await post(receiver, body, vendor.scheme, 'another-secret')).status).toBe(401)
+    }
+  })
+})
+
+describe('a handshake before any event', () => {
+  test('of Meta is answered only with our token', async () => {
+    const respond = challenges.meta({ verifyToken: 'ours' })
+    const url = (token: string) =>
+      `/hook?hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=42`
+    expect(await get(respond, url('ours'))).toMatchObject({ status: 200, body: '42' })
+    for (const wrong of ['', 'our', 'ours2', 'theirs']) {
+      expect((await get(respond, url(wrong))).status).toBe(405)
+    }
+    expect((await get(respond, '/hook')).status).toBe(405)
+  })
+
+  test('of Dropbox and Microsoft Graph echoes plain text, and nothing that is not', async () => {
+    const dropbox = await get(challenges.dropbox(), '/hook?challenge=abc')
+    expect(dropbox).toMatchObject({ status: 200, body: 'abc' })
+    expect(dropbox.headers).toMatchObject({
+      'content-type': 'text/plain',
+      'x-content-type-options': 'nosniff',
+    })
+    const graph = challenges.microsoftGraph()
+    const token = 'Validation: Testing client application'
+    const url = `/hook?validationToken=${encodeURIComponent(token)}`
+    expect(await get(graph, url, 'POST')).toMatchObject({ status: 200, body: token })
+    for (const odd of ['%00', '%0d%0aX: y', 'x'.repeat(1025), '']) {
+      expect((await get(challenges.dropbox(), `/hook?challenge=${odd}`)).status).toBe(405)
+    }
+    expect((await get(graph, '/hook', 'POST')).status).toBe(401)
+  })
+})
+
+describe('a function as respond', () => {
+  test('sees outcome and event, and changes the reply', async () => {
+    const respond: Responder = (outcome, event) =>
+      outcome.kind === 'ignored' ? { status: 202, body: event?.name ?? '' } : undefined
+    const receiver = createReceiver({ secret, respond })
+    const bytes = new TextEncoder().encode('{"event":"client.created","data":{"id":"c"}}')
+    const headers = { ...json, ...(await sign(bytes, { secret })) }
+    const reply = await receiver.handle({ method: 'POST', headers, read: async () => bytes })
+    expect([reply.status, reply.body]).toEqual([202, 'client.created'])
+  })
+
+  test.each([
+    ['a success', () => 200],
+    [
+      'an error',
+      () => {
+        throw new Error('respond')
+      },
+    ],
+    ['no status', () => ({ status: Number.NaN })],
+  ])('that gives %s turns no failure of ours into a success', async (_, respond) => {
+    const receiver = createReceiver({ secret, respond })
+    receiver.on('client.created', () => {
+      throw new Error('handler')
+    })
+    const bytes = new TextEncoder().encode('{"event":"client.created","data":{"id":"c"}}')
+    const headers = { ...json, ...(await sign(bytes, { secret })) }
+    const reply = await receiver.handle({ method: 'POST', headers, read: async () => bytes })
+    expect(reply.status).toBe(500)
+  })
+})

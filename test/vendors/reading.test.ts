@@ -1,0 +1,114 @@
+import { readVendorEvent, type Vendor, vendors } from 'idv-webhooks/vendors'
+import { describe, expect, test } from 'vitest'
+import { inDialect } from '../../src/vendors/dialect.ts'
+
+const allow = ['203.0.113.0/24']
+const all: readonly Vendor[] = [
+  ...[vendors.onfido(), vendors.persona(), vendors.veriff(), vendors.sumsub(), vendors.idenfy()],
+  ...[vendors.stripeIdentity(), vendors.trulioo(), vendors.vouched(), vendors.plaid()],
+  ...[vendors.didit(), vendors.jumio({ allow, proxies: 0 }), vendors.ondato({ proxies: 0 })],
+]
+
+describe.each(all.map((vendor) => [vendor.name, vendor] as const))('%s', (_, vendor) => {
+  test('reads its own fixtures under the names that they are for', () => {
+    for (const { name, body } of vendor.fixtures) {
+      const event = readVendorEvent(vendor, body)
+      const own = `${vendor.name}.${event?.receivedName}`
+      expect(event, JSON.stringify(body)).toMatchObject({ name: name ?? own, raw: body })
+      expect(event?.receivedName).toBeTruthy()
+    }
+  })
+
+  test('says what it was read from and that no delivery of its own has proved it', () => {
+    expect(vendor.triedOn).toBe('documents')
+    expect(vendor.documents.length).toBeGreaterThan(0)
+    for (const { url, read } of vendor.documents) {
+      expect(new URL(url).protocol).toBe('https:')
+      expect(read).toMatch(/^2026-\d\d-\d\d$/)
+    }
+  })
+
+  test('survives JSON', () => {
+    expect(JSON.parse(JSON.stringify(vendor))).toEqual(vendor)
+  })
+
+  test('has the status and the id of the verification in its data', () => {
+    for (const { name, body } of vendor.fixtures) {
+      if (!name?.startsWith('verification.')) continue
+      const { data, entity } = readVendorEvent(vendor, body) ?? {}
+      expect(data).toMatchObject({ id: entity?.id, status: expect.any(String) })
+      expect(entity?.type).toBe('verification')
+    }
+  })
+
+  test('writes an event in its dialect that reads back as the same', () => {
+    for (const { name } of vendor.fixtures) {
+      if (!name) continue
+      const occurredAt = new Date('2026-03-04T05:06:07.000Z')
+      const data = { id: 'ver_dialect', clientId: 'cli_7' }
+      const body = inDialect(vendor, { name, id: 'evt_9', occurredAt, data })
+      const read = readVendorEvent(vendor, body)
+      expect(read).toMatchObject({ name, data: { id: 'ver_dialect' } })
+      if (read?.id) expect(read.id).toMatch(/^evt_9/)
+      if (read?.occurredAt) expect(read.occurredAt).toEqual(occurredAt)
+    }
+  })
+
+  test('is silent about a body that is not its own', () => {
+    for (const body of [null, [], 'x', 7, {}, { event: 'verification.approved' }]) {
+      const read = readVendorEvent(vendor, body)
+      expect(read === undefined || !read.name.startsWith('verification.')).toBe(true)
+    }
+  })
+})
+
+describe('what is no decision keeps the name of the vendor', () => {
+  test.each([
+    [
+      'sumsub',
+      'a RED that may be tried again',
+      {
+        type: 'applicantReviewed',
+        applicantId: 'a',
+        reviewResult: { reviewAnswer: 'RED', reviewRejectType: 'RETRY' },
+      },
+      'sumsub.applicantReviewed',
+    ],
+    [
+      'veriff',
+      'a resubmission',
+      { verification: { id: 'v', status: 'resubmission_requested' } },
+      'veriff.resubmission_requested',
+    ],
+    [
+      'idenfy',
+      'a suspicion',
+      { final: true, scanRef: 's', status: { overall: 'SUSPECTED' } },
+      'idenfy.SUSPECTED',
+    ],
+    [
+      'stripeIdentity',
+      'input that is missing',
+      {
+        id: 'evt_1',
+        type: 'identity.verification_session.requires_input',
+        data: { object: { id: 'vs_1' } },
+      },
+      'stripeIdentity.identity.verification_session.requires_input',
+    ],
+    [
+      'persona',
+      "a step's own verification event",
+      {
+        data: {
+          id: 'evt_1',
+          attributes: { name: 'verification.created', payload: { data: { id: 'ver_1' } } },
+        },
+      },
+      'persona.verification.created',
+    ],
+  ] as const)('%s: %s', (name, _, body, expected) => {
+    const vendor = all.find((one) => one.name === name) as Vendor
+    expect(readVendorEvent(vendor, body)?.name).toBe(expected)
+  })
+})

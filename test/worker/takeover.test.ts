@@ -1,0 +1,78 @@
+// A development server loads the program again after an edit, beside what it loaded before.
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { expect, test } from 'vitest'
+import { event, setUp, until } from '../inbox/admin.ts'
+import { temporaryFile } from '../inbox/temporary.ts'
+
+test('a program that is loaded again takes the inbox over: its handlers run, and nothing is 503', async () => {
+  const file = temporaryFile()
+  const ran: string[] = []
+  const load = async (version: string) => {
+    const program = setUp({ store: sqliteStore(file) })
+    program.receiver.on('*', ({ id }) => void ran.push(`${version} ${id}`))
+    await program.worker.start()
+    return program
+  }
+  const first = await load('first')
+  const before = event('verification.approved', { id: 'a' })
+  await first.deliver(before)
+  await until(() => ran.length === 1)
+  const second = await load('second')
+  // The old module may still be asked: what it keeps is handled by the new one.
+  const beside = [event('client.created', { id: 'b' }), event('client.created', { id: 'c' })]
+  expect((await first.deliver(beside[0])).kind).toBe('accepted')
+  expect((await second.deliver(beside[1])).kind).toBe('accepted')
+  await until(() => ran.length === 3)
+  expect(ran.toSorted()).toEqual(
+    [`first ${before.id}`, ...beside.map(({ id }) => `second ${id}`)].toSorted(),
+  )
+  const third = await load('third')
+  const last = event('client.updated', { id: 'd' })
+  await third.deliver(last)
+  await until(() => ran.length === 4)
+  expect(ran.at(-1)).toBe(`third ${last.id}`)
+})
+
+test('what an older worker is at when it is replaced ends there, once', async () => {
+  const file = temporaryFile()
+  const old = setUp({ store: sqliteStore(file) })
+  const begun = Promise.withResolvers<void>()
+  const end = Promise.withResolvers<void>()
+  old.receiver.on('*', async () => {
+    begun.resolve()
+    await end.promise
+  })
+  await old.worker.start()
+  await old.deliver(event())
+  await begun.promise
+  const fresh = setUp({ store: sqliteStore(file) })
+  let runs = 0
+  fresh.receiver.on('*', () => {
+    runs++
+  })
+  await fresh.worker.start()
+  end.resolve()
+  await until(() => old.settled().length === 1)
+  expect(old.settled()).toEqual(['done'])
+  expect(runs).toBe(0)
+  expect(await fresh.inbox.stats()).toMatchObject({ done: 1, leased: 0 })
+})
+
+test('two workers of one inbox work side by side', async () => {
+  const { deliver, inbox, receiver, worker } = setUp({ store: sqliteStore(temporaryFile()) })
+  const { createWorker } = await import('idv-webhooks')
+  let running = 0
+  let most = 0
+  receiver.on('*', async () => {
+    most = Math.max(most, ++running)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    running--
+  })
+  const other = createWorker(receiver, { concurrency: 1 })
+  await worker.start()
+  await other.start()
+  for (let at = 0; at < 20; at++) await deliver(event('client.created', { id: `c${at}` }))
+  await until(async () => (await inbox.stats()).done === 20)
+  expect(most).toBeGreaterThan(1)
+  await other.drain()
+})
