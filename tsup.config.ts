@@ -17,6 +17,7 @@ const doors = {
   vendors: 'src/vendors/index.ts',
   client: 'src/client/index.ts',
   testing: 'src/testing/index.ts',
+  console: 'src/console/index.ts',
   // Side by side, for the store starts the writer's thread from the file beside its own.
   inbox: 'src/inbox/index.ts',
   'inbox-sqlite': 'src/inbox/stores/sqlite/sqlite.ts',

@@ -13,6 +13,7 @@ const doors = {
   'idv-webhooks/protocol': here('src/protocol/index.ts'),
   'idv-webhooks/testing': here('src/testing/index.ts'),
   'idv-webhooks/inbox/sqlite': here('src/inbox/stores/sqlite/sqlite.ts'),
+  'idv-webhooks/console': here('src/console/index.ts'),
   'idv-webhooks/inbox/postgres': here('src/inbox/stores/postgres/postgres.ts'),
   'idv-webhooks/inbox': here('src/inbox/index.ts'),
   'idv-webhooks/client': here('src/client/index.ts'),
@@ -41,7 +42,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts', 'examples/*.test.ts'],
           exclude: [
             'test/installed/**',
-            'test/faults/**',
+            'test/{faults,attack,performance}/**',
             'test/cli/built/**',
             'test/console/browser/**',
             'test/inbox/postgres/**',
@@ -79,10 +80,10 @@ export default defineConfig({
         },
       },
       {
-        // The built package in processes that are killed, starved and cut off.
+        // The built package in processes that are killed, starved, attacked and measured.
         test: {
           name: 'faults',
-          include: ['test/faults/*.test.ts'],
+          include: ['test/{faults,attack,performance}/*.test.ts'],
           globalSetup: 'test/faults/setup.ts',
           testTimeout: 60_000,
         },
@@ -96,6 +97,7 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          expect: { poll: { timeout: 10_000 } },
         },
       },
       {

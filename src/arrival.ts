@@ -1,6 +1,7 @@
 // What the corridor hands to an inbox: the proved bytes, with what could be read of them.
 import type { VerifiedDelivery } from './delivery.ts'
 import type { Arrival } from './inbox/entry.ts'
+import { observedName } from './observe.ts'
 import type { Parsed } from './parse.ts'
 import type { Entity, EventSource, WebhookEvent } from './protocol/events.ts'
 import { happensOnce } from './protocol/names.ts'
@@ -21,8 +22,9 @@ export function toArrival(
     delivery,
     source,
     ...(key !== undefined && { key }),
-    name: event.name,
-    receivedName: event.receivedName,
+    // Outside the encrypted part: a person's name is not an event's name.
+    name: observedName(event.name, event.known),
+    receivedName: observedName(event.receivedName, event.known),
     ...(event.entity && { entity: event.entity }),
     ...(related && { related }),
     ...(event.occurredAt && { occurredAt: event.occurredAt }),

@@ -44,11 +44,7 @@ export function shown(value: unknown): string {
 }
 
 /** What is wrong with the names of an object's options, or undefined; `by` is who takes them. */
-export function optionFault(
-  by: string,
-  options: unknown,
-  names: readonly string[],
-): string | undefined {
+function optionFault(by: string, options: unknown, names: readonly string[]): string | undefined {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     return `${by} expects an options object ({ ${names.join(', ')} }), got ${shown(options)}`
   }

@@ -187,7 +187,7 @@ export function observedName(name: string, known: boolean): string {
   return known || /^(?=.{1,100}$)[a-z][\w-]*(?:\.[\w-]+)+$/i.test(name) ? name : unrecognised
 }
 
-export const unrecognised = '(unrecognised)'
+const unrecognised = '(unrecognised)'
 
 /** Options of `logOutcomes`. */
 export interface LogOptions {
@@ -341,13 +341,20 @@ export function describeError(error: unknown): string {
   try {
     if (!(error instanceof Error)) return typeof error
     if (isOurs(error)) return printable(`${error.name} ${error.code}: ${withoutValue(error)}`)
-    const name = typeof error.name === 'string' && className.test(error.name) ? error.name : 'Error'
+    const name = nameOf(error)
     const frame = frameOf(error)
     return frame === undefined ? name : `${name} ${frame}`
   } catch {
     // A revoked proxy, a getter that throws: handlers throw what they like.
     return 'unreadable'
   }
+}
+
+/** The name of its class, or one that ends as names of errors do: another may be data. */
+function nameOf(error: Error): string {
+  const { name } = error
+  if (typeof name !== 'string' || !className.test(name)) return 'Error'
+  return name === error.constructor.name || /(?:Error|Exception)$/.test(name) ? name : 'Error'
 }
 
 const className = /^[A-Za-z_$][\w$]{0,60}$/

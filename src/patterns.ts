@@ -5,9 +5,6 @@ import type { EventMap, KnownEvent, UnknownEvent } from './protocol/events.ts'
 import type { CanonicalName, LegacyFamily, LegacyName } from './protocol/names.ts'
 import type { AssembledVerification, Client } from './protocol/resources.ts'
 
-/** Event types by canonical name. */
-export type EventShapes = Readonly<Record<string, KnownEvent<string>>>
-
 /** The service's events, with those that `schemas` replaces or adds. */
 export type EventsWith<Schemas extends SchemaMap> = Omit<EventMap, keyof Schemas> & {
   readonly [Name in keyof Schemas & string]: KnownEvent<

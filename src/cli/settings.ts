@@ -119,7 +119,7 @@ export function variableOf(command: Command, option: Option): string | undefined
 }
 
 /** A command as it is called: `send`, `inbox list`. */
-export function pathOf(command: Command): string {
+function pathOf(command: Command): string {
   const above = command.parent?.parent ? `${pathOf(command.parent)} ` : ''
   return above + command.name()
 }

@@ -14,7 +14,7 @@ const eventName = /^[a-z]+\.[a-z_]+$/
 const opaque = /^(?:[a-z]{2,6}_)?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$|^org_[a-z]{1,24}$/i
 
 /** Whether a value of a field says nothing of a person. */
-export function isHarmless(field: string, value: unknown): boolean {
+function isHarmless(field: string, value: unknown): boolean {
   if (value === null || typeof value === 'boolean' || value === '') return true
   if (typeof value === 'number') return counts.test(field) && Math.abs(value) < 1_000_000
   if (typeof value !== 'string') return false

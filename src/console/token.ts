@@ -2,7 +2,7 @@
 // token lies in a cookie, so that any process of an app can check it and none has to remember it.
 
 /** The header that carries the token. */
-export const tokenHeader = 'x-console-token'
+const tokenHeader = 'x-console-token'
 
 const form = /^[A-Za-z0-9_-]{32,64}$/
 

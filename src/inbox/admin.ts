@@ -38,8 +38,8 @@ export interface RetentionDays {
   readonly keys: number
 }
 
-/** What the desk of an inbox is made from. */
-export interface DeskParts {
+/** What an InboxAdmin works with. */
+export interface AdminDeps {
   readonly store: InboxStore
   readonly encryption: Encryption
   readonly fingerprints: Fingerprints
@@ -52,10 +52,10 @@ const pageSize = 500
 
 /** The operator's side of an open inbox. */
 export class InboxAdmin {
-  readonly #parts: DeskParts
+  readonly #deps: AdminDeps
 
-  constructor(parts: DeskParts) {
-    this.#parts = parts
+  constructor(deps: AdminDeps) {
+    this.#deps = deps
   }
 
   async find(asked: EntryQuery): Promise<EntryPage> {
@@ -63,7 +63,7 @@ export class InboxAdmin {
     const { limit = 50, cursor, ...filter } = asked
     const size = Math.min(limit, pageSize)
     const query = { ...this.#query(filter), limit: size, ...(cursor && { after: cursor }) }
-    const found = await this.#parts.store.find(query)
+    const found = await this.#deps.store.find(query)
     if (found.length === 0 && cursor !== undefined) await this.#assertThere(cursor)
     const last = found.length === size ? found.at(-1)?.id : undefined
     const entries = found.map((entry) => this.#toEntry(entry))
@@ -73,13 +73,13 @@ export class InboxAdmin {
   async get(id: string, withDelivery: boolean): Promise<Entry | undefined> {
     checkId('get', id)
     const query = { ids: [id], limit: 1, withBody: withDelivery }
-    const [found] = await this.#parts.store.find(query)
+    const [found] = await this.#deps.store.find(query)
     return found && this.#toEntry(found)
   }
 
   async stats(): Promise<InboxStats> {
     const now = this.#now()
-    const { counts, oldest, due } = await this.#parts.store.stats(now)
+    const { counts, oldest, due } = await this.#deps.store.stats(now)
     return {
       ...counts,
       ...(oldest !== undefined && { oldestAge: Math.max(0, now - oldest) }),
@@ -102,12 +102,12 @@ export class InboxAdmin {
     let after: string | undefined
     do {
       const query = { ...this.#query(filter), states: from, limit: pageSize, oldestFirst: true }
-      const found = await this.#parts.store.find({ ...query, ...(after && { after }) })
+      const found = await this.#deps.store.find({ ...query, ...(after && { after }) })
       // Evidence of a conflict and what a person settled run only when they are named.
       const ids = found.flatMap((one) =>
         one.metadata && (named || !isSetAside(one)) ? [one.id] : [],
       )
-      redriven += await this.#parts.store.reopen({ ids, from, now: this.#now() })
+      redriven += await this.#deps.store.reopen({ ids, from, now: this.#now() })
       after = found.length === pageSize ? found.at(-1)?.id : undefined
     } while (after !== undefined)
     return redriven
@@ -115,25 +115,25 @@ export class InboxAdmin {
 
   async replay(id: string): Promise<boolean> {
     checkId('replay', id)
-    const [found] = await this.#parts.store.find({ ids: [id], limit: 1 })
+    const [found] = await this.#deps.store.find({ ids: [id], limit: 1 })
     if (!found?.metadata) return false
     const reopening = { ids: [id], from: ['done'], now: this.#now(), replay: true } as const
-    return (await this.#parts.store.reopen(reopening)) === 1
+    return (await this.#deps.store.reopen(reopening)) === 1
   }
 
   async dismiss(id: string): Promise<boolean> {
     checkId('dismiss', id)
-    return this.#parts.store.dismiss(id, this.#now())
+    return this.#deps.store.dismiss(id, this.#now())
   }
 
   async forget(entity: Entity | string, tenant: string | undefined): Promise<number> {
     checkEntity('forget', entity)
-    return this.#parts.store.forget(this.#lane(entity, tenant), this.#now())
+    return this.#deps.store.forget(this.#lane(entity, tenant), this.#now())
   }
 
   /** Page by page, for as long as it is told to; `isWhole` when nothing is left to go. */
   async purge(goesOn = () => true): Promise<Purged & { readonly isWhole: boolean }> {
-    const { store, retention } = this.#parts
+    const { store, retention } = this.#deps
     const now = this.#now()
     const purge = {
       doneBefore: now - retention.done * day,
@@ -153,20 +153,20 @@ export class InboxAdmin {
   }
 
   async #assertThere(cursor: string): Promise<void> {
-    const [entry] = await this.#parts.store.find({ ids: [cursor], limit: 1 })
+    const [entry] = await this.#deps.store.find({ ids: [cursor], limit: 1 })
     if (entry) return
     throw new WebhookError(
       'OPTION_INVALID',
-      'find: cursor is of no entry that is there (any more): begin with the first page again',
+      'find: unknown or expired cursor; start again from the first page',
     )
   }
 
   #now(): number {
-    return this.#parts.now().getTime()
+    return this.#deps.now().getTime()
   }
 
   #lane(entity: Entity | string, tenant?: string): string {
-    const fingerprints = this.#parts.fingerprints.within(tenant)
+    const fingerprints = this.#deps.fingerprints.within(tenant)
     if (typeof entity !== 'string') return fingerprints.lane(entity)
     const colon = entity.indexOf(':')
     const type = entity.slice(0, colon) as Entity['type']
@@ -175,7 +175,7 @@ export class InboxAdmin {
 
   #query(filter: EntryFilter): Omit<StoreQuery, 'limit'> {
     const { id, state, name, entity, tenant, since, search } = filter
-    const { fingerprints } = this.#parts
+    const { fingerprints } = this.#deps
     return {
       ...(id !== undefined && { ids: [id].flat() }),
       ...(state !== undefined && { states: [state].flat() }),
@@ -189,7 +189,7 @@ export class InboxAdmin {
 
   /** Ids are kept as hashes, so a whole id is found and a part of one is not. */
   #keysOf(search: string): string[] {
-    const { fingerprints } = this.#parts
+    const { fingerprints } = this.#deps
     const lanes = (['verification', 'client'] as const).map((type) =>
       fingerprints.lane({ type, id: search }),
     )
@@ -198,9 +198,9 @@ export class InboxAdmin {
 
   #toEntry(stored: StoredEntry): Entry {
     const { id, metadata, body, attempt, storedAt, occurredAt, due, settledAt, ...rest } = stored
-    const known = metadata && unpackMetadata(id, metadata, this.#parts.encryption)
+    const known = metadata && unpackMetadata(id, metadata, this.#deps.encryption)
     const delivery =
-      metadata && body && unpackDelivery(id, { metadata, body }, this.#parts.encryption)
+      metadata && body && unpackDelivery(id, { metadata, body }, this.#deps.encryption)
     return {
       ...rest,
       id,

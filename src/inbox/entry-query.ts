@@ -1,10 +1,10 @@
-// What an operator asks, checked before it travels: a question that means nothing must not just
-// find nothing, and must not reach the commit that holds somebody's delivery.
-import { WebhookError } from '../errors.ts'
+// Checks of what an operator asks: a filter that is misspelt must not just find nothing, and must
+// not reach the commit that holds somebody's delivery.
+import { checkChoice, checkWholeNumber, invalid, shown, suggestion } from '../check.ts'
 import type { Entity } from '../protocol/events.ts'
 import { type EntryState, entryStates } from './entry.ts'
 
-/** Which entries; what is left out holds of any. */
+/** Conditions on entries; what is left out matches every entry. */
 export interface EntryFilter {
   readonly id?: string | readonly string[]
   readonly state?: EntryState | readonly EntryState[]
@@ -35,11 +35,9 @@ const redrivable: readonly EntryState[] = ['dead', 'skipped']
 export function checkQuery(query: EntryQuery): void {
   const { limit, cursor, ...filter } = asked('find', query)
   checkFilter('find', filter, entryStates)
-  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1)) {
-    throw refusal(`find: limit is ${String(limit)}: give a whole number from 1 to 500`)
-  }
+  if (limit !== undefined) checkWholeNumber('find: limit', limit)
   if (cursor !== undefined && !isText(cursor)) {
-    throw refusal(`find: cursor is ${kindOf(cursor)}: give the cursor of the page before`)
+    throw invalid(`find: cursor must be the cursor of the previous page, got ${shown(cursor)}`)
   }
 }
 
@@ -50,9 +48,11 @@ export function checkRedrive(filter: EntryFilter | string): void {
 }
 
 /** @throws WebhookError `OPTION_INVALID` */
-export function checkId(asked: string, id: unknown): void {
+export function checkId(by: string, id: unknown): void {
   if (isText(id)) return
-  throw refusal(`${asked} needs the id of an entry, not ${id === '' ? 'nothing' : kindOf(id)}`)
+  throw invalid(
+    `${by} expects the id of an entry, got ${id === '' ? 'an empty string' : shown(id)}`,
+  )
 }
 
 /** @throws WebhookError `OPTION_INVALID` */
@@ -61,8 +61,8 @@ export function checkEntity(by: string, entity: Entity | string): void {
   const isKnown = type === 'verification' || type === 'client'
   const isMeant = typeof entity !== 'string' || id?.trim() === id
   if (isKnown && isText(id) && isMeant) return
-  throw refusal(
-    `${by}: write the entity as 'verification:<id>' or 'client:<id>', or as { type, id }: anything else is nobody`,
+  throw invalid(
+    `${by}: the entity must be 'verification:<id>', 'client:<id>' or { type, id }; nothing else is accepted`,
   )
 }
 
@@ -78,26 +78,27 @@ function checkFilter(
 ): void {
   const unknown = Object.keys(rest).find((one) => !filters.includes(one))
   if (unknown !== undefined) {
-    throw refusal(`${by}: there is no filter '${unknown}': use ${filters.join(', ')}`)
+    throw invalid(
+      `${by} has no filter '${unknown}'.${suggestion(unknown, filters)} Known filters: ${filters.join(', ')}`,
+    )
   }
   for (const one of id === undefined ? [] : [id].flat()) checkId(`${by}: id`, one)
-  const wrong = state === undefined ? [] : [state].flat().filter((one) => !states.includes(one))
-  if (wrong.length > 0) {
-    throw refusal(`${by}: state is '${String(wrong[0])}': use ${states.join(', ')}`)
+  for (const one of state === undefined ? [] : [state].flat()) {
+    checkChoice(`${by}: state`, one, states)
   }
   if (entity !== undefined) checkEntity(by, entity)
   for (const [field, value] of Object.entries({ name, tenant, search })) {
     if (value === undefined || typeof value === 'string') continue
-    throw refusal(`${by}: ${field} is ${kindOf(value)}: give a string`)
+    throw invalid(`${by}: ${field} must be a string, got ${kindOf(value)}`)
   }
   if (since !== undefined && !isMoment(since)) {
-    throw refusal(`${by}: since is no time: give a Date or a string like 2026-01-31T12:00:00Z`)
+    throw invalid(`${by}: since must be a Date or a string like 2026-01-31T12:00:00Z`)
   }
 }
 
 function asked<Asked extends object>(by: string, query: Asked): Asked {
   if (typeof query === 'object' && query !== null && !Array.isArray(query)) return query
-  throw refusal(`${by} takes an object of filters, not ${kindOf(query)}`)
+  throw invalid(`${by} expects an object of filters, got ${kindOf(query)}`)
 }
 
 function isMoment(since: unknown): boolean {
@@ -110,9 +111,9 @@ function isText(value: unknown): boolean {
 }
 
 function kindOf(value: unknown): string {
-  return value === null ? 'null' : Array.isArray(value) ? 'a list' : `of type ${typeof value}`
-}
-
-function refusal(message: string): WebhookError {
-  return new WebhookError('OPTION_INVALID', message)
+  return value === null
+    ? 'null'
+    : Array.isArray(value)
+      ? 'an array'
+      : `a value of type ${typeof value}`
 }

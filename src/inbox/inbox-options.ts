@@ -1,6 +1,6 @@
 // The options of an inbox, checked when it is created.
 
-import { checkChoice, checkOptionNames } from '../check.ts'
+import { checkChoice, checkOptionNames, checkWholeNumber, invalid, shown } from '../check.ts'
 import type { Clock } from '../clock.ts'
 import { WebhookError } from '../errors.ts'
 import type { RetentionDays } from './admin.ts'
@@ -24,15 +24,15 @@ export interface InboxOptions<Tx = unknown> {
    * entry that holds its lane stays until it is redriven or dismissed.
    */
   readonly retention?: Partial<RetentionDays>
-  /** Seals payloads and kept headers at rest. */
+  /** Encrypts payloads and kept headers at rest. */
   readonly encryption?: EncryptionOptions
-  /** What the store must promise; it is asked at start. */
+  /** What the store must promise; checked when the inbox is created. */
   readonly needs?: Partial<Omit<StoreCapabilities, 'dedupeDays' | 'fairness'>>
-  /** Milliseconds for the store's answer to a delivery, beyond which it is 503; default 2,000. */
+  /** Milliseconds for the store to keep a delivery, after which the reply is 503. Default 2,000. */
   readonly timeout?: number
-  /** Milliseconds for which a claim holds without a sign of life; default 60,000. */
+  /** Milliseconds after which the claim of a worker that has died lapses. Default 60,000. */
   readonly lease?: number
-  /** By default a clock that corrections of the system's clock do not move. */
+  /** Default: the store's clock if it is shared, else one that corrections of the system's clock do not move. */
   readonly now?: Clock
 }
 
@@ -64,16 +64,17 @@ export function checkedInboxOptions(options: InboxOptions): InboxLimits {
   if (typeof options?.store?.insert !== 'function') {
     throw new WebhookError(
       'INBOX_INVALID',
-      "createInbox needs a store, e.g. createInbox({ store: sqliteStore('inbox.db') })",
+      "createInbox expects a store, e.g. createInbox({ store: sqliteStore('inbox.db') })",
     )
   }
   checkOptionNames('createInbox', options, names)
   checkChoice('onDead', options.onDead, ['continue', 'block'])
   checkChoice('dedupe', options.dedupe, ['id', 'body'])
   checkParts(options)
+  // Ten minutes at most: five times a timeout and a worker's grace still fit into one timer.
   const { timeout = 2_000, lease = 60_000 } = options
-  milliseconds('timeout', timeout)
-  milliseconds('lease', lease)
+  checkWholeNumber('timeout', timeout, { most: 600_000, unit: 'milliseconds' })
+  checkWholeNumber('lease', lease, { most: 86_400_000, unit: 'milliseconds' })
   const retention = { done: 7, dead: 90, keys: 30, ...options.retention }
   for (const [name, days] of Object.entries(retention)) positive(`retention.${name}`, days)
   checkNeeds(options.store, { ...options.needs, dedupeDays: retention.keys })
@@ -81,7 +82,7 @@ export function checkedInboxOptions(options: InboxOptions): InboxLimits {
   return { retry: createRetry(options.retry), retention, timeout, lease, dedupeBodies }
 }
 
-/** The options within options: one that is passed over would leave a promise unasked. */
+/** The options within options. */
 function checkParts({ retry = {}, retention = {}, encryption, needs = {} }: InboxOptions): void {
   checkOptionNames('createInbox: retry', retry, ['attempts', 'delays', 'random'])
   checkOptionNames('createInbox: retention', retention, ['done', 'dead', 'keys'])
@@ -127,19 +128,7 @@ function checkNeeds(store: InboxStore, needs: Partial<StoreCapabilities>): void 
 
 function positive(name: string, value: number): void {
   if (Number.isFinite(value) && value > 0) return
-  throw refusal(`${name} is ${String(value)}: give a number above 0`)
-}
-
-/** Ten minutes: five times a timeout and a worker's grace still fit into one timer. */
-const longest = { timeout: 600_000, lease: 86_400_000 } as const
-
-function milliseconds(name: keyof typeof longest, value: number): void {
-  if (Number.isInteger(value) && value >= 1 && value <= longest[name]) return
-  throw refusal(`${name} is ${String(value)}: give whole milliseconds from 1 to ${longest[name]}`)
-}
-
-function refusal(message: string): WebhookError {
-  return new WebhookError('OPTION_INVALID', message)
+  throw invalid(`${name} must be a number above 0, got ${shown(value)}`)
 }
 
 /**

@@ -83,7 +83,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
 
 interface Opened {
   readonly fingerprints: Fingerprints
-  readonly desk: InboxAdmin
+  readonly admin: InboxAdmin
 }
 
 class DurableInbox implements Inbox, WorkSource {
@@ -167,41 +167,41 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async find(query: EntryQuery = {}): Promise<EntryPage> {
-    return (await this.#open()).desk.find(query)
+    return (await this.#open()).admin.find(query)
   }
 
   async get(id: string, { withDelivery = false } = {}): Promise<Entry | undefined> {
-    return (await this.#open()).desk.get(id, withDelivery)
+    return (await this.#open()).admin.get(id, withDelivery)
   }
 
   async stats(): Promise<InboxStats> {
-    return (await this.#open()).desk.stats()
+    return (await this.#open()).admin.stats()
   }
 
   redrive(filter: EntryFilter | string): Promise<number> {
     const named = typeof filter === 'string' ? filter : undefined
-    return this.#operate('redrive', (desk) => desk.redrive(filter), named)
+    return this.#operate('redrive', (admin) => admin.redrive(filter), named)
   }
 
   replay(id: string): Promise<boolean> {
-    return this.#operate('replay', (desk) => desk.replay(id), id)
+    return this.#operate('replay', (admin) => admin.replay(id), id)
   }
 
   dismiss(id: string): Promise<boolean> {
-    return this.#operate('dismiss', (desk) => desk.dismiss(id), id)
+    return this.#operate('dismiss', (admin) => admin.dismiss(id), id)
   }
 
   forget(entity: Entity | string, { tenant }: { readonly tenant?: string } = {}): Promise<number> {
-    return this.#operate('forget', (desk) => desk.forget(entity, tenant))
+    return this.#operate('forget', (admin) => admin.forget(entity, tenant))
   }
 
   async purge(): Promise<Purged> {
-    const { erased, deleted } = await (await this.#open()).desk.purge()
+    const { erased, deleted } = await (await this.#open()).admin.purge()
     return { erased, deleted }
   }
 
   async purgeWhile(goesOn: () => boolean): Promise<boolean> {
-    return (await (await this.#open()).desk.purge(goesOn)).isWhole
+    return (await (await this.#open()).admin.purge(goesOn)).isWhole
   }
 
   claim(limit: number) {
@@ -256,10 +256,10 @@ class DurableInbox implements Inbox, WorkSource {
 
   async #operate<Result extends number | boolean>(
     asked: Operated['asked'],
-    work: (desk: InboxAdmin) => Promise<Result>,
+    work: (admin: InboxAdmin) => Promise<Result>,
     entryId?: string,
   ): Promise<Result> {
-    const result = await work((await this.#open()).desk)
+    const result = await work((await this.#open()).admin)
     const operated = { asked, entries: Number(result), ...(entryId !== undefined && { entryId }) }
     if (operated.entries > 0) for (const report of this.#reports) report(operated)
     this.#wake()
@@ -293,7 +293,7 @@ class DurableInbox implements Inbox, WorkSource {
     const fingerprints = createFingerprints(await recallSalt(store, this.#encryption))
     const { retention } = this.#limits
     const parts = { store, encryption: this.#encryption, fingerprints, now: this.now, retention }
-    return { fingerprints, desk: new InboxAdmin(parts) }
+    return { fingerprints, admin: new InboxAdmin(parts) }
   }
 
   #wake(): void {

@@ -6,7 +6,7 @@ import { type Fingerprints, hashOf } from './fingerprint.ts'
 import type { Alias, NewEntry } from './work-store.ts'
 
 /** What an entry is made with. */
-export interface EntryMeans {
+export interface EntryDeps {
   readonly id: string
   readonly storedAt: number
   /** Those of the tenant, where there is one. */
@@ -16,14 +16,14 @@ export interface EntryMeans {
   readonly dedupeBodies: boolean
 }
 
-export function toNewEntry(arrival: Arrival, means: EntryMeans): NewEntry {
+export function toNewEntry(arrival: Arrival, deps: EntryDeps): NewEntry {
   const { delivery, source, name, receivedName, related, occurredAt } = arrival
-  const { id, storedAt, fingerprints, encryption } = means
-  const key = keyOf(arrival, means)
+  const { id, storedAt, fingerprints, encryption } = deps
+  const key = keyOf(arrival, deps)
   const aliases = aliasesOf(arrival, fingerprints)
   return {
     id,
-    lane: laneOf(arrival, means),
+    lane: laneOf(arrival, deps),
     digest: fingerprints.digest(delivery.body),
     ...(key !== undefined && { key }),
     ...(aliases.length > 0 && { aliases }),
@@ -39,13 +39,13 @@ export function toNewEntry(arrival: Arrival, means: EntryMeans): NewEntry {
 }
 
 /** What speaks of no entity waits for nobody. */
-function laneOf({ delivery, entity }: Arrival, { id, fingerprints }: EntryMeans): string {
+function laneOf({ delivery, entity }: Arrival, { id, fingerprints }: EntryDeps): string {
   if (entity && entity.id !== '') return fingerprints.lane(entity)
   const { tenant } = delivery
   return tenant === undefined ? id : `${id}.${fingerprints.tenant(tenant)}`
 }
 
-function keyOf({ key, delivery }: Arrival, { fingerprints, dedupeBodies }: EntryMeans) {
+function keyOf({ key, delivery }: Arrival, { fingerprints, dedupeBodies }: EntryDeps) {
   if (key !== undefined) return fingerprints.key('id', key)
   return dedupeBodies ? fingerprints.key('body', hashOf(delivery.body)) : undefined
 }

@@ -1,13 +1,13 @@
 // When an entry that failed is tried again: pure arithmetic, no timers.
-import { WebhookError } from '../errors.ts'
+import { checkWholeNumber, invalid } from '../check.ts'
 
 /** The `retry` option. */
 export interface RetryOptions {
-  /** Attempts in all; default 12. A crash counts as one, a drain does not. */
+  /** The most attempts. A crash counts as one, a drain does not. Default 12. */
   readonly attempts?: number
-  /** The longest waits in milliseconds, after the first attempt, the second …; the last repeats. */
+  /** The longest wait in milliseconds after each attempt; the last one repeats. */
   readonly delays?: readonly number[]
-  /** Draws the wait out of [0, longest) by a number out of [0, 1). */
+  /** Gives a number from 0 to 1 that picks the wait between 0 and the longest. */
   readonly random?: () => number
 }
 
@@ -27,25 +27,17 @@ export interface Retry {
 }
 
 /**
- * Checks the option and fills in the defaults. The wait is fully jittered: a sender's outage ends
- * for all at once, and their retries must not.
+ * Checks the option and fills in the defaults. Waits are fully jittered: an outage ends for all
+ * entries at once, and their retries must not.
  *
  * @throws WebhookError `OPTION_INVALID`
  */
 export function createRetry(options: RetryOptions = {}): Retry {
   const { attempts = 12, delays = standardDelays, random = Math.random } = options
-  if (!Number.isInteger(attempts) || attempts < 1) {
-    throw new WebhookError(
-      'OPTION_INVALID',
-      `retry.attempts is ${String(attempts)}: give a whole number from 1`,
-    )
-  }
+  checkWholeNumber('retry.attempts', attempts)
   const fits = (delay: unknown) => Number.isFinite(delay) && Number(delay) >= 0
   if (!Array.isArray(delays) || delays.length === 0 || !delays.every(fits)) {
-    throw new WebhookError(
-      'OPTION_INVALID',
-      'retry.delays must list milliseconds, e.g. [1000, 60_000]',
-    )
+    throw invalid('retry.delays must be an array of milliseconds, e.g. [1000, 60_000]')
   }
   return {
     attempts,

@@ -103,8 +103,8 @@ export interface WorkSource {
   onOperated(report: (operated: Operated) => void): () => void
 }
 
-/** What the work of an inbox is made from. */
-export interface WorkParts {
+/** What Claims work with. */
+export interface ClaimsDeps {
   readonly store: InboxStore
   readonly encryption: Encryption
   readonly retry: Retry
@@ -121,18 +121,18 @@ const day = 24 * 60 * 60 * 1000
 
 /** Claims and settles for the workers of one inbox. */
 export class Claims {
-  readonly #parts: WorkParts
+  readonly #deps: ClaimsDeps
   /** What was claimed here and is not settled, by its id: alive, whatever its lease says. */
   readonly #held = new Map<string, Lease>()
   /** The latest time that lanes are in line with; none before the first claim. */
   #seen: number | undefined
 
-  constructor(parts: WorkParts) {
-    this.#parts = parts
+  constructor(deps: ClaimsDeps) {
+    this.#deps = deps
   }
 
   async claim(limit: number) {
-    const { store, lease } = this.#parts
+    const { store, lease } = this.#deps
     const now = await this.#alignedNow()
     const { entries, next } = await store.claim({ now, limit, until: now + lease })
     for (const entry of entries) this.#held.set(entry.id, leaseOf(entry))
@@ -142,7 +142,7 @@ export class Claims {
 
   async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledAs> {
     const settlement = this.#settlement(work, verdict, handled)
-    const isTaken = await this.#parts.store.settle(settlement)
+    const isTaken = await this.#deps.store.settle(settlement)
     this.abandon(work)
     return isTaken ? settlement.to : 'lost'
   }
@@ -164,11 +164,11 @@ export class Claims {
 
   async renew(): Promise<void> {
     if (this.#held.size === 0) return
-    await this.#parts.store.renew([...this.#held.values()], this.#now() + this.#parts.lease)
+    await this.#deps.store.renew([...this.#held.values()], this.#now() + this.#deps.lease)
   }
 
   async sweep(): Promise<readonly Swept[]> {
-    const lapsed = await this.#parts.store.lapsed(await this.#alignedNow())
+    const lapsed = await this.#deps.store.lapsed(await this.#alignedNow())
     const swept: Swept[] = []
     for (const [at, gone] of lapsed.filter((lease) => !this.#holds(lease)).entries()) {
       const { id, fence: _, owner: __, attempt, ...facts } = gone
@@ -177,7 +177,7 @@ export class Claims {
       // by one, so that it takes no neighbours along a second time.
       const wait = attempt === 1 ? at * apart : undefined
       const settlement = this.#failure(leaseOf(gone), failed, wait)
-      const isTaken = await this.#parts.store.settle({ ...settlement, handled: [] })
+      const isTaken = await this.#deps.store.settle({ ...settlement, handled: [] })
       if (isTaken) swept.push({ id, attempt, ...facts, state: settlement.to })
     }
     return swept
@@ -190,7 +190,7 @@ export class Claims {
   /** The time, once the lanes know that the clock was set: at the start, or back since. */
   async #alignedNow(): Promise<number> {
     const now = this.#now()
-    const { store, encryption, retry, hold } = this.#parts
+    const { store, encryption, retry, hold } = this.#deps
     if (this.#seen === undefined) await assertNoneUnencrypted(store, encryption)
     if (this.#seen === undefined || now < this.#seen) {
       await store.align({ now, latest: now + retry.longest, free: !hold })
@@ -200,12 +200,12 @@ export class Claims {
   }
 
   #now(): number {
-    return this.#parts.now().getTime()
+    return this.#deps.now().getTime()
   }
 
   #toWork(entry: Claimed): Work {
     const { attempt, name, source, storedAt, handled, gap, highWaterMark } = entry
-    const opened = openedOf(entry, this.#parts.encryption)
+    const opened = openedOf(entry, this.#deps.encryption)
     return {
       lease: leaseOf(entry),
       attempt,
@@ -249,9 +249,9 @@ export class Claims {
   ) {
     const { attempt, ...why } = failed
     const at = this.#now()
-    const delay = this.#parts.retry.delayAfter(attempt)
+    const delay = this.#deps.retry.delayAfter(attempt)
     if (delay === undefined)
-      return { to: 'dead', lease, at, hold: this.#parts.hold, ...why } as const
+      return { to: 'dead', lease, at, hold: this.#deps.hold, ...why } as const
     return { to: 'retry', lease, at, due: at + (wait ?? delay), ...why } as const
   }
 }

@@ -58,7 +58,7 @@ export const limits = {
 export type Open<Value extends string> = Value | (string & Record<never, never>)
 
 /** Takes every string, typed with the documented values first. */
-export function open<const Values extends readonly string[]>(
+function open<const Values extends readonly string[]>(
   _values: Values,
 ): z.ZodType<Open<Values[number]>, Open<Values[number]>> {
   return z.string()
@@ -105,7 +105,7 @@ export const verificationSchema = z.looseObject({
 })
 
 /** Section 2.2: what the single-request read adds to a verification. */
-export const assembledFields = {
+const assembledFields = {
   score: z.number().min(0).max(100).nullable(),
   person: object.nullable(),
   documents: z.array(z.unknown()),

@@ -26,9 +26,7 @@ export type {
   Grammar,
   Scheme,
   SchemeDefinition,
-  TemplatePart,
   TemplateValue,
-  TimestampFormat,
 } from './scheme-definition.ts'
 
 /**

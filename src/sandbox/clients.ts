@@ -1,5 +1,5 @@
 // What can happen to a client record: its creation (section 4.4) and, from the control plane, an
-// update or the soft delete that section 2.4 speaks of.
+// update or the soft delete of section 2.4.
 import { endpoints } from '../client/contract.ts'
 import { defined } from '../defined.ts'
 import { HttpError } from './http-error.ts'

@@ -1,8 +1,8 @@
 // The console of the sandbox: its pages at `/`, and what they read beyond the API and the control
 // plane. Its reads cost no organization its rate and strike no fault.
 import { Hono } from 'hono'
+import { createActivityLog } from '../console/activity.ts'
 import { assetResponse, pageResponse, safeHeaders } from '../console/page.ts'
-import { createReveals } from '../console/reveals.ts'
 import { bringsToken, tokenCookie, tokenOf } from '../console/token.ts'
 import { fromBase64 } from '../signature/encoding.ts'
 import { verify } from '../verify.ts'
@@ -57,7 +57,7 @@ function page(request: Request): Response {
 function createRoutes(core: Core): Hono {
   const { state, deliveries } = core
   const app = new Hono()
-  const reveals = createReveals(() => state.clock.now())
+  const activity = createActivityLog(() => state.clock.now())
   const reads = createApi({
     state,
     authenticate(request) {
@@ -86,13 +86,13 @@ function createRoutes(core: Core): Hono {
     if (!delivery) throw notFound('Delivery')
     return Response.json({ data: await diagnosed(core, delivery) })
   })
-  app.get('/_console/reveals', () => Response.json({ data: reveals.list() }))
+  app.get('/_console/reveals', () => Response.json({ data: activity.list() }))
   app.post('/_console/reveals', async ({ req }) => {
     const body = (await jsonBody(req.raw, { maxBytes: 4096 })) as
       | { readonly what?: unknown }
       | undefined
     if (typeof body?.what !== 'string') throw new HttpError(400, 'Say what is revealed: { what }')
-    return Response.json(reveals.record({ what: body.what }))
+    return Response.json(activity.record({ action: 'reveal', what: body.what }))
   })
   app.get('/_console/:file', async ({ req }) => {
     const asset = await assetResponse(req.param('file'))

@@ -1,7 +1,9 @@
 // A sandbox's inside: the service's state, clock, dice, faults and deliveries around one journal and
 // one event bus; what a snapshot, a restore and a reset of all of them are.
+
 import type { Fetch } from '../client/attempt.ts'
 import { systemClock } from '../clock.ts'
+import type { Vendor } from '../protocol/vendor.ts'
 import { VirtualClock } from './clock.ts'
 import type { DataFile } from './data-file.ts'
 import { Deliveries, type DeliveriesChange } from './deliveries/deliveries.ts'
@@ -30,6 +32,8 @@ export interface CoreOptions {
   readonly source: (() => Date) | undefined
   readonly send: Fetch
   readonly timeoutMs: number
+  /** The vendor whose dialect is sent; the service's own by default. */
+  readonly vendor: Vendor | undefined
   readonly mailer: Mailer | undefined
   readonly origin: () => string
   readonly start: StartOptions
@@ -52,7 +56,7 @@ export class Core {
   #secret: string
 
   constructor(options: CoreOptions) {
-    const { start, saved, source = systemClock, send, timeoutMs } = options
+    const { start, saved, source = systemClock, send, timeoutMs, vendor } = options
     this.fresh = !saved
     this.journal = new Journal(options.file, () => [
       stateChange({ ...this.#parts(), ...this.state.counters(), startOptions: start }),
@@ -68,6 +72,7 @@ export class Core {
       faults,
       send,
       timeoutMs,
+      vendor,
       secret: () => this.#secret,
       hasOrganization: (id) => this.state.organizations.get(id) !== undefined,
       onChange: (change) => this.#deliveriesChanged(change),

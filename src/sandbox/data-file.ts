@@ -8,7 +8,7 @@ import { WebhookError } from '../errors.ts'
 import { damaged } from './damaged.ts'
 import type { Change, ChangeSink } from './journal.ts'
 
-/** A row as it stands in the file. */
+/** A row of the file. */
 export interface FileRow {
   readonly kind: string
   readonly id: string
@@ -102,7 +102,7 @@ function dataFile(path: string, db: DatabaseSync): DataFile {
 function failed(path: string, cause: unknown): WebhookError {
   const why = cause instanceof Error ? cause.message : String(cause)
   const hint = isLocked(cause)
-    ? 'another sandbox is using it? Stop that one, or use another file'
+    ? 'another sandbox is using it: stop that one, or use another file'
     : 'pass a file of a sandbox, or one that does not exist yet'
   const message = `cannot use the data file ${path} (${why}): ${hint}`
   return new WebhookError('DATA_FILE_FAILED', message, { cause })
@@ -136,7 +136,7 @@ function refuseForeign(path: string): boolean {
   }
 }
 
-/** Before the write-ahead log begins, so that the mark stands in the file's own header. */
+/** Before the write-ahead log begins, so that the application id is in the file's own header. */
 function prepare(db: DatabaseSync): void {
   db.exec('BEGIN EXCLUSIVE')
   const { many } = db.prepare('SELECT count(*) AS many FROM sqlite_schema').get() as {

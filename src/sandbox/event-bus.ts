@@ -14,7 +14,7 @@ const keptEvents = 1000
 export class EventBus {
   readonly #watchers = new Set<(event: SandboxEvent) => void>()
   readonly #latest: SandboxEvent[] = []
-  /** Tells the events of this process from those of an earlier one. */
+  /** Distinguishes the events of this process from those of an earlier one. */
   readonly #run = Date.now().toString(36)
   #last = 0
 

@@ -1,4 +1,4 @@
-// What stands at the addresses that the sandbox prints: the routes below them, as JSON. A browser
+// The answers at the addresses that the sandbox prints: the routes below them, as JSON. A browser
 // that asks for HTML gets the console instead.
 import { endpoints } from '../client/contract.ts'
 import { apiPath } from './api.ts'
@@ -46,7 +46,7 @@ export function controlIndex(origin: string): Landing {
 const watching = 'Everything that happens, as server-sent events'
 
 /** A command that creates a verification. */
-export function creation(origin: string): string {
+function creation(origin: string): string {
   return `curl -X POST ${origin}${apiPath}/verifications -H 'x-api-key: key_acme' -H 'content-type: application/json' -d '{"type":"idv","requirements":["document"],"subjectName":"Auto Approve"}'`
 }
 

@@ -102,7 +102,7 @@ export const apiDescriptions = {
       requestCount: 'Verifications created for the client',
     },
     ThirdParty: { description: 'A party with whom the result is shared on approval' },
-    Pagination: { description: 'Where a page stands in its list' },
+    Pagination: { description: 'The position of a page in its list' },
     Error: { description: 'The body of every error response', statusCode: 'The HTTP status' },
     ValidationError: {
       description: 'An error response that names each offending field',

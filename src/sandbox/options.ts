@@ -3,6 +3,8 @@
 import { checkOptionNames, invalid, longestTimer, shown } from '../check.ts'
 import type { Fetch } from '../client/attempt.ts'
 import { defined } from '../defined.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { isPublicKey } from '../signature/hmac/hmac.ts'
 import { fieldErrors } from './exchange.ts'
 import type { SavedState } from './saved-state.ts'
 import {
@@ -39,6 +41,11 @@ export interface SandboxOptions {
   readonly rateLimit?: number | false
   /** A scenario to start from and to run; options beside it take precedence. */
   readonly scenario?: Scenario | Readonly<Record<string, unknown>>
+  /**
+   * Sends events as this vendor would: its names, shapes, signature and repeats. Events that the
+   * vendor does not have are not sent.
+   */
+  readonly vendor?: Vendor
   /** Milliseconds that a delivery waits for its answer; 10,000 by default. */
   readonly deliveryTimeout?: number
   /**
@@ -55,6 +62,12 @@ interface Check {
   readonly what: string
   /** Its value must not be repeated in a message. */
   readonly isSecret?: true
+}
+
+/** The sandbox has no private key of a vendor. */
+const isSignable = (value: unknown) => {
+  const { scheme, fixtures } = (value ?? {}) as Partial<Vendor>
+  return Array.isArray(fixtures) && scheme !== undefined && !isPublicKey(scheme.algorithm)
 }
 
 const isName = (value: unknown) => typeof value === 'string' && value !== ''
@@ -78,6 +91,10 @@ const checks: Readonly<Record<keyof SandboxOptions, Check>> = {
   rateLimit: {
     holds: (rate) => rate === false || (Number.isInteger(rate) && Number(rate) >= 0),
     what: 'a whole number, 0 or more, or false',
+  },
+  vendor: {
+    holds: isSignable,
+    what: 'one of vendors.*() that signs with a shared secret, or signs nothing',
   },
   scenario: { holds: (value) => typeof value === 'object', what: 'a scenario' },
   deliveryTimeout: {

@@ -136,7 +136,7 @@ export class Organizations {
   }
 }
 
-/** The ends of a secret, so that people can tell which one it is and nobody can use it. */
+/** The ends of a secret: enough to recognize it, too little to use it. */
 export function mask(secret: string): string {
   return secret.length > 12 ? `${secret.slice(0, 6)}…${secret.slice(-3)}` : `${secret.slice(0, 4)}…`
 }

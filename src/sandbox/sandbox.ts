@@ -37,11 +37,11 @@ export type VerificationAction = ActionName | Step
 
 /** The service in a box. */
 export interface Sandbox {
-  /** The whole service without a port; it can stand wherever a `fetch` is expected. */
+  /** The whole service without a port; pass it wherever a `fetch` is expected. */
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>
   /** Serves over HTTP, on loopback and any free port by default. */
   listen(options?: ListenOptions): Promise<Listening>
-  /** Where it is reached, without a path; `/v2/api` and `/_sandbox` lie below it. */
+  /** Where it is reached, without a path; `/v2/api` and `/_sandbox` are below it. */
   readonly url: string
   /** The API's base address: `url` with `/v2/api`. */
   readonly baseUrl: string
@@ -109,12 +109,14 @@ export class LocalSandbox implements Sandbox {
 
   constructor({ options, file, saved }: SandboxDeps) {
     const { seed, now, fetch: send = fetch, smtpUrl, deliveryTimeout, rateLimit, hosts } = options
+    const { vendor } = options
     this.#file = file
     this.#core = new Core({
       seed,
       source: typeof now === 'function' ? now : undefined,
       send,
-      timeoutMs: deliveryTimeout ?? profile.delivery.timeoutMs,
+      timeoutMs: deliveryTimeout ?? vendor?.delivery.timeout ?? profile.delivery.timeoutMs,
+      vendor,
       mailer: smtpUrl ? smtpMailer(smtpUrl) : undefined,
       origin: () => this.url,
       start: saved?.startOptions ?? startOptions(options),

@@ -148,7 +148,7 @@ function groupedClaims(
 }
 
 /** Writes signatures as a sender of the scheme would, into one header. */
-export function writeClaims(
+function writeClaims(
   { grammar }: Scheme,
   signatures: readonly string[],
   timestamp: string,

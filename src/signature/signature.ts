@@ -24,7 +24,7 @@ export interface SignedValues {
 const utf8 = new TextEncoder()
 
 /** The bytes that a scheme signs, in parts, so that a body is never copied. */
-export function signedParts(scheme: Scheme, values: SignedValues): readonly Uint8Array[] {
+function signedParts(scheme: Scheme, values: SignedValues): readonly Uint8Array[] {
   // A template of one piece is the body alone.
   if (scheme.template.length === 1) return [values.body]
   return scheme.template.map((part) => {

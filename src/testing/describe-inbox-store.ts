@@ -3,7 +3,7 @@ import { invalid } from '../check.ts'
 import type { InboxStore } from '../inbox/store.ts'
 import { aligningCases } from './store-align-cases.ts'
 import { keepingCases, type StoreCase } from './store-cases.ts'
-import { deskCases, settlingCases } from './store-end-cases.ts'
+import { adminCases, settlingCases } from './store-end-cases.ts'
 import { erasingCases } from './store-erasing-cases.ts'
 import { laneCases } from './store-lane-cases.ts'
 import { sharedCases } from './store-shared-cases.ts'
@@ -38,7 +38,7 @@ export function describeInboxStore(name: string, under: StoreUnderTest): void {
     keepingCases,
     laneCases,
     settlingCases,
-    deskCases,
+    adminCases,
     aligningCases,
     erasingCases,
     sharedCases,

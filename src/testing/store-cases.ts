@@ -23,7 +23,7 @@ export interface StoreHandles {
 const start = Date.UTC(2026, 0, 1)
 let made = 0
 
-/** A fresh entry; each has its own id, key, lane and bytes unless told otherwise. */
+/** A fresh entry; each has its own id, key, lane and bytes unless overridden. */
 export function newEntry(given: Partial<NewEntry> = {}): NewEntry {
   const id = `entry-${String(++made).padStart(6, '0')}`
   const entry = {

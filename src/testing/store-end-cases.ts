@@ -167,7 +167,7 @@ export const settlingCases: readonly StoreCase[] = [
 /** How a handle of any SQL store runs a statement. */
 type Statement = (sql: string) => unknown
 
-export const deskCases: readonly StoreCase[] = [
+export const adminCases: readonly StoreCase[] = [
   {
     name: 'finds by state, name, lane, time and text, newest first and page by page',
     run: async (store) => {

@@ -183,7 +183,7 @@ export const erasingCases: readonly StoreCase[] = [
       same(await purge(8), { erased: 1, deleted: 0 })
       same((await store.insert({ ...done, id: 'again' })).kind, 'duplicate')
       same((await purge(31)).deleted, 4, 'three keys and the entry that was done')
-      same(await store.insert({ ...done, id: 'anew' }), { kind: 'stored', id: 'anew' })
+      same(await store.insert({ ...done, id: 'another' }), { kind: 'stored', id: 'another' })
       same((await purge(91)).erased, 1)
       const left = await store.find({ limit: 10 })
       same(

@@ -159,7 +159,7 @@ function refetching({ handler }: Registration): Registration['handler'] {
  * Whether a newer event of the same entity was already done. Where the times do not tell, an event
  * after which nothing comes (section 3: a terminal status) is the newer one.
  */
-export function isStale(
+function isStale(
   { name, occurredAt }: Pick<WebhookEvent, 'name' | 'occurredAt'>,
   { highWaterMark }: Pick<Work, 'highWaterMark'>,
 ): boolean {

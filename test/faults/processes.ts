@@ -14,7 +14,7 @@ import { onTestFinished } from 'vitest'
 import type { Happening, History } from './history.ts'
 
 /** In every payload; it must be found nowhere but in memory. */
-export const canary = 'CANARY-Robin-Example'
+const canary = 'CANARY-Robin-Example'
 
 export interface Sent {
   readonly id: string

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
 
-test('options accept undefined, even with exactOptionalPropertyTypes', () => {
+test('options accept undefined, even with exactOptionalPropertyTypes', { timeout: 60_000 }, () => {
   const file = resolve(root, 'test/house/exact-options.ts')
   const text = `
     import { type ApiClient, createClient, createLimiter, createReconciler, reconcile } from 'idv-webhooks/client'

@@ -4,8 +4,8 @@ import { filesIn, sources, textOf } from './sources.ts'
 
 /** What ARCHITECTURE.md and the style of the house avoid, each with the word that it uses instead. */
 const avoided: Readonly<Record<string, RegExp>> = {
-  'is no …: must be, is not a': /\b(is|are|was|were) no [a-z]/g,
-  'is none: must be, is not': /\b(is|are|was|were) none\b|\bor none that\b/g,
+  'is no …: must be, is not a': /(?<!\bthere )\b(is|are|was|were) no (?!longer\b|more\b)[a-z]/gi,
+  'is none: must be, is not': /(?<!\bthere )\b(is|are|was|were) none\b|\bor none that\b/gi,
   'so many: the number of': /\b(for|of|than|within) so many\b/g,
   'anew: again': /\banew\b/gi,
   'told: reported, known, given': /\b(?:un)?told\b|Told\b/gi,
@@ -25,7 +25,7 @@ const avoided: Readonly<Record<string, RegExp>> = {
   'facts: metadata, details': /\bfacts\b|Facts\b/g,
   'spoil: tamper': /spoil/gi,
   'rawBody: body': /rawBody/g,
-  'enqueue, dequeue, requeue: keep, claim, redrive': /\b(en|de|re)queue/gi,
+  'enqueue, dequeue, requeue: keep, claim, redrive': /(?<!\.)\b(en|de|re)queue/gi,
   'Undertaking, matter of, of which': /\bis .*'s matter\b/g,
 }
 

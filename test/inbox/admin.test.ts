@@ -13,18 +13,26 @@ const stores = [
 
 describe.each(stores)('an operator of %s', (_, store) => {
   test.each<[string, object, RegExp]>([
-    ['limit that is no number', { limit: Number.NaN }, /limit is NaN/],
-    ['limit of none', { limit: 0 }, /limit is 0/],
-    ['limit of a half', { limit: 1.5 }, /limit is 1\.5/],
-    ['time that is none', { since: 'garbage' }, /since is no time/],
-    ['time as a number', { since: 5 }, /since is no time/],
-    ['cursor that is none', { cursor: 7 }, /cursor is of type number/],
-    ['cursor of no entry', { cursor: 'zzz' }, /cursor is of no entry/],
-    ['state that is none', { state: ['done', 'lost'] }, /state is 'lost': use stored, leased/],
-    ['id that is none', { id: [{}] }, /id needs the id of an entry/],
-    ['name that is none', { name: {} }, /name is of type object/],
-    ['entity that is none', { entity: 'cli_42' }, /write the entity as 'verification:<id>'/],
-    ['filter that is none', { status: 'dead' }, /no filter 'status': use id, state/],
+    ['limit that is no number', { limit: Number.NaN }, /limit must be a whole number, .* got NaN/],
+    ['limit of none', { limit: 0 }, /limit must be a whole number, .* got 0/],
+    ['limit of a half', { limit: 1.5 }, /limit must be a whole number, .* got 1\.5/],
+    ['time that is none', { since: 'garbage' }, /since must be a Date/],
+    ['time as a number', { since: 5 }, /since must be a Date/],
+    [
+      'cursor that is none',
+      { cursor: 7 },
+      /cursor must be the cursor of the previous page, got number 7/,
+    ],
+    ['cursor of no entry', { cursor: 'zzz' }, /unknown or expired cursor/],
+    [
+      'state that is none',
+      { state: ['done', 'lost'] },
+      /state must be 'stored', 'leased'.* got string 'lost'/,
+    ],
+    ['id that is none', { id: [{}] }, /id expects the id of an entry, got an object/],
+    ['name that is none', { name: {} }, /name must be a string, got a value of type object/],
+    ['entity that is none', { entity: 'cli_42' }, /the entity must be 'verification:<id>'/],
+    ['filter that is none', { status: 'dead' }, /no filter 'status'\..* Known filters: id, state/],
   ])('is told of a %s', async (_, query, message) => {
     const { inbox, deliver } = setUp({ store: store() })
     await deliver(event())
@@ -39,12 +47,15 @@ describe.each(stores)('an operator of %s', (_, store) => {
         code: 'OPTION_INVALID',
         message: expect.stringMatching(message),
       })
-    await refused(inbox.redrive({ state: 'done' }), /state is 'done': use dead, skipped/)
+    await refused(
+      inbox.redrive({ state: 'done' }),
+      /state must be 'dead' or 'skipped', got string 'done'/,
+    )
     await refused(inbox.redrive({ status: 'dead' } as object), /no filter 'status'/)
-    await refused(inbox.redrive(''), /needs the id/)
-    await refused(inbox.redrive(null as never), /takes an object of filters/)
+    await refused(inbox.redrive(''), /expects the id/)
+    await refused(inbox.redrive(null as never), /expects an object of filters/)
     for (const method of ['get', 'replay', 'dismiss'] as const) {
-      await refused(inbox[method](undefined as never), new RegExp(`^${method} needs the id`))
+      await refused(inbox[method](undefined as never), new RegExp(`^${method} expects the id`))
     }
   })
 

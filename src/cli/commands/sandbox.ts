@@ -5,6 +5,7 @@ import { resolve } from 'node:path'
 import { isWebhookError } from '../../index.ts'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
+import { openBrowser } from '../open-browser.ts'
 import { count } from '../output.ts'
 import { repeated, repeating } from '../repeated.ts'
 import { findSecrets, type SecretOptions, secretFileOption, secretOrigin } from '../secrets.ts'
@@ -25,6 +26,7 @@ interface Options extends SecretOptions {
   readonly once?: boolean
   readonly allowHost?: readonly string[]
   readonly quiet?: boolean
+  readonly open?: boolean
 }
 
 export const sandbox = (session: Session) =>
@@ -56,6 +58,7 @@ export const sandbox = (session: Session) =>
     .option('--at <time>', 'start at this time and stand still (ISO 8601)')
     .option('--rate-limit <n>', 'requests a minute for every organization', wholeFrom(0))
     .option('--unlimited', 'no rate limit')
+    .option('--open', 'open the console in a browser')
     .option('--quiet', 'do not print what happens')
     .addOption(secretFileOption())
     .action(act<Options>(session, (options) => run(session, options)))
@@ -94,6 +97,7 @@ async function run(session: Session, options: Options) {
   try {
     await listen(made, options)
     announce(session, made, made.secret === secret ? secretOrigin(session, options) : undefined)
+    if (options.open) openBrowser(session, made.url)
     const watching = options.quiet || options.once ? undefined : watchSandbox(session, made)
     if (options.once) await made.flush()
     else if (!signal.aborted) await once(signal, 'abort')
@@ -162,7 +166,14 @@ function announce({ out }: Session, made: Sandbox, secretFrom: string | undefine
   out.record({ type: 'ready', url, baseUrl, control, apiKey, ...told, seed })
   out.say(`the sandbox is ready on ${out.tint('bold', url)}`)
   const shown = secretFrom === undefined ? secret : `(from ${secretFrom})`
-  const facts = { API: baseUrl, control, key: apiKey, secret: shown, seed: String(seed) }
+  const facts = {
+    console: url,
+    API: baseUrl,
+    control,
+    key: apiKey,
+    secret: shown,
+    seed: String(seed),
+  }
   for (const [name, value] of Object.entries(facts)) out.say(`  ${name.padEnd(8)} ${value}`)
 }
 

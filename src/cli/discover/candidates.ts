@@ -22,7 +22,7 @@ const orders: readonly (readonly string[])[] = [
 const separators = ['.', '', ':', '\n', '|', ',', '-', '_', ' ']
 
 /** The signed templates that senders use, the plainest first. */
-export const templates: readonly string[] = [
+const templates: readonly string[] = [
   ...new Set([
     ...orders.flatMap((order) => separators.map((separator) => order.join(separator))),
     ...['v0', 'v1'].flatMap((version) =>

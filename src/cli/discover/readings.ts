@@ -27,7 +27,7 @@ const algorithms = [
 ] as const
 
 /** The digests that a text could be; the likelier encoding first. */
-export function digestsOf(text: string): readonly Digest[] {
+function digestsOf(text: string): readonly Digest[] {
   return algorithms.flatMap(([algorithm, bytes]): Digest[] => {
     const bare = text.replace(/=+$/, '')
     if (text.length === bytes * 2 && /^[0-9a-f]+$/i.test(text)) {

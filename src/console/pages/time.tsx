@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals'
 
 /** How far the server's clock is ahead of this one, in milliseconds; or where it stands still. */
-export const serverClock = signal<{ readonly offset: number; readonly frozenAt?: number }>({
+const serverClock = signal<{ readonly offset: number; readonly frozenAt?: number }>({
   offset: 0,
 })
 const tick = signal(0)
@@ -32,7 +32,7 @@ const units = [
 
 const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'narrow' })
 
-export function relative(at: number, now: number): string {
+function relative(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1000)
   if (Math.abs(seconds) < 5) return 'now'
   for (const [unit, length] of units) {
@@ -53,7 +53,7 @@ export function Time({ at }: { readonly at: string | number | null | undefined }
 }
 
 /** The exact time, in the reader's zone and in UTC. */
-export function exact(date: Date): string {
+function exact(date: Date): string {
   const local = date.toLocaleString(undefined, { dateStyle: 'full', timeStyle: 'long' })
   return `${local} · ${date.toISOString()}`
 }

@@ -6,10 +6,10 @@ import type { Fetch } from '../../client/attempt.ts'
 import { steadyClock } from '../../clock.ts'
 import { defined } from '../../defined.ts'
 import { parseJson } from '../../json.ts'
+import type { Scheme } from '../../protocol/scheme.ts'
 import { fromBase64, toBase64 } from '../../signature/encoding.ts'
 import { sign } from '../../signature/signature.ts'
 import { signedDelivery } from '../../testing/signed-delivery.ts'
-import { profile } from '../profile.ts'
 import type { Attempt } from '../schemas/deliveries.ts'
 import type { AttemptFault } from '../schemas/faults.ts'
 import { asDelivery } from './from-within.ts'
@@ -22,6 +22,7 @@ export interface AttemptOptions {
   /** In base64. */
   readonly body: string
   readonly signature: Readonly<Record<string, string>>
+  readonly scheme: Scheme
   readonly fault: AttemptFaultKind | undefined
   readonly send: Fetch
   readonly timeoutMs: number
@@ -34,8 +35,12 @@ export interface AttemptOptions {
 const keptBody = 16_384
 
 /** The headers of a signature over a delivery's bytes. */
-export function signBody(body: string, secrets: readonly string[], now: () => Date) {
-  return sign(bytesOf(body), { secret: secrets, scheme: profile.scheme, now })
+export function signBody(
+  body: string,
+  secrets: readonly string[],
+  { scheme, now }: { readonly scheme: Scheme; readonly now: () => Date },
+) {
+  return sign(bytesOf(body), { secret: secrets, scheme, now })
 }
 
 /** Makes one attempt; it never rejects. */
@@ -120,14 +125,14 @@ async function withinTime<Result>(
 }
 
 /** The bytes and headers as this attempt sends them. */
-async function outgoing({ body, signature, fault, now }: AttemptOptions) {
+async function outgoing({ body, signature, scheme, fault, now }: AttemptOptions) {
   const bytes = bytesOf(body)
   const headers = { 'content-type': 'application/json', ...signature }
   if (fault === undefined || fault === 'slow-drip' || fault === 'connection-reset') {
     return { bytes, headers }
   }
   if (fault === 'reserialized') return { bytes: respaced(bytes), headers }
-  const changed = await signedDelivery(bytes, { scheme: profile.scheme, now, tamper: fault })
+  const changed = await signedDelivery(bytes, { scheme, now, tamper: fault })
   // Either the body is wrong under the genuine signature, or the signature of the genuine body.
   return fault === 'tampered' || fault === 'truncated'
     ? { bytes: changed.body, headers }

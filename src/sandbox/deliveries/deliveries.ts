@@ -2,6 +2,7 @@
 // failure, until the retries are spent. Every change is recorded before anything else happens.
 import type { Fetch } from '../../client/attempt.ts'
 import { systemClock } from '../../clock.ts'
+import type { Vendor } from '../../protocol/vendor.ts'
 import type { VirtualClock } from '../clock.ts'
 import type { FaultRules } from '../faults.ts'
 import { profile } from '../profile.ts'
@@ -18,7 +19,7 @@ import { attempt, signBody } from './attempt.ts'
 import { refuseFromWithin } from './from-within.ts'
 import { type Occurrence, planDeliveries } from './plan.ts'
 import { DueQueue } from './queue.ts'
-import { waitAfter } from './retry.ts'
+import { retryDelays, waitAfter } from './retry.ts'
 import { details, summary } from './shown.ts'
 import { Subscriptions, signingSecrets } from './subscriptions.ts'
 
@@ -30,6 +31,8 @@ export interface DeliveriesOptions {
   readonly timeoutMs: number
   /** The secret of subscriptions that name none. */
   readonly secret: () => string
+  /** The vendor whose dialect is sent; the service's own by default. */
+  readonly vendor: Vendor | undefined
   readonly hasOrganization: (id: string) => boolean
   readonly onChange: (change: DeliveriesChange) => void
 }
@@ -80,7 +83,7 @@ export class Deliveries {
 
   /** Makes and keeps the deliveries of an occurrence before it returns; sends them later. */
   emit(occurrence: Occurrence): void {
-    const { clock, random, faults } = this.#options
+    const { clock, random, faults, vendor } = this.#options
     const ids = new Map<string, string>()
     const eventId = (name: string) => {
       const id = ids.get(name) ?? `evt_${random.uuid()}`
@@ -91,6 +94,7 @@ export class Deliveries {
       now: clock.now(),
       random,
       faults,
+      vendor,
       nextSeq: () => ++this.#seq,
       eventId,
       waiting: (subscriptionId: string) => this.#waiting.get(subscriptionId),
@@ -208,7 +212,7 @@ export class Deliveries {
     if (status !== 'pending' || nextAttemptAt === null) return
     const waiting = this.#waiting
     if (row.after) waiting.set(subscriptionId, id)
-    // They go in pairs: the one after this may be passed in its turn.
+    // They swap in pairs: the next reordered delivery waits for one of its own.
     if (waiting.get(subscriptionId) === row.passes) waiting.delete(subscriptionId)
     // Nothing holds the deliveries of a storm back.
     const lane = row.fault === 'storm' ? id : `${subscriptionId} ${row.resourceId}`
@@ -233,7 +237,8 @@ export class Deliveries {
   }
 
   async #deliver(id: string, ended: AbortSignal): Promise<void> {
-    const { clock, faults, send, timeoutMs } = this.#options
+    const { clock, faults, send, timeoutMs, vendor } = this.#options
+    const scheme = vendor?.scheme ?? profile.scheme
     const row = this.#rows.get(id)
     const subscription = row && this.subscriptions.row(row.subscriptionId)
     if (!subscription) return
@@ -241,7 +246,7 @@ export class Deliveries {
     const { url } = subscription
     const { body } = row
     const secrets = signingSecrets(subscription, now())
-    const signature = row.signature ?? (await signBody(body, secrets, now))
+    const signature = row.signature ?? (await signBody(body, secrets, { scheme, now }))
     if (ended.aborted) return
     const struck = faults.forAttempt({
       subscriptionId: subscription.id,
@@ -249,7 +254,8 @@ export class Deliveries {
       die: `attempt ${row.id} ${row.attempts.length}`,
     })
     const fault = struck?.kind
-    const made = await attempt({ url, body, signature, fault, send, timeoutMs, now, ended })
+    const request = { url, body, signature, scheme, fault }
+    const made = await attempt({ ...request, send, timeoutMs, now, ended })
     // An attempt interrupted by close, reset or restore does not count.
     const current = ended.aborted ? undefined : this.#rows.get(row.id)
     if (current) this.#settle({ ...current, signature }, made)
@@ -259,7 +265,9 @@ export class Deliveries {
     const attempts = [...row.attempts, made]
     const status = made.response?.status ?? 0
     const succeeded = status >= 200 && status < 300
-    const wait = succeeded ? undefined : waitAfter(attempts, systemClock)
+    const wait = succeeded
+      ? undefined
+      : waitAfter(attempts, systemClock, retryDelays(this.#options.vendor))
     if (wait === undefined) {
       const ended = succeeded ? 'delivered' : 'failed'
       this.#put({ ...row, attempts, status: ended, nextAttemptAt: null })
@@ -275,7 +283,7 @@ export class Deliveries {
     const subscription = this.subscriptions.row(row.subscriptionId)
     if (!subscription) return undefined
     this.#unplan(row)
-    // A delivery that is sent by hand is signed with the secrets of today.
+    // A delivery that is sent again by hand is signed with the current secrets.
     const { signature: _, after: __, ...fresh } = row
     const next: DeliveryRow = {
       ...fresh,

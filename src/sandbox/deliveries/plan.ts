@@ -2,7 +2,9 @@
 // ids are fixed here and never made again.
 import { defined } from '../../defined.ts'
 import { canonicalName, type EventName, legacyNameOf } from '../../protocol/names.ts'
+import type { Vendor } from '../../protocol/vendor.ts'
 import { toBase64 } from '../../signature/encoding.ts'
+import { inDialect } from '../../vendors/dialect.ts'
 import type { FaultRules } from '../faults.ts'
 import type { SeededRandom } from '../random.ts'
 import type { DeliveryRow } from '../schemas/deliveries.ts'
@@ -28,6 +30,8 @@ export interface PlanContext {
   readonly eventId: (name: string) => string
   /** The reordered delivery of a subscription that waits for the next one to pass it. */
   readonly waiting: (subscriptionId: string) => string | undefined
+  /** The vendor in whose words events are sent; the service itself by default. */
+  readonly vendor: Vendor | undefined
   /** Called with each row, before the next is planned. */
   readonly planned: (row: DeliveryRow) => void
 }
@@ -52,7 +56,8 @@ export function planDeliveries(
       die: `plan ${context.eventId(name)} ${subscription.id}`,
     })
     for (const variant of variants(name, fault)) {
-      context.planned(toRow(subscription, { occurrence, fault, ...variant }, context))
+      const row = toRow(subscription, { occurrence, fault, ...variant }, context)
+      if (row) context.planned(row)
     }
   }
 }
@@ -106,7 +111,7 @@ function toRow(
   subscription: SubscriptionRow,
   variant: PlannedVariant,
   { now, random, nextSeq, ...context }: PlanContext,
-): DeliveryRow {
+): DeliveryRow | undefined {
   const { occurrence, fault, name, dropped, padding = 0 } = variant
   // They swap in pairs: the one that is waited for goes at once, whatever its own fault says.
   const waiting = context.waiting(subscription.id)
@@ -120,7 +125,11 @@ function toRow(
       ? 'pending'
       : 'held'
   const due = new Date(now.getTime() + delay * 1000).toISOString()
-  const envelope = { id: eventId, event: name, createdAt: occurredAt.toISOString(), data }
+  const envelope = context.vendor
+    ? inDialect(context.vendor, { name: canonicalName(name), id: eventId, occurredAt, data })
+    : { id: eventId, event: name, createdAt: occurredAt.toISOString(), data }
+  // A vendor that has no such event sends nothing.
+  if (!envelope) return undefined
   const content = padding > 0 ? { ...envelope, padding: ' '.repeat(padding) } : envelope
   return defined({
     id: random.uuid(),

@@ -1,13 +1,24 @@
 // When a delivery that did not arrive is tried again: never before its backoff, later where the
 // answer asks for that.
+import type { Vendor } from '../../protocol/vendor.ts'
 import { profile } from '../profile.ts'
 import type { Attempt } from '../schemas/deliveries.ts'
 
 const { retryDelaysSeconds, retryAfterMaxSeconds } = profile.delivery
 
+/** Seconds between attempts: the vendor's, where its documents tell them. */
+export function retryDelays(vendor: Vendor | undefined): readonly number[] {
+  const delays = vendor?.delivery.retries
+  return delays ? delays.map((milliseconds) => milliseconds / 1000) : retryDelaysSeconds
+}
+
 /** Seconds until the next attempt; undefined when the retries are spent. */
-export function waitAfter(attempts: readonly Attempt[], realTime: () => Date): number | undefined {
-  const backoff = retryDelaysSeconds[attempts.length - 1]
+export function waitAfter(
+  attempts: readonly Attempt[],
+  realTime: () => Date,
+  delays: readonly number[] = retryDelaysSeconds,
+): number | undefined {
+  const backoff = delays[attempts.length - 1]
   const last = attempts.at(-1)
   if (backoff === undefined || !last) return undefined
   return Math.max(backoff, asked(last, realTime) ?? 0)

@@ -1,4 +1,4 @@
-// Who wants to hear of what, where, and with which secrets it is signed for them.
+// The subscriptions: which events go to which address, and the secrets that sign them.
 import { defined } from '../../defined.ts'
 import {
   canonicalName,

@@ -98,7 +98,7 @@ export const controlRoutes = {
   }),
   rotateSecret: post(
     '/subscriptions/{id}/rotate',
-    'Give a subscription a new secret; the old one signs beside it for a while',
+    'Set a new secret of a subscription; the old one signs beside it for a while',
     { params: id, body: rotateBody, bodyOptional: true, response: subscriptionSchema },
   ),
   listDeliveries: get(
@@ -120,22 +120,22 @@ export const controlRoutes = {
     response: z.object({ resent: z.int() }),
   }),
   flush: post('/flush', 'Wait until no delivery and no mail is due', { response: json }),
-  getClock: get('/clock', 'Tell the time', { response: clockSchema }),
-  setClock: put('/clock', 'Set, freeze or let go the clock', {
+  getClock: get('/clock', 'Get the time of the sandbox', { response: clockSchema }),
+  setClock: put('/clock', 'Set, freeze or release the clock', {
     body: clockBody,
     response: clockSchema,
   }),
   advanceClock: post(
     '/clock/advance',
-    'Move the clock on; what falls due happens in the order of time',
+    'Advance the clock; what falls due happens in the order of time',
     { body: advanceBody, response: clockSchema },
   ),
   getFaults: get('/faults', 'List the faults that are set', { response: faultsBody }),
   setFaults: put('/faults', 'Replace the faults', { body: faultsBody, response: faultsBody }),
-  clearFaults: remove('/faults', 'Take all faults away', { response: faultsBody }),
+  clearFaults: remove('/faults', 'Remove all faults', { response: faultsBody }),
   reset: post('/reset', 'Back to the state right after the start', { response: json }),
   getSnapshot: get('/snapshot', 'The whole state as JSON, secrets included', { response: json }),
-  putSnapshot: put('/snapshot', 'Put a snapshot in the place of the whole state', {
+  putSnapshot: put('/snapshot', 'Replace the whole state by a snapshot', {
     body: json,
     maxBytes: 512 * 1_048_576,
     response: json,
@@ -145,7 +145,7 @@ export const controlRoutes = {
     'What was done since the start or the last reset, as a scenario that does it again',
     { response: json },
   ),
-  getOutbox: get('/outbox', 'The mail that the service would have sent', { response: list(json) }),
+  getOutbox: get('/outbox', 'The mail that the service would send', { response: list(json) }),
   getAssumptions: get(
     '/assumptions',
     'What the service’s document does not show, and how the sandbox reads it',
@@ -160,12 +160,12 @@ export const controlRoutes = {
     { params: id, body: organizationPatch, response: json },
   ),
   listKeys: get('/api-keys', 'List API keys, masked', { response: list(keySchema) }),
-  createKey: post('/api-keys', 'Generate an API key; it is shown this once', {
+  createKey: post('/api-keys', 'Generate an API key; it is shown only once', {
     body: z.object({ organizationId: z.string() }),
     status: 201,
     response: keySchema,
   }),
-  rotateKey: post('/api-keys/{id}/rotate', 'Replace an API key; the new one is shown this once', {
+  rotateKey: post('/api-keys/{id}/rotate', 'Replace an API key; the new one is shown only once', {
     params: id,
     response: keySchema,
   }),

@@ -70,8 +70,6 @@ export const subscriptionFilters = [
   '*',
 ] as const
 
-export type SubscriptionFilter = (typeof subscriptionFilters)[number]
-
 const filter = z.enum(subscriptionFilters)
 export const target = z.url({ protocol: /^https?$/ })
 export const secret = z.string().min(8).max(256).regex(/^\S+$/, 'must not hold white space')

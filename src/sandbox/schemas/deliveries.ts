@@ -6,7 +6,7 @@ import { dateTime, paginationSchema } from '../../protocol/resources.ts'
 import { attemptFaults, plannedFaults } from './faults.ts'
 
 /** `held` while its subscription is paused, `dropped` by a fault or with its subscription. */
-export const deliveryStatuses = ['pending', 'delivered', 'failed', 'dropped', 'held'] as const
+const deliveryStatuses = ['pending', 'delivered', 'failed', 'dropped', 'held'] as const
 
 const base64 = z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/, 'must be base64')
 const headers = z.record(z.string(), z.string())

@@ -26,7 +26,7 @@ const sandboxTamperings = tamperings.filter(
 export const attemptFaults = [...sandboxTamperings, 'slow-drip', 'connection-reset'] as const
 
 /** Faults of the API. */
-export const apiFaults = ['error-429', 'error-500', 'timeout', 'malformed-json', 'slow'] as const
+const apiFaults = ['error-429', 'error-500', 'timeout', 'malformed-json', 'slow'] as const
 
 const chance = {
   /** How often it strikes before it is spent. */

@@ -10,7 +10,7 @@ const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']
 let launching: Promise<Browser> | undefined
 
 /** The browser of this file; where Chromium is missing this fails, and says so. */
-export function browser(): Promise<Browser> {
+function browser(): Promise<Browser> {
   launching ??= chromium
     .executablePath()
     .then((executablePath) => playwright.launch({ executablePath, args, headless: true }))

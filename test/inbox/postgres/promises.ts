@@ -18,7 +18,7 @@ export interface Under {
 const start = Date.UTC(2026, 0, 1)
 
 /** The parameters of `keep_1` for entries without content. */
-export function keeping(lanes: readonly string[]): [string, Buffer] {
+function keeping(lanes: readonly string[]): [string, Buffer] {
   const list = lanes.map((lane, ord) => {
     const { metadata: _, body: __, ...entry } = newEntry({ lane })
     return { ...entry, ord, at: 1, metadata: 0, body: 0 }

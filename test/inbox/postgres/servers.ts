@@ -37,7 +37,7 @@ export function poolOf(url: string = servers.pg18): pg.Pool {
 }
 
 /** A driver through PgBouncer listens past it. */
-export function driverTo(url: string): PostgresDriver<unknown> {
+function driverTo(url: string): PostgresDriver<unknown> {
   const pool = poolOf(url)
   if (url !== servers.bouncer) return fromPg(pool)
   return fromPg(pool, { listener: () => new pg.Client({ connectionString: servers.pg18 }) })

@@ -5,7 +5,7 @@ import type { MigratedFile } from './migrate-files.ts'
 import type { Ended, Totals } from './totals.ts'
 
 /** A unified diff that `git apply` and `patch -p1` take. */
-export function diffOf({ file, input, output }: MigratedFile): string {
+function diffOf({ file, input, output }: MigratedFile): string {
   // A file outside the folder of the call: `a/../x` is a path that neither tool takes.
   const name = file.replaceAll('\\', '/').replace(/^(?:\.\.\/)+/, '')
   const patch = structuredPatch(`a/${name}`, `b/${name}`, input, output, '', '', { context: 3 })

@@ -3,16 +3,16 @@
 import { useEffect } from 'preact/hooks'
 import { call } from '../call.ts'
 import { useLoad } from '../load.ts'
-import { filter, go, href, route } from '../route.ts'
+import { go, href, route } from '../route.ts'
 import { Time } from '../time.tsx'
 import { HttpStatus, Status } from '../ui/badge.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Rows } from '../ui/rows.tsx'
+import { Choice, Search } from '../ui/search.tsx'
 import { attempt } from '../ui/toast.tsx'
 import { DeliveryDetail } from './delivery.tsx'
 import { askOlder, begin, isLoaded, select, total } from './delivery-list.ts'
-import { Search } from './filters.tsx'
 import { control, type DeliverySummary, type Subscription } from './resources.ts'
 
 const statuses = ['pending', 'delivered', 'failed', 'dropped', 'held']
@@ -83,34 +83,6 @@ export function DeliveriesPage() {
         {id && <DeliveryDetail key={id} id={id} onClose={back} />}
       </div>
     </>
-  )
-}
-
-interface ChoiceProps {
-  readonly name: string
-  readonly title?: string
-  readonly choices: readonly string[]
-  readonly words?: ReadonlyMap<string, string>
-}
-
-export function Choice({ name, title, choices, words }: ChoiceProps) {
-  const id = `filter-${name}`
-  return (
-    <div class="field">
-      <label for={id}>{title ?? name.charAt(0).toUpperCase() + name.slice(1)}</label>
-      <select
-        id={id}
-        value={route.value.query.get(name) ?? ''}
-        onChange={({ currentTarget }) => filter({ [name]: currentTarget.value || undefined })}
-      >
-        <option value="">any</option>
-        {choices.map((one) => (
-          <option key={one} value={one}>
-            {words?.get(one) ?? one}
-          </option>
-        ))}
-      </select>
-    </div>
   )
 }
 

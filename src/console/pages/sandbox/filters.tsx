@@ -1,10 +1,10 @@
 // The filters that a list of the API takes, made from its document; they stand in the address.
 /** @jsxImportSource preact */
-import { useRef } from 'preact/hooks'
 import { useLoad } from '../load.ts'
 import { filter, route } from '../route.ts'
 import { endpointsOf, followed, type Schema } from '../schema.ts'
 import { words } from '../ui/form.tsx'
+import { Search } from '../ui/search.tsx'
 import { api, documentAt } from './resources.ts'
 
 /** Dates are filters too; they are asked for where somebody opens them. */
@@ -40,31 +40,6 @@ export function Filters({ operation }: { readonly operation: string }) {
         </label>
       )}
     </search>
-  )
-}
-
-/** Waits until somebody has finished typing, and never longer than a moment. */
-export function Search({ name = 'search', hint = 'Search' }) {
-  const waiting = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
-  return (
-    <div class="field search">
-      <label for="search">{hint}</label>
-      <input
-        id="search"
-        type="search"
-        autocomplete="off"
-        spellcheck={false}
-        placeholder="Press / to search"
-        defaultValue={route.peek().query.get(name) ?? ''}
-        onInput={({ currentTarget: { value } }) => {
-          clearTimeout(waiting.current)
-          waiting.current = setTimeout(
-            () => filter({ [name]: value || undefined, page: undefined }),
-            60,
-          )
-        }}
-      />
-    </div>
   )
 }
 

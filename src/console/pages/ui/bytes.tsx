@@ -36,7 +36,7 @@ function readable(text: string): string {
 }
 
 /** Keys and harmless values of JSON; of anything else only its length. */
-export function shapeOf(text: string): string {
+function shapeOf(text: string): string {
   const json = parsed(text)
   if (json === undefined) return `${text.length} characters, masked`
   return JSON.stringify(masked(json), null, 2)
@@ -69,7 +69,7 @@ export function Took({ ms }: { readonly ms: number | undefined }) {
 }
 
 /** Where two texts begin and cease to differ. */
-export function difference(one: string, other: string) {
+function difference(one: string, other: string) {
   let from = 0
   const shorter = Math.min(one.length, other.length)
   while (from < shorter && one[from] === other[from]) from++

@@ -14,7 +14,7 @@ export function isRevealed(what: string): boolean {
 }
 
 /** Records a reveal, then shows what it names. */
-export function reveal(what: string): Promise<boolean> {
+function reveal(what: string): Promise<boolean> {
   return attempt(async () => {
     await call(`${config.base}/reveals`, { method: 'POST', body: { what } })
     revealed.value = new Set([...revealed.value, what])
@@ -22,7 +22,7 @@ export function reveal(what: string): Promise<boolean> {
   })
 }
 
-export function hide(what: string): void {
+function hide(what: string): void {
   revealed.value = new Set([...revealed.value].filter((one) => one !== what))
 }
 

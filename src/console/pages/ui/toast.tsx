@@ -12,7 +12,7 @@ interface Toast {
 const toasts = signal<readonly Toast[]>([])
 let last = 0
 
-export function say(text: string, tone: Toast['tone'] = 'good'): void {
+function say(text: string, tone: Toast['tone'] = 'good'): void {
   const id = ++last
   toasts.value = [...toasts.value.slice(-2), { id, text, tone }]
   setTimeout(

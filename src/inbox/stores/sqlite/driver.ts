@@ -61,7 +61,7 @@ export function inTransaction(db: SqliteDatabase): boolean {
 }
 
 /** SQLite's extended result code, of either driver's errors. */
-export function resultCode(error: unknown): number | string | undefined {
+function resultCode(error: unknown): number | string | undefined {
   const { errcode, code } = (error ?? {}) as { errcode?: unknown; code?: unknown }
   if (typeof errcode === 'number') return errcode
   return typeof code === 'string' && code.startsWith('SQLITE_') ? code : undefined

@@ -101,7 +101,8 @@ export function configure(db: SqliteDatabase, synchronous: 'full' | 'normal' = '
   // What is erased must not be read from the free pages of the file.
   db.exec('pragma secure_delete = on')
   db.exec('pragma journal_size_limit = 67108864')
-  db.exec('pragma wal_autocheckpoint = 4000')
+  // Small and often: each one is done within a commit, and deliveries wait for it.
+  db.exec('pragma wal_autocheckpoint = 1000')
 }
 
 const networkFileSystems: readonly number[] = [0x6969, 0x517b, 0xff534d42, 0xfe534d42]

@@ -71,7 +71,7 @@ insert into idv_counts values ('stored', 0), ('leased', 0), ('retry', 0), ('done
 const steps: readonly string[] = [first]
 
 /** The number of the newest step. */
-export const schemaVersion = steps.length
+const schemaVersion = steps.length
 
 /**
  * Brings a database up to date, inside one transaction.

@@ -1,0 +1,198 @@
+// What the inbox's pages read and do, as JSON. A payload leaves only by a reveal, which is recorded
+// before anything of it is read.
+import type { Entry, EntryState } from '../inbox/entry.ts'
+import type { EntryFilter } from '../inbox/entry-query.ts'
+import type { Inbox } from '../inbox/inbox.ts'
+import { decodeUtf8, parseJson } from '../json.ts'
+import { toBase64 } from '../signature/encoding.ts'
+import { capture } from '../testing/capture.ts'
+import { testSecret } from '../testing/test-secret.ts'
+import type { ActivityLog } from './activity.ts'
+import { historyOf, type Span, spans } from './inbox-history.ts'
+import { masked } from './mask.ts'
+
+/** A refusal of the console, in the service's own error form. */
+export class ConsoleRefusal {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+
+  constructor(status: number, code: string, message: string) {
+    this.status = status
+    this.code = code
+    this.message = message
+  }
+}
+
+export interface RouteCall {
+  readonly params: readonly string[]
+  readonly query: URLSearchParams
+  readonly body: Readonly<Record<string, unknown>>
+  /** Who asks, where the app knows. */
+  readonly by: string | undefined
+}
+
+export interface InboxRoute {
+  readonly method: 'GET' | 'POST'
+  readonly path: RegExp
+  /** Whether it changes the inbox, and is refused while that is read-only. */
+  readonly changes?: true
+  readonly answer: (call: RouteCall) => unknown
+}
+
+export interface RouteDeps {
+  readonly inbox: Inbox
+  readonly activity: ActivityLog
+  readonly now: () => Date
+}
+
+/** Every route of the inbox's console, below `/api`. */
+export function inboxRoutes(deps: RouteDeps): readonly InboxRoute[] {
+  return [...readRoutes(deps), ...revealRoutes(deps), ...changeRoutes(deps)]
+}
+
+function readRoutes({ inbox, activity, now }: RouteDeps): readonly InboxRoute[] {
+  return [
+    {
+      method: 'GET',
+      path: /^\/overview$/,
+      async answer({ query }) {
+        const asked = query.get('span') ?? '1h'
+        const span: Span = asked in spans ? (asked as Span) : '1h'
+        const [stats, history] = await Promise.all([inbox.stats(), historyOf(inbox, span, now())])
+        return { stats, history, capabilities: inbox.capabilities, now: now().toISOString() }
+      },
+    },
+    {
+      method: 'GET',
+      path: /^\/entries$/,
+      answer: ({ query }) => inbox.find({ ...filterOf(query), ...pageOf(query) }),
+    },
+    {
+      method: 'GET',
+      path: /^\/entries\/([^/]+)$/,
+      async answer({ params: [id = ''] }) {
+        const { delivery, ...entry } = await found(inbox, id, true)
+        return { entry, shape: delivery && shapeOf(delivery.body), now: now().toISOString() }
+      },
+    },
+    { method: 'GET', path: /^\/activity$/, answer: () => ({ data: activity.list() }) },
+  ]
+}
+
+function revealRoutes({ inbox, activity }: RouteDeps): readonly InboxRoute[] {
+  return [
+    {
+      method: 'POST',
+      path: /^\/entries\/([^/]+)\/reveal$/,
+      async answer({ params: [id = ''], by }) {
+        await found(inbox, id)
+        activity.record({ action: 'reveal', what: id, ...(by !== undefined && { by }) })
+        const { delivery } = await found(inbox, id, true)
+        if (!delivery) throw erased()
+        const { headers, body, url, receivedAt } = delivery
+        return { headers, url, receivedAt, body: toBase64(body) }
+      },
+    },
+    {
+      // Redacted and signed again, so that it tells of nobody and still verifies.
+      method: 'POST',
+      path: /^\/entries\/([^/]+)\/capture$/,
+      async answer({ params: [id = ''] }) {
+        const { delivery } = await found(inbox, id, true)
+        if (!delivery) throw erased()
+        return { capture: await capture(delivery), secret: testSecret }
+      },
+    },
+  ]
+}
+
+function changeRoutes({ inbox, activity }: RouteDeps): readonly InboxRoute[] {
+  const change = (
+    action: 'redrive' | 'replay' | 'dismiss',
+    act: (id: string) => Promise<number | boolean>,
+  ): InboxRoute => ({
+    method: 'POST',
+    path: new RegExp(`^/entries/([^/]+)/${action}$`),
+    changes: true,
+    async answer({ params: [id = ''], by }) {
+      await found(inbox, id)
+      const entries = Number(await act(id))
+      if (entries === 0) {
+        throw new ConsoleRefusal(409, 'NOT_POSSIBLE', `This entry cannot be ${past[action]} now`)
+      }
+      activity.record({ action, what: id, ...(by !== undefined && { by }) })
+      return { entries }
+    },
+  })
+  return [
+    change('redrive', (id) => inbox.redrive(id)),
+    change('replay', (id) => inbox.replay(id)),
+    change('dismiss', (id) => inbox.dismiss(id)),
+    {
+      method: 'POST',
+      path: /^\/redrive$/,
+      changes: true,
+      async answer({ body, by }) {
+        const query = new URLSearchParams(body as Record<string, string>)
+        const filter = { ...filterOf(query), state: 'dead' as const }
+        const entries = await inbox.redrive(filter)
+        activity.record({ action: 'redrive', what: `${entries} dead`, ...(by && { by }) })
+        return { entries }
+      },
+    },
+    {
+      method: 'POST',
+      path: /^\/forget$/,
+      changes: true,
+      async answer({ body: { entity, tenant }, by }) {
+        if (typeof entity !== 'string') {
+          throw new ConsoleRefusal(400, 'BAD_REQUEST', 'Say who is forgotten: { entity }')
+        }
+        const of = typeof tenant === 'string' ? { tenant } : {}
+        const entries = await inbox.forget(entity, of)
+        activity.record({ action: 'forget', what: entity, ...(by !== undefined && { by }) })
+        return { entries }
+      },
+    },
+  ]
+}
+
+const past = { redrive: 'redriven', replay: 'replayed', dismiss: 'dismissed' } as const
+
+async function found(inbox: Inbox, id: string, withDelivery = false): Promise<Entry> {
+  const entry = await inbox.get(id, { withDelivery })
+  if (entry) return entry
+  throw new ConsoleRefusal(404, 'NOT_FOUND', 'No entry has this id (any more)')
+}
+
+function erased(): ConsoleRefusal {
+  return new ConsoleRefusal(410, 'ERASED', 'The payload of this entry was erased')
+}
+
+function filterOf(query: URLSearchParams): EntryFilter {
+  const given = (name: string) => query.get(name)?.trim() || undefined
+  const state = given('state')?.split(',') as readonly EntryState[] | undefined
+  const pairs = Object.entries({
+    state,
+    name: given('name'),
+    entity: given('entity'),
+    tenant: given('tenant'),
+    since: given('since'),
+    search: given('search'),
+  })
+  return Object.fromEntries(pairs.filter(([, value]) => value !== undefined))
+}
+
+function pageOf(query: URLSearchParams) {
+  const limit = Number(query.get('limit') ?? 100)
+  const cursor = query.get('cursor')
+  return { limit, ...(cursor !== null && { cursor }) }
+}
+
+/** Keys and harmless values of a JSON body; of any other only its size. */
+function shapeOf(body: Uint8Array): unknown {
+  const text = decodeUtf8(body)
+  const json = text === undefined ? undefined : parseJson(text)
+  return json ? masked(json.value) : `${body.length} bytes that are not JSON`
+}

@@ -1,0 +1,85 @@
+// What changes in an inbox, as server-sent events, over any store and however many processes work
+// on it: one question a second for all who watch, and none while nobody does.
+import type { InboxReads } from './inbox-history.ts'
+
+const encoder = new TextEncoder()
+const newest = 50
+/** Messages that may wait for a slow reader before its stream is closed. */
+const patience = 100
+
+export interface InboxStream {
+  /** A stream of what changes from now on; it ends with the signal. */
+  open(signal: AbortSignal): Response
+}
+
+type Watcher = (event: string, data: unknown) => void
+
+/** Watches an inbox every `interval` milliseconds while anybody listens. */
+export function createInboxStream(inbox: InboxReads, interval: number): InboxStream {
+  const watchers = new Set<Watcher>()
+  let before = ''
+  let running = false
+
+  const look = async () => {
+    const [stats, { entries }] = await Promise.all([inbox.stats(), inbox.find({ limit: newest })])
+    const { lag: _, oldestAge: __, ...counts } = stats
+    const states = entries.map(({ id, state, attempts }) => [id, state, attempts])
+    const seen = JSON.stringify([counts, states])
+    const changed = seen !== before && before !== ''
+    before = seen
+    for (const watcher of watchers) {
+      watcher('stats', stats)
+      if (changed) watcher('changed', {})
+    }
+  }
+  const run = async () => {
+    running = true
+    while (watchers.size > 0) {
+      // A store that is down for a while is asked again; the reader sees that by its own requests.
+      await look().catch(() => {})
+      await new Promise((resolve) => setTimeout(resolve, interval))
+    }
+    running = false
+    before = ''
+  }
+  return {
+    open(signal) {
+      const stream = streamTo(watchers, signal)
+      if (!running) void run()
+      return new Response(stream, {
+        headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
+      })
+    },
+  }
+}
+
+/** A stream that is one of the watchers until its reader leaves, or falls too far behind. */
+function streamTo(watchers: Set<Watcher>, signal: AbortSignal): ReadableStream<Uint8Array> {
+  let leave = () => {}
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const end = () => {
+          leave()
+          try {
+            controller.close()
+          } catch {
+            // The reader has already left.
+          }
+        }
+        const write = (text: string) => controller.enqueue(encoder.encode(text))
+        const watcher: Watcher = (event, data) => {
+          if ((controller.desiredSize ?? 0) <= -patience) return end()
+          write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+        }
+        leave = () => watchers.delete(watcher)
+        write(': watching\n\n')
+        watchers.add(watcher)
+        if (signal.aborted) end()
+        signal.addEventListener('abort', end, { once: true })
+      },
+      cancel: () => leave(),
+    },
+    { highWaterMark: 1 },
+  )
+}

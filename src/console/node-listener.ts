@@ -1,0 +1,91 @@
+// A handler of web requests as a listener of Node's, for http.createServer, Express, Koa and Nest. A
+// body that a parser has read already is taken from where it left it.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { WebhookError } from '../errors.ts'
+
+/** A request on which a framework may have left what it knows. */
+export type MountedRequest = IncomingMessage & {
+  readonly originalUrl?: string
+  /** What Express took from the path. */
+  readonly baseUrl?: string
+  readonly body?: unknown
+}
+
+export type NodeListener = (request: MountedRequest, response: ServerResponse) => Promise<void>
+
+interface ListenerOptions {
+  /** Whether it throws when it is reached over anything but loopback. */
+  readonly loopbackOnly: boolean
+}
+
+type Handle = (request: Request, mount: string) => Promise<Response>
+
+/** @throws WebhookError `OPTION_INVALID` out of the listener where only loopback is allowed */
+export function toNodeListener(handle: Handle, { loopbackOnly }: ListenerOptions): NodeListener {
+  return async (incoming, outgoing) => {
+    const address = incoming.socket.localAddress ?? ''
+    if (loopbackOnly && !/^(127\.|::1$|::ffff:127\.)/.test(address)) {
+      outgoing.writeHead(403).end()
+      throw new WebhookError(
+        'OPTION_INVALID',
+        `inboxConsole: it was mounted at ${address} with authorize: 'loopback'; give authorize: (request) => …`,
+      )
+    }
+    const gone = new AbortController()
+    outgoing.once('close', () => gone.abort())
+    const request = await toRequest(incoming, gone.signal)
+    await reply(await handle(request, incoming.baseUrl ?? ''), outgoing, gone.signal)
+  }
+}
+
+async function toRequest(incoming: MountedRequest, signal: AbortSignal): Promise<Request> {
+  const { method = 'GET', originalUrl, url = '/', rawHeaders } = incoming
+  const headers = new Headers()
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '')
+  }
+  const secure = 'encrypted' in incoming.socket && incoming.socket.encrypted === true
+  const host = headers.get('host') ?? 'localhost'
+  const target = new URL(originalUrl ?? url, `${secure ? 'https' : 'http'}://${host}`)
+  const body = method === 'GET' || method === 'HEAD' ? undefined : await textOf(incoming)
+  return new Request(target, { method, headers, signal, ...(body !== undefined && { body }) })
+}
+
+const maxBody = 65_536
+
+async function textOf(incoming: MountedRequest): Promise<string> {
+  const { body } = incoming
+  if (body !== undefined) return typeof body === 'string' ? body : JSON.stringify(body)
+  let text = ''
+  incoming.setEncoding('utf8')
+  for await (const part of incoming) {
+    text += part
+    // The handler says what is wrong with it.
+    if (text.length > maxBody) break
+  }
+  return text
+}
+
+async function reply(
+  response: Response,
+  outgoing: ServerResponse,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const [name, value] of response.headers) outgoing.appendHeader(name, value)
+  outgoing.writeHead(response.status)
+  outgoing.flushHeaders()
+  const reader = response.body?.getReader()
+  // Whoever left is not waited for.
+  signal.addEventListener('abort', () => reader?.cancel().catch(() => {}), { once: true })
+  for (;;) {
+    const next = await reader?.read()
+    if (!next || next.done) break
+    if (!outgoing.write(next.value) && !signal.aborted) {
+      await new Promise<void>((resolve) => {
+        outgoing.once('drain', resolve)
+        outgoing.once('close', resolve)
+      })
+    }
+  }
+  outgoing.end()
+}

@@ -1,0 +1,25 @@
+// Whether a request comes from a page of this very site, and under a name of this machine: a page
+// that somebody happens to have open elsewhere must drive nothing.
+
+const loopback = /^(localhost|[\w-]+(\.[\w-]+)*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i
+
+/** The name under which a request asks, without its port. */
+export function hostOf(request: Request): string {
+  const host = request.headers.get('host') ?? new URL(request.url).host
+  return host.replace(/:\d+$/, '')
+}
+
+/** Whether a name always leads to this machine, so that nobody can have rebound it. */
+export function isLoopback(name: string): boolean {
+  return loopback.test(name)
+}
+
+/** Whether a browser says that a request comes from another site than it goes to. */
+export function isForeign(request: Request): boolean {
+  const site = request.headers.get('sec-fetch-site')
+  if (site === 'cross-site' || site === 'same-site') return true
+  const origin = request.headers.get('origin')
+  if (origin === null) return false
+  const own = request.headers.get('host') ?? new URL(request.url).host
+  return URL.parse(origin)?.host !== own
+}

@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { createReceiver } from 'idv-webhooks'
+import { inboxConsole } from 'idv-webhooks/console'
+import { createInbox, memoryStore } from 'idv-webhooks/inbox'
+import { createSandbox } from 'idv-webhooks/sandbox'
+import { signedDelivery } from 'idv-webhooks/testing'
+import { afterAll, describe, expect, test } from 'vitest'
+import { expectClean, openPage } from './chromium.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const closing: (() => unknown)[] = []
+
+afterAll(async () => {
+  for (const close of closing.reverse()) await close()
+})
+
+async function sandboxPages() {
+  const sandbox = await createSandbox({
+    seed: 1,
+    rateLimit: false,
+    subscriptions: [{ url: 'http://app.test/webhooks' }],
+    fetch: async () => new Response('{"outcome":"handled"}'),
+  })
+  closing.push(() => sandbox.close())
+  const { url } = await sandbox.listen()
+  const post = async (path: string, body: object) => {
+    const response = await sandbox.fetch(`${sandbox.baseUrl}${path}`, {
+      method: 'POST',
+      headers: { 'x-api-key': sandbox.apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    return (await response.json()) as { readonly id: string; readonly accessToken: string }
+  }
+  const kyc = { type: 'kyc', requirements: ['document', 'person', 'consent'] }
+  await post('/verifications', { ...kyc, subjectName: 'Auto Approve', subjectEmail: 'a@b.example' })
+  const made = await post('/verifications', { ...kyc, subjectName: 'Ada Lovelace' })
+  const client = await post('/clients', { nameFirst: 'Grace' })
+  sandbox.faults.set([{ kind: 'duplicate', times: 3 }])
+  const delivery = sandbox.deliveries.list()[0]?.id
+  return [
+    'verifications',
+    'verifications/new',
+    `verifications/${made.id}`,
+    'clients',
+    `clients/${client.id}`,
+    'deliveries',
+    `deliveries/${delivery}`,
+    'subscriptions',
+    'outbox',
+    'clock',
+    'faults',
+    'access',
+    'api',
+    'api/sandbox/advanceClock',
+    'assumptions',
+  ]
+    .map((path) => `${url}/#/${path}`)
+    .concat(`${url}/verify/${made.accessToken}`)
+}
+
+async function inboxPages() {
+  const inbox = createInbox({ store: memoryStore() })
+  const receiver = createReceiver({ secret: 'a-secret-for-tests', inbox, observe: () => {} })
+  const data = { id: '2f0c8f5e-0000-4000-8000-000000000001', subjectName: 'Ada' }
+  for (const event of ['verification.created', 'request.approved']) {
+    const body = JSON.stringify({ id: `evt_${event}`, event, createdAt: new Date(), data })
+    await receiver.receive(await signedDelivery(body, { secret: 'a-secret-for-tests' }))
+  }
+  const server = createServer(inboxConsole(inbox, { authorize: 'loopback' }).node)
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
+  closing.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const id = (await inbox.find()).entries[0]?.id
+  return ['overview', 'entries', `entries/${id}`, 'activity'].map((path) => `${url}/#/${path}`)
+}
+
+describe('every page is free of serious barriers, at any width', () => {
+  test.each(['light', 'dark'] as const)('in the %s theme', async (theme) => {
+    const one = await openPage({ theme })
+    closing.push(one.close)
+    const { page } = one
+    // Only colours differ between the themes.
+    const rules = theme === 'light' ? {} : { runOnly: ['color-contrast'] }
+    for (const address of [...(await sandboxPages()), ...(await inboxPages())]) {
+      await page.goto('about:blank')
+      await page.goto(address)
+      await page.locator('h1').waitFor()
+      await page.locator('.row, .card, .empty, form, .facts').first().waitFor()
+      // Evaluated by the browser's own protocol: the page's policy lets no script in.
+      await page.evaluate(axe)
+      const found = await page.evaluate(async (rules) => {
+        const { axe } = globalThis as unknown as {
+          axe: { run(options: object): Promise<{ violations: Found[] }> }
+        }
+        interface Found {
+          readonly id: string
+          readonly impact: string
+          readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
+        }
+        const { violations } = await axe.run(rules)
+        return violations
+          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+          .map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
+      }, rules)
+      expect(found, address).toEqual([])
+      for (const width of theme === 'light' ? [380, 760, 1600] : []) {
+        await page.setViewportSize({ width, height: 800 })
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+        expect(wide, `${address} at ${width}`).toBeLessThanOrEqual(width)
+      }
+      await page.setViewportSize({ width: 1280, height: 800 })
+    }
+    expectClean(one)
+  })
+})

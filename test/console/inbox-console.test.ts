@@ -1,0 +1,211 @@
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import express from 'express'
+import fastify from 'fastify'
+import { Hono } from 'hono'
+import { createReceiver } from 'idv-webhooks'
+import { type InboxConsoleOptions, inboxConsole } from 'idv-webhooks/console'
+import { createInbox, memoryStore } from 'idv-webhooks/inbox'
+import { signedDelivery } from 'idv-webhooks/testing'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+
+const secret = 'a-secret-for-tests'
+const closing: (() => unknown)[] = []
+
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function filled() {
+  const inbox = createInbox({ store: memoryStore() })
+  const receiver = createReceiver({ secret, inbox, observe: () => {} })
+  const id = '2f0c8f5e-0000-4000-8000-000000000001'
+  const data = { id, subjectName: 'Canary', documents: [{ id: 'QQ123456C' }], score: 41 }
+  const body = JSON.stringify({ id: 'evt_1', event: 'verification.approved', data })
+  await receiver.receive(await signedDelivery(body, { secret }))
+  const entry = (await inbox.find()).entries[0]?.id ?? ''
+  return { inbox, entry, entity: `verification:${id}` }
+}
+
+type Send = (path: string, init?: RequestInit) => Promise<Response>
+
+/** What the pages do: they load the page, keep its cookie, and bring its token. */
+async function session(send: Send) {
+  const page = await send('/')
+  expect(page.status).toBe(200)
+  const html = (await page.text()).replaceAll('&#34;', '"')
+  const token = /"token":"([\w-]+)"/.exec(html)?.[1] ?? ''
+  const base = /"base":"([^"]*)"/.exec(html)?.[1]
+  const cookie = page.headers.get('set-cookie')?.split(';')[0] ?? ''
+  const post = (path: string, body?: object) =>
+    send(path, {
+      method: 'POST',
+      headers: {
+        cookie,
+        'x-console-token': token,
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+  return { post, base, token, cookie }
+}
+
+describe('mounted in', () => {
+  const listen = async (server: ReturnType<typeof createServer>) => {
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
+    closing.push(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+  type Made = Awaited<ReturnType<typeof filled>>
+  const mounts: readonly (readonly [string, (made: Made) => Promise<Send>])[] = [
+    [
+      'Express, behind express.json()',
+      async ({ inbox }) => {
+        const { node } = inboxConsole(inbox, { authorize: () => true })
+        const url = await listen(createServer(express().use(express.json()).use('/inbox', node)))
+        return (path, init) => fetch(`${url}/inbox${path}`, init)
+      },
+    ],
+    [
+      'Fastify',
+      async ({ inbox }) => {
+        const console = inboxConsole(inbox, { authorize: () => true, basePath: '/inbox' })
+        const app = fastify()
+        app.all('/inbox/*', (request, reply) => {
+          reply.hijack()
+          return console.node(Object.assign(request.raw, { body: request.body }), reply.raw)
+        })
+        const url = await app.listen({ port: 0, host: '127.0.0.1' })
+        closing.push(() => app.close())
+        return (path, init) => fetch(`${url}/inbox${path}`, init)
+      },
+    ],
+    [
+      'Hono, and any runtime of Request and Response',
+      async ({ inbox }) => {
+        const console = inboxConsole(inbox, { authorize: () => true, basePath: '/inbox' })
+        const app = new Hono().all('/inbox/*', (context) => console.fetch(context.req.raw))
+        return async (path, init) => app.request(`http://app.test/inbox${path}`, init)
+      },
+    ],
+    [
+      'Next.js, whose handler gets the whole address',
+      async ({ inbox }) => {
+        const console = inboxConsole(inbox, { authorize: () => true, basePath: '/inbox' })
+        return (path, init) => console.fetch(new Request(`http://app.test/inbox${path}`, init))
+      },
+    ],
+    [
+      'node:http',
+      async ({ inbox }) => {
+        const url = await listen(createServer(inboxConsole(inbox, { authorize: () => true }).node))
+        return (path, init) => fetch(url + path, init)
+      },
+    ],
+  ]
+
+  test.each(mounts)('%s', async (_, mount) => {
+    const made = await filled()
+    const send = await mount(made)
+    const { post, base } = await session(send)
+    expect((await send('/console.js')).headers.get('content-type')).toMatch(/javascript/)
+    expect(base === '' || base === '/inbox').toBe(true)
+    expect((await (await send('/api/entries')).json()).entries).toHaveLength(1)
+    const masked = await (await send(`/api/entries/${made.entry}`)).text()
+    expect(masked).not.toMatch(/Canary|QQ123456C/)
+    const revealed = await (await post(`/api/entries/${made.entry}/reveal`)).json()
+    expect(Buffer.from(revealed.body, 'base64').toString()).toContain('Canary')
+    const forgotten = await post('/api/forget', { entity: made.entity })
+    expect([forgotten.status, await forgotten.json()]).toEqual([200, { entries: 1 }])
+    const { data } = await (await send('/api/activity')).json()
+    expect(data.map(({ action }: { action: string }) => action)).toEqual(['forget', 'reveal'])
+  })
+})
+
+describe('access', () => {
+  test('there is no console without authorize, nor one for everybody in production', async () => {
+    const { inbox } = await filled()
+    const make = (options: unknown) => () => inboxConsole(inbox, options as InboxConsoleOptions)
+    expect(make({})).toThrow(/`authorize` must say who may look/)
+    expect(make({ authorize: true })).toThrow(/authorize/)
+    expect(make({ authorize: 'loopback', readonly: true })).toThrow(/readOnly/)
+    vi.stubEnv('NODE_ENV', 'production')
+    expect(make({ authorize: 'loopback' })).toThrow(/must be a function in production/)
+  })
+
+  test('who is refused, or whose check fails, sees nothing of it', async () => {
+    const { inbox, entry } = await filled()
+    const of = (authorize: InboxConsoleOptions['authorize']) => inboxConsole(inbox, { authorize })
+    for (const path of [
+      '/',
+      '/api/entries',
+      `/api/entries/${entry}`,
+      '/console.js',
+      '/api/events',
+    ]) {
+      const request = () => new Request(`http://app.test${path}`)
+      expect((await of(() => false).fetch(request())).status, path).toBe(403)
+      expect((await of(() => '').fetch(request())).status, path).toBe(403)
+      const failing = await of(() => Promise.reject(new Error('down'))).fetch(request())
+      expect([path, failing.status]).toEqual([path, 503])
+      expect(await failing.text()).not.toMatch(/down|Canary|token/)
+    }
+  })
+
+  test('a change needs the token of the page, and to come from it', async () => {
+    const { inbox, entry } = await filled()
+    const { fetch } = inboxConsole(inbox, { authorize: () => true })
+    const send: Send = (path, init) => fetch(new Request(`http://app.test${path}`, init))
+    const { token, cookie } = await session(send)
+    const status = async (headers: Record<string, string>) =>
+      (await send(`/api/entries/${entry}/reveal`, { method: 'POST', headers })).status
+    const whole = { cookie, 'x-console-token': token }
+    expect(await status({})).toBe(403)
+    expect(await status({ cookie })).toBe(403)
+    expect(await status({ 'x-console-token': token })).toBe(403)
+    expect(await status({ ...whole, origin: 'http://evil.test' })).toBe(403)
+    expect(await status({ ...whole, 'sec-fetch-site': 'cross-site' })).toBe(403)
+    expect(await status({ ...whole, origin: 'http://app.test' })).toBe(200)
+    expect((await session(send)).token).not.toBe(token)
+  })
+
+  test("'loopback' answers under a name of this machine alone", async () => {
+    const { inbox } = await filled()
+    const { fetch } = inboxConsole(inbox, { authorize: 'loopback' })
+    const status = async (host: string) =>
+      (await fetch(new Request('http://127.0.0.1/', { headers: { host } }))).status
+    for (const host of ['localhost:3000', '127.0.0.1', '[::1]:80']) {
+      expect(await status(host), host).toBe(200)
+    }
+    for (const host of ['evil.example', 'localhost.evil.example', '10.0.0.7']) {
+      expect(await status(host), host).toBe(403)
+    }
+  })
+
+  const outside = Object.values(networkInterfaces())
+    .flat()
+    .find((one) => one && !one.internal && one.family === 'IPv4')?.address
+
+  test.runIf(outside)("'loopback' throws when it is reached from outside", async () => {
+    const { inbox } = await filled()
+    const { node } = inboxConsole(inbox, { authorize: 'loopback' })
+    const thrown = Promise.withResolvers<unknown>()
+    const server = createServer((request, response) =>
+      node(request, response).catch(thrown.resolve),
+    )
+    await new Promise<void>((ready) => server.listen(0, '0.0.0.0', ready))
+    closing.push(() => server.close())
+    const { port } = server.address() as AddressInfo
+    const status = await new Promise((resolve) => {
+      const headers = { host: 'localhost' }
+      httpRequest({ host: outside, port, headers }, (answer) => resolve(answer.statusCode)).end()
+    })
+    expect(status).toBe(403)
+    expect(await thrown.promise).toMatchObject({ code: 'OPTION_INVALID' })
+  })
+})

@@ -1,0 +1,103 @@
+import { createReceiver, schemes, sign } from 'idv-webhooks'
+import { cloudEvents } from 'idv-webhooks/protocol'
+import { expect, test } from 'vitest'
+import { envelopeReader, ownEnvelope } from '../../src/protocol/envelope.ts'
+
+const secret = 'an-envelope-secret'
+const bytesOf = (body: object) => new TextEncoder().encode(JSON.stringify(body))
+
+type Options = Omit<Parameters<typeof createReceiver>[0], 'secret'>
+
+/** What a receiver with these options makes of one delivery: its event, and the key of its handler. */
+async function received(options: Options, body: object, headers: Record<string, string> = {}) {
+  let key = ''
+  const receiver = createReceiver({ secret, ...options })
+  receiver.on('*', (_, context) => {
+    key = context.idempotencyKey
+  })
+  const bytes = bytesOf(body)
+  const signed = await sign(bytes, { secret, ...(options.scheme && { scheme: options.scheme }) })
+  const outcome = await receiver.receive({ body: bytes, headers: { ...headers, ...signed } })
+  return { kind: outcome.kind, event: 'event' in outcome ? outcome.event : undefined, key }
+}
+
+test('a name may stand in a header, an id may not', async () => {
+  const envelope = { name: 'header:X-GitHub-Event', data: 'record' }
+  const { event } = await received(
+    { envelope },
+    { id: 'e1', record: { id: 'r' } },
+    {
+      'x-github-event': 'push',
+    },
+  )
+  expect(event).toMatchObject({ name: 'push', id: 'e1', data: { id: 'r' } })
+  expect(await received({ envelope }, { record: {} })).toMatchObject({ kind: 'rejected' })
+  expect(() => createReceiver({ secret, envelope: { id: 'header:x-id' } })).toThrow(
+    'id: { header }',
+  )
+})
+
+test('a function sees headers and address, and an id that depends on them tells no duplicates', async () => {
+  const seen: unknown[] = []
+  const body = { id: 'body-id', type: 'client.created', data: { id: 'c' } }
+  const fromHeader: Options['envelope'] = (_, { headers, url }) => {
+    seen.push(url)
+    return { name: 'client.created', id: headers.get('x-id') ?? '', data: { id: 'c' } }
+  }
+  const unsigned = await received({ envelope: fromHeader }, body, { 'x-id': 'made-up' })
+  expect(unsigned.event?.id).toBe('made-up')
+  expect(unsigned.key).toMatch(/^sha256=/)
+  expect(seen).toContain(undefined)
+
+  const fromBody: Options['envelope'] = (json, { headers }) => {
+    const { id, type, data } = json as typeof body
+    return { name: headers.get('x-name') ?? type, id: `${type}/${id}`, data }
+  }
+  const signed = await received({ envelope: fromBody }, body, { 'x-name': 'client.updated' })
+  expect(signed.event?.name).toBe('client.updated')
+  expect(signed.key).toBe('client.created/body-id')
+})
+
+test('the mark of a reconciled event is not believed when somebody has sent it', async () => {
+  const forged = ownEnvelope({ name: 'verification.approved', id: 'x', data: { id: 'ver_1' } })
+  const envelope: Options['envelope'] = () => {
+    throw new Error('a foreign issuer')
+  }
+  expect(await received({ envelope }, forged)).toMatchObject({ kind: 'rejected' })
+  const reader = envelopeReader(envelope)
+  expect(reader(forged, JSON.stringify(forged), { headers: [] }, true)?.name).toBe(
+    'verification.approved',
+  )
+})
+
+test('CloudEvents are read in structured mode, each id within its source', async () => {
+  const body = {
+    specversion: '1.0',
+    id: '1',
+    source: '/mycontext',
+    type: 'client.created',
+    time: '2026-04-05T17:31:00Z',
+    data: { id: 'cli_1' },
+  }
+  const { event, key } = await received({ envelope: cloudEvents }, body)
+  expect(event).toMatchObject({ name: 'client.created', id: '/mycontext#1', data: { id: 'cli_1' } })
+  expect(event?.occurredAt?.toISOString()).toBe('2026-04-05T17:31:00.000Z')
+  expect(key).toBe('/mycontext#1')
+})
+
+test('CloudEvents are read in binary mode, their id only where the scheme signs it', async () => {
+  const headers = { 'ce-specversion': '1.0', 'ce-type': 'client.created', 'ce-id': 'A1' }
+  const plain = await received({ envelope: cloudEvents }, { id: 'cli_1' }, headers)
+  expect(plain.event).toMatchObject({ name: 'client.created', id: 'A1', data: { id: 'cli_1' } })
+  expect(plain.key).toMatch(/^sha256=/)
+  const scheme = schemes.define({
+    ...schemes.service(),
+    signed: '{id}.{body}',
+    id: { header: 'ce-id' },
+  })
+  const signed = await received({ envelope: cloudEvents, scheme }, { id: 'cli_1' }, headers)
+  expect(signed.key).toBe(signed.event?.id)
+  expect(await received({ envelope: cloudEvents }, { id: 'cli_1' })).toMatchObject({
+    kind: 'rejected',
+  })
+})
