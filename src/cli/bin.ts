@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The executable: says one line on a Node below the floor, and loads nothing before it has looked.
-// Old syntax only, and no import at its head: what an old Node cannot read it could not refuse.
+// The executable: refuses a Node that is too old before anything else is loaded.
+// Old syntax only and no static import, so that an old Node can run it.
 const version = process.versions.node.split('.').map(Number)
 const major = version[0] || 0
 const minor = version[1] || 0
@@ -8,6 +8,6 @@ const minor = version[1] || 0
 if (major > 22 || (major === 22 && minor >= 18)) {
   import('./main.ts').then((cli) => cli.main())
 } else {
-  console.error(`idv-webhooks needs Node 22.18 or newer, and this is ${process.versions.node}`)
+  console.error(`idv-webhooks needs Node 22.18 or newer; this is ${process.versions.node}`)
   process.exitCode = 1
 }

@@ -1,4 +1,4 @@
-// Captures by name: files, folders of them, or stdin, each read and checked before any is used.
+// Captures from files, folders or stdin, all read and checked before one is used.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -12,11 +12,11 @@ import { statOf } from './stat-of.ts'
 /** A capture with the name of its file, as the caller wrote it. */
 export interface NamedCapture extends ReadCapture {
   readonly file: string
-  /** The JSON text as it stands in the file. */
+  /** The JSON text of the file. */
   readonly source: string
 }
 
-/** Reads captures in the order given; a folder gives its .json files by name. */
+/** Reads captures in the given order; of a folder its .json files by name. */
 export async function readCaptures(
   session: Session,
   paths: readonly string[],
@@ -33,20 +33,20 @@ function fromPath(session: Session, path: string): readonly NamedCapture[] {
   const { cwd } = session
   const full = resolve(cwd, path)
   const found = statOf(full)
-  if (!found) throw new CliError('CAPTURE_MISSING', `${path} is not there`)
+  if (!found) throw new CliError('CAPTURE_MISSING', `${path} does not exist`)
   if (!found.isDirectory()) return [read(path, readFileSync(full, 'utf8'))]
   const files = readdirSync(full)
     .filter((name) => name.endsWith('.json'))
     .sort()
     .map((name) => join(full, name))
-  if (files.length === 0) throw new CliError('CAPTURE_MISSING', `${path} holds no .json files`)
-  const captures = files.flatMap((file) => readOrTell(session, file))
+  if (files.length === 0) throw new CliError('CAPTURE_MISSING', `${path} contains no .json files`)
+  const captures = files.flatMap((file) => readOrSkip(session, file))
   if (captures.length > 0) return captures
-  throw new CliError('CAPTURE_MISSING', `${path} holds no captures`)
+  throw new CliError('CAPTURE_MISSING', `${path} contains no captures`)
 }
 
-/** One file that is no capture does not keep the others of its folder from being read. */
-function readOrTell(session: Session, full: string): readonly NamedCapture[] {
+/** A file of a folder that is not a capture is reported and skipped. */
+function readOrSkip(session: Session, full: string): readonly NamedCapture[] {
   const { cwd, out, ending } = session
   const file = relative(cwd, full)
   try {
@@ -55,16 +55,30 @@ function readOrTell(session: Session, full: string): readonly NamedCapture[] {
     const message = error instanceof Error ? error.message : String(error)
     ending.failed = true
     out.record({ type: 'unreadable', file, message })
-    out.say(`${out.tint('red', 'left out')} ${printable(message)}`)
+    out.say(`${out.tint('red', 'skipped')} ${printable(message)}`)
     return []
   }
 }
 
 function read(file: string, source: string): NamedCapture {
+  if (!hasParts(source)) {
+    const message = `${file} is not a capture: it must be JSON with \`headers\` and \`body\``
+    throw new CliError('CAPTURE_INVALID', message)
+  }
   try {
     return { ...readCapture(source), file, source: source.replace(/^\uFEFF/, '') }
   } catch (error) {
     if (!isWebhookError(error)) throw error
     throw new CliError(error.code, `${file}: ${error.message}`)
+  }
+}
+
+/** Whether a text has the two required fields; readCapture() says what is wrong with them. */
+function hasParts(source: string): boolean {
+  try {
+    const json: unknown = JSON.parse(source.replace(/^\uFEFF/, ''))
+    return typeof json === 'object' && json !== null && 'headers' in json && 'body' in json
+  } catch {
+    return false
   }
 }

@@ -1,7 +1,7 @@
-// The table of commands: the one place that knows them all. Each loads only when it is called.
+// The table of all commands. Each loads only when it is called.
 import type { CommandFactory } from './session.ts'
 
-/** A command: its line in the help, and the file that does it. */
+/** A command: its line in the help, and how to load it. */
 export interface CommandEntry {
   readonly name: string
   readonly summary: string
@@ -21,17 +21,17 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'capture',
-    summary: 'record deliveries as files, and hand them on',
+    summary: 'record deliveries as files and forward them',
     load: async () => (await import('./commands/capture.ts')).capture,
   },
   {
     name: 'replay',
-    summary: 'send captures again',
+    summary: 'send captured deliveries again',
     load: async () => (await import('./commands/replay.ts')).replay,
   },
   {
     name: 'verify',
-    summary: 'tell whether a capture is signed with your secret, and if not why',
+    summary: 'check whether a capture is signed with your secret',
     load: async () => (await import('./commands/verify.ts')).verify,
   },
   {
@@ -41,27 +41,27 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'doctor',
-    summary: 'probe a running receiver and name what is wrong with it',
+    summary: 'test a running receiver and explain what is wrong',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   {
     name: 'reconcile',
-    summary: 'find events that never came, and put them into the inbox',
+    summary: 'find missed events and put them into the inbox',
     load: async () => (await import('./commands/reconcile.ts')).reconcile,
   },
   {
     name: 'inbox',
-    summary: 'look entries of an inbox up, run them again, erase what must go',
+    summary: 'list, retry and erase the entries of an inbox',
     load: async () => (await import('./commands/inbox.ts')).inbox,
   },
   {
     name: 'migrate',
-    summary: 'move from the legacy event names to the current ones',
+    summary: 'migrate from the legacy event names to the current ones',
     load: async () => (await import('./commands/migrate.ts')).migrate,
   },
   {
     name: 'config',
-    summary: 'show the settings in effect, and where each comes from',
+    summary: 'show the settings in effect and their sources',
     load: async () => (await import('./commands/config.ts')).config,
   },
   {

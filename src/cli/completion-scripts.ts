@@ -1,23 +1,23 @@
-// Completion scripts for bash, zsh and fish: static text, so that pressing Tab starts no program.
+// Completion scripts for bash, zsh and fish: static text, so pressing Tab starts no program.
 
-/** What may follow a command; `path` is the command and its parents, the root's is empty. */
+/** What may follow a command; `path` is its full name, empty for the root. */
 export interface Words {
   readonly path: readonly string[]
   readonly summary: string
   readonly commands: readonly { readonly name: string; readonly summary: string }[]
-  /** Its own; the root's are those of every command. */
+  /** Its own options; those of the root apply to every command. */
   readonly options: readonly WordOption[]
-  /** Values of its first argument, where they are known. */
+  /** Values of its first argument, if known. */
   readonly values: readonly string[]
 }
 
-/** An option as a shell is told of it. */
+/** An option as a completion script needs it. */
 export interface WordOption {
   readonly flag: string
   readonly description: string
   readonly takesValue: boolean
   readonly choices: readonly string[]
-  /** Its value may be another than the choices. */
+  /** Its value may differ from the choices. */
   readonly takesFile: boolean
 }
 
@@ -26,7 +26,7 @@ const flagsOf = (one: Words) => one.options.map(({ flag }) => flag)
 const globalsOf = (all: readonly Words[]) =>
   all.find(({ path }) => path.length === 0)?.options ?? []
 
-/** Follows the words typed so far down the tree. */
+/** Follows the words typed so far through the tree of commands. */
 function walk(all: readonly Words[], indent: string): string {
   const paths = all.filter(({ path }) => path.length > 0).map(({ path }) => path.join(' '))
   return paths.map((path) => `${indent}"${path}") at="${path}" ;;`).join('\n')
@@ -64,7 +64,7 @@ export function bashScript(all: readonly Words[]): string {
 _idv_webhooks() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}"
   local at="" offer="" files="" joined="" i
-  # --flag=value: bash breaks it at the sign, zsh hands it over whole.
+  # --flag=value: bash splits it at the sign, zsh does not.
   if [ "$cur" = "=" ]; then
     cur=""
   elif [ "$prev" = "=" ]; then
@@ -93,10 +93,12 @@ ${wordCases(all, '        ')}
   fi
 }
 complete -o filenames -F _idv_webhooks idv-webhooks
+# Not installed globally: the name calls npx.
+command -v idv-webhooks >/dev/null || idv-webhooks() { npx idv-webhooks "$@"; }
 `
 }
 
-/** A script for zsh, which runs that of bash. */
+/** A script for zsh, which runs the script for bash. */
 export function zshScript(all: readonly Words[]): string {
   return `autoload -U +X bashcompinit && bashcompinit
 ${bashScript(all)}`
@@ -110,11 +112,13 @@ export function fishScript(all: readonly Words[]): string {
     'complete -c idv-webhooks -f',
     ...globalsOf(all).map((one) => `complete -c idv-webhooks ${fishOption(one)}`),
     ...all.flatMap(fishLines),
+    '# Not installed globally: the name calls npx.',
+    'type -q idv-webhooks; or function idv-webhooks; npx idv-webhooks $argv; end',
     '',
   ].join('\n')
 }
 
-/** True while the words typed so far lead to this command and no further. */
+/** True while the words typed so far lead exactly to this command. */
 function walkFish(all: readonly Words[]): readonly string[] {
   const paths = all.filter(({ path }) => path.length > 0).map(({ path }) => quote(path.join(' ')))
   return [

@@ -1,4 +1,4 @@
-// Sends one delivery over HTTP exactly as it is: every header in its order and spelling, every byte.
+// Sends one delivery over HTTP unchanged: every header in its order and spelling, every byte.
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { type HeaderPairs, headerPairs } from './header-pairs.ts'
@@ -7,39 +7,39 @@ import { type HeaderPairs, headerPairs } from './header-pairs.ts'
 export interface Shipment {
   readonly url: string
   readonly method?: string
-  /** Without those of the transport, which are added. */
+  /** Without those of the connection, which are added. */
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: Uint8Array
-  /** Sends the body in pieces, without a length. */
+  /** Sends the body in these pieces, without a Content-Length. */
   readonly chunks?: readonly Uint8Array[]
 }
 
-/** An answer, or why there was none. */
+/** A response, or the reason for its absence. */
 export interface Answer {
-  /** 0 when there was no answer. */
+  /** 0 without a response. */
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** The same as they came: in their order and spelling, repeated ones repeated. */
+  /** The same, unchanged: in their order and spelling, with repeated ones. */
   readonly rawHeaders: HeaderPairs
-  /** As much of it as was wanted. */
+  /** Up to `mostBytes` of it. */
   readonly body: Uint8Array
   readonly milliseconds: number
   /** ECONNREFUSED, TIMEOUT and the like. */
   readonly error?: string
 }
 
-/** The bounds of waiting. */
+/** Limits of a request. */
 export interface DeliverOptions {
   /** Seconds. */
   readonly timeout: number
   readonly signal: AbortSignal
-  /** How much of the answer to keep; 64 KiB by default. */
+  /** How much of the response body to keep; 64 KiB by default. */
   readonly mostBytes?: number
 }
 
 const transport = /^(content-length|host|connection|transfer-encoding|keep-alive|expect)$/i
 
-/** Sends and waits for the whole answer; a fault of the network is an answer of status 0. */
+/** Sends and waits for the whole response; a network error is an answer with status 0. */
 export function deliver(shipment: Shipment, options: DeliverOptions): Promise<Answer> {
   const started = performance.now()
   const { mostBytes = 64 * 1024 } = options
@@ -65,7 +65,7 @@ export function deliver(shipment: Shipment, options: DeliverOptions): Promise<An
     response.on('error', (error) => settle({ error: codeOf(error) }))
     response.on('end', () => {
       settle({ ...headOf(response), body: bodyOf() })
-      // Answered before it was read: nobody will take the rest.
+      // The response came before the body was read: nobody will read the rest.
       if (!request.writableFinished) request.destroy()
     })
   })
@@ -78,7 +78,7 @@ export function deliver(shipment: Shipment, options: DeliverOptions): Promise<An
   return promise.finally(() => clearTimeout(timer))
 }
 
-/** Reads all of it, and keeps the beginning. */
+/** Reads all of the response and keeps its beginning. */
 function collect(response: IncomingMessage, most: number): () => Uint8Array {
   const parts: Buffer[] = []
   let bytes = 0
@@ -109,13 +109,13 @@ function codeOf(error: Error): string {
   return 'code' in error ? String(error.code) : error.name
 }
 
-/** What an answer's JSON says of the outcome. */
+/** The outcome in the JSON of a receiver's response. */
 export interface AnswerOutcome {
   readonly outcome?: string
   readonly code?: string
 }
 
-/** Reads `outcome` and `code` from an answer; text of other shapes gives neither. */
+/** Reads `outcome` and `code` from a response; both are missing in other bodies. */
 export function outcomeOf({ body }: Pick<Answer, 'body'>): AnswerOutcome {
   try {
     const json = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown> | null

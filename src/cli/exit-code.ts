@@ -1,7 +1,7 @@
-// How the command line ends: its exit codes, and the errors that choose one.
+// The exit codes of the command line, and the errors that select one.
 import { isWebhookError } from '../index.ts'
 
-/** Every way to end; documented in the help. */
+/** All exit codes; the help documents them. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
@@ -19,21 +19,21 @@ export class CliError extends Error {
   }
 }
 
-/** What went wrong, as a code, a message and the exit code that tells it. */
+/** An error with its code, message and exit code. */
 export interface Failure {
   readonly code: string
   readonly message: string
   readonly exitCode: ExitCode
 }
 
-/** Tells an interruption, a mistake of the caller and a failure apart. */
+/** Distinguishes interruptions, mistakes of the caller and failures. */
 export function toFailure(error: unknown, signal: AbortSignal): Failure {
   if (signal.aborted) {
     return { code: 'INTERRUPTED', message: 'interrupted', exitCode: exitCodes.interrupted }
   }
   if (error instanceof CliError) return error
   const message = error instanceof Error ? error.message : String(error)
-  // What the package refuses at its doors is a mistake in what it was given.
+  // The package throws these for wrong arguments.
   if (isWebhookError(error)) return { code: error.code, message, exitCode: exitCodes.usage }
   const system = error instanceof Error && 'code' in error ? String(error.code) : 'FAILED'
   return { code: system, message, exitCode: exitCodes.failed }

@@ -1,4 +1,4 @@
-// One run from arguments to exit code: signals, settings, the command, and what became of it.
+// One run from arguments to exit code: signals, settings, the command, and its outcome.
 import { writeSync } from 'node:fs'
 import { CommanderError } from 'commander'
 import { commands } from './commands.ts'
@@ -10,16 +10,16 @@ import { refuseSecretArguments } from './secrets.ts'
 import type { Ending, Session } from './session.ts'
 
 /** What must be known before the arguments are parsed. */
-interface Early {
+interface EarlyOptions {
   readonly json: boolean
   readonly color: boolean
   readonly config: string | undefined
   readonly operands: readonly string[]
-  /** Nothing is done but to print what the program knows of itself. */
+  /** The run only prints what the program knows about itself. */
   readonly helpOnly: boolean
 }
 
-/** Runs the command line; sets the exit code and never calls exit while output is on its way. */
+/** Runs the command line; sets the exit code and never exits while output is pending. */
 export async function main(): Promise<void> {
   const args = process.argv.slice(2)
   const early = readEarly(args)
@@ -33,41 +33,41 @@ export async function main(): Promise<void> {
     await run(session, args, early)
     process.exitCode = signal.aborted ? exitCodes.interrupted : ending.exitCode
   } catch (error) {
-    process.exitCode = report(error, out, signal)
+    process.exitCode = reportFailure(error, out, { signal, args })
   }
 }
 
-type Given = Pick<Session, 'out' | 'signal' | 'ending'>
+type Base = Pick<Session, 'out' | 'signal' | 'ending'>
 
-async function createSession(early: Early, given: Given): Promise<Session> {
+async function createSession(early: EarlyOptions, base: Base): Promise<Session> {
   const { env, stdin } = process
   const cwd = process.cwd()
-  // Help must come even where the config file is broken.
+  // Help must work even when the config file is broken.
   const config = early.helpOnly
     ? { values: {} }
     : await loadConfig(cwd, early.config ?? env.IDV_CONFIG)
-  // The one place of the command line that reads the time.
-  return { ...given, env, stdin, cwd, config, now: () => new Date() }
+  // The only place of the command line that reads the clock.
+  return { ...base, env, stdin, cwd, config, now: () => new Date() }
 }
 
-async function run(session: Session, args: readonly string[], early: Early): Promise<void> {
+async function run(session: Session, args: readonly string[], early: EarlyOptions): Promise<void> {
   const [first, second] = early.operands
-  const named = first === 'help' ? second : first
-  const known = commands.some(({ name }) => name === named)
-  const whole = named === 'completion' || named === 'config' || args.includes('--map')
-  const program = await createProgram(session, whole ? undefined : known ? [named ?? ''] : [])
+  const name = first === 'help' ? second : first
+  const isKnown = commands.some((command) => command.name === name)
+  const needsAll = name === 'completion' || name === 'config' || args.includes('--map')
+  const program = await createProgram(session, needsAll ? undefined : isKnown ? [name ?? ''] : [])
   if (args.includes('--map')) {
     process.stdout.write(`${JSON.stringify(mapOf(program), null, 2)}\n`)
-    return
+  } else if (args.length === 0) {
+    session.out.say(program.helpInformation().trimEnd())
+    session.ending.exitCode = exitCodes.usage
+  } else {
+    await program.parseAsync([...args], { from: 'user' })
   }
-  if (args.length === 0) {
-    throw new CliError('USAGE', program.helpInformation().trimEnd())
-  }
-  await program.parseAsync([...args], { from: 'user' })
 }
 
 /** Reads the few options that count before parsing; commander reads them again later. */
-function readEarly(args: readonly string[]): Early {
+function readEarly(args: readonly string[]): EarlyOptions {
   const end = args.indexOf('--')
   const own = end === -1 ? args : args.slice(0, end)
   const spaced = own.indexOf('--config')
@@ -83,7 +83,7 @@ function readEarly(args: readonly string[]): Early {
   }
 }
 
-/** Ctrl-C and the like end a run in order, a second one at once; so does a reader that left. */
+/** Ctrl-C and the like end a run in order, a second one immediately; so does a closed pipe. */
 function interruption(ending: Ending): AbortSignal {
   const controller = new AbortController()
   const stop = () => {
@@ -94,46 +94,54 @@ function interruption(ending: Ending): AbortSignal {
     }
     setTimeout(end, 3000).unref()
   }
-  // A terminal that is closed hangs up.
+  // A terminal that is closed sends SIGHUP.
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop)
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') process.exit(process.exitCode ?? exitCodes.failed)
-      // Nothing can be said on a stream that is broken; the other one may be whole.
-      if (stream === process.stdout) tellBroken(error)
+      // The broken stream cannot carry the message; the other one may work.
+      if (stream === process.stdout) reportBrokenOutput(error)
       process.exit(exitCodes.failed)
     })
   }
   return controller.signal
 }
 
-/** A full disk, most often. */
-function tellBroken({ code, message }: NodeJS.ErrnoException): void {
+/** Usually the disk is full. */
+function reportBrokenOutput({ code, message }: NodeJS.ErrnoException): void {
   try {
     writeSync(2, `error: the output cannot be written: ${code ?? message}\n`)
   } catch {
-    // Then the exit code alone tells it.
+    // Only the exit code is left to say it.
   }
 }
 
-/** Tells what went wrong, on stderr and under --json on stdout too; gives the exit code. */
-function report(error: unknown, out: Output, signal: AbortSignal): ExitCode {
-  if (error instanceof CommanderError) {
-    if (error.exitCode === 0) return exitCodes.ok
-    const message = error.message.replace(/^error: /, '')
-    return report(new CliError('USAGE', usage(message)), out, signal)
-  }
-  const { code, message, exitCode } = toFailure(error, signal)
+interface FailedRun {
+  readonly signal: AbortSignal
+  readonly args: readonly string[]
+}
+
+/** Reports an error on stderr, and under --json on stdout too; returns the exit code. */
+function reportFailure(error: unknown, out: Output, { signal, args }: FailedRun): ExitCode {
+  if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
+  const failure = error instanceof CommanderError ? usageError(error, args) : error
+  const { code, message, exitCode } = toFailure(failure, signal)
   out.record({ type: 'error', code, message })
-  out.say(code === 'USAGE' ? message : `${out.tint('red', 'error:')} ${lines(message)}`)
+  out.say(`${out.tint('red', 'error:')} ${message.split('\n').map(printable).join('\n')}`)
   return exitCode
 }
 
-function usage(message: string): string {
-  if (message === '(outputHelp)') return 'say which command: see idv-webhooks --help'
-  return `error: ${lines(message)}\nsee idv-webhooks --help, or --help after a command`
+function usageError({ code, message }: CommanderError, args: readonly string[]): CliError {
+  if (message === '(outputHelp)') {
+    return new CliError('USAGE', 'no command given: see idv-webhooks --help')
+  }
+  // The value after an unknown option may be a secret.
+  const what = message.replace(/^error: /, '').replace(/(unknown option '[^'=]*)=.*?'/s, "$1'")
+  const hint = code === 'commander.excessArguments' ? hintFor(args) : ''
+  return new CliError('USAGE', `${what}${hint}\nsee idv-webhooks --help, or --help after a command`)
 }
 
-function lines(message: string): string {
-  return message.split('\n').map(printable).join('\n')
+function hintFor(args: readonly string[]): string {
+  if (args.some((arg) => /^https?:/.test(arg))) return ' Pass an address with --to.'
+  return args[0] === 'inbox' ? ' Pass the file of the inbox with --inbox.' : ''
 }

@@ -1,4 +1,4 @@
-// Moments and spans of time, as people write and read them.
+// Points in time and durations, as people write and read them.
 import { InvalidArgumentError } from 'commander'
 import type { Clock } from '../index.ts'
 
@@ -6,10 +6,10 @@ const minute = 60_000
 export const day = 24 * 60 * minute
 const units: Readonly<Record<string, number>> = { m: minute, h: 60 * minute, d: day }
 
-/** A date is UTC; a time of day needs its zone, or it would be another one on another machine. */
+/** A date is UTC; a time of day needs its zone, or each machine would read another time. */
 const iso = /^\d{4}-\d\d(-\d\d)?$|^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i
 
-/** Reads an option that is a moment: ISO 8601, or how long ago (30m, 12h, 7d). */
+/** Reads an option that is a point in time: ISO 8601, or how long ago (30m, 12h, 7d). */
 export function momentFrom(now: Clock) {
   return (text: string): Date => {
     const [, many, unit = ''] = /^(\d+)([mhd])$/.exec(text) ?? []
@@ -17,11 +17,13 @@ export function momentFrom(now: Clock) {
       ? new Date(now().getTime() - Number(many) * (units[unit] ?? 0))
       : new Date(text)
     if ((many || iso.test(text)) && !Number.isNaN(moment.getTime())) return moment
-    throw new InvalidArgumentError('give a time such as 2026-03-01T10:00:00Z, or 12h or 7d ago')
+    throw new InvalidArgumentError(
+      'Pass a time such as 2026-03-01T10:00:00Z, or an age such as 12h or 7d.',
+    )
   }
 }
 
-/** A length of time in its largest unit: "3 days", "40 s". */
+/** A duration in its largest unit: "3 days", "40 s". */
 export function spanOf(milliseconds: number): string {
   const seconds = Math.floor(milliseconds / 1000)
   if (seconds < 120) return `${seconds} s`
@@ -30,7 +32,7 @@ export function spanOf(milliseconds: number): string {
   return `${Math.floor(milliseconds / day)} days`
 }
 
-/** A moment for people: to the second, in UTC. */
+/** A point in time for people: to the second, in UTC. */
 export function stamp(moment: Date): string {
   return moment.toISOString().replace(/\.\d+Z$/, 'Z')
 }

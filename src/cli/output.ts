@@ -1,31 +1,33 @@
-// Where words go: data to stdout, people's text to stderr, one JSON object a line under --json.
-// Colour and progress only at a terminal; what comes from outside cannot steer the terminal.
+// Where output goes: data to stdout, messages to stderr, one JSON object per line under --json.
+// Color and progress only at a terminal; text from outside cannot control the terminal.
 import { styleText } from 'node:util'
 import type { CliLine } from './records/by-command.ts'
 
-/** A stream as process has them. */
+/** A stream of the process. */
 export type TextStream = NodeJS.WriteStream
 
 export type Style = Parameters<typeof styleText>[0]
 
-/** What a command speaks through. */
+/** What a command prints with. */
 export interface Output {
   readonly json: boolean
-  /** Data for people, on stdout; silent under --json. */
+  /** Whether data goes to a terminal, and not to a file or a program. */
+  readonly terminal: boolean
+  /** Data for people, on stdout; nothing under --json. */
   data(line: string): void
-  /** Data for programs, on stdout; silent without --json. */
+  /** Data for programs, on stdout; nothing without --json. */
   record(line: CliLine): void
-  /** Text for people, on stderr. */
+  /** A message for people, on stderr. */
   say(line: string): void
   /** A line at the terminal that the next one replaces; nothing elsewhere. */
   progress(line: string): void
-  /** Colours a piece of data; what is not a terminal gets it plain. */
+  /** Colors data; plain when stdout is not a terminal. */
   paint(style: Style, text: string): string
-  /** The same for text on stderr. */
+  /** Colors a message; plain when stderr is not a terminal. */
   tint(style: Style, text: string): string
 }
 
-/** What an output is made of. */
+/** What an output is created from. */
 export interface OutputOptions {
   readonly stdout: TextStream
   readonly stderr: TextStream
@@ -50,11 +52,13 @@ export function createOutput({ stdout, stderr, json, color }: OutputOptions): Ou
   }
   return {
     json,
+    terminal: stdout.isTTY === true,
     data: (line) => {
       if (!json) write(line)
     },
-    record: (record) => {
-      if (json) write(JSON.stringify(record))
+    // The escapes are those of JSON, so the text stays the same for its reader.
+    record: (line) => {
+      if (json) write(printable(JSON.stringify(line)))
     },
     say: (line) => {
       settle()
@@ -70,13 +74,31 @@ export function createOutput({ stdout, stderr, json, color }: OutputOptions): Ou
   }
 }
 
-/** Text from outside with its control characters made visible, so that it cannot move a cursor. */
+/** Control characters, line separators, and marks that reverse or hide text. */
+const unsafe =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not reach the terminal
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g
+
+const escaped = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** Text from outside with control and invisible characters escaped. */
 export function printable(text: string): string {
-  return text.replaceAll(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not get through
-    /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return text.replaceAll(unsafe, escaped)
+}
+
+/** Source text as `printable`, with its tabs. */
+export function printableSource(text: string): string {
+  return text.replaceAll(unsafe, (letter) => (letter === '\t' ? letter : escaped(letter)))
+}
+
+/** An address without the user and password in it. */
+export function withoutUser(text: string): string {
+  if (!URL.canParse(text)) return text
+  const url = new URL(text)
+  if (url.username === '' && url.password === '') return text
+  url.username = '***'
+  url.password = ''
+  return url.href
 }
 
 /** "1 file", "3 files". */

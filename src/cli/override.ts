@@ -1,7 +1,7 @@
 // Changes single fields of JSON by their paths: `data.status=approved`, `data.tags.0=x`.
 import { CliError } from './exit-code.ts'
 
-/** What is changed: `path=value` where the value is JSON, else text; and paths to leave out. */
+/** Fields to set (`path=value`, the value as JSON or else text) and paths to remove. */
 export interface Changes {
   readonly sets: readonly string[]
   readonly remove: readonly string[]
@@ -9,12 +9,12 @@ export interface Changes {
 
 type Container = Record<string, unknown>
 
-/** A changed copy; missing objects on the way are made. */
+/** A changed copy; missing objects on the path are created. */
 export function override(json: unknown, { sets, remove }: Changes): unknown {
   const copy = structuredClone(json)
   for (const set of sets) {
     const at = set.indexOf('=')
-    if (at < 1) throw refuse(`--override ${set} is no path=value`)
+    if (at < 1) throw refuse(`--override must be path=value, got '${set}'`)
     const value = readValue(set.slice(at + 1))
     const { container, key } = walk(copy, set.slice(0, at), true)
     if (container) container[key] = value
@@ -29,11 +29,12 @@ export function override(json: unknown, { sets, remove }: Changes): unknown {
 
 function walk(root: unknown, path: string, make: boolean): { container?: Container; key: string } {
   const keys = path.split('.')
-  if (keys.some((key) => key === '' || key === '__proto__')) throw refuse(`${path} is no path`)
+  if (keys.some((key) => key === '' || key === '__proto__'))
+    throw refuse(`'${path}' is not a path such as data.status`)
   const key = keys.pop() ?? ''
   let at = root
   for (const step of keys) {
-    if (!isContainer(at)) throw refuse(`${path} leads through something that has no fields`)
+    if (!isContainer(at)) throw refuse(`'${path}' leads through a value that has no fields`)
     if (!Object.hasOwn(at, step)) {
       if (!make) return { key }
       at[step] = {}
@@ -41,7 +42,7 @@ function walk(root: unknown, path: string, make: boolean): { container?: Contain
     at = at[step]
   }
   if (isContainer(at)) return { container: at, key }
-  throw refuse(`${path} leads through something that has no fields`)
+  throw refuse(`'${path}' leads through a value that has no fields`)
 }
 
 function readValue(text: string): unknown {
@@ -57,5 +58,5 @@ function isContainer(value: unknown): value is Container {
 }
 
 function refuse(why: string): CliError {
-  return new CliError('USAGE', `error: ${why}`)
+  return new CliError('USAGE', why)
 }

@@ -1,30 +1,28 @@
-// The command tree: the root with its global options, the commands below it, settings applied.
-// Only the command that was called is loaded; the others stand in the help by their summaries.
+// The command tree: the root with its global options and the commands below it, settings applied.
+// Only the command that was called is loaded; the help lists the others by their summaries.
 import { Command, Help, Option } from 'commander'
 import { commands } from './commands.ts'
 import type { Session } from './session.ts'
 import { applySettings, checkKeys, unknownKeys, variableOf } from './settings.ts'
 
-/** Written in by the build. */
+/** Set by the build. */
 declare const __VERSION__: string
 
-const ending = `
-Data goes to stdout, text for people to stderr; --json gives one JSON object a line.
-Options that take a value are also variables (--to is IDV_TO), and options are keys of
-idv-webhooks.config.{ts,mts,js,mjs,json}, but those that consent (--yes, --write, --force,
---raw); flags win over the environment, which wins over the file.
-Secrets are never arguments: WEBHOOK_SECRET, IDV_API_KEY, a file or stdin.
+const ending = [
+  'Data goes to stdout, messages go to stderr. --json prints one JSON object per line.',
+  'An option with a value is also an environment variable (--to is IDV_TO) and a key of idv-webhooks.config.{ts,mts,js,mjs,json}. Flags override the environment, which overrides the file. Options that confirm something (--yes, --write, --force, --raw) are flags only.',
+  'Secrets are never arguments: use WEBHOOK_SECRET, IDV_API_KEY, a file or stdin.',
+  'Exit codes: 0 ok, 1 failed or differences found, 2 usage, 130 interrupted.',
+]
 
-Exit codes: 0 ok, 1 failed or differences found, 2 usage, 130 interrupted.`
-
-/** Makes the whole tree; `wanted` are the commands to load, all when undefined. */
+/** Creates the command tree; `wanted` are the commands to load, undefined loads all. */
 export async function createProgram(
   session: Session,
   wanted: readonly string[] | undefined,
 ): Promise<Command> {
   const root = await treeOf(session, wanted)
   applySettings(root, session)
-  // A misspelt key is told whichever command is called; one that is in doubt is worth loading all.
+  // A misspelt key is an error of every command; all are loaded only to check a doubtful one.
   const inDoubt = wanted !== undefined && unknownKeys(session.config, root).length > 0
   checkKeys(session.config, inDoubt ? await treeOf(session, undefined) : root)
   return root
@@ -33,8 +31,8 @@ export async function createProgram(
 async function treeOf(session: Session, wanted: readonly string[] | undefined): Promise<Command> {
   const root = rootCommand(session)
   for (const { name, summary, load } of commands) {
-    const isWanted = wanted === undefined || wanted.includes(name)
-    const command = isWanted ? (await load())(session) : new Command(name).summary(summary)
+    const isLoaded = wanted === undefined || wanted.includes(name)
+    const command = isLoaded ? (await load())(session) : new Command(name).summary(summary)
     root.addCommand(command)
     adopt(command, root)
   }
@@ -43,26 +41,34 @@ async function treeOf(session: Session, wanted: readonly string[] | undefined): 
 
 function rootCommand({ out }: Session): Command {
   return new Command('idv-webhooks')
-    .description('Webhooks of an identity verification service: send, record, prove, migrate.')
+    .description(
+      'Webhooks of an identity verification service: send, record, verify, debug, migrate.',
+    )
     .usage('<command> [options]')
-    .option('--json', 'one JSON object a line on stdout')
-    .option('--config <file>', 'config file, instead of ./idv-webhooks.config.{ts,mts,js,mjs,json}')
-    .option('--no-color', 'no colour (NO_COLOR does the same)')
+    .option('--json', 'print one JSON object per line on stdout')
+    .option('--config <file>', 'config file (default: ./idv-webhooks.config.*)')
+    .option('--no-color', 'print without color, like NO_COLOR')
     .option('--map', 'print every command with its options as JSON')
     .version(__VERSION__, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    .configureHelp({ showGlobalOptions: true, optionDescription })
+    .helpCommand('help [command]', 'show help for a command')
+    .configureHelp({ showGlobalOptions: true, optionDescription, minWidthToWrap: 20 })
     .configureOutput({
       writeOut: (text) => process.stdout.write(text),
       writeErr: (text) => out.say(text.trimEnd()),
-      // Usage errors are told once, by whoever called.
+      // main.ts reports usage errors.
       outputError: () => {},
     })
     .exitOverride()
-    .addHelpText('after', ending)
+    .addHelpText('after', () => ending.map((one) => `\n${wrapped(one)}`).join(''))
 }
 
-/** Without the variable: all follow one rule, which the help of the root tells. */
+/** Wraps a paragraph to the width of the terminal. */
+function wrapped(paragraph: string): string {
+  return new Help().boxWrap(paragraph, process.stdout.columns ?? 80)
+}
+
+/** Without the variable: the help of the root explains the rule for all of them. */
 function optionDescription(option: Option): string {
   const shown = new Option(option.flags, option.description)
   if (option.argChoices) shown.choices([...option.argChoices])
@@ -70,13 +76,13 @@ function optionDescription(option: Option): string {
   return new Help().optionDescription(shown)
 }
 
-/** Hands a command the settings of its parent, as `.command()` would have. */
+/** Applies the settings of its parent to a command, as `.command()` does. */
 function adopt(command: Command, parent: Command): void {
   command.copyInheritedSettings(parent)
   for (const sub of command.commands) adopt(sub, command)
 }
 
-/** A command as data, for programs that look for the right one. */
+/** A command as data, for programs. */
 export interface CommandMap {
   readonly name: string
   readonly summary: string
@@ -90,7 +96,7 @@ export interface CommandMap {
   readonly commands: readonly CommandMap[]
 }
 
-/** Describes a command and all below it. */
+/** Describes a command and its subcommands. */
 export function mapOf(command: Command): CommandMap {
   return {
     name: command.name(),

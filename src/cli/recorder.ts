@@ -1,5 +1,5 @@
-// The inside of capture: a server that takes every request as it is, hands it on untouched, and
-// answers as the app behind it did.
+// The server of capture: takes every request, forwards it unchanged, and returns the response of
+// the app behind it. Web pages and absolute targets are refused.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Answer, deliver } from './deliver.ts'
@@ -19,29 +19,31 @@ export interface RecorderOptions {
   readonly port: number
   readonly host: string
   readonly to?: string | undefined
-  /** The answer where nothing is forwarded. */
+  /** The response status if nothing is forwarded. */
   readonly status: number
   readonly maxBytes: number
-  /** Seconds to wait for the app behind. */
+  /** Seconds to wait for the app. */
   readonly timeout: number
   readonly signal: AbortSignal
   /**
-   * Called before the answer goes out; false when the delivery could not be kept. Then the answer of
-   * the app behind still goes back, and where there is none the sender is told to try again.
+   * Called before the response is sent; false if the delivery could not be kept. The sender then
+   * gets the response of the app, or a 500 without an app, so that it retries.
    */
   readonly onArrival: (arrival: Arrival, answer: Answer | undefined) => Promise<boolean>
-  /** What went wrong with a request before it could be kept. */
+  /** A request that failed before it could be kept. */
   readonly onError: (error: unknown) => void
+  /** A request that cannot be a delivery. */
+  readonly onRefused: (reason: string) => void
 }
 
-/** A recorder that listens. */
+/** A listening recorder. */
 export interface Recorder {
   readonly url: string
   readonly port: number
   close(): Promise<void>
 }
 
-/** Starts to record. */
+/** Starts a recorder. */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
   const server = createServer((request, response) => {
     take(request, response, options).catch((error: unknown) => {
@@ -52,7 +54,8 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const taken = error.code === 'EADDRINUSE' ? 'is taken: give another --port, or 0' : 'fails'
+      const taken =
+        error.code === 'EADDRINUSE' ? 'is in use: choose another --port, or 0' : 'cannot be used'
       const message = `port ${options.port} ${taken} (${error.code})`
       reject(new CliError(error.code ?? 'LISTEN_FAILED', message, exitCodes.failed))
     })
@@ -73,6 +76,12 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
 }
 
 async function take(request: IncomingMessage, response: ServerResponse, options: RecorderOptions) {
+  const refusal = refusalOf(request)
+  if (refusal !== undefined) {
+    options.onRefused(refusal.reason)
+    response.writeHead(refusal.status, { connection: 'close' }).end()
+    return
+  }
   const body = await readBody(request, options.maxBytes)
   if (body === undefined) {
     options.onError(new Error(`its body is larger than --max-bytes ${options.maxBytes}`))
@@ -89,13 +98,21 @@ async function take(request: IncomingMessage, response: ServerResponse, options:
     response.end(isKept ? '{"outcome":"captured"}' : '{"outcome":"not captured"}')
     return
   }
-  passOn(answer, response)
+  forward(answer, response)
+}
+
+/** Why a request cannot be a delivery: a web page sent it, or it names another server. */
+function refusalOf({ url = '/', headers }: IncomingMessage) {
+  if (!url.startsWith('/')) return { status: 400, reason: 'its target is not a path' }
+  const { origin, host } = headers
+  const isOwn = origin === undefined || (URL.canParse(origin) && new URL(origin).host === host)
+  return isOwn ? undefined : { status: 403, reason: 'a web page of another origin sent it' }
 }
 
 const hopByHop = /^(connection|transfer-encoding|content-length|keep-alive)$/i
 
-/** The app's answer as it came: every header in its order and spelling, every byte. */
-function passOn({ status, rawHeaders, body }: Answer, response: ServerResponse): void {
+/** Returns the response of the app unchanged: every header in its order and spelling, every byte. */
+function forward({ status, rawHeaders, body }: Answer, response: ServerResponse): void {
   const headers = rawHeaders.filter(([name]) => !hopByHop.test(name))
   response.sendDate = !headers.some(([name]) => /^date$/i.test(name))
   response.writeHead(status === 0 ? 502 : status, [
@@ -129,12 +146,12 @@ function forwarded(request: IncomingMessage, arrival: Arrival, options: Recorder
 }
 
 /**
- * A bare host gets the request's path; an address with a path is the app's route, whatever path the
- * sender calls. The request's query always goes along, after that of the address.
+ * A bare host gets the path of the request; an address with a path gets every request there. The
+ * query of the request follows that of the address.
  */
 function onwardUrl(requested: string, to: string): string {
   const onward = new URL(to)
-  // Joined by hand: a path that begins with // is no host.
+  // Not by new URL(): it would take a path that begins with // for a host.
   const at = requested.indexOf('?')
   const path = at === -1 ? requested : requested.slice(0, at)
   const query = [onward.search.slice(1), at === -1 ? '' : requested.slice(at + 1)]

@@ -3,14 +3,14 @@ import type { Option } from 'commander'
 
 const collectors = new WeakSet<object>()
 
-/** Reads each of several values, and collects them in their order. */
+/** Reads each value and collects them in order. */
 export function repeating<Item>(read: (text: string) => Item) {
   const collect = (text: string, before: readonly Item[] = []): Item[] => [...before, read(text)]
   collectors.add(collect)
   return collect
 }
 
-/** Collects texts as they are given. */
+/** Collects texts unchanged. */
 export const repeated = repeating((text) => text)
 
 /** Whether an option may be given several times. */

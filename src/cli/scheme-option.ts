@@ -1,8 +1,8 @@
-// Which scheme a command works with: the option, else the config file, else what a capture says,
-// else the service's own.
+// The scheme of a command: the option, else the config file, else the capture's, else the default.
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Option } from 'commander'
+import { suggestion } from '../check.ts'
 import { type Scheme, type SchemeDefinition, schemes } from '../index.ts'
 import { CliError } from './exit-code.ts'
 import type { Session } from './session.ts'
@@ -12,24 +12,25 @@ export interface SchemeChoice {
   readonly scheme?: string
 }
 
-const ready = {
+/** Schemes that have a name of their own. */
+export const namedSchemes = {
   service: () => schemes.service(),
   timestamped: () => schemes.timestamped(),
   'standard-webhooks': () => schemes.standardWebhooks(),
 } as const
 
-/** Takes more than it suggests, so the names are no choices. */
+/** It takes files too, so its names are suggestions and not choices. */
 export class SchemeOption extends Option {
-  readonly suggestions = Object.keys(ready)
+  readonly suggestions = Object.keys(namedSchemes)
 }
 
 export const schemeOption = () =>
   new SchemeOption(
     '--scheme <name>',
-    `${Object.keys(ready).join(', ')}, or a JSON file with a definition (see discover --json)`,
+    `${Object.keys(namedSchemes).join(', ')}, or a JSON file with a definition (see discover --json)`,
   )
 
-/** The chosen scheme; undefined where nobody chose. */
+/** The chosen scheme; undefined if none was chosen. */
 export function chosenScheme({ cwd, config }: Session, options: SchemeChoice): Scheme | undefined {
   if (options.scheme !== undefined) return byName(cwd, options.scheme)
   const given = config.values.scheme
@@ -38,17 +39,19 @@ export function chosenScheme({ cwd, config }: Session, options: SchemeChoice): S
 }
 
 function byName(cwd: string, name: string): Scheme {
-  if (Object.hasOwn(ready, name)) return ready[name as keyof typeof ready]()
+  if (Object.hasOwn(namedSchemes, name)) return namedSchemes[name as keyof typeof namedSchemes]()
   let json: unknown
   try {
     json = JSON.parse(readFileSync(resolve(cwd, name), 'utf8').replace(/^\uFEFF/, ''))
   } catch {
+    // Its value is not repeated: in a config file it may be a secret in the wrong place.
+    const names = Object.keys(namedSchemes)
     throw new CliError(
       'SCHEME_INVALID',
-      `--scheme ${name} is neither ${Object.keys(ready).join(', ')} nor a JSON file`,
+      `the scheme must be ${names.join(', ')} or the path of a JSON file.${suggestion(name, names)}`,
     )
   }
-  // A line of discover --json, a capture and a bare definition are all at hand.
+  // A line of discover --json, a capture, or a bare definition.
   const inner = (json as { scheme?: unknown } | null)?.scheme
   return schemes.define((inner ?? json) as SchemeDefinition)
 }

@@ -1,5 +1,5 @@
 // Where secrets come from: a file, stdin, the environment or the config file, never an argument,
-// which every process of the machine can read. Their values are never printed.
+// which any process of the machine can read. Neither secrets nor what may be one are printed.
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -8,7 +8,7 @@ import type { Secret } from '../index.ts'
 import { CliError } from './exit-code.ts'
 import type { Session } from './session.ts'
 
-/** A secret that always has a name to be called by. */
+/** A secret with an id to refer to it. */
 export type NamedSecret = Secret & { readonly id: string }
 
 /** The options of commands that need a secret. */
@@ -16,48 +16,56 @@ export interface SecretOptions {
   readonly secretFile?: string
 }
 
-/** The option itself; the secret is never its value. */
+/** The option for the file; the secret is never its value. */
 export const secretFileOption = () =>
   new Option(
     '--secret-file <file>',
-    'read the secret from a file, one a line, or - for stdin (else WEBHOOK_SECRET, else the config file)',
+    'file with one secret per line, or - for stdin (default: WEBHOOK_SECRET, else the config file)',
   )
 
 const forbidden =
-  /^--?(secrets?|api-?key|(?:inbox|encryption)-?key|key|token|password|webhook-secret)(=|$)/i
+  /^--?((webhook|signing|shared|client)?[-_]?secrets?|((idv|api|inbox|encryption|signing)[-_]?)*key|token|password)(=|$)/i
 
-/** Refuses a secret among the arguments, before anything could repeat it. */
+/**
+ * Rejects secrets among the arguments, before anything could repeat one.
+ *
+ * @throws CliError `SECRET_ARGUMENT`
+ */
 export function refuseSecretArguments(args: readonly string[]): void {
   const found = args.find((arg) => forbidden.test(arg))
   if (found === undefined) return
   const flag = found.split('=', 1)[0]
   throw new CliError(
     'SECRET_ARGUMENT',
-    `${flag}: arguments can be read by every process on this machine, so a secret is none: set WEBHOOK_SECRET (the API key: IDV_API_KEY, the inbox's: IDV_INBOX_KEY), or give --secret-file <file>, or --secret-file - for stdin`,
+    `${flag}: never pass a secret as an argument, because any process on this machine can read it. Set WEBHOOK_SECRET (the API key: IDV_API_KEY, the key of the inbox: IDV_INBOX_KEY), or pass --secret-file <file>, or --secret-file - for stdin`,
   )
 }
 
-/** The configured secrets; none is an empty list. */
+/** The configured secrets, possibly empty. */
 export async function findSecrets(
   session: Session,
   options: SecretOptions,
 ): Promise<readonly NamedSecret[]> {
   const { env, config } = session
-  // The file's secretFile is no option while WEBHOOK_SECRET is set: see settings.ts.
+  // WEBHOOK_SECRET overrides secretFile of the config file: see settings.ts.
   if (options.secretFile !== undefined) return fromFile(session, options.secretFile)
   if (env.WEBHOOK_SECRET) return [{ id: 'WEBHOOK_SECRET', value: env.WEBHOOK_SECRET }]
   if (config.values.secret !== undefined) return named(config.values.secret, 'config')
   return []
 }
 
-/** Where the secret in use comes from, for people: never what it is. */
+/** Where the secret in use comes from, for people; never its value. */
 export function secretOrigin({ env }: Session, { secretFile }: SecretOptions): string {
   if (secretFile === '-') return 'stdin'
   if (secretFile !== undefined) return secretFile
   return env.WEBHOOK_SECRET ? 'WEBHOOK_SECRET' : 'the config file'
 }
 
-/** The configured secrets, of which there must be one. */
+/**
+ * The configured secrets, at least one.
+ *
+ * @throws CliError `SECRET_MISSING`
+ */
 export async function needSecrets(
   session: Session,
   options: SecretOptions,
@@ -66,7 +74,7 @@ export async function needSecrets(
   if (secrets.length > 0) return secrets
   throw new CliError(
     'SECRET_MISSING',
-    'no secret: set WEBHOOK_SECRET, or give --secret-file <file> (- for stdin), or `secret` in the config file',
+    'no secret given: set WEBHOOK_SECRET, pass --secret-file <file> (- for stdin), or set `secret` in the config file',
   )
 }
 
@@ -74,14 +82,19 @@ async function fromFile({ cwd, stdin }: Session, file: string): Promise<readonly
   let content: string
   try {
     content = file === '-' ? await text(stdin) : readFileSync(resolve(cwd, file), 'utf8')
-  } catch {
-    throw new CliError('SECRET_MISSING', `--secret-file ${file} cannot be read`)
+  } catch (error) {
+    // Its value is not repeated: a secret may have been passed instead of a path.
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
+    throw new CliError(
+      'SECRET_MISSING',
+      `--secret-file must be the path of a file that can be read (${code}), not the secret itself`,
+    )
   }
   const trimmed = content.trim()
   const origin = file === '-' ? 'stdin' : 'file'
   if (trimmed === '') {
     const where = file === '-' ? 'stdin' : file
-    throw new CliError('SECRET_MISSING', `--secret-file: ${where} is empty, and holds no secret`)
+    throw new CliError('SECRET_MISSING', `--secret-file: ${where} is empty`)
   }
   if (/^[[{]/.test(trimmed)) return named(parsed(trimmed), origin)
   const lines = trimmed.split(/\r?\n/).filter((line) => line.trim() !== '')
@@ -95,13 +108,13 @@ function parsed(json: string): unknown {
   try {
     return JSON.parse(json)
   } catch {
-    throw new CliError('SECRET_INVALID', '--secret-file begins like JSON but is none')
+    throw new CliError('SECRET_INVALID', '--secret-file starts like JSON but is not JSON')
   }
 }
 
-/** Gives every secret a name: its own id, or where it came from. */
-function named(given: unknown, origin: string): readonly NamedSecret[] {
-  const list: readonly unknown[] = Array.isArray(given) ? given : [given]
+/** Gives every secret an id: its own, or its origin. */
+function named(value: unknown, origin: string): readonly NamedSecret[] {
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   return list.map((one, at) => {
     const id = list.length > 1 ? `${origin}:${at + 1}` : origin
     if (typeof one === 'string' || one instanceof Uint8Array) return { id, value: one }
@@ -111,7 +124,7 @@ function named(given: unknown, origin: string): readonly NamedSecret[] {
     }
     throw new CliError(
       'SECRET_INVALID',
-      `secret ${id} is neither text nor { id, value }: check the ${origin}`,
+      `secret ${id} must be a string or { id, value }: check the ${origin}`,
     )
   })
 }

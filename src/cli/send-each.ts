@@ -1,27 +1,28 @@
-// Sends many deliveries, in order or several at a time, and tells what became of each: the inside
-// of send and replay.
+// Sends many deliveries, in order or concurrently, and reports each response: what send and replay
+// share.
+import { sleep } from '../abortable.ts'
 import { type Answer, deliver, outcomeOf, type Shipment } from './deliver.ts'
 import { type ExitCode, exitCodes } from './exit-code.ts'
 import { hintFor } from './hints.ts'
 import { count, printable } from './output.ts'
-import { mostSeconds, type Session } from './session.ts'
+import type { Session } from './session.ts'
 
-/** One delivery in a run, by the name that the caller knows it by. */
+/** One delivery of a run, under the name that the caller knows. */
 export interface Sending {
   readonly name: string
-  /** Made when its turn comes, so that what it signs is fresh. */
+  /** Called when its turn comes, so that its signature is fresh. */
   prepare(): Promise<Omit<Shipment, 'url'>>
 }
 
-/** How a run is sent. */
+/** How the deliveries are sent. */
 export interface SendPlan {
   readonly url: string
   readonly concurrency: number
-  /** Deliveries a second at most. */
+  /** Maximum deliveries per second. */
   readonly rate?: number | undefined
-  /** Seconds to wait for each answer. */
+  /** Seconds to wait for each response. */
   readonly timeout: number
-  /** What counts as success: being taken, or being refused with a 4xx. */
+  /** Which response is a success: 2xx, or 4xx. */
   readonly expect: 'taken' | 'refused'
   readonly showPayload?: boolean | undefined
 }
@@ -34,13 +35,13 @@ interface Tally {
   readonly hints: Set<string>
 }
 
-/** What is sent: as many as there are, each made when its turn comes. */
+/** A list of deliveries, each created when its turn comes. */
 export interface Sendings {
   readonly length: number
   at(index: number): Sending | undefined
 }
 
-/** Sends all and tells each; the exit code says whether all ended as expected. */
+/** Sends all and reports each; exits 0 if all responses are as expected. */
 export async function sendEach(
   session: Session,
   plan: SendPlan,
@@ -64,29 +65,21 @@ export async function sendEach(
   try {
     await Promise.all(Array.from({ length: Math.min(plan.concurrency, sendings.length) }, work))
   } finally {
-    // Where nothing could even be made, the mistake alone is worth telling.
+    // If nothing could be created, the error says it all.
     if (tally.sent > 0 || session.signal.aborted) summarise(session, tally, sendings.length)
   }
   const good = plan.expect === 'taken' ? tally.taken : tally.refused
   return good === sendings.length ? exitCodes.ok : exitCodes.failed
 }
 
-/** Waits so that no more than `rate` a second begin. */
+/** Waits so that at most `rate` deliveries start per second. */
 function pacer({ signal, now }: Session, rate: number | undefined) {
   const begun = now().getTime()
   return async (index: number): Promise<void> => {
     if (rate === undefined) return
     const due = () => begun + (index * 1000) / rate - now().getTime()
-    // A timer waits no longer than so many seconds.
-    while (due() > 0) {
-      const wait = Math.min(due(), mostSeconds * 1000)
-      await new Promise<void>((resolve) => {
-        const end = () => [clearTimeout(timer), signal.removeEventListener('abort', end), resolve()]
-        const timer = setTimeout(end, wait)
-        signal.addEventListener('abort', end)
-      })
-      signal.throwIfAborted()
-    }
+    // A single timer may be too short for a very low rate.
+    while (due() > 0) await sleep(due(), signal)
   }
 }
 
@@ -101,7 +94,7 @@ interface Noted {
 function note({ out }: Session, plan: SendPlan, noted: Noted): void {
   const { index, sending, shipment, answer, tally } = noted
   const { status, milliseconds, error } = answer
-  const told = outcomeOf(answer)
+  const outcome = outcomeOf(answer)
   const kind = kindOf(status)
   tally.sent += 1
   tally[kind] += 1
@@ -111,12 +104,12 @@ function note({ out }: Session, plan: SendPlan, noted: Noted): void {
     index,
     name: sending.name,
     status,
-    ...told,
+    ...outcome,
     ...(error !== undefined && { error }),
     milliseconds: Math.round(milliseconds * 10) / 10,
     ...(body !== undefined && { body }),
   })
-  const word = told.code ?? told.outcome ?? error ?? ''
+  const word = outcome.code ?? outcome.outcome ?? error ?? ''
   const color = kind === plan.expect ? 'green' : 'red'
   const columns = [
     out.paint(color, status === 0 ? '---' : String(status)),
@@ -126,7 +119,7 @@ function note({ out }: Session, plan: SendPlan, noted: Noted): void {
   ]
   out.data(columns.join('  ').trimEnd())
   if (body !== undefined) out.data(printable(body))
-  const hint = kind === plan.expect ? undefined : hintOf(plan, { ...answer, ...told })
+  const hint = kind === plan.expect ? undefined : hintOf(plan, { ...answer, ...outcome })
   if (hint === undefined || tally.hints.has(hint)) return
   tally.hints.add(hint)
   out.say(out.tint('yellow', `  ${hint}`))
@@ -134,7 +127,7 @@ function note({ out }: Session, plan: SendPlan, noted: Noted): void {
 
 function hintOf({ expect }: SendPlan, answer: Parameters<typeof hintFor>[0]): string | undefined {
   if (expect === 'taken' || kindOf(answer.status) !== 'taken') return hintFor(answer)
-  return 'taken, though it should have been refused: what answers there does not verify'
+  return 'accepted, but it must be refused: the app does not verify signatures'
 }
 
 function kindOf(status: number): 'taken' | 'refused' | 'failed' {
@@ -147,6 +140,6 @@ function summarise({ out }: Session, tally: Tally, wanted: number): void {
   out.record({ type: 'summary', wanted, sent, taken, refused, failed })
   const missing = wanted > sent ? `, ${wanted - sent} not sent` : ''
   out.say(
-    `${count(sent, 'delivery', 'deliveries')}: ${taken} taken, ${refused} refused, ${failed} failed${missing}`,
+    `${count(sent, 'delivery', 'deliveries')}: ${taken} accepted, ${refused} refused, ${failed} failed${missing}`,
   )
 }

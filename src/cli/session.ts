@@ -1,5 +1,4 @@
-// What one run of a command may touch, and how a command is declared: its words, its examples and
-// the function that does it.
+// What a command may use, and how a command is declared: its texts, examples and function.
 import { Command, InvalidArgumentError } from 'commander'
 import type { Clock } from '../index.ts'
 import type { Config } from './config.ts'
@@ -8,39 +7,39 @@ import type { Output } from './output.ts'
 
 /** How the run ends. */
 export interface Ending {
-  /** Once a command has said so. */
+  /** Set by the command. */
   exitCode: ExitCode
-  /** Ctrl-C waits for what was begun, however long that takes; a second one does not. */
+  /** Ctrl-C waits for the change in progress; a second one does not. */
   waits?: boolean
-  /** Something was wrong on the way, and told: the run went on, and is no success. */
+  /** A problem was reported and the run continued; it exits 1. */
   failed?: boolean
 }
 
-/** Everything outside that a command may touch. */
+/** Everything outside of the program that a command may use. */
 export interface Session {
   readonly out: Output
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   readonly stdin: NodeJS.ReadStream
-  /** Aborted by Ctrl-C, SIGTERM, and when nobody reads our output any more. */
+  /** Aborted by Ctrl-C, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal
   readonly now: Clock
   readonly config: Config
   readonly ending: Ending
 }
 
-/** A command's file gives one of these. */
+/** What the file of a command exports. */
 export type CommandFactory = (session: Session) => Command
 
-/** What a command says of itself. */
+/** The texts of a command. */
 export interface Declaration {
   readonly summary: string
-  /** Paragraphs, where the summary does not say it all. */
+  /** Paragraphs of its help; the summary by default. */
   readonly details?: readonly string[]
   readonly examples: readonly string[]
 }
 
-/** Begins a command whose help shows its examples. */
+/** Creates a command whose help shows examples. */
 export function declare(name: string, { summary, details, examples }: Declaration): Command {
   const command = new Command(name)
     .summary(summary)
@@ -52,7 +51,7 @@ export function declare(name: string, { summary, details, examples }: Declaratio
   )
 }
 
-/** Ties a command to what it does; the options are as its declaration makes them. */
+/** Connects a command to the function that runs it. */
 export function act<Options>(
   session: Session,
   run: (options: Options, args: readonly string[]) => Promise<ExitCode>,
@@ -61,19 +60,19 @@ export function act<Options>(
     const options = this.optsWithGlobals<Options & Record<string, unknown>>()
     refuseTwoInputs(options, this.args)
     const exitCode = await run(options, this.args)
-    const isMarred = exitCode === exitCodes.ok && session.ending.failed
-    session.ending.exitCode = isMarred ? exitCodes.failed : exitCode
+    const hadFault = exitCode === exitCodes.ok && session.ending.failed
+    session.ending.exitCode = hadFault ? exitCodes.failed : exitCode
   }
 }
 
-/** Stdin can be read once: whoever came second would find it empty. */
+/** Stdin can be read only once: a second reader would find it empty. */
 function refuseTwoInputs(options: Readonly<Record<string, unknown>>, args: readonly string[]) {
-  const values = [...args, options.secretFile, options.log].flat()
+  const values = [...args, options.secretFile, options.log, options.file].flat()
   if (values.filter((one) => one === '-').length < 2) return
-  throw new CliError('USAGE', 'error: - is stdin, and stdin can be read once: give a file')
+  throw new CliError('USAGE', 'stdin (-) can be read only once: pass a file')
 }
 
-/** The longest that a timer waits: 24.8 days. What is above it would end at once. */
+/** The longest time that a timer waits: 24.8 days. Beyond it a timer fires immediately. */
 export const mostSeconds = 2_147_483
 
 /** Reads an option that is a number. */
@@ -83,8 +82,8 @@ export function numberFrom(least: number, most = Number.MAX_SAFE_INTEGER) {
     if (text.trim() !== '' && value >= least && value <= most) return value
     throw new InvalidArgumentError(
       most === Number.MAX_SAFE_INTEGER
-        ? `give a number from ${least}`
-        : `give a number from ${least} to ${most}`,
+        ? `Pass a number, ${least} or more.`
+        : `Pass a number from ${least} to ${most}.`,
     )
   }
 }
@@ -95,7 +94,7 @@ export function wholeFrom(least: number, most = Number.MAX_SAFE_INTEGER) {
   return (text: string): number => {
     const value = read(text)
     if (Number.isInteger(value)) return value
-    throw new InvalidArgumentError('give a whole number')
+    throw new InvalidArgumentError('Pass a whole number.')
   }
 }
 
@@ -103,5 +102,5 @@ export function wholeFrom(least: number, most = Number.MAX_SAFE_INTEGER) {
 export function addressFrom(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url && /^https?:$/.test(url.protocol)) return url.href
-  throw new InvalidArgumentError('give an address such as http://localhost:3000/webhooks')
+  throw new InvalidArgumentError('Pass an address such as http://localhost:3000/webhooks.')
 }

@@ -1,7 +1,7 @@
-// What a path leads to; a name that leads nowhere is as good as missing, however it fails.
+// What a path leads to; a path that cannot be followed counts as missing.
 import { type Stats, statSync } from 'node:fs'
 
-/** What stands at a path; undefined where nothing can, such as at a link that leads to itself. */
+/** The file at a path; undefined if nothing can be reached, such as for a link to itself. */
 export function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })

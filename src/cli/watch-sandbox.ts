@@ -1,18 +1,19 @@
-// Prints what happens in a sandbox, line by line: changes of verifications and clients, attempts of
-// deliveries. Never what a delivery holds.
+// Prints what happens in a sandbox, line by line: changes of verifications, mails, and attempts of
+// deliveries. Never the content of a delivery.
 import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream'
 import type { Sandbox } from '../sandbox/index.ts'
-import { printable } from './output.ts'
+import { outcomeOf } from './deliver.ts'
+import { type Output, printable, withoutUser } from './output.ts'
 import type { Session } from './session.ts'
 
-interface Attempted {
+interface WatchedDelivery {
   readonly id: string
   readonly event: string
   readonly status: string
   readonly attempts: readonly {
     readonly durationMs: number
     readonly request: { readonly url: string }
-    readonly response?: { readonly status: number }
+    readonly response?: { readonly status: number; readonly body: string }
     readonly error?: string
   }[]
 }
@@ -20,7 +21,7 @@ interface Attempted {
 export function watchSandbox(session: Session, { fetch, url }: Sandbox) {
   const response = fetch(`${url}/_sandbox/events`)
   const reader = response.then(({ body }) => readerOf(body))
-  // Whoever watches must never take down what he watches.
+  // A failure to watch must not stop the sandbox.
   const reading = reader.then((one) => read(session, one)).catch(() => {})
   return {
     async end() {
@@ -37,40 +38,61 @@ function readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>> | null): Reader 
   return body?.pipeThrough(decoder).pipeThrough(new EventSourceParserStream()).getReader()
 }
 
-async function read(session: Session, reader: Reader | undefined): Promise<void> {
-  const told = new Map<string, number>()
+async function read({ out }: Session, reader: Reader | undefined): Promise<void> {
+  const printed = new Map<string, number>()
   for (;;) {
     const next = await reader?.read()
     if (!next || next.done) return
-    tell(session, told, { type: next.value.event, data: JSON.parse(next.value.data) })
+    const data: unknown = JSON.parse(next.value.data)
+    if (next.value.event === 'verification') printVerification(out, data)
+    if (next.value.event === 'mail') printMail(out, data)
+    if (next.value.event === 'delivery') printDelivery(out, printed, data as WatchedDelivery)
   }
 }
 
-interface Happening {
-  readonly type: string | undefined
-  readonly data: unknown
+function printVerification(out: Output, data: unknown): void {
+  const { id, status } = data as { readonly id: string; readonly status: string }
+  out.record({ type: 'verification', id, status })
+  out.data(`verification ${id}  ${status}`)
 }
 
-function tell({ out }: Session, told: Map<string, number>, { type, data }: Happening): void {
-  if (type === 'verification') {
-    const { id, status } = data as { readonly id: string; readonly status: string }
-    out.record({ type, id, status })
-    out.data(`verification ${id}  ${status}`)
-  }
-  if (type === 'mail') {
-    const { kind, transport } = data as { readonly kind: string; readonly transport: string }
-    out.record({ type, kind, transport })
-    out.data(`mail  ${kind}  ${transport === 'none' ? 'in the outbox' : transport}`)
-  }
-  if (type !== 'delivery') return
-  const { id, event, status, attempts } = data as Attempted
+function printMail(out: Output, data: unknown): void {
+  const { kind, transport } = data as { readonly kind: string; readonly transport: string }
+  out.record({ type: 'mail', kind, transport })
+  out.data(`mail  ${kind}  ${transport === 'none' ? 'in the outbox' : transport}`)
+}
+
+/** Each attempt once; a dropped delivery has none. */
+function printDelivery(
+  out: Output,
+  printed: Map<string, number>,
+  { id, event, status, attempts }: WatchedDelivery,
+): void {
+  if (printed.get(id) === attempts.length) return
   const last = attempts.at(-1)
-  if (!last || told.get(id) === attempts.length) return
-  told.set(id, attempts.length)
-  const answer = last.response?.status ?? last.error ?? ''
-  const good = status === 'delivered'
-  const to = last.request.url
-  out.record({ type, id, event, to, status, answer, attempt: attempts.length })
-  const words = out.paint(good ? 'green' : 'red', printable(String(answer)))
+  if (!last && status !== 'dropped') return
+  printed.set(id, attempts.length)
+  if (!last) {
+    out.record({ type: 'delivery', event, status, attempts: 0 })
+    out.data(`${event}  ${out.paint('yellow', 'dropped')}`)
+    return
+  }
+  const { response } = last
+  const answer = response?.status ?? last.error ?? ''
+  const to = withoutUser(last.request.url)
+  const { code } = response ? outcomeOf({ body: Buffer.from(response.body, 'base64') }) : {}
+  const reason = code === undefined ? {} : { code }
+  out.record({
+    type: 'delivery',
+    id,
+    event,
+    to,
+    status,
+    answer,
+    attempt: attempts.length,
+    ...reason,
+  })
+  const text = printable([answer, code].filter(Boolean).join(' '))
+  const words = out.paint(status === 'delivered' ? 'green' : 'red', text)
   out.data(`${event} → ${printable(to)}  ${words}  ${last.durationMs} ms`)
 }

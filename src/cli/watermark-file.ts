@@ -1,4 +1,4 @@
-// A watermark in a file: read when it is there, written whole.
+// A watermark in a file, written atomically.
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Watermark, WatermarkStore } from '../client/index.ts'
@@ -14,7 +14,8 @@ export function watermarkFile({ cwd }: Session, file: string): WatermarkStore {
       try {
         return JSON.parse(readFileSync(path, 'utf8')) as Watermark
       } catch {
-        throw new CliError('WATERMARK_INVALID', `${file} is no watermark: remove it, give --since`)
+        const message = `${file} is not a watermark: delete it and pass --since`
+        throw new CliError('WATERMARK_INVALID', message)
       }
     },
     write(watermark) {

@@ -1,4 +1,4 @@
-// Writes files whole or not at all: a temporary file beside the target, renamed over it.
+// Writes files atomically: a temporary file beside the target, renamed over it.
 import {
   chmodSync,
   mkdirSync,
@@ -13,7 +13,7 @@ import { dirname } from 'node:path'
 
 /** How a file is written. */
 export interface WriteOptions {
-  /** The permissions of a new file, less the umask; a file that is replaced keeps its own. */
+  /** The permissions of a new file, before the umask; a replaced file keeps its own. */
   readonly mode?: number
 }
 
@@ -23,13 +23,13 @@ export interface Replacement {
   readonly after: string
 }
 
-/** Writes a file whole; an interruption leaves the old one or the new one, never half of it. */
+/** Writes a file atomically: an interruption leaves the old content or the new. */
 export function writeWhole(path: string, content: string | Uint8Array, options: WriteOptions = {}) {
   mkdirSync(dirname(path), { recursive: true })
   write(path, { content, mode: options.mode })
 }
 
-/** Replaces a file whole, unless it is another than before by then: false, and it stays. */
+/** Replaces a file atomically; false, and unchanged, if it no longer has the text `before`. */
 export function replaceWhole(path: string, { before, after }: Replacement): boolean {
   const old = Buffer.from(before)
   const isSame = () => readFileSync(path).equals(old)
@@ -39,23 +39,23 @@ export function replaceWhole(path: string, { before, after }: Replacement): bool
 interface Writing {
   readonly content: string | Uint8Array
   readonly mode?: number | undefined
-  /** Asked when all is written, just before it takes the old one's place. */
+  /** Checked when all is written, just before the new file replaces the old one. */
   readonly stillGood?: () => boolean
 }
 
 function write(path: string, { content, mode = 0o666, stillGood }: Writing): boolean {
   const before = statSync(path, { throwIfNoEntry: false })
-  // A link stays one: what it leads to is replaced.
+  // A link stays a link: its target is replaced.
   const target = before ? realpathSync(path) : path
   const temporary = `${target}.${process.pid}.tmp`
   try {
     writeFileSync(temporary, content, { mode: before?.mode ?? mode, flag: 'wx' })
-    // The umask has narrowed what the file had: give it back.
+    // The umask has narrowed the permissions of the old file: restore them.
     if (before) chmodSync(temporary, before.mode & 0o7777)
-    const goesOn = stillGood?.() ?? true
-    if (goesOn) renameSync(temporary, target)
+    const isGood = stillGood?.() ?? true
+    if (isGood) renameSync(temporary, target)
     else rmSync(temporary, { force: true })
-    return goesOn
+    return isGood
   } catch (error) {
     rmSync(temporary, { force: true })
     throw error

@@ -14,7 +14,7 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/errors\.ts$/, 0],
   [/^src\/(abortable|bytes|check|clock|defined|delivery|json|warn)\.ts$/, 1],
   [/^src\/(signature|protocol)\//, 1],
-  [/^src\/(admit|dispatch|intake|observe|outcome|parse|patterns|verify)\.ts$/, 2],
+  [/^src\/(dispatch\/.*|intake|observe|observers|outcome|parse|patterns|verify)\.ts$/, 2],
   [/^src\/inbox\/(?!stores\/|index)/, 3],
   [/^src\/(arrival|options)\.ts$/, 4],
   [/^src\/fetch-resource\.ts$/, 4.1],
@@ -98,7 +98,7 @@ describe('imports', () => {
     expect(
       through.filter(
         ({ to }) =>
-          !/\/index\.ts$|^src\/inbox\/stores\/(sqlite\/sqlite|postgres\/postgres)\.ts$|^src\/(check|defined|abortable|bytes)\.ts$/.test(
+          !/\/index\.ts$|^src\/inbox\/stores\/sqlite\/sqlite\.ts$|^src\/(check|defined|abortable|bytes)\.ts$/.test(
             to,
           ),
       ),

@@ -1,7 +1,8 @@
-// capture: a recording proxy. What it keeps holds no person unless that is asked for twice.
+// capture: a recording proxy. Its files hold no personal data unless --raw is confirmed.
 import { once } from 'node:events'
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
+import { defined } from '../../defined.ts'
 import { schemes, verify } from '../../index.ts'
 import { eventNames, legacyNames } from '../../protocol/index.ts'
 import { capture as toCapture } from '../../testing/index.ts'
@@ -37,29 +38,29 @@ interface CaptureOptions extends SecretOptions, SchemeChoice {
   readonly timeout: number
 }
 
-const rawWarning = '--raw keeps names, addresses and documents of real people in plain files'
+const rawWarning = '--raw saves names, addresses and documents of real people in plain files'
 
 export const capture = (session: Session) =>
   declare('capture', {
-    summary: 'record deliveries as files, and hand them on',
+    summary: 'record deliveries as files and forward them',
     details: [
-      'Listens, keeps the exact bytes of every delivery as a file, and hands it on to your app. The person is taken out of what is kept and the bytes are signed again with the public test secret, unless they did not verify under your secret: such a capture says so, and stays refused. --raw keeps everything as it came, which discover needs, and asks for a word of consent (--yes).',
-      'With --to, a bare host (http://localhost:3000) gets every delivery at the path that the sender called; an address with a path gets all of them there. The query goes along either way, and the answer of the app goes back as it is. Exits 1 when a delivery could not be kept.',
+      'Listens, saves every delivery as a file, and forwards it unchanged to your app. Personal data is masked in the file, and the masked bytes are signed again with the public test secret. A delivery that does not verify with your secret is not signed again: its file says so. --raw saves the exact bytes, which discover needs, and asks for confirmation (--yes).',
+      'With --to, a bare host (http://localhost:3000) gets each delivery at the path that the sender called; an address with a path gets all of them there. The query is kept either way, and the response of the app is returned unchanged. Exits 1 if a delivery could not be saved.',
     ],
     examples: [
       'idv-webhooks capture --port 4000 --to http://localhost:3000/webhooks',
       'idv-webhooks capture --raw --yes --count 2 --dir private-captures',
     ],
   })
-    .option('--port <port>', 'where to listen; 0 takes a free one', wholeFrom(0, 65535), 4000)
-    .option('--host <host>', 'the address to listen on', '127.0.0.1')
+    .option('--port <port>', 'port to listen on; 0 picks a free one', wholeFrom(0, 65535), 4000)
+    .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--to <url>', 'forward every delivery to your app and return its response', addressFrom)
-    .option('--dir <dir>', 'where the files go', 'captures')
-    .option('--raw', 'keep deliveries as they came, with the person in them')
-    .option('--yes', 'the word of consent that --raw needs')
-    .option('--count <n>', 'stop after so many', wholeFrom(1))
-    .option('--status <status>', 'the answer where nothing is forwarded', wholeFrom(200, 599), 200)
-    .option('--max-bytes <n>', 'the largest body to take', wholeFrom(1), 10 * 1024 * 1024)
+    .option('--dir <dir>', 'folder for the files', 'captures')
+    .option('--raw', 'save deliveries unchanged, with personal data')
+    .option('--yes', 'skip the confirmation prompt of --raw')
+    .option('--count <n>', 'stop after this many deliveries', wholeFrom(1))
+    .option('--status <status>', 'response status without --to', wholeFrom(200, 599), 200)
+    .option('--max-bytes <n>', 'maximum size of a body', wholeFrom(1), 10 * 1024 * 1024)
     .option(
       '--timeout <seconds>',
       'how long to wait for the app',
@@ -79,12 +80,13 @@ async function run(session: Session, options: CaptureOptions) {
   const tally = { arrived: 0, kept: 0, lost: 0 }
   const lose = (error: unknown) => {
     tally.lost += 1
-    tellLoss(session, error)
+    reportLoss(session, error)
   }
   const recorder = await startRecorder({
     ...options,
     signal,
     onError: lose,
+    onRefused: (reason) => out.say(`a request was refused: ${reason}`),
     async onArrival(arrival, answer) {
       tally.arrived += 1
       try {
@@ -100,10 +102,10 @@ async function run(session: Session, options: CaptureOptions) {
   })
   const { url, port } = recorder
   out.record({ type: 'ready', url, port, dir: options.dir, raw: Boolean(options.raw) })
-  out.say(`listening on ${out.tint('bold', url)}, keeping captures in ${options.dir}/`)
+  out.say(`listening on ${out.tint('bold', url)}, saving captures in ${options.dir}/`)
   if (secrets.length === 0 && !options.raw) {
     out.say(
-      'without a secret nobody looks whether they verify: forged ones are signed like the rest',
+      'no secret given: deliveries are not verified, so forged ones are signed again like all others',
     )
   }
   const ends = AbortSignal.any([signal, enough.signal])
@@ -111,12 +113,12 @@ async function run(session: Session, options: CaptureOptions) {
   await recorder.close()
   const { kept, lost } = tally
   out.record({ type: 'summary', captures: kept, lost })
-  const missing = lost > 0 ? `, ${count(lost, 'delivery', 'deliveries')} not kept` : ''
-  out.say(`${count(kept, 'capture')} kept in ${options.dir}/${missing}`)
+  const missing = lost > 0 ? `, ${count(lost, 'delivery', 'deliveries')} not saved` : ''
+  out.say(`${count(kept, 'capture')} saved in ${options.dir}/${missing}`)
   return lost > 0 ? exitCodes.failed : exitCodes.ok
 }
 
-/** Told before anything listens: a sender would not send its delivery twice. */
+/** Checked before it listens: a sender may send a delivery only once. */
 function needFolder(path: string, name: string): void {
   try {
     mkdirSync(path, { recursive: true })
@@ -126,10 +128,10 @@ function needFolder(path: string, name: string): void {
   }
 }
 
-function tellLoss({ out, signal }: Session, error: unknown): void {
-  // A wait for the app that Ctrl-C ended is no fault of anybody's.
+function reportLoss({ out, signal }: Session, error: unknown): void {
+  // Ctrl-C also ends the request to the app; that is not an error.
   if (signal.aborted) return
-  const message = `a delivery was not kept: ${reasonOf(error)}`
+  const message = `a delivery was not saved: ${reasonOf(error)}`
   out.record({ type: 'error', code: 'CAPTURE_NOT_KEPT', message })
   out.say(`${out.tint('red', 'error:')} ${printable(message)}`)
 }
@@ -153,21 +155,19 @@ async function keep(
   const receivedAt = session.now()
   const delivery = { ...arrival, receivedAt }
   const scheme = chosenScheme(session, options) ?? schemes.service()
-  const proved =
+  const proof =
     secrets.length === 0
       ? undefined
       : await verify(delivery, { secret: secrets, scheme, now: () => receivedAt })
   const { method } = arrival
-  const proof = proved && { proof: proved }
-  const made = await toCapture(delivery, { scheme, method, redact: !options.raw, ...proof })
+  const made = await toCapture(delivery, defined({ scheme, method, redact: !options.raw, proof }))
   const event = nameOf(arrival.body)
   const time = receivedAt.toISOString().replaceAll(/[-:]|\.\d+/g, '')
   const name = `${time}-${String(number).padStart(3, '0')}-${event ?? 'unknown'}.json`
   const path = resolve(cwd, options.dir, name)
   writeWhole(path, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 })
   const file = relative(cwd, path)
-  const told = answer && { status: answer.status, ...outcomeOf(answer) }
-  const verified = proved && { verified: proved.ok, ...(!proved.ok && { code: proved.code }) }
+  const verified = proof && { verified: proof.ok, ...(!proof.ok && { code: proof.code }) }
   out.record({
     type: 'capture',
     file,
@@ -175,15 +175,15 @@ async function keep(
     bytes: arrival.body.length,
     event,
     ...verified,
-    ...(told && { answer: told }),
+    ...(answer && { answer: { status: answer.status, ...outcomeOf(answer) } }),
   })
   out.data(describe(session, { arrival, file, event, answer, verified }))
   const hint = answer && answer.status >= 200 && answer.status < 300 ? undefined : answer
-  const said = hint && hintFor({ ...hint, ...outcomeOf(hint) })
-  if (said) out.say(out.tint('yellow', `  ${said}`))
+  const text = hint && hintFor({ ...hint, ...outcomeOf(hint) })
+  if (text) out.say(out.tint('yellow', `  ${text}`))
 }
 
-interface Told {
+interface KeptDelivery {
   readonly arrival: Arrival
   readonly file: string
   readonly event: string | undefined
@@ -191,7 +191,10 @@ interface Told {
   readonly verified: { readonly verified: boolean; readonly code?: string } | undefined
 }
 
-function describe({ out }: Session, { arrival, file, event, answer, verified }: Told): string {
+function describe(
+  { out }: Session,
+  { arrival, file, event, answer, verified }: KeptDelivery,
+): string {
   const good = answer && answer.status >= 200 && answer.status < 300
   const status = answer && (answer.status === 0 ? (answer.error ?? '---') : String(answer.status))
   const signature = verified && (verified.verified ? 'signed' : (verified.code ?? ''))
@@ -205,13 +208,13 @@ function describe({ out }: Session, { arrival, file, event, answer, verified }: 
   ].join('  ')
 }
 
-/** A host that is none, as senders may give it, is no reason to keep nothing. */
+/** The path of an address; senders may send an invalid Host header. */
 function pathOf(url: string): string {
   if (URL.canParse(url)) return new URL(url).pathname
   return url.replace(/^[^/]*\/\/[^/]*/, '').split(/[?#]/, 1)[0] || '/'
 }
 
-/** The event's name, where it is one of the service's: anything else could be a person's. */
+/** The event's name if the service has it; anything else could be personal data. */
 function nameOf(body: Uint8Array): string | undefined {
   try {
     const json = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown> | null

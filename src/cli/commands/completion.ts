@@ -1,4 +1,4 @@
-// completion: scripts for the shells, written from the same table as the help.
+// completion: scripts for the shells, generated from the declared commands.
 import { Argument, type Command } from 'commander'
 import { eventNames, legacyNames } from '../../protocol/index.ts'
 import { bashScript, fishScript, type Words, zshScript } from '../completion-scripts.ts'
@@ -11,6 +11,9 @@ const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript } as const
 export const completion = (session: Session): Command => {
   const command = declare('completion', {
     summary: 'print a completion script for bash, zsh or fish',
+    details: [
+      'Prints a completion script for bash, zsh or fish. If idv-webhooks is not installed globally, the script also defines a function of that name that calls npx idv-webhooks.',
+    ],
     examples: [
       'idv-webhooks completion bash > ~/.local/share/bash-completion/completions/idv-webhooks',
       'source <(idv-webhooks completion zsh)   # in ~/.zshrc',
@@ -30,7 +33,7 @@ export const completion = (session: Session): Command => {
     )
 }
 
-/** The words that may follow, command by command; the root has the empty path. */
+/** The words that may follow each command; the root has the empty path. */
 function wordsOf(command: Command, path: readonly string[] = []): readonly Words[] {
   const own: Words = {
     path,

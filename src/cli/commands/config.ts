@@ -1,17 +1,20 @@
-// config: the settings in effect and where each comes from; of a secret only that there is one.
+// config: the settings in effect and where each comes from; the value of a secret is never shown.
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { exitCodes } from '../exit-code.ts'
-import { printable } from '../output.ts'
+import { printable, withoutUser } from '../output.ts'
 import type { SettingLine } from '../records/by-command.ts'
+import { namedSchemes } from '../scheme-option.ts'
 import { findSecrets } from '../secrets.ts'
 import { act, declare, type Session } from '../session.ts'
 import { everyCommand, variableOf } from '../settings.ts'
+import { statOf } from '../stat-of.ts'
 
 type Setting = Omit<SettingLine, 'type'>
 
 export const config = (session: Session): Command => {
   const command = declare('config', {
-    summary: 'show the settings in effect, and where each comes from',
+    summary: 'show the settings in effect and their sources',
     examples: ['idv-webhooks config', 'IDV_TO=http://localhost:3000/ idv-webhooks config --json'],
   })
   return command.action(
@@ -39,14 +42,14 @@ async function run(session: Session, root: Command): Promise<void> {
   }
   for (const name of Object.keys(env)) {
     if (!name.startsWith('IDV_') || variables.has(name) || name in secretVariables) continue
-    out.say(`${printable(name)} is the variable of no option`)
+    out.say(`${printable(name)} is set, but it is not the variable of an option`)
   }
 }
 
 async function secretsOf(session: Session): Promise<readonly Setting[]> {
   const { values } = session.config
   const fromEnv = Boolean(session.env.WEBHOOK_SECRET)
-  // Its file is a setting of its own, and need not be readable to be shown.
+  // secretFile is a setting of its own, shown even if it cannot be read.
   if (!fromEnv && values.secretFile !== undefined) return []
   const source = fromEnv ? 'environment' : 'file'
   const secrets = await findSecrets(session, {})
@@ -61,7 +64,7 @@ function hidden({ env }: Session): readonly Setting[] {
   )
 }
 
-/** Every variable of an option, with the key that it sets. */
+/** Every variable, with the key that it sets. */
 function variablesOf(root: Command): ReadonlyMap<string, string> {
   const pairs = everyCommand(root).flatMap((command) =>
     command.options.flatMap((option): readonly (readonly [string, string])[] => {
@@ -75,21 +78,23 @@ function variablesOf(root: Command): ReadonlyMap<string, string> {
   return new Map(pairs)
 }
 
-function fromEnvironment({ env }: Session, variables: ReadonlyMap<string, string>) {
-  return Object.entries(env).flatMap(([name, value]): readonly Setting[] => {
+function fromEnvironment(session: Session, variables: ReadonlyMap<string, string>) {
+  return Object.entries(session.env).flatMap(([name, value]): readonly Setting[] => {
     const key = variables.get(name)
     if (key === undefined || value === undefined || name === 'IDV_CONFIG') return []
-    return [{ key, value, source: 'environment' }]
+    return [{ key, value: shownText(session, key, value), source: 'environment' }]
   })
 }
 
-function fromFile({ config: { values }, env }: Session): readonly Setting[] {
+function fromFile(session: Session): readonly Setting[] {
+  const { config, env } = session
+  const { values } = config
   return Object.entries(values).flatMap(([key, value]): readonly Setting[] => {
     if (key === 'secret' || (key === 'secretFile' && env.WEBHOOK_SECRET)) return []
-    if (!isSection(key, value)) return [{ key, value: shown(key, value), source: 'file' }]
+    if (!isSection(key, value)) return [{ key, value: shown(session, key, value), source: 'file' }]
     return Object.entries(value).map(([inner, one]) => ({
       key: `${key}.${inner}`,
-      value: shown(inner, one),
+      value: shown(session, inner, one),
       source: 'file',
     }))
   })
@@ -103,10 +108,18 @@ function isSection(key: string, value: unknown): value is object {
   )
 }
 
-/** Objects may hold secrets of their own, so they are named and not spelled. */
-function shown(key: string, value: unknown): string {
+/** Objects may contain secrets, so only their names are shown. */
+function shown(session: Session, key: string, value: unknown): string {
   if (key === 'encryption') return '(not shown)'
-  if (typeof value !== 'object' || value === null) return String(value)
+  if (typeof value !== 'object' || value === null) return shownText(session, key, String(value))
   const name = 'name' in value && typeof value.name === 'string' ? value.name : undefined
   return name ?? (Array.isArray(value) ? `${value.length} values` : '(object)')
+}
+
+/** A secret may have been set where a file or a scheme belongs; an address may contain a password. */
+function shownText({ cwd }: Session, key: string, value: string): string {
+  if (!['secretFile', 'scheme'].includes(key)) return withoutUser(value)
+  const isKnown =
+    value === '-' || value in namedSchemes || statOf(resolve(cwd, value)) !== undefined
+  return isKnown ? value : '(not shown: not a file)'
 }

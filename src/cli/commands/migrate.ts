@@ -1,4 +1,4 @@
-// migrate: the way from the legacy event names to the current ones, in the order that is safe.
+// migrate: from the legacy event names to the current ones, in a safe order.
 import { declare, type Session } from '../session.ts'
 import { migrateCaptures } from './migrate/captures.ts'
 import { migrateCode } from './migrate/code.ts'
@@ -8,21 +8,22 @@ import { migrateSubscriptions } from './migrate/subscriptions.ts'
 
 export const migrate = (session: Session) =>
   declare('migrate', {
-    summary: 'move from the legacy event names to the current ones',
+    summary: 'migrate from the legacy event names to the current ones',
     details: [
-      'Moves from request.* to verification.*. The receiver takes both names from the start, so each step can be taken by itself; this order is safe:',
+      'Migrates from request.* to verification.*, in this order:',
       [
-        '1. migrate code           your handlers',
-        '2. migrate subscriptions  a new subscription beside each old one, then without it',
-        '3. migrate captures       recorded deliveries',
-        '4. migrate data           stored event names',
-        '5. migrate status         which legacy names still arrive, and until when to wait',
-        "6. legacy: 'reject'       in the receiver, once it says that this is safe",
+        '1. the receiver           deploy createReceiver(): it accepts both names',
+        '2. migrate code           rename the events in your handlers',
+        '3. migrate subscriptions  replace subscriptions one by one',
+        '4. migrate captures       convert recorded deliveries',
+        '5. migrate data           rename stored events',
+        '6. migrate status         see which legacy names still arrive',
+        "7. legacy: 'reject'       set it in the receiver when status says so",
       ].join('\n'),
     ],
     examples: [
       'idv-webhooks migrate code src',
-      'idv-webhooks migrate subscriptions http://localhost:4010',
+      'idv-webhooks migrate subscriptions http://localhost:4747',
       'idv-webhooks migrate data --dialect postgres --table webhook_events --column name',
     ],
   })

@@ -1,4 +1,4 @@
-// reconcile: finds the events that never came, by the service's API, and puts them into the inbox.
+// reconcile: finds missed events through the service's API and puts them into the inbox.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
@@ -10,12 +10,13 @@ import {
 import { createReceiver } from '../../index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { type FoundInbox, withInbox } from '../inbox/find-inbox.ts'
+import { inboxOption } from '../inbox/inbox-option.ts'
 import { momentFrom } from '../moment.ts'
 import { count } from '../output.ts'
 import { act, addressFrom, declare, type Session, wholeFrom } from '../session.ts'
 import { watermarkFile } from '../watermark-file.ts'
 
-interface Options {
+interface ReconcileOptions {
   readonly baseUrl?: string
   readonly inbox?: string
   readonly since?: Date
@@ -28,51 +29,47 @@ interface Options {
 
 export const reconcile = (session: Session) =>
   declare('reconcile', {
-    summary: 'find events that never came, and put them into the inbox',
+    summary: 'find missed events and put them into the inbox',
     details: [
-      'Reads verifications and clients from the API (key: IDV_API_KEY), derives the events that must have happened, and puts those that the inbox has not seen into it; the application’s worker handles them. A delivery that comes late is a duplicate then, and a second run finds nothing.',
-      'A SQLite inbox has one owner: stop the application for the run, or run createReconciler() inside it. The config file may give `inbox` and `client` as made by createInbox() and createClient().',
-      'A watermark belongs to one inbox: after a backup of the inbox was restored, run once with --since before the backup and without --watermark.',
-      'A run that is killed begins the next time where it had begun, and finds there what it has fed. Exits 0 when nothing is missing any more, 1 when something still is.',
+      'Reads verifications and clients from the API (key: IDV_API_KEY), derives the events that must have happened, and puts those that are missing into the inbox, where the application’s worker handles them. A late delivery is then a duplicate, and a second run finds nothing.',
+      'A SQLite inbox has one owner: stop the application for the run, or use createReconciler() inside it. --dry-run works beside the application. The config file may provide `inbox` and `client` from createInbox() and createClient().',
+      'A watermark belongs to one inbox. After restoring a backup of the inbox, run once with --since before the backup and without --watermark.',
+      'A run that is killed starts again from the same point and skips what it has already added. Exits 0 if nothing is missing any more, 1 otherwise.',
     ],
     examples: [
       'idv-webhooks reconcile --base-url https://api.example.com/v2/api --inbox inbox.db --since 2026-03-01 --dry-run',
-      'idv-webhooks reconcile --inbox inbox.db --since 2026-03-01 --watermark reconcile.json',
+      'idv-webhooks reconcile --base-url https://api.example.com/v2/api --inbox inbox.db --since 7d --watermark reconcile.json',
     ],
   })
-    .option('--base-url <url>', 'the API, ending in /v2/api', addressFrom)
-    .option('--inbox <file>', 'the SQLite file of the inbox')
+    .option('--base-url <url>', 'address of the API, ending in /v2/api', addressFrom)
+    .addOption(inboxOption())
     .option(
       '--since <time>',
-      'where to begin, unless the watermark tells: ISO 8601, or 12h or 7d ago',
+      'start of the range, unless there is a watermark: ISO 8601, or an age such as 7d',
       momentFrom(session.now),
     )
-    .option('--until <time>', 'leave out what changed later: the same', momentFrom(session.now))
-    .option('--watermark <file>', 'begin where the last whole run ended, and note the end here')
-    .option(
-      '--rate <n>',
-      'at most so many requests a minute; the plan’s 200 by default',
-      wholeFrom(1),
-    )
-    .option('--dry-run', 'count what is missing and change nothing')
-    .option('--create-inbox', 'begin a new inbox where the file does not exist yet')
-    .action(act<Options>(session, (options) => run(session, options)))
+    .option('--until <time>', 'end of the range: ignore later changes', momentFrom(session.now))
+    .option('--watermark <file>', 'start where the last complete run ended, and save the end here')
+    .option('--rate <n>', 'maximum requests per minute (default: 200)', wholeFrom(1))
+    .option('--dry-run', 'count what is missing without changing anything')
+    .option('--create-inbox', 'create the inbox if the file does not exist')
+    .action(act<ReconcileOptions>(session, (options) => run(session, options)))
 
-async function run(session: Session, options: Options) {
+async function run(session: Session, options: ReconcileOptions) {
   const client = clientOf(session, options)
   checkInboxFile(session, options)
-  return withInbox(session, { ...options, mode: 'owner' }, (found) =>
+  return withInbox(session, { ...options, mode: options.dryRun ? 'operator' : 'owner' }, (found) =>
     reconcileWith(session, options, { client, ...found }),
   )
 }
 
 async function reconcileWith(
   session: Session,
-  { since, until, watermark, dryRun = false }: Options,
+  { since, until, watermark, dryRun = false }: ReconcileOptions,
   { client, inbox }: FoundInbox & { readonly client: ApiClient },
 ) {
   const { out, signal, now } = session
-  // Nothing is verified here, so this secret proves nothing.
+  // Nothing is verified here, so the secret does not matter.
   const receiver = createReceiver({ secret: crypto.randomUUID(), inbox, observe: () => {} })
   const report = await reconcileInbox({
     client,
@@ -88,25 +85,29 @@ async function reconcileWith(
       out.record({ type: 'progress', ...at })
     },
   })
-  tell(session, report)
+  printReport(session, report)
   return report.complete ? exitCodes.ok : exitCodes.failed
 }
 
-/** In a new file everything looks missing, so a slip of the pen would feed all of it there. */
-function checkInboxFile({ config, cwd }: Session, { inbox, createInbox, dryRun }: Options): void {
+/** In a new file everything is missing, so a typo in its name would add everything there. */
+function checkInboxFile(
+  { config, cwd }: Session,
+  { inbox, createInbox, dryRun }: ReconcileOptions,
+): void {
   const file = inbox ?? config.values.inbox
   if (typeof file !== 'string' || existsSync(resolve(cwd, file))) return
-  const missing = `there is no inbox at ${file}: correct it`
-  if (dryRun) throw new CliError('INBOX_MISSING', `${missing}; a dry run creates none`)
+  const missing = `the inbox ${file} does not exist: check the path`
+  if (dryRun) throw new CliError('INBOX_MISSING', `${missing} (a dry run creates none)`)
   if (createInbox) return
-  throw new CliError('INBOX_MISSING', `${missing}, or begin a new one with --create-inbox`)
+  throw new CliError('INBOX_MISSING', `${missing}, or pass --create-inbox`)
 }
 
-function clientOf({ config, env }: Session, { baseUrl, rate }: Options): ApiClient {
+function clientOf({ config, env }: Session, { baseUrl, rate }: ReconcileOptions): ApiClient {
   const given = config.values.client as Partial<ApiClient> | undefined
   if (given?.verifications && given.clients && baseUrl === undefined) return given as ApiClient
-  if (baseUrl === undefined) throw new CliError('USAGE', 'error: say where: --base-url <url>')
-  if (!env.IDV_API_KEY) throw new CliError('API_KEY_MISSING', 'no API key: set IDV_API_KEY')
+  if (baseUrl === undefined)
+    throw new CliError('USAGE', 'no API address given: pass --base-url <url>')
+  if (!env.IDV_API_KEY) throw new CliError('API_KEY_MISSING', 'no API key given: set IDV_API_KEY')
   return createClient({
     baseUrl,
     apiKey: env.IDV_API_KEY,
@@ -114,19 +115,19 @@ function clientOf({ config, env }: Session, { baseUrl, rate }: Options): ApiClie
   })
 }
 
-function tell({ out }: Session, report: ReconcileReport): void {
+function printReport({ out }: Session, report: ReconcileReport): void {
   const { read, events, gap, failures, unreadable, unseen, dryRun } = report
   out.record({ type: 'report', ...report })
   const records = `${count(read.verifications, 'verification')}, ${count(read.clients, 'client')}`
   out.data(`read     ${records}`)
-  out.data(`events   ${events.derived} must have happened, ${events.present} had come`)
+  out.data(`events   ${events.derived} must have happened, ${events.present} arrived`)
   const names = Object.entries(gap.byName).map(([name, many]) => `${many} ${name}`)
   out.data(`missing  ${[events.missing, ...names].join(', ')}`)
   if (gap.oldest) out.data(`gap      ${gap.oldest} to ${gap.newest}`)
-  if (!dryRun) out.data(`fed      ${events.fed}; ${events.arrived} came meanwhile`)
+  if (!dryRun) out.data(`added    ${events.fed}; ${events.arrived} arrived meanwhile`)
   for (const { name, id, code } of failures) out.say(`failed   ${name} ${id}: ${code}`)
   for (const { type, id } of unreadable.records)
-    out.say(`unread   ${type} ${id}: no readable times`)
-  out.say('The API does not show, so no run can find:')
+    out.say(`unread   ${type} ${id}: its times cannot be read`)
+  out.say('The API does not reveal, so no run can find:')
   for (const line of unseen) out.say(`  ${line}`)
 }

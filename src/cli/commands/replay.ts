@@ -1,4 +1,4 @@
-// replay: captures sent to an address again, exactly as they were or signed anew.
+// replay: sends captures to an address again, unchanged or with a new signature.
 import { type Scheme, schemes, sign } from '../../index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
@@ -28,9 +28,9 @@ interface ReplayOptions extends SecretOptions, SchemeChoice {
 
 export const replay = (session: Session) =>
   declare('replay', {
-    summary: 'send captures again',
+    summary: 'send captured deliveries again',
     details: [
-      'Sends captures to an address again, in the order given, and prints what became of each. They go exactly as they were recorded; --resign signs the same bytes anew with your secret, which redacted captures (signed with the test secret) and schemes that sign the time need. A capture that did not verify when it was taken is left out then: signing it would make it genuine. Exits 0 when all that were sent were taken.',
+      'Sends captures to an address in the given order and prints each response. They are sent exactly as recorded. --resign signs the same bytes again with your secret, which is needed for redacted captures (signed with the test secret) and for schemes that sign the time. --resign skips captures that did not verify when they were recorded, because signing would make them genuine. Exits 0 if all were accepted.',
     ],
     examples: [
       'idv-webhooks replay captures/approved.json --to http://localhost:3000/webhooks',
@@ -38,14 +38,14 @@ export const replay = (session: Session) =>
     ],
   })
     .argument('<captures...>', 'capture files, folders of them, or - for stdin')
-    .option('--to <url>', 'where to send them', addressFrom)
-    .option('--resign', 'sign them anew with the configured secret')
-    .option('--unverified', 'with --resign: also captures that did not verify when taken')
-    .option('--concurrency <n>', 'how many at a time; 1 keeps their order', wholeFrom(1, 1000), 1)
-    .option('--rate <n>', 'at most so many a second', numberFrom(0.01))
+    .option('--to <url>', 'address to send to', addressFrom)
+    .option('--resign', 'sign again with the configured secret')
+    .option('--unverified', 'with --resign: also sign captures that did not verify when recorded')
+    .option('--concurrency <n>', 'deliveries at a time; 1 keeps their order', wholeFrom(1, 1000), 1)
+    .option('--rate <n>', 'maximum deliveries per second', numberFrom(0.01))
     .option(
       '--timeout <seconds>',
-      'how long to wait for an answer',
+      'how long to wait for a response',
       numberFrom(0.001, mostSeconds),
       30,
     )
@@ -56,13 +56,15 @@ export const replay = (session: Session) =>
 
 async function run(session: Session, options: ReplayOptions, paths: readonly string[]) {
   const { to } = options
-  if (to === undefined) throw new CliError('USAGE', 'error: say where to: --to <url>')
+  if (to === undefined) throw new CliError('USAGE', 'no address given: pass --to <url>')
   const captures = withoutRefused(session, options, await readCaptures(session, paths))
   const secrets = options.resign ? await needSecrets(session, options) : undefined
   const scheme = chosenScheme(session, options)
   const redacted = captures.some((capture) => capture.redacted)
   if (redacted && !secrets) {
-    session.out.say('redacted captures are signed with the test secret; --resign signs with yours')
+    session.out.say(
+      'redacted captures are signed with the test secret: use --resign to sign with yours',
+    )
   }
   const sendings = captures.map((capture): Sending => {
     const own = scheme ?? capture.scheme ?? schemes.service()
@@ -75,7 +77,7 @@ async function run(session: Session, options: ReplayOptions, paths: readonly str
   return sendEach(session, { ...options, url: to, expect: 'taken' }, sendings)
 }
 
-/** Without those that signing would make genuine. */
+/** Without captures that signing would make genuine. */
 function withoutRefused(
   { out }: Session,
   { resign, unverified }: ReplayOptions,
@@ -88,11 +90,11 @@ function withoutRefused(
   for (const { file, code } of refused ?? []) {
     out.record({ type: 'left-out', file, code })
     out.say(
-      `${printable(file)}: did not verify when it was captured (${printable(code ?? 'no code')}), so it is not signed again (--unverified does)`,
+      `${printable(file)} skipped: it did not verify when it was recorded (${printable(code ?? 'no code')}); --unverified signs it anyway`,
     )
   }
   if (others?.length === 0)
-    throw new CliError('NOTHING_SENT', 'none is left to send', exitCodes.failed)
+    throw new CliError('NOTHING_SENT', 'all captures were skipped', exitCodes.failed)
   return others ?? []
 }
 

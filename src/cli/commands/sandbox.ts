@@ -1,7 +1,8 @@
-// sandbox: the whole service on this machine, until Ctrl-C, or for the length of a scenario.
+// sandbox: the whole service on this machine, until Ctrl-C or the end of a scenario.
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { defined } from '../../defined.ts'
 import { isWebhookError } from '../../index.ts'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
@@ -12,7 +13,7 @@ import { findSecrets, type SecretOptions, secretFileOption, secretOrigin } from 
 import { act, addressFrom, declare, type Session, wholeFrom } from '../session.ts'
 import { watchSandbox } from '../watch-sandbox.ts'
 
-interface Options extends SecretOptions {
+interface SandboxCommandOptions extends SecretOptions {
   readonly port: number
   readonly host: string
   readonly seed?: string
@@ -33,8 +34,8 @@ export const sandbox = (session: Session) =>
   declare('sandbox', {
     summary: 'run the whole service on this machine',
     details: [
-      'Serves the API under /v2/api and the control plane under /_sandbox, on loopback, and prints a key to use them with, and the secret of its deliveries unless you gave it one. What happens is printed as it happens.',
-      'API keys: key_acme key_globex key_initech; key_revoked key_unpaid key_noplan key_limited give 401 402 403 429. Subject names: "Auto Approve" "Auto Reject" "Auto Review" "No Answer".',
+      'Serves the API under /v2/api and the control routes under /_sandbox, on loopback. Prints an API key, the secret of its deliveries unless you provide one, and every event as it happens.',
+      'API keys: key_acme, key_globex and key_initech work; key_revoked, key_unpaid, key_noplan and key_limited respond 401, 402, 403 and 429. Subject names that decide by themselves: "Auto Approve", "Auto Reject", "Auto Review", "No Answer".',
     ],
     examples: [
       'idv-webhooks sandbox --to http://localhost:3000/webhooks',
@@ -42,67 +43,61 @@ export const sandbox = (session: Session) =>
       'idv-webhooks sandbox --scenario failing.json --once',
     ],
   })
-    .option('--port <port>', 'where to listen; 0 takes any free port', wholeFrom(0, 65_535), 4747)
-    .option('--host <host>', 'the address to listen on', '127.0.0.1')
-    .option('--to <url>', 'subscribe this address to events; repeatable', repeating(addressFrom))
+    .option('--port <port>', 'port to listen on; 0 picks a free one', wholeFrom(0, 65_535), 4747)
+    .option('--host <host>', 'address to listen on', '127.0.0.1')
+    .option('--to <url>', 'send events to this address; repeatable', repeating(addressFrom))
     .option('--events <filter>', 'send only these events to --to; repeatable', repeated)
-    .option('--data <file>', 'keep the state in a SQLite file')
-    .option('--scenario <file>', 'start as a scenario file says, and do what it says')
-    .option('--once', 'end when the scenario is done and nothing is due')
-    .option(
-      '--allow-host <name>',
-      'a name that the control plane answers to; may be repeated',
-      repeated,
-    )
-    .option('--seed <seed>', 'drive ids, tokens and dice by this')
-    .option('--at <time>', 'start at this time and stand still (ISO 8601)')
-    .option('--rate-limit <n>', 'requests a minute for every organization', wholeFrom(0))
-    .option('--unlimited', 'no rate limit')
+    .option('--data <file>', 'keep the state in this SQLite file')
+    .option('--scenario <file>', 'run this scenario file')
+    .option('--once', 'exit when the scenario is complete and nothing is due')
+    .option('--allow-host <name>', 'host name that the control routes accept; repeatable', repeated)
+    .option('--seed <seed>', 'seed of ids, tokens and random choices')
+    .option('--at <time>', 'start at this time with a frozen clock (ISO 8601)')
+    .option('--rate-limit <n>', 'requests per minute for each organization', wholeFrom(0))
+    .option('--unlimited', 'without a rate limit')
     .option('--open', 'open the console in a browser')
     .option('--quiet', 'do not print what happens')
     .addOption(secretFileOption())
-    .action(act<Options>(session, (options) => run(session, options)))
+    .action(act<SandboxCommandOptions>(session, (options) => run(session, options)))
 
-/** A scenario that ends otherwise than it should is a difference that was found, not a misuse. */
-async function begun(
-  session: Session,
-  options: Options,
-  secret: string | undefined,
-): Promise<Sandbox> {
+/** A scenario that fails is a difference found, not a usage error. */
+async function createFor(options: SandboxOptions): Promise<Sandbox> {
   try {
-    return await createSandbox(toSandboxOptions(session, options, secret))
+    return await createSandbox(options)
   } catch (error) {
     if (!isWebhookError(error) || error.code !== 'SCENARIO_FAILED') throw error
     throw new CliError(error.code, error.message, exitCodes.failed)
   }
 }
 
-async function run(session: Session, options: Options) {
+async function run(session: Session, options: SandboxCommandOptions) {
   const { out, signal } = session
   if (options.once && options.scenario === undefined) {
-    throw new CliError('USAGE', 'error: --once needs a scenario: --scenario <file>')
+    throw new CliError('USAGE', '--once needs a scenario: pass --scenario <file>')
   }
   if (options.events && !options.to) {
-    throw new CliError('USAGE', 'error: --events is for --to <url>')
+    throw new CliError('USAGE', '--events needs an address: pass --to <url>')
   }
   if (options.unlimited && options.rateLimit !== undefined) {
-    throw new CliError('USAGE', 'error: --unlimited and --rate-limit contradict each other')
+    throw new CliError('USAGE', 'use --unlimited or --rate-limit, not both')
   }
   if (options.at !== undefined && Number.isNaN(Date.parse(options.at))) {
-    throw new CliError('USAGE', 'error: --at is no time: give ISO 8601, e.g. 2026-01-01T00:00:00Z')
+    throw new CliError('USAGE', '--at must be an ISO 8601 time, e.g. 2026-01-01T00:00:00Z')
   }
   const [given] = await findSecrets(session, options)
   const secret = given && asText(given.value)
-  const made = await begun(session, options, secret)
+  const scenario = options.scenario && readJson(session, options.scenario)
+  const made = await createFor(toSandboxOptions(session, options, { secret, scenario }))
   try {
     await listen(made, options)
     announce(session, made, made.secret === secret ? secretOrigin(session, options) : undefined)
+    reportOwnSecrets(session, scenario, made.secret)
     if (options.open) openBrowser(session, made.url)
     const watching = options.quiet || options.once ? undefined : watchSandbox(session, made)
     if (options.once) await made.flush()
     else if (!signal.aborted) await once(signal, 'abort')
     await watching?.end()
-    if (options.once && !summarise(session, made)) return exitCodes.failed
+    if (options.once && !summarize(session, made)) return exitCodes.failed
   } finally {
     await made.close()
     out.record({ type: 'closed' })
@@ -112,26 +107,22 @@ async function run(session: Session, options: Options) {
 
 function toSandboxOptions(
   session: Session,
-  options: Options,
-  secret: string | undefined,
+  options: SandboxCommandOptions,
+  { secret, scenario }: { readonly secret: string | undefined; readonly scenario: unknown },
 ): SandboxOptions {
-  const { seed, at, data, scenario, to, events, rateLimit, unlimited } = options
-  return {
-    ...(seed !== undefined && { seed }),
-    ...(at !== undefined && { now: at }),
-    ...(data !== undefined && { data: resolve(session.cwd, data) }),
-    ...(scenario !== undefined && { scenario: readJson(session, scenario) as never }),
-    ...(secret !== undefined && { secret }),
-    ...(options.allowHost && { hosts: options.allowHost }),
-    ...(unlimited ? { rateLimit: false as const } : rateLimit !== undefined && { rateLimit }),
+  const { seed, at, data, to, events, rateLimit, unlimited, allowHost } = options
+  return defined({
+    seed,
+    now: at,
+    data: data === undefined ? undefined : resolve(session.cwd, data),
+    // createSandbox() checks what the file contains.
+    scenario: scenario as SandboxOptions['scenario'],
+    secret,
+    hosts: allowHost,
+    rateLimit: unlimited ? (false as const) : rateLimit,
     smtpUrl: session.env.SMTP_URL ?? '',
-    ...(to && {
-      subscriptions: to.map((url) => ({
-        url,
-        ...(events && { events }),
-      })),
-    }),
-  }
+    subscriptions: to?.map((url) => defined({ url, events })),
+  })
 }
 
 const asText = (value: string | Uint8Array) =>
@@ -139,34 +130,34 @@ const asText = (value: string | Uint8Array) =>
 
 function readJson({ cwd }: Session, file: string): unknown {
   const path = resolve(cwd, file)
-  if (!existsSync(path)) throw new CliError('FILE_MISSING', `${file} is not there`)
+  if (!existsSync(path)) throw new CliError('FILE_MISSING', `${file} does not exist`)
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch {
-    throw new CliError('SCENARIO_INVALID', `${file} is no JSON`)
+    throw new CliError('SCENARIO_INVALID', `${file} is not JSON`)
   }
 }
 
-async function listen(made: Sandbox, { port, host }: Options): Promise<void> {
+async function listen(made: Sandbox, { port, host }: SandboxCommandOptions): Promise<void> {
   try {
     await made.listen({ port, host })
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'LISTEN_FAILED'
     if (code !== 'EADDRINUSE') throw error
-    const message = `port ${port} is taken: stop what listens there, or give --port 0 for any free one`
+    const message = `port ${port} is in use: stop what listens there, or pass --port 0 for a free one`
     throw new CliError(code, message, exitCodes.failed)
   }
 }
 
-/** The one time that the key is printed, and the secret where nobody has it yet. */
+/** Prints the API key, and the secret if the caller did not provide it. */
 function announce({ out }: Session, made: Sandbox, secretFrom: string | undefined): void {
   const { url, baseUrl, apiKey, secret, seed } = made
   const control = `${url}/_sandbox`
-  const told = secretFrom === undefined ? { secret } : { secretFrom }
-  out.record({ type: 'ready', url, baseUrl, control, apiKey, ...told, seed })
+  const origin = secretFrom === undefined ? { secret } : { secretFrom }
+  out.record({ type: 'ready', url, baseUrl, control, apiKey, ...origin, seed })
   out.say(`the sandbox is ready on ${out.tint('bold', url)}`)
   const shown = secretFrom === undefined ? secret : `(from ${secretFrom})`
-  const facts = {
+  const lines = {
     console: url,
     API: baseUrl,
     control,
@@ -174,11 +165,29 @@ function announce({ out }: Session, made: Sandbox, secretFrom: string | undefine
     secret: shown,
     seed: String(seed),
   }
-  for (const [name, value] of Object.entries(facts)) out.say(`  ${name.padEnd(8)} ${value}`)
+  for (const [name, value] of Object.entries(lines)) out.say(`  ${name.padEnd(8)} ${value}`)
+  const body = '{"type":"idv","requirements":["document"],"subjectName":"Auto Approve"}'
+  out.say('try it:')
+  out.say(
+    `  curl -H 'x-api-key: ${apiKey}' -H 'content-type: application/json' -d '${body}' ${baseUrl}/verifications`,
+  )
 }
 
-/** True when everything has arrived. */
-function summarise({ out }: Session, made: Sandbox): boolean {
+/** A secret in the scenario file wins, so WEBHOOK_SECRET would not verify its deliveries. */
+function reportOwnSecrets({ out }: Session, scenario: unknown, secret: string): void {
+  const { subscriptions } = (scenario ?? {}) as { readonly subscriptions?: unknown }
+  const list = Array.isArray(subscriptions) ? (subscriptions as readonly unknown[]) : []
+  const own = list.filter((one) => {
+    const given = (one as { readonly secret?: unknown } | null)?.secret
+    return given !== undefined && given !== secret
+  })
+  if (own.length === 0) return
+  const which = count(own.length, 'subscription')
+  out.say(`${which} of the scenario signs with a secret of its own, not with the one above`)
+}
+
+/** True if every delivery has arrived. */
+function summarize({ out }: Session, made: Sandbox): boolean {
   const deliveries = made.deliveries.list()
   const counts: Record<string, number> = {}
   for (const { event, status, attempts } of deliveries.toReversed()) {

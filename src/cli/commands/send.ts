@@ -1,9 +1,10 @@
-// send: signed deliveries of any event to an address, as the service would send them, or tampered with.
+// send: signed deliveries of any event to an address, as the service sends them, or tampered with.
 import { readFileSync } from 'node:fs'
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { resolve } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { Option } from 'commander'
-import { nearest } from '../../check.ts'
+import { suggestion } from '../../check.ts'
 import { schemes } from '../../index.ts'
 import { eventNames, legacyNames } from '../../protocol/index.ts'
 import {
@@ -48,30 +49,37 @@ export const send = (session: Session) =>
   declare('send', {
     summary: 'send a signed event to an address',
     details: [
-      'Sends a signed event to an address and prints the status and time of each answer. Every delivery is an event of its own; --override id=evt_1 makes them duplicates. Exits 0 when all were taken; with --fault, when all were refused, as they must be.',
+      'Sends a signed event to an address and prints the status and time of each response. Each delivery is a new event; --override id=evt_1 makes them duplicates. Exits 0 if all were accepted, or with --fault if all were refused.',
       `Events: ${eventNames.join(' ')}`,
       `Legacy: ${legacyNames.join(' ')}`,
     ],
     examples: [
       'idv-webhooks send verification.approved --to http://localhost:3000/webhooks',
       'idv-webhooks send client.updated --to http://localhost:3000/webhooks --override data.city=Ottawa',
-      'idv-webhooks send request.approved --to http://localhost:3000/webhooks --fault tampered',
+      'idv-webhooks send client.updated --to http://localhost:3000/webhooks --fault tampered',
       'idv-webhooks send --file event.json --to http://localhost:3000/webhooks --times 100 --rate 20',
     ],
   })
-    .argument('[event]', 'the name of an event, current or legacy')
-    .option('--to <url>', 'where to send it', addressFrom)
-    .option('--file <file>', 'send exactly these bytes, instead of a made-up event')
-    .option('--override <path=value>', 'change a field: JSON, else text; may be repeated', repeated)
-    .option('--remove <path>', 'leave out a field; may be repeated', repeated)
-    .option('--header <name: value>', 'add a header; may be repeated', repeated)
-    .addOption(new Option('--fault <fault>', 'tamper with it').choices([...tamperings]))
-    .option('--times <n>', 'how many', wholeFrom(1), 1)
-    .option('--rate <n>', 'at most so many a second', numberFrom(0.01))
-    .option('--concurrency <n>', 'how many at a time', wholeFrom(1, 1000), 1)
+    .argument('[event]', 'event name, current or legacy')
+    .option('--to <url>', 'address to send to', addressFrom)
+    .option(
+      '--file <file>',
+      'send the bytes of this file, or - for stdin, instead of an example event',
+    )
+    .option('--override <path=value>', 'set a field, as JSON or else text; repeatable', repeated)
+    .option('--remove <path>', 'remove a field; repeatable', repeated)
+    .option('--header <name: value>', 'add a header; repeatable', repeated)
+    .addOption(
+      new Option('--fault <fault>', 'send a delivery that must be refused').choices([
+        ...tamperings,
+      ]),
+    )
+    .option('--times <n>', 'number of deliveries', wholeFrom(1), 1)
+    .option('--rate <n>', 'maximum deliveries per second', numberFrom(0.01))
+    .option('--concurrency <n>', 'deliveries at a time', wholeFrom(1, 1000), 1)
     .option(
       '--timeout <seconds>',
-      'how long to wait for an answer',
+      'how long to wait for a response',
       numberFrom(0.001, mostSeconds),
       30,
     )
@@ -82,12 +90,12 @@ export const send = (session: Session) =>
 
 async function run(session: Session, options: SendOptions, event: string | undefined) {
   const { to, file } = options
-  if (to === undefined) throw new CliError('USAGE', 'error: say where to: --to <url>')
+  if (to === undefined) throw new CliError('USAGE', 'no address given: pass --to <url>')
   if (event === undefined && file === undefined) {
-    throw new CliError('USAGE', 'error: say what to send: the name of an event, or --file <file>')
+    throw new CliError('USAGE', 'nothing to send: pass an event name, or --file <file>')
   }
-  // A misspelt name is told before a secret is asked for.
-  const make = maker(session, options, event)
+  // Before the secret is required: a misspelt name is the first thing to correct.
+  const make = await bodyMaker(session, options, event)
   const secret = await needSecrets(session, options)
   const scheme = chosenScheme(session, options) ?? schemes.service()
   const extra = (options.header ?? []).map(headerOf)
@@ -111,20 +119,23 @@ async function run(session: Session, options: SendOptions, event: string | undef
   return sendEach(session, plan, { length: options.times, at: () => sending })
 }
 
-/** Makes what is sent: the file's exact bytes, or a fresh event of the name. */
-function maker(session: Session, options: SendOptions, event: string | undefined): () => unknown {
+/** Creates each body: the exact bytes of the file, or a new event of that name. */
+async function bodyMaker(
+  session: Session,
+  options: SendOptions,
+  event: string | undefined,
+): Promise<() => unknown> {
   const { override: sets = [], remove = [] } = options
   if (options.file !== undefined) {
-    const bytes = bytesOf(resolve(session.cwd, options.file), options.file)
+    const bytes = await bytesOf(session, options.file)
     if (sets.length + remove.length === 0) return () => bytes
     const json = jsonOf(bytes, options.file)
     return () => override(json, { sets, remove })
   }
   const known: readonly string[] = [...eventNames, ...legacyNames]
   if (event !== undefined && !known.includes(event)) {
-    const close = nearest(event, known)
-    const hint = close === undefined ? 'see --help for all' : `did you mean '${close}'?`
-    throw new CliError('EVENT_NAME_UNKNOWN', `there is no event '${printable(event)}': ${hint}`)
+    const hint = suggestion(event, known) || ' See --help for all names.'
+    throw new CliError('EVENT_NAME_UNKNOWN', `unknown event '${printable(event)}'.${hint}`)
   }
   const name = event as FixtureName
   return () => {
@@ -134,9 +145,10 @@ function maker(session: Session, options: SendOptions, event: string | undefined
   }
 }
 
-function bytesOf(path: string, name: string): Uint8Array {
+async function bytesOf({ cwd, stdin }: Session, name: string): Promise<Uint8Array> {
+  if (name === '-') return buffer(stdin)
   try {
-    return readFileSync(path)
+    return readFileSync(resolve(cwd, name))
   } catch {
     throw new CliError('FILE_MISSING', `${name} cannot be read`)
   }
@@ -146,7 +158,7 @@ function jsonOf(bytes: Uint8Array, name: string): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes))
   } catch {
-    throw new CliError('USAGE', `error: ${name} is no JSON, so no field of it can be changed`)
+    throw new CliError('USAGE', `${name} is not JSON, so its fields cannot be changed`)
   }
 }
 
@@ -157,7 +169,7 @@ function headerOf(text: string): readonly [string, string] {
     validateHeaderName(name)
     validateHeaderValue(name, value)
   } catch {
-    throw new CliError('USAGE', "error: --header is no header: give 'name: value'")
+    throw new CliError('USAGE', "--header must be 'name: value'")
   }
   return [name, value]
 }

@@ -1,5 +1,4 @@
-// verify: offline, whether captures are signed with a configured secret, and if not what is proved
-// about the cause.
+// verify: whether captures are signed with a configured secret, offline, and if not, why.
 import { schemes, type VerifyResult, verify as verifyDelivery } from '../../index.ts'
 import { testSecret } from '../../testing/index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
@@ -21,9 +20,9 @@ interface VerifyOptions extends SecretOptions, SchemeChoice {
 
 export const verify = (session: Session) =>
   declare('verify', {
-    summary: 'tell whether a capture is signed with your secret, and if not why',
+    summary: 'check whether a capture is signed with your secret',
     details: [
-      'Tells, offline, whether captures are signed with a configured secret: yes with the secret that matched, or no with what is proved about the cause. Redacted captures are signed with the public test secret, which is always tried for them. Exits 1 when any is not.',
+      'Checks offline whether captures are signed with a configured secret. Prints the secret that matched, or the proved cause of the mismatch. Redacted captures are signed with the public test secret, which is always tried for them. Exits 1 if any capture does not verify.',
     ],
     examples: [
       'idv-webhooks verify captures/approved.json',
@@ -36,7 +35,7 @@ export const verify = (session: Session) =>
     .addOption(schemeOption())
     .option(
       '--at <time>',
-      'the time at which a signed time is judged: now, or ISO 8601 (default: when it was received)',
+      'the time to compare a signed time with: now, or ISO 8601 (default: when it was received)',
     )
     .action(act<VerifyOptions>(session, (options, paths) => run(session, options, paths)))
 
@@ -45,7 +44,7 @@ async function run(session: Session, options: VerifyOptions, paths: readonly str
   const redactedOnly = captures.every(({ redacted }) => redacted)
   const secrets = await (redactedOnly ? findSecrets : needSecrets)(session, options)
   const chosen = chosenScheme(session, options)
-  const at = judgedAt(session, options.at)
+  const at = timeOf(session, options.at)
   let failed = false
   for (const capture of captures) {
     const scheme = chosen ?? capture.scheme ?? schemes.service()
@@ -55,45 +54,46 @@ async function run(session: Session, options: VerifyOptions, paths: readonly str
       now: () => at ?? capture.delivery.receivedAt ?? session.now(),
     })
     failed ||= !result.ok
-    await tell(session.out, capture, { result, scheme: scheme.name })
+    await reportResult(session.out, capture, { result, scheme: scheme.name })
   }
   return failed ? exitCodes.failed : exitCodes.ok
 }
 
 const forTests: NamedSecret = { id: 'test-secret', value: testSecret }
 
-function judgedAt(session: Session, at: string | undefined): Date | undefined {
+function timeOf(session: Session, at: string | undefined): Date | undefined {
   if (at === undefined) return undefined
   const time = at === 'now' ? session.now() : new Date(at)
   if (!Number.isNaN(time.getTime())) return time
-  throw new CliError('USAGE', "error: --at is no time: give 'now' or ISO 8601")
+  throw new CliError('USAGE', "--at must be 'now' or an ISO 8601 time")
 }
 
-const unproved: Partial<Record<string, string>> = {
-  SIGNATURE_MISSING: 'it has no signature in the header of this scheme: see discover',
-  SIGNATURE_MALFORMED: 'its signature is not written as this scheme writes one: see discover',
-  SIGNATURE_MISMATCH: 'nothing more is proved: another secret, other bytes, or another scheme',
-  HEADER_AMBIGUOUS: 'a security header stands twice',
+const unprovedCauses: Partial<Record<string, string>> = {
+  SIGNATURE_MISSING: 'the signature header of this scheme is missing: see discover',
+  SIGNATURE_MALFORMED: 'the signature has another format than this scheme: see discover',
+  SIGNATURE_MISMATCH:
+    'another secret, changed bytes, or another scheme; nothing more can be proved',
+  HEADER_AMBIGUOUS: 'a security header occurs twice',
 }
 
-async function tell(
+async function reportResult(
   out: Output,
   { file, delivery }: NamedCapture,
   { result, scheme }: { readonly result: VerifyResult; readonly scheme: string },
 ): Promise<void> {
-  const facts = { type: 'verified' as const, file, scheme, bytes: delivery.body.length }
+  const common = { type: 'verified' as const, file, scheme, bytes: delivery.body.length }
   const name = printable(file)
   if (result.ok) {
-    out.record({ ...facts, ok: true, secretId: result.secretId })
+    out.record({ ...common, ok: true, secretId: result.secretId })
     out.data(
       `${out.paint('green', 'yes')} ${name} is signed with ${printable(result.secretId ?? '')} (scheme ${printable(scheme)})`,
     )
     return
   }
   const diagnosis = await result.diagnose()
-  out.record({ ...facts, ok: false, code: result.code, ...(diagnosis && { diagnosis }) })
+  out.record({ ...common, ok: false, code: result.code, ...(diagnosis && { diagnosis }) })
   out.data(`${out.paint('red', 'no')}  ${name}: ${result.code} (scheme ${printable(scheme)})`)
   if (diagnosis)
     out.data(`    ${printable(diagnosis.message)}\n    fix: ${printable(diagnosis.fix)}`)
-  else out.data(`    ${printable(unproved[result.code] ?? 'nothing more is proved')}`)
+  else out.data(`    ${printable(unprovedCauses[result.code] ?? 'nothing more can be proved')}`)
 }

@@ -1,5 +1,5 @@
-// Bytes that a sender may have signed instead of those that it sent: the JSON spelled otherwise,
-// with or without a line break at its end.
+// Bytes that a sender may have signed instead of those that it sent: the JSON in another spelling,
+// with or without a trailing line break.
 
 /** How the signed bytes differ from those that arrived. */
 export type BodyVariant =
@@ -13,14 +13,14 @@ export type BodyVariant =
   | 'spaced'
   | 'indented'
 
-/** Makes one variant of a body; undefined where it would be the body itself or cannot be made. */
+/** One variant of a body; undefined if it equals the body or does not exist. */
 export function bodyVariant(body: Uint8Array, variant: BodyVariant): Uint8Array | undefined {
   const made = variantOf(body, variant)
   if (made === undefined || variant === 'exact') return made
   return equal(made, body) ? undefined : made
 }
 
-/** The variants to try where the exact bytes do not fit. */
+/** The variants to try if the exact bytes do not fit. */
 export const otherVariants: readonly BodyVariant[] = [
   'without-newline',
   'with-newline',

@@ -1,9 +1,8 @@
-// Every scheme worth trying on a delivery, as data: what is signed, with which key, where the time
-// and the id come from.
+// Every scheme worth trying on a delivery: what is signed, with which key, and the sources of the
+// time and the id.
 import type { SchemeDefinition } from '../../index.ts'
+import type { HeaderPairs } from '../header-pairs.ts'
 import { type Reading, type SharedScheme, timeHeaders } from './readings.ts'
-
-type Headers = readonly (readonly [name: string, value: string])[]
 
 const orders: readonly (readonly string[])[] = [
   ['{body}'],
@@ -21,7 +20,7 @@ const orders: readonly (readonly string[])[] = [
 ]
 const separators = ['.', '', ':', '\n', '|', ',', '-', '_', ' ']
 
-/** The signed templates that senders use, the plainest first. */
+/** The signed templates that senders use, the simplest first. */
 const templates: readonly string[] = [
   ...new Set([
     ...orders.flatMap((order) => separators.map((separator) => order.join(separator))),
@@ -33,14 +32,14 @@ const templates: readonly string[] = [
   ]),
 ]
 
-/** What bounds the candidates. */
+/** What limits the candidates. */
 export interface CandidateOptions {
-  readonly headers: Headers
+  readonly headers: HeaderPairs
   /** The headers that could be the id. */
   readonly ids: readonly string[]
   readonly hasUrl: boolean
   readonly keys: readonly SchemeDefinition['key'][]
-  /** Templates of the caller's own, tried first. */
+  /** Templates of the caller, tried first. */
   readonly templates: readonly string[]
 }
 

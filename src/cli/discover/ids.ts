@@ -1,5 +1,5 @@
-// Which headers can carry the id of a delivery. Bound to a header that is the same every time, every
-// later event would be taken for a duplicate and lost; so an id must have differed where events did.
+// Which headers can be the id of a delivery. A constant header as id would make every later event a
+// duplicate, so an id must differ wherever events differ.
 import type { NamedCapture } from '../capture-files.ts'
 import { readsAsMoment } from './moments.ts'
 import { isOrdinary } from './readings.ts'
@@ -18,7 +18,7 @@ function canBeId(name: string, captures: readonly NamedCapture[]): boolean {
     const id = headerValue(delivery.headers, name)
     if (id === undefined || !/^[\x21-\x7e]{1,128}$/.test(id) || readsAsMoment(id)) return false
     const body = Buffer.from(delivery.body).toString('base64')
-    // One id may come with one body again: a delivery that the sender repeated.
+    // The same id with the same body is a repeated delivery.
     if (bodies.has(id) && bodies.get(id) !== body) return false
     bodies.set(id, body)
   }
@@ -29,7 +29,7 @@ function headerValue(headers: NamedCapture['delivery']['headers'], wanted: strin
   return headers.find(([name]) => name === wanted)?.[1].trim()
 }
 
-/** Whether the captures are of one event only, so that they cannot tell an id from a constant. */
+/** Whether all captures are of one event, so that an id looks like a constant. */
 export function areOfOneEvent(captures: readonly NamedCapture[]): boolean {
   return (
     new Set(captures.map(({ delivery }) => Buffer.from(delivery.body).toString('base64'))).size < 2

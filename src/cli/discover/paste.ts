@@ -2,29 +2,29 @@
 import type { SchemeDefinition } from '../../index.ts'
 import type { Fit } from './search.ts'
 
-/** How to spell the bytes that were signed, where they are not those that arrive. */
+/** The signed bytes, if they differ from those that arrive. */
 const respelled: Readonly<Record<Exclude<Fit['body'], 'exact'>, string>> = {
-  'without-newline': 'the body without the line break at its end',
-  'with-newline': 'the body and a line break after it',
+  'without-newline': 'the body without its trailing line break',
+  'with-newline': 'the body with a trailing line break',
   minified: 'JSON.stringify(JSON.parse(text))',
-  'minified-with-newline': 'JSON.stringify(JSON.parse(text)) and a line break after it',
+  'minified-with-newline': 'JSON.stringify(JSON.parse(text)) with a trailing line break',
   sorted: 'JSON.stringify(JSON.parse(text)) with the keys of every object sorted',
-  'sorted-with-newline': 'JSON with the keys of every object sorted, and a line break after it',
+  'sorted-with-newline': 'JSON with the keys of every object sorted, and a trailing line break',
   spaced: "the JSON with ', ' and ': ', as Python's json.dumps writes it",
   indented: 'JSON.stringify(JSON.parse(text), null, 2)',
 }
 
-/** The code that makes a receiver of the scheme. */
+/** Code that creates a receiver with the scheme. */
 export function toCode({ scheme, body }: Fit): string {
   const definition = isTimed(scheme) ? { ...scheme, tolerance: 300 } : scheme
   const note =
     body === 'exact'
       ? []
       : [
-          '// Careful: the bytes that arrived are not the bytes that were signed. What was signed is',
+          '// Careful: the bytes that arrived are not the bytes that were signed, which are',
           `// ${respelled[body]}.`,
-          '// Find what changes them on their way; where the sender itself signs another spelling,',
-          '// spell the body so before it is given to verify(), and parse only what was verified.',
+          '// Find out what changes them on their way. If the sender itself signs another spelling,',
+          '// convert the body before verify(), and parse only what was verified.',
         ]
   return [
     "import { createReceiver, schemes } from 'idv-webhooks'",

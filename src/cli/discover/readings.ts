@@ -1,9 +1,8 @@
-// What the headers of a delivery could mean: every way in which one of them could carry
-// signatures, and where a time could come from.
+// What the headers of a delivery could mean: every way to read one as signatures, and where the
+// signed time could come from.
 import type { SchemeDefinition } from '../../index.ts'
+import type { HeaderPairs } from '../header-pairs.ts'
 import { isSeconds } from './moments.ts'
-
-type Headers = readonly (readonly [name: string, value: string])[]
 
 /** What the search can find: one header, signed with a shared secret. */
 export interface SharedScheme extends SchemeDefinition {
@@ -14,7 +13,7 @@ export interface SharedScheme extends SchemeDefinition {
 /** One way to read a header as signatures. */
 export interface Reading
   extends Pick<SharedScheme, 'header' | 'algorithm' | 'encoding' | 'grammar'> {
-  /** The time stands in the signature's own header. */
+  /** The signature header contains the time. */
   readonly timed: boolean
 }
 
@@ -26,7 +25,7 @@ const algorithms = [
   ['sha1', 20],
 ] as const
 
-/** The digests that a text could be; the likelier encoding first. */
+/** The digests that a text could be; the more likely encoding first. */
 function digestsOf(text: string): readonly Digest[] {
   return algorithms.flatMap(([algorithm, bytes]): Digest[] => {
     const bare = text.replace(/=+$/, '')
@@ -42,14 +41,14 @@ function digestsOf(text: string): readonly Digest[] {
     return [
       ...(standard && padded ? [{ algorithm, encoding: 'base64' } as const] : []),
       ...(forUrls ? [{ algorithm, encoding: 'base64url' } as const] : []),
-      // Standard letters without padding are neither; only `any` reads them.
+      // Only `any` reads standard base64 without padding.
       ...(standard && exact && !padded ? [{ algorithm, encoding: 'any' } as const] : []),
     ]
   })
 }
 
-/** Every way to read the headers as signatures; none when no signature is present. */
-export function readingsOf(headers: Headers): readonly Reading[] {
+/** Every way to read the headers as signatures; empty without a signature. */
+export function readingsOf(headers: HeaderPairs): readonly Reading[] {
   const readings = headers.flatMap(([header, value]) => readHeader(header, value.trim()))
   const seen = new Map(readings.map((reading) => [JSON.stringify(reading), reading]))
   return [...seen.values()]
@@ -59,7 +58,7 @@ function readHeader(header: string, value: string): readonly Reading[] {
   return (
     [asList, asPairs, asPrefixed, asPlain]
       .map((read) => read(value).map((reading) => ({ header, ...reading })))
-      // The most particular reading that fits; a laxer one would only repeat it.
+      // The most specific reading; a more general one would only repeat it.
       .find((found) => found.length > 0) ?? []
   )
 }
@@ -119,7 +118,7 @@ function asPlain(value: string): Headerless[] {
 const signatureName = /signature|(^|-)(sig|sign|hmac|mac|digest)(-|$)/i
 
 /** Whether a header could be a signature, by its value or by its name. */
-export function hasSignature(headers: Headers): boolean {
+export function hasSignature(headers: HeaderPairs): boolean {
   const isNamed = headers.some(([name, value]) => signatureName.test(name) && value.trim() !== '')
   return isNamed || readingsOf(headers).length > 0
 }
@@ -127,13 +126,13 @@ export function hasSignature(headers: Headers): boolean {
 const ordinary =
   /^(accept|accept-.*|authorization|cache-control|cdn-.*|cf-.*|connection|content-.*|cookie|date|expect|forwarded|host|keep-alive|origin|referer|sec-.*|te|traceparent|tracestate|transfer-encoding|upgrade.*|user-agent|via|x-forwarded-.*|x-real-ip)$/i
 
-/** Whether a header says how a request travels, and nothing of what its sender signed. */
+/** Whether a header concerns the transport, not what the sender signed. */
 export function isOrdinary(name: string): boolean {
   return ordinary.test(name)
 }
 
 /** The headers that could be the time that is signed. */
-export function timeHeaders(headers: Headers): readonly string[] {
+export function timeHeaders(headers: HeaderPairs): readonly string[] {
   const times = headers.filter(([name, value]) => !isOrdinary(name) && isSeconds(value.trim()))
   return [...new Set(times.map(([name]) => name))]
 }

@@ -1,5 +1,5 @@
-// The search itself: which schemes prove every capture. Each is put to the same verify() that a
-// receiver uses, so what is found works.
+// The search: which schemes verify every capture. Each is tried with the verify() of a receiver, so
+// a found scheme works.
 import { isWebhookError, type Scheme, type SchemeDefinition, schemes, verify } from '../../index.ts'
 import type { NamedCapture } from '../capture-files.ts'
 import type { NamedSecret } from '../secrets.ts'
@@ -8,51 +8,51 @@ import { candidatesOf } from './candidates.ts'
 import { areOfOneEvent, idHeaders } from './ids.ts'
 import { hasSignature, readingsOf, type SharedScheme } from './readings.ts'
 
-/** A scheme that proves all captures, and which bytes it signs. */
+/** A scheme that verifies all captures, and which bytes it signs. */
 export interface Fit {
   readonly scheme: SharedScheme
   readonly body: BodyVariant
 }
 
-/** What was found. */
-export type Found =
+/** The result of a search. */
+export type SearchResult =
   | {
       readonly result: 'found'
       readonly fit: Fit
       readonly weaker: readonly Fit[]
-      /** The id's header was seen with one event only, so nothing shows that it changes. */
+      /** The header of the id was seen with one event only, so it may be a constant. */
       readonly idIsGuess: boolean
     }
   | {
       readonly result: 'ambiguous'
       readonly fits: readonly Fit[]
-      /** Each of these headers alone is a scheme of its own: either is enough. */
+      /** Each of these headers is a signature of its own. */
       readonly headers?: readonly string[]
     }
   | { readonly result: 'no-match' }
   /** These captures have no header that could be a signature. */
   | { readonly result: 'no-signature'; readonly files: readonly string[] }
 
-/** What is searched. */
+/** What to search. */
 export interface SearchOptions {
   readonly captures: readonly NamedCapture[]
   readonly secrets: readonly NamedSecret[]
-  /** The address that the sender knows, where captures have another. */
+  /** The address that the sender used, if captures have another. */
   readonly url?: string | undefined
   readonly templates: readonly string[]
-  /** The header to look at, where several are signed. */
+  /** The signature header to use, if there are several. */
   readonly header?: string | undefined
   readonly signal: AbortSignal
   readonly onProgress?: (tried: number) => void
 }
 
 /** Finds the scheme of captures. */
-export async function searchScheme(options: SearchOptions): Promise<Found> {
+export async function searchScheme(options: SearchOptions): Promise<SearchResult> {
   const { captures } = options
   const unsigned = captures.filter(({ delivery }) => !hasSignature(delivery.headers))
   if (unsigned.length > 0)
     return { result: 'no-signature', files: unsigned.map(({ file }) => file) }
-  // Other spellings of the body only where no scheme proves the exact one.
+  // Other spellings of the body are tried only if no scheme fits the exact one.
   for (const variants of [['exact'], otherVariants] as const) {
     let fits = await fitsOf(options, variants)
     for (const capture of captures.slice(1)) fits = await stillFitting(options, fits, capture)
@@ -88,7 +88,7 @@ async function fitsOf(options: SearchOptions, variants: readonly BodyVariant[]):
   return fits
 }
 
-/** Lets Ctrl-C in, and tells how far it has come. */
+/** Lets Ctrl-C take effect, and reports progress. */
 async function breathe({ signal, onProgress }: SearchOptions, tried: number): Promise<void> {
   onProgress?.(tried)
   await new Promise<void>((resolve) => setImmediate(resolve))
@@ -112,7 +112,7 @@ async function proves(options: SearchOptions, fit: Fit, capture: NamedCapture): 
         const proof = await verify({ ...delivery, body, ...(url && { url }) }, { secret, scheme })
         if (proof.ok) return true
       } catch (error) {
-        // A secret that is no base64 proves nothing under a scheme that wants base64.
+        // The secret does not fit the key encoding of this scheme.
         if (!isWebhookError(error)) throw error
       }
     }
@@ -120,7 +120,7 @@ async function proves(options: SearchOptions, fit: Fit, capture: NamedCapture): 
   return false
 }
 
-/** Undefined where the definition is refused: one that could be read in two ways. */
+/** Undefined if the definition is rejected because it is ambiguous. */
 function schemeOf({ scheme }: Fit): Scheme | undefined {
   const timed = scheme.signed.includes('{timestamp}')
   try {
@@ -131,13 +131,13 @@ function schemeOf({ scheme }: Fit): Scheme | undefined {
   }
 }
 
-/** Behind a tunnel or proxy the sender's https:// arrives as http://. */
+/** Behind a tunnel or proxy, https:// of the sender arrives as http://. */
 function urlsOf(url: string | undefined): readonly (string | undefined)[] {
   if (!url?.startsWith('http://')) return [url]
   return [url, url.replace('http://', 'https://')]
 }
 
-/** The readings of the secrets' text that differ. */
+/** The ways to read the secrets as keys. */
 function keysFor(secrets: readonly NamedSecret[]): readonly SchemeDefinition['key'][] {
   const texts = secrets.flatMap(({ value }) => (typeof value === 'string' ? [value] : []))
   const marked = texts.some((text) => text.startsWith('whsec_'))
@@ -147,8 +147,8 @@ function keysFor(secrets: readonly NamedSecret[]): readonly SchemeDefinition['ke
 const strength = { sha1: 1, sha256: 2, sha512: 3 } as const
 const encodings = ['hex', 'base64', 'base64url', 'any']
 
-/** One scheme where the fits differ in nothing that matters; else they are ambiguous. */
-function choose(all: readonly Fit[], captures: readonly NamedCapture[]): Found {
+/** One scheme if the fits differ only in spelling; otherwise they are ambiguous. */
+function choose(all: readonly Fit[], captures: readonly NamedCapture[]): SearchResult {
   const best = Math.max(...all.map(({ scheme }) => strength[scheme.algorithm]))
   const strong = all.filter(({ scheme }) => strength[scheme.algorithm] === best)
   const weaker = all.filter((fit) => !strong.includes(fit))
@@ -173,7 +173,7 @@ function choose(all: readonly Fit[], captures: readonly NamedCapture[]): Found {
   return { result: 'ambiguous', fits, ...(isEither && { headers }) }
 }
 
-/** A time in the signature's own header is the signed one, whichever other header repeats it. */
+/** A time in the signature header is the signed one, even if another header repeats it. */
 function repeatsOwnTime({ scheme }: Fit, fits: readonly Fit[]): boolean {
   if (!scheme.timestamp) return false
   return fits.some(
@@ -184,7 +184,7 @@ function repeatsOwnTime({ scheme }: Fit, fits: readonly Fit[]): boolean {
   )
 }
 
-/** Of the spellings of one body the first counts: they are the same bytes, or as good as. */
+/** Of several spellings of one body the first counts. */
 function distinct(fits: readonly Fit[]): readonly Fit[] {
   const seen = new Set<string>()
   return fits.filter(({ scheme }) => {

@@ -1,61 +1,74 @@
-// From the answers to the cause: which kind of middleware changed the bytes, proved by signing what
-// it would make of them. Only what was proved is named.
+// From responses to causes: which kind of middleware changes the bytes, proved by signing what it
+// would make of them. Only proved causes are named.
 import type { Session } from '../session.ts'
-import { type Examined, type Patient, sendProbe } from './examine.ts'
-import { findLapses } from './findings.ts'
+import type { Cause } from './advice.ts'
+import { type Examined, sendProbe, type Target } from './examine.ts'
+import { findingsOf } from './findings.ts'
 import { refusedByParser } from './framework.ts'
-import type { Cause } from './known-causes.ts'
-import type { Probe } from './probes.ts'
+import { allSpellings, type Probe } from './probes.ts'
 
-/** Finds the causes of what does not hold; the first is the one to mend first. */
+/** Finds the causes of what fails; the first is the one to fix first. */
 export async function findCauses(
   session: Session,
-  patient: Patient,
+  target: Target,
   examined: readonly Examined[],
 ): Promise<readonly Cause[]> {
-  const genuine = of(examined, 'a genuine delivery')
-  // Without a genuine delivery one that is refused shows what stands in the way.
+  const genuine = of(examined, allSpellings.name) ?? of(examined, 'a genuine delivery')
+  // Without a genuine delivery, a refused one shows what is in the way.
   const first = genuine ?? of(examined, 'a wrong signature')
   const blocked = first && blockedBy(first)
   if (blocked) return [blocked]
-  // It was sent with a signature, so its secret and its bytes were never looked at.
-  if (first?.told.code === 'SIGNATURE_MISSING') {
-    return ['signature-lost', ...lapsesOf(examined, ['signature-lost'])]
+  // It was sent with a signature, so its secret and bytes were never checked.
+  if (first?.outcome.code === 'SIGNATURE_MISSING') {
+    return ['signature-lost', ...otherCauses(examined, ['signature-lost'])]
   }
-  if (!genuine) return lapsesOf(examined, [])
+  if (!genuine) return otherCauses(examined, [])
   const causes: Cause[] = []
   const unsigned = of(examined, 'no signature')
   const wrong = of(examined, 'a wrong signature')
-  if (genuine.holds && unsigned && isTaken(unsigned)) causes.push('not-verified')
-  else if (genuine.holds && wrong && isTaken(wrong)) causes.push('signature-not-compared')
-  // What takes everything proves nothing about the bytes.
-  else causes.push(...(await alterations(session, patient, examined)))
+  if (genuine.result === 'holds' && unsigned && isTaken(unsigned)) causes.push('not-verified')
+  else if (genuine.result === 'holds' && wrong && isTaken(wrong))
+    causes.push('signature-not-compared')
+  // An app that accepts everything proves nothing about the bytes.
+  else causes.push(...(await alterations(session, target, examined)))
   const refused = genuine.answer.status === 401
   if (refused && causes.length === 0) causes.push('secret-or-scheme')
-  return [...causes, ...lapsesOf(examined, causes)]
+  return [...causes, ...otherCauses(examined, causes)]
 }
 
-/** What holds whatever happens to the bytes. */
-const apart: readonly Cause[] = ['parser-limit', 'parser-content-type', 'unbounded']
+/** Causes that are independent of what happens to the bytes. */
+const independent: readonly Cause[] = ['parser-limit', 'parser-content-type', 'unbounded']
 
-/** Lapses are worth a word of their own where no graver cause brings them about. */
-function lapsesOf(examined: readonly Examined[], graver: readonly Cause[]): readonly Cause[] {
-  const { causes, unexplained } = findLapses(examined)
-  if (graver.length > 0) return causes.filter((cause) => apart.includes(cause))
+/** Findings are named if no graver cause explains them. */
+function otherCauses(examined: readonly Examined[], graver: readonly Cause[]): readonly Cause[] {
+  const { causes, unexplained } = findingsOf(examined)
+  if (graver.length > 0) return causes.filter((cause) => independent.includes(cause))
   return unexplained.length > 0 ? [...causes, 'unexplained'] : causes
 }
 
-/** What keeps every delivery away from the verification. */
-function blockedBy({ answer, told }: Examined): Cause | undefined {
+/** Codes of a receiver that name the cause themselves. */
+const byCode: Readonly<Record<string, Cause>> = {
+  BODY_CONSUMED: 'body-consumed',
+  SECRET_UNAVAILABLE: 'secret-unavailable',
+  STORE_UNAVAILABLE: 'store-unavailable',
+  OVERLOADED: 'overloaded',
+  DRAINING: 'draining',
+  HANDLER_FAILED: 'handler-failed',
+  HANDLER_TIMEOUT: 'handler-failed',
+}
+
+/** What keeps every delivery away from verification. */
+function blockedBy({ answer, outcome }: Examined): Cause | undefined {
   const { status } = answer
+  const { code = '' } = outcome
   if (status === 0) return 'unreachable'
   if (status >= 300 && status < 400) return 'redirected'
-  if (told.code === 'BODY_CONSUMED') return 'body-consumed'
+  if (Object.hasOwn(byCode, code)) return byCode[code]
   if (status === 404 || status === 405) return 'no-route'
-  if (status === 403 || (status === 401 && told.code === undefined && isPage(answer.body))) {
+  if (status === 403 || (status === 401 && code === '' && isPage(answer.body))) {
     return 'guarded'
   }
-  return status >= 500 ? 'handler-failed' : undefined
+  return status >= 500 ? 'app-failed' : undefined
 }
 
 function isPage(body: Uint8Array): boolean {
@@ -68,7 +81,7 @@ function of(examined: readonly Examined[], name: string): Examined | undefined {
   return examined.find(({ probe }) => probe.name === name)
 }
 
-/** An alteration: the probe that it breaks, and what it makes of a body. */
+/** An alteration: the probe that it breaks, and its effect on a body. */
 interface Alteration {
   readonly cause: Cause
   readonly breaks: string
@@ -106,7 +119,7 @@ const alterationsKnown: readonly Alteration[] = [
   },
   {
     cause: 'decoded-as-text',
-    breaks: 'a body that is no UTF-8',
+    breaks: 'a body that is not UTF-8',
     makes: (body) => encode(decode(body)),
   },
   {
@@ -132,20 +145,20 @@ function indented(body: Uint8Array): string {
   return JSON.stringify(JSON.parse(decode(body)), null, 2)
 }
 
-/** Signs what an alteration would make of a probe that failed: taken now, it is proved. */
+/** Signs what an alteration would make of a failed probe: if that is accepted, it is proved. */
 async function alterations(
   session: Session,
-  patient: Patient,
+  target: Target,
   examined: readonly Examined[],
 ): Promise<readonly Cause[]> {
   const proved = new Set<Cause>()
   for (const { cause, breaks, makes } of alterationsKnown) {
     const failed = of(examined, breaks)
-    if (!failed || failed.holds || proved.has(cause)) continue
+    if (failed?.result !== 'fails' || proved.has(cause)) continue
     if (followsFrom(proved, cause)) continue
-    if (await isProved(session, patient, { probe: failed.probe, makes })) proved.add(cause)
+    if (await isProved(session, target, { probe: failed.probe, makes })) proved.add(cause)
   }
-  const malformed = of(examined, 'a body that is no JSON')
+  const malformed = of(examined, 'a body that is not JSON')
   return [...proved].map((cause) =>
     cause === 'reserialized-on-the-way' && malformed && parsedInApp(malformed)
       ? 'reserialized-by-parser'
@@ -153,21 +166,21 @@ async function alterations(
   )
 }
 
-/** Whoever parses decodes, and whoever decodes drops marks: that needs no naming of its own. */
+/** Parsing implies decoding, and decoding drops marks: these follow and are not named. */
 function followsFrom(proved: ReadonlySet<Cause>, cause: Cause): boolean {
   const parsed = proved.has('reserialized-on-the-way')
   if (cause === 'decoded-as-text' || cause === 'newline-removed') return parsed
   return cause === 'mark-removed' && (parsed || proved.has('decoded-as-text'))
 }
 
-/** A proxy hands on what it cannot parse; a parser in the app refuses it in its own words. */
+/** A proxy forwards what it cannot parse; a parser of the app refuses it in its own words. */
 function parsedInApp({ answer }: Examined): boolean {
   return refusedByParser(answer)
 }
 
 async function isProved(
   session: Session,
-  patient: Patient,
+  target: Target,
   { probe, makes }: { readonly probe: Probe; readonly makes: Alteration['makes'] },
 ): Promise<boolean> {
   let signedBody: Uint8Array | undefined
@@ -177,8 +190,8 @@ async function isProved(
     return false
   }
   if (signedBody === undefined) return false
-  const { status } = await sendProbe(session, patient, { probe, signedBody })
-  // The body that is no UTF-8 may be refused for that, once it is verified.
+  const { status } = await sendProbe(session, target, { probe, signedBody })
+  // A body that is not UTF-8 may be refused for that after it verified.
   const verified = status >= 200 && status < 300
   return probe.guarantee === 'refuses' ? verified || status === 400 : verified
 }

@@ -1,65 +1,90 @@
-// Sends the probes to a running receiver and judges the answers; signs other bytes than it sends
-// where that shows what happens to them on their way.
+// Sends the probes to a running receiver and judges the responses. To show what happens to the bytes
+// on their way, it can sign other bytes than it sends.
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
+import { defined } from '../../defined.ts'
 import { type Scheme, type Secret, sign } from '../../index.ts'
 import { type Answer, type AnswerOutcome, deliver, outcomeOf } from '../deliver.ts'
 import type { Session } from '../session.ts'
-import { makeProbes, type Probe } from './probes.ts'
+import { frameworkOf, keepsHeadersApart } from './framework.ts'
+import { allSpellings, makeProbes, type Probe } from './probes.ts'
 
-/** A probe and what came of it. */
+/** A probe and its result. */
 export interface Examined {
   readonly probe: Probe
-  readonly holds: boolean
+  /** `not provable` where the runtime of the app hides what would decide it. */
+  readonly result: 'holds' | 'fails' | 'not provable'
   readonly answer: Answer
-  readonly told: AnswerOutcome
+  readonly outcome: AnswerOutcome
 }
 
-/** Where probes go and how they are signed. */
-export interface Patient {
+/** Where probes are sent, and how they are signed. */
+export interface Target {
   readonly url: string
   readonly secret: readonly Secret[]
   readonly scheme: Scheme
   /** Seconds. */
   readonly timeout: number
-  /** Sends only what is refused unread, so that no inbox keeps it. */
+  /** Send only what is refused before it is verified, so that no inbox keeps it. */
   readonly leaveNothing: boolean
-  /** The probes that an inbox kept, as they are found out. */
+  /** The probes that an inbox has kept. */
   readonly kept: Set<Probe>
 }
 
-/** Sends every probe, one after the other. */
-export async function examine(session: Session, patient: Patient): Promise<readonly Examined[]> {
+/**
+ * Sends every probe, one after the other. An app with an inbox gets one genuine delivery with all
+ * spellings instead of many, the same in every run: its inbox keeps one entry and no dead letter.
+ * `others` are earlier responses that may show the framework.
+ */
+export async function examine(
+  session: Session,
+  target: Target,
+  others: readonly Answer[],
+): Promise<readonly Examined[]> {
   const run = randomUUID().slice(0, 8)
   const all = makeProbes({
     id: (probe) => `doctor-${run}-${probe}`,
     gzip: (body) => new Uint8Array(gzipSync(body)),
-    timed: patient.scheme.tolerance !== 'none',
+    timed: target.scheme.tolerance !== 'none',
   })
-  const probes = patient.leaveNothing ? all.filter(({ leaves }) => !leaves) : all
   const examined: Examined[] = []
-  for (const probe of probes) {
-    session.out.progress(`${examined.length}/${probes.length} probes: ${probe.name}`)
-    const answer = await sendProbe(session, patient, { probe })
-    const told = outcomeOf(answer)
-    examined.push({ probe, answer, told, holds: probe.good(answer.status) })
+  const send = async (probe: Probe) => {
+    session.out.progress(`${examined.length}/${all.length} probes: ${probe.name}`)
+    const answer = await sendProbe(session, target, { probe })
+    const result = probe.good(answer.status) ? 'holds' : 'fails'
+    examined.push({ probe, answer, outcome: outcomeOf(answer), result })
   }
-  return examined
+  if (!target.leaveNothing) await send(allSpellings)
+  const [first] = examined
+  const hasInbox = /^(accepted|duplicate)$/.test(first?.outcome.outcome ?? '')
+  if (!hasInbox) examined.pop()
+  const isSent = (probe: Probe) => !probe.leaves || !(hasInbox || target.leaveNothing)
+  for (const probe of all.filter(isSent)) await send(probe)
+  const framework = frameworkOf([...examined.map(({ answer }) => answer), ...others])
+  return keepsHeadersApart(framework) ? examined : examined.map(withoutJoinedHeaders)
+}
+
+/** A runtime that joins repeated headers hides them from every receiver on it. */
+function withoutJoinedHeaders(one: Examined): Examined {
+  const { probe, result, answer } = one
+  const isTaken = answer.status >= 200 && answer.status < 300
+  const isJoined = probe.signature === 'twice' && result === 'fails' && isTaken
+  return isJoined ? { ...one, result: 'not provable' } : one
 }
 
 /** Sends a probe, signed over its own bytes or over others. */
 export async function sendProbe(
   session: Session,
-  patient: Patient,
+  target: Target,
   { probe, signedBody = probe.body }: { readonly probe: Probe; readonly signedBody?: Uint8Array },
 ): Promise<Answer> {
   session.signal.throwIfAborted()
-  const { url, secret, scheme, timeout } = patient
+  const { url, secret, scheme, timeout } = target
   const { now } = session
   const hour = 3600 * 1000
   const at = probe.signature === 'stale' ? () => new Date(now().getTime() - hour) : now
-  const signed = await sign(signedBody, { secret, scheme, now: at, url })
-  const spoiled = await spoil(signed, { probe, scheme, at, url })
+  const signed = await sign(signedBody, defined({ secret, scheme, now: at, url, id: probe.id }))
+  const signature = await tamper(signed, { probe, scheme, at, url })
   const { method = 'POST', body, headers = {}, pieces } = probe
   const answer = await deliver(
     {
@@ -69,24 +94,24 @@ export async function sendProbe(
       headers: [
         ...Object.entries({ 'content-type': 'application/json', ...headers }),
         ['user-agent', 'idv-webhooks-doctor'],
-        ...spoiled,
+        ...signature,
       ],
       ...(pieces !== undefined && { chunks: cut(body, pieces) }),
     },
     { timeout, signal: session.signal },
   )
-  if (outcomeOf(answer).outcome === 'accepted') patient.kept.add(probe)
+  if (outcomeOf(answer).outcome === 'accepted') target.kept.add(probe)
   return answer
 }
 
-interface Spoiling {
+interface Tampering {
   readonly probe: Probe
   readonly scheme: Scheme
   readonly at: () => Date
   readonly url: string
 }
 
-async function spoil(signed: Record<string, string>, { probe, scheme, at, url }: Spoiling) {
+async function tamper(signed: Record<string, string>, { probe, scheme, at, url }: Tampering) {
   const entries = Object.entries(signed)
   const header = scheme.header.toLowerCase()
   const own = signed[header] ?? ''
@@ -99,7 +124,7 @@ async function spoil(signed: Record<string, string>, { probe, scheme, at, url }:
     case 'twice':
       return [...entries, [header, own]] as [string, string][]
     case 'wrong': {
-      // Fits every key decoding, as hex and as base64.
+      // A valid key in every decoding, hex and base64 included.
       const secret = 'bad0bad0'.repeat(8)
       return Object.entries(await sign(probe.body, { secret, scheme, now: at, url }))
     }

@@ -1,10 +1,9 @@
-// What an app that verifies soundly gets wrong with single probes: it takes what it must refuse, or
-// fails on what it cannot read. Each follows from one answer, so it needs no proof of its own.
-
+// What an app that verifies correctly gets wrong with single probes: it accepts what it must refuse,
+// or fails on what it cannot read. Each follows from one response, so it needs no further proof.
+import type { Cause } from './advice.ts'
 import type { Examined } from './examine.ts'
-import type { Cause } from './known-causes.ts'
 
-interface Lapse {
+interface ProbeFinding {
   readonly cause: Cause
   readonly probes: readonly string[]
   readonly shows: (status: number) => boolean
@@ -12,18 +11,15 @@ interface Lapse {
 
 const isTaken = (status: number) => status >= 200 && status < 300
 const isCrash = (status: number) => status >= 500
+const isRefused = (status: number) => status >= 400 && status < 500
 
-const lapses: readonly Lapse[] = [
-  {
-    cause: 'signature-not-compared',
-    probes: ['a malformed signature'],
-    shows: isTaken,
-  },
+const findings: readonly ProbeFinding[] = [
+  { cause: 'signature-not-compared', probes: ['a malformed signature'], shows: isTaken },
   { cause: 'headers-joined', probes: ['two signature headers'], shows: isTaken },
   { cause: 'time-not-checked', probes: ['a signature of an hour ago'], shows: isTaken },
   {
     cause: 'unreadable-fails',
-    probes: ['a body that is no JSON', 'a body that is no UTF-8'],
+    probes: ['a body that is not JSON', 'a body that is not UTF-8'],
     shows: isCrash,
   },
   {
@@ -33,15 +29,11 @@ const lapses: readonly Lapse[] = [
   },
   {
     cause: 'unreadable-taken',
-    probes: ['a body that is no UTF-8', 'a body that is no JSON'],
+    probes: ['a body that is not UTF-8', 'a body that is not JSON'],
     shows: isTaken,
   },
-  {
-    cause: 'compressed-read',
-    probes: ['a compressed body'],
-    shows: (status) => !isRefused(status),
-  },
-  { cause: 'any-method', probes: ['another method (GET)'], shows: (status) => !isRefused(status) },
+  { cause: 'compressed-read', probes: ['a compressed body'], shows: (one) => !isRefused(one) },
+  { cause: 'any-method', probes: ['another method (GET)'], shows: (one) => !isRefused(one) },
   { cause: 'parser-limit', probes: ['a body of 256 KiB'], shows: (status) => status === 413 },
   {
     cause: 'parser-content-type',
@@ -51,23 +43,17 @@ const lapses: readonly Lapse[] = [
   { cause: 'unbounded', probes: ['a body of 12 MiB'], shows: isTaken },
 ]
 
-function isRefused(status: number): boolean {
-  return status >= 400 && status < 500
-}
-
-/** The lapses that answers show, and the probes that they leave without a cause. */
-export function findLapses(examined: readonly Examined[]): {
+/** The causes that responses show, and the failed probes that they do not explain. */
+export function findingsOf(examined: readonly Examined[]): {
   readonly causes: readonly Cause[]
   readonly unexplained: readonly Examined[]
 } {
-  const failed = examined.filter(({ holds }) => !holds)
-  const shown = (one: Examined) =>
-    lapses.filter(
-      ({ probes, shows }) => probes.includes(one.probe.name) && shows(one.answer.status),
-    )
+  const failed = examined.filter(({ result }) => result === 'fails')
+  const shown = ({ probe, answer }: Examined) =>
+    findings.filter(({ probes, shows }) => probes.includes(probe.name) && shows(answer.status))
   const found = new Set(failed.flatMap(shown).map(({ cause }) => cause))
   return {
-    causes: lapses.flatMap(({ cause }) => (found.has(cause) ? [cause] : [])),
+    causes: findings.flatMap(({ cause }) => (found.has(cause) ? [cause] : [])),
     unexplained: failed.filter((one) => shown(one).length === 0),
   }
 }

@@ -1,4 +1,4 @@
-// Which framework answers: told by its headers, its 404 page, and what its parser says to bad JSON.
+// The framework of an app, by its headers, its 404 page, and the message of its JSON parser.
 import type { Answer } from '../deliver.ts'
 
 export const frameworks = ['express', 'fastify', 'next', 'nest', 'koa', 'hono'] as const
@@ -14,7 +14,7 @@ const byText: readonly (readonly [Framework, RegExp])[] = [
   ['koa', /^Not Found$/],
 ]
 
-/** Names the framework behind answers; the first that gives itself away counts. */
+/** The framework behind responses; the first clear sign counts. */
 export function frameworkOf(answers: readonly Pick<Answer, 'headers' | 'body'>[]): Framework {
   for (const { headers } of answers) {
     const powered = headers['x-powered-by'] ?? ''
@@ -29,7 +29,12 @@ export function frameworkOf(answers: readonly Pick<Answer, 'headers' | 'body'>[]
   return express ? 'express' : 'unknown'
 }
 
-/** Whether a JSON parser of the framework refused the body before any receiver saw it. */
+/** Whether an app on this framework can see repeated headers; fetch runtimes join them. */
+export function keepsHeadersApart(framework: Framework): boolean {
+  return ['express', 'fastify', 'nest', 'koa'].includes(framework)
+}
+
+/** Whether a JSON parser of the framework refused the body before a receiver saw it. */
 export function refusedByParser({ status, body }: Pick<Answer, 'status' | 'body'>): boolean {
   if (status !== 400) return false
   const text = new TextDecoder().decode(body)

@@ -1,5 +1,5 @@
-// What can be said of an inbox from outside: what its store promises, who may read its file, what
-// waits in it. Nothing of an entry is shown.
+// What can be checked about an inbox from outside: the promises of its store, who can read its file,
+// what waits in it. No entry is shown.
 import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { InboxStats, StoreCapabilities } from '../../inbox/index.ts'
@@ -16,14 +16,14 @@ const check = (name: string, state: Check['state'], message: string): Check => (
   message,
 })
 
-/** Opens the inbox, looks at it and lets it go. */
+/** Opens the inbox, checks it and closes it. */
 export async function checkInbox(session: Session, found: FoundInbox): Promise<readonly Check[]> {
   const { inbox, where, file, made } = found
   try {
     await openFound(session, found)
   } catch (error) {
     const message = error instanceof Error ? error.message : 'cannot be opened'
-    // That the application has it open is as it should be.
+    // The application has it open, as it should.
     const owned = error instanceof CliError && error.code === 'INBOX_OWNED'
     return [check('', owned ? 'warning' : 'failed', message)]
   }
@@ -42,23 +42,27 @@ export async function checkInbox(session: Session, found: FoundInbox): Promise<r
 
 function checkPromises({ survives, order }: StoreCapabilities): Check {
   const lost = {
-    nothing: 'forgets everything when the process ends: take sqliteStore() outside tests',
-    restart: 'may lose what was acknowledged in a power cut',
+    nothing: 'forgets everything when the process ends: use sqliteStore() outside of tests',
+    restart: 'may lose acknowledged deliveries in a power cut',
     'power-cut': '',
     failover: '',
   }[survives]
   if (lost !== '') return check('store', survives === 'nothing' ? 'failed' : 'warning', lost)
   if (order === 'none') return check('store', 'warning', 'keeps no order within an entity')
-  return check('store', 'ok', 'what is acknowledged survives a power cut, in order per entity')
+  return check('store', 'ok', 'acknowledged deliveries survive a power cut, in order per entity')
 }
 
-/** Payloads are people's data; Windows has no such mode, and shows 0o666. */
+/** Payloads are personal data; Windows has no file modes and shows 0o666. */
 function checkMode(mode: number): Check {
   const open = process.platform !== 'win32' && (mode & 0o077) !== 0
   const octal = (mode & 0o777).toString(8)
   return open
-    ? check('file', 'warning', `others may read it (mode ${octal}): chmod 600 it and its -wal`)
-    : check('file', 'ok', 'only its user may read it')
+    ? check(
+        'file',
+        'warning',
+        `other users can read it (mode ${octal}): chmod 600 the file and its -wal`,
+      )
+    : check('file', 'ok', 'only its user can read it')
 }
 
 const leastRoom = 256 * 1024 * 1024
@@ -67,8 +71,12 @@ function checkRoom(file: string): Check {
   const { bavail, bsize } = statfsSync(dirname(file))
   const free = bavail * bsize
   return free < leastRoom
-    ? check('disk', 'warning', `${Math.round(free / 1024 / 1024)} MiB free: full means 503`)
-    : check('disk', 'ok', 'has room')
+    ? check(
+        'disk',
+        'warning',
+        `${Math.round(free / 1024 / 1024)} MiB free: on a full disk every delivery is answered 503`,
+      )
+    : check('disk', 'ok', 'has free space')
 }
 
 function checkEncryption(encrypted: boolean): Check {
@@ -86,13 +94,17 @@ const longestLag = 5 * 60_000
 function checkStats({ dead, lag }: InboxStats): readonly Check[] {
   return [
     lag > longestLag
-      ? check('worker', 'failed', `an entry has waited for ${spanOf(lag)}: is a worker running?`)
-      : check('worker', 'ok', 'nothing waits for long'),
+      ? check(
+          'worker',
+          'failed',
+          `an entry has been waiting for ${spanOf(lag)}: is a worker running?`,
+        )
+      : check('worker', 'ok', 'no entry waits for long'),
     dead > 0
       ? check(
           'dead letters',
           'warning',
-          `${count(dead, 'entry', 'entries')}: inbox list --state dead`,
+          `${count(dead, 'entry', 'entries')}: see inbox list --state dead`,
         )
       : check('dead letters', 'ok', 'none'),
   ]

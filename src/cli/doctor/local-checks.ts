@@ -1,8 +1,8 @@
-// What can be said without a receiver: Node, the secret's shape, the clock.
+// Checks without a receiver: Node, the form of the secret, the clock.
 import { type Scheme, type Secret, verify } from '../../index.ts'
 import { testSecret } from '../../testing/index.ts'
 
-/** A check of the surroundings. */
+/** A check of the environment. */
 export interface Check {
   readonly name: string
   readonly state: 'ok' | 'warning' | 'failed'
@@ -16,11 +16,11 @@ export function checkNode(version: string): Check {
   return {
     name: 'node',
     state: odd ? 'warning' : 'ok',
-    message: odd ? `Node ${version} gets no long-term support` : `Node ${version}`,
+    message: odd ? `Node ${version} is not a long-term support release` : `Node ${version}`,
   }
 }
 
-/** A secret's shape; its value is never part of a message. */
+/** The form of a secret; its value is never part of a message. */
 export async function checkSecret(secret: Secret, scheme: Scheme): Promise<Check> {
   const name = `secret ${secret.id ?? ''}`.trim()
   const { value } = secret
@@ -35,26 +35,36 @@ export async function checkSecret(secret: Secret, scheme: Scheme): Promise<Check
   }
   const warning = (message: string): Check => ({ name, state: 'warning', message })
   if (value === testSecret) return warning('is the public test secret: anyone can sign with it')
-  if (value.length < 16) return warning(`has only ${value.length} characters: take 32 or more`)
+  if (typeof value === 'string' && /^(undefined|null|true|false)$|^(['"]).*\2$/.test(value)) {
+    return warning(
+      'is a word or has quotes that do not belong to it: check the environment variable',
+    )
+  }
+  if (value.length < 16) return warning(`has only ${value.length} characters: use 32 or more`)
   if (typeof value === 'string' && value.startsWith('whsec_') && scheme.key === 'utf8') {
-    return warning("begins with whsec_, and the scheme reads it as text: is its key 'whsec'?")
+    return warning("begins with whsec_, but the scheme reads it as text: set its key to 'whsec'")
   }
   if (typeof value === 'string' && new Set(value).size < 8) {
-    return warning('repeats itself: make one with openssl rand -hex 32')
+    return warning('repeats a few characters: create one with openssl rand -hex 32')
   }
   return { name, state: 'ok', message: `${value.length} characters, read as ${scheme.key}` }
 }
 
-/** How far the clock of the other side is from ours, by its Date header. */
+/** How far the app's clock is from ours, by its Date header. */
 export function checkClock(date: string | undefined, now: Date, scheme: Scheme): Check {
   const theirs = date === undefined ? Number.NaN : new Date(date).getTime()
-  if (Number.isNaN(theirs)) return { name: 'clock', state: 'ok', message: 'the app tells no time' }
+  if (Number.isNaN(theirs))
+    return {
+      name: 'clock',
+      state: 'ok',
+      message: 'the app sends no Date header, so its clock is not checked',
+    }
   const seconds = Math.round((theirs - now.getTime()) / 1000)
   const far = Math.abs(seconds) > 30
   const state = far ? (scheme.tolerance === 'none' ? 'warning' : 'failed') : 'ok'
   const side = seconds > 0 ? 'ahead of' : 'behind'
   const message = far
-    ? `the app's clock is ${Math.abs(seconds)} s ${side} ours: let both follow NTP`
+    ? `the app's clock is ${Math.abs(seconds)} s ${side} ours: synchronize both with NTP`
     : "the app's clock agrees with ours"
   return { name: 'clock', state, message }
 }

@@ -1,45 +1,70 @@
-// The probes: deliveries as awkward as real ones get, and what a sound receiver does with each.
-// Their event is no name of the service, so that no handler of an event runs.
+// The probes: deliveries as awkward as real ones, and what a correct receiver does with each. Their
+// event is unknown to the service, so handlers of its events do not run.
 
-/** What a probe asks of the receiver. */
+/** What a probe requires of the receiver. */
 export type Guarantee = 'takes' | 'exact bytes' | 'refuses' | 'bounded'
 
-/** A probe: what is sent, and what must come of it. */
+/** A probe: what is sent, and which response is right. */
 export interface Probe {
   readonly name: string
   readonly guarantee: Guarantee
   readonly body: Uint8Array
+  /** The id of the delivery, for schemes that sign one; a new one by default. */
+  readonly id?: string
   /** How the delivery is signed: over its bytes, not at all, or wrongly. */
   readonly signature: 'right' | 'none' | 'wrong' | 'malformed' | 'twice' | 'stale'
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Sends the body in so many pieces, without a length. */
+  /** Sends the body in this number of pieces, without a Content-Length. */
   readonly pieces?: number
-  /** An app with an inbox keeps it, since it is proved. */
+  /** An inbox keeps it, because it verifies. */
   readonly leaves: boolean
-  /** The statuses that keep the guarantee. */
+  /** Whether a status meets the guarantee. */
   readonly good: (status: number) => boolean
 }
 
-/** The name that probes bear. */
+/** The event name of all probes. */
 export const probeEvent = 'idv-webhooks.doctor'
 
 const taken = (status: number) => status >= 200 && status < 300
 const refused = (status: number) => status >= 400 && status < 500
 const utf8 = (text: string) => new TextEncoder().encode(text)
 
-/** Everything that makes a probe, but its event's id. */
+/**
+ * Every genuine spelling in one delivery, with the same bytes and id in every run: to an inbox that
+ * has it, it is a duplicate.
+ */
+export const allSpellings: Probe = {
+  name: 'a genuine delivery with every awkward spelling',
+  guarantee: 'exact bytes',
+  signature: 'right',
+  leaves: true,
+  good: taken,
+  id: 'idv-webhooks-doctor',
+  headers: { 'content-type': 'application/json; charset=utf-8' },
+  pieces: 3,
+  body: utf8(
+    [
+      '{ "id" : "idv-webhooks-doctor" ,\t"event":\r\n "idv-webhooks.doctor","data":{ "id":"doctor" },',
+      '"note":"caf\\u00e9 café a\\/b $& $1 $$ $`","twice":1,"twice":2,"n":1.0,"m":1e3,',
+      '"digits":12345678901234567890,"10":1,"9":2,',
+      `"filler":"${'x'.repeat(256 * 1024)}"}\n`,
+    ].join(''),
+  ),
+}
+
+/** A probe before its defaults are set. */
 type Sketch = Omit<Probe, 'signature' | 'good' | 'leaves'> &
   Partial<Pick<Probe, 'signature' | 'good' | 'leaves'>>
 
-/** What probes are made of; `id` makes each an event of its own, `gzip` compresses. */
+/** `id` gives each probe an event id of its own, `gzip` compresses. */
 interface ProbeOptions {
   readonly id: (probe: string) => string
   readonly gzip: (body: Uint8Array) => Uint8Array
   readonly timed: boolean
 }
 
-/** Makes all probes. */
+/** Creates all probes. */
 export function makeProbes(options: ProbeOptions): readonly Probe[] {
   const { id, gzip, timed } = options
   const json = (name: string, rest = '') =>
@@ -89,7 +114,7 @@ function exact(json: Json, id: (probe: string) => string): readonly Sketch[] {
     ['odd white space', `{ "id" : "${id('space')}" ,\t"event":\r\n "${probeEvent}","data":{ } }`],
     ['an escaped letter (\\u00e9)', json('escape', ',"note":"caf\\u00e9"')],
     ['a letter beyond ASCII (é)', json('letter', ',"note":"café"')],
-    ['a key that stands twice', json('twice', ',"note":1,"note":2')],
+    ['a repeated key', json('twice', ',"note":1,"note":2')],
     ['numbers as they are spelled (1.0, 1e3)', json('number', ',"n":1.0,"m":1e3')],
     ['a number of 20 digits', json('digits', ',"n":12345678901234567890')],
     ['an escaped slash', json('slash', ',"note":"a\\/b"')],
@@ -128,17 +153,17 @@ function refusing(json: Json, { gzip, id }: Pick<ProbeOptions, 'gzip' | 'id'>): 
       guarantee: 'bounded',
       body: utf8(json('huge', `,"filler":"${'x'.repeat(12 * 1024 * 1024)}"`)),
       leaves: false,
-      // A connection that is closed on it has been refused as well.
+      // Closing the connection is a refusal as well.
       good: (status) => status === 413 || status === 0,
     },
   ]
 }
 
-/** With an inbox they are kept as dead letters. */
+/** An inbox would keep them as dead letters. */
 function unreadable(id: ProbeOptions['id']): readonly Sketch[] {
   return [
     {
-      name: 'a body that is no UTF-8',
+      name: 'a body that is not UTF-8',
       guarantee: 'refuses',
       body: Uint8Array.from([
         ...utf8(`{"id":"${id('octets')}","event":"`),
@@ -149,7 +174,7 @@ function unreadable(id: ProbeOptions['id']): readonly Sketch[] {
       good: (status) => status === 400 || status === 202,
     },
     {
-      name: 'a body that is no JSON',
+      name: 'a body that is not JSON',
       guarantee: 'refuses',
       body: utf8(`{"id":"${id('json')}","event":`),
       good: (status) => status === 400 || status === 202,

@@ -10,5 +10,5 @@ const all: Readonly<Record<EntryState, true>> = {
   skipped: true,
 }
 
-/** Every state, in the order in which an entry goes through them. */
+/** Every state, in the order in which an entry passes through them. */
 export const entryStates = Object.keys(all) as readonly EntryState[]

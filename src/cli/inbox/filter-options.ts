@@ -1,12 +1,13 @@
-// The options that choose entries: those of inbox.find, for every command that takes several.
+// The options that choose entries: the filter of inbox.find.
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { defined } from '../../defined.ts'
 import type { EntryFilter, EntryState } from '../../inbox/index.ts'
 import { canonicalName } from '../../protocol/index.ts'
 import { momentFrom } from '../moment.ts'
 import { repeating } from '../repeated.ts'
 import type { Session } from '../session.ts'
 
-/** What they come to. */
+/** Their values. */
 export interface FilterOptions {
   readonly state?: readonly EntryState[]
   readonly name?: string
@@ -16,7 +17,7 @@ export interface FilterOptions {
   readonly search?: string
 }
 
-/** Adds them; `states` are the ones that the command can do something with. */
+/** Adds them; `states` are those that the command applies to. */
 export function withFilter(
   command: Command,
   session: Session,
@@ -25,18 +26,21 @@ export function withFilter(
   if (states.length > 1) command.addOption(stateOption(states))
   return command
     .option('--name <event>', 'only this event')
-    .option('--entity <type:id>', 'only what is about it, e.g. verification:ver_42', entityFrom)
-    .option('--tenant <name>', 'only this tenant’s')
+    .option('--entity <type:id>', 'only about this entity, e.g. verification:ver_42', entityFrom)
+    .option('--tenant <name>', 'only of this tenant')
     .option(
       '--since <time>',
-      'only received since: ISO 8601, or 12h or 7d',
+      'only received since: ISO 8601, or an age such as 7d',
       momentFrom(session.now),
     )
-    .option('--search <text>', 'part of an entry’s id or name, or a whole id of event or entity')
+    .option(
+      '--search <text>',
+      'part of the id or name of an entry, or the id of its event or entity',
+    )
 }
 
 function stateOption(states: readonly EntryState[]): Option {
-  const option = new Option('--state <state>', 'only in this state; may be repeated')
+  const option = new Option('--state <state>', 'only in this state; repeatable')
   option.choices([...states])
   const check = option.parseArg
   return option.argParser(
@@ -47,21 +51,21 @@ function stateOption(states: readonly EntryState[]): Option {
   )
 }
 
-/** The filter that they make; a legacy name finds what is kept under its current one. */
+/** The filter; a legacy name finds entries with the current name. */
 export function filterOf(options: FilterOptions): EntryFilter {
   const { state, name, entity, tenant, since, search } = options
-  return {
-    ...(state && state.length > 0 && { state }),
-    ...(name !== undefined && { name: canonicalName(name) }),
-    ...(entity !== undefined && { entity }),
-    ...(tenant !== undefined && { tenant }),
-    ...(since && { since }),
-    ...(search !== undefined && { search }),
-  }
+  return defined({
+    state: state && state.length > 0 ? state : undefined,
+    name: name === undefined ? undefined : canonicalName(name),
+    entity,
+    tenant,
+    since,
+    search,
+  })
 }
 
-/** Reads `verification:<id>` or `client:<id>`; another type would find nothing, in silence. */
+/** Reads `verification:<id>` or `client:<id>`; any other type would silently find nothing. */
 export function entityFrom(text: string): string {
   if (/^(verification|client):./.test(text)) return text
-  throw new InvalidArgumentError('write verification:<id> or client:<id>')
+  throw new InvalidArgumentError('Pass verification:<id> or client:<id>.')
 }

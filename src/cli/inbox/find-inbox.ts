@@ -14,15 +14,14 @@ import { isWebhookError } from '../../index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import type { Session } from '../session.ts'
 import type { InboxChoice } from './inbox-option.ts'
-import { isPostgresUrl, postgresStoreAt, shownUrl } from './postgres-inbox.ts'
 
-/** An inbox that is not open yet, and what is known of where it is. */
+/** An inbox that is not open yet, and where it is. */
 export interface FoundInbox {
   readonly inbox: Inbox
-  /** For people: its file, or that the config file gave it. */
+  /** For people: its file, or that it comes from the config file. */
   readonly where: string
   readonly file?: string
-  /** How it is made, where the command line made it. */
+  /** Its settings, if the command line created it. */
   readonly made?: {
     readonly encrypted: boolean
     readonly retention?: Partial<RetentionDays>
@@ -31,12 +30,12 @@ export interface FoundInbox {
 
 /** How to open it. */
 export interface Opening extends InboxChoice {
-  /** `owner` keeps arrivals, and needs the application to be stopped; `operator` is the default. */
+  /** `owner` can add entries, and needs the application to be stopped; `operator` is the default. */
   readonly mode?: 'owner' | 'operator'
   readonly retention?: Partial<RetentionDays> | undefined
 }
 
-/** The inbox that is asked for, or none where none is. */
+/** The chosen inbox; undefined if none was chosen. */
 export async function findInbox(
   session: Session,
   opening: Opening,
@@ -44,11 +43,6 @@ export async function findInbox(
   const { config, cwd } = session
   const given = config.values.inbox
   const path = opening.inbox ?? (typeof given === 'string' ? given : undefined)
-  if (opening.inbox !== undefined && isPostgresUrl(opening.inbox)) assertNoPassword(opening.inbox)
-  if (path !== undefined && isPostgresUrl(path)) {
-    const store = await postgresStoreAt(path, cwd)
-    return { ...madeInbox(session, store, opening), where: shownUrl(path) }
-  }
   if (path !== undefined) {
     const file = resolve(cwd, path)
     const { sqliteStore } = await import('../../inbox/stores/sqlite/sqlite.ts')
@@ -62,16 +56,11 @@ export async function findInbox(
   return { ...madeInbox(session, store, opening), where }
 }
 
-/** Arguments are seen by every process of the machine. */
-function assertNoPassword(url: string): void {
-  if (new URL(url).password === '') return
-  throw new CliError(
-    'USAGE',
-    'error: a password must not be an argument: set IDV_INBOX to the whole address, or PGPASSWORD',
-  )
-}
-
-/** Opens the inbox, works, and lets it go again. */
+/**
+ * Opens the inbox, works on it, and closes it.
+ *
+ * @throws CliError `USAGE` if no inbox was chosen
+ */
 export async function withInbox<Result>(
   session: Session,
   opening: Opening,
@@ -79,7 +68,7 @@ export async function withInbox<Result>(
 ): Promise<Result> {
   const found = await findInbox(session, opening)
   if (!found) {
-    throw new CliError('USAGE', 'error: no inbox given: pass --inbox <file>, or set IDV_INBOX')
+    throw new CliError('USAGE', 'no inbox given: pass --inbox <file>, or set IDV_INBOX')
   }
   await openFound(session, found)
   try {
@@ -89,33 +78,33 @@ export async function withInbox<Result>(
   }
 }
 
-/** Opens an inbox, and says the way out where it cannot be. */
+/** Opens an inbox; an error says what to do. */
 export async function openFound(session: Session, { inbox, file }: FoundInbox): Promise<void> {
   try {
     await inbox.open()
   } catch (error) {
     if (!isWebhookError(error)) throw error
     const { code, message } = error
-    if (code === 'STORE_SEALED') throw sealed(session)
+    if (code === 'STORE_SEALED') throw encrypted(session)
     if (file !== undefined && !existsSync(file)) throw new CliError('INBOX_MISSING', message)
     if (code === 'STORE_OWNED') throw owned(message, file)
     throw new CliError(code, message, exitCodes.failed)
   }
 }
 
-/** The way out: a file that the command line opens itself is opened beside its owner. */
+/** A file that the command line opens itself can be opened beside its owner. */
 function owned(message: string, file: string | undefined): CliError {
   const way =
     file === undefined
-      ? `; to work beside it: --inbox <its file>, or sqliteStore(file, { mode: 'operator' }) in the config file`
+      ? `; to work beside it, pass --inbox <file>, or use sqliteStore(file, { mode: 'operator' }) in the config file`
       : ''
   return new CliError('INBOX_OWNED', `${message}${way}`, exitCodes.failed)
 }
 
-function sealed({ env }: Session): CliError {
+function encrypted({ env }: Session): CliError {
   const why = env.IDV_INBOX_KEY
-    ? 'IDV_INBOX_KEY is another key than the one that the inbox is sealed with: take the one that the application uses (while it rotates: new,old)'
-    : 'the inbox is encrypted: set IDV_INBOX_KEY, or give `encryption` in the config file'
+    ? 'IDV_INBOX_KEY is not the key of this inbox: use the key of the application (new,old during rotation)'
+    : 'the inbox is encrypted: set IDV_INBOX_KEY, or `encryption` in the config file'
   return new CliError('INBOX_SEALED', why)
 }
 
@@ -127,7 +116,7 @@ function madeInbox(session: Session, store: InboxStore, opening: Opening) {
   return { inbox, made: { encrypted: encryption !== undefined, retention } }
 }
 
-/** IDV_INBOX_KEY may hold several keys, as `encryption.previous` does: new,old. */
+/** IDV_INBOX_KEY may hold several keys: new,old. */
 function encryptionOf({ env, config }: Session): EncryptionOptions | undefined {
   if (env.IDV_INBOX_KEY) {
     const [key = '', ...previous] = env.IDV_INBOX_KEY.split(',').map((one) => one.trim())

@@ -1,5 +1,6 @@
-// An entry in words: one line of a list, or all that is known of it. The payload is masked, since
-// it is a person's, unless it was asked for.
+// An entry as text: one line of a list, or all details. Its payload and address are personal data,
+// so they are masked unless requested.
+import { defined } from '../../defined.ts'
 import type { Entry, EntryState } from '../../inbox/index.ts'
 import type { VerifiedDelivery } from '../../index.ts'
 import { capture, readCapture } from '../../testing/index.ts'
@@ -15,11 +16,11 @@ const colors: Readonly<Record<EntryState, Style>> = {
   skipped: 'dim',
 }
 
-/** The entry's state, coloured. */
+/** The state of an entry, in color. */
 export const paintState = (out: Output, state: EntryState, width = 0): string =>
   out.paint(colors[state], state.padEnd(width))
 
-/** An entry as a line of --json; it never holds the delivery itself. */
+/** An entry as a line of --json, without its delivery. */
 export function entryRecord({ delivery: _, ...entry }: Entry) {
   return { type: 'entry', ...entry } as const
 }
@@ -40,10 +41,14 @@ export function entryLine(out: Output, entry: Entry): string {
   return columns.filter((column) => column !== '').join('  ')
 }
 
-/** All that is known of an entry but its payload, as pairs of a word and what it is. */
-export function entryFacts(out: Output, entry: Entry): readonly (readonly [string, string])[] {
+/** All details of an entry but its payload, as pairs of a label and a value. */
+export function entryDetails(
+  out: Output,
+  entry: Entry,
+  url: string | undefined,
+): readonly (readonly [label: string, value: string])[] {
   const { name, receivedName, entity, failures, handled, generation, delivery } = entry
-  const known: readonly (readonly [string, string | undefined])[] = [
+  const details: readonly (readonly [string, string | undefined])[] = [
     ['entry', entry.id],
     ['state', `${paintState(out, entry.state)}${entry.reason ? `, ${entry.reason}` : ''}`],
     ['event', eventOf(name, receivedName)],
@@ -65,9 +70,9 @@ export function entryFacts(out: Output, entry: Entry): readonly (readonly [strin
     ),
     ['conflict of', entry.conflictOf],
     ['secret', delivery?.secretId],
-    ['address', delivery?.url?.split(/[?#]/, 1)[0]],
+    ['address', url],
   ]
-  return known.flatMap(([word, fact]) => (fact === undefined ? [] : [[word, fact] as const]))
+  return details.flatMap(([label, value]) => (value === undefined ? [] : [[label, value] as const]))
 }
 
 function eventOf(name: string | undefined, receivedName: string | undefined): string {
@@ -75,16 +80,22 @@ function eventOf(name: string | undefined, receivedName: string | undefined): st
   return receivedName === undefined || receivedName === name ? name : `${name}, as ${receivedName}`
 }
 
-/** The body as text, masked unless `shown`; what is no text is told by its length. */
-export async function payloadOf(delivery: VerifiedDelivery, shown: boolean): Promise<string> {
-  const masked = shown ? delivery : readCapture(await capture(delivery)).delivery
+/** The payload and address of a delivery, masked as in a capture unless `shown`. */
+export async function shownDelivery(
+  delivery: VerifiedDelivery,
+  shown: boolean,
+): Promise<{ readonly payload: string; readonly url?: string }> {
+  if (shown) return defined({ payload: payloadOf(delivery.body, true), url: delivery.url })
+  const { body, url } = readCapture(await capture(delivery)).delivery
+  return defined({ payload: payloadOf(body, false), url: url?.split(/[?#]/, 1)[0] })
+}
+
+function payloadOf(body: Uint8Array, shown: boolean): string {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(masked.body)
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body)
     if (!shown) JSON.parse(text)
     return text
   } catch {
-    return shown
-      ? Buffer.from(masked.body).toString('base64')
-      : `(${masked.body.length} bytes that are no JSON)`
+    return shown ? Buffer.from(body).toString('base64') : `(${body.length} bytes that are not JSON)`
   }
 }

@@ -1,5 +1,5 @@
-// One deed done to many entries: chosen by id or filter, counted, consented to, done in small
-// batches with progress, summed up even when it is interrupted.
+// One action on many entries: chosen by id or filter, counted, confirmed, done in small batches with
+// progress, and summed up even after an interruption.
 import type { Entry, EntryState, Inbox } from '../../inbox/index.ts'
 import { needConsent } from '../consent.ts'
 import { CliError, type ExitCode, exitCodes } from '../exit-code.ts'
@@ -9,51 +9,51 @@ import { type FilterOptions, filterOf } from './filter-options.ts'
 import { withInbox } from './find-inbox.ts'
 import type { InboxChoice } from './inbox-option.ts'
 
-/** What is done, and to which entries it can be. */
-export interface Deed {
-  /** "redrive", and "redriven" of what it was done to. */
+/** An action, and the entries that it applies to. */
+export interface EntryAction {
+  /** "redrive", and the past participle "redriven". */
   readonly verb: string
   readonly past: 'redriven' | 'replayed' | 'dismissed'
-  /** What consent is asked for, before "12 entries". */
+  /** The start of the confirmation, before "12 entries". */
   readonly warning: string
   readonly states: readonly EntryState[]
-  /** Whether an entry is left out that no one has named. */
-  readonly leavesOut?: (entry: Entry) => boolean
-  /** Does it; answers how many it was done to. */
+  /** Whether an entry needs to be named explicitly. */
+  readonly needsId?: (entry: Entry) => boolean
+  /** Returns how many entries were affected. */
   act(inbox: Inbox, ids: readonly string[]): Promise<number>
-  /** What follows from it, for people. */
+  /** What happens next, for people. */
   readonly afterwards: string
 }
 
-export interface DeedOptions extends FilterOptions, InboxChoice {
+export interface EntryActionOptions extends FilterOptions, InboxChoice {
   readonly yes?: boolean
 }
 
 const batch = 100
 const pageSize = 500
 
-/** Does a deed to the entries that were named, or to all that a filter finds. */
+/** Applies an action to the named entries, or to all that a filter finds. */
 export function runOverEntries(
   session: Session,
-  deed: Deed,
-  { options, ids }: { readonly options: DeedOptions; readonly ids: readonly string[] },
+  action: EntryAction,
+  { options, ids }: { readonly options: EntryActionOptions; readonly ids: readonly string[] },
 ): Promise<ExitCode> {
   const filter = filterOf(options)
   if (ids.length === 0 && Object.keys(filter).length === 0) {
-    throw new CliError('USAGE', `error: say which: ids of entries, or a filter such as --since 7d`)
+    throw new CliError('USAGE', 'no entries chosen: pass their ids, or a filter such as --since 7d')
   }
   return withInbox(session, options, async ({ inbox, where }) => {
     const { out } = session
-    const chosen = ids.length > 0 ? await named(session, deed, { inbox, ids }) : undefined
-    const entries = chosen?.entries ?? (await filtered(session, deed, { inbox, filter }))
+    const chosen = ids.length > 0 ? await named(session, action, { inbox, ids }) : undefined
+    const entries = chosen?.entries ?? (await filtered(session, action, { inbox, filter }))
     if (entries.length === 0) {
-      out.record({ type: deed.past, entries: 0, of: 0 })
-      out.say(`nothing to ${deed.verb}`)
+      out.record({ type: action.past, entries: 0, of: 0 })
+      out.say(`nothing to ${action.verb}`)
       return chosen && chosen.refused > 0 ? exitCodes.failed : exitCodes.ok
     }
-    const what = `${deed.warning} ${count(entries.length, 'entry', 'entries')} of ${where}`
+    const what = `${action.warning} ${count(entries.length, 'entry', 'entries')} of ${where}`
     await needConsent(session, options, `${what} (${byName(entries)})`)
-    const done = await doAll(session, deed, { inbox, entries })
+    const done = await doAll(session, action, { inbox, entries })
     const whole = done === entries.length && !chosen?.refused
     return whole ? exitCodes.ok : exitCodes.failed
   })
@@ -61,7 +61,7 @@ export function runOverEntries(
 
 async function doAll(
   { out, signal }: Session,
-  deed: Deed,
+  action: EntryAction,
   { inbox, entries }: { readonly inbox: Inbox; readonly entries: readonly Entry[] },
 ): Promise<number> {
   const ids = entries.map(({ id }) => id)
@@ -69,13 +69,13 @@ async function doAll(
   try {
     for (let at = 0; at < ids.length; at += batch) {
       signal.throwIfAborted()
-      done += await deed.act(inbox, ids.slice(at, at + batch))
-      out.progress(`${Math.min(at + batch, ids.length)}/${ids.length} ${deed.past}`)
+      done += await action.act(inbox, ids.slice(at, at + batch))
+      out.progress(`${Math.min(at + batch, ids.length)}/${ids.length} ${action.past}`)
     }
   } finally {
-    out.record({ type: deed.past, entries: done, of: ids.length })
-    out.data(`${deed.past} ${done} of ${count(ids.length, 'entry', 'entries')}`)
-    if (done > 0) out.say(deed.afterwards)
+    out.record({ type: action.past, entries: done, of: ids.length })
+    out.data(`${action.past} ${done} of ${count(ids.length, 'entry', 'entries')}`)
+    if (done > 0) out.say(action.afterwards)
   }
   return done
 }
@@ -85,10 +85,10 @@ interface Named {
   readonly refused: number
 }
 
-/** The named entries that it can be done to; of each other one it is said why not. */
+/** The named entries that the action applies to; reports why the others are not among them. */
 async function named(
   { out }: Session,
-  { verb, states }: Deed,
+  { verb, states }: EntryAction,
   { inbox, ids }: { readonly inbox: Inbox; readonly ids: readonly string[] },
 ): Promise<Named> {
   const entries: Entry[] = []
@@ -112,7 +112,7 @@ function reasonAgainst(entry: Entry, states: readonly EntryState[]): string | un
 
 async function filtered(
   { out, signal }: Session,
-  { states, leavesOut }: Deed,
+  { states, needsId }: EntryAction,
   { inbox, filter }: { readonly inbox: Inbox; readonly filter: ReturnType<typeof filterOf> },
 ): Promise<readonly Entry[]> {
   const entries: Entry[] = []
@@ -124,16 +124,18 @@ async function filtered(
     const page = await inbox.find(query)
     for (const entry of page.entries) {
       if (entry.erased) continue
-      if (leavesOut?.(entry)) leftOut += 1
+      if (needsId?.(entry)) leftOut += 1
       else entries.push(entry)
     }
     cursor = page.cursor
     out.progress(`${entries.length} found`)
   } while (cursor !== undefined)
   if (leftOut > 0) {
-    out.say(`${count(leftOut, 'entry', 'entries')} left out (CONFLICT or DISMISSED): name the ids`)
+    out.say(
+      `${count(leftOut, 'entry', 'entries')} skipped (CONFLICT or DISMISSED): pass their ids to include them`,
+    )
   }
-  // Found newest first; done oldest first, as they came.
+  // Found newest first, processed in order of arrival.
   return entries.reverse()
 }
 

@@ -1,4 +1,4 @@
-// Where legacy arrivals are seen: the entries of an inbox, and the lines that logOutcomes wrote.
+// Evidence of legacy arrivals: the entries of an inbox, and log lines of logOutcomes().
 import { createReadStream, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -7,16 +7,16 @@ import { CliError } from '../exit-code.ts'
 import type { FoundInbox } from '../inbox/find-inbox.ts'
 import { day } from '../moment.ts'
 import type { Session } from '../session.ts'
-import { type Evidence, isLegacy, Tally } from './exclusions.ts'
 import { outcomeIn } from './outcome-line.ts'
+import { ArrivalCount, type Evidence, isLegacy } from './quiet-period.ts'
 
-/** Entries go once their keys do, so an inbox remembers no longer than that: 30 days by default. */
+/** An inbox deletes entries with their keys, after 30 days by default. */
 const defaultMemory = 30
 
 /** Reads every entry of an inbox. */
 export async function inboxEvidence(session: Session, found: FoundInbox): Promise<Evidence> {
   const { out, signal } = session
-  const tally = new Tally()
+  const tally = new ArrivalCount()
   let cursor: string | undefined
   do {
     signal.throwIfAborted()
@@ -31,14 +31,14 @@ export async function inboxEvidence(session: Session, found: FoundInbox): Promis
   return tally.evidence('inbox', now, watchedSince(found, now))
 }
 
-async function count(inbox: Inbox, tally: Tally, entry: Entry): Promise<void> {
+async function count(inbox: Inbox, tally: ArrivalCount, entry: Entry): Promise<void> {
   const { id, receivedAt, receivedName, erased } = entry
   const wanted = receivedName !== undefined && isLegacy(receivedName) && !erased
   const delivery = wanted ? (await inbox.get(id, { withDelivery: true }))?.delivery : undefined
   tally.add(receivedAt, receivedName, delivery?.secretId)
 }
 
-/** A file that is older than its oldest entry has forgotten some, but none within its memory. */
+/** A file older than its oldest entry has deleted some, but none that are newer than its limit. */
 function watchedSince({ file, made }: FoundInbox, now: Date): Date | undefined {
   if (file === undefined) return undefined
   const born = statSync(file).birthtimeMs
@@ -46,10 +46,10 @@ function watchedSince({ file, made }: FoundInbox, now: Date): Date | undefined {
   return born > 0 ? new Date(Math.max(born, now.getTime() - memory * day)) : undefined
 }
 
-/** Reads log files: of each line the outcome in it, whatever a shipper has put around it. */
+/** Reads log files: the outcome in each line, whatever a log shipper added to it. */
 export async function logEvidence(session: Session, files: readonly string[]): Promise<Evidence> {
   const { out, signal, stdin, cwd } = session
-  const tally = new Tally()
+  const tally = new ArrivalCount()
   for (const file of files) {
     const input = file === '-' ? stdin : await opened(resolve(cwd, file), file)
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -66,5 +66,5 @@ export async function logEvidence(session: Session, files: readonly string[]): P
 
 async function opened(path: string, file: string) {
   if (statSync(path, { throwIfNoEntry: false })?.isFile()) return createReadStream(path)
-  throw new CliError('LOG_MISSING', `${file} is not there, or is no file`)
+  throw new CliError('LOG_MISSING', `${file} does not exist or is not a file`)
 }

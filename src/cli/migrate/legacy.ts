@@ -1,4 +1,4 @@
-// What migration looks for: the exact legacy names, and texts that could become one at run time.
+// What the migration looks for: exact legacy names, and texts that could become one at run time.
 import { canonicalName, legacyNames } from '../../protocol/index.ts'
 
 /** The part before the dot, in the old and the new names. */
@@ -11,31 +11,40 @@ const exact: ReadonlyMap<string, string> = new Map(
 )
 const current = new Set(exact.values())
 
-/** The name that replaces a text, where the text is exactly a legacy name or the legacy family. */
+/** The current name, if a text is exactly a legacy name or the legacy family. */
 export function replacementOf(text: string): string | undefined {
   return exact.get(text)
 }
 
-/** The legacy name that a current one has replaced. */
+/** Whether a text is a current name that replaces a legacy one. */
 export function isReplacement(text: string): boolean {
   return current.has(text)
 }
 
 const steps = legacyNames.map((name) => name.split('.')[1]).join('|')
 const wholeName = new RegExp(`(?<![\\w$.-])${legacyPrefix}\\.(?:${steps})(?![\\w$-])`)
-// After white space it is the end of a sentence: 'the request.'
+// After white space it ends a sentence: 'the request.'
 const openEnd = new RegExp(`(?<![\\w\\s$.-])${legacyPrefix}(?:\\.([a-z]*))?$`)
 const wildcard = new RegExp(`(?<![\\w$.-])${legacyPrefix}\\.(?:(?:\\*\\*?|[%#>])(?!\\w)|\\{)`)
 const bareStep = new RegExp(`^\\.?(?:${steps})(?![\\w-])`)
 
-/** Why a piece of text holds a legacy name without being one; undefined when it does not. */
+const everyName = new RegExp(`(?<![\\w$.-])${legacyPrefix}\\.(?:(?:${steps})(?![\\w$-])|\\*)`, 'g')
+
+/** The exact legacy names and families in a text, with their positions. */
+export function namesIn(
+  text: string,
+): readonly { readonly name: string; readonly index: number }[] {
+  return Array.from(text.matchAll(everyName), ({ 0: name, index }) => ({ name, index }))
+}
+
+/** How a text contains a legacy name without being one; undefined if it does not. */
 export function holdsLegacy(text: string): 'embedded' | 'prefix' | undefined {
   if (wholeName.test(text)) return 'embedded'
   if (wildcard.test(text)) return 'prefix'
   return text.endsWith('.') && openEnd.test(text) ? 'prefix' : undefined
 }
 
-/** Whether texts with unknown ones between them (undefined) could make a legacy name. */
+/** Whether texts with unknown parts (undefined) between them could form a legacy name. */
 export function couldMakeLegacy(parts: readonly (string | undefined)[]): boolean {
   return parts.some((part, at) => {
     if (part === undefined) return false
@@ -44,12 +53,12 @@ export function couldMakeLegacy(parts: readonly (string | undefined)[]): boolean
     if (!open || at === parts.length - 1) return false
     const [, step] = open
     if (step !== undefined) return legacyNames.some((name) => name.split('.')[1]?.startsWith(step))
-    // Only `request`: what follows must go on as a name does.
+    // Only `request`: the rest must continue like a name.
     return parts.slice(at + 1).some((next) => next !== undefined && bareStep.test(next))
   })
 }
 
-/** Whether something unknown is followed by the rest of a legacy name: `${prefix}.approved`. */
+/** Whether an unknown part is followed by the rest of a legacy name: `${prefix}.approved`. */
 export function completesName(parts: readonly (string | undefined)[]): boolean {
   return parts.some(
     (part, at) =>
@@ -64,19 +73,19 @@ export function completedSteps(words: readonly string[]): boolean {
 
 const filledIn = new RegExp(`(?:%s|%o|\\{\\w*\\}|\\$\\w+)\\.(?:${steps})(?![\\w-])`)
 
-/** Whether a text is a form whose gap comes before a step: `'%s.approved'`, `'{0}.approved'`. */
+/** Whether a text is a format for a name: `'%s.approved'`, `'{0}.approved'`. */
 export function isNameForm(text: string): boolean {
   return filledIn.test(text)
 }
 
 const quotedStep = new RegExp(`['"\`}]\\.?(?:${steps})\\b|(?:${steps})['"\`]`)
 
-/** Whether a source can hold anything of interest; most cannot, and need not be parsed. */
+/** Whether a source could contain a legacy name; most cannot and are not parsed. */
 export function mayHoldLegacy(text: string): boolean {
   return /request/i.test(text) || quotedStep.test(text) || filledIn.test(text)
 }
 
-/** Whether a regular expression takes a legacy name and not the one that replaced it. */
+/** Whether a regular expression matches a legacy name but not its replacement. */
 export function matchesOnlyLegacy(source: string, flags: string): boolean {
   if (!source.includes(legacyPrefix)) return false
   let pattern: RegExp

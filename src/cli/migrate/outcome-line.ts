@@ -1,23 +1,22 @@
-// An outcome in a line of a log, as logOutcomes wrote it: a shipper may have put text before and
-// after it, or the whole line into a field of its own JSON.
+// Finds the outcome that logOutcomes() wrote in a log line; a log shipper may have added text around
+// it, or put the line into a field of its own JSON.
 
-/** What a line tells of one delivery. */
+/** The outcome of one delivery, as far as it is needed. */
 export interface SeenOutcome {
   readonly at: Date
   readonly receivedName?: string
   readonly secretId?: string
 }
 
-type Json = Readonly<Record<string, unknown>>
+type JsonObject = Readonly<Record<string, unknown>>
 
-/** A line that speaks of an outcome, in a text within JSON too. */
+/** Matches an outcome, also inside a JSON string. */
 const ofOutcome = /\\*"type\\*"\s*:\s*\\*"outcome\\*"/
-/** A line has few braces before its own; more would be a text that only looks alike. */
-const mostBraces = 32
+/** A line has few braces before the outcome. */
+const maxBraces = 32
 
 /**
- * Reads a line: undefined where it says nothing of a legacy name, `unread` where it is of an
- * outcome that cannot be read.
+ * Reads a line: undefined if it has no relevant outcome, `unread` if its outcome cannot be read.
  */
 export function outcomeIn(line: string): SeenOutcome | 'unread' | undefined {
   if (!ofOutcome.test(line)) return undefined
@@ -25,7 +24,7 @@ export function outcomeIn(line: string): SeenOutcome | 'unread' | undefined {
   if (!json) return 'unread'
   const { kind, at, receivedName, secretId, source } = json
   if (source === 'reconcile') return undefined
-  // What was refused unread proves nothing: anybody could have sent it.
+  // A rejected delivery proves nothing: anyone could have sent it.
   if (kind === 'rejected' && receivedName === undefined) return undefined
   const moment = new Date(typeof at === 'string' ? at : Number.NaN)
   if (Number.isNaN(moment.getTime())) return 'unread'
@@ -36,10 +35,10 @@ export function outcomeIn(line: string): SeenOutcome | 'unread' | undefined {
   }
 }
 
-/** The first object in a text that is an outcome, or has one as a field or in the text of one. */
-function outcomeOf(text: string): Json | undefined {
+/** The first object in a text that is an outcome, or contains one. */
+function outcomeOf(text: string): JsonObject | undefined {
   let at = text.indexOf('{')
-  for (let tried = 0; at !== -1 && tried < mostBraces; tried += 1) {
+  for (let tried = 0; at !== -1 && tried < maxBraces; tried += 1) {
     const json = objectAt(text, at)
     const found = json && within(json)
     if (found) return found
@@ -48,19 +47,19 @@ function outcomeOf(text: string): Json | undefined {
   return undefined
 }
 
-function within(json: Json): Json | undefined {
+function within(json: JsonObject): JsonObject | undefined {
   if (json.type === 'outcome') return json
   for (const value of Object.values(json)) {
     if (typeof value === 'string' && ofOutcome.test(value)) return outcomeOf(value)
     const isObject = typeof value === 'object' && value !== null
-    const found = isObject ? within(value as Json) : undefined
+    const found = isObject ? within(value as JsonObject) : undefined
     if (found) return found
   }
   return undefined
 }
 
-/** The object that begins at a brace, as far as its JSON goes. */
-function objectAt(text: string, start: number): Json | undefined {
+/** The JSON object that starts at a brace. */
+function objectAt(text: string, start: number): JsonObject | undefined {
   const token = /"(?:[^"\\]|\\.)*"|[{}]/g
   token.lastIndex = start
   let depth = 0
@@ -69,7 +68,7 @@ function objectAt(text: string, start: number): Json | undefined {
     else if (part[0] === '}') depth -= 1
     if (depth > 0) continue
     try {
-      return JSON.parse(text.slice(start, token.lastIndex)) as Json
+      return JSON.parse(text.slice(start, token.lastIndex)) as JsonObject
     } catch {
       return undefined
     }

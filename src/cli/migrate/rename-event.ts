@@ -1,15 +1,15 @@
-// Renames the event of a body in the JSON text itself, so that every other byte stays.
+// Renames the event of a body in the JSON text itself, so that every other byte is unchanged.
 import { nodeAt, nodesAt, parseJsonPlaces, type SyntaxNode, textOf } from './code/syntax.ts'
 import { replacementOf } from './legacy.ts'
 
-/** A body under the current name. */
+/** A body with the current name. */
 export interface RenamedEvent {
   readonly body: Uint8Array
   readonly from: string
   readonly to: string
 }
 
-/** Renames the event of a body; undefined when it bears no legacy name where one is looked for. */
+/** Renames the event of a body; undefined if it has no legacy name at these paths. */
 export function renameEvent(
   body: Uint8Array,
   namePaths: readonly string[],
@@ -23,7 +23,7 @@ export function renameEvent(
   return { body: new TextEncoder().encode(renamed), from, to }
 }
 
-/** The first path that leads to something other than null is the name, as the receiver reads it. */
+/** The first path with a value other than null is the name, as in the receiver. */
 function nameNode(text: string, paths: readonly string[]): SyntaxNode | undefined {
   let root: SyntaxNode
   try {
@@ -40,7 +40,7 @@ function nameNode(text: string, paths: readonly string[]): SyntaxNode | undefine
   return undefined
 }
 
-/** Of a key that stands twice the last counts, as in JSON.parse. */
+/** The last of repeated keys counts, as in JSON.parse. */
 function member(node: SyntaxNode, key: string): SyntaxNode | undefined {
   const property = nodesAt(node, 'properties').findLast((one) => {
     const name = nodeAt(one, 'key')

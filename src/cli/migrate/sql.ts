@@ -1,23 +1,23 @@
-// SQL that renames stored event names, and the SQL that takes it back, for three dialects.
+// SQL that renames stored event names, and SQL that undoes it, for three dialects.
 import { canonicalName, legacyNames } from '../../protocol/index.ts'
 
 export const dialects = ['sqlite', 'postgres', 'mysql'] as const
 
 export type Dialect = (typeof dialects)[number]
 
-/** What is renamed. */
+/** What to rename. */
 export interface SqlOptions {
   readonly dialect: Dialect
-  /** May name its schema: `audit.events`. */
+  /** May include a schema: `audit.events`. */
   readonly table: string
   readonly column: string
-  /** Keeps the name that stood there before. */
+  /** Keeps the previous name. */
   readonly oldColumn: string
-  /** The column is there from an earlier run. */
+  /** The column exists from an earlier run. */
   readonly again?: boolean | undefined
 }
 
-/** The script that renames, and the one that takes it back. */
+/** The script that renames, and the one that undoes it. */
 export interface SqlScripts {
   readonly forward: string
   readonly reverse: string
@@ -32,7 +32,7 @@ const begin = {
 const howToRun = {
   sqlite: 'sqlite3 -bail <file.db> < this',
   postgres: 'psql -v ON_ERROR_STOP=1 -f this',
-  mysql: 'mysql <database> < this (it stops at the first error)',
+  mysql: 'mysql <database> < this (stops at the first error)',
 } as const
 
 const list = legacyNames.map((name) => `'${name}'`).join(', ')
@@ -47,12 +47,12 @@ interface Names {
   readonly table: string
   readonly column: string
   readonly old: string
-  /** The schema and the table as text values; the schema is NULL where none is named. */
+  /** The schema and the table as string literals; the schema is NULL if none is given. */
   readonly values: { readonly schema: string; readonly table: string; readonly old: string }
 }
 
 function namesOf({ dialect, table, column, oldColumn }: SqlOptions): Names {
-  // SQLite takes an unknown "name" for a text; an unknown `name` is an error in every build of it.
+  // SQLite reads an unknown "name" as a string; an unknown `name` is always an error.
   const mark = dialect === 'postgres' ? '"' : '`'
   const quote = (name: string) => mark + name.replaceAll(mark, mark + mark) + mark
   const parts = table.split('.')
@@ -69,7 +69,7 @@ function namesOf({ dialect, table, column, oldColumn }: SqlOptions): Names {
   }
 }
 
-/** A text as SQL writes it; MySQL reads backslashes in it. */
+/** A string literal; MySQL interprets backslashes. */
 function textValue(dialect: Dialect, text: string): string {
   const escaped = dialect === 'mysql' ? text.replaceAll('\\', '\\\\') : text
   return `'${escaped.replaceAll("'", "''")}'`
@@ -89,9 +89,9 @@ function forward(options: SqlOptions, names: Names): string {
   ]
   const add = again ? { before: [], inside: [] } : addColumn(dialect, names)
   return [
-    '-- Renames stored legacy event names. Keys and ids are not touched.',
+    '-- Renames stored legacy event names. Keys and ids are unchanged.',
     `-- Run it with: ${howToRun[dialect]}`,
-    `-- ${again ? `Needs the column ${old} of an earlier run; may be run as often as needed.` : runTwice[dialect]}`,
+    `-- ${again ? `Needs the column ${old} of an earlier run; can be run repeatedly.` : runTwice[dialect]}`,
     '',
     '-- What will change.',
     countOf(names),
@@ -102,7 +102,7 @@ function forward(options: SqlOptions, names: Names): string {
     ...update,
     'COMMIT;',
     '',
-    '-- What has changed, and that nothing is left (no rows).',
+    '-- What has changed, and what is left (no rows).',
     `SELECT ${old}, ${column}, COUNT(*) AS renamed FROM ${table} WHERE ${old} IS NOT NULL GROUP BY ${old}, ${column} ORDER BY ${old};`,
     countOf(names),
     '',
@@ -110,40 +110,40 @@ function forward(options: SqlOptions, names: Names): string {
 }
 
 const stops =
-  'Where the column is there already it stops before it changes anything: --again prints it for names that were stored since.'
+  'Stops before it changes anything if the column exists: --again prints a script for names stored since.'
 const runTwice = {
   sqlite: stops,
   postgres: stops,
-  mysql: `${stops} Needs a table of InnoDB.`,
+  mysql: `${stops} Needs an InnoDB table.`,
 } as const
 
-/** What adds the column for the old names, before the transaction or in it. */
+/** The statements that add the column for the old names, before or inside the transaction. */
 function addColumn(dialect: Dialect, names: Names) {
   const { table, old, values } = names
   const add = `ALTER TABLE ${table} ADD COLUMN ${old} ${textType[dialect]};`
-  // The column may be somebody's own, so none that is there already is written into.
+  // An existing column may hold other data, so it is never written to.
   if (dialect === 'postgres') {
     return {
       before: [],
-      inside: ['-- Fails where the column is there, and all that follows.', add],
+      inside: ['-- Fails if the column exists, and rolls back everything.', add],
     }
   }
   if (dialect === 'mysql') {
     const before = [
-      '-- MySQL commits by itself at every ALTER TABLE, so no transaction can hold this one. It stands',
-      '-- first and adds an empty column: it fails where there is one already, and a stop after it has',
-      '-- changed no name (--again prints the script for then).',
+      '-- MySQL commits at every ALTER TABLE, so it cannot be part of the transaction. It comes first',
+      '-- and adds an empty column: it fails if the column exists, and an interruption after it has',
+      '-- changed no name (then use --again).',
       add,
       '',
     ]
     return { before, inside: [] }
   }
   const schema = values.schema === 'NULL' ? '' : `, ${values.schema}`
-  // SQLite goes on after an error unless it is told not to: this check stands before all.
+  // SQLite continues after an error by default, so this check comes first.
   const before = [
-    '-- Stops here when the column is there already.',
+    '-- Stops here if the column exists.',
     'CREATE TEMP TABLE IF NOT EXISTS idv_first_run (',
-    '  ok INTEGER CONSTRAINT "the column is there already: print this script with --again" CHECK (ok)',
+    '  ok INTEGER CONSTRAINT "the column exists: print this script with --again" CHECK (ok)',
     ');',
     `INSERT INTO idv_first_run SELECT COUNT(*) = 0 FROM pragma_table_info(${values.table}${schema}) WHERE name = ${values.old} COLLATE NOCASE;`,
     'DROP TABLE idv_first_run;',
@@ -159,16 +159,16 @@ function reverse(dialect: Dialect, { table, column, old }: Names): string {
   const mysql = [
     ...back,
     'COMMIT;',
-    '-- MySQL commits by itself at every ALTER TABLE, so this one stands last: a stop before it',
-    '-- loses nothing, and the script can be run again.',
+    '-- MySQL commits at every ALTER TABLE, so it comes last: an interruption before it loses',
+    '-- nothing, and the script can be run again.',
     drop,
   ]
   return [
-    '-- Takes the renaming of stored event names back.',
+    '-- Undoes the renaming of stored event names.',
     `-- Run it with: ${howToRun[dialect]}`,
-    `-- A second run stops at once: the column ${old} is gone by then.`,
+    `-- A second run fails: the column ${old} no longer exists.`,
     '',
-    `SELECT ${old}, COUNT(*) AS taken_back FROM ${table} WHERE ${old} IS NOT NULL GROUP BY ${old} ORDER BY ${old};`,
+    `SELECT ${old}, COUNT(*) AS restored FROM ${table} WHERE ${old} IS NOT NULL GROUP BY ${old} ORDER BY ${old};`,
     '',
     ...(dialect === 'mysql' ? mysql : [...back, drop, 'COMMIT;']),
     '',

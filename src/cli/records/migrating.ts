@@ -1,9 +1,9 @@
 // The --json lines of migrate.
 
+import type { Edit, Finding } from '../migrate/code/finding.ts'
 import type { UnreadableFile } from '../migrate/code/migrate-files.ts'
-import type { Edit, Finding } from '../migrate/code/rewrite.ts'
 import type { Totals } from '../migrate/code/totals.ts'
-import type { LegacyArrivals } from '../migrate/exclusions.ts'
+import type { LegacyArrivals } from '../migrate/quiet-period.ts'
 import type { SqlScripts } from '../migrate/sql.ts'
 import type { Planned, Step } from '../migrate/subscriptions/plan.ts'
 
@@ -75,7 +75,7 @@ export type MigrateStatusLine =
   | {
       readonly type: 'status'
       readonly safe: boolean
-      readonly silentDays: number
+      readonly quietDays: number
       readonly days: number
       readonly unread: number
       readonly lastSeen?: Date

@@ -1,7 +1,7 @@
 // The --json lines of the commands that prove and examine: verify, discover, doctor.
 import type { Diagnosis, SchemeDefinition } from '../../index.ts'
+import type { Cause } from '../doctor/advice.ts'
 import type { Framework } from '../doctor/framework.ts'
-import type { Cause } from '../doctor/known-causes.ts'
 
 /** `verify`: one capture. */
 export type VerifiedLine = {
@@ -21,18 +21,15 @@ export interface DiscoveredFit {
   readonly body: string
 }
 
-/** What `discover` says about its captures. */
-export interface DiscoveredFacts {
+/** How many captures `discover` searched, and how many redacted ones it skipped. */
+export interface DiscoveredCommon {
   readonly type: 'discovered'
   readonly captures: number
-  /** Whose scheme it is: this package's own when it re-signed redacted captures. */
-  readonly of: 'sender' | 'package'
   readonly redacted: number
-  readonly warning?: string
 }
 
 /** `discover`: the result of the search. */
-export type DiscoveredLine = DiscoveredFacts &
+export type DiscoveredLine = DiscoveredCommon &
   (
     | (DiscoveredFit & {
         readonly result: 'found'
@@ -48,7 +45,7 @@ export type DiscoveredLine = DiscoveredFacts &
         /** Each of these headers is signed by itself, and either is enough. */
         readonly headers?: readonly string[]
       }
-    | { readonly result: 'no-match' }
+    | { readonly result: 'no-match' | 'redacted' }
     | { readonly result: 'no-signature'; readonly files: readonly string[] }
   )
 
@@ -65,7 +62,7 @@ export type DoctorLine =
       readonly type: 'probe'
       readonly name: string
       readonly guarantee: 'takes' | 'exact bytes' | 'refuses' | 'bounded'
-      readonly holds: boolean
+      readonly result: 'holds' | 'fails' | 'not provable'
       readonly status: number
       readonly outcome?: string
       readonly code?: string
@@ -82,19 +79,9 @@ export type DoctorLine =
       readonly type: 'summary'
       readonly probes: number
       readonly failed: number
+      readonly unproved: number
       readonly causes: readonly Cause[]
       readonly framework: Framework
     }
-  /** What the probes left in the inbox of the app. */
-  | {
-      readonly type: 'left'
-      readonly event: string
-      readonly eventIds: readonly string[]
-      readonly unreadable: number
-      /** Where the inbox is within reach. */
-      readonly entries?: readonly {
-        readonly id: string
-        readonly state: string
-        readonly eventId?: string
-      }[]
-    }
+  /** How many probes the inbox of the app has kept. */
+  | { readonly type: 'left'; readonly event: string; readonly entries: number }

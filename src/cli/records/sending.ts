@@ -9,7 +9,7 @@ export type SendLine =
       readonly name: string
       /** 0 without a response. */
       readonly status: number
-      /** Why there was no response: ECONNREFUSED, TIMEOUT and the like. */
+      /** Why the request failed: ECONNREFUSED, TIMEOUT and the like. */
       readonly error?: string
       readonly milliseconds: number
       /** Only with --show-payload. */
@@ -70,11 +70,13 @@ export type SandboxLine =
       readonly event: string
       readonly to: string
       readonly status: string
-      /** The status of the response, or why there was none. */
+      /** The status of the response, or why the request failed. */
       readonly answer: number | string
       readonly attempt: number
+      /** The code in the response of a receiver. */
+      readonly code?: string
     }
-  /** With --once: every delivery at the end, and the totals. */
+  /** A delivery that a fault dropped; with --once, every delivery at the end. */
   | {
       readonly type: 'delivery'
       readonly event: string

@@ -10,7 +10,7 @@ import {
   postgresStore,
 } from 'idv-webhooks/inbox/postgres'
 import { fixture, signedDelivery, testSecret } from 'idv-webhooks/testing'
-import type pg from 'pg'
+import pg from 'pg'
 import postgres from 'postgres'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { claimOne, leaseOf, newEntry } from '../../../src/testing/store-cases.ts'

@@ -1,23 +1,27 @@
-// inbox redrive, replay, dismiss: what hands entries to the handlers again, or sets them aside.
+// inbox redrive, replay, dismiss: run entries again, or settle them for good.
 
 import { withFilter } from '../../inbox/filter-options.ts'
 import { inboxOption } from '../../inbox/inbox-option.ts'
-import { type Deed, type DeedOptions, runOverEntries } from '../../inbox/run-over-entries.ts'
+import {
+  type EntryAction,
+  type EntryActionOptions,
+  runOverEntries,
+} from '../../inbox/run-over-entries.ts'
 import { act, type Declaration, declare, type Session } from '../../session.ts'
 
-const again = 'the application’s worker runs them within a second, or when it is started'
+const again = 'the application’s worker runs them within a second, or when it starts'
 
-const redriving: Deed = {
+const redriving: EntryAction = {
   verb: 'redrive',
   past: 'redriven',
   warning: 'this runs the handlers that have not succeeded on',
   states: ['dead', 'skipped'],
-  leavesOut: ({ reason }) => reason === 'CONFLICT' || reason === 'DISMISSED',
+  needsId: ({ reason }) => reason === 'CONFLICT' || reason === 'DISMISSED',
   act: (inbox, ids) => inbox.redrive({ id: ids }),
   afterwards: again,
 }
 
-const replaying: Deed = {
+const replaying: EntryAction = {
   verb: 'replay',
   past: 'replayed',
   warning: 'this runs every handler again on',
@@ -30,10 +34,10 @@ const replaying: Deed = {
   afterwards: again,
 }
 
-const dismissing: Deed = {
+const dismissing: EntryAction = {
   verb: 'dismiss',
   past: 'dismissed',
-  warning: 'this settles for good, without their handlers,',
+  warning: 'this settles, without running their handlers,',
   states: ['dead'],
   act: async (inbox, ids) => {
     let done = 0
@@ -41,26 +45,26 @@ const dismissing: Deed = {
     return done
   },
   afterwards:
-    'they are skipped; a lane that waited for one goes on, and redrive <id> runs it after all',
+    'entries that waited for them can run now; redrive <id> runs a dismissed entry after all',
 }
 
 export const inboxRedrive = (session: Session) =>
-  deedCommand(session, redriving, {
-    summary: 'hand dead or skipped entries to the handlers again',
+  actionCommand(session, redriving, {
+    summary: 'run dead or skipped entries again',
     details: [
-      'Puts dead and skipped entries back to work: those that are named, or all that the filter finds. Handlers that had succeeded do not run again. What was set aside (evidence of a conflict, dismissed entries) runs only when it is named. Asks for a yes, or --yes.',
+      'Runs dead and skipped entries again: the named ones, or all that the filter finds. Handlers that have succeeded do not run again. Conflicts and dismissed entries run only if named. Asks for confirmation (--yes).',
     ],
     examples: [
       'idv-webhooks inbox redrive --inbox inbox.db --state dead --since 7d',
-      'idv-webhooks inbox redrive --inbox inbox.db 01K6ZT2M --yes',
+      'idv-webhooks inbox redrive --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59 --yes',
     ],
   })
 
 export const inboxReplay = (session: Session) =>
-  deedCommand(session, replaying, {
-    summary: 'run every handler again on entries that are done',
+  actionCommand(session, replaying, {
+    summary: 'run all handlers of done entries again',
     details: [
-      'Runs done entries again from their kept bytes, all handlers, with event.source replay: those that are named, or all that the filter finds and whose payload is still there. Asks for a yes, or --yes.',
+      'Runs all handlers of done entries again, with event.source replay: the named ones, or all that the filter finds and whose payload is not erased. Asks for confirmation (--yes).',
     ],
     examples: [
       'idv-webhooks inbox replay --inbox inbox.db --name verification.approved --since 12h',
@@ -68,18 +72,22 @@ export const inboxReplay = (session: Session) =>
   })
 
 export const inboxDismiss = (session: Session) =>
-  deedCommand(session, dismissing, {
-    summary: 'settle dead entries for good, so that what waits for them goes on',
-    examples: ['idv-webhooks inbox dismiss --inbox inbox.db 01K6ZT2M --yes'],
+  actionCommand(session, dismissing, {
+    summary: 'settle dead entries, so that waiting entries can run',
+    examples: [
+      'idv-webhooks inbox dismiss --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59 --yes',
+    ],
   })
 
-function deedCommand(session: Session, deed: Deed, declaration: Declaration) {
-  const command = declare(deed.verb, declaration)
-    .argument('[ids...]', 'ids of entries; without them the filter chooses')
+function actionCommand(session: Session, action: EntryAction, declaration: Declaration) {
+  const command = declare(action.verb, declaration)
+    .argument('[ids...]', 'ids of entries; without ids the filter chooses')
     .addOption(inboxOption())
-  return withFilter(command, session, deed.states)
-    .option('--yes', 'the word of consent')
+  return withFilter(command, session, action.states)
+    .option('--yes', 'skip the confirmation prompt')
     .action(
-      act<DeedOptions>(session, (options, ids) => runOverEntries(session, deed, { options, ids })),
+      act<EntryActionOptions>(session, (options, ids) =>
+        runOverEntries(session, action, { options, ids }),
+      ),
     )
 }

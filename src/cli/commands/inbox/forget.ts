@@ -1,5 +1,4 @@
-// inbox forget: erases the payloads of a person at once.
-
+// inbox forget: erases the payloads of a person.
 import type { EntryFilter, Inbox } from '../../../inbox/index.ts'
 import { needConsent } from '../../consent.ts'
 import { exitCodes } from '../../exit-code.ts'
@@ -18,7 +17,7 @@ export const inboxForget = (session: Session) =>
   declare('forget', {
     summary: 'erase the payloads of a client or a verification',
     details: [
-      'Erases the payloads of an entity, and of events that speak of it (those of a client’s verifications too), now and without a way back; without --tenant that of every tenant who has one of this id. Open entries are skipped: their handlers do not run. That they came stays known, so a late copy is still a duplicate. Asks for a yes, or --yes.',
+      'Permanently erases the payloads of an entity and of related events (for a client, also those of its verifications), of every tenant unless --tenant is given. Handlers of open entries do not run. A late copy of an event is still recognized as a duplicate. Asks for confirmation (--yes).',
     ],
     examples: ['idv-webhooks inbox forget --inbox inbox.db client:cli_42'],
   })
@@ -27,8 +26,8 @@ export const inboxForget = (session: Session) =>
       entityFrom(text),
     ])
     .addOption(inboxOption())
-    .option('--tenant <name>', 'only this tenant’s')
-    .option('--yes', 'the word of consent')
+    .option('--tenant <name>', 'only of this tenant')
+    .option('--yes', 'skip the confirmation prompt')
     .action(act<ForgetOptions>(session, (options, args) => run(session, options, args)))
 
 async function run(session: Session, options: ForgetOptions, entities: readonly string[]) {
@@ -36,10 +35,10 @@ async function run(session: Session, options: ForgetOptions, entities: readonly 
   const of = options.tenant === undefined ? {} : { tenant: options.tenant }
   return withInbox(session, options, async ({ inbox, where }) => {
     let payloads = 0
-    for (const entity of entities) payloads += await kept(inbox, { entity, ...of })
+    for (const entity of entities) payloads += await countPayloads(inbox, { entity, ...of })
     const what = count(payloads, 'payload')
     const whose = entities.map(printable).join(', ')
-    await needConsent(session, options, `this erases ${what} of ${whose} in ${where} for good`)
+    await needConsent(session, options, `this permanently erases ${what} of ${whose} in ${where}`)
     let erased = 0
     let at = 0
     try {
@@ -60,7 +59,7 @@ async function run(session: Session, options: ForgetOptions, entities: readonly 
   })
 }
 
-async function kept(inbox: Inbox, filter: EntryFilter): Promise<number> {
+async function countPayloads(inbox: Inbox, filter: EntryFilter): Promise<number> {
   let many = 0
   let cursor: string | undefined
   do {

@@ -1,5 +1,4 @@
 // inbox list: entries, newest first.
-
 import { exitCodes } from '../../exit-code.ts'
 import { entryStates } from '../../inbox/entry-states.ts'
 import { type FilterOptions, filterOf, withFilter } from '../../inbox/filter-options.ts'
@@ -23,8 +22,8 @@ export const inboxList = (session: Session) => {
     ],
   }).addOption(inboxOption())
   return withFilter(command, session, entryStates)
-    .option('--limit <n>', 'at most so many', wholeFrom(1), 50)
-    .option('--cursor <cursor>', 'go on where the list before ended')
+    .option('--limit <n>', 'maximum number of entries', wholeFrom(1), 50)
+    .option('--cursor <cursor>', 'continue where the previous list ended')
     .action(act<ListOptions>(session, (options) => run(session, options)))
 }
 
@@ -33,21 +32,21 @@ async function run(session: Session, options: ListOptions) {
   return withInbox(session, options, async ({ inbox }) => {
     const filter = filterOf(options)
     let { cursor } = options
-    let told = 0
+    let printed = 0
     do {
       signal.throwIfAborted()
-      const limit = Math.min(500, options.limit - told)
+      const limit = Math.min(500, options.limit - printed)
       const page = await inbox.find({ ...filter, limit, ...(cursor && { cursor }) })
       for (const entry of page.entries) {
         out.record(entryRecord(entry))
         out.data(entryLine(out, entry))
       }
-      told += page.entries.length
+      printed += page.entries.length
       cursor = page.cursor
-    } while (cursor !== undefined && told < options.limit)
-    out.record({ type: 'page', entries: told, ...(cursor && { cursor }) })
-    out.say(count(told, 'entry', 'entries'))
-    if (cursor) out.say(`there may be more: --cursor ${cursor}`)
+    } while (cursor !== undefined && printed < options.limit)
+    out.record({ type: 'page', entries: printed, ...(cursor && { cursor }) })
+    out.say(count(printed, 'entry', 'entries'))
+    if (cursor) out.say(`more may follow: --cursor ${cursor}`)
     return exitCodes.ok
   })
 }

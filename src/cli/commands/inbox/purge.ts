@@ -1,4 +1,5 @@
 // inbox purge: erases what is past its retention, as a worker does every hour.
+import { defined } from '../../../defined.ts'
 import { needConsent } from '../../consent.ts'
 import { CliError, exitCodes } from '../../exit-code.ts'
 import { type FoundInbox, withInbox } from '../../inbox/find-inbox.ts'
@@ -19,30 +20,29 @@ export const inboxPurge = (session: Session) =>
   declare('purge', {
     summary: 'erase what is past its retention',
     details: [
-      'Erases payloads of entries that are done (7 days) or dead or skipped (90 days), and drops the keys that tell duplicates (30 days): by the options, else `retention` of the config file, else these. A worker does the same every hour by the retention of its own inbox. Asks for a yes, or --yes.',
+      'Erases payloads of done entries (after 7 days) and of dead or skipped ones (90 days), and the keys that detect duplicates (30 days). The options override `retention` of the config file, which overrides these defaults. A worker does the same every hour with the retention of its own inbox. Asks for confirmation (--yes).',
     ],
     examples: ['idv-webhooks inbox purge --inbox inbox.db --done 1 --dead 30'],
   })
     .addOption(inboxOption())
-    .option('--done <days>', 'erase payloads that have been done for so long', days)
-    .option('--dead <days>', 'erase payloads that have been dead or skipped for so long', days)
-    .option('--keys <days>', 'tell duplicates for so long', days)
-    .option('--yes', 'the word of consent')
+    .option('--done <days>', 'erase payloads of entries done for this long', days)
+    .option('--dead <days>', 'erase payloads of entries dead or skipped for this long', days)
+    .option('--keys <days>', 'detect duplicates for this long', days)
+    .option('--yes', 'skip the confirmation prompt')
     .action(act<PurgeOptions>(session, (options) => run(session, options)))
 
 async function run(session: Session, options: PurgeOptions) {
   const { done, dead, keys } = options
-  const retention = {
-    ...(done !== undefined && { done }),
-    ...(dead !== undefined && { dead }),
-    ...(keys !== undefined && { keys }),
-  }
+  const retention = defined({ done, dead, keys })
   return withInbox(session, { ...options, retention }, async (found) => {
     const { made, inbox, where } = found
     if (!made && Object.keys(retention).length > 0) {
-      throw new CliError('USAGE', 'error: the inbox of the config file has a retention of its own')
+      throw new CliError(
+        'USAGE',
+        'the inbox of the config file has its own retention: change it there',
+      )
     }
-    await needConsent(session, options, `this erases ${described(found)} in ${where} for good`)
+    await needConsent(session, options, `this permanently erases ${described(found)} in ${where}`)
     const { out } = session
     out.progress('erasing what is past its retention')
     const purged = await inbox.purge()
@@ -55,5 +55,5 @@ async function run(session: Session, options: PurgeOptions) {
 function described({ made }: FoundInbox): string {
   if (!made) return 'what is past its retention'
   const { done = 7, dead = 90, keys = 30 } = made.retention ?? {}
-  return `payloads done for ${done} days or dead for ${dead}, and keys of ${keys} days,`
+  return `payloads done for ${done} days or dead for ${dead}, and keys older than ${keys} days,`
 }

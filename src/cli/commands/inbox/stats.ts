@@ -9,7 +9,7 @@ import { act, declare, type Session } from '../../session.ts'
 
 export const inboxStats = (session: Session) =>
   declare('stats', {
-    summary: 'count entries by state, and tell how far behind the handlers are',
+    summary: 'count entries by state and show how far behind the handlers are',
     examples: ['idv-webhooks inbox stats --inbox inbox.db'],
   })
     .addOption(inboxOption())

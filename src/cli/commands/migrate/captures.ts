@@ -1,6 +1,7 @@
-// migrate captures: new files under the current names, signed again; the originals stay as they are.
+// migrate captures: new files under the current names, signed again; the originals stay unchanged.
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
+import { defined } from '../../../defined.ts'
 import { type Scheme, schemes, sign, verify } from '../../../index.ts'
 import { defaultEnvelope, type EnvelopePaths } from '../../../protocol/index.ts'
 import { testSecret } from '../../../testing/index.ts'
@@ -9,6 +10,7 @@ import { exitCodes } from '../../exit-code.ts'
 import { currentPrefix, legacyPrefix } from '../../migrate/legacy.ts'
 import { type RenamedEvent, renameEvent } from '../../migrate/rename-event.ts'
 import { count, printable } from '../../output.ts'
+import type { CaptureState } from '../../records/migrating.ts'
 import { chosenScheme, type SchemeChoice, schemeOption } from '../../scheme-option.ts'
 import {
   findSecrets,
@@ -25,13 +27,11 @@ interface CapturesOptions extends SecretOptions, SchemeChoice {
   readonly force?: boolean
 }
 
-type State = 'written' | 'current' | 'there' | 'refused' | 'unproved' | 'exists'
-
 export const migrateCaptures = (session: Session) =>
   declare('captures', {
-    summary: 'write captures anew under the current names, signed again',
+    summary: 'convert captures to the current names',
     details: [
-      'Writes a new file for every capture of a legacy name: the event renamed, every other byte of the body as it was, signed again with the secret that signed it (the test secret for redacted ones). The originals stay. A capture that does not verify, or did not when it was taken, is left out: signing it would make it genuine.',
+      'Writes a new file for each capture with a legacy name: only the event is renamed, and the body is signed again with the secret that signed it (the test secret for redacted captures). The originals stay unchanged. A capture that does not verify, or did not when it was recorded, is skipped, because signing would make it genuine.',
     ],
     examples: [
       'idv-webhooks migrate captures test/captures',
@@ -39,8 +39,8 @@ export const migrateCaptures = (session: Session) =>
     ],
   })
     .argument('<captures...>', 'capture files, or folders of them')
-    .option('--out <dir>', 'where the new files go; beside the originals by default')
-    .option('--force', 'replace files that are there, and sign what does not verify')
+    .option('--out <dir>', 'folder for the new files (default: beside the originals)')
+    .option('--force', 'replace existing files, and sign captures that do not verify')
     .addOption(secretFileOption())
     .addOption(schemeOption())
     .action(act<CapturesOptions>(session, (options, paths) => run(session, options, paths)))
@@ -65,17 +65,17 @@ async function run(session: Session, options: CapturesOptions, paths: readonly s
       ? await write({ capture, renamed, target, secrets, scheme, force: options.force })
       : 'current'
     tally[state] += 1
-    tell(session, { capture, renamed, target, state })
+    printCapture(session, { capture, renamed, target, state })
   }
   out.record({ type: 'summary', ...tally })
-  const leftOut = tally.refused + tally.unproved + tally.exists
+  const skipped = tally.refused + tally.unproved + tally.exists
   out.say(
-    `${count(tally.written, 'file')} written · ${tally.there} already there · ${tally.current} without a legacy name · ${leftOut} left out`,
+    `${count(tally.written, 'file')} written · ${tally.there} unchanged · ${tally.current} without a legacy name · ${skipped} skipped`,
   )
-  return leftOut > 0 ? exitCodes.failed : exitCodes.ok
+  return skipped > 0 ? exitCodes.failed : exitCodes.ok
 }
 
-/** Where the name stands: as the config file's envelope says, else as a receiver reads it. */
+/** Where the name is: by the envelope of the config file, else by the default envelope. */
 function namePaths({ config }: Session): readonly string[] {
   const envelope = config.values.envelope as EnvelopePaths | undefined
   const own = typeof envelope === 'object' ? envelope.name : undefined
@@ -90,7 +90,7 @@ function targetOf({ cwd }: Session, { out }: CapturesOptions, file: string): str
   return join(folder, name.replace(/(\.json)?$/, '.migrated.json'))
 }
 
-interface Writing {
+interface CaptureToWrite {
   readonly capture: NamedCapture
   readonly renamed: RenamedEvent
   readonly target: string
@@ -99,7 +99,7 @@ interface Writing {
   readonly force: boolean | undefined
 }
 
-async function write(writing: Writing): Promise<State> {
+async function write(writing: CaptureToWrite): Promise<CaptureState> {
   const { capture, target, secrets, scheme, force } = writing
   if (capture.verified === false && !force) return 'refused'
   const receivedAt = capture.delivery.receivedAt ?? new Date(0)
@@ -114,19 +114,13 @@ async function write(writing: Writing): Promise<State> {
   return 'written'
 }
 
-/** The capture's own JSON with another body and the signature of that; the rest as it stands. */
-async function contentOf({ capture, renamed, secrets, scheme }: Writing, now: () => Date) {
+/** The JSON of the capture with the new body and its signature; everything else unchanged. */
+async function contentOf({ capture, renamed, secrets, scheme }: CaptureToWrite, now: () => Date) {
   const { url } = capture.delivery
   const header = (name: string) =>
     capture.delivery.headers.find(([one]) => one === name.toLowerCase())?.[1]
   const id = scheme.id && header(scheme.id.header)
-  const signed = await sign(renamed.body, {
-    secret: secrets,
-    scheme,
-    now,
-    ...(id !== undefined && { id }),
-    ...(url !== undefined && { url }),
-  })
+  const signed = await sign(renamed.body, defined({ secret: secrets, scheme, now, id, url }))
   const json = JSON.parse(capture.source) as { readonly headers: readonly [string, string][] }
   const lengths = { 'content-length': String(renamed.body.length) }
   const fresh: Readonly<Record<string, string>> = { ...lengths, ...signed }
@@ -135,14 +129,17 @@ async function contentOf({ capture, renamed, secrets, scheme }: Writing, now: ()
   return `${JSON.stringify({ ...json, headers, body }, null, 2)}\n`
 }
 
-interface Told {
+interface MigratedCapture {
   readonly capture: NamedCapture
   readonly renamed: RenamedEvent | undefined
   readonly target: string
-  readonly state: State
+  readonly state: CaptureState
 }
 
-function tell({ out, cwd }: Session, { capture, renamed, target, state }: Told): void {
+function printCapture(
+  { out, cwd }: Session,
+  { capture, renamed, target, state }: MigratedCapture,
+): void {
   const { file } = capture
   const to = relative(cwd, target)
   const names = renamed && { from: renamed.from, to: renamed.to }
@@ -150,13 +147,13 @@ function tell({ out, cwd }: Session, { capture, renamed, target, state }: Told):
   if (state === 'written') out.data(`${printable(file)} → ${printable(to)}  (${renamed?.to})`)
   if (state === 'refused') {
     out.say(
-      `${printable(file)}: did not verify when it was captured (${printable(capture.code ?? 'no code')}), so it is not signed again (--force does)`,
+      `${printable(file)} skipped: it did not verify when it was recorded (${printable(capture.code ?? 'no code')}); --force signs it anyway`,
     )
   }
   if (state === 'unproved') {
-    out.say(`${printable(file)}: does not verify, so it is not signed again (--force does)`)
+    out.say(`${printable(file)} skipped: it does not verify; --force signs it anyway`)
   }
   if (state === 'exists') {
-    out.say(`${printable(to)} is there and differs: move it away, or give --force`)
+    out.say(`${printable(to)} exists and differs: move it, or pass --force`)
   }
 }

@@ -1,13 +1,14 @@
-// migrate code: renames exact legacy names in sources; what only run time settles it reports.
+// migrate code: renames exact legacy names in sources, and reports what is decided at run time.
 import { CliError, type ExitCode, exitCodes } from '../../exit-code.ts'
 import { exclusionOf } from '../../migrate/code/exclusion.ts'
 import { type MigratedFile, migrateFile } from '../../migrate/code/migrate-files.ts'
 import { defaultBases } from '../../migrate/code/paths.ts'
-import { tellFile, tellTotals } from '../../migrate/code/report.ts'
+import { reportFile, reportTotals } from '../../migrate/code/report.ts'
 import { dirtyRepositories } from '../../migrate/code/repository.ts'
 import { toSarif } from '../../migrate/code/sarif.ts'
 import { sourceFiles } from '../../migrate/code/source-files.ts'
-import { type Ended, type Totals, totalsOf } from '../../migrate/code/totals.ts'
+import { kindOf } from '../../migrate/code/syntax.ts'
+import { type EndedFile, type Totals, totalsOf } from '../../migrate/code/totals.ts'
 import { repeated } from '../../repeated.ts'
 import { act, declare, type Session } from '../../session.ts'
 import { replaceWhole } from '../../write-file.ts'
@@ -25,10 +26,12 @@ interface CodeOptions {
 
 export const migrateCode = (session: Session) =>
   declare('code', {
-    summary: 'rename legacy event names in JavaScript and TypeScript',
+    summary: 'rename legacy event names in source files and fixtures',
     details: [
-      'Renames literals that are exactly a legacy name: strings, object keys, case labels, types. Formatting stays byte for byte. Names that are made at run time are reported, never guessed; where old and new name would meet, that is reported as a collision and left alone. A comment idv-webhooks-ignore keeps a line (the next one, on a line of its own), idv-webhooks-ignore-file a file.',
-      'Without --write nothing is written and a diff is shown; that exits 0, whatever it would change. --check exits 0 when there is nothing to rename, 1 when there is, or a collision, and 2 when a file cannot be parsed. A file that somebody saves while this runs is left as it is, and that exits 1.',
+      'Renames literals that are exactly a legacy name (strings, object keys, case labels, types) in JavaScript and TypeScript, in the scripts of Vue, Svelte and Astro files, and in JSON. Every other byte stays unchanged. Names that are built at run time are reported, never guessed. A name whose replacement exists in the same place is reported as a collision and stays. In all other text files (YAML, SQL, Markdown, …) legacy names are listed with their place.',
+      'Deploy the receiver of this package first: it accepts both names. A file that verifies deliveries without it is reported and stays unchanged, because after a rename it would miss events that arrive under a legacy name.',
+      'A comment idv-webhooks-ignore excludes its line (or the next one, if it is on a line of its own), idv-webhooks-ignore-file the whole file.',
+      'Without --write it prints a diff and writes nothing. Exits 0, or 1 for a collision or a file that another program changed meanwhile, or 2 for a file that cannot be parsed. --check also exits 1 if there is anything to rename, and with --strict if there is anything to check manually.',
     ],
     examples: [
       'idv-webhooks migrate code',
@@ -38,83 +41,90 @@ export const migrateCode = (session: Session) =>
       "idv-webhooks migrate code --exclude 'src/generated' --exclude '*.min.js'",
     ],
   })
-    .argument('[paths...]', 'files and folders; the current folder by default')
+    .argument('[paths...]', 'files and folders (default: the current folder)')
     .option('--write', 'change the files')
-    .option('--check', 'change nothing; tell by the exit code')
-    .option('--strict', 'with --check: fail for what is only reported, too')
-    .option('--force', 'with --write: go on although not everything is committed')
-    .option('--sarif', 'print SARIF 2.1.0 instead')
-    .option('--exclude <path>', 'leave out a path or glob; may be repeated', repeated)
+    .option('--check', 'change nothing; set the exit code')
+    .option('--strict', 'with --check: also exit 1 for what is only reported')
+    .option('--force', 'with --write: allow uncommitted changes')
+    .option('--sarif', 'print SARIF 2.1.0')
+    .option('--exclude <path>', 'leave out a path or glob; repeatable', repeated)
     .option('--paths', 'also rename the API path /requests to /verifications')
-    .option('--base <base>', 'with --paths: what stands before the path; may be repeated', repeated)
+    .option(
+      '--base <base>',
+      'with --paths: another base before the path, besides /v2/api; repeatable',
+      repeated,
+    )
     .action(act<CodeOptions>(session, (options, paths) => run(session, options, paths)))
 
 async function run(session: Session, options: CodeOptions, given: readonly string[]) {
   if (options.write && options.check) {
-    throw new CliError('USAGE', 'error: --write or --check, not both')
+    throw new CliError('USAGE', 'use --write or --check, not both')
   }
   const { cwd } = session
   const isExcluded = exclusionOf(cwd, options.exclude ?? [])
   const paths = sourceFiles(cwd, given.length === 0 ? ['.'] : given, isExcluded)
-  const rule = options.paths ? { bases: options.base ?? defaultBases } : undefined
+  const bases = [...defaultBases, ...(options.base ?? [])]
+  const rule = options.paths ? { bases } : undefined
   const seen: MigratedFile[] = []
-  const done: Ended[] = []
+  const done: EndedFile[] = []
   try {
     for (const [at, path] of paths.entries()) {
       await breathe(session, at, paths.length)
-      seen.push(migrateFile(cwd, path, rule))
+      const file = migrateFile(cwd, path, rule)
+      // Texts without a legacy name are not worth counting.
+      if (kindOf(path) !== 'text' || file.findings.length > 0) seen.push(file)
     }
     const changing = seen.filter(({ edits }) => edits.length > 0).map(({ path }) => path)
     if (options.write && !options.force) refuseDirty(paths, changing)
     await settle(session, { options, files: seen, done })
   } finally {
-    // Told of an interruption too: what has been changed stays so.
+    // After an interruption too: written files stay changed.
     if (done.length > 0 || session.signal.aborted) {
-      tellEnd(session, options, totalsOf(done, paths.length))
+      reportEnd(session, options, totalsOf(done, seen.length))
     }
   }
   if (options.sarif) process.stdout.write(`${JSON.stringify(toSarif(seen, cwd), null, 2)}\n`)
-  const totals = totalsOf(done, paths.length)
-  if (done.length === 0) tellEnd(session, options, totals)
+  const totals = totalsOf(done, seen.length)
+  if (done.length === 0) reportEnd(session, options, totals)
   return exitCodeOf(totals, options)
 }
 
 interface Settling {
   readonly options: CodeOptions
   readonly files: readonly MigratedFile[]
-  /** What has ended so far. */
-  readonly done: Ended[]
+  /** The finished files. */
+  readonly done: EndedFile[]
 }
 
-/** Writes and tells every file. */
+/** Writes and reports every file. */
 async function settle(session: Session, { options, files, done }: Settling): Promise<void> {
-  const telling = { written: Boolean(options.write), advised: new Set<string>() }
+  const reporting = { written: Boolean(options.write), advised: new Set<string>() }
   for (const [at, file] of files.entries()) {
     await breathe(session, at, files.length)
-    const ended: Ended = telling.written ? { ...file, ...written(file) } : file
-    if (!options.sarif) tellFile(session.out, ended, telling)
+    const ended: EndedFile = reporting.written ? { ...file, ...written(file) } : file
+    if (!options.sarif) reportFile(session.out, ended, reporting)
     done.push(ended)
   }
 }
 
-/** Why a file was not written; nothing where it was, or needed no writing. */
-function written({ edits, path, input, output }: MigratedFile): Pick<Ended, 'left'> {
+/** Why a file was not written; empty if it was, or if nothing changed. */
+function written({ edits, path, input, output }: MigratedFile): Pick<EndedFile, 'left'> {
   if (edits.length === 0) return {}
   try {
     const isSame = replaceWhole(path, { before: input, after: output })
-    return isSame ? {} : { left: 'was saved by somebody else meanwhile, and is left as it is' }
+    return isSame ? {} : { left: 'was changed by another program in the meantime' }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'FAILED'
     return { left: `cannot be written (${code})` }
   }
 }
 
-function tellEnd({ out, signal }: Session, options: CodeOptions, totals: Totals): void {
+function reportEnd({ out, signal }: Session, options: CodeOptions, totals: Totals): void {
   if (options.sarif) return
-  tellTotals(out, totals, { written: Boolean(options.write), interrupted: signal.aborted })
+  reportTotals(out, totals, { written: Boolean(options.write), interrupted: signal.aborted })
 }
 
-/** Lets Ctrl-C in between two files, so that it finds each of them whole. */
+/** Lets Ctrl-C take effect between two files. */
 async function breathe({ signal, out }: Session, at: number, all: number): Promise<void> {
   if (at % 20 !== 0) return
   out.progress(`${at}/${all} files`)
@@ -127,7 +137,7 @@ function refuseDirty(paths: readonly string[], changing: readonly string[]): voi
   if (dirty.length === 0) return
   throw new CliError(
     'TREE_DIRTY',
-    `not everything is committed in ${dirty.join(', ')}, and a rename would mix with it: commit or stash first, or give --force`,
+    `${dirty.join(', ')} has uncommitted changes that the renames would mix with: commit or stash them first, or pass --force`,
   )
 }
 

@@ -59,10 +59,10 @@ async function run(session: Session, options: SubscriptionsOptions, source: stri
   const changes = options.apply || options.rollback
   if (!/^https?:\/\//.test(source)) {
     if (!changes) return showPlan(session, await readExport(session, source))
-    throw new CliError('USAGE', 'error: an export can only be planned: pass a service address')
+    throw new CliError('USAGE', 'an export can only be planned: pass a service address')
   }
   if (options.apply && options.rollback) {
-    throw new CliError('USAGE', 'error: use --apply or --rollback, not both')
+    throw new CliError('USAGE', 'use --apply or --rollback, not both')
   }
   const service = subscriptionService({ url: source, apiKey: session.env.IDV_API_KEY })
   if (!changes) return showPlan(session, await service.list())

@@ -1,4 +1,4 @@
-// Uses of legacy names that only run time settles: reported with what to do, never rewritten.
+// Uses of legacy names that are decided at run time: reported with advice, never rewritten.
 import {
   completesName,
   couldMakeLegacy,
@@ -11,43 +11,42 @@ import {
 } from '../legacy.ts'
 import { assembly, type Constants, constantsOf, isPiece, merged, piecesOf } from './pieces.ts'
 import { calledName } from './places.ts'
-import { handlesParts, isNestedName, isPrefixUse } from './prefix-use.ts'
+import { isNestedName, isPrefixUse, splitsNames } from './prefix-use.ts'
 import { type Ancestors, nodesAt, type SyntaxNode, textOf } from './syntax.ts'
 
-/** A use that a person must look at. */
+/** A use that a person must check. */
 export interface Dynamic {
   readonly kind: 'template' | 'concatenation' | 'prefix' | 'regexp' | 'embedded'
   readonly node: SyntaxNode
   readonly suggestion: string
 }
 
-/** What a file says elsewhere of the texts in it. */
+/** What the rest of a file says about its texts. */
 export interface Surroundings {
   readonly constants: Constants
-  /** Whether it takes names apart, or puts them together. */
+  /** Whether the file splits or joins names. */
   readonly parts: boolean
 }
 
 export function surroundingsOf(root: SyntaxNode): Surroundings {
-  return { constants: constantsOf(root), parts: handlesParts(root) }
+  return { constants: constantsOf(root), parts: splitsNames(root) }
 }
 
-const both = `take both prefixes while old deliveries may come: '${legacyPrefix}.' and '${currentPrefix}.'`
+const both = `accept both prefixes while old deliveries may arrive: '${legacyPrefix}.' and '${currentPrefix}.'`
 const suggestions: Readonly<Record<Dynamic['kind'], string>> = {
-  template: `build the name from '${currentPrefix}.', or list the names that are meant`,
+  template: `build the name from '${currentPrefix}.', or list the names`,
   concatenation: `build the name from '${currentPrefix}.', or write it as one literal`,
-  prefix: `ask for '${currentPrefix}.': events come under the current names, whatever arrived; elsewhere ${both}`,
-  regexp: `match ${currentPrefix}\\. instead; where stored names may be old, ${both}`,
-  embedded:
-    'the name stands inside a longer text: rename it there if that text is read by a program',
+  prefix: `use '${currentPrefix}.': the receiver dispatches events under their current names; elsewhere ${both}`,
+  regexp: `match ${currentPrefix}\\. instead; if stored names may be old, ${both}`,
+  embedded: 'the name is part of a longer text: rename it if a program reads that text',
 }
-const unknownPrefix = `if what stands before the dot can be '${legacyPrefix}', make it '${currentPrefix}'`
+const unknownPrefix = `if the part before the dot can be '${legacyPrefix}', change it to '${currentPrefix}'`
 
 function found(kind: Dynamic['kind'], node: SyntaxNode, suggestion = suggestions[kind]): Dynamic {
   return { kind, node, suggestion }
 }
 
-/** What a node is, if it is a dynamic use; parts of one are left to the whole. */
+/** The dynamic use that a node is; parts of one are left to the whole. */
 export function dynamicUse(
   node: SyntaxNode,
   ancestors: Ancestors,
@@ -94,7 +93,7 @@ function textUse(node: SyntaxNode, { text, ancestors, around }: TextUse): Dynami
     return matchesOnlyLegacy(text, '') ? found('regexp', node) : undefined
   }
   if (replacementOf(text) !== undefined) {
-    // What a tag makes of its text nobody can see here.
+    // The effect of a template tag is unknown.
     const tagged = ancestors.at(-1)?.type === 'TaggedTemplateExpression'
     return tagged ? found('embedded', node) : undefined
   }

@@ -1,8 +1,8 @@
-// What a caller leaves out by --exclude: paths and globs, as .gitignore reads them.
+// What --exclude leaves out: paths and globs, in the syntax of .gitignore.
 import { relative, sep } from 'node:path'
 import ignore from 'ignore'
 
-/** Whether a file is left out; what is not below the folder of the call is not spoken of. */
+/** Whether a file is left out; files outside of the current folder never are. */
 export function exclusionOf(cwd: string, patterns: readonly string[]): (path: string) => boolean {
   const rules = ignore().add(patterns.map((one) => one.replace(/^\.\//, '/')))
   return (path) => {

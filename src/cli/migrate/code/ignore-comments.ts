@@ -1,8 +1,8 @@
-// Comments by which a person keeps the tool away: `idv-webhooks-ignore` for the line it stands on
-// or the next one, `idv-webhooks-ignore-file` for the whole file.
+// Comments that exclude code from the migration: `idv-webhooks-ignore` for its own line or the next
+// one, `idv-webhooks-ignore-file` for the whole file.
 import type { SyntaxComment } from './syntax.ts'
 
-/** What is to be left alone. */
+/** What to leave unchanged. */
 export interface Ignored {
   readonly all: boolean
   /** Lines, from 1. */
@@ -16,7 +16,7 @@ export function ignoredLines(text: string, comments: readonly SyntaxComment[]): 
     if (/\bidv-webhooks-ignore-file\b/.test(value)) all = true
     else if (/\bidv-webhooks-ignore\b/.test(value)) {
       lines.add(lineAt(text, start))
-      // A comment with nothing but white space before it speaks of the next line.
+      // A comment on a line of its own applies to the next line.
       const before = text.slice(text.lastIndexOf('\n', start - 1) + 1, start)
       if (/^[\s{]*$/.test(before)) lines.add(lineAt(text, end) + 1)
     }
@@ -24,8 +24,8 @@ export function ignoredLines(text: string, comments: readonly SyntaxComment[]): 
   return { all, lines }
 }
 
-/** Whether a text that cannot be parsed has the comment for a whole file; a string is none. */
-export function setsItselfAside(text: string): boolean {
+/** Whether a text that cannot be parsed has the comment for a whole file, outside of strings. */
+export function ignoresItself(text: string): boolean {
   return /^[^'"`\n\r]*(?:\/\/|\/\*|^\s*\*|<!--).*\bidv-webhooks-ignore-file\b/m.test(text)
 }
 

@@ -1,9 +1,11 @@
-// Many files' rewriting: reads each strictly, so that what is written back differs in the names alone.
+// Reads a file strictly and rewrites it, so that the new text differs in the names only.
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
-import { setsItselfAside } from './ignore-comments.ts'
+import type { Edit, Finding } from './finding.ts'
+import { ignoresItself } from './ignore-comments.ts'
 import type { PathOptions } from './paths.ts'
-import { type Edit, type Finding, rewriteSource } from './rewrite.ts'
+import { rewriteSource } from './rewrite.ts'
+import { kindOf } from './syntax.ts'
 
 /** Why a file was not read, and where that is known. */
 export interface UnreadableFile {
@@ -12,9 +14,9 @@ export interface UnreadableFile {
   readonly column?: number
 }
 
-/** What became of one file; `output` is its new text, where that differs. */
+/** The result for one file; `output` is its new text if it differs. */
 export interface MigratedFile {
-  /** As the caller would write it. */
+  /** Relative to the current folder. */
   readonly file: string
   readonly path: string
   readonly input: string
@@ -25,7 +27,10 @@ export interface MigratedFile {
   readonly error?: UnreadableFile
 }
 
-/** Looks at one file; never throws for what stands in it. */
+/** Larger files are data, not something that a person maintains. */
+const maxTextBytes = 1024 * 1024
+
+/** Migrates one file; never throws because of its content. */
 export function migrateFile(cwd: string, path: string, paths?: PathOptions): MigratedFile {
   const file = relative(cwd, path)
   const empty = { file, path, input: '', output: '', edits: [], findings: [] }
@@ -35,22 +40,24 @@ export function migrateFile(cwd: string, path: string, paths?: PathOptions): Mig
   } catch {
     return { ...empty, error: { message: 'cannot be read' } }
   }
+  const isCode = kindOf(path) === 'code'
+  if (!isCode && (bytes.length > maxTextBytes || bytes.includes(0))) return empty
   const input = decode(bytes)
   if (input === undefined) {
-    return isOfNoInterest(bytes) ? empty : { ...empty, error: { message: 'is not UTF-8' } }
+    return !isCode || isIrrelevant(bytes) ? empty : { ...empty, error: { message: 'is not UTF-8' } }
   }
   try {
     const rewritten = rewriteSource(input, path, paths)
-    // Texts that stay as they are need not be kept.
+    // Unchanged texts are not kept in memory.
     return rewritten.edits.length > 0
       ? { file, path, input, ...rewritten }
       : { ...empty, findings: rewritten.findings }
   } catch (error) {
-    return setsItselfAside(input) ? empty : { ...empty, error: syntaxFault(error) }
+    return ignoresItself(input) ? empty : { ...empty, error: syntaxFault(error) }
   }
 }
 
-/** A byte order mark stays a letter of the text, so that it is written back. */
+/** A byte order mark stays part of the text, so that it is written back. */
 function decode(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -59,10 +66,10 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** A file that is no UTF-8 is an error only where it spells the word, in UTF-16 too. */
-function isOfNoInterest(bytes: Uint8Array): boolean {
+/** A file that is not UTF-8 is an error only if it contains the word, also in UTF-16. */
+function isIrrelevant(bytes: Uint8Array): boolean {
   const text = Buffer.from(bytes).toString('latin1').replaceAll('\0', '')
-  return !/request/i.test(text) || setsItselfAside(text)
+  return !/request/i.test(text) || ignoresItself(text)
 }
 
 function syntaxFault(error: unknown): UnreadableFile {

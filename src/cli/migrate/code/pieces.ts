@@ -1,16 +1,15 @@
-// Texts that are put together at run time: sums, templates, join and concat, as the pieces that are
-// known and the gaps between them.
+// Texts that are assembled at run time (sums, templates, join, concat), as known pieces and gaps.
 import { isReplacement, replacementOf } from '../legacy.ts'
 import { calledName } from './places.ts'
 import { type Ancestors, cooked, nodeAt, nodesAt, type SyntaxNode, textOf, walk } from './syntax.ts'
 
-/** Known text, or undefined for what only run time knows. */
+/** Known text, or undefined for what is known at run time only. */
 export type Pieces = readonly (string | undefined)[]
 
-/** The texts that names of a file stand for. */
+/** The texts of the constants of a file, by name. */
 export type Constants = ReadonlyMap<string, string>
 
-/** The constants of a file that are plain text; a name that is declared twice is none. */
+/** The constants of a file that are plain text; names declared twice are left out. */
 export function constantsOf(root: SyntaxNode): Constants {
   const found = new Map<string, string | undefined>()
   walk(root, (node, ancestors) => {
@@ -25,7 +24,7 @@ export function constantsOf(root: SyntaxNode): Constants {
   return new Map([...found].flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])))
 }
 
-/** How a node puts a text together; undefined when it does not. */
+/** How a node assembles a text; undefined if it does not. */
 export function assembly(node: SyntaxNode): 'sum' | 'template' | 'join' | 'concat' | undefined {
   if (isSum(node)) return 'sum'
   if (node.type === 'TemplateLiteral' || node.type === 'TSTemplateLiteralType') {
@@ -36,12 +35,12 @@ export function assembly(node: SyntaxNode): 'sum' | 'template' | 'join' | 'conca
   const isList = target?.type === 'ArrayExpression'
   const name = calledName(node)
   if (name === 'concat') return target && !isList ? 'concat' : undefined
-  // Whole names in a list are names, however the list is written.
+  // Whole names in a list are names, not pieces.
   const whole = isList && nodesAt(target, 'elements').some((one) => isName(textOf(one)))
   return name === 'join' && isList && !whole ? 'join' : undefined
 }
 
-/** Whether a node is only a piece of a text; by itself it says nothing. */
+/** Whether a node is only a piece of a text. */
 export function isPiece(node: SyntaxNode, ancestors: Ancestors): boolean {
   const above = ancestors.filter(({ type }) => type !== 'ParenthesizedExpression')
   const [parent, second, third] = [above.at(-1), above.at(-2), above.at(-3)]
@@ -57,7 +56,7 @@ export function isPiece(node: SyntaxNode, ancestors: Ancestors): boolean {
   return inCall === 'join' ? parent.type === 'ArrayExpression' : inCall === 'concat'
 }
 
-/** The pieces of a text, neighbours that are known not yet put together. */
+/** The pieces of a text, adjacent known ones not merged. */
 export function piecesOf(node: SyntaxNode, constants: Constants): Pieces {
   const inner = (one: SyntaxNode | undefined) => (one ? piecesOf(one, constants) : [undefined])
   switch (assembly(node)) {
@@ -83,7 +82,7 @@ function templatePieces(node: SyntaxNode, inner: Inner): Pieces {
   return nodesAt(node, 'quasis').flatMap((quasi, at) => {
     const text = cooked(quasi) ?? ''
     const hole = holes[at - 1]
-    // A whole name in a hole is renamed where it stands.
+    // A whole name in a hole is renamed there.
     const filled = hole && isName(textOf(hole)) ? [undefined] : inner(hole)
     return at === 0 ? [text] : [...filled, text]
   })
@@ -98,7 +97,7 @@ function joinPieces(call: SyntaxNode, inner: Inner): Pieces {
   )
 }
 
-/** Neighbouring texts as one. */
+/** Adjacent texts merged into one. */
 export function merged(pieces: Pieces): Pieces {
   const together: (string | undefined)[] = []
   for (const piece of pieces) {

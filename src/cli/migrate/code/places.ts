@@ -1,10 +1,10 @@
-// Where a text stands in the tree: what names a module, and within which bounds an old and a new
-// name would meet once they are one.
+// The place of a text in the tree: whether it names a module, and the scope in which a legacy name
+// would collide with its replacement.
 import { type Ancestors, nodeAt, nodesAt, type SyntaxNode } from './syntax.ts'
 
 /**
- * What a text does where it stands; two of one kind in one scope would meet. A `value` may be
- * registered anywhere, through whatever it is handed to, so its scope is the file.
+ * The role of a text and its scope; two of one kind in one scope collide. A `value` may be registered
+ * anywhere, through whatever it is passed to, so its scope is the file.
  */
 export interface Place {
   readonly kind: 'value' | 'key' | 'case' | 'type' | 'read'
@@ -17,7 +17,7 @@ const typed = /^(TSLiteralType|TSPropertySignature|TSMethodSignature|ObjectTypeP
 const typeLists = /^(TSUnionType|UnionTypeAnnotation|TSTupleType|TupleTypeAnnotation)$/
 const functions = /Function|Method|^Program$/
 
-/** The place of a text; undefined where it meets nothing. */
+/** The place of a text; undefined if it cannot collide. */
 export function placeOf(node: SyntaxNode, ancestors: Ancestors): Place | undefined {
   const parent = ancestors.at(-1)
   const above = ancestors.at(-2)

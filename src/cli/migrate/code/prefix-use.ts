@@ -13,10 +13,10 @@ const named =
 const listening = /^(on|once|off|emit|addListener|removeListener|prependListener)$/
 
 /**
- * Whether a file takes names apart or puts them together: a dot as a text of its own, or a text
- * that is asked how it begins by something that only run time knows.
+ * Whether a file splits or joins names: a dot as a text of its own, or startsWith() with a value
+ * known at run time only.
  */
-export function handlesParts(root: SyntaxNode): boolean {
+export function splitsNames(root: SyntaxNode): boolean {
   let found = false
   walk(root, (node) => {
     if (found) return
@@ -30,7 +30,7 @@ export function handlesParts(root: SyntaxNode): boolean {
   return found
 }
 
-/** Whether this literal is the word alone, in a place that may look at a part of a name. */
+/** Whether this literal is the single word, in a place that may use a part of a name. */
 export function isPrefixUse(node: SyntaxNode, ancestors: Ancestors, parts: boolean): boolean {
   if (textOf(node) !== legacyPrefix) return false
   const [parent, above] = [ancestors.at(-1), ancestors.at(-2)]

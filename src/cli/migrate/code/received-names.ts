@@ -1,5 +1,5 @@
-// Legacy names that are meant: beside what tells the name that arrived, or translates it, the old
-// name is right for as long as deliveries come under it.
+// Legacy names that are intentional: beside `receivedName` and the like, the old name is right while
+// deliveries arrive under it.
 import { type Ancestors, isNode, nodeAt, type SyntaxNode, textOf } from './syntax.ts'
 
 const telling = new Set(['receivedName', 'canonicalName', 'legacyNames'])
@@ -20,7 +20,7 @@ export function isReceivedName(node: SyntaxNode, ancestors: Ancestors): boolean 
     if (above.type === 'SwitchStatement') {
       return below.type === 'SwitchCase' && mentions(nodeAt(above, 'discriminant'))
     }
-    // What stands under a key of its own is spoken of by that key alone.
+    // A value is described by its own key only.
     if (keyed.test(above.type)) return above.key !== below && names(nodeAt(above, 'key'))
     if (boundary.test(above.type)) return false
     if (childrenOf(above).some((child) => child !== below && mentions(child))) return true
@@ -29,7 +29,7 @@ export function isReceivedName(node: SyntaxNode, ancestors: Ancestors): boolean 
   return false
 }
 
-/** Whether a name of those stands in a node; what a function does later is its own affair. */
+/** Whether a node contains one of those names, not counting functions. */
 function mentions(node: SyntaxNode | undefined): boolean {
   if (!node || /Function/.test(node.type)) return false
   if (names(node)) return true

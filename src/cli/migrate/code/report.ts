@@ -1,26 +1,26 @@
-// What migrate code says: for people, as JSON lines, or as SARIF for code scanning.
+// The output of migrate code, for people and as JSON lines.
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff'
-import { count, type Output, printable } from '../../output.ts'
+import { count, type Output, printable, printableSource } from '../../output.ts'
 import type { MigratedFile } from './migrate-files.ts'
-import type { Ended, Totals } from './totals.ts'
+import type { EndedFile, Totals } from './totals.ts'
 
 /** A unified diff that `git apply` and `patch -p1` take. */
 function diffOf({ file, input, output }: MigratedFile): string {
-  // A file outside the folder of the call: `a/../x` is a path that neither tool takes.
+  // Of a file outside of the current folder: neither tool accepts `a/../x`.
   const name = file.replaceAll('\\', '/').replace(/^(?:\.\.\/)+/, '')
   const patch = structuredPatch(`a/${name}`, `b/${name}`, input, output, '', '', { context: 3 })
   return formatPatch(patch, FILE_HEADERS_ONLY)
 }
 
-/** How files are told. */
-export interface Telling {
+/** How files are reported. */
+export interface ReportOptions {
   readonly written: boolean
-  /** What was already advised: each advice is given once. */
+  /** Advice that was printed already; each is printed once. */
   readonly advised: Set<string>
 }
 
-/** Tells one file. */
-export function tellFile(out: Output, one: Ended, { written, advised }: Telling): void {
+/** Reports one file. */
+export function reportFile(out: Output, one: EndedFile, { written, advised }: ReportOptions): void {
   const { file, edits, findings, error, left } = one
   if (left !== undefined) {
     out.record({ type: 'left', file, message: left })
@@ -45,13 +45,13 @@ export function tellFile(out: Output, one: Ended, { written, advised }: Telling)
 }
 
 /** How a run ended. */
-export interface End {
+export interface RunEnd {
   readonly written: boolean
   readonly interrupted: boolean
 }
 
-/** Tells all of them in a line. */
-export function tellTotals(out: Output, totals: Totals, { written, interrupted }: End): void {
+/** Reports the totals in one line. */
+export function reportTotals(out: Output, totals: Totals, { written, interrupted }: RunEnd): void {
   const { changed, names, unchanged, findings, collisions, errors, left, missed } = totals
   out.record({ type: 'summary', ...totals, written, interrupted })
   const verb = written ? 'changed' : 'would change'
@@ -60,18 +60,20 @@ export function tellTotals(out: Output, totals: Totals, { written, interrupted }
     [
       `${verb} ${count(changed, 'file')} (${count(names, 'name')})`,
       `${unchanged} unchanged`,
-      `${people} ${people === 1 ? 'needs' : 'need'} a human${collisions > 0 ? ` (${count(collisions, 'collision')})` : ''}`,
+      `${people} ${people === 1 ? 'needs' : 'need'} a person${collisions > 0 ? ` (${count(collisions, 'collision')})` : ''}`,
       count(errors, 'error'),
-      ...(left > 0 ? [`${left} left as ${left === 1 ? 'it was' : 'they were'}`] : []),
+      ...(left > 0 ? [`${left} not written`] : []),
       ...(interrupted ? [`interrupted before ${count(missed, 'file')}`] : []),
     ].join(' · '),
   )
 }
 
+/** A program gets the exact patch; a terminal gets it without control characters. */
 function colored(out: Output, diff: string): string {
   return diff
     .split('\n')
-    .map((line) => {
+    .map((exact) => {
+      const line = out.terminal ? printableSource(exact) : exact
       if (/^(---|\+\+\+) /.test(line)) return out.paint('bold', line)
       if (line.startsWith('-')) return out.paint('red', line)
       if (line.startsWith('+')) return out.paint('green', line)

@@ -1,16 +1,16 @@
-// What git says of a folder: where its repository begins, and whether work would be lost in it.
+// The git repositories of files, and whether they have uncommitted changes.
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** The repository's top folder; undefined outside one, or without git. */
+/** The top folder of the repository; undefined outside of one, or without git. */
 export function repositoryOf(folder: string): string | undefined {
   return git(folder, 'rev-parse', '--show-toplevel')?.trim()
 }
 
 /**
- * Of the repositories that files stand in, nested ones too, those with work not committed. A file
- * that git does not know counts where it is to be changed; others, such as an output, stay apart.
+ * The repositories of files, nested ones included, that have uncommitted changes. An untracked file
+ * counts only if it is about to be changed.
  */
 export function dirtyRepositories(
   files: readonly string[],
@@ -29,7 +29,7 @@ export function dirtyRepositories(
   })
 }
 
-/** The nearest folder above that holds .git: a folder, or a file in worktrees and submodules. */
+/** The nearest folder above with .git: a folder, or a file in worktrees and submodules. */
 function topOf(folder: string, known: Map<string, string | undefined>): string | undefined {
   if (known.has(folder)) return known.get(folder)
   const above = dirname(folder)

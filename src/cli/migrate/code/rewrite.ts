@@ -1,14 +1,21 @@
-// One file's rewriting: exact legacy names in literals, nothing else, every other byte as it was.
+// Rewrites one file: exact legacy names in literals only, every other byte unchanged.
 import MagicString from 'magic-string'
 import { isReplacement, mayHoldLegacy, replacementOf } from '../legacy.ts'
 import { type Dynamic, dynamicUse, surroundingsOf } from './dynamic.ts'
+import type { Edit, Finding, Position } from './finding.ts'
 import { type Ignored, ignoredLines } from './ignore-comments.ts'
+import { isHandWrittenReceiver, mentionsIn } from './mentions.ts'
 import { type PathOptions, pathUse } from './paths.ts'
 import { isPiece } from './pieces.ts'
 import { isModuleName, type Place, placeOf } from './places.ts'
 import { isReceivedName } from './received-names.ts'
 import {
   type Ancestors,
+  codeOf,
+  isComponent,
+  kindOf,
+  markupOf,
+  parseJsonPlaces,
   parseSource,
   type Syntax,
   type SyntaxNode,
@@ -16,28 +23,8 @@ import {
   walk,
 } from './syntax.ts'
 
-/** A place in a file, counted from 1. */
-export interface Position {
-  readonly line: number
-  readonly column: number
-}
-
-/** A literal that is rewritten. */
-export interface Edit extends Position {
-  readonly from: string
-  readonly to: string
-}
-
-/** Something that a person must decide. */
-export interface Finding extends Position {
-  readonly kind: Dynamic['kind'] | 'collision' | 'path' | 'received'
-  /** The source text of the place. */
-  readonly text: string
-  readonly suggestion: string
-}
-
-/** What became of a file. */
-export interface Rewritten {
+/** The result for a file. */
+export interface RewrittenSource {
   readonly output: string
   readonly edits: readonly Edit[]
   readonly findings: readonly Finding[]
@@ -54,16 +41,21 @@ interface Occurrence {
  *
  * @throws SyntaxError when the file cannot be parsed
  */
-export function rewriteSource(text: string, file: string, paths?: PathOptions): Rewritten {
-  if (!mayHoldLegacy(text)) return { output: text, edits: [], findings: [] }
-  const syntax = parseNamed(text, file)
-  if (!syntax) return { output: text, edits: [], findings: [] }
+export function rewriteSource(text: string, file: string, paths?: PathOptions): RewrittenSource {
+  const unchanged = { output: text, edits: [], findings: [] }
+  if (!mayHoldLegacy(text)) return unchanged
+  const kind = kindOf(file)
+  const syntax = kind === 'text' ? undefined : parseNamed(text, file)
+  if (!syntax) return kind === 'code' ? unchanged : { ...unchanged, findings: mentionsIn(text) }
   const { root, comments } = syntax
   const ignored = ignoredLines(text, comments)
-  if (ignored.all) return { output: text, edits: [], findings: [] }
+  if (ignored.all) return unchanged
+  if (isHandWrittenReceiver(text)) {
+    return { ...unchanged, findings: receiverFindings(root, createSource(text, ignored)) }
+  }
   const seen = collect(root, paths)
   const source = createSource(text, ignored)
-  // What a person has set aside stays, so it meets nothing.
+  // Ignored names stay, so they collide with nothing.
   const collisions = collisionsOf(
     seen.names.filter(({ node, text: name }) => isReplacement(name) || !source.isIgnored(node)),
   )
@@ -80,6 +72,7 @@ export function rewriteSource(text: string, file: string, paths?: PathOptions): 
       use.to === undefined ? source.find(use.node, 'path', use.suggestion) : [],
     ),
     ...seen.received.flatMap((node) => source.find(node, 'received', receivedAdvice)),
+    ...(isComponent(file) ? mentionsIn(markupOf(text)) : []),
     ...[...collisions].flatMap(([from, { first, meets, others }]) =>
       source.find(
         first,
@@ -92,14 +85,36 @@ export function rewriteSource(text: string, file: string, paths?: PathOptions): 
   return { output: source.output(), edits: edits.sort(inOrder), findings: findings.sort(inOrder) }
 }
 
-/** A broken file is an error only where it spells the word: others hold at most a hint. */
+/** A broken file is an error only if it contains the word; broken or signed JSON is text. */
 function parseNamed(text: string, file: string): Syntax | undefined {
+  if (kindOf(file) === 'json') return parseFixture(text)
   try {
-    return parseSource(text, file)
+    return parseSource(isComponent(file) ? codeOf(text) : text, file)
   } catch (error) {
     if (/request/i.test(text)) throw error
     return undefined
   }
+}
+
+/** A new name would break the signature that a fixture contains. */
+function parseFixture(text: string): Syntax | undefined {
+  if (/"[^"]*signature[^"]*"\s*:/i.test(text)) return undefined
+  try {
+    return { root: parseJsonPlaces(text), comments: [] }
+  } catch {
+    return undefined
+  }
+}
+
+/** Every legacy name of a file that reads deliveries without this package. */
+function receiverFindings(root: SyntaxNode, source: ReturnType<typeof createSource>): Finding[] {
+  const found: Finding[] = []
+  walk(root, (node, ancestors) => {
+    const text = nameAt(node, ancestors)
+    if (text === undefined || replacementOf(text) === undefined) return
+    found.push(...source.find(node, 'receiver', receiverAdvice))
+  })
+  return found
 }
 
 function collect(root: SyntaxNode, paths: PathOptions | undefined) {
@@ -109,7 +124,7 @@ function collect(root: SyntaxNode, paths: PathOptions | undefined) {
   const pathUses: NonNullable<ReturnType<typeof pathUse>>[] = []
   const around = surroundingsOf(root)
   walk(root, (node, ancestors) => {
-    const path = paths && pathUse(node, ancestors, paths)
+    const path = paths && pathUse(node, ancestors, { ...paths, constants: around.constants })
     if (path) pathUses.push(path)
     const use = dynamicUse(node, ancestors, around)
     if (use) dynamic.push(use)
@@ -122,7 +137,7 @@ function collect(root: SyntaxNode, paths: PathOptions | undefined) {
   return { names, dynamic, received, paths: pathUses }
 }
 
-/** An old or new name that stands as a literal of its own. */
+/** A legacy or current name that is a literal of its own. */
 function nameAt(node: SyntaxNode, ancestors: Ancestors): string | undefined {
   const text = textOf(node)
   if (text === undefined || isModuleName(node, ancestors) || isPiece(node, ancestors))
@@ -131,14 +146,14 @@ function nameAt(node: SyntaxNode, ancestors: Ancestors): string | undefined {
   return replacementOf(text) !== undefined || isReplacement(text) ? text : undefined
 }
 
-/** Where an old and a new name would meet, and where else the old one stands and is left. */
+/** Where a legacy name would collide with its replacement, and its other occurrences. */
 interface Collision {
   readonly first: SyntaxNode
   readonly meets: SyntaxNode
   readonly others: readonly SyntaxNode[]
 }
 
-/** Legacy names whose replacement already stands in the same place: two handlers would meet. */
+/** Legacy names whose replacement already exists in the same place. */
 function collisionsOf(names: readonly Occurrence[]): ReadonlyMap<string, Collision> {
   const collisions = new Map<string, Collision>()
   for (const { node, text, place } of names) {
@@ -160,7 +175,7 @@ function collisionsOf(names: readonly Occurrence[]): ReadonlyMap<string, Collisi
 
 interface Meeting {
   readonly meets: number
-  /** The lines of the other places that are left too. */
+  /** The lines of its other occurrences, also unchanged. */
   readonly others: readonly number[]
 }
 
@@ -168,15 +183,18 @@ function collisionAdvice(from: string, { meets, others }: Meeting): string {
   const lines = [...new Set(others)]
   const left =
     lines.length > 0
-      ? `; it is left as it is in line${lines.length > 1 ? 's' : ''} ${lines.join(', ')} too`
+      ? `; its occurrence${lines.length > 1 ? 's' : ''} in line${lines.length > 1 ? 's' : ''} ${lines.join(', ')} also stay${lines.length > 1 ? '' : 's'} unchanged`
       : ''
-  return `${replacementOf(from)} stands in line ${meets}, and ${from} would meet it: keep one of them by hand, or mark what is meant to stay with idv-webhooks-ignore${left}`
+  return `${replacementOf(from)} exists in line ${meets}, so renaming ${from} would duplicate it: remove one of them, or mark the one to keep with idv-webhooks-ignore${left}`
 }
 
-const receivedAdvice =
-  'beside receivedName, canonicalName or legacyNames the old name is right while deliveries still come under it: leave it until then, and mark it with idv-webhooks-ignore'
+const receiverAdvice =
+  'this file verifies deliveries itself: after a rename it would miss events that arrive under the legacy name; switch to createReceiver() first, or compare canonicalName(name) of idv-webhooks/protocol'
 
-/** The text with its edits; ignored lines are left alone. */
+const receivedAdvice =
+  'beside receivedName, canonicalName or legacyNames the legacy name is right while deliveries arrive under it: keep it until then, and mark it with idv-webhooks-ignore'
+
+/** The text with its edits; ignored lines are unchanged. */
 function createSource(text: string, ignored: Ignored) {
   const edited = new MagicString(text)
   const starts = lineStarts(text)
@@ -194,7 +212,7 @@ function createSource(text: string, ignored: Ignored) {
     ): Edit[] {
       const at = position(node)
       if (ignored.lines.has(at.line)) return []
-      // What stands between the quotes; the quotes stay.
+      // Only the text between the quotes.
       const inside = node.type === 'TemplateElement' ? 0 : 1
       edited.update(node.start + inside, node.end - inside, to)
       return [{ ...at, from, to }]

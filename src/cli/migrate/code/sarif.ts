@@ -1,15 +1,18 @@
-// The same findings as SARIF 2.1.0, which code scanning services read.
+// The results as SARIF 2.1.0, for code scanning services.
 import { pathToFileURL } from 'node:url'
 import type { MigratedFile } from './migrate-files.ts'
 
 const rules = {
   'legacy-event-name': 'A legacy event name; migrate code --write renames it.',
   'legacy-api-path': 'A legacy API path; migrate code --paths --write renames it.',
-  'possible-api-path': 'A path that may be a legacy one of the API; a person must look at it.',
-  'dynamic-event-name': 'A legacy event name that is made at run time; a person must look at it.',
+  'possible-api-path': 'A path that may be a legacy API path; a person must check it.',
+  'dynamic-event-name': 'A legacy event name that is built at run time; a person must check it.',
   'received-event-name':
-    'A legacy event name beside receivedName, canonicalName or legacyNames; it is left alone.',
-  'event-name-collision': 'The old and the new name are registered in one place.',
+    'A legacy event name beside receivedName, canonicalName or legacyNames; it stays unchanged.',
+  'hand-written-receiver':
+    'A legacy event name in a file that verifies deliveries without this package; it stays unchanged.',
+  'event-name-mention': 'A legacy event name in a file that is not renamed automatically.',
+  'event-name-collision': 'A legacy name and its replacement are registered in the same place.',
   unreadable: 'A file that could not be parsed.',
 } as const
 
@@ -19,6 +22,8 @@ const warnings: ReadonlySet<Rule> = new Set([
   'dynamic-event-name',
   'possible-api-path',
   'received-event-name',
+  'hand-written-receiver',
+  'event-name-mention',
 ])
 
 /** The SARIF log of a run. */
@@ -45,6 +50,8 @@ export function toSarif(files: readonly MigratedFile[], cwd: string): object {
 function ruleOf(kind: MigratedFile['findings'][number]['kind']): Rule {
   if (kind === 'collision') return 'event-name-collision'
   if (kind === 'received') return 'received-event-name'
+  if (kind === 'receiver') return 'hand-written-receiver'
+  if (kind === 'mention') return 'event-name-mention'
   return kind === 'path' ? 'possible-api-path' : 'dynamic-event-name'
 }
 

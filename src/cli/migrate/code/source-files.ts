@@ -1,11 +1,10 @@
-// Which files are looked at: those named, and in folders the sources that git would not ignore.
+// The files to migrate: the named ones, and those of folders that git does not ignore.
 import { readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import ignore, { type Ignore } from 'ignore'
 import { CliError } from '../../exit-code.ts'
 import { statOf } from '../../stat-of.ts'
 import { repositoryOf } from './repository.ts'
-import { isSource } from './syntax.ts'
 
 interface Rules {
   readonly folder: string
@@ -21,10 +20,9 @@ export function sourceFiles(
   const files = paths.flatMap((path) => {
     const full = resolve(cwd, path)
     const found = statOf(full)
-    if (!found) throw new CliError('FILE_MISSING', `${path} is not there`)
+    if (!found) throw new CliError('FILE_MISSING', `${path} does not exist`)
     if (found.isDirectory()) return inFolder(realpathSync(full))
-    if (isSource(full)) return [realpathSync(full)]
-    throw new CliError('FILE_UNSUPPORTED', `${path} is neither JavaScript nor TypeScript`)
+    return [realpathSync(full)]
   })
   return [...new Set(files)].filter((file) => !isExcluded(file))
 }
@@ -34,7 +32,7 @@ function inFolder(folder: string): readonly string[] {
   const steps = relative(top, folder).split(sep).filter(Boolean)
   const above = steps.map((_, at) => join(top, ...steps.slice(0, at)))
   const rules = [...excludesOf(top), ...above.flatMap(rulesOf)]
-  // Who names a folder that git ignores means it: what ignores it does not count in it.
+  // A folder that git ignores was named on purpose: the rule that ignores it does not apply inside.
   return walkFolder(
     folder,
     rules.filter((one) => one.folder === folder || !isIgnored(`${folder}${sep}`, [one])),
@@ -51,12 +49,15 @@ function walkFolder(folder: string, above: readonly Rules[]): readonly string[] 
         const skipped = entry.name === 'node_modules' || entry.name === '.git'
         return skipped || isIgnored(`${path}${sep}`, rules) ? [] : walkFolder(path, rules)
       }
-      // Links are not followed: what they lead to is found where it stands.
-      return entry.isFile() && isSource(entry.name) && !isIgnored(path, rules) ? [path] : []
+      // Links are not followed: their targets are found at their own place.
+      return entry.isFile() && !lockFile.test(entry.name) && !isIgnored(path, rules) ? [path] : []
     })
 }
 
-/** The nearest .gitignore that speaks of a path decides, as git does. */
+/** Generated, large, and without event names. */
+const lockFile = /^(package-lock|npm-shrinkwrap)\.json$|^pnpm-lock\.yaml$|\.lock$|\.lockb$/
+
+/** The nearest .gitignore with a matching rule decides, as in git. */
 function isIgnored(path: string, rules: readonly Rules[]): boolean {
   for (const { folder, rules: own } of [...rules].reverse()) {
     const name = relative(folder, path).split(sep).join('/') + (path.endsWith(sep) ? '/' : '')

@@ -1,7 +1,7 @@
-// Source text to a tree that can be walked, whatever dialect it is written in.
+// Parses source text of every dialect into a tree that can be walked.
 import { type ParserOptions, parse, parseExpression } from '@babel/parser'
 
-/** A node of any kind: where it stands, and fields that depend on its type. */
+/** A node of any type: its position, and fields that depend on its type. */
 export interface SyntaxNode {
   readonly type: string
   readonly start: number
@@ -35,6 +35,7 @@ const dialects: readonly (readonly [ends: RegExp, plugins: readonly Plugins[]])[
   [/\.d\.[mc]?ts$/, [[['typescript', { dts: true }]]]],
   [/\.[mc]?ts$/, typed],
   [/\.tsx$/, typed.map((plugins) => ['jsx', ...plugins])],
+  [/\.(vue|svelte|astro)$/, [...typed, ['jsx', 'flow', 'decorators']]],
   [
     /\.[mc]?jsx?$/,
     [
@@ -45,20 +46,57 @@ const dialects: readonly (readonly [ends: RegExp, plugins: readonly Plugins[]])[
   ],
 ]
 
-/** Whether files of this name can be read. */
-export function isSource(file: string): boolean {
-  return dialects.some(([ends]) => ends.test(file))
+/** Script blocks of Vue and Svelte files, and the frontmatter of Astro files. */
+const components = /\.(vue|svelte|astro)$/
+const scripts =
+  /(<script\b[^>]*>)([\s\S]*?)(?=<\/script>)|(?<![\s\S])(---\r?\n)([\s\S]*?)(?=\n---)/g
+
+/** How a file is migrated: renamed as code or as JSON, or only searched for names. */
+export type FileKind = 'code' | 'json' | 'text'
+
+export function kindOf(file: string): FileKind {
+  if (dialects.some(([ends]) => ends.test(file))) return 'code'
+  return file.endsWith('.json') ? 'json' : 'text'
 }
+
+/** Whether a file has markup around its code. */
+export function isComponent(file: string): boolean {
+  return components.test(file)
+}
+
+/** A component with its markup replaced by spaces, so that its code keeps its positions. */
+export function codeOf(text: string): string {
+  return blanked(text, (_, open = '', script = '', mark = '', front = '') =>
+    [blank(open), script, blank(mark), front].join(''),
+  )
+}
+
+/** A component with its code replaced by spaces. */
+export function markupOf(text: string): string {
+  return text.replaceAll(scripts, blank)
+}
+
+function blanked(text: string, kept: (...match: string[]) => string): string {
+  let end = 0
+  let code = ''
+  for (const match of text.matchAll(scripts)) {
+    code += blank(text.slice(end, match.index)) + kept(...match)
+    end = match.index + match[0].length
+  }
+  return code + blank(text.slice(end))
+}
+
+const blank = (text: string) => text.replaceAll(/[^\r\n\u2028\u2029]/g, ' ')
 
 /**
  * Parses a file by the dialect of its name.
  *
- * @throws SyntaxError with the place, when it is none of that dialect
+ * @throws SyntaxError with the position
  */
 export function parseSource(text: string, file: string): Syntax {
   const plugins = dialects.find(([ends]) => ends.test(file))?.[1] ?? []
   let failure: unknown
-  // Names that are declared twice and the like are no concern of ours: that is the second round.
+  // The second round accepts errors such as names that are declared twice.
   for (const errorRecovery of [false, true]) {
     for (const dialect of plugins) {
       try {
@@ -81,7 +119,7 @@ function parseDialect(text: string, options: ParserOptions): Syntax {
     allowUndeclaredExports: true,
     ...options,
   })
-  // Babel's own node types know every field; the walk needs only those that all have.
+  // The walk needs only the fields that all node types of Babel have.
   return {
     root: program as unknown as SyntaxNode,
     comments: (comments ?? []) as unknown as readonly SyntaxComment[],
@@ -89,19 +127,19 @@ function parseDialect(text: string, options: ParserOptions): Syntax {
 }
 
 /**
- * Parses JSON text, so that the place of every value in it is known.
+ * Parses JSON text into a tree with the position of every value.
  *
  * @throws SyntaxError
  */
 export function parseJsonPlaces(text: string): SyntaxNode {
   JSON.parse(text.replace(/^\uFEFF/, ''))
-  // JSON is an expression; only a key twice is an error that JSON does not know.
+  // JSON is an expression; only repeated keys are an error of the parser and not of JSON.
   return parseExpression(text, { errorRecovery: true }) as unknown as SyntaxNode
 }
 
 const asides = new Set(['loc', 'extra', 'leadingComments', 'trailingComments', 'innerComments'])
 
-/** Calls back for every node, parents first, in the order of the text. */
+/** Calls `visit` for every node, parents first, in source order. */
 export function walk(
   node: SyntaxNode,
   visit: (node: SyntaxNode, ancestors: Ancestors) => void,
@@ -126,13 +164,13 @@ export function nodeAt(node: SyntaxNode | undefined, field: string): SyntaxNode 
   return isNode(value) ? value : undefined
 }
 
-/** A field of a node that is a list; holes of arrays are left out. */
+/** A field of a node that is a list, without the holes of arrays. */
 export function nodesAt(node: SyntaxNode | undefined, field: string): readonly SyntaxNode[] {
   const value = node?.[field]
   return Array.isArray(value) ? (value as unknown[]).filter(isNode) : []
 }
 
-/** The text that a node stands for: a string, or a template without holes. */
+/** The text of a node: a string, or a template without holes. */
 export function textOf(node: SyntaxNode): string | undefined {
   if (/^StringLiteral(TypeAnnotation)?$/.test(node.type)) return String(node.value)
   if (node.type !== 'TemplateLiteral' && node.type !== 'TSTemplateLiteralType') return undefined
@@ -140,7 +178,7 @@ export function textOf(node: SyntaxNode): string | undefined {
   return quasis.length === 1 ? cooked(quasis[0]) : undefined
 }
 
-/** A template's text between its holes; undefined where an escape makes none. */
+/** The text of a template between its holes; undefined for an invalid escape. */
 export function cooked(quasi: SyntaxNode | undefined): string | undefined {
   const value = quasi?.value as { readonly cooked?: string | null } | undefined
   return value?.cooked ?? undefined

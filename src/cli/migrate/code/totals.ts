@@ -1,9 +1,9 @@
 // How many files of a migration ended how.
 import type { MigratedFile } from './migrate-files.ts'
 
-/** What became of a file in the end. */
-export interface Ended extends MigratedFile {
-  /** Why it was not written, though it was to be. */
+/** The final result for a file. */
+export interface EndedFile extends MigratedFile {
+  /** Why it was not written. */
   readonly left?: string
 }
 
@@ -15,13 +15,13 @@ export interface Totals {
   readonly findings: number
   readonly collisions: number
   readonly errors: number
-  /** To be changed, and left as they were. */
+  /** Should have been changed, but were not written. */
   readonly left: number
-  /** Not come to, since the run was interrupted. */
+  /** Not reached before the run was interrupted. */
   readonly missed: number
 }
 
-export function totalsOf(files: readonly Ended[], all: number): Totals {
+export function totalsOf(files: readonly EndedFile[], all: number): Totals {
   const findings = files.flatMap((file) => file.findings)
   const collisions = findings.filter(({ kind }) => kind === 'collision').length
   const changed = files.filter(({ edits, left }) => edits.length > 0 && left === undefined)

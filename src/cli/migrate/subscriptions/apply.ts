@@ -54,17 +54,17 @@ async function advance(
   const pair = journal.pairs.find(({ old }) => old.id === id)
   const replacement = replacementFor(deps, planned, listed)
   if (!replacement) return replace(deps, planned)
-  const facts = { id, replacement: replacement.id }
+  const ids = { id, replacement: replacement.id }
   if (pair?.replacement === undefined) {
     const existing = pair ? {} : { existing: replacement.events }
     journal.set({ old: withoutSecret(subscription), replacement: replacement.id, ...existing })
-    return { ...facts, did: pair ? 'created' : 'found' }
+    return { ...ids, did: pair ? 'created' : 'found' }
   }
-  if (!(await service.hasDelivered(replacement.id))) return { ...facts, did: 'waiting' }
+  if (!(await service.hasDelivered(replacement.id))) return { ...ids, did: 'waiting' }
   // Widened before the old one is deleted: the other order would lose events.
   if (!isSameSet(replacement.events, final)) await service.setEvents(replacement.id, final)
   await service.remove(id)
-  return { ...facts, did: 'dropped' }
+  return { ...ids, did: 'dropped' }
 }
 
 async function replace(deps: Deps, { subscription, beside }: Planned): Promise<Step> {

@@ -5,7 +5,7 @@ import type { Pair } from './journal.ts'
 import { planSubscription, type Step, type Subscription } from './plan.ts'
 
 /** A pair with what the service still has of it. */
-interface Found {
+interface FoundPair {
   readonly pair: Pair
   readonly old: Subscription | undefined
   readonly replacement: Subscription | undefined
@@ -20,7 +20,7 @@ export async function* rollBack(deps: Deps): AsyncGenerator<Step> {
   const { service, journal, secrets, signal } = deps
   const listed = await service.list()
   const byId = (wanted: string | undefined) => listed.find(({ id }) => id === wanted)
-  const work = journal.pairs.map((pair): Found => {
+  const work = journal.pairs.map((pair): FoundPair => {
     const isBegun = pair.replacement === undefined
     const old = byId(pair.old.id)
     const begun = { listed, journal, isBegun, events: [planSubscription(pair.old).beside] }
@@ -35,9 +35,9 @@ export async function* rollBack(deps: Deps): AsyncGenerator<Step> {
 }
 
 const isNarrowed = ({ old, replacement }: Pair) => old.id === replacement
-const isGone = ({ pair, old }: Found) => old === undefined && !isNarrowed(pair)
+const isGone = ({ pair, old }: FoundPair) => old === undefined && !isNarrowed(pair)
 
-async function* takeBack(deps: Deps, found: Found): AsyncGenerator<Step> {
+async function* takeBack(deps: Deps, found: FoundPair): AsyncGenerator<Step> {
   const { service, journal } = deps
   const { pair } = found
   let { old } = pair
@@ -58,7 +58,10 @@ async function* takeBack(deps: Deps, found: Found): AsyncGenerator<Step> {
   journal.delete(old.id)
 }
 
-async function* removeReplacement(deps: Deps, { pair, replacement }: Found): AsyncGenerator<Step> {
+async function* removeReplacement(
+  deps: Deps,
+  { pair, replacement }: FoundPair,
+): AsyncGenerator<Step> {
   const { service, secrets } = deps
   if (!replacement) {
     if (pair.replacement !== undefined) yield { id: pair.replacement, did: 'gone' }
@@ -76,7 +79,7 @@ async function* removeReplacement(deps: Deps, { pair, replacement }: Found): Asy
 }
 
 /** The replacement signs with the secret of the old one, so nobody needs to have kept that. */
-function withSecret({ pair, replacement }: Found): Subscription {
+function withSecret({ pair, replacement }: FoundPair): Subscription {
   const secret = replacement?.secret
   return { ...pair.old, ...(secret !== undefined && { secret }) }
 }

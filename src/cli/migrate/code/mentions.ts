@@ -1,0 +1,34 @@
+// Legacy names in files that are only searched, and files that must not be renamed: receivers that
+// do not use this package.
+import { namesIn } from '../legacy.ts'
+import type { Finding } from './finding.ts'
+import { ignoresItself } from './ignore-comments.ts'
+
+const advice = 'not renamed automatically: rename it if it is read by a program or shown to people'
+
+/** Every exact legacy name of a text, with its place. */
+export function mentionsIn(text: string): readonly Finding[] {
+  if (ignoresItself(text)) return []
+  const lines = text.split(/\r\n|[\n\r\u2028\u2029]/)
+  return lines.flatMap((line, at) => {
+    const isIgnored = [line, lines[at - 1] ?? ''].some((one) => /\bidv-webhooks-ignore\b/.test(one))
+    if (isIgnored) return []
+    return namesIn(line).map(
+      ({ name, index }): Finding => ({
+        kind: 'mention',
+        line: at + 1,
+        column: index + 1,
+        text: `'${name}'`,
+        suggestion: advice,
+      }),
+    )
+  })
+}
+
+const verifies = /\bcreateHmac\b|\btimingSafeEqual\b|\bsubtle\.(verify|sign|importKey)\b/
+const importsPackage = /['"]idv-webhooks(\/[\w-]+)*['"]/
+
+/** Whether a source verifies deliveries without this package, so it sees the names that arrive. */
+export function isHandWrittenReceiver(text: string): boolean {
+  return verifies.test(text) && !importsPackage.test(text)
+}
