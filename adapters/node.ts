@@ -40,15 +40,11 @@ export function toIncoming(
   return {
     method: request.method ?? '',
     url: urlOf(request),
-    // Pairs as they arrived: `headers` would have joined those that stand twice.
-    headers: pairsOf(request.rawHeaders),
+    // As they arrived: `headers` would have joined those that stand twice.
+    headers: request.rawHeaders,
     address: request.socket?.remoteAddress,
     read: (reading) => readBody(stream, request, { reading, fix }),
   }
-}
-
-function* pairsOf(raw: readonly string[]): Generator<readonly [string, string]> {
-  for (let at = 0; at < raw.length; at += 2) yield [raw[at] ?? '', raw[at + 1] ?? '']
 }
 
 interface HowToRead {

@@ -187,6 +187,13 @@ Go on: npx idv-webhooks sandbox      the service on a port of its own, to develo
        npx idv-webhooks doctor       probes your receiver, once it runs
        examples/, docs/              whole programs, and everything in detail
 `)
+console.log(`The console: ${sandbox.url}`)
+if (process.stdin.isTTY) {
+  console.log('Look around in a browser; any key ends it.')
+  process.stdin.setRawMode(true)
+  await new Promise((resolve) => process.stdin.once('data', resolve))
+  process.stdin.setRawMode(false).pause()
+}
 await sandbox.close()
 await receiver.drain()
 await inbox.close()

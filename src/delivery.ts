@@ -3,9 +3,13 @@
 import { WebhookError } from './errors.ts'
 import type { Authenticity } from './protocol/scheme-definition.ts'
 
-/** What headers may be given as: a `Headers`, pairs, or a record (a list is a repeated header). */
+/**
+ * What headers may be given as: a `Headers`, pairs, a record (a list is a repeated header), or
+ * Node's `rawHeaders`.
+ */
 export type HeadersInput =
   | Iterable<readonly [string, string]>
+  | readonly string[]
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** One request from the sender: `body` is its exact bytes. */
@@ -29,23 +33,13 @@ const none: readonly string[] = []
 /** The headers of one request: walked once when it arrives, copied only for those who ask. */
 export class HeaderIndex {
   /** Name, value, name, value: names as they arrived. */
-  readonly #flat: string[] = []
+  readonly #flat: readonly string[]
   #list: HeaderList | undefined
 
   constructor(headers: HeadersInput) {
-    const flat = this.#flat
-    if (Symbol.iterator in headers) {
-      for (const [name, value] of headers as Iterable<readonly [string, string]>) {
-        flat.push(String(name), String(value))
-      }
-      return
-    }
-    for (const name of Object.keys(headers)) {
-      const value = headers[name]
-      if (typeof value === 'string') flat.push(name, value)
-      else if (Array.isArray(value)) for (const one of value) flat.push(name, String(one))
-      else if (value !== undefined) flat.push(name, String(value))
-    }
+    if (Array.isArray(headers) && typeof headers[0] === 'string') this.#flat = headers
+    else if (Symbol.iterator in headers) this.#flat = flatPairs(headers as HeaderPairs)
+    else this.#flat = flatRecord(headers)
   }
 
   /** All values of one header; `name` is in lower case. */
@@ -70,6 +64,25 @@ export class HeaderIndex {
     this.#list = list
     return list
   }
+}
+
+type HeaderPairs = Iterable<readonly [string, string]>
+
+function flatPairs(pairs: HeaderPairs): string[] {
+  const flat: string[] = []
+  for (const [name, value] of pairs) flat.push(String(name), String(value))
+  return flat
+}
+
+function flatRecord(record: Extract<HeadersInput, Readonly<Record<string, unknown>>>): string[] {
+  const flat: string[] = []
+  for (const name of Object.keys(record)) {
+    const value: unknown = record[name]
+    if (typeof value === 'string') flat.push(name, value)
+    else if (Array.isArray(value)) for (const one of value) flat.push(name, String(one))
+    else if (value !== undefined) flat.push(name, String(value))
+  }
+  return flat
 }
 
 /** Brings every form of headers into one list. */
@@ -154,6 +167,20 @@ class SignedDelivery implements Omit<VerifiedDelivery, typeof verified> {
     return #receivedAt in delivery
   }
 }
+
+/** Adds what proved a delivery: which secret, and whose that is, where it says so. */
+export function withProof<Found extends object>(
+  found: Found,
+  { secretId, tenant, authenticity }: Partial<Proof>,
+): Found & Partial<Proof> {
+  const proved: Found & { -readonly [Key in keyof Proof]?: Proof[Key] } = found
+  if (authenticity !== undefined) proved.authenticity = authenticity
+  if (secretId !== undefined) proved.secretId = secretId
+  if (tenant !== undefined) proved.tenant = tenant
+  return proved
+}
+
+type Proof = Required<Pick<VerifiedDelivery, 'secretId' | 'tenant' | 'authenticity'>>
 
 /** The ESM and the CommonJS build of one process share the class, and so what is proved. */
 const shared = Symbol.for('idv-webhooks.SignedDelivery')

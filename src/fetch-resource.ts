@@ -162,11 +162,19 @@ function noClient(tenant: string | undefined): WebhookError {
 /** Each asks with a signal of its own; the request ends when nobody waits for it any more. */
 async function waitFor(read: Read, signal: AbortSignal): Promise<unknown> {
   read.waiting += 1
+  let isWaiting = true
+  const leave = () => {
+    if (!isWaiting) return
+    isWaiting = false
+    read.waiting -= 1
+    if (read.waiting === 0 && read.pending) read.stop.abort(signal.reason)
+  }
+  signal.addEventListener('abort', leave, { once: true })
   try {
     return await orAborted(read.work, signal)
   } finally {
-    read.waiting -= 1
-    if (read.waiting === 0 && read.pending) read.stop.abort(signal.reason)
+    signal.removeEventListener('abort', leave)
+    leave()
   }
 }
 

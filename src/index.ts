@@ -1,6 +1,6 @@
 export type { Clock } from './clock.ts'
 export type { Delivery, HeaderList, HeadersInput, VerifiedDelivery } from './delivery.ts'
-export type { Context, Handler, HandlerFailure, HandlerOptions } from './dispatch.ts'
+export type { Context, Handler, HandlerFailure, HandlerOptions } from './dispatch/handler.ts'
 export {
   type FailedCode,
   isWebhookError,
@@ -12,18 +12,17 @@ export {
 } from './errors.ts'
 export type { SettledAs } from './inbox/work.ts'
 export type { BodyFault, BodyReading, Incoming } from './intake.ts'
-export {
-  type AttemptObserved,
-  type LogOptions,
-  logOutcomes,
-  type Observation,
-  type Observe,
-  type OperatedObserved,
-  type OutcomeObserved,
-  type SettledObserved,
-  type SilenceObserved,
-  type StoreObserved,
+export type {
+  AttemptObserved,
+  Observation,
+  Observe,
+  OperatedObserved,
+  OutcomeObserved,
+  SettledObserved,
+  SilenceObserved,
+  StoreObserved,
 } from './observe.ts'
+export { type LogOptions, logOutcomes } from './observers.ts'
 export type { ClientOption, ReceiverOptions } from './options.ts'
 export {
   type HandshakeRequest,
@@ -70,6 +69,7 @@ export { type JwksOptions, jwks, type KeySource, type LoadKey } from './signatur
 export type { Jwk } from './signature/public-keys.ts'
 export type { Secret, SecretInput, SecretOption } from './signature/secrets.ts'
 export { type SignOptions, sign } from './signature/signature.ts'
-export { type Refusal, type VerifyOptions, type VerifyResult, verify } from './verify.ts'
+export type { Refusal } from './signature/verifier.ts'
+export { type VerifyOptions, type VerifyResult, verify } from './verify.ts'
 export type { RunOnceOptions, WorkerOptions } from './worker/options.ts'
 export { createWorker, type RunOnceReport, type Worker } from './worker/worker.ts'

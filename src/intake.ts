@@ -1,7 +1,10 @@
 // A request's way in: what its headers alone decide, and how many bytes may be held, by whom and
 // for how long. A stranger holds only what has really arrived, and not for long.
-import type { HeaderIndex, HeadersInput } from './delivery.ts'
+import { type Delivery, HeaderIndex, type HeadersInput } from './delivery.ts'
 import type { OutcomeCode } from './errors.ts'
+import type { WebhookEvent } from './protocol/events.ts'
+import type { HeaderClaims } from './signature/claims.ts'
+import type { Arrived } from './signature/verifier.ts'
 
 /** A request as an adapter hands it over: its body is read once, and only if it is wanted. */
 export interface Incoming {
@@ -158,17 +161,16 @@ export class Reading implements BodyReading {
 
 /** The deliveries that are at work, for those who wait until they have ended. */
 export class InFlight {
-  readonly #works = new Set<Promise<unknown>>()
-  readonly #waiting = new Set<(ended: Promise<unknown>) => void>()
+  readonly #works = new Set<object>()
+  readonly #waiting = new Set<(ended: object) => void>()
 
-  track<Result>(work: Promise<Result>): Promise<Result> {
+  enter(work: object): void {
     this.#works.add(work)
-    const end = () => {
-      this.#works.delete(work)
-      for (const hear of this.#waiting) hear(work)
-    }
-    work.then(end, end)
-    return work
+  }
+
+  leave(work: object): void {
+    this.#works.delete(work)
+    for (const hear of this.#waiting) hear(work)
   }
 
   /** Resolves when what is at work now has ended. */
@@ -185,10 +187,10 @@ export class InFlight {
     return this.#until(() => this.#works.size === 0, this.#works.size === 0)
   }
 
-  #until(isOver: (ended: Promise<unknown>) => boolean, already: boolean): Promise<void> {
+  #until(isOver: (ended: object) => boolean, already: boolean): Promise<void> {
     if (already) return Promise.resolve()
     return new Promise((resolve) => {
-      const hear = (ended: Promise<unknown>) => {
+      const hear = (ended: object) => {
         if (!isOver(ended)) return
         this.#waiting.delete(hear)
         resolve()
@@ -197,3 +199,31 @@ export class InFlight {
     })
   }
 }
+
+/** One delivery on its way through: each fact about it is worked out once, and handed on here. */
+export class Walk implements Arrived {
+  readonly headers: HeaderIndex
+  readonly url: string | undefined
+  readonly method: string | undefined
+  readonly address: string | undefined
+  readonly receivedAt: Date | undefined
+  /** When it began, by `performance.now()`; 0 where nobody observes. */
+  readonly began: number
+  now = 0
+  claims: HeaderClaims = unclaimed
+  body: Uint8Array = noBytes
+  bytes = 0
+  event: WebhookEvent | undefined
+
+  constructor(of: Omit<Delivery, 'body'>, isObserved: boolean) {
+    this.headers = new HeaderIndex(of.headers)
+    this.url = of.url
+    this.method = of.method
+    this.address = of.address
+    this.receivedAt = of.receivedAt
+    this.began = isObserved ? performance.now() : 0
+  }
+}
+
+const unclaimed: HeaderClaims = { ok: false, code: 'SIGNATURE_MISSING' }
+const noBytes = new Uint8Array()

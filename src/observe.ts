@@ -1,16 +1,14 @@
-// What an operator may see: every outcome and attempt, without the event's data, and two ready
-// observers. An observer that throws never reaches a delivery.
-import { checkFunction, checkOptionNames, invalid, shown } from './check.ts'
+// What an operator may see of outcomes, attempts and failures: never data of an event, nor the text
+// of an error that is not this package's own.
 import { defined } from './defined.ts'
 import type { VerifiedDelivery } from './delivery.ts'
-import type { HandlerFailure, HandlerReport } from './dispatch.ts'
+import type { HandlerFailure, HandlerReport } from './dispatch/handler.ts'
 import { isWebhookError, type OutcomeCode, type WebhookError } from './errors.ts'
 import { errorsOf, type Outcome, type OutcomeKind } from './outcome.ts'
 import type { EventSource, WebhookEvent } from './protocol/events.ts'
 import { isLegacyName } from './protocol/names.ts'
 import type { Authenticity } from './protocol/scheme-definition.ts'
 import type { Diagnosis } from './signature/diagnose.ts'
-import { unharmed, warn } from './warn.ts'
 
 /** What became of a delivery; safe to log, for it holds no data of the event. */
 export interface OutcomeObserved {
@@ -189,149 +187,18 @@ export function observedName(name: string, known: boolean): string {
 
 const unrecognised = '(unrecognised)'
 
-/** Options of `logOutcomes`. */
-export interface LogOptions {
-  /** Takes one line of JSON; `console.error` by default. */
-  readonly write?: (line: string) => void
-  /** How many mismatches a minute are diagnosed, so that a flood of forgeries costs little. */
-  readonly diagnosesPerMinute?: number
-}
-
-/**
- * An observer that writes one line of JSON for each outcome, with the proved cause of a mismatch,
- * and for each failure and each entry that an inbox settled.
- * No line holds data of an event, or the text of an error that is not this package's own.
- *
- * @throws WebhookError `OPTION_INVALID`
- * @example createReceiver({ secret, observe: logOutcomes() })
- */
-export function logOutcomes(options: LogOptions = {}): Observe {
-  checkOptionNames('logOutcomes', options, ['write', 'diagnosesPerMinute'])
-  const { write = console.error, diagnosesPerMinute = 10 } = options
-  checkFunction('write', write, '(line) => stream.write(line)')
-  if (typeof diagnosesPerMinute !== 'number' || !(diagnosesPerMinute >= 0)) {
-    throw invalid(`diagnosesPerMinute must be a number from 0, got ${shown(diagnosesPerMinute)}`)
-  }
-  const mayDiagnose = perMinute(diagnosesPerMinute)
-  return (seen) => {
-    if (seen.type === 'attempt' && seen.ok) return
-    if (seen.type !== 'outcome') return write(toLine(seen))
-    const handlers = seen.errors.map(({ handler, code, error }) => ({
-      handler,
-      code,
-      error: describeError(error),
-    }))
-    const facts = { ...seen, ...(handlers.length > 0 && { handlers }) }
-    if (!isDiagnosable(seen) || !mayDiagnose(seen.at)) return write(toLine(facts))
-    const line = (more?: object) => write(toLine({ ...facts, ...more }))
-    const written = seen.diagnose().then(
-      (diagnosis) => line(diagnosis && { diagnosis }),
-      () => line(),
-    )
-    unharmed(() => written, warnOf)
-  }
-}
-
-/** Other refusals have no diagnosis, and must not use up the budget. */
-function isDiagnosable({ code }: OutcomeObserved): boolean {
-  return code === 'SIGNATURE_MISMATCH' || code === 'TIMESTAMP_OUTSIDE_TOLERANCE'
-}
-
-/** Tells whether one more may be made in the minute of `at`. */
-function perMinute(most: number): (at: Date) => boolean {
-  let minute = 0
-  let spent = 0
-  return (at) => {
-    const now = Math.floor(at.getTime() / 60_000)
-    if (now !== minute) {
-      minute = now
-      spent = 0
-    }
-    spent += 1
-    return spent <= most
-  }
-}
-
-const longestText = 320
-
-/** One line of JSON: texts cut at 320 characters, no control or bidi characters. */
-function toLine(seen: object): string {
-  const line = JSON.stringify(seen, (_, value: unknown) =>
-    typeof value === 'string' && value.length > longestText
-      ? `${value.slice(0, longestText)}…`
-      : value,
-  )
-  return line.replace(unprintable, escaped)
-}
+/** Texts of a sender are cut at this length. */
+export const longestText = 320
 
 /** Control, format and bidi characters, which a terminal would obey. */
-const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
-const escaped = (letter: string) =>
+export const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+export const escaped = (letter: string) =>
   Array.from({ length: letter.length }, (_, at) => {
     return `\\u${letter.charCodeAt(at).toString(16).padStart(4, '0')}`
   }).join('')
 
-const mostWarned = 100
-
-/**
- * The default observer: a process warning for each kind of failure on our side and, in development
- * (NODE_ENV is not `production`), for the first refusal of each code with its diagnosis.
- */
-export function warnFailures(): Observe {
-  const warned = new Set<string>()
-  const once = (text: string, code: string, more = '') => {
-    if (warned.has(text) || warned.size >= mostWarned) return
-    warned.add(text)
-    warn(`${text}${more} (shown once; see all with the observe option)`, code)
-  }
-  return (seen) => {
-    if (seen.type === 'settled' && seen.state === 'dead') {
-      const about = seen.name ? ` (${printable(seen.name)})` : ''
-      const attempts = seen.attempt === 1 ? '1 attempt' : `${seen.attempt} attempts`
-      return warn(
-        `entry ${seen.entryId}${about} is a dead letter: ${seen.reason} after ${attempts}`,
-        'IDV_DEAD_LETTER',
-      )
-    }
-    if (seen.type !== 'outcome') return
-    if (seen.kind === 'rejected' && seen.code && isDevelopment()) {
-      if (warned.has(seen.code)) return
-      warned.add(seen.code)
-      const text = `webhook refused: ${seen.code}`
-      unharmed(
-        () => seen.diagnose().then((found) => once(text, `IDV_${seen.code}`, diagnosed(found))),
-        warnOf,
-      )
-    }
-    if (seen.kind !== 'failed') return
-    const describe = isDevelopment() ? inspectError : describeError
-    const failures = seen.errors.map((one) => `${one.handler}: ${describe(one.error)}`)
-    const what = [seen.message, ...failures].filter(Boolean).join('; ')
-    const about = seen.name ? ` for ${printable(seen.name)}` : ''
-    once(`webhook ${seen.code}${about}${what && `: ${what}`}`, `IDV_${seen.code}`)
-  }
-}
-
-const diagnosed = (found: Diagnosis | undefined) =>
-  found ? `: ${found.message}. To fix it, ${found.fix}` : ''
-
-/** A runtime without a process is treated as production. */
-function isDevelopment(): boolean {
-  const { env } =
-    (globalThis as { process?: { env?: Record<string, string | undefined> } }).process ?? {}
-  return env !== undefined && env.NODE_ENV !== 'production'
-}
-
-const printable = (text: string) => text.slice(0, longestText).replace(unprintable, escaped)
-
-/** An error with its text and stack, for a developer's own machine. */
-function inspectError(error: unknown): string {
-  try {
-    return error instanceof Error ? (error.stack ?? String(error)) : String(error)
-  } catch {
-    return 'unreadable'
-  }
-}
+/** Text cut and without what a terminal would obey. */
+export const printable = (text: string) => text.slice(0, longestText).replace(unprintable, escaped)
 
 /**
  * Class and place of an error, without its text: that may hold a person's data. Our own errors
@@ -383,13 +250,4 @@ function isOurs(error: Error): error is WebhookError {
   // By its prototypes, for bundlers change the names of classes.
   const parent: unknown = Object.getPrototypeOf(Object.getPrototypeOf(error))
   return isWebhookError(error) && parent === Error.prototype
-}
-
-/** Keeps an observer's own faults away from the delivery, also those of an async one. */
-export function guarded(observe: Observe): Observe {
-  return (seen) => unharmed(() => observe(seen), warnOf)
-}
-
-function warnOf(error: unknown): void {
-  warn(`observe threw ${describeError(error)}`, 'IDV_OBSERVE_FAILED')
 }

@@ -1,10 +1,11 @@
 // What became of a delivery, and the one table from outcome to reply.
-
 import type { HeadersInput } from './delivery.ts'
-import type { HandlerFailure } from './dispatch.ts'
+
+import type { HandlerFailure } from './dispatch/handler.ts'
 import { type FailedCode, type OutcomeCode, type RejectedCode, WebhookError } from './errors.ts'
 import type { Issue, WebhookEvent } from './protocol/events.ts'
 import type { Authenticity } from './protocol/scheme-definition.ts'
+import { challengeAnswer, type Vendor } from './protocol/vendor.ts'
 import type { Diagnosis } from './signature/diagnose.ts'
 import { warn } from './warn.ts'
 
@@ -236,4 +237,27 @@ export function errorsOf(outcome: Outcome): readonly HandlerFailure[] {
   if (outcome.errors) return outcome.errors
   if (outcome.error === undefined) return []
   return [{ handler: 'receiver', code: 'HANDLER_FAILED' as const, error: outcome.error }]
+}
+
+export const noDiagnosis = async () => undefined
+
+/** An outcome that only has a code. */
+export function refusal(code: OutcomeCode, message?: string): Outcome {
+  if (!isFailedCode(code)) return { kind: 'rejected', code, diagnose: noDiagnosis }
+  return message === undefined ? { kind: 'failed', code } : { kind: 'failed', code, message }
+}
+
+/** A timeout is named only where nothing worse happened. */
+export function codeOf(errors: readonly { readonly code: FailedCode }[]): FailedCode {
+  const order: readonly FailedCode[] = ['HANDLER_FAILED', 'HANDLER_TIMEOUT', 'DRAINING']
+  return order.find((code) => errors.some((one) => one.code === code)) ?? 'HANDLER_FAILED'
+}
+
+/** Answers the handshake of a vendor; every other reply is the standard one. */
+export function challengeResponder(vendor: Vendor): Responder | undefined {
+  if (!vendor.challenge) return undefined
+  return (outcome, event) => {
+    const body = challengeAnswer(vendor, event?.raw)
+    return body === undefined || outcome.kind === 'rejected' ? undefined : { status: 200, body }
+  }
 }

@@ -2,6 +2,7 @@
 // event. After it there are no bytes and no legacy names.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { invalid, shown } from './check.ts'
+import { defined } from './defined.ts'
 import { assertVerified, type VerifiedDelivery } from './delivery.ts'
 import { type RejectedCode, WebhookError } from './errors.ts'
 import { decodeUtf8, deepestAnswer, parseJson } from './json.ts'
@@ -18,7 +19,7 @@ import {
   type Issue,
   type WebhookEvent,
 } from './protocol/events.ts'
-import { canonicalName, isEventName, isLegacyName } from './protocol/names.ts'
+import { canonicalName, isEventName, legacyNameOf } from './protocol/names.ts'
 import { readVendorEvent, type Vendor } from './protocol/vendor.ts'
 
 /** Schemas by canonical event name: they replace the built-in ones or add events of their own. */
@@ -75,7 +76,7 @@ export function createParser(options: ParseOptions): Parser {
   const readEnvelope = vendor ? vendorReader(vendor, options) : envelopeReader(options.envelope)
   const validate = choice('validate', options.validate, ['report', 'reject', 'off'])
   const legacy = choice('legacy', options.legacy, ['accept', 'reject'])
-  const schemas = checkedSchemas(options.schemas)
+  const meanings = meaningsOf(checkedSchemas(options.schemas), { validate, legacy })
   return (delivery, source = 'webhook') => {
     assertVerified(delivery)
     const text = decodeUtf8(delivery.body)
@@ -84,26 +85,45 @@ export function createParser(options: ParseOptions): Parser {
     if (json === undefined) return { ok: false, code: 'BODY_NOT_JSON' }
     const envelope = readEnvelope(json.value, text, delivery, isOwn(delivery, source))
     if (envelope === undefined) return { ok: false, code: 'ENVELOPE_INVALID' }
-    const name =
-      legacy === 'accept' || !isLegacyName(envelope.name)
-        ? canonicalName(envelope.name)
-        : envelope.name
-    const known = Object.hasOwn(schemas, name)
-    const schema = known && validate !== 'off' ? schemas[name] : undefined
+    const meaning = meanings.get(envelope.name)
+    const { name = envelope.name, schema } = meaning ?? {}
     const checked = schema ? check(schema, envelope.data, name) : { data: envelope.data }
     if (checked.issues && validate === 'reject') {
       return { ok: false, code: 'EVENT_INVALID', issues: checked.issues }
     }
-    const event = toEvent({ name, known, envelope, source, ...checked })
+    const known = meaning !== undefined
+    const event = toEvent({ name, known, envelope, source, checked })
     if (vendor) Object.assign(event, { vendor: vendor.name, raw: json.value })
     const key = delivery.signedId ?? envelope.key
-    return { ok: true, event, ...(key !== undefined && { key }) }
+    return key === undefined ? { ok: true, event } : { ok: true, event, key }
   }
 }
 
+/** What a name that arrives stands for. */
+interface Meaning {
+  readonly name: string
+  /** Undefined where nothing is validated. */
+  readonly schema: StandardSchemaV1 | undefined
+}
+
+/** The meanings of all names that are known, the legacy ones too where they are accepted. */
+function meaningsOf(
+  schemas: SchemaMap,
+  { validate, legacy }: Pick<ParseOptions, 'validate' | 'legacy'>,
+): ReadonlyMap<string, Meaning> {
+  const meanings = new Map<string, Meaning>()
+  for (const [name, schema] of Object.entries(schemas)) {
+    const meaning = { name, schema: validate === 'off' ? undefined : schema }
+    meanings.set(name, meaning)
+    const older = legacyNameOf(name)
+    if (older !== undefined && legacy === 'accept') meanings.set(older, meaning)
+  }
+  return meanings
+}
+
 /** Bytes that this package made of an API's answer: nobody sent them, so they have no headers. */
-function isOwn({ headers }: VerifiedDelivery, source: EventSource): boolean {
-  return source !== 'webhook' && headers.length === 0
+function isOwn(delivery: VerifiedDelivery, source: EventSource): boolean {
+  return source !== 'webhook' && delivery.headers.length === 0
 }
 
 function vendorReader(vendor: Vendor, { envelope }: ParseOptions): EnvelopeReader {
@@ -125,25 +145,21 @@ interface EventParts {
   readonly known: boolean
   readonly envelope: ReadEnvelope
   readonly source: EventSource
-  readonly data: unknown
-  readonly issues?: readonly Issue[]
+  readonly checked: { readonly data: unknown; readonly issues?: readonly Issue[] }
 }
 
-function toEvent({ name, known, envelope, source, data, issues }: EventParts): WebhookEvent {
+function toEvent({ name, known, envelope, source, checked }: EventParts): WebhookEvent {
+  const { id, occurredAt, receivedName = envelope.name } = envelope
   const entity = (envelope.entity as Entity | undefined) ?? entityOf(name, known, envelope.data)
-  const event = {
-    ...(envelope.id !== undefined && { id: envelope.id }),
-    name,
-    receivedName: envelope.receivedName ?? envelope.name,
-    data,
-    ...(envelope.occurredAt && { occurredAt: envelope.occurredAt }),
-    ...(entity && { entity }),
-    known,
-    ...(issues && { issues }),
-    source,
+  const { data, issues } = checked
+  // The usual event in one piece: properties that are added later cost more memory.
+  if (id !== undefined && occurredAt && entity && !issues) {
+    return { id, name, receivedName, data, occurredAt, entity, known, source } as WebhookEvent
   }
   // Trust is granted here: the name chose the schema, and `issues` tells where it did not hold.
-  return event as WebhookEvent
+  return defined({
+    ...{ id, name, receivedName, data, occurredAt, entity, known, issues, source },
+  }) as unknown as WebhookEvent
 }
 
 /** The order of events is kept for each resource, so a resource is named even for new events. */

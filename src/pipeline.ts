@@ -5,77 +5,36 @@ import { toArrival } from './arrival.ts'
 import { checkMilliseconds } from './check.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { defined } from './defined.ts'
-import {
-  type Delivery,
-  HeaderIndex,
-  idempotencyKeyOf,
-  markVerified,
-  type VerifiedDelivery,
-} from './delivery.ts'
-import {
-  type ContextExtras,
-  type ContextSource,
-  Dispatcher,
-  type HandlerReport,
-  type Registration,
-  RunningHandlers,
-  runHandlers,
-} from './dispatch.ts'
-import type { FailedCode, OutcomeCode } from './errors.ts'
+import { type Delivery, markVerified, type VerifiedDelivery, withProof } from './delivery.ts'
+import { Dispatcher } from './dispatch/dispatch.ts'
+import type { HandlerReport } from './dispatch/handler.ts'
+import { type ContextServices, Run, RunningHandlers, type Task } from './dispatch/run.ts'
+import type { OutcomeCode } from './errors.ts'
 import { ResourceReads } from './fetch-resource.ts'
-import { admit, declaredLength, type Incoming, InFlight, Intake } from './intake.ts'
-import {
-  attemptObserved,
-  guarded,
-  type Observation,
-  type Observe,
-  outcomeObserved,
-  warnFailures,
-} from './observe.ts'
+import { admit, declaredLength, type Incoming, InFlight, Intake, Walk } from './intake.ts'
+import type { Observation, Observe } from './observe.ts'
+import { Observers } from './observers.ts'
 import { checkedOptions, type Keeper, type ReceiverOptions } from './options.ts'
 import {
+  challengeResponder,
   checkRespond,
-  isFailedCode,
+  codeOf,
   methodNotAllowed,
+  noDiagnosis,
   type Outcome,
   type Reply,
   type Responder,
   type RespondOption,
+  refusal,
   respondWith,
   toReply,
 } from './outcome.ts'
 import { createParser, type Parsed, type Parser } from './parse.ts'
 import type { EventSource, WebhookEvent } from './protocol/events.ts'
 import { eventNames } from './protocol/names.ts'
-import { challengeAnswer, type Vendor } from './protocol/vendor.ts'
 import { toHex } from './signature/encoding.ts'
-import { type Arrived, createVerifier, provedBy, type Refusal, type Verifier } from './verify.ts'
-
-/** One attempt at an event. */
-export interface Task {
-  readonly event: WebhookEvent
-  readonly key?: string | undefined
-  readonly delivery: VerifiedDelivery
-  readonly registrations: readonly Registration[]
-  readonly attempt: number
-  /** The inbox's id of it. */
-  readonly entryId?: string
-  /** What an inbox adds to the context. */
-  readonly extras?: ContextExtras
-  /** The handlers of the run that it belongs to; the receiver's own by default. */
-  readonly running?: RunningHandlers
-}
-
-/** What headers alone have decided. */
-type Admitted = Pick<Arrived, 'headers' | 'claims' | 'now'>
-
-/** What became of one delivery so far: what its observation tells beside the outcome. */
-interface Facts {
-  readonly bytes: number
-  /** When its walk began, by `performance.now()`. */
-  readonly began: number
-  readonly event?: WebhookEvent | undefined
-}
+import type { Refusal, Verifier } from './signature/verifier.ts'
+import { createVerifier } from './verify.ts'
 
 /** The inside of a receiver. Its fields are private, so that printing it shows nothing. */
 export class Pipeline {
@@ -88,25 +47,22 @@ export class Pipeline {
   readonly #reads: ResourceReads
   readonly #respond: RespondOption | undefined
   readonly #responder: Responder | undefined
-  /** The events of outcomes that carry none, for a responder. */
-  readonly #events = new WeakMap<Outcome, WebhookEvent>()
-  readonly #observer: Observe
-  readonly #observesAll: boolean
+  readonly #observers: Observers
   readonly #now: Clock
   readonly #milliseconds: () => number
   readonly #limits: ReturnType<typeof checkedOptions>
   readonly #running = new RunningHandlers()
-  readonly #listeners = new Set<Observe>()
   readonly #inFlight = new InFlight()
+  readonly #services: ContextServices
   #draining = false
 
   constructor(options: ReceiverOptions) {
     this.#limits = checkedOptions(options)
-    const { now, observe, secret, authenticity, vendor, scheme = vendor?.scheme } = options
+    const { now, observe } = options
     this.#now = now ?? systemClock
     this.#milliseconds = now ? () => now().getTime() : Date.now
-    this.#observer = guarded(observe ?? warnFailures())
-    this.#observesAll = observe !== undefined
+    this.#observers = new Observers(observe, this.#now)
+    const { secret, authenticity, vendor, scheme = vendor?.scheme } = options
     const respond = checkRespond(options.respond ?? (vendor && challengeResponder(vendor)))
     this.#respond = typeof respond === 'function' ? undefined : respond
     this.#responder = typeof respond === 'function' ? respond : undefined
@@ -116,6 +72,12 @@ export class Pipeline {
     this.#parser = createParser(options)
     this.#peek = createParser({ ...options, validate: 'off' })
     this.#reads = new ResourceReads(options.client, now)
+    this.#services = {
+      reads: this.#reads,
+      timeout: this.#limits.handlerTimeout,
+      running: this.#running,
+      hash: sha256Hex,
+    }
     this.#dispatcher = new Dispatcher([...eventNames, ...Object.keys(options.schemas ?? {})])
   }
 
@@ -141,41 +103,67 @@ export class Pipeline {
   }
 
   observe(seen: Observation): void {
-    this.#observer(seen)
-    for (const listener of this.#listeners) listener(seen)
+    this.#observers.tell(seen)
   }
 
   /** Adds an observer of everything; the function that it returns removes it. */
   listen(listener: Observe): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#observers.listen(listener)
   }
 
   async handle(incoming: Incoming): Promise<Reply> {
-    const handshake = this.#responder?.handshake?.({
-      method: incoming.method,
-      url: incoming.url,
-      headers: incoming.headers,
-    })
+    const { method, url, headers } = incoming
+    const handshake = this.#responder?.handshake?.({ method, url, headers })
     if (handshake) return handshake
-    if (incoming.method !== 'POST') return methodNotAllowed
-    const outcome = await this.#inFlight.track(this.#take(incoming))
+    if (method !== 'POST') return methodNotAllowed
+    const walk = new Walk(incoming, this.#observers.hearAll)
+    const outcome = await this.#walked(walk, incoming)
     if (!this.#responder) return toReply(outcome, this.#respond)
-    return respondWith(this.#responder, outcome, this.#events.get(outcome))
+    return respondWith(this.#responder, outcome, walk.event)
   }
 
   receive(delivery: Delivery): Promise<Outcome> {
-    return this.#inFlight.track(this.#receive(delivery))
+    return this.#walked(new Walk(delivery, this.#observers.hearAll), delivery)
   }
 
   /** Takes the bytes of an event that the service's API showed: nobody sent it, so none signed it. */
-  async ingest(body: Uint8Array, tenant?: string): Promise<Outcome> {
+  ingest(body: Uint8Array, tenant?: string): Promise<Outcome> {
+    return this.#walked(new Walk({ headers: [] }, this.#observers.hearAll), { body, tenant })
+  }
+
+  /** Not async itself: where nothing waits, one promise is enough. */
+  #walked(walk: Walk, source: Delivery | Incoming | Ingested): Promise<Outcome> {
     this.#dispatcher.seal()
-    const facts = this.#begin(body.length)
-    if (this.#draining) return this.#ended(refusal('DRAINING'), facts)
+    this.#inFlight.enter(walk)
+    try {
+      const outcome = this.#begin(walk, source)
+      if (outcome instanceof Promise) return this.#settled(outcome, walk)
+      this.#inFlight.leave(walk)
+      return Promise.resolve(outcome)
+    } catch (error) {
+      return this.#settled(Promise.reject(error), walk)
+    }
+  }
+
+  async #settled(outcome: Promise<Outcome>, walk: Walk): Promise<Outcome> {
+    try {
+      return await outcome
+    } catch (error) {
+      // The user's own envelope or schema threw; what a sender did never gets here.
+      return this.#observers.outcome({ kind: 'failed', code: 'HANDLER_FAILED', error }, walk)
+    } finally {
+      this.#inFlight.leave(walk)
+    }
+  }
+
+  #begin(walk: Walk, source: Delivery | Incoming | Ingested): Outcome | Promise<Outcome> {
+    if ('read' in source) return this.#take(walk, source)
+    if ('headers' in source) return this.#receive(walk, source.body)
+    walk.bytes = source.body.length
+    if (this.#draining) return this.#observers.outcome(refusal('DRAINING'), walk)
+    const { body, tenant } = source
     const receivedAt = this.#milliseconds()
-    const delivery = markVerified({ body, headers: [], receivedAt, tenant })
-    return this.#inFlight.track(this.#understand(delivery, facts))
+    return this.#accept(markVerified({ body, headers: [], receivedAt, tenant }), walk, 'reconcile')
   }
 
   async drain({ grace = 10_000 }: { readonly grace?: number } = {}): Promise<void> {
@@ -197,218 +185,146 @@ export class Pipeline {
     this.#intake.stop('DRAINING')
   }
 
-  async #take({ method, headers: given, url, address, read }: Incoming): Promise<Outcome> {
-    this.#dispatcher.seal()
-    const headers = new HeaderIndex(given)
-    const declared = declaredLength(headers) ?? 0
-    const facts = this.#begin(declared)
-    const admitted = this.#admit(headers, declared)
-    if ('code' in admitted) return this.#ended(refusal(admitted.code), facts)
+  async #take(walk: Walk, { address, read }: Incoming): Promise<Outcome> {
+    walk.bytes = declaredLength(walk.headers) ?? 0
+    const code = this.#admit(walk)
+    if (code) return this.#observers.outcome(refusal(code), walk)
     const reading = this.#intake.begin(address)
     try {
       const body = await read(reading)
       if (!(body instanceof Uint8Array)) {
-        return this.#ended(refusal(body.code, body.message), { ...facts, bytes: reading.bytes })
+        walk.bytes = reading.bytes
+        return this.#observers.outcome(refusal(body.code, body.message), walk)
       }
-      const arrived = { ...facts, bytes: body.length }
-      if (this.#draining) return this.#ended(refusal('DRAINING'), arrived)
+      walk.bytes = body.length
+      if (this.#draining) return this.#observers.outcome(refusal('DRAINING'), walk)
       // What a parser kept, or another adapter did not count, is counted now.
       const fault = reading.take(body.length - reading.bytes)
-      if (fault) return this.#ended(refusal(fault.code), arrived)
+      if (fault) return this.#observers.outcome(refusal(fault.code), walk)
       reading.done()
-      return await this.#walk(
-        { ...admitted, body, url, method, address, receivedAt: undefined },
-        { ...facts, bytes: body.length },
-      )
+      walk.body = body
+      return await this.#prove(walk)
     } finally {
       this.#intake.end(reading, address)
     }
   }
 
-  async #receive({
-    body,
-    headers: given,
-    url,
-    method,
-    address,
-    receivedAt,
-  }: Delivery): Promise<Outcome> {
-    this.#dispatcher.seal()
-    const facts = this.#begin(body instanceof Uint8Array ? body.length : 0)
+  #receive(walk: Walk, body: Uint8Array): Outcome | Promise<Outcome> {
     if (!(body instanceof Uint8Array)) {
       const message = 'delivery.body must be the exact bytes (a Uint8Array)'
-      return this.#ended(refusal('BODY_CONSUMED', message), facts)
+      return this.#observers.outcome(refusal('BODY_CONSUMED', message), walk)
     }
-    const headers = new HeaderIndex(given)
-    const admitted = this.#admit(headers, body.length)
-    if ('code' in admitted) return this.#ended(refusal(admitted.code), facts)
-    return this.#walk({ ...admitted, body, url, method, address, receivedAt }, facts)
+    walk.body = body
+    walk.bytes = body.length
+    const code = this.#admit(walk)
+    return code ? this.#observers.outcome(refusal(code), walk) : this.#prove(walk)
   }
 
-  /** What headers alone decide, once for each delivery. */
-  #admit(headers: HeaderIndex, length: number): Admitted | { readonly code: OutcomeCode } {
-    if (this.#draining) return { code: 'DRAINING' }
-    const code = admit(headers, length, this.#limits.maxBytes)
-    if (code) return { code }
-    const now = this.#milliseconds()
-    const claims = this.#verifier.inspect(headers, now)
+  /** Why headers alone refuse a delivery; decided once for each. */
+  #admit(walk: Walk): OutcomeCode | undefined {
+    if (this.#draining) return 'DRAINING'
+    const code = admit(walk.headers, walk.bytes, this.#limits.maxBytes)
+    if (code) return code
+    walk.now = this.#milliseconds()
+    const claims = this.#verifier.inspect(walk.headers, walk.now)
+    walk.claims = claims
     // A time outside the tolerance is left to `verify`, which tells a late one from a forged one.
-    return claims.ok || claims.late ? { headers, claims, now } : { code: claims.code }
+    return claims.ok || claims.late ? undefined : claims.code
   }
 
-  async #walk(arrived: Arrived, facts: Facts): Promise<Outcome> {
-    try {
-      const arriving = this.#reads.arriving()
-      const proof = this.#verifier.prove(arrived)
-      const verified = proof instanceof Promise ? await proof : proof
-      if ('ok' in verified) return this.#refused(verified, facts)
-      return await this.#accept(arriving(verified), facts, 'webhook')
-    } catch (error) {
-      // The user's own envelope or schema threw; what a sender did never gets here.
-      return this.#ended({ kind: 'failed', code: 'HANDLER_FAILED', error }, facts)
+  #prove(walk: Walk): Outcome | Promise<Outcome> {
+    const arriving = this.#reads.hasClient ? this.#reads.arriving() : undefined
+    const judge = (proof: Refusal | VerifiedDelivery) => {
+      if ('ok' in proof) return this.#refused(proof, walk)
+      arriving?.(proof)
+      return this.#accept(proof, walk, 'webhook')
     }
+    const proof = this.#verifier.prove(walk)
+    return proof instanceof Promise ? proof.then(judge) : judge(proof)
   }
 
-  /** Nobody signed it, so there is nothing to verify. */
-  async #understand(delivery: VerifiedDelivery, facts: Facts): Promise<Outcome> {
-    return this.#accept(delivery, facts, 'reconcile')
+  #accept(delivery: VerifiedDelivery, walk: Walk, source: EventSource): Outcome | Promise<Outcome> {
+    if (this.#keeper) return this.#keep(this.#keeper, delivery, walk, source)
+    return this.#dispatch(delivery, this.#parser(delivery, source), walk)
   }
 
-  #accept(
-    delivery: VerifiedDelivery,
-    facts: Facts,
-    source: EventSource,
-  ): Outcome | Promise<Outcome> {
-    if (this.#keeper) return this.#keep(this.#keeper, delivery, { ...facts, source })
-    return this.#dispatch(delivery, this.#parser(delivery, source), facts)
-  }
-
-  #refused(refused: Refusal, facts: Facts): Outcome {
+  #refused(refused: Refusal, walk: Walk): Outcome {
     const { code, error } = refused
     if (code !== 'SECRET_UNAVAILABLE') {
-      return this.#ended({ kind: 'rejected', code, diagnose: () => refused.diagnose() }, facts)
+      return this.#observers.outcome(
+        { kind: 'rejected', code, diagnose: () => refused.diagnose() },
+        walk,
+      )
     }
     const message = 'the look-up of secrets failed'
-    return this.#ended({ kind: 'failed', code, message, error }, facts)
+    return this.#observers.outcome({ kind: 'failed', code, message, error }, walk)
   }
 
   async #keep(
     keeper: Keeper,
     delivery: VerifiedDelivery,
-    { source, ...facts }: Facts & { readonly source: EventSource },
+    walk: Walk,
+    source: EventSource,
   ): Promise<Outcome> {
     const parsed = this.#peek(delivery, source)
-    const understood = { ...facts, event: parsed.ok ? parsed.event : undefined }
-    const by = provedBy(delivery)
+    if (parsed.ok) walk.event = parsed.event
     try {
       const kept = await keeper.keep(toArrival(delivery, parsed, source))
-      return this.#ended({ ...kept, ...by }, understood)
+      return this.#observers.outcome(withProof({ ...kept }, delivery), walk)
     } catch (error) {
       const message = 'the inbox did not keep the delivery'
       const failed = { kind: 'failed', code: 'STORE_UNAVAILABLE', message, error } as const
-      return this.#ended({ ...failed, ...by }, understood)
+      return this.#observers.outcome(withProof(failed, delivery), walk)
     }
   }
 
-  #dispatch(delivery: VerifiedDelivery, parsed: Parsed, facts: Facts): Outcome | Promise<Outcome> {
-    const by = provedBy(delivery)
+  #dispatch(delivery: VerifiedDelivery, parsed: Parsed, walk: Walk): Outcome | Promise<Outcome> {
     if (!parsed.ok) {
       const { code, issues } = parsed
-      const rejected = { kind: 'rejected', code, diagnose: noDiagnosis, ...by } as const
-      return this.#ended(issues ? { ...rejected, issues } : rejected, facts)
+      const rejected = { kind: 'rejected', code, diagnose: noDiagnosis } as const
+      const outcome = issues ? { ...rejected, issues } : rejected
+      return this.#observers.outcome(withProof(outcome, delivery), walk)
     }
     const { event, key } = parsed
-    const understood = { ...facts, event }
+    walk.event = event
     const registrations = this.#dispatcher.match(event)
-    if (registrations.length === 0)
-      return this.#ended({ kind: 'ignored', event, ...by }, understood)
-    const judge = (reports: readonly HandlerReport[]) => {
-      const errors = reports.filter((report) => !report.ok)
-      if (errors.length === 0) return this.#ended({ kind: 'handled', event, ...by }, understood)
-      const failed = { kind: 'failed', code: codeOf(errors), errors, event, ...by } as const
-      return this.#ended(failed, understood)
+    if (registrations.length === 0) {
+      return this.#observers.outcome(withProof({ kind: 'ignored', event }, delivery), walk)
     }
     const reports = this.run({ event, key, delivery, registrations, attempt: 1 })
-    return reports instanceof Promise ? reports.then(judge) : judge(reports)
+    if (!(reports instanceof Promise)) return this.#judge(reports, delivery, walk)
+    return reports.then((all) => this.#judge(all, delivery, walk))
+  }
+
+  #judge(reports: readonly HandlerReport[], delivery: VerifiedDelivery, walk: Walk): Outcome {
+    // Trust is granted here: only a walk with an event is dispatched.
+    const event = walk.event as WebhookEvent
+    if (reports.every(({ ok }) => ok)) {
+      return this.#observers.outcome(withProof({ kind: 'handled', event }, delivery), walk)
+    }
+    const errors = reports.filter((report) => !report.ok)
+    const failed = { kind: 'failed', code: codeOf(errors), errors, event } as const
+    return this.#observers.outcome(withProof(failed, delivery), walk)
   }
 
   /** One attempt: runs the handlers given, each with its own context. */
   run(task: Task): readonly HandlerReport[] | Promise<readonly HandlerReport[]> {
-    if (task.key !== undefined || sha256Hex) return this.#run(task, sha256Hex)
+    const run = new Run(
+      task,
+      this.#services,
+      this.#observers.hearAll ? this.#observers.attempt : undefined,
+    )
+    if (task.key !== undefined || sha256Hex) return run.all(task.registrations)
     // WebCrypto only hashes asynchronously, so it is done before a handler can ask.
-    return sha256(task.delivery.body).then((hash) => this.#run(task, () => toHex(hash)))
-  }
-
-  #run(
-    { event, key, delivery, registrations, attempt, entryId, extras, running }: Task,
-    hash: ((body: Uint8Array) => string) | undefined,
-  ): readonly HandlerReport[] | Promise<readonly HandlerReport[]> {
-    const bodyHash = () => hash?.(delivery.body) ?? ''
-    const source: ContextSource = {
-      attempt,
-      delivery,
-      extras,
-      idempotencyKey: () => idempotencyKeyOf({ id: key, bodyHash }, delivery.tenant),
-      fetch: (signal) => this.#reads.current(event, { signal, delivery }),
-    }
-    return runHandlers(registrations, {
-      event,
-      source,
-      timeout: this.#limits.handlerTimeout,
-      running: running ?? this.#running,
-      ended: this.#isObserved
-        ? (report, duration) =>
-            this.observe(
-              attemptObserved(report, {
-                event,
-                delivery,
-                attempt,
-                entryId,
-                duration,
-                at: this.#now(),
-              }),
-            )
-        : undefined,
+    return sha256(task.delivery.body).then((hash) => {
+      run.bodyHash = toHex(hash)
+      return run.all(task.registrations)
     })
   }
-
-  get #isObserved(): boolean {
-    return this.#observesAll || this.#listeners.size > 0
-  }
-
-  #begin(bytes: number): Facts {
-    return { bytes, began: this.#isObserved ? performance.now() : 0 }
-  }
-
-  /** The default observer hears of refusals and failures alone, so nothing is made for the rest. */
-  #ended(outcome: Outcome, { bytes, began, event }: Facts): Outcome {
-    if (this.#responder && event) this.#events.set(outcome, event)
-    if (this.#isObserved || outcome.kind === 'rejected' || outcome.kind === 'failed') {
-      const duration = performance.now() - began
-      this.observe(outcomeObserved(outcome, { at: this.#now(), bytes, duration, event }))
-    }
-    return outcome
-  }
 }
 
-/** Answers the handshake of a vendor; every other reply is the standard one. */
-function challengeResponder(vendor: Vendor): Responder | undefined {
-  if (!vendor.challenge) return undefined
-  return (outcome, event) => {
-    const body = challengeAnswer(vendor, event?.raw)
-    return body === undefined || outcome.kind === 'rejected' ? undefined : { status: 200, body }
-  }
-}
-
-const noDiagnosis = async () => undefined
-
-function refusal(code: OutcomeCode, message?: string): Outcome {
-  if (!isFailedCode(code)) return { kind: 'rejected', code, diagnose: noDiagnosis }
-  return message === undefined ? { kind: 'failed', code } : { kind: 'failed', code, message }
-}
-
-/** A timeout is named only where nothing worse happened. */
-function codeOf(errors: readonly { readonly code: FailedCode }[]): FailedCode {
-  const order: readonly FailedCode[] = ['HANDLER_FAILED', 'HANDLER_TIMEOUT', 'DRAINING']
-  return order.find((code) => errors.some((one) => one.code === code)) ?? 'HANDLER_FAILED'
+/** The bytes of an event that nobody sent. */
+interface Ingested {
+  readonly body: Uint8Array
+  readonly tenant: string | undefined
 }

@@ -3,7 +3,7 @@
 
 import { receiverInside } from './check.ts'
 import type { Delivery } from './delivery.ts'
-import type { Handler, HandlerOptions } from './dispatch.ts'
+import type { Handler, HandlerOptions } from './dispatch/handler.ts'
 import type { Incoming } from './intake.ts'
 import type { ReceiverOptions } from './options.ts'
 import type { Outcome, Reply } from './outcome.ts'

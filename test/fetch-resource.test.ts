@@ -291,7 +291,7 @@ describe('context.fetch()', () => {
     const event = { event: 'client.created', data: { id: 'c1' } }
     const outcome = await receiver.receive(await signedDelivery(event, { secret }))
     expect(outcome).toMatchObject({ kind: 'failed', code: 'HANDLER_TIMEOUT' })
-    expect(reasons).toEqual(['TimeoutError'])
+    await vi.waitFor(() => expect(reasons).toEqual(['TimeoutError']))
     expect(ended).toEqual(['TimeoutError'])
   })
 })

@@ -52,11 +52,11 @@ export const defaultEnvelope = {
 /** An envelope as read: `key` is the id only where it is sure to name the event itself. */
 export interface ReadEnvelope {
   readonly name: string
-  readonly receivedName?: string
-  readonly id?: string
-  readonly key?: string
-  readonly occurredAt?: Date
-  readonly entity?: { readonly type: string; readonly id: string }
+  readonly receivedName?: string | undefined
+  readonly id?: string | undefined
+  readonly key?: string | undefined
+  readonly occurredAt?: Date | undefined
+  readonly entity?: { readonly type: string; readonly id: string } | undefined
   readonly data: unknown
 }
 
@@ -69,7 +69,7 @@ export interface EnvelopeArrival {
 }
 
 /**
- * Reads an envelope; undefined when the body has no envelope. `text` is the JSON text, for long numbers; `own`
+ * Reads an envelope; undefined when there is none. `text` is the JSON text, for long numbers; `own`
  * tells bytes that this package itself made, from the service's API.
  */
 export type EnvelopeReader = (
@@ -159,7 +159,7 @@ function fromFunction(
     id === textOf(readingOf(option, body, new Watched({ headers: [] }))?.id)
   const key = sure ? id : undefined
   const occurredAt = toDate(reading.occurredAt)
-  return compact({ name, receivedName, id, key, occurredAt, entity, data })
+  return { name, receivedName, id, key, occurredAt, entity, data }
 }
 
 function readingOf(
@@ -215,14 +215,14 @@ function fromPaths(
   const id = find(body, doubtful ? [...paths.id].reverse() : paths.id)
   const idText = id === undefined ? undefined : idOf(id.value, id.path, text)
   const own = doubtful && id?.path === 'id'
-  const used = [name.path, own ? undefined : id?.path, time?.path]
-  return compact({
+  const used = () => [name.path, own ? undefined : id?.path, time?.path]
+  return {
     name: name.value,
     id: idText,
     key: own ? undefined : idText,
     occurredAt: toDate(time?.value),
-    data: flat ? without(body, used) : resource.value,
-  })
+    data: flat ? without(body, used()) : resource.value,
+  }
 }
 
 function findName(body: Json, paths: readonly string[], { headers }: EnvelopeArrival) {
@@ -242,9 +242,10 @@ function findName(body: Json, paths: readonly string[], { headers }: EnvelopeArr
 
 function findResource(body: Json, paths: readonly string[]) {
   const found = find(body, paths)
-  if (found === undefined || !paths.includes(`${found.path}.object`)) return found
-  const inner = isObject(found.value) && found.value.id === undefined && found.value.object
-  return isObject(inner) ? { path: `${found.path}.object`, value: inner } : found
+  if (!isObject(found?.value) || !isObject(found.value.object)) return found
+  const inner = `${found.path}.object`
+  const isWrapped = found.value.id === undefined && paths.includes(inner)
+  return isWrapped ? { path: inner, value: found.value.object } : found
 }
 
 function find(body: Json, paths: readonly string[]) {
@@ -257,10 +258,4 @@ function find(body: Json, paths: readonly string[]) {
 
 function without(body: Json, paths: readonly (string | undefined)[]): Json {
   return Object.fromEntries(Object.entries(body).filter(([key]) => !paths.includes(key)))
-}
-
-function compact(reading: { [Key in keyof ReadEnvelope]?: ReadEnvelope[Key] | undefined }) {
-  return Object.fromEntries(
-    Object.entries(reading).filter(([key, value]) => value !== undefined || key === 'data'),
-  ) as unknown as ReadEnvelope
 }

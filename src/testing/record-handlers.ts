@@ -1,5 +1,5 @@
 // Records what a receiver dispatches, so that a test can wait for it without sleeping.
-import type { Context, Handler } from '../dispatch.ts'
+import type { Context, Handler } from '../dispatch/handler.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 
 /** What a recorder needs of a receiver. */

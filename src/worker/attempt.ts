@@ -1,7 +1,8 @@
 // One attempt at one entry of the inbox: parse → match → the handlers that have not succeeded →
 // verdict. Handlers throw what they like; it ends as a verdict.
 
-import type { HandlerFailure, Registration, RunningHandlers } from '../dispatch.ts'
+import type { HandlerFailure, Registration } from '../dispatch/handler.ts'
+import type { RunningHandlers } from '../dispatch/run.ts'
 import { isNonRetryable } from '../errors.ts'
 import type { EntryFailure } from '../inbox/entry.ts'
 import type { Verdict, Work, WorkSource } from '../inbox/work.ts'

@@ -3,7 +3,7 @@
 
 import { sleep } from '../abortable.ts'
 import { defined } from '../defined.ts'
-import { RunningHandlers } from '../dispatch.ts'
+import { RunningHandlers } from '../dispatch/run.ts'
 import type { SettledAs, Work, WorkSource } from '../inbox/work.ts'
 import { describeError } from '../observe.ts'
 import type { Pipeline } from '../pipeline.ts'

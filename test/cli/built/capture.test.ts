@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { sign, verify } from 'idv-webhooks'
 import { type Capture, fixture, readCapture, testSecret } from 'idv-webhooks/testing'
@@ -143,12 +144,12 @@ test('what cannot be kept is said and counted; the app answers all the same', as
   rmSync(dir, { recursive: true })
   writeFileSync(dir, '')
   expect((await post(url)).status).toBe(200)
-  await until(/error: a delivery was not kept: /)
+  await until(/error: a delivery was not saved: /)
   rmSync(dir)
   await post(url)
   child.kill('SIGINT')
   const { code, stderr } = await ended
-  expect(stderr).toMatch(/1 capture kept in .*, 1 delivery not kept\n/)
+  expect(stderr).toMatch(/1 capture saved in .*, 1 delivery not saved\n/)
   expect(code).toBe(130)
 })
 
@@ -225,7 +226,7 @@ test('what did not verify is told so in its file, and nothing signs it again', a
     { type: 'sent', status: 200 },
     { type: 'summary', wanted: 1, sent: 1 },
   ])
-  expect(replayed.stderr).toContain('did not verify when it was captured (SIGNATURE_MISMATCH)')
+  expect(replayed.stderr).toContain('did not verify when it was recorded (SIGNATURE_MISMATCH)')
   expect((await runJson([...args, '--unverified'], { env })).records.at(-1)).toMatchObject({
     sent: 2,
     taken: 2,
@@ -233,29 +234,48 @@ test('what did not verify is told so in its file, and nothing signs it again', a
   const alone = ['replay', join(dir, forged ?? ''), ...args.slice(2)]
   expect(await run(alone, { env })).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('none is left to send'),
+    stderr: expect.stringContaining('all captures were skipped'),
   })
 })
 
-test('discover says whose scheme it has found, in --json too', async () => {
+test('discover searches no redacted captures: their signature is not the sender’s', async () => {
   const own = await recording(['--count', '1'])
   await post(own.url)
   await own.ended
-  const { records, stderr } = await runJson(['discover', own.dir], { env })
-  expect(records[0]).toMatchObject({
-    type: 'discovered',
-    result: 'found',
-    of: 'package',
-    redacted: 1,
-    warning: expect.stringContaining("the scheme is ours and not the sender's"),
-  })
+  const { records, stderr, stdout, code } = await runJson(['discover', own.dir], { env })
+  expect(records).toEqual([{ type: 'discovered', result: 'redacted', captures: 1, redacted: 1 }])
   expect(stderr).toContain('record with capture --raw')
+  expect(stdout).not.toContain('createReceiver')
+  expect(code).toBe(1)
   const raw = await recording(['--count', '1', '--raw', '--yes'])
   await post(raw.url)
   await raw.ended
-  const senders = await runJson(['discover', raw.dir], { env })
-  expect(senders.records[0]).toMatchObject({ result: 'found', of: 'sender', redacted: 0 })
-  expect(senders.records[0]).not.toHaveProperty('warning')
+  const senders = await runJson(['discover', raw.dir, own.dir], { env })
+  expect(senders.records[0]).toMatchObject({ result: 'found', captures: 1, redacted: 1 })
+})
+
+test('a web page cannot send a delivery, nor a request choose another host', async () => {
+  const { url, child, ended, files } = await recording(['--to', await apps.sound()])
+  const { port } = new URL(url)
+  const from = (origin: string) =>
+    fetch(url, { method: 'POST', body: '{}', headers: { origin, 'content-type': 'text/plain' } })
+  expect((await from('https://evil.test')).status).toBe(403)
+  expect((await from('null')).status).toBe(403)
+  const answer = await new Promise<string>((resolve) => {
+    const socket = connect(Number(port), '127.0.0.1', () => {
+      socket.write('POST x://y HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')
+    })
+    socket.once('data', (data) => {
+      socket.destroy()
+      resolve(String(data))
+    })
+  })
+  expect(answer).toMatch(/^HTTP\/1.1 400 /)
+  await post(url)
+  child.kill('SIGINT')
+  const { stderr } = await ended
+  expect(stderr).toContain('a request was refused: a web page of another origin sent it')
+  expect(files().length).toBe(1)
 })
 
 test('a body beyond the bound is refused and not kept', async () => {
@@ -273,5 +293,5 @@ test('a port that is taken is an error with a way out', async () => {
   const { code, stderr } = await run(['capture', '--port', String(port)])
   server.close()
   expect(code).toBe(1)
-  expect(stderr).toContain('is taken: give another --port')
+  expect(stderr).toContain('is in use: choose another --port')
 })

@@ -61,7 +61,7 @@ describe('help', () => {
     const send = map.commands.find(({ name }) => name === 'send')
     expect(send?.options).toContainEqual({
       flags: '--to <url>',
-      description: 'where to send it',
+      description: 'address to send to',
       variable: 'IDV_TO',
     })
     expect(code).toBe(0)
@@ -145,7 +145,7 @@ describe('a mistake in the call is 2, on stderr alone', () => {
       const args = ['send', 'client.created', '--to', 'http://127.0.0.1:9/', '--header', header]
       const { stdout, stderr, code } = await run(args, { env })
       expect([stdout, code]).toEqual(['', 2])
-      expect(stderr).toContain("give 'name: value'")
+      expect(stderr).toContain("--header must be 'name: value'")
     },
   )
 
@@ -385,7 +385,7 @@ describe('discover', () => {
     await captureFile(cwd, 'a.json', { redact: false, scheme })
     const { records, stderr } = await runJson(['discover', 'a.json'], { cwd, env })
     expect(records).toMatchObject([{ result: 'found', idIsGuess: true, next: 'capture one more' }])
-    expect(stderr).toContain('that x-event-id is the id is a guess: capture one more')
+    expect(stderr).toContain('x-event-id is only a guess for the id: capture another event')
   })
 
   test('does not call a signature that no scheme fits missing', async () => {

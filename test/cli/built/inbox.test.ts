@@ -164,7 +164,7 @@ describe('working, beside the application that owns the file', () => {
     const args = ['inbox', 'redrive', '--inbox', app.file, '--state', 'dead']
     const refused = await run(args)
     expect(refused.stderr).toContain('1 entry of')
-    expect(refused.stderr).toContain('give --yes')
+    expect(refused.stderr).toContain('pass --yes')
     expect(refused.code).toBe(2)
     expect(await idOf(app, 'dead')).not.toBe('')
 
@@ -180,7 +180,7 @@ describe('working, beside the application that owns the file', () => {
     const app = await oneOfEach()
     const by = await run(['inbox', 'redrive', '--inbox', app.file, '--since', '1h', '--yes'])
     expect(by.stdout).toBe('redriven 1 of 1 entry\n')
-    expect(by.stderr).toContain('1 entry left out (CONFLICT or DISMISSED): name the ids')
+    expect(by.stderr).toContain('1 entry skipped (CONFLICT or DISMISSED): pass their ids')
     const named = ['inbox', 'redrive', '--inbox', app.file, await idOf(app, 'skipped'), '--yes']
     expect((await run(named)).stdout).toBe('redriven 1 of 1 entry\n')
   })
@@ -188,7 +188,7 @@ describe('working, beside the application that owns the file', () => {
   test('redrive of everything by no choice at all is refused', async () => {
     const app = await oneOfEach()
     const { stderr, code } = await run(['inbox', 'redrive', '--inbox', app.file, '--yes'])
-    expect(stderr).toContain('say which: ids of entries, or a filter')
+    expect(stderr).toContain('no entries chosen: pass their ids, or a filter')
     expect(code).toBe(2)
   })
 
@@ -224,7 +224,9 @@ describe('working, beside the application that owns the file', () => {
     const app = await oneOfEach()
     const args = ['inbox', 'forget', '--inbox', app.file, 'verification:ver_2', 'client:ver_3']
     const asked = await run(args)
-    expect(asked.stderr).toContain('this erases 3 payloads of verification:ver_2, client:ver_3')
+    expect(asked.stderr).toContain(
+      'this permanently erases 3 payloads of verification:ver_2, client:ver_3',
+    )
     expect(asked.code).toBe(2)
     const { records, code } = await runJson([...args, '--yes'])
     expect(records).toMatchObject([
@@ -239,7 +241,7 @@ describe('working, beside the application that owns the file', () => {
 
   test('forget of a type that there is not is a mistake in the call', async () => {
     const { stderr, code } = await run(['inbox', 'forget', '--inbox', 'x.db', 'person:1'])
-    expect(stderr).toContain('write verification:<id> or client:<id>')
+    expect(stderr).toContain('Pass verification:<id> or client:<id>')
     expect(code).toBe(2)
   })
 
@@ -288,7 +290,7 @@ describe('which inbox', () => {
     expect(without.stderr).toContain('the inbox is encrypted: set IDV_INBOX_KEY')
     expect(without.stdout).toBe('')
     const other = await run(args, { env: { IDV_INBOX_KEY: ownKey.replace('YYYY', 'ZZZZ') } })
-    expect(other.stderr).toContain('IDV_INBOX_KEY is another key')
+    expect(other.stderr).toContain('IDV_INBOX_KEY is not the key')
     expect(other.stderr).not.toContain('ZZZZ')
     const { stdout, code } = await run(args, { env: { IDV_INBOX_KEY: ownKey } })
     expect(stdout).toContain('robin@example.com')
@@ -301,7 +303,7 @@ describe('at a terminal', () => {
     const app = await oneOfEach()
     const args = ['inbox', 'redrive', '--inbox', app.file, '--state', 'dead']
     const { screen, code } = await runAtTerminal(args, { input: 'yes\r' })
-    expect(screen).toContain('Type yes to go on:')
+    expect(screen).toContain('Type yes to continue:')
     expect(screen).toContain('redriven 1 of 1 entry')
     expect(code).toBe(0)
     const list = await runAtTerminal(['inbox', 'list', '--inbox', app.file, '--state', 'done'])
@@ -312,7 +314,7 @@ describe('at a terminal', () => {
     const app = await oneOfEach()
     const args = ['inbox', 'forget', '--inbox', app.file, 'client:ver_3']
     const { screen, code } = await runAtTerminal(args, { input: 'no\r' })
-    expect(screen).toContain('not without a yes')
+    expect(screen).toContain('aborted: not confirmed')
     expect(code).toBe(2)
     expect((await app.inbox.find({ entity: 'client:ver_3' })).entries[0]?.erased).toBe(false)
   })
@@ -328,7 +330,7 @@ describe('migrate status', () => {
     expect(records).toMatchObject([
       { type: 'evidence', source: 'inbox', arrivals: 4 },
       { type: 'legacy', receivedName: 'request.approved', arrivals: 1, secretId: 'main' },
-      { type: 'status', safe: false, silentDays: 0, days: 30 },
+      { type: 'status', safe: false, quietDays: 0, days: 30 },
     ])
     expect(code).toBe(1)
   })
@@ -350,7 +352,7 @@ describe('migrate status', () => {
     const gap = [line(ago(81), 'request.created'), line(ago(1), 'verification.created')]
     const { code, status } = await judged(gap)
     expect(code).toBe(1)
-    expect(status).toMatchObject({ safe: false, silentDays: 1 })
+    expect(status).toMatchObject({ safe: false, quietDays: 1 })
   })
 
   test('a log with an outcome that cannot be read is not safe', async () => {
@@ -360,7 +362,7 @@ describe('migrate status', () => {
     const { code, stderr, status } = await judged([...sound, cut])
     expect(code).toBe(1)
     expect(status).toMatchObject({ safe: false, unread: 1 })
-    expect(stderr).toContain('1 line is of outcomes and cannot be read')
+    expect(stderr).toContain('1 outcome could not be read')
   })
 
   test.each([
@@ -376,13 +378,13 @@ describe('migrate status', () => {
       ship(line(ago(2), 'request.created')),
     ])
     expect(code).toBe(1)
-    expect(status).toMatchObject({ safe: false, silentDays: 2, unread: 0 })
+    expect(status).toMatchObject({ safe: false, quietDays: 2, unread: 0 })
   })
 
   test.each([
-    ['silent for as long as asked', 14, [20, 15], 0, { safe: true, silentDays: 15 }],
-    ['silent for less', 30, [20, 15], 1, { safe: false, silentDays: 15 }],
-    ['none was ever seen', 14, [], 0, { safe: true, silentDays: 41 }],
+    ['silent for as long as asked', 14, [20, 15], 0, { safe: true, quietDays: 15 }],
+    ['silent for less', 30, [20, 15], 1, { safe: false, quietDays: 15 }],
+    ['none was ever seen', 14, [], 0, { safe: true, quietDays: 41 }],
   ])('a log: %s', async (_, days, legacyDays, code, verdict) => {
     const cwd = folder()
     const lines = [
@@ -400,13 +402,13 @@ describe('migrate status', () => {
 
   test('silence in which nothing came at all proves nothing', async () => {
     const ran = await run(['migrate', 'status', '--log', '-'], { input: 'nothing here\n' })
-    expect(ran.stdout).toContain('nothing at all has arrived, so silence proves nothing')
+    expect(ran.stdout).toContain('no event arrived at all, which proves nothing')
     expect(ran.code).toBe(1)
   })
 
   test('a log that is not there is said', async () => {
     const ran = await run(['migrate', 'status', '--log', 'gone.log'], { cwd: folder() })
-    expect(ran.stderr).toContain('gone.log is not there')
+    expect(ran.stderr).toContain('gone.log does not exist')
     expect(ran.code).toBe(2)
   })
 

@@ -12,7 +12,7 @@ import { folder, root, run } from './run.ts'
 const guide = join(root, 'docs/migrate.md')
 const block = /```sh\nidv-webhooks ([^\n]*)\n```\n\n```(\w+)\n.*?```/gs
 /** The addresses that the guide speaks of. */
-const shown = { service: 'http://localhost:4010', hook: 'https://app.example.com/webhooks' }
+const shown = { service: 'http://localhost:4747', hook: 'https://app.example.com/webhooks' }
 
 const sources = {
   'src/handlers.ts': `receiver.on('request.approved', sendContract)

@@ -132,7 +132,7 @@ describe('migrate code', () => {
     const ran = await ended
     expect(ran.code).toBe(1)
     expect(readFileSync(last, 'utf8')).toBe("on('request.expired', mine)\n")
-    expect(ran.stderr).toContain('src/f1499.ts: not changed: it was saved by somebody else')
+    expect(ran.stderr).toContain('src/f1499.ts: not changed: it was changed by another program')
     expect(ran.stderr).toContain('changed 1499 files (1499 names)')
     expect(ran.stderr).toContain('1 left as it was')
   })
@@ -343,7 +343,7 @@ describe('migrate captures', () => {
     expect((await verify(migrated.delivery, { secret })).ok).toBe(true)
     const redacted = read('redacted.migrated.json')
     expect((await verify(redacted.delivery, { secret: testSecret })).ok).toBe(true)
-    expect((await run(args, { cwd, env })).stderr).toContain('0 files written · 2 already there')
+    expect((await run(args, { cwd, env })).stderr).toContain('0 files written · 2 unchanged')
   })
 
   test('both the old and the new file run in a test-suite', async () => {
@@ -377,7 +377,7 @@ describe('migrate captures', () => {
     expect(readdirSync(cwd)).toEqual(['forged.json'])
   })
 
-  test('leaves out what did not verify when it was captured', async () => {
+  test('leaves out what did not verify when it was recorded', async () => {
     const cwd = folder()
     const delivery = await signedDelivery(fixture('request.approved'), { secret })
     const proof = { ok: false, code: 'SIGNATURE_MISMATCH' } as const
@@ -386,7 +386,7 @@ describe('migrate captures', () => {
     const ran = await runJson(['migrate', 'captures', 'a.json'], { cwd, env })
     expect(ran).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('did not verify when it was captured (SIGNATURE_MISMATCH)'),
+      stderr: expect.stringContaining('did not verify when it was recorded (SIGNATURE_MISMATCH)'),
       records: [{ state: 'refused' }, { type: 'summary', refused: 1, written: 0 }],
     })
     expect(readdirSync(cwd)).toEqual(['a.json'])
@@ -562,13 +562,13 @@ describe('migrate data', () => {
     expect((await sql(dialect, '--again')).stdout).not.toContain('ADD COLUMN')
   })
 
-  test('says in the script for MySQL what commits by itself, and orders it so', async () => {
+  test('says in the script for MySQL what commits at every ALTER TABLE, and orders it so', async () => {
     const { stdout } = await sql('mysql')
     const forward = stdout.slice(0, stdout.indexOf('-- Takes the renaming'))
-    expect(forward).toContain('commits by itself')
+    expect(forward).toContain('commits at every ALTER TABLE')
     expect(forward.indexOf('ADD COLUMN')).toBeLessThan(forward.indexOf('START TRANSACTION'))
     const { stdout: reverse } = await sql('mysql', '--reverse')
-    expect(reverse).toContain('commits by itself')
+    expect(reverse).toContain('commits at every ALTER TABLE')
     expect(reverse.indexOf('COMMIT;')).toBeLessThan(reverse.indexOf('DROP COLUMN'))
   })
 

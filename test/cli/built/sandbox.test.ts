@@ -140,7 +140,7 @@ test('names the way out when its port is taken', async () => {
   const { url } = await ready(run(['--port', '0', '--json', '--quiet']))
   const child = run(['--port', new URL(url).port])
   const said = await text(child.stderr)
-  expect(said).toMatch(/port \d+ is taken: .* --port 0/)
+  expect(said).toMatch(/port \d+ is in use: .* --port 0/)
   expect(await ended(child, 'SIGTERM')).toBe(1)
 })
 
@@ -195,12 +195,12 @@ test('refuses a scenario or options that are none, with 2', async () => {
   writeFileSync(file, '{"version":2}')
   for (const [args, message] of [
     [['--scenario', file], /SCENARIO|scenario is not valid: version/],
-    [['--scenario', 'nowhere.json'], /nowhere\.json is not there/],
+    [['--scenario', 'nowhere.json'], /nowhere\.json does not exist/],
     [['--once'], /--once needs a scenario/],
-    [['--at', 'soon'], /--at is no time/],
+    [['--at', 'soon'], /--at must be an ISO 8601 time/],
     [['--port', '70000'], /0 to 65535/],
-    [['--events', 'client.*'], /--events is for --to/],
-    [['--unlimited', '--rate-limit', '4'], /contradict/],
+    [['--events', 'client.*'], /--events needs an address/],
+    [['--unlimited', '--rate-limit', '4'], /use --unlimited or --rate-limit/],
     [['--to', 'http://127.0.0.1:9/', '--events', 'bogus'], /subscriptions\.0\.events/],
   ] as const) {
     const child = run(args)

@@ -91,23 +91,23 @@ describe('settings', () => {
   })
 
   test.each([
-    ['an unknown key', '{"tto":"x"}', "unknown key 'tto': did you mean 'to'?"],
-    ['a wrong value', '{"times":"many"}', 'times: give a number'],
-    ['a key of a section', '{"send":{"rat":5}}', "'rat' in the section send: did you mean 'rate'?"],
+    ['an unknown key', '{"tto":"x"}', "unknown key 'tto'. Did you mean 'to'?"],
+    ['a wrong value', '{"times":"many"}', 'times is invalid. Pass a number'],
+    ['a key of a section', '{"send":{"rat":5}}', "'rat' in the section send. Did you mean 'rate'?"],
     [
       'a key of another section',
       '{"doctor":{"rate":5}}',
       "unknown key 'rate' in the section doctor",
     ],
     ['a key with two meanings', '{"rate":5}', '{ "send": { "rate": … } }'],
-    ['a section that is none', '{"send":5}', 'send as no section'],
-    ['consent', '{"yes":true}', "'yes', which is said with the call"],
-    ['consent in a section', '{"migrate code":{"force":true}}', "'force', which is said"],
-    ['a payload that is shown', '{"showPayload":true}', 'said with the call'],
-    ['how to speak', '{"json":true}', "'json', which is said with the call"],
-    ['colour', '{"color":false}', "'color', which is said with the call"],
-    ['no JSON', '{"secret": "hush', 'it is no JSON'],
-    ['no object', '[]', 'gives no object'],
+    ['a section that is none', '{"send":5}', "must have an object as 'send'"],
+    ['consent', '{"yes":true}', "'yes', which is a flag only"],
+    ['consent in a section', '{"migrate code":{"force":true}}', "'force', which is a flag only"],
+    ['a payload that is shown', '{"showPayload":true}', 'which is a flag only'],
+    ['how to speak', '{"json":true}', "'json', which is a flag only"],
+    ['colour', '{"color":false}', "'color', which is a flag only"],
+    ['no JSON', '{"secret": "hush', 'it is not JSON'],
+    ['no object', '[]', 'must export an object'],
   ])('%s in the file is an error that says so', async (_, content, message) => {
     const cwd = folder()
     writeFileSync(join(cwd, 'idv-webhooks.config.json'), content)
@@ -133,16 +133,16 @@ describe('settings', () => {
     inFile('capture')
     expect(await run(['capture'], { cwd })).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`port ${port} is taken`),
+      stderr: expect.stringContaining(`port ${port} is in use`),
     })
     inFile('sandbox')
     expect(await run(['capture'], { cwd, env: { IDV_CAPTURE_PORT: 'x' } })).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('IDV_CAPTURE_PORT: give a number'),
+      stderr: expect.stringContaining('IDV_CAPTURE_PORT is invalid. Pass a number'),
     })
     expect(await run(['sandbox'], { cwd })).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`port ${port} is taken`),
+      stderr: expect.stringContaining(`port ${port} is in use`),
     })
     server.close()
   })
@@ -170,7 +170,7 @@ describe('settings', () => {
   test('consent never comes from the environment', async () => {
     const all = { IDV_YES: 'true', IDV_RAW: 'true', IDV_FORCE: 'true', IDV_WRITE: 'true' }
     const { code, stderr } = await run(['capture', '--raw', '--port', '0'], { env: all })
-    expect(stderr).toContain('give --yes')
+    expect(stderr).toContain('pass --yes')
     expect(code).toBe(2)
     const { stdout } = await run(['--map'])
     expect(stdout).not.toMatch(/IDV_(YES|RAW|FORCE|WRITE|APPLY|SHOW_PAYLOAD)/)
@@ -230,7 +230,7 @@ describe('settings', () => {
       { type: 'setting', key: 'scheme', value: 'timestamped', source: 'file' },
       { type: 'setting', key: 'send.rate', value: '5', source: 'file' },
     ])
-    expect(ran.stderr).toContain('IDV_TTO is the variable of no option')
+    expect(ran.stderr).toContain('IDV_TTO is set, but it is not the variable of an option')
     expect(ran.stdout + ran.stderr).not.toMatch(/from-the-file|key_private/)
   })
 })
@@ -244,7 +244,7 @@ describe('a secret', () => {
   ])('is never an argument: %s', async (...flags) => {
     const { code, stdout, stderr } = await run(['send', 'client.created', ...flags])
     expect(code).toBe(2)
-    expect(stderr).toContain('set WEBHOOK_SECRET')
+    expect(stderr).toContain('Set WEBHOOK_SECRET')
     expect(stdout + stderr).not.toContain('hush-hush')
   })
 
@@ -255,7 +255,10 @@ describe('a secret', () => {
     expect(await run([...send, 'secret'], { cwd })).toMatchObject({ code: 0 })
     expect(await run([...send, '-'], { input: `${secret}\n` })).toMatchObject({ code: 0 })
     const missing = await run([...send, 'nowhere'], { cwd })
-    expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be read') })
+    expect(missing).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('not the secret itself'),
+    })
   })
 
   test('of the environment wins over one of the config file, and a flag over both', async () => {
@@ -287,6 +290,35 @@ describe('a secret', () => {
     child.kill('SIGINT')
     const { stdout, stderr } = await ended
     expect(stdout + stderr).not.toContain(secret)
+  })
+
+  test.each([
+    ['--webhook_secret=hush-hush'],
+    ['--signing-secret', 'hush-hush'],
+    ['--idv_api_key=hush-hush'],
+    ['--secrt=hush-hush'],
+    ['--secret-file', 'hush-hush'],
+    ['--scheme', 'hush-hush'],
+  ])('that is passed wrongly is not repeated: %s', async (...args) => {
+    const send = ['send', 'client.created', '--to', nowhere]
+    const { code, stdout, stderr } = await run([...send, ...args], { env })
+    expect(code).toBe(2)
+    expect(stdout + stderr).not.toContain('hush-hush')
+  })
+
+  test('in the wrong place of the config file is not shown, nor a password in an address', async () => {
+    const cwd = folder()
+    const values = {
+      scheme: 'hush-hush',
+      secretFile: 'hush-hush',
+      to: 'http://user:hush-hush@a.test/hooks',
+    }
+    writeFileSync(join(cwd, 'idv-webhooks.config.json'), JSON.stringify(values))
+    const shown = await run(['config'], { cwd, env: {} })
+    expect(shown.stdout).toContain('***@a.test/hooks')
+    expect(shown.stdout + shown.stderr).not.toContain('hush-hush')
+    const sent = await run(['send', 'client.created'], { cwd, env })
+    expect(sent.stdout + sent.stderr).not.toContain('hush-hush')
   })
 
   test('with stray white space is refused with the fix', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createReceiver } from 'idv-webhooks'
 import { createInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
-import { fixture, signedDelivery } from 'idv-webhooks/testing'
+import { capture, fixture, signedDelivery } from 'idv-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { apps, secret, serve } from './apps.ts'
 import { folder, root, run, runAtTerminal, start, startAtTerminal } from './run.ts'
@@ -17,7 +17,7 @@ describe('at a terminal', () => {
     const { screen, code } = await runAtTerminal(args, { env })
     expect(screen).toContain(`${control}32m200${control}39m`)
     expect(screen).toContain('1/2 sent')
-    expect(screen).toContain('2 deliveries: 2 taken, 0 refused, 0 failed')
+    expect(screen).toContain('2 deliveries: 2 accepted, 0 refused, 0 failed')
     expect(code).toBe(0)
   })
 
@@ -34,8 +34,8 @@ describe('at a terminal', () => {
   test('--raw asks for a yes, and a no ends it', async () => {
     const args = ['capture', '--raw', '--port', '0', '--dir', join(folder(), 'private')]
     const { screen, code } = await runAtTerminal(args, { input: 'no\r' })
-    expect(screen).toContain('Type yes to go on:')
-    expect(screen).toContain('not without a yes')
+    expect(screen).toContain('Type yes to continue:')
+    expect(screen).toContain('aborted: not confirmed')
     expect(code).toBe(2)
   })
 })
@@ -57,7 +57,7 @@ describe('at a terminal, of every long or asking command', () => {
     press(interrupt)
     const { screen, code } = await ended
     expect(screen).toContain(`${control}32msigned${control}39m`)
-    expect(screen).toMatch(/1 capture kept in /)
+    expect(screen).toMatch(/1 capture saved in /)
     expect(code).toBe(130)
     for (const file of readdirSync(dir)) JSON.parse(readFileSync(join(dir, file), 'utf8'))
   })
@@ -69,7 +69,7 @@ describe('at a terminal, of every long or asking command', () => {
   ])('--raw is left with 130 by Ctrl-C, %s, and nothing is made', async (_, keys) => {
     const dir = join(folder(), 'private')
     const { until, press, ended } = startAtTerminal(['capture', '--raw', '--dir', dir])
-    await until(/Type yes to go on: /)
+    await until(/Type yes to continue: /)
     press(keys)
     const { screen, code } = await ended
     expect(screen).toContain('interrupted')
@@ -83,7 +83,7 @@ describe('at a terminal, of every long or asking command', () => {
     await until(/1\/20 sent/)
     press(interrupt)
     const { screen, code } = await ended
-    expect(screen).toMatch(/\d+ taken, 0 refused, 0 failed, \d+ not sent/)
+    expect(screen).toMatch(/\d+ accepted, 0 refused, 0 failed, \d+ not sent/)
     expect(code).toBe(130)
   })
 
@@ -141,7 +141,7 @@ describe('at a terminal, of every long or asking command', () => {
     expect(code).toBe(0)
     const forget = ['inbox', 'forget', '--inbox', file, 'client:cli_1']
     const { until, press, ended } = startAtTerminal(forget)
-    await until(/Type yes to go on: /)
+    await until(/Type yes to continue: /)
     press(interrupt)
     expect((await ended).code).toBe(130)
   })
@@ -149,11 +149,39 @@ describe('at a terminal, of every long or asking command', () => {
   test('discover and verify colour what they found', async () => {
     const yes = await runAtTerminal(['verify', examples])
     expect(yes.screen).toContain(`${control}32myes`)
-    const found = await runAtTerminal(['discover', examples])
+    const cwd = folder()
+    const delivery = await signedDelivery(fixture('client.created'), { secret })
+    writeFileSync(join(cwd, 'raw.json'), JSON.stringify(await capture(delivery, { redact: false })))
+    const found = await runAtTerminal(['discover', 'raw.json'], { cwd, env })
     expect(found.screen).toContain(`${control}32mfound`)
     expect([yes.code, found.code]).toEqual([0, 0])
   })
 })
+
+test('what comes from outside cannot steer the terminal, and a program gets it exactly', async () => {
+  const cwd = folder()
+  const evil = "on('request.approved') // \u001b]0;x\u0007 \u009b2J \u202e\t.\n"
+  writeFileSync(join(cwd, 'a.js'), evil)
+  const { screen } = await runAtTerminal(['migrate', 'code'], { cwd })
+  expect(screen).toContain('\\u001b]0;x\\u0007 \\u009b2J \\u202e\t.')
+  for (const raw of ['\u001b]0', '\u0007', '\u009b', '\u202e']) expect(screen).not.toContain(raw)
+  const piped = await run(['migrate', 'code'], { cwd })
+  expect(piped.stdout).toContain(evil.trimEnd())
+  const json = await run(['verify', '\u2066\u061c\u009b\u200b.json', '--json'], { cwd, env })
+  expect(json.stdout).not.toMatch(/[\u061c\u009b\u200b\u2066]/)
+  expect(JSON.parse(json.stdout).message).toContain('\u2066\u061c\u009b\u200b.json')
+})
+
+test('help wraps at 60 columns, between words', async () => {
+  const { stdout } = await run(['send', '--help'], { nodeArgs: ['--import', columns(60)] })
+  const [usage = ''] = stdout.split('Examples:')
+  expect(Math.max(...usage.split('\n').map((line) => line.length))).toBeLessThanOrEqual(60)
+  expect(usage).toMatch(/\n {20,}\S/)
+})
+
+/** Makes Node believe that stdout is a terminal of this width. */
+const columns = (width: number) =>
+  `data:text/javascript,process.stdout.isTTY=true;process.stdout.columns=${width}`
 
 describe('elsewhere', () => {
   test('there is neither', async () => {
@@ -189,7 +217,7 @@ describe('Ctrl-C', () => {
     child.kill('SIGINT')
     const { code, stderr } = await ended
     expect(code).toBe(130)
-    expect(stderr).toMatch(/1 delivery: 1 taken, 0 refused, 0 failed, 999 not sent/)
+    expect(stderr).toMatch(/1 delivery: 1 accepted, 0 refused, 0 failed, 999 not sent/)
   })
 
   test('ends a recording with 130, and every file is whole', async () => {
@@ -246,7 +274,7 @@ test('an old Node says so in one line and exits 1', async () => {
   const ran = await run(['--help'], { nodeArgs: ['--import', join(cwd, 'old.mjs')] })
   expect(ran).toEqual({
     stdout: '',
-    stderr: 'idv-webhooks needs Node 22.18 or newer, and this is 20.19.0\n',
+    stderr: 'idv-webhooks needs Node 22.18 or newer; this is 20.19.0\n',
     code: 1,
   })
 })

@@ -82,7 +82,9 @@ send('request.expired')`
   const { findings, edits } = rewriteSource(input, 'a.ts')
   expect(edits).toEqual([])
   expect(findings).toMatchObject([{ kind: 'collision', line: 1 }])
-  expect(findings[0]?.suggestion).toMatch(/stands in line 2,.*left as it is in lines 3, 4 too/)
+  expect(findings[0]?.suggestion).toMatch(
+    /exists in line 2,.*occurrences in lines 3, 4 also stay unchanged/,
+  )
 })
 
 describe('API paths', () => {
@@ -140,6 +142,6 @@ test('a finding tells its place and what to do', () => {
     column: 6,
     kind: 'template',
     text: '`request.${step}`',
-    suggestion: "build the name from 'verification.', or list the names that are meant",
+    suggestion: "build the name from 'verification.', or list the names",
   })
 })

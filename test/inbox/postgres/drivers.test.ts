@@ -114,7 +114,8 @@ test('transactions of several handlers run beside each other', async () => {
   for (let at = 0; at < 3; at++) {
     await store.insert(newEntry())
     const tx = await store.transaction?.(leaseOf(await claimOne(store)), 'h')
-    await (tx?.handle as pg.Pool | undefined)?.query('select 1')
+    if (!tx) throw new Error('the store has no transactions')
+    await (tx.handle as pg.Pool).query('select 1')
     txs.push(tx)
   }
   expect(await Promise.all(txs.map((tx) => tx?.commit()))).toEqual([true, true, true])

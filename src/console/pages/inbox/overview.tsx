@@ -179,7 +179,7 @@ function Store({ of: { capabilities } }: { readonly of: Overview }) {
         {Object.entries(capabilities).map(([name, value]) => (
           <>
             <dt>{name}</dt>
-            <dd>{String(value)}</dd>
+            <dd>{value === null ? 'unlimited' : String(value)}</dd>
           </>
         ))}
       </dl>

@@ -1,0 +1,147 @@
+// Which handlers run for an event, and what became of each. It knows no HTTP and no store.
+import { checkChoice, checkOptionNames, invalid, shown, suggestion } from '../check.ts'
+import type { WebhookEvent } from '../protocol/events.ts'
+import { canonicalName, covers, isLegacyName } from '../protocol/names.ts'
+import { warn } from '../warn.ts'
+import type { Handler, HandlerOptions, Registration } from './handler.ts'
+
+const optionNames: readonly (keyof HandlerOptions)[] = ['id', 'stale', 'tx']
+
+/** The registered handlers of a receiver. */
+export class Dispatcher {
+  readonly #registrations: Registration[] = []
+  readonly #fallbacks: Registration[] = []
+  readonly #names: readonly string[]
+  readonly #warned = new Set<string>()
+  /** The handlers of each known name, from the seal on. */
+  readonly #byName = new Map<string, readonly Registration[]>()
+  /** Those of `*`, which take unknown names too; else the fallbacks. */
+  #ofUnknown: readonly Registration[] = []
+  #sealed = false
+
+  /** `names` are the canonical names of all events that can be registered. */
+  constructor(names: readonly string[]) {
+    this.#names = names
+  }
+
+  on(patterns: string | readonly string[], handler: Handler, options: HandlerOptions = {}): void {
+    const list = typeof patterns === 'string' ? [patterns] : patterns
+    if (!Array.isArray(list) || list.length === 0) {
+      throw invalid(
+        `on() expects an event name, a list of them, a family or '*', got ${shown(patterns)}`,
+        'EVENT_NAME_UNKNOWN',
+      )
+    }
+    const canonical = [...new Set(list.map((pattern) => this.#canonical(pattern)))]
+    this.#add(this.#registrations, canonical, handler, options)
+  }
+
+  fallback(handler: Handler, options: HandlerOptions = {}): void {
+    this.#add(this.#fallbacks, ['fallback'], handler, options)
+  }
+
+  /** Ends registration: from now on the set of handlers is what every event meets. */
+  seal(): void {
+    if (this.#sealed) return
+    this.#sealed = true
+    for (const name of this.#names) {
+      const found = this.#registrations.filter(({ patterns }) =>
+        patterns.some((pattern) => covers(pattern, name)),
+      )
+      this.#byName.set(name, found.length > 0 ? found : this.#fallbacks)
+    }
+    const all = this.#registrations.filter(({ patterns }) => patterns.includes('*'))
+    this.#ofUnknown = all.length > 0 ? all : this.#fallbacks
+  }
+
+  /** The handlers of an event, in the order of registration; the fallbacks if none matched. */
+  match({ name, known }: Pick<WebhookEvent, 'name' | 'known'>): readonly Registration[] {
+    this.seal()
+    return (known ? this.#byName.get(name) : undefined) ?? this.#ofUnknown
+  }
+
+  /** Whether any handler wants the current resource in place of a stale one. */
+  refetches(): boolean {
+    const all = [...this.#registrations, ...this.#fallbacks]
+    return all.some(({ options }) => options.stale === 'refetch')
+  }
+
+  #add(
+    list: Registration[],
+    patterns: readonly string[],
+    handler: Handler,
+    options: HandlerOptions,
+  ): void {
+    const what = `the handler for ${patterns.join(', ')}`
+    if (this.#sealed) {
+      throw invalid(
+        `${what} was registered after the first delivery, which it has missed: register handlers at start-up`,
+        'REGISTERED_TOO_LATE',
+      )
+    }
+    if (typeof handler !== 'function') {
+      throw invalid(`${what} must be a function, got ${shown(handler)}`, 'HANDLER_INVALID')
+    }
+    checkHandlerOptions(what, options)
+    const all = [...this.#registrations, ...this.#fallbacks]
+    const name = patterns.join(',')
+    const same = all.filter((one) => one.patterns.join(',') === name).length
+    const id = options.id ?? `${name}#${same + 1}`
+    if (all.some((one) => one.id === id)) {
+      throw invalid(
+        `the handler id '${id}' is already in use: give each handler its own id`,
+        'HANDLER_INVALID',
+      )
+    }
+    list.push({ id, patterns, handler, options })
+  }
+
+  #canonical(pattern: string): string {
+    if (typeof pattern === 'string' && isLegacyName(pattern)) {
+      const canonical = canonicalName(pattern)
+      if (!this.#warned.has(pattern)) {
+        this.#warned.add(pattern)
+        warn(
+          `'${pattern}' is the older name of '${canonical}': register '${canonical}' instead`,
+          'IDV_LEGACY_NAME',
+        )
+      }
+      return canonical
+    }
+    const known = [...this.#names, ...familiesOf(this.#names), '*']
+    if (known.includes(pattern)) return pattern
+    throw invalid(
+      `unknown event name: got ${shown(pattern)}.${suggestionOf(pattern, this.#names, known)} For events that this version does not know, use fallback() or '*'`,
+      'EVENT_NAME_UNKNOWN',
+    )
+  }
+}
+
+/** The closest name; `approved` alone is closest to the name that ends with it. */
+function suggestionOf(
+  pattern: unknown,
+  names: readonly string[],
+  known: readonly string[],
+): string {
+  if (typeof pattern !== 'string') return ''
+  const whole = names.find((name) => name.endsWith(`.${pattern}`))
+  return whole === undefined ? suggestion(pattern, known) : ` Did you mean '${whole}'?`
+}
+
+/** @throws WebhookError `HANDLER_INVALID` */
+function checkHandlerOptions(what: string, options: HandlerOptions): void {
+  checkOptionNames(what, options, optionNames, 'HANDLER_INVALID')
+  checkChoice('stale', options.stale, ['deliver', 'skip', 'refetch'], 'HANDLER_INVALID')
+  checkChoice('tx', options.tx, [true, false], 'HANDLER_INVALID')
+  const { id } = options
+  if (id !== undefined && (typeof id !== 'string' || id === '')) {
+    throw invalid(
+      `the id of ${what} must be a non-empty string, got ${shown(id)}`,
+      'HANDLER_INVALID',
+    )
+  }
+}
+
+function familiesOf(names: readonly string[]): string[] {
+  return [...new Set(names.map((name) => `${name.split('.', 1)[0]}.*`))]
+}

@@ -1,0 +1,72 @@
+// What a handler is given, how it is registered, and what became of it.
+import type { VerifiedDelivery } from '../delivery.ts'
+import type { WebhookEvent } from '../protocol/events.ts'
+import type { Authenticity } from '../protocol/scheme-definition.ts'
+
+/** What a handler is told besides the event. */
+export interface Context<Resource = unknown, Tx = unknown> {
+  /** 1 for the first attempt; with an inbox it counts the retries. */
+  readonly attempt: number
+  /** The same over all attempts of one event, and of no other; hand it to whatever you call. */
+  readonly idempotencyKey: string
+  /** Aborted at the handler's time limit and when the receiver drains. */
+  readonly signal: AbortSignal
+  /** Which of the configured secrets signed it, where that has an id. */
+  readonly secretId?: string
+  /** Whose secret that is, where it says so. */
+  readonly tenant?: string
+  /** What proves it: a signature, or no more than a shared token or an address. */
+  readonly authenticity?: Authenticity
+  readonly delivery: VerifiedDelivery
+  /** An earlier event of the same entity went to the dead letters. */
+  readonly gap?: boolean
+  /** A newer event of the same entity was already handled. */
+  readonly stale?: boolean
+  /**
+   * The handle of the inbox's store, inside the transaction that writes this handler's checkpoint:
+   * what is written through it commits with that, or not at all. Only for handlers registered with
+   * `{ tx: true }`, and only where the store has transactions.
+   */
+  readonly tx: Tx
+  /**
+   * The current resource that the event names, or null when it is gone.
+   *
+   * @throws WebhookError `CLIENT_MISSING` when the receiver was given no client
+   */
+  fetch(): Promise<Resource | null>
+}
+
+// Method syntax is bivariant, so that handlers of narrower events fit the list of all.
+/** User code for an event. */
+export type Handler<Event = WebhookEvent, Resource = unknown, Tx = unknown> = {
+  handle(event: Event, context: Context<Resource, Tx>): unknown
+}['handle']
+
+/** How a handler is registered. */
+export interface HandlerOptions {
+  /** Its name in outcomes and, with an inbox, in its checkpoints; keep it over releases. */
+  readonly id?: string
+  /** With an inbox: what to do when a newer event of the same entity was already handled. */
+  readonly stale?: 'deliver' | 'skip' | 'refetch'
+  /** Whether it gets `context.tx`; with SQLite such handlers run one at a time. Default false. */
+  readonly tx?: boolean
+}
+
+export interface Registration {
+  readonly id: string
+  readonly patterns: readonly string[]
+  readonly handler: Handler
+  readonly options: HandlerOptions
+}
+
+/** A handler that failed: its id, and what it threw. */
+export interface HandlerFailure {
+  readonly handler: string
+  readonly code: 'HANDLER_FAILED' | 'HANDLER_TIMEOUT' | 'DRAINING'
+  readonly error: unknown
+}
+
+/** What became of one handler. */
+export type HandlerReport =
+  | { readonly ok: true; readonly handler: string }
+  | ({ readonly ok: false } & HandlerFailure)

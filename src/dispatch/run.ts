@@ -1,0 +1,251 @@
+// One attempt at an event: its handlers in turn, each within its time, with a context that makes what
+// costs something when it is asked for.
+import { idempotencyKeyOf, type VerifiedDelivery } from '../delivery.ts'
+import type { WebhookEvent } from '../protocol/events.ts'
+import type { Authenticity } from '../protocol/scheme-definition.ts'
+import type { Context, HandlerFailure, HandlerReport, Registration } from './handler.ts'
+
+/** The handlers that run at a time, so that a drain can abort them together. */
+export class RunningHandlers {
+  readonly #running = new Set<HandlerRun>()
+  #reason: unknown
+
+  add(run: HandlerRun): void {
+    if (this.#reason !== undefined) run.abort(this.#reason)
+    else this.#running.add(run)
+  }
+
+  delete(run: HandlerRun): void {
+    this.#running.delete(run)
+  }
+
+  /** Aborts those that run, and all that are still to come. */
+  abort(reason: unknown): void {
+    this.#reason = reason
+    for (const run of this.#running) run.abort(reason)
+    this.#running.clear()
+  }
+}
+
+/** What an inbox adds to a handler's context. */
+export interface ContextExtras {
+  readonly gap?: boolean
+  readonly stale?: boolean
+  readonly tx?: unknown
+}
+
+/** One attempt at an event. */
+export interface Task {
+  readonly event: WebhookEvent
+  readonly key?: string | undefined
+  readonly delivery: VerifiedDelivery
+  readonly registrations: readonly Registration[]
+  readonly attempt: number
+  /** The inbox's id of it. */
+  readonly entryId?: string
+  readonly extras?: ContextExtras
+  /** The handlers of the run that it belongs to; the receiver's own by default. */
+  readonly running?: RunningHandlers
+}
+
+/** What all attempts of a receiver share. */
+export interface ContextServices {
+  readonly reads: {
+    current(
+      event: WebhookEvent,
+      asking: { readonly signal: AbortSignal; readonly delivery: VerifiedDelivery },
+    ): Promise<unknown>
+  }
+  /** Milliseconds for each handler. */
+  readonly timeout: number
+  readonly running: RunningHandlers
+  /** SHA-256 in hex, where the runtime need not wait for it. */
+  readonly hash: ((bytes: Uint8Array) => string) | undefined
+}
+
+/** What costs something is made when a handler asks for it: most ask for nothing. */
+class HandlerContext implements Context {
+  readonly attempt: number
+  readonly delivery: VerifiedDelivery
+  declare readonly secretId?: string
+  declare readonly tenant?: string
+  declare readonly authenticity?: Authenticity
+  declare readonly gap?: boolean
+  declare readonly stale?: boolean
+  readonly tx: unknown
+  readonly #handler: HandlerRun
+
+  constructor({ attempt, delivery, extras }: Task, handler: HandlerRun) {
+    this.attempt = attempt
+    this.delivery = delivery
+    const { secretId, tenant, authenticity } = delivery
+    if (secretId !== undefined) this.secretId = secretId
+    if (tenant !== undefined) this.tenant = tenant
+    if (authenticity !== undefined) this.authenticity = authenticity
+    if (extras?.gap !== undefined) this.gap = extras.gap
+    if (extras?.stale !== undefined) this.stale = extras.stale
+    this.tx = extras?.tx
+    this.#handler = handler
+  }
+
+  get signal(): AbortSignal {
+    return this.#handler.signal
+  }
+
+  get idempotencyKey(): string {
+    return this.#handler.run.idempotencyKey
+  }
+
+  /** A function of its own, so that it can be taken off the context. */
+  get fetch(): () => Promise<unknown> {
+    const { run, signal } = this.#handler
+    return () => run.fetch(signal)
+  }
+}
+
+/** Hears what became of each handler, and how many milliseconds it ran. */
+export type HearAttempt = (report: HandlerReport, task: Task, duration: number) => void
+
+/** One attempt: its handlers run one after the other, and one that fails stops no other. */
+export class Run {
+  readonly task: Task
+  /** The body's SHA-256 in hex, where it had to be made before a handler can ask. */
+  bodyHash: string | undefined
+  readonly #services: ContextServices
+  readonly #ended: HearAttempt | undefined
+
+  constructor(task: Task, services: ContextServices, ended: HearAttempt | undefined) {
+    this.task = task
+    this.#services = services
+    this.#ended = ended
+  }
+
+  get timeout(): number {
+    return this.#services.timeout
+  }
+
+  get running(): RunningHandlers {
+    return this.task.running ?? this.#services.running
+  }
+
+  get idempotencyKey(): string {
+    const { key: id, delivery } = this.task
+    const bodyHash = () => this.bodyHash ?? this.#services.hash?.(delivery.body) ?? ''
+    return idempotencyKeyOf({ id, bodyHash }, delivery.tenant)
+  }
+
+  fetch(signal: AbortSignal): Promise<unknown> {
+    const { event, delivery } = this.task
+    return this.#services.reads.current(event, { signal, delivery })
+  }
+
+  /** A promise only where a handler gave one. */
+  all(
+    registrations: readonly Registration[],
+  ): readonly HandlerReport[] | Promise<readonly HandlerReport[]> {
+    const [first] = registrations
+    if (registrations.length !== 1 || !first) return this.#inTurn(registrations)
+    const report = this.#one(first)
+    return report instanceof Promise ? report.then((one) => [one]) : [report]
+  }
+
+  async #inTurn(registrations: readonly Registration[]): Promise<readonly HandlerReport[]> {
+    const reports: HandlerReport[] = []
+    for (const registration of registrations) reports.push(await this.#one(registration))
+    return reports
+  }
+
+  #one(registration: Registration): HandlerReport | Promise<HandlerReport> {
+    const ended = this.#ended
+    if (!ended) return new HandlerRun(registration, this).report()
+    const began = performance.now()
+    const tell = (report: HandlerReport) => {
+      ended(report, this.task, performance.now() - began)
+      return report
+    }
+    const report = new HandlerRun(registration, this).report()
+    return report instanceof Promise ? report.then(tell) : tell(report)
+  }
+}
+
+/** One run of one handler within its time; a late end of it counts for nothing. */
+export class HandlerRun {
+  readonly run: Run
+  readonly #registration: Registration
+  #controller: AbortController | undefined
+  #reason: unknown
+  #end: ((report: HandlerReport) => void) | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(registration: Registration, run: Run) {
+    this.#registration = registration
+    this.run = run
+  }
+
+  /** Made when a handler asks for it: most never do. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
+  }
+
+  /** A promise only where the handler gave one. */
+  report(): HandlerReport | Promise<HandlerReport> {
+    const { id: handler, handler: handle } = this.#registration
+    try {
+      const result = handle(this.run.task.event, new HandlerContext(this.run.task, this))
+      if (result instanceof Promise) return this.#settled(result)
+      return isThenable(result) ? this.#settled(Promise.resolve(result)) : { ok: true, handler }
+    } catch (error) {
+      return { ok: false, handler, code: 'HANDLER_FAILED', error }
+    }
+  }
+
+  #settled(result: Promise<unknown>): Promise<HandlerReport> {
+    const { id: handler } = this.#registration
+    const { running } = this.run
+    return new Promise((resolve) => {
+      this.#end = (report) => {
+        this.#end = undefined
+        clearTimeout(this.#timer)
+        running.delete(this)
+        resolve(report)
+      }
+      const fail = (error: unknown) =>
+        this.#end?.({ ok: false, handler, code: 'HANDLER_FAILED', error })
+      try {
+        result.then(() => this.#end?.({ ok: true, handler }), fail)
+      } catch (error) {
+        fail(error)
+      }
+      // A handler that waits for nothing has ended by then, and needs no timer.
+      queueMicrotask(() => this.#end && this.#limit())
+    })
+  }
+
+  #limit(): void {
+    const { timeout, running } = this.run
+    this.#timer = setTimeout(() => {
+      const text = `handler ${this.#registration.id} took longer than ${timeout} ms`
+      this.#abort('HANDLER_TIMEOUT', new DOMException(text, 'TimeoutError'))
+    }, timeout)
+    running.add(this)
+  }
+
+  /** A drain's grace time is over. */
+  abort(reason: unknown): void {
+    this.#abort('DRAINING', reason)
+  }
+
+  #abort(code: HandlerFailure['code'], error: unknown): void {
+    this.#reason = error
+    this.#controller?.abort(error)
+    this.#end?.({ ok: false, handler: this.#registration.id, code, error })
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
+}

@@ -1,0 +1,240 @@
+// Proves one delivery by a scheme and its keys: headers first, then every valid key with every claim.
+// Refusals are values, and hold what a diagnosis needs.
+import { type HeaderIndex, markVerified, type VerifiedDelivery } from '../delivery.ts'
+import type { RejectedCode } from '../errors.ts'
+import type { Scheme } from '../protocol/scheme.ts'
+import { AddressList } from './addresses.ts'
+import { type HeaderClaims, HeaderInspector } from './claims.ts'
+import type { Diagnosis, Evidence } from './diagnose.ts'
+import {
+  type SecretKey,
+  type SecretLookUp,
+  type SecretOption,
+  type SecretSource,
+  secretSource,
+} from './secrets.ts'
+import { matches, type SignedValues } from './signature.ts'
+
+/** The codes with which `verify` refuses. */
+export type VerifyCode =
+  | Extract<
+      RejectedCode,
+      | 'SIGNATURE_MISSING'
+      | 'SIGNATURE_MALFORMED'
+      | 'SIGNATURE_MISMATCH'
+      | 'TIMESTAMP_OUTSIDE_TOLERANCE'
+      | 'HEADER_AMBIGUOUS'
+      | 'ADDRESS_NOT_ALLOWED'
+    >
+  | 'SECRET_UNAVAILABLE'
+
+/** A refusal: its code, and on demand what can be proved about its cause. */
+export interface Refusal {
+  readonly ok: false
+  readonly code: VerifyCode
+  /** Why the look-up of secrets failed, with `SECRET_UNAVAILABLE`. */
+  readonly error?: unknown
+  /** For the operator, never the sender: what was proved about the cause, if anything. */
+  diagnose(): Promise<Diagnosis | undefined>
+}
+
+/** A delivery whose headers were read. */
+export interface Arrived {
+  readonly body: Uint8Array
+  readonly headers: HeaderIndex
+  readonly claims: HeaderClaims
+  readonly url: string | undefined
+  /** POST, where nothing else is said. */
+  readonly method?: string | undefined
+  /** The address at the other end of the connection. */
+  readonly address?: string | undefined
+  /** The time of the check, in milliseconds since the epoch. */
+  readonly now: number
+  /** When it arrived, if that was another time. */
+  readonly receivedAt: Date | undefined
+}
+
+/** A verifier whose scheme and keys are prepared once. */
+export interface Verifier {
+  /** Reads the headers alone, so that a stranger's body need not be read. */
+  inspect(headers: HeaderIndex, now: number): HeaderClaims
+  /** A promise only where keys are looked up, or the runtime's HMAC gives one. */
+  prove(arrived: Arrived): Refusal | VerifiedDelivery | Promise<Refusal | VerifiedDelivery>
+}
+
+/** Milliseconds for a look-up of secrets. */
+const lookUpTimeout = 5_000
+
+export class SchemeVerifier implements Verifier {
+  readonly #scheme: Scheme
+  readonly #inspector: HeaderInspector
+  /** Undefined where the address alone tells the sender. */
+  readonly #secrets: SecretSource | undefined
+  readonly #addresses: AddressList | undefined
+
+  constructor(scheme: Scheme, secret: SecretOption | undefined) {
+    this.#scheme = scheme
+    this.#inspector = new HeaderInspector(scheme)
+    this.#addresses = scheme.addresses && new AddressList(scheme.addresses)
+    this.#secrets = this.#addresses ? undefined : secretSource(secret, scheme)
+  }
+
+  inspect(headers: HeaderIndex, now: number): HeaderClaims {
+    return this.#inspector.inspect(headers, now)
+  }
+
+  prove(arrived: Arrived): Refusal | VerifiedDelivery | Promise<Refusal | VerifiedDelivery> {
+    const { claims } = arrived
+    if (!claims.ok && !claims.late) return new Refused(claims.code)
+    if (!this.#secrets) return this.#proveAddress(arrived)
+    const { keys, lookUp } = this.#secrets
+    return keys ? this.#proveBy(keys, arrived) : this.#proveLater(lookUp, arrived)
+  }
+
+  #proveAddress(arrived: Arrived): Refusal | VerifiedDelivery {
+    const { body, headers, url, address, now, receivedAt } = arrived
+    if (!this.#addresses?.allows(address, headers.values('x-forwarded-for'))) {
+      return new Refused('ADDRESS_NOT_ALLOWED')
+    }
+    return markVerified({
+      ...{ body, headers, url, receivedAt: receivedAt ?? now },
+      authenticity: 'ip',
+    })
+  }
+
+  async #proveLater(lookUp: SecretLookUp, arrived: Arrived): Promise<Refusal | VerifiedDelivery> {
+    const { body, headers, claims, url, method, address, receivedAt } = arrived
+    let keys: readonly SecretKey[]
+    try {
+      const delivery = { body, headers: headers.list, url, method, address, receivedAt }
+      const keyId = claims.ok ? claims.claims[0]?.jws?.keyId : undefined
+      keys = await inTime(lookUp(delivery, keyId))
+    } catch (error) {
+      return new Refused('SECRET_UNAVAILABLE', { error })
+    }
+    return this.#proveBy(keys, arrived)
+  }
+
+  #proveBy(
+    keys: readonly SecretKey[],
+    arrived: Arrived,
+  ): Refusal | VerifiedDelivery | Promise<Refusal | VerifiedDelivery> {
+    const { claims } = arrived
+    if (!claims.ok) {
+      return new Refused(claims.code, { evidence: () => this.#evidence(keys, arrived) })
+    }
+    const found = this.#match(keys, claims, arrived)
+    if (found instanceof Promise) return found.then((key) => this.#judge(key, keys, arrived))
+    return this.#judge(found, keys, arrived)
+  }
+
+  /** The first valid key that matches; all are tried, so that time does not tell which did. */
+  #match(
+    keys: readonly SecretKey[],
+    { claims, id }: Extract<HeaderClaims, { readonly ok: true }>,
+    { body, headers, url, method, now }: Arrived,
+  ): SecretKey | undefined | Promise<SecretKey | undefined> {
+    const [key] = keys
+    const [claim] = claims
+    // A template of one piece is the body alone: nothing else needs to be gathered.
+    const values: SignedValues =
+      this.#scheme.template.length === 1
+        ? { body }
+        : { body, id, url, method, header: (name) => headers.values(name)[0] }
+    if (key && claim && keys.length === 1 && claims.length === 1) {
+      if (!isValid(key, now)) return undefined
+      const matched = matches(key, this.#scheme, claim, values)
+      if (typeof matched === 'boolean') return matched ? key : undefined
+      return matched.then((one) => (one ? key : undefined))
+    }
+    const tried: SecretKey[] = []
+    const results: (boolean | Promise<boolean>)[] = []
+    for (const key of keys) {
+      if (!isValid(key, now)) continue
+      for (const claim of claims) {
+        tried.push(key)
+        results.push(matches(key, this.#scheme, claim, values))
+      }
+    }
+    if (results.some((one) => typeof one !== 'boolean')) {
+      return Promise.all(results).then((settled) => tried[settled.indexOf(true)])
+    }
+    return tried[results.indexOf(true)]
+  }
+
+  #judge(
+    key: SecretKey | undefined,
+    keys: readonly SecretKey[],
+    arrived: Arrived,
+  ): Refusal | VerifiedDelivery {
+    if (!key) {
+      const evidence = () => this.#evidence(keys, arrived)
+      return new Refused('SIGNATURE_MISMATCH', { evidence })
+    }
+    const { body, headers, claims, url, now, receivedAt = now } = arrived
+    const { id: secretId, tenant } = key
+    const signedId = claims.ok ? claims.id : undefined
+    const { authenticity } = this.#scheme
+    return markVerified({
+      body,
+      headers,
+      receivedAt,
+      url,
+      secretId,
+      tenant,
+      signedId,
+      authenticity,
+    })
+  }
+
+  #evidence(keys: readonly SecretKey[], { body, headers, claims, url, method, now }: Arrived) {
+    const late = claims.ok ? claims.claims : (claims.late ?? [])
+    const delivery = { body, headers: headers.list, url, method }
+    const evidence = { delivery, headers: headers.list, scheme: this.#scheme, claims: late, keys }
+    return { ...evidence, now: new Date(now) }
+  }
+}
+
+/** A refusal holds what a diagnosis needs, and makes it when somebody asks. */
+class Refused implements Refusal {
+  readonly ok = false
+  readonly code: VerifyCode
+  declare readonly error?: unknown
+  readonly #evidence: (() => Evidence) | undefined
+
+  constructor(
+    code: VerifyCode,
+    { error, evidence }: { readonly error?: unknown; readonly evidence?: () => Evidence } = {},
+  ) {
+    this.code = code
+    if (error !== undefined) this.error = error
+    this.#evidence = evidence
+  }
+
+  async diagnose(): Promise<Diagnosis | undefined> {
+    if (!this.#evidence) return undefined
+    // Loaded when somebody asks: no receiver that refuses nothing pays for it.
+    const { diagnose } = await import('./diagnose.ts')
+    return diagnose(this.code, this.#evidence())
+  }
+}
+
+/** Bounds a look-up of secrets: one that never answers must not hold its delivery. */
+async function inTime<Value>(work: Promise<Value>): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    const message = `the look-up of secrets took longer than ${lookUpTimeout} ms`
+    timer = setTimeout(() => reject(new DOMException(message, 'TimeoutError')), lookUpTimeout)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A clock that tells no time proves nothing with a secret that is bounded in time. */
+function isValid({ notBefore, notAfter }: SecretKey, now: number): boolean {
+  if (notBefore === undefined && notAfter === undefined) return true
+  return now >= (notBefore ?? -Infinity) && now <= (notAfter ?? Infinity)
+}
