@@ -4,7 +4,6 @@ import { inboxDismiss, inboxRedrive, inboxReplay } from './inbox/actions.ts'
 import { inboxForget } from './inbox/forget.ts'
 import { inboxList } from './inbox/list.ts'
 import { inboxPurge } from './inbox/purge.ts'
-import { inboxSchema } from './inbox/schema.ts'
 import { inboxShow } from './inbox/show.ts'
 import { inboxStats } from './inbox/stats.ts'
 
@@ -12,7 +11,7 @@ export const inbox = (session: Session) =>
   declare('inbox', {
     summary: 'list, retry and erase the entries of an inbox',
     details: [
-      'Works on a SQLite file beside the application that owns it, on a Postgres database (`--inbox postgres://…`, with the driver `pg` or `postgres` of this project), or on `inbox` or `store` of the config file. The key of an encrypted inbox is IDV_INBOX_KEY (new,old during rotation) or `encryption` in the config file. Payloads are masked.',
+      'Works on a SQLite file beside the application that owns it, or on `inbox` or `store` of the config file. The key of an encrypted inbox is IDV_INBOX_KEY (new,old during rotation) or `encryption` in the config file. Payloads are masked.',
     ],
     examples: [
       'idv-webhooks inbox stats --inbox inbox.db',
@@ -28,4 +27,3 @@ export const inbox = (session: Session) =>
     .addCommand(inboxDismiss(session))
     .addCommand(inboxForget(session))
     .addCommand(inboxPurge(session))
-    .addCommand(inboxSchema(session))

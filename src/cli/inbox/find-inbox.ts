@@ -14,7 +14,6 @@ import { isWebhookError } from '../../index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import type { Session } from '../session.ts'
 import type { InboxChoice } from './inbox-option.ts'
-import { isPostgresUrl, postgresStoreAt, shownUrl } from './postgres-inbox.ts'
 
 /** An inbox that is not open yet, and where it is. */
 export interface FoundInbox {
@@ -44,11 +43,6 @@ export async function findInbox(
   const { config, cwd } = session
   const given = config.values.inbox
   const path = opening.inbox ?? (typeof given === 'string' ? given : undefined)
-  if (opening.inbox !== undefined && isPostgresUrl(opening.inbox)) assertNoPassword(opening.inbox)
-  if (path !== undefined && isPostgresUrl(path)) {
-    const store = await postgresStoreAt(path, cwd)
-    return { ...madeInbox(session, store, opening), where: shownUrl(path) }
-  }
   if (path !== undefined) {
     const file = resolve(cwd, path)
     const { sqliteStore } = await import('../../inbox/stores/sqlite/sqlite.ts')
@@ -60,15 +54,6 @@ export async function findInbox(
   const { store } = config.values
   if (!isStore(store)) return undefined
   return { ...madeInbox(session, store, opening), where }
-}
-
-/** Arguments are seen by every process of the machine. */
-function assertNoPassword(url: string): void {
-  if (new URL(url).password === '') return
-  throw new CliError(
-    'USAGE',
-    'error: a password must not be an argument: set IDV_INBOX to the whole address, or PGPASSWORD',
-  )
 }
 
 /**

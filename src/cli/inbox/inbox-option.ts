@@ -9,5 +9,5 @@ export interface InboxChoice {
 export const inboxOption = () =>
   new Option(
     '--inbox <file>',
-    'the SQLite file of the inbox, or postgres://… (default: IDV_INBOX, else `inbox` or `store` of the config file)',
+    'the SQLite file of the inbox (default: IDV_INBOX, else `inbox` or `store` of the config file)',
   )

@@ -52,7 +52,6 @@ export interface LinesByCommand {
   readonly reconcile: ReconcileLine
   readonly 'inbox list': EntryLine | InboxLine<'page'>
   readonly 'inbox show': EntryLine | InboxLine<'missing'>
-  readonly 'inbox schema': InboxLine<'schema'>
   readonly 'inbox stats': InboxLine<'stats'>
   readonly 'inbox redrive': InboxLine<'redriven' | 'refused'>
   readonly 'inbox replay': InboxLine<'replayed' | 'refused'>

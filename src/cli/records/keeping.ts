@@ -24,7 +24,6 @@ interface InboxLines {
   readonly dismissed: Acted
   readonly forgotten: { readonly entity: string; readonly payloads: number }
   readonly summary: { readonly entities: number; readonly of: number; readonly payloads: number }
-  readonly schema: { readonly sql: string }
   readonly purged: { readonly erased: number; readonly deleted: number }
 }
 

@@ -59,8 +59,8 @@ export interface PostgresStoreOptions {
    */
   readonly listen?: boolean
   /**
-   * Makes and updates the schema. With `false` it must be there: `idv-webhooks inbox schema` prints
-   * it. Default true.
+   * Makes and updates the schema. With `false` it must be there: `postgresSchema()` gives
+   * its SQL. Default true.
    */
   readonly migrate?: boolean
   /** Milliseconds for one statement, after which its connection is destroyed; default 5,000. */
