@@ -10,7 +10,7 @@ import {
   postgresStore,
 } from 'idv-webhooks/inbox/postgres'
 import { fixture, signedDelivery, testSecret } from 'idv-webhooks/testing'
-import type pg from 'pg'
+import pg from 'pg'
 import postgres from 'postgres'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { claimOne, leaseOf, newEntry } from '../../../src/testing/store-cases.ts'
@@ -166,3 +166,22 @@ test.runIf(servers.bouncer)(
     await expect(load(named)).rejects.toMatchObject({ code: 'STORE_FAILED' })
   },
 )
+
+test('a listener that cannot connect is tried by one at a time', async () => {
+  const schema = freshSchema()
+  let made = 0
+  const listener = () => {
+    made++
+    const url = made === 1 ? servers.pg18 : 'postgres://postgres@127.0.0.1:1/postgres'
+    return new pg.Client({ connectionString: url })
+  }
+  const store = postgresStore(fromPg(poolOf(), { listener }), { schema })
+  await store.open(() => {})
+  onTestFinished(() => store.close())
+  await poolOf().query('select pg_terminate_backend(pid) from pg_stat_activity where query = $1', [
+    `listen "${schema}"`,
+  ])
+  await expect.poll(() => made, { timeout: 10_000 }).toBeGreaterThan(2)
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  expect(made).toBeLessThan(8)
+})

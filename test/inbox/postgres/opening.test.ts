@@ -114,10 +114,10 @@ test('the first start of many processes at once makes the schema once', async ()
   expect(await query('select version from idv.versions')).toEqual([{ version: 1 }])
 })
 
-test('migrate: false asks for the schema, and works on what `inbox schema` prints', async () => {
+test('migrate: false asks for the schema, and works on the SQL of postgresSchema', async () => {
   const { schema, open } = schemaOn(servers.pg18, { listen: false, migrate: false })
   const missing = open()
-  await expect(missing.open(() => {})).rejects.toEqual(unsuitable(/idv-webhooks inbox schema/))
+  await expect(missing.open(() => {})).rejects.toEqual(unsuitable(/postgresSchema/))
   await poolOf().query(schemaSql(schema))
   const store = await opened(open())
   expect((await store.insert(newEntry())).kind).toBe('stored')

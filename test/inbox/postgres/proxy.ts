@@ -1,9 +1,8 @@
 // A proxy before a server of Postgres that loses answers, or everything, on demand.
 import { connect, createServer, type Socket } from 'node:net'
-import { onTestFinished } from 'vitest'
 
 /** How a proxy harms what passes it. */
-export interface Proxy {
+export interface FaultProxy {
   readonly url: string
   /**
    * The next request that holds this text is let through, and its connection is cut in place of
@@ -16,8 +15,11 @@ export interface Proxy {
   readonly lost: number
 }
 
-/** A proxy on a free loopback port, closed when the test ends. */
-export async function startProxy(target: string): Promise<Proxy> {
+/** A proxy on a free loopback port; `atEnd` takes what closes it. */
+export async function startProxy(
+  target: string,
+  atEnd: (close: () => void) => unknown,
+): Promise<FaultProxy> {
   const { port } = new URL(target)
   const open = new Set<Socket>()
   let losing: string | undefined
@@ -51,7 +53,7 @@ export async function startProxy(target: string): Promise<Proxy> {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
+  atEnd(() => {
     for (const socket of open) socket.destroy()
     server.close()
   })

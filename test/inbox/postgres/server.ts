@@ -29,7 +29,7 @@ const defaults: Settings = {
   shared_buffers: '64MB',
 }
 
-function temporary(prefix: string): string {
+export function temporary(prefix: string): string {
   const folder = mkdtempSync(join(tmpdir(), prefix))
   if (runAs.uid !== undefined) chownSync(folder, runAs.uid, runAs.gid ?? 0)
   return folder
@@ -49,7 +49,7 @@ export async function startServer(bin: string, settings: Settings = {}): Promise
 }
 
 /** Starts a server over the data that a folder has. */
-async function serve(bin: string, folder: string, settings: Settings = {}): Promise<Server> {
+export async function serve(bin: string, folder: string, settings: Settings = {}): Promise<Server> {
   const port = await freePort()
   const all = { ...defaults, unix_socket_directories: folder, port: String(port), ...settings }
   const args = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
@@ -152,7 +152,7 @@ class Running {
   }
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer().once('error', reject)
     probe.listen(0, '127.0.0.1', () => {

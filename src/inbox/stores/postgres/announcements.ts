@@ -19,6 +19,7 @@ export class Announcements {
   #last = Number.NEGATIVE_INFINITY
   #timer: ReturnType<typeof setTimeout> | undefined
   #isOpen = false
+  #isRetrying = false
 
   constructor(statements: Statements, { channel, owner }: { channel: string; owner: number }) {
     this.#statements = statements
@@ -80,12 +81,20 @@ export class Announcements {
     const { driver } = this.#statements
     const lost = () => {
       this.#listener = undefined
-      if (this.#isOpen) void this.#listenAgain()
+      void this.#listenAgain()
     }
     this.#listener = await driver.listen?.(this.#channel, (payload) => this.#hear(payload), lost)
   }
 
+  /** One at a time: after a failover connections are scarce. */
   async #listenAgain(): Promise<void> {
+    if (this.#isRetrying) return
+    this.#isRetrying = true
+    await this.#retry()
+    this.#isRetrying = false
+  }
+
+  async #retry(): Promise<void> {
     for (let wait = firstWait; this.#isOpen; wait = Math.min(wait * 2, longestWait)) {
       // Spread, so that after a failover not all come at once.
       await new Promise<void>((resolve) => {

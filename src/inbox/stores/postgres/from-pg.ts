@@ -71,10 +71,16 @@ export function fromPg(pool: PgPool, options: FromPgOptions = {}): PostgresDrive
     listen: async (channel, heard, lost) => {
       const client = options.listener?.() ?? clientLike(pool)
       client.on('error', ignore)
-      client.on('end', lost)
       client.on('notification', ({ payload = '' }) => heard(payload))
-      await client.connect()
-      await client.query(`listen "${channel}"`)
+      try {
+        await client.connect()
+        await client.query(`listen "${channel}"`)
+      } catch (error) {
+        await client.end().catch(ignore)
+        throw error
+      }
+      // Not before: a connection that never stood is reported by the error alone.
+      client.on('end', lost)
       return { close: async () => void (await client.end()) }
     },
   }

@@ -79,7 +79,7 @@ export async function assertSchema(statements: Statements): Promise<void> {
   if (version >= newest(migrations)) return
   throw new WebhookError(
     'STORE_UNSUITABLE',
-    `the schema of the inbox has version ${version}, this version of idv-webhooks needs ${newest(migrations)}: run the output of \`idv-webhooks inbox schema\` as the owner of the database, or leave migrate: false out`,
+    `the schema of the inbox has version ${version}, this version of idv-webhooks needs ${newest(migrations)}: run the SQL of postgresSchema() as the owner of the database, or leave migrate: false out`,
   )
 }
 
@@ -106,7 +106,7 @@ function refused(sqlState: string | undefined): WebhookError | undefined {
   if (sqlState !== '42501') return undefined
   return new WebhookError(
     'STORE_UNSUITABLE',
-    'the database user may not create the schema of the inbox: run the output of `idv-webhooks inbox schema` as the owner of the database, and set migrate: false',
+    'the database user may not create the schema of the inbox: run the SQL of postgresSchema() as the owner of the database, and set migrate: false',
   )
 }
 

@@ -5,7 +5,7 @@ import { StoreClock } from './store-clock.ts'
 
 /** Milliseconds between signs of life. */
 const beatEvery = 2_000
-/** A longer silence breaks the row of signs: the judging of others starts again. */
+/** A longer silence of all breaks the row of signs: then nobody is judged for a while. */
 const longestGap = 3 * beatEvery
 /** Milliseconds of silence after which an owner is taken for gone. */
 export const grace = 15_000

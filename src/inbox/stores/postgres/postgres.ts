@@ -28,7 +28,7 @@ import { PostgresAdmin } from './admin.ts'
 import { Announcements } from './announcements.ts'
 import { assertServer } from './checks.ts'
 import type { PostgresDriver } from './driver.ts'
-import { assertSchema, migrate } from './migrations.ts'
+import { assertSchema, migrate, schemaSql } from './migrations.ts'
 import { Owner } from './owner.ts'
 import { Statements } from './statements.ts'
 import { PostgresWork } from './work.ts'
@@ -59,8 +59,8 @@ export interface PostgresStoreOptions {
    */
   readonly listen?: boolean
   /**
-   * Makes and updates the schema. With `false` it must be there: `idv-webhooks inbox schema` prints
-   * it. Default true.
+   * Makes and updates the schema. With `false` it must be there: `postgresSchema()` gives
+   * its SQL. Default true.
    */
   readonly migrate?: boolean
   /** Milliseconds for one statement, after which its connection is destroyed; default 5,000. */
@@ -93,6 +93,27 @@ export function postgresStore<Tx>(
   return new PostgresStore(driver, checked(options, driver)) as InboxStore as InboxStore<Tx>
 }
 
+/**
+ * The SQL that makes the schema, for applications that may not: open the store with
+ * `migrate: false` then.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ */
+export function postgresSchema(options: Pick<PostgresStoreOptions, 'schema'> = {}): string {
+  checkOptionNames('postgresSchema', options, ['schema'])
+  const { schema = 'idv_inbox' } = options
+  checkSchema(schema)
+  return schemaSql(schema)
+}
+
+/** It is also the name of a channel, and of locks. */
+function checkSchema(schema: unknown): void {
+  if (typeof schema === 'string' && /^[a-z_][a-z0-9_]{0,39}$/.test(schema)) return
+  throw invalid(
+    `schema must be a name of lower-case letters, digits and underscores, got ${shown(schema)}`,
+  )
+}
+
 function checked(options: PostgresStoreOptions, driver: PostgresDriver): Checked {
   checkOptionNames('postgresStore', options, names)
   const defaults = { schema: 'idv_inbox', listen: true, migrate: true, timeout: 5_000 }
@@ -102,11 +123,8 @@ function checked(options: PostgresStoreOptions, driver: PostgresDriver): Checked
   checkChoice('listen', all.listen, [true, false])
   checkChoice('migrate', all.migrate, [true, false])
   checkMilliseconds('timeout', all.timeout)
-  // It is also the name of a channel, and of locks.
-  if (typeof all.schema === 'string' && /^[a-z_][a-z0-9_]{0,39}$/.test(all.schema)) return all
-  throw invalid(
-    `schema must be a name of lower-case letters, digits and underscores, got ${shown(all.schema)}`,
-  )
+  checkSchema(all.schema)
+  return all
 }
 
 /** What there is between opening and closing. */

@@ -1,15 +1,19 @@
 // Who is at work: signs of life by the database's clock, and the leases of those who are gone.
 
 export const owners = [
-  /* `since` is the start of an unbroken row of signs; gives the database's time. */
+  /*
+   * \`since\` is the start of an unbroken row of signs. Owner 0 stands for all of them: while any
+   * is heard its row goes on. Gives the database's time.
+   */
   `create function idv.beat_1(p_owner int, p_gap int) returns bigint language plpgsql as $$
 declare v_now bigint := idv.clock_1();
 begin
   perform set_config('synchronous_commit', 'off', true);
-  insert into idv.owners as o (owner, since, seen) values (p_owner, v_now, v_now)
-    on conflict (owner) do update set seen = v_now,
-    since = case when v_now - o.seen between 0 and p_gap then o.since else v_now end;
   perform idv.fold_1();
+  insert into idv.owners as o (owner, since, seen)
+    select x, v_now, v_now from unnest(array[p_owner, 0]) x
+    on conflict (owner) do update set seen = v_now,
+    since = case when v_now - o.seen between -p_gap and p_gap then o.since else v_now end;
   return v_now;
 end $$`,
 
@@ -19,15 +23,15 @@ end $$`,
 $$`,
 
   /*
-   * Nobody judges others by their silence who was not heard for as long: after an outage of the
-   * database or of the network all were silent, and their handlers may have gone on.
+   * The silence of an owner counts only while others were heard: after an outage of the database
+   * or of the network all were silent, and their handlers may have gone on.
    */
   `create function idv.lapsed_1(p_owner int, p_now bigint, p_grace int)
 returns table (id text, fence int, attempt int, name text, stored_at bigint, owner int)
 language sql as $$
   with watch as (
     select coalesce(bool_or(w.now - o.since >= p_grace), false) as long, max(w.now) as now
-    from (select idv.clock_1() as now) w left join idv.owners o on o.owner = p_owner
+    from (select idv.clock_1() as now) w left join idv.owners o on o.owner = 0
   )
   select e.id, e.fence, e.attempt, e.name, e.stored_at, e.owner
   from watch, idv.entries e left join idv.owners o on o.owner = e.owner

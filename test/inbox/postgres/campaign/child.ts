@@ -1,0 +1,76 @@
+// One process of the campaign: a receiver or a worker on the shared inbox, as users run them. It
+// writes what its handlers do into a file, so that a history can be judged.
+import { appendFileSync } from 'node:fs'
+import http from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createReceiver, createWorker } from 'idv-webhooks'
+import { createInbox } from 'idv-webhooks/inbox'
+import { fromPg, postgresStore } from 'idv-webhooks/inbox/postgres'
+import { toNode } from 'idv-webhooks/node'
+import pg from 'pg'
+
+/** How a process is started. */
+export interface ChildOptions {
+  readonly name: string
+  readonly role: 'receiver' | 'worker'
+  readonly url: string
+  readonly port: number
+  readonly log: string
+  readonly secret: string
+  /** Connections of its pool. */
+  readonly max: number
+  /** Milliseconds by which its clock is ahead. */
+  readonly skew: number
+}
+
+const options: ChildOptions = JSON.parse(process.argv[2] ?? '{}')
+const { name, role, url, port, log, secret, max, skew } = options
+if (skew > 0) {
+  const { timeOrigin } = performance
+  const systemNow = Date.now.bind(Date)
+  Object.defineProperty(performance, 'timeOrigin', { value: timeOrigin + skew })
+  Date.now = () => systemNow() + skew
+}
+
+const pool = new pg.Pool({ connectionString: url, max, connectionTimeoutMillis: 3_000 })
+const store = postgresStore(fromPg(pool), { timeout: 3_000 })
+const inbox = createInbox({ store, retry: { attempts: 60, delays: [100] } })
+const receiver = createReceiver({ secret, inbox, observe: () => {} })
+
+const write = (what: string, id: string | undefined, entity: string) => {
+  const at = Number(process.hrtime.bigint() / 1_000_000n)
+  appendFileSync(log, `${JSON.stringify({ at, what, id, entity, name, pid: process.pid })}\n`)
+}
+
+receiver.on(
+  '*',
+  async (event, { attempt, tx }) => {
+    const { id, entity = { id: 'none' } } = event
+    write('start', id, entity.id)
+    try {
+      await sleep(1 + Math.random() * 6)
+      if (attempt === 1 && Math.random() < 0.05) throw new Error('the first attempt fails')
+      const client = tx as pg.Pool
+      await client.query('insert into effects (event, entity) values ($1, $2)', [id, entity.id])
+    } finally {
+      write('end', id, entity.id)
+    }
+  },
+  { id: 'h', tx: true },
+)
+
+// A database that is down at the start is tried again, as a supervisor would.
+for (;;) {
+  try {
+    await inbox.open()
+    if (role === 'worker') await createWorker(receiver, { concurrency: 8 }).start()
+    break
+  } catch {
+    await sleep(200)
+  }
+}
+if (role === 'receiver') {
+  http.createServer(toNode(receiver)).listen(port, '127.0.0.1', () => process.send?.('ready'))
+} else {
+  process.send?.('ready')
+}

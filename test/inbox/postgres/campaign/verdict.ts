@@ -1,0 +1,126 @@
+// Judges what a campaign left behind: what was acknowledged, what handlers did, what was committed.
+
+/** One line of a process. */
+export interface Line {
+  readonly at: number
+  readonly what: 'start' | 'end'
+  readonly id: string
+  readonly entity: string
+  readonly name: string
+  readonly pid: number
+}
+
+/** A process stopped doing anything: it was killed, or stopped for longer than its leases hold. */
+export interface Stop {
+  readonly at: number
+  readonly pid: number
+}
+
+/** What was seen. */
+export interface Evidence {
+  /** Acknowledged events of each entity, in their order. */
+  readonly acked: ReadonlyMap<string, readonly string[]>
+  readonly lines: readonly Line[]
+  readonly stops: readonly Stop[]
+  /** Committed effects, in the order of their commits within an entity. */
+  readonly effects: readonly { readonly event: string; readonly entity: string }[]
+  /** The number of entries, and of the ids of events that they were kept under. */
+  readonly entries: number
+  readonly keys: number
+}
+
+/** Numbers that must be zero, and how long the slowest recovery took. */
+export interface Verdict {
+  readonly acked: number
+  readonly lost: number
+  readonly storedTwice: number
+  readonly effectsTwice: number
+  readonly overlaps: number
+  readonly inversions: number
+  readonly slowestRecovery: number
+}
+
+interface Run {
+  readonly id: string
+  readonly entity: string
+  readonly pid: number
+  readonly from: number
+  to: number
+  wasStopped: boolean
+}
+
+export function judge(evidence: Evidence): Verdict {
+  const { acked, effects, entries, keys } = evidence
+  const all = [...acked.values()].flat()
+  const counts = new Map<string, number>()
+  for (const { event } of effects) counts.set(event, (counts.get(event) ?? 0) + 1)
+  const runs = runsOf(evidence)
+  return {
+    acked: all.length,
+    lost: all.filter((id) => !counts.has(id)).length,
+    storedTwice: entries - keys,
+    effectsTwice: [...counts.values()].filter((count) => count > 1).length,
+    overlaps: overlaps(runs),
+    inversions: [...acked].reduce(
+      (sum, [entity, ids]) => sum + inversions(entity, ids, effects),
+      0,
+    ),
+    slowestRecovery: slowestRecovery(runs),
+  }
+}
+
+function runsOf({ lines, stops }: Evidence): readonly Run[] {
+  const runs: Run[] = []
+  const open = new Map<string, Run>()
+  for (const { what, id, entity, pid, at } of lines) {
+    const key = `${pid} ${id}`
+    if (what === 'end') {
+      const run = open.get(key)
+      if (run) run.to = at
+      open.delete(key)
+      continue
+    }
+    const run = { id, entity, pid, from: at, to: Number.POSITIVE_INFINITY, wasStopped: false }
+    open.set(key, run)
+    runs.push(run)
+  }
+  for (const run of runs) {
+    const stop = stops.find(({ pid, at }) => pid === run.pid && at >= run.from && at < run.to)
+    if (!stop) continue
+    run.to = stop.at
+    run.wasStopped = true
+  }
+  return runs
+}
+
+function overlaps(runs: readonly Run[]): number {
+  const by = Map.groupBy(runs, ({ entity }) => entity)
+  let count = 0
+  for (const list of by.values()) {
+    const sorted = list.toSorted((one, other) => one.from - other.from)
+    for (const [at, run] of sorted.entries()) {
+      const before = sorted[at - 1]
+      if (before && run.from < before.to) count++
+    }
+  }
+  return count
+}
+
+function inversions(entity: string, ids: readonly string[], effects: Evidence['effects']): number {
+  const place = new Map(ids.map((id, at) => [id, at]))
+  const order = effects
+    .filter((effect) => effect.entity === entity)
+    .flatMap(({ event }) => place.get(event) ?? [])
+  return order.filter((at, index) => at < (order[index - 1] ?? -1)).length
+}
+
+/** From the stop of a process to the next run of what it had in hand. */
+function slowestRecovery(runs: readonly Run[]): number {
+  const times = runs
+    .filter(({ wasStopped }) => wasStopped)
+    .map((run) => {
+      const next = runs.find(({ id, from }) => id === run.id && from > run.to)
+      return next ? next.from - run.to : 0
+    })
+  return Math.max(0, ...times)
+}
