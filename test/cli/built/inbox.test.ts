@@ -65,6 +65,7 @@ async function told(app: Application, args: readonly string[], options: RunOptio
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'WHEN')
     .replaceAll(/\d+ s( open)?$/gm, 'N s$1')
     .replaceAll(/ \(\S+inbox\.test\.ts:\d+:\d+\)/g, ' (PLACE)')
+    .replaceAll(/{"id":"\d"/g, '{"id":"DIGIT"')
   return { ...ran, text }
 }
 
