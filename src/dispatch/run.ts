@@ -174,6 +174,7 @@ export class HandlerRun {
   readonly #registration: Registration
   #controller: AbortController | undefined
   #reason: unknown
+  #began = 0
   #end: ((report: HandlerReport) => void) | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -193,6 +194,7 @@ export class HandlerRun {
 
   /** A promise only where the handler gave one. */
   report(): HandlerReport | Promise<HandlerReport> {
+    this.#began = performance.now()
     const { id: handler, handler: handle } = this.#registration
     try {
       const result = handle(this.run.task.event, new HandlerContext(this.run.task, this))
@@ -227,10 +229,14 @@ export class HandlerRun {
 
   #limit(): void {
     const { timeout, running } = this.run
-    this.#timer = setTimeout(() => {
+    // What the handler did before it first waited counts too.
+    const left = timeout - (performance.now() - this.#began)
+    const expire = () => {
       const text = `handler ${this.#registration.id} took longer than ${timeout} ms`
       this.#abort('HANDLER_TIMEOUT', new DOMException(text, 'TimeoutError'))
-    }, timeout)
+    }
+    if (left <= 0) return expire()
+    this.#timer = setTimeout(expire, left)
     running.add(this)
   }
 
