@@ -42,6 +42,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts', 'examples/*.test.ts'],
           exclude: [
             'test/installed/**',
+            'test/soak/**',
             'test/{faults,attack,performance}/**',
             'test/cli/built/**',
             'test/console/browser/**',
@@ -88,6 +89,15 @@ export default defineConfig({
           testTimeout: 60_000,
         },
       },
+      // Minutes of processor time: `npm run soak` alone runs it.
+      ...(process.env.SOAK === '1'
+        ? [
+            {
+              resolve: { alias: alias('src/signature/hmac/node.ts') },
+              test: { name: 'soak', include: ['test/soak/*.test.ts'] },
+            },
+          ]
+        : []),
       {
         // The console in a real Chromium, which comes inside an npm package.
         resolve: { alias: alias('src/signature/hmac/node.ts') },
