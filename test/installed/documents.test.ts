@@ -10,7 +10,9 @@ const root = resolve(import.meta.dirname, '../..')
 const { app, bare } = inject('installed')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const readme = read('README.md')
-const guides = readdirSync(join(root, 'docs')).map((file) => `docs/${file}`)
+const guides = readdirSync(join(root, 'docs'))
+  .filter((file) => file.endsWith('.md'))
+  .map((file) => `docs/${file}`)
 const manifest = JSON.parse(read('package.json')) as {
   exports: Record<string, unknown>
   scripts: Record<string, string>
