@@ -35,7 +35,9 @@ describe('README.md', () => {
     async ({ file, at, code, output }) => {
       const name = `${file.replaceAll(/\W/g, '-')}-${at}.mjs`
       writeFileSync(join(bare, name), code)
-      const { stdout, stderr } = await run(process.execPath, [name], { cwd: bare })
+      // Outside production the first refusal of each code is a warning too.
+      const env = { ...process.env, NODE_ENV: 'production' }
+      const { stdout, stderr } = await run(process.execPath, [name], { cwd: bare, env })
       expect(stdout).toBe(output)
       expect(stderr).toBe('')
     },
