@@ -78,7 +78,7 @@ describe('README.md', () => {
     for (const [, link = ''] of readme.matchAll(/\]\(([^)#:]+)\)/g)) {
       expect(
         () =>
-          link.endsWith('.md') || link.endsWith('.ts') ? read(link) : readdirSync(join(root, link)),
+          /\.(md|ts|png)$/.test(link) ? read(link) : readdirSync(join(root, link)),
         link,
       ).not.toThrow()
     }
