@@ -97,7 +97,7 @@ test.each(['README.md', ...guides])('%s links to what is in the package', (file)
 test('every snippet of the documents compiles as strict TypeScript, against the packed types', async () => {
   const shown = ['README.md', ...guides].flatMap((file) =>
     // A JavaScript program that shows its output is run instead.
-    [...read(file).matchAll(/```(?:ts\n(.*?)```|js\n(.*?)```(?!\n+```text))/gs)]
+    [...read(file).matchAll(/```(?:ts\n(.*?)```|js\n((?:(?!```).)*)```(?!\n+```text))/gs)]
       .flatMap(([, typed, plain = '']) => [typed ?? plain])
       .flatMap((code) =>
         // What imports another file of the reader's own, or a driver, cannot stand alone.
