@@ -235,7 +235,10 @@ export class HandlerRun {
       const text = `handler ${this.#registration.id} took longer than ${timeout} ms`
       this.#abort('HANDLER_TIMEOUT', new DOMException(text, 'TimeoutError'))
     }
-    if (left <= 0) return expire()
+    if (left <= 0) {
+      expire()
+      return
+    }
     this.#timer = setTimeout(expire, left)
     running.add(this)
   }
