@@ -36,7 +36,7 @@ describe('README.md', () => {
       const name = `${file.replaceAll(/\W/g, '-')}-${at}.mjs`
       writeFileSync(join(bare, name), code)
       // Outside production the first refusal of each code is a warning too.
-      const env = { ...process.env, NODE_ENV: 'production' }
+      const env: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: 'production' }
       const { stdout, stderr } = await run(process.execPath, [name], { cwd: bare, env })
       expect(stdout).toBe(output)
       expect(stderr).toBe('')
