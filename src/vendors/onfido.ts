@@ -44,7 +44,15 @@ export function onfido(): Vendor {
         updatedAt: 'payload.resource.updated_at',
       },
     },
-    reversible: [],
+    finality: {
+      final: [
+        'verification.approved',
+        'verification.rejected',
+        'verification.canceled',
+        'verification.expired',
+      ],
+      reversible: [],
+    },
     delivery: {
       timeout: 10_000,
       success: '2xx',
