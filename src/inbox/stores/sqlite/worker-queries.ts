@@ -252,9 +252,8 @@ function statements(connection: Connection) {
       'select at, final, decision from idv_high_water_marks where lane = ?',
     ),
     raise: make(`insert into idv_high_water_marks values (?, ?, ?, ?, ?) on conflict do update set
-      at = nullif(max(coalesce(at, 0), coalesce(excluded.at, 0)), 0),
-      final = max(final, excluded.final), touched = excluded.touched,
-      decision = coalesce(excluded.decision, decision)`),
+      at = nullif(max(coalesce(at, 0), coalesce(excluded.at, 0)), 0), touched = excluded.touched,
+      final = max(final, excluded.final), decision = coalesce(excluded.decision, decision)`),
     renew: make(
       "update idv_entries set lease_until = ? where id = ? and fence = ? and state = 'leased'",
     ),
