@@ -15,11 +15,11 @@ export class Dispatcher {
   readonly #names: readonly string[]
   readonly #hearsReversals: boolean
   readonly #warned = new Set<string>()
-  /** The handlers of each known name, from the seal on. */
+  /** The handlers of each known name, once registration has ended. */
   readonly #byName = new Map<string, readonly Registration[]>()
   /** Those of `*`, which take unknown names too; else the fallbacks. */
   #ofUnknown: readonly Registration[] = []
-  #sealed = false
+  #frozen = false
 
   /**
    * `names` are the canonical names of all events that can be registered; `hearsReversals` is false
@@ -47,9 +47,9 @@ export class Dispatcher {
   }
 
   /** Ends registration: from now on the set of handlers is what every event meets. */
-  seal(): void {
-    if (this.#sealed) return
-    this.#sealed = true
+  freeze(): void {
+    if (this.#frozen) return
+    this.#frozen = true
     for (const name of this.#names) {
       const found = this.#registrations.filter(({ patterns }) =>
         patterns.some((pattern) => covers(pattern, name)),
@@ -62,7 +62,7 @@ export class Dispatcher {
 
   /** The handlers of an event, in the order of registration; the fallbacks if none matched. */
   match({ name, known }: Pick<WebhookEvent, 'name' | 'known'>): readonly Registration[] {
-    this.seal()
+    this.freeze()
     return (known ? this.#byName.get(name) : undefined) ?? this.#ofUnknown
   }
 
@@ -92,7 +92,7 @@ export class Dispatcher {
     options: HandlerOptions,
   ): void {
     const what = `the handler for ${patterns.join(', ')}`
-    if (this.#sealed) {
+    if (this.#frozen) {
       throw invalid(
         `${what} was registered after the first delivery, which it has missed: register handlers at start-up`,
         'REGISTERED_TOO_LATE',
