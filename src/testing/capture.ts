@@ -142,7 +142,8 @@ export function readCapture(capture: string | unknown): ReadCapture {
   const pairs = Array.isArray(headers) ? (headers as readonly unknown[]) : undefined
   if (!pairs?.every(isPair)) throw invalid('needs `headers` as a list of [name, value]')
   const at = receivedAt === undefined ? undefined : new Date(String(receivedAt))
-  if (at && Number.isNaN(at.getTime())) throw invalid('needs an ISO 8601 `receivedAt`, or none')
+  if (at && Number.isNaN(at.getTime()))
+    throw invalid('has an invalid `receivedAt`: use ISO 8601, or leave it out')
   return defined({
     delivery: defined({ body: bytes, headers: headerList(pairs), url: text(url), receivedAt: at }),
     method: text(method) ?? 'POST',
