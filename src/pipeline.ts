@@ -39,6 +39,7 @@ import {
 } from './outcome.ts'
 import { createParser, type Parsed, type Parser } from './parse.ts'
 import type { EventSource, WebhookEvent } from './protocol/events.ts'
+import { Finality } from './protocol/finality.ts'
 import { eventNames } from './protocol/names.ts'
 import { toHex } from './signature/encoding.ts'
 import type { Refusal, Verifier } from './signature/verifier.ts'
@@ -46,6 +47,8 @@ import { createVerifier } from './verify.ts'
 
 /** The inside of a receiver. Its fields are private, so that printing it shows nothing. */
 export class Pipeline {
+  /** How the sender's decisions hold. */
+  readonly finality: Finality
   readonly #dispatcher: Dispatcher
   readonly #parser: Parser
   readonly #peek: Parser
@@ -86,7 +89,9 @@ export class Pipeline {
       running: this.#running,
       hash: sha256Hex,
     }
-    this.#dispatcher = new Dispatcher([...eventNames, ...Object.keys(options.schemas ?? {})])
+    this.finality = new Finality(vendor?.finality)
+    const names = [...eventNames, ...Object.keys(options.schemas ?? {})]
+    this.#dispatcher = new Dispatcher(names, !this.finality.canReverse || !!options.inbox)
   }
 
   get dispatcher(): Dispatcher {
@@ -141,7 +146,7 @@ export class Pipeline {
 
   /** Not async itself: where nothing waits, one promise is enough. */
   #walked(walk: Walk, source: Delivery | Incoming | Ingested): Promise<Outcome> {
-    this.#dispatcher.seal()
+    this.#dispatcher.freeze()
     const work = this.#inFlight.enter()
     try {
       const outcome = this.#begin(walk, source)

@@ -2,6 +2,7 @@
 // costs something when it is asked for.
 import { idempotencyKeyOf, type VerifiedDelivery } from '../delivery.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
+import type { Superseded } from '../protocol/finality.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
 import type { Context, HandlerFailure, HandlerReport, Registration } from './handler.ts'
 
@@ -31,6 +32,7 @@ export class RunningHandlers {
 export interface ContextExtras {
   readonly gap?: boolean
   readonly stale?: boolean
+  readonly supersedes?: Superseded | undefined
   readonly tx?: unknown
 }
 
@@ -72,6 +74,7 @@ class HandlerContext implements Context {
   declare readonly authenticity?: Authenticity
   declare readonly gap?: boolean
   declare readonly stale?: boolean
+  declare readonly supersedes?: Superseded
   readonly tx: unknown
   readonly #run: Run
   #controller: AbortController | undefined
@@ -87,6 +90,7 @@ class HandlerContext implements Context {
     if (authenticity !== undefined) this.authenticity = authenticity
     if (extras?.gap !== undefined) this.gap = extras.gap
     if (extras?.stale !== undefined) this.stale = extras.stale
+    if (extras?.supersedes !== undefined) this.supersedes = extras.supersedes
     this.tx = extras?.tx
     this.#run = run
   }
