@@ -9,7 +9,7 @@ import {
   pathOf,
   toDate,
   toPath,
-  valueOf,
+  valueIn,
 } from './json-paths.ts'
 
 /** What the envelope says of an event. */
@@ -233,15 +233,15 @@ function fromPaths(
   // is shown but never used to tell duplicates.
   const doubtful = !dataPath && paths.id === defaultPaths.id
   const idPath = pathOf(body, doubtful ? flatIds : paths.id)
-  const id = idPath && idOf(valueOf(body, idPath), idPath.text, text)
+  const id = idPath && idOf(valueIn(body, idPath), idPath.text, text)
   const own = doubtful && idPath?.text === 'id'
   const used = () => [namePath?.text, own ? undefined : idPath?.text, timePath?.text]
   return {
     name,
     id,
     key: own ? undefined : id,
-    occurredAt: timePath && toDate(valueOf(body, timePath)),
-    data: dataPath ? valueOf(body, dataPath) : without(body, used()),
+    occurredAt: timePath && toDate(valueIn(body, timePath)),
+    data: dataPath ? valueIn(body, dataPath) : without(body, used()),
   }
 }
 
@@ -255,7 +255,7 @@ function namePathOf(body: Json, paths: readonly Path[], { headers }: EnvelopeArr
 
 function nameAt(body: Json, path: Path, arrival: EnvelopeArrival | undefined): unknown {
   const isHeader = arrival && path.text.startsWith(headerPath)
-  return isHeader ? headerAt(arrival.headers, path) : valueOf(body, path)
+  return isHeader ? headerAt(arrival.headers, path) : valueIn(body, path)
 }
 
 function headerAt(headers: EnvelopeArrival['headers'], { text }: Path): string | undefined {
@@ -267,7 +267,7 @@ function headerAt(headers: EnvelopeArrival['headers'], { text }: Path): string |
 /** Where the resource is wrapped once more, the path of what it wraps. */
 function resourcePathOf(body: Json, paths: readonly Path[]): Path | undefined {
   const path = pathOf(body, paths)
-  const value = path && valueOf(body, path)
+  const value = path && valueIn(body, path)
   if (!path || !isObject(value) || !isObject(value.object) || value.id !== undefined) return path
   return paths.find(({ text }) => text === `${path.text}.object`) ?? path
 }

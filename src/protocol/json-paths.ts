@@ -4,7 +4,7 @@ export type Json = Readonly<Record<string, unknown>>
 
 /** The value at a dotted path of own properties. */
 export function valueAt(body: unknown, path: string): unknown {
-  return valueOf(body, toPath(path))
+  return valueIn(body, toPath(path))
 }
 
 /** A dotted path, and the keys that it leads through. */
@@ -16,7 +16,7 @@ export interface Path {
 export const toPath = (text: string): Path => ({ text, keys: text.split('.') })
 
 /** The value at a path that is prepared. */
-export function valueOf(body: unknown, { keys }: Path): unknown {
+export function valueIn(body: unknown, { keys }: Path): unknown {
   let value: unknown = body
   for (const key of keys) {
     value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
@@ -27,7 +27,7 @@ export function valueOf(body: unknown, { keys }: Path): unknown {
 /** The first path that leads to a value. */
 export function pathOf(body: unknown, paths: readonly Path[]): Path | undefined {
   for (const path of paths) {
-    const value = valueOf(body, path)
+    const value = valueIn(body, path)
     if (value !== undefined && value !== null) return path
   }
   return undefined
