@@ -1,4 +1,5 @@
 // The inbox as an operator sees it: look entries up, run them again, erase what must go.
+import { checkOptionNames } from '../check.ts'
 import type { Clock } from '../clock.ts'
 import { WebhookError } from '../errors.ts'
 import type { Entity } from '../protocol/events.ts'
@@ -21,6 +22,18 @@ export interface EntryPage {
   readonly entries: readonly Entry[]
   /** Give it back for the next page; missing on the last. */
   readonly cursor?: string
+}
+
+/** What `get` shows of an entry. */
+export interface GetOptions {
+  /** With the kept bytes and headers: a person's data. */
+  readonly withDelivery?: boolean
+}
+
+/** Whose person is forgotten. */
+export interface ForgetOptions {
+  /** Of this tenant alone; of all where it is left out. */
+  readonly tenant?: string
 }
 
 /** Counts by state, and how far behind the handlers are. */
@@ -70,9 +83,10 @@ export class InboxAdmin {
     return { entries, ...(last !== undefined && { cursor: last }) }
   }
 
-  async get(id: string, withDelivery: boolean): Promise<Entry | undefined> {
+  async get(id: string, options: GetOptions = {}): Promise<Entry | undefined> {
     checkId('get', id)
-    const query = { ids: [id], limit: 1, withBody: withDelivery }
+    checkOptionNames('get', options, ['withDelivery'])
+    const query = { ids: [id], limit: 1, withBody: options.withDelivery ?? false }
     const [found] = await this.#deps.store.find(query)
     return found && this.#toEntry(found)
   }
@@ -126,9 +140,10 @@ export class InboxAdmin {
     return this.#deps.store.dismiss(id, this.#now())
   }
 
-  async forget(entity: Entity | string, tenant: string | undefined): Promise<number> {
+  async forget(entity: Entity | string, options: ForgetOptions = {}): Promise<number> {
     checkEntity('forget', entity)
-    return this.#deps.store.forget(this.#lane(entity, tenant), this.#now())
+    checkOptionNames('forget', options, ['tenant'])
+    return this.#deps.store.forget(this.#lane(entity, options.tenant), this.#now())
   }
 
   /** Page by page, for as long as it is told to; `isWhole` when nothing is left to go. */

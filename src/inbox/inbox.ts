@@ -2,7 +2,13 @@
 import { orAborted } from '../abortable.ts'
 import { type Clock, steadyClock } from '../clock.ts'
 import type { Entity } from '../protocol/events.ts'
-import { type EntryPage, InboxAdmin, type InboxStats } from './admin.ts'
+import {
+  type EntryPage,
+  type ForgetOptions,
+  type GetOptions,
+  InboxAdmin,
+  type InboxStats,
+} from './admin.ts'
 import type { Purged } from './admin-store.ts'
 import { deadline, Shared } from './deadline.ts'
 import { createEncryption, type Encryption } from './encryption.ts'
@@ -51,7 +57,7 @@ export interface Inbox<Tx = unknown> {
   /** Entries, newest first, without their payloads. */
   find(query?: EntryQuery): Promise<EntryPage>
   /** One entry; its payload only on demand, for it is a person's data. */
-  get(id: string, options?: { readonly withDelivery?: boolean }): Promise<Entry | undefined>
+  get(id: string, options?: GetOptions): Promise<Entry | undefined>
   stats(): Promise<InboxStats>
   /** Hands dead or skipped entries to the handlers again that have not succeeded; how many. */
   redrive(filter: EntryFilter | string): Promise<number>
@@ -63,7 +69,7 @@ export interface Inbox<Tx = unknown> {
    * Erases the payloads of an entity, and of a client's verifications; how many. Without `tenant`
    * that of every tenant who has an entity of this id.
    */
-  forget(entity: Entity | string, options?: { readonly tenant?: string }): Promise<number>
+  forget(entity: Entity | string, options?: ForgetOptions): Promise<number>
   /** Erases what is past its retention; a worker does so by itself, at its start and every hour. */
   purge(): Promise<Purged>
 }
@@ -170,8 +176,8 @@ class DurableInbox implements Inbox, WorkSource {
     return (await this.#open()).admin.find(query)
   }
 
-  async get(id: string, { withDelivery = false } = {}): Promise<Entry | undefined> {
-    return (await this.#open()).admin.get(id, withDelivery)
+  async get(id: string, options?: GetOptions): Promise<Entry | undefined> {
+    return (await this.#open()).admin.get(id, options)
   }
 
   async stats(): Promise<InboxStats> {
@@ -191,8 +197,8 @@ class DurableInbox implements Inbox, WorkSource {
     return this.#operate('dismiss', (admin) => admin.dismiss(id), id)
   }
 
-  forget(entity: Entity | string, { tenant }: { readonly tenant?: string } = {}): Promise<number> {
-    return this.#operate('forget', (admin) => admin.forget(entity, tenant))
+  forget(entity: Entity | string, options?: ForgetOptions): Promise<number> {
+    return this.#operate('forget', (admin) => admin.forget(entity, options))
   }
 
   async purge(): Promise<Purged> {
