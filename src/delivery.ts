@@ -117,7 +117,7 @@ export interface VerifiedDelivery extends Delivery {
 }
 
 /** What is known of a delivery when it is proved. */
-export interface DeliveryFacts {
+export interface DeliveryFields {
   readonly body: Uint8Array
   /** A list, or the index that makes one when somebody asks. */
   readonly headers: HeaderList | HeaderIndex
@@ -141,7 +141,7 @@ class SignedDelivery implements Omit<VerifiedDelivery, typeof verified> {
   readonly #headers: HeaderList | HeaderIndex
   #receivedAt: Date | number
 
-  constructor(of: DeliveryFacts) {
+  constructor(of: DeliveryFields) {
     this.body = of.body
     this.#headers = of.headers
     this.#receivedAt = of.receivedAt
@@ -196,7 +196,7 @@ function signedClass(): typeof SignedDelivery {
 }
 
 /** Grants trust: called by verify.ts, and for bytes that were verified before they were kept. */
-export function markVerified(delivery: DeliveryFacts): VerifiedDelivery {
+export function markVerified(delivery: DeliveryFields): VerifiedDelivery {
   // Trust is granted here: what `of` tells was proved by the caller.
   return new (signedClass())(delivery) as unknown as VerifiedDelivery
 }

@@ -112,7 +112,7 @@ export type Observation =
 export type Observe = (seen: Observation) => void
 
 /** What an observation tells beside the outcome. */
-export interface OutcomeFacts {
+export interface OutcomeDetails {
   readonly at: Date
   readonly bytes: number
   readonly duration: number
@@ -122,7 +122,7 @@ export interface OutcomeFacts {
 /** An outcome as observers see it. What may hold the event's data cannot be enumerated. */
 export function outcomeObserved(
   outcome: Outcome,
-  { at, bytes, duration, event }: OutcomeFacts,
+  { at, bytes, duration, event }: OutcomeDetails,
 ): OutcomeObserved {
   const { kind, authenticity, secretId, tenant } = outcome
   const seen = defined({
@@ -150,7 +150,7 @@ export function outcomeObserved(
 }
 
 /** What an observation of an attempt tells beside the report. */
-export interface AttemptFacts {
+export interface AttemptDetails {
   readonly at: Date
   readonly event: WebhookEvent
   readonly delivery: Pick<VerifiedDelivery, 'tenant'>
@@ -162,7 +162,7 @@ export interface AttemptFacts {
 /** One run of one handler as observers see it. */
 export function attemptObserved(
   report: HandlerReport,
-  { at, event, delivery, attempt, entryId, duration }: AttemptFacts,
+  { at, event, delivery, attempt, entryId, duration }: AttemptDetails,
 ): AttemptObserved {
   return defined({
     type: 'attempt' as const,

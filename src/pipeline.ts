@@ -133,7 +133,7 @@ export class Pipeline {
 
   /** Not async itself: where nothing waits, one promise is enough. */
   #walked(walk: Walk, source: Delivery | Incoming | Ingested): Promise<Outcome> {
-    this.#dispatcher.seal()
+    this.#dispatcher.freeze()
     this.#inFlight.enter(walk)
     try {
       const outcome = this.#begin(walk, source)

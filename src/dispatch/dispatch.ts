@@ -13,11 +13,11 @@ export class Dispatcher {
   readonly #fallbacks: Registration[] = []
   readonly #names: readonly string[]
   readonly #warned = new Set<string>()
-  /** The handlers of each known name, from the seal on. */
+  /** The handlers of each known name, once registration has ended. */
   readonly #byName = new Map<string, readonly Registration[]>()
   /** Those of `*`, which take unknown names too; else the fallbacks. */
   #ofUnknown: readonly Registration[] = []
-  #sealed = false
+  #frozen = false
 
   /** `names` are the canonical names of all events that can be registered. */
   constructor(names: readonly string[]) {
@@ -41,9 +41,9 @@ export class Dispatcher {
   }
 
   /** Ends registration: from now on the set of handlers is what every event meets. */
-  seal(): void {
-    if (this.#sealed) return
-    this.#sealed = true
+  freeze(): void {
+    if (this.#frozen) return
+    this.#frozen = true
     for (const name of this.#names) {
       const found = this.#registrations.filter(({ patterns }) =>
         patterns.some((pattern) => covers(pattern, name)),
@@ -56,7 +56,7 @@ export class Dispatcher {
 
   /** The handlers of an event, in the order of registration; the fallbacks if none matched. */
   match({ name, known }: Pick<WebhookEvent, 'name' | 'known'>): readonly Registration[] {
-    this.seal()
+    this.freeze()
     return (known ? this.#byName.get(name) : undefined) ?? this.#ofUnknown
   }
 
@@ -73,7 +73,7 @@ export class Dispatcher {
     options: HandlerOptions,
   ): void {
     const what = `the handler for ${patterns.join(', ')}`
-    if (this.#sealed) {
+    if (this.#frozen) {
       throw invalid(
         `${what} was registered after the first delivery, which it has missed: register handlers at start-up`,
         'REGISTERED_TOO_LATE',

@@ -3,7 +3,7 @@ import type { VerifiedDelivery } from '../delivery.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
 
-/** What a handler is told besides the event. */
+/** What a handler gets besides the event. */
 export interface Context<Resource = unknown, Tx = unknown> {
   /** 1 for the first attempt; with an inbox it counts the retries. */
   readonly attempt: number

@@ -12,7 +12,7 @@ export interface EntryDeps {
   /** Those of the tenant, where there is one. */
   readonly fingerprints: Fingerprints
   readonly encryption: Encryption
-  /** Whether deliveries without an id are told apart by their bytes. */
+  /** Whether deliveries without an id are deduplicated by their bytes. */
   readonly dedupeBodies: boolean
 }
 

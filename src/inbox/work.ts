@@ -171,14 +171,14 @@ export class Claims {
     const lapsed = await this.#deps.store.lapsed(await this.#alignedNow())
     const swept: Swept[] = []
     for (const [at, gone] of lapsed.filter((lease) => !this.#holds(lease)).entries()) {
-      const { id, fence: _, owner: __, attempt, ...facts } = gone
+      const { id, fence: _, owner: __, attempt, ...rest } = gone
       const failed = { reason: 'CRASHED', failures: [], attempt } as const
       // Of those that a crash interrupted one may have caused it: they come back at once but one
       // by one, so that it takes no neighbours along a second time.
       const wait = attempt === 1 ? at * apart : undefined
       const settlement = this.#failure(leaseOf(gone), failed, wait)
       const isTaken = await this.#deps.store.settle({ ...settlement, handled: [] })
-      if (isTaken) swept.push({ id, attempt, ...facts, state: settlement.to })
+      if (isTaken) swept.push({ id, attempt, ...rest, state: settlement.to })
     }
     return swept
   }

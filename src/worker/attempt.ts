@@ -118,7 +118,7 @@ class AttemptRun {
       const { name, occurredAt } = event
       return { kind: 'done', occurrence: { name, ...(occurredAt && { occurredAt }) } }
     }
-    // A drain is no fault of the handler's: the entry goes back and no attempt is counted.
+    // A drain is not the handler's fault: the entry is released and no attempt is counted.
     if (this.#failures.some(({ code }) => code === 'DRAINING')) return { kind: 'released' }
     const fatal = this.#failures.some(({ error }) => isNonRetryable(error))
     const timedOut = this.#failures.every(({ code }) => code === 'HANDLER_TIMEOUT')

@@ -96,7 +96,7 @@ export function migrate(db: SqliteDatabase): void {
 }
 
 /**
- * Refuses a file that is not just as this program would make it.
+ * Refuses a file whose schema is not the one of this version.
  *
  * @throws WebhookError `STORE_UNSUITABLE`
  */
@@ -105,7 +105,7 @@ export function assertSchema(db: SqliteDatabase, path: string): void {
   if (db.prepare(table).get() && knownVersion(db) === schemaVersion) return
   throw new WebhookError(
     'STORE_UNSUITABLE',
-    `${path} is no inbox of this version: start the application once with it, then try again`,
+    `${path} is not an inbox of this version: start the application once with it, then try again`,
   )
 }
 

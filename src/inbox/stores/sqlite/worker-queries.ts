@@ -133,7 +133,7 @@ export class WorkerQueries {
     return this.#sql.addKey.run(key, id, digest, name, storedAt) === 1
   }
 
-  /** The entry that told the same under another name. */
+  /** The entry that reported the same occurrence under another name. */
   #firstOf(aliases: readonly Alias[]): string | undefined {
     for (const { key, name } of aliases) {
       const known = this.#sql.key.get(key)
