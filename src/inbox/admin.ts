@@ -14,6 +14,8 @@ import {
   checkRedrive,
   type EntryFilter,
   type EntryQuery,
+  type ForgetOptions,
+  type GetOptions,
 } from './entry-query.ts'
 import type { Fingerprints } from './fingerprint.ts'
 import type { InboxStore } from './store.ts'
@@ -22,18 +24,6 @@ export interface EntryPage {
   readonly entries: readonly Entry[]
   /** Give it back for the next page; missing on the last. */
   readonly cursor?: string
-}
-
-/** What `get` shows of an entry. */
-export interface GetOptions {
-  /** With the kept bytes and headers: a person's data. */
-  readonly withDelivery?: boolean
-}
-
-/** Whose person is forgotten. */
-export interface ForgetOptions {
-  /** Of this tenant alone; of all where it is left out. */
-  readonly tenant?: string
 }
 
 /** Counts by state, and how far behind the handlers are. */

@@ -2,19 +2,13 @@
 import { orAborted } from '../abortable.ts'
 import { type Clock, steadyClock } from '../clock.ts'
 import type { Entity } from '../protocol/events.ts'
-import {
-  type EntryPage,
-  type ForgetOptions,
-  type GetOptions,
-  InboxAdmin,
-  type InboxStats,
-} from './admin.ts'
+import { type EntryPage, InboxAdmin, type InboxStats } from './admin.ts'
 import type { Purged } from './admin-store.ts'
 import { deadline, Shared } from './deadline.ts'
 import { createEncryption, type Encryption } from './encryption.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
 import { createEntryIds } from './entry-id.ts'
-import type { EntryFilter, EntryQuery } from './entry-query.ts'
+import type { EntryFilter, EntryQuery, ForgetOptions, GetOptions } from './entry-query.ts'
 import { createFingerprints, type Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { recallSalt } from './key-check.ts'
@@ -163,6 +157,11 @@ class DurableInbox implements Inbox, WorkSource {
     } finally {
       stop()
     }
+  }
+
+  async check(): Promise<void> {
+    const { signal, stop } = deadline(this.timeout)
+    await orAborted(this.stats(), signal).finally(stop)
   }
 
   async find(query: EntryQuery = {}): Promise<EntryPage> {
