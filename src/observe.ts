@@ -44,6 +44,9 @@ export interface AttemptObserved {
   readonly at: Date
   readonly name: string
   readonly eventId?: string
+  readonly vendor?: string
+  /** What proved the delivery: a signature, or no more than a shared token or an address. */
+  readonly authenticity?: Authenticity
   readonly tenant?: string
   readonly handler: string
   readonly attempt: number
@@ -153,7 +156,7 @@ export function outcomeObserved(
 export interface AttemptDetails {
   readonly at: Date
   readonly event: WebhookEvent
-  readonly delivery: Pick<VerifiedDelivery, 'tenant'>
+  readonly delivery: Pick<VerifiedDelivery, 'tenant' | 'authenticity'>
   readonly attempt: number
   readonly entryId: string | undefined
   readonly duration: number
@@ -169,6 +172,8 @@ export function attemptObserved(
     at,
     name: observedName(event.name, event.known),
     eventId: event.id,
+    vendor: event.vendor,
+    authenticity: delivery.authenticity,
     tenant: delivery.tenant,
     entryId,
     handler: report.handler,

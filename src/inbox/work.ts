@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts'
 import { defined } from '../defined.ts'
 import type { VerifiedDelivery } from '../delivery.ts'
 import type { EventSource } from '../protocol/events.ts'
+import type { Decision } from '../protocol/finality.ts'
 import { isFinal } from '../protocol/names.ts'
 import { unpackDelivery } from './content.ts'
 import type { Encryption } from './encryption.ts'
@@ -46,6 +47,8 @@ export type Verdict =
 export interface Occurrence {
   readonly name: string
   readonly occurredAt?: Date
+  /** The last decision of the entity from now on. */
+  readonly decision?: Decision | undefined
 }
 
 /** What became of an attempt: `lost` when another holds the entry by now. */
@@ -277,7 +280,8 @@ function openedOf(
 }
 
 /** A time far in the future would make every later event of the entity stale. */
-function highWaterMarkOf({ name, occurredAt }: Occurrence, now: number): HighWaterMark {
+function highWaterMarkOf({ name, occurredAt, decision }: Occurrence, now: number): HighWaterMark {
   const at = occurredAt?.getTime()
-  return defined({ final: isFinal(name), at: at !== undefined && at > now + day ? undefined : at })
+  const trusted = at !== undefined && at > now + day ? undefined : at
+  return defined({ final: isFinal(name), at: trusted, decision })
 }
