@@ -1,7 +1,7 @@
 // The only decoder: verified bytes → strict UTF-8 → JSON → envelope → canonical name → typed
 // event. After it there are no bytes and no legacy names.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { invalid, shown } from './check.ts'
+import { checkOptionNames, invalid, shown } from './check.ts'
 import { defined } from './defined.ts'
 import { assertVerified, type VerifiedDelivery } from './delivery.ts'
 import { type RejectedCode, WebhookError } from './errors.ts'
@@ -66,9 +66,19 @@ export function parse(
   verified: VerifiedDelivery | { readonly ok: true; readonly delivery: VerifiedDelivery },
   options: ParseOptions = {},
 ): Parsed {
+  checkOptionNames('parse', options, optionNames)
   const delivery = 'delivery' in verified ? verified.delivery : verified
   return createParser(options)(delivery, options.source)
 }
+
+const optionNames: readonly (keyof ParseOptions)[] = [
+  'envelope',
+  'schemas',
+  'validate',
+  'legacy',
+  'vendor',
+  'source',
+]
 
 /** Checks the options and prepares them. */
 export function createParser(options: ParseOptions): Parser {
@@ -140,7 +150,7 @@ function vendorReader(vendor: Vendor, { envelope }: ParseOptions): EnvelopeReade
   })
 }
 
-interface EventParts {
+interface EventFields {
   readonly name: string
   readonly known: boolean
   readonly envelope: ReadEnvelope
@@ -148,7 +158,7 @@ interface EventParts {
   readonly checked: { readonly data: unknown; readonly issues?: readonly Issue[] }
 }
 
-function toEvent({ name, known, envelope, source, checked }: EventParts): WebhookEvent {
+function toEvent({ name, known, envelope, source, checked }: EventFields): WebhookEvent {
   const { id, occurredAt, receivedName = envelope.name } = envelope
   const entity = (envelope.entity as Entity | undefined) ?? entityOf(name, known, envelope.data)
   const { data, issues } = checked
@@ -194,7 +204,10 @@ function toIssue(issue: StandardSchemaV1.Issue): Issue {
 function checkedSchemas(schemas: SchemaMap = {}): SchemaMap {
   for (const [name, schema] of Object.entries(schemas)) {
     if (typeof schema?.['~standard']?.validate !== 'function') {
-      throw new WebhookError('SCHEMA_INVALID', `schemas['${name}'] is no Standard Schema`)
+      throw new WebhookError(
+        'SCHEMA_INVALID',
+        `schemas['${name}'] must be a Standard Schema, such as a zod object`,
+      )
     }
     if (canonicalName(name) !== name || (!isEventName(name) && !/^[^.*\s]+\.[^*\s]+$/.test(name))) {
       throw new WebhookError(

@@ -28,12 +28,24 @@ export interface EntryQuery extends EntryFilter {
   readonly cursor?: string
 }
 
+/** What `get` shows of an entry. */
+export interface GetOptions {
+  /** With the kept bytes and headers: a person's data. */
+  readonly withDelivery?: boolean
+}
+
+/** Whose person is forgotten. */
+export interface ForgetOptions {
+  /** Of this tenant alone; of all where it is left out. */
+  readonly tenant?: string
+}
+
 const filters: readonly string[] = ['id', 'state', 'name', 'entity', 'tenant', 'since', 'search']
 const redrivable: readonly EntryState[] = ['dead', 'skipped']
 
 /** @throws WebhookError `OPTION_INVALID` */
 export function checkQuery(query: EntryQuery): void {
-  const { limit, cursor, ...filter } = asked('find', query)
+  const { limit, cursor, ...filter } = filterObject('find', query)
   checkFilter('find', filter, entryStates)
   if (limit !== undefined) checkWholeNumber('find: limit', limit)
   if (cursor !== undefined && !isText(cursor)) {
@@ -44,7 +56,7 @@ export function checkQuery(query: EntryQuery): void {
 /** @throws WebhookError `OPTION_INVALID` */
 export function checkRedrive(filter: EntryFilter | string): void {
   if (typeof filter === 'string') checkId('redrive', filter)
-  else checkFilter('redrive', asked('redrive', filter), redrivable)
+  else checkFilter('redrive', filterObject('redrive', filter), redrivable)
 }
 
 /** @throws WebhookError `OPTION_INVALID` */
@@ -96,7 +108,7 @@ function checkFilter(
   }
 }
 
-function asked<Asked extends object>(by: string, query: Asked): Asked {
+function filterObject<Query extends object>(by: string, query: Query): Query {
   if (typeof query === 'object' && query !== null && !Array.isArray(query)) return query
   throw invalid(`${by} expects an object of filters, got ${kindOf(query)}`)
 }
