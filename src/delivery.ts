@@ -186,13 +186,14 @@ type Proof = Required<Pick<VerifiedDelivery, 'secretId' | 'tenant' | 'authentici
 const shared = Symbol.for('idv-webhooks.SignedDelivery')
 const registry = globalThis as { [shared]?: typeof SignedDelivery }
 
+/** Looked up once: a property of the global object is slow to find. */
+let known: typeof SignedDelivery | undefined
+
 function signedClass(): typeof SignedDelivery {
-  let made = registry[shared]
-  if (!made) {
-    made = SignedDelivery
-    Object.defineProperty(registry, shared, { value: made })
-  }
-  return made
+  if (known) return known
+  if (!registry[shared]) Object.defineProperty(registry, shared, { value: SignedDelivery })
+  known = registry[shared] as typeof SignedDelivery
+  return known
 }
 
 /** Grants trust: called by verify.ts, and for bytes that were verified before they were kept. */

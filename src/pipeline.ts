@@ -1,7 +1,7 @@
 // The inside of a receiver, that every delivery walks through: admit, verify, then keep, or parse
 // and dispatch. Everything that a sender can do wrong comes out as an outcome.
 import { sha256, sha256Hex } from '#hmac'
-import { toArrival } from './arrival.ts'
+import { isProbe, toArrival } from './arrival.ts'
 import { checkMilliseconds } from './check.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { defined } from './defined.ts'
@@ -11,7 +11,15 @@ import type { HandlerReport } from './dispatch/handler.ts'
 import { type ContextServices, Run, RunningHandlers, type Task } from './dispatch/run.ts'
 import type { OutcomeCode } from './errors.ts'
 import { ResourceReads } from './fetch-resource.ts'
-import { admit, declaredLength, type Incoming, InFlight, Intake, Walk } from './intake.ts'
+import {
+  type AtWork,
+  admit,
+  declaredLength,
+  type Incoming,
+  InFlight,
+  Intake,
+  Walk,
+} from './intake.ts'
 import type { Observation, Observe } from './observe.ts'
 import { Observers } from './observers.ts'
 import { checkedOptions, type Keeper, type ReceiverOptions } from './options.ts'
@@ -32,7 +40,7 @@ import {
 import { createParser, type Parsed, type Parser } from './parse.ts'
 import type { EventSource, WebhookEvent } from './protocol/events.ts'
 import { Finality } from './protocol/finality.ts'
-import { eventNames } from './protocol/names.ts'
+import { eventNames, probeName } from './protocol/names.ts'
 import { toHex } from './signature/encoding.ts'
 import type { Refusal, Verifier } from './signature/verifier.ts'
 import { createVerifier } from './verify.ts'
@@ -139,25 +147,25 @@ export class Pipeline {
   /** Not async itself: where nothing waits, one promise is enough. */
   #walked(walk: Walk, source: Delivery | Incoming | Ingested): Promise<Outcome> {
     this.#dispatcher.freeze()
-    this.#inFlight.enter(walk)
+    const work = this.#inFlight.enter()
     try {
       const outcome = this.#begin(walk, source)
-      if (outcome instanceof Promise) return this.#settled(outcome, walk)
-      this.#inFlight.leave(walk)
+      if (outcome instanceof Promise) return this.#settled(outcome, walk, work)
+      work.leave()
       return Promise.resolve(outcome)
     } catch (error) {
-      return this.#settled(Promise.reject(error), walk)
+      return this.#settled(Promise.reject(error), walk, work)
     }
   }
 
-  async #settled(outcome: Promise<Outcome>, walk: Walk): Promise<Outcome> {
+  async #settled(outcome: Promise<Outcome>, walk: Walk, work: AtWork): Promise<Outcome> {
     try {
       return await outcome
     } catch (error) {
       // The user's own envelope or schema threw; what a sender did never gets here.
       return this.#observers.outcome({ kind: 'failed', code: 'HANDLER_FAILED', error }, walk)
     } finally {
-      this.#inFlight.leave(walk)
+      work.leave()
     }
   }
 
@@ -274,6 +282,10 @@ export class Pipeline {
     const parsed = this.#peek(delivery, source)
     if (parsed.ok) walk.event = parsed.event
     try {
+      if (isProbe(delivery, parsed)) {
+        await keeper.check?.()
+        return this.#dispatch(delivery, parsed, walk)
+      }
       const kept = await keeper.keep(toArrival(delivery, parsed, source))
       return this.#observers.outcome(withProof({ ...kept }, delivery), walk)
     } catch (error) {
@@ -292,7 +304,7 @@ export class Pipeline {
     }
     const { event, key } = parsed
     walk.event = event
-    const registrations = this.#dispatcher.match(event)
+    const registrations = event.name === probeName ? [] : this.#dispatcher.match(event)
     if (registrations.length === 0) {
       return this.#observers.outcome(withProof({ kind: 'ignored', event }, delivery), walk)
     }

@@ -95,7 +95,7 @@ export async function provesBy(
         const given = { ...delivery, ...defined({ url: one }) }
         if ((await verify(given, { secret, scheme: timeless, authenticity })).ok) return true
       } catch (error) {
-        // The secret is no key of this scheme.
+        // The secret does not fit the key of this scheme.
         if (!isWebhookError(error)) throw error
       }
     }
