@@ -6,7 +6,7 @@ export type { Arrival, Entry, EntryFailure, EntryReason, EntryState, Kept } from
 export type { EntryFilter, EntryQuery } from './entry-query.ts'
 export { createInbox, type Inbox } from './inbox.ts'
 export type { InboxOptions } from './inbox-options.ts'
-export { type MoveOptions, type MoveReport, moveInbox } from './move.ts'
+export { type MoveOptions, type MoveProgress, type MoveReport, moveInbox } from './move.ts'
 export type { RetryOptions } from './retry.ts'
 export type * from './store.ts'
 export { memoryStore } from './stores/memory/memory.ts'

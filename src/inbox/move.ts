@@ -1,6 +1,7 @@
 // Moves an inbox from one store to another: every row as it is, once. Each step may be repeated, so
 // that a move which was interrupted goes on where it was.
 import { randomUUID } from 'node:crypto'
+import { sleep } from '../abortable.ts'
 import { WebhookError } from '../errors.ts'
 import {
   type CopyStore,
@@ -53,6 +54,9 @@ interface Side {
   readonly mark: Mark
 }
 
+/** Milliseconds after which a process that was killed no longer counts as alive. */
+const patience = 20_000
+
 /** Keys of a page: contents are large. */
 const pageSize = (table: CopyTable) => (table === 'contents' ? 32 : 500)
 
@@ -89,12 +93,17 @@ async function move(from: Side, to: Side, options: MoveOptions): Promise<MoveRep
     return { state: 'before', isResumed, from: await from.copy.tally() }
   }
   await assertReady(from, to)
+  // Whoever was killed while it moved them counts as alive for some seconds.
+  await assertAlone([from, to], isResumed ? patience : 0)
   if (dryRun) return { state: 'planned', isResumed, from: await from.copy.tally() }
   const id = from.mark.id || randomUUID()
   // First the one that is left: from now on no application opens it.
   await from.store.remember(moveSetting, bytes('moving', id))
   await to.store.remember(moveSetting, bytes('moving', id))
-  await assertAlone([from, to], () => (isResumed ? undefined : giveUp([from, to])))
+  await assertAlone([from, to], 0).catch(async (error: unknown) => {
+    if (!isResumed) await giveUp([from, to])
+    throw error
+  })
   await copyAll(from.copy, to.copy, options)
   const tallies = { from: await from.copy.tally(), to: await to.copy.tally() }
   assertSame(tallies)
@@ -137,14 +146,17 @@ async function assertReady(from: Side, to: Side): Promise<void> {
   if (!isOurs && ((await to.copy.tally()).entries ?? 0) > 0) {
     throw unsuitable('the target holds entries: move into an empty inbox')
   }
-  await assertAlone([from, to])
 }
 
-async function assertAlone(sides: readonly Side[], undo?: () => unknown): Promise<void> {
+async function assertAlone(sides: readonly Side[], wait: number): Promise<void> {
+  const until = performance.now() + wait
   for (const { store, copy } of sides) {
-    const others = await copy.others()
+    let others = await copy.others()
+    while (others > 0 && performance.now() < until) {
+      await sleep(250)
+      others = await copy.others()
+    }
     if (others === 0) continue
-    await undo?.()
     throw new WebhookError(
       'STORE_OWNED',
       `${others} other processes have the ${store.name} inbox open: stop them, wait 15 seconds, and try again`,

@@ -43,7 +43,7 @@ async function fill(store: InboxStore): Promise<void> {
   await settle(store, await next({ lane: 'done' }), { to: 'done', highWaterMark: mark })
   await settle(store, await next({ lane: 'held' }), { to: 'dead', hold: true, ...failed })
   await settle(store, await next({ lane: 'passed' }), { to: 'dead', hold: false, ...failed })
-  await settle(store, await next({ lane: 'of.tenant' }), { to: 'skipped', reason: 'STALE' })
+  await settle(store, await next({ lane: 'of.tenant' }), { to: 'skipped', reason: 'NO_HANDLER' })
   await settle(store, await next({ lane: 'forgotten' }), { to: 'done' })
   await store.forget('forgotten', start)
   const first = newEntry({ aliases: [{ key: 'twin', name: 'request.approved' }] })
