@@ -27,6 +27,8 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
       method: request.method,
       url: request.url,
       headers: request.headers,
+      // Trust is granted here: the host's own arguments are those that the function is typed for.
+      address: options.address?.(request, ...(context as never[])),
       read: (reading) => readBody(request, reading),
     })
     if (options.worker) {

@@ -5,11 +5,26 @@ import { type Receiver, WebhookError, type Worker } from '../src/index.ts'
 export type HandlesRequests = Pick<Receiver, 'handle'>
 
 /** For hosts that stop between requests: what was kept is handled once the reply has left. */
-export interface FetchMountOptions {
+export interface WorkerMountOptions {
   readonly worker?: Pick<Worker, 'runOnce'>
   /** Keeps the host awake until then: Next's `after`; a worker runtime's own is found by itself. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
 }
+
+/** Options of the fetch adapters. */
+export interface FetchMountOptions extends WorkerMountOptions {
+  /**
+   * The address at the other end of the connection, which a Request does not tell and some runtimes
+   * give beside it. A header counts only where the runtime itself writes it. For `schemes.ip`.
+   *
+   * @example toFetch(receiver, { address: (request, server: Server) => server.requestIP(request)?.address })
+   */
+  readonly address?: ((request: Request, ...context: never[]) => string | undefined) | undefined
+}
+
+/** Options of adapters that see the connection themselves. */
+export const workerOptions: readonly string[] = ['worker', 'waitUntil']
+const fetchOptions = [...workerOptions, 'address']
 
 /** Checked where it is mounted, not at the first delivery. */
 export function checkReceiver(by: string, receiver: HandlesRequests): void {
@@ -17,17 +32,24 @@ export function checkReceiver(by: string, receiver: HandlesRequests): void {
   throw refusal(`${by} expects a receiver from createReceiver(): ${by}(receiver)`)
 }
 
-export function checkMount(by: string, options: FetchMountOptions): void {
-  const { worker, waitUntil, ...rest } = options ?? {}
-  const unknown = Object.keys(rest)[0]
+export function checkMount(
+  by: string,
+  options: FetchMountOptions,
+  known: readonly string[] = fetchOptions,
+): void {
+  const unknown = Object.keys(options ?? {}).find((name) => !known.includes(name))
   if (unknown !== undefined) {
-    throw refusal(`${by} has no option '${unknown}'. Known options: worker, waitUntil`)
+    throw refusal(`${by} has no option '${unknown}'. Known options: ${known.join(', ')}`)
   }
+  const { worker, waitUntil, address } = options ?? {}
   if (worker !== undefined && typeof worker?.runOnce !== 'function') {
     throw refusal(`${by}: \`worker\` must be created with createWorker(receiver)`)
   }
   if (waitUntil !== undefined && typeof waitUntil !== 'function') {
     throw refusal(`${by}: \`waitUntil\` must be a function, e.g. Next's after`)
+  }
+  if (address !== undefined && typeof address !== 'function') {
+    throw refusal(`${by}: \`address\` must be a function (request, …context) => address`)
   }
 }
 
@@ -36,7 +58,7 @@ function refusal(message: string): WebhookError {
 }
 
 /** Handles what the inbox kept, where the reply's status says that it kept something. */
-export function runAfterReply(status: number, { worker, waitUntil }: FetchMountOptions): void {
+export function runAfterReply(status: number, { worker, waitUntil }: WorkerMountOptions): void {
   if (!worker || status >= 300) return
   // Nothing that fails here may touch the reply: the entries stay kept, for the next run.
   const work = worker.runOnce().catch(() => {})

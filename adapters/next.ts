@@ -7,6 +7,8 @@ import {
   type FetchMountOptions,
   type HandlesRequests,
   runAfterReply,
+  type WorkerMountOptions,
+  workerOptions,
 } from './mount.ts'
 import { type NodeRequest, sendReply, toIncoming } from './node.ts'
 
@@ -30,9 +32,9 @@ export function toNext(receiver: HandlesRequests, options?: FetchMountOptions) {
  * export default toNextPages(receiver)
  * export const config = { api: { bodyParser: false } }
  */
-export function toNextPages(receiver: HandlesRequests, options: FetchMountOptions = {}) {
+export function toNextPages(receiver: HandlesRequests, options: WorkerMountOptions = {}) {
   checkReceiver('toNextPages', receiver)
-  checkMount('toNextPages', options)
+  checkMount('toNextPages', options, workerOptions)
   return async (request: NodeRequest, response: ServerResponse): Promise<void> => {
     const reply = await receiver.handle(toIncoming(request, { fix }))
     sendReply(request, response, reply)

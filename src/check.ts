@@ -102,7 +102,7 @@ export function checkMilliseconds(name: string, value: unknown, least = 1): void
   checkWholeNumber(name, value, { least, most: longestTimer, unit: 'milliseconds' })
 }
 
-/** @throws WebhookError `OPTION_INVALID` for a value that is given and is no function */
+/** @throws WebhookError `OPTION_INVALID` if a value is given and it is not a function */
 export function checkFunction(name: string, value: unknown, example: string): void {
   if (value === undefined || typeof value === 'function') return
   throw invalid(`${name} must be a function, e.g. ${example}, got ${shown(value)}`)

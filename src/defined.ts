@@ -1,4 +1,4 @@
-// Objects without the keys that nobody set: optional facts are absent, not undefined.
+// Objects without the keys that nobody set: an optional key is absent instead of undefined.
 
 type Defined<Value> = {
   [Key in keyof Value as undefined extends Value[Key] ? never : Key]: Value[Key]

@@ -117,7 +117,7 @@ export interface VerifiedDelivery extends Delivery {
 }
 
 /** What is known of a delivery when it is proved. */
-export interface DeliveryFacts {
+export interface DeliveryFields {
   readonly body: Uint8Array
   /** A list, or the index that makes one when somebody asks. */
   readonly headers: HeaderList | HeaderIndex
@@ -141,7 +141,7 @@ class SignedDelivery implements Omit<VerifiedDelivery, typeof verified> {
   readonly #headers: HeaderList | HeaderIndex
   #receivedAt: Date | number
 
-  constructor(of: DeliveryFacts) {
+  constructor(of: DeliveryFields) {
     this.body = of.body
     this.#headers = of.headers
     this.#receivedAt = of.receivedAt
@@ -186,17 +186,18 @@ type Proof = Required<Pick<VerifiedDelivery, 'secretId' | 'tenant' | 'authentici
 const shared = Symbol.for('idv-webhooks.SignedDelivery')
 const registry = globalThis as { [shared]?: typeof SignedDelivery }
 
+/** Looked up once: a property of the global object is slow to find. */
+let known: typeof SignedDelivery | undefined
+
 function signedClass(): typeof SignedDelivery {
-  let made = registry[shared]
-  if (!made) {
-    made = SignedDelivery
-    Object.defineProperty(registry, shared, { value: made })
-  }
-  return made
+  if (known) return known
+  if (!registry[shared]) Object.defineProperty(registry, shared, { value: SignedDelivery })
+  known = registry[shared] as typeof SignedDelivery
+  return known
 }
 
 /** Grants trust: called by verify.ts, and for bytes that were verified before they were kept. */
-export function markVerified(delivery: DeliveryFacts): VerifiedDelivery {
+export function markVerified(delivery: DeliveryFields): VerifiedDelivery {
   // Trust is granted here: what `of` tells was proved by the caller.
   return new (signedClass())(delivery) as unknown as VerifiedDelivery
 }

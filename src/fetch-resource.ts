@@ -114,7 +114,7 @@ export class ResourceReads {
   }
 
   #begin(key: string, get: (signal: AbortSignal) => Promise<unknown>): Read {
-    this.#forgetOld()
+    this.#dropExpired()
     const stop = new AbortController()
     const began = this.#now().getTime()
     const at = this.#steady().getTime()
@@ -136,7 +136,7 @@ export class ResourceReads {
     return age >= 0 && age < shared
   }
 
-  #forgetOld(): void {
+  #dropExpired(): void {
     for (const [key, read] of this.#reads) {
       if (!read.pending && !this.#isRecent(read)) this.#reads.delete(key)
     }
@@ -183,7 +183,7 @@ function isDeleted(client: unknown): boolean {
   return (client as { readonly active?: unknown } | null)?.active === false
 }
 
-/** The page of a proxy, or of a wrong address, is no word of the service. */
+/** The page of a proxy or of a wrong address is not an answer of the service. */
 function nullIfMissing(error: unknown): null {
   const { status, byService } = (error ?? {}) as {
     readonly [Key in 'status' | 'byService']?: unknown

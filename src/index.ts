@@ -42,9 +42,11 @@ export type {
   EventSource,
   Issue,
   KnownEvent,
+  ReversalEvent,
   UnknownEvent,
   WebhookEvent,
 } from './protocol/events.ts'
+export type { DecisionName, Superseded } from './protocol/finality.ts'
 export type { EventName, LegacyName } from './protocol/names.ts'
 export type {
   AssembledVerification,

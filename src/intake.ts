@@ -159,44 +159,52 @@ export class Reading implements BodyReading {
   }
 }
 
+/** Deliveries that began between two waits of `InFlight`: counted, for a set would cost each more. */
+class Generation {
+  size = 0
+  ended: (() => void) | undefined
+
+  leave(): void {
+    this.size -= 1
+    if (this.size === 0) this.ended?.()
+  }
+}
+
+/** A delivery that is counted, until it leaves. */
+export interface AtWork {
+  leave(): void
+}
+
 /** The deliveries that are at work, for those who wait until they have ended. */
 export class InFlight {
-  readonly #works = new Set<object>()
-  readonly #waiting = new Set<(ended: object) => void>()
+  #current = new Generation()
+  /** Resolves when all generations before the current one have ended. */
+  #earlier: Promise<void> | undefined
 
-  enter(work: object): void {
-    this.#works.add(work)
-  }
-
-  leave(work: object): void {
-    this.#works.delete(work)
-    for (const hear of this.#waiting) hear(work)
+  /** Counts one delivery more. */
+  enter(): AtWork {
+    this.#current.size += 1
+    return this.#current
   }
 
   /** Resolves when what is at work now has ended. */
   settled(): Promise<void> {
-    const open = new Set(this.#works)
-    return this.#until((ended) => {
-      open.delete(ended)
-      return open.size === 0
-    }, open.size === 0)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const generation = this.#current
+    if (generation.size === 0) resolve()
+    else generation.ended = resolve
+    this.#current = new Generation()
+    const both = Promise.all([this.#earlier, promise]).then(() => {
+      if (this.#earlier === both) this.#earlier = undefined
+    })
+    this.#earlier = both
+    return both
   }
 
   /** Resolves when nothing is at work. */
-  none(): Promise<void> {
-    return this.#until(() => this.#works.size === 0, this.#works.size === 0)
-  }
-
-  #until(isOver: (ended: object) => boolean, already: boolean): Promise<void> {
-    if (already) return Promise.resolve()
-    return new Promise((resolve) => {
-      const hear = (ended: object) => {
-        if (!isOver(ended)) return
-        this.#waiting.delete(hear)
-        resolve()
-      }
-      this.#waiting.add(hear)
-    })
+  async none(): Promise<void> {
+    do await this.settled()
+    while (this.#current.size > 0 || this.#earlier)
   }
 }
 

@@ -44,6 +44,9 @@ export interface AttemptObserved {
   readonly at: Date
   readonly name: string
   readonly eventId?: string
+  readonly vendor?: string
+  /** What proved the delivery: a signature, or no more than a shared token or an address. */
+  readonly authenticity?: Authenticity
   readonly tenant?: string
   readonly handler: string
   readonly attempt: number
@@ -112,7 +115,7 @@ export type Observation =
 export type Observe = (seen: Observation) => void
 
 /** What an observation tells beside the outcome. */
-export interface OutcomeFacts {
+export interface OutcomeDetails {
   readonly at: Date
   readonly bytes: number
   readonly duration: number
@@ -122,7 +125,7 @@ export interface OutcomeFacts {
 /** An outcome as observers see it. What may hold the event's data cannot be enumerated. */
 export function outcomeObserved(
   outcome: Outcome,
-  { at, bytes, duration, event }: OutcomeFacts,
+  { at, bytes, duration, event }: OutcomeDetails,
 ): OutcomeObserved {
   const { kind, authenticity, secretId, tenant } = outcome
   const seen = defined({
@@ -150,10 +153,10 @@ export function outcomeObserved(
 }
 
 /** What an observation of an attempt tells beside the report. */
-export interface AttemptFacts {
+export interface AttemptDetails {
   readonly at: Date
   readonly event: WebhookEvent
-  readonly delivery: Pick<VerifiedDelivery, 'tenant'>
+  readonly delivery: Pick<VerifiedDelivery, 'tenant' | 'authenticity'>
   readonly attempt: number
   readonly entryId: string | undefined
   readonly duration: number
@@ -162,13 +165,15 @@ export interface AttemptFacts {
 /** One run of one handler as observers see it. */
 export function attemptObserved(
   report: HandlerReport,
-  { at, event, delivery, attempt, entryId, duration }: AttemptFacts,
+  { at, event, delivery, attempt, entryId, duration }: AttemptDetails,
 ): AttemptObserved {
   return defined({
     type: 'attempt' as const,
     at,
     name: observedName(event.name, event.known),
     eventId: event.id,
+    vendor: event.vendor,
+    authenticity: delivery.authenticity,
     tenant: delivery.tenant,
     entryId,
     handler: report.handler,

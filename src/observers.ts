@@ -12,7 +12,7 @@ import {
   longestText,
   type Observation,
   type Observe,
-  type OutcomeFacts,
+  type OutcomeDetails,
   type OutcomeObserved,
   outcomeObserved,
   printable,
@@ -54,9 +54,9 @@ export function logOutcomes(options: LogOptions = {}): Observe {
       code,
       error: describeError(error),
     }))
-    const facts = { ...seen, ...(handlers.length > 0 && { handlers }) }
-    if (!isDiagnosable(seen) || !mayDiagnose(seen.at)) return write(toLine(facts))
-    const line = (more?: object) => write(toLine({ ...facts, ...more }))
+    const details = { ...seen, ...(handlers.length > 0 && { handlers }) }
+    if (!isDiagnosable(seen) || !mayDiagnose(seen.at)) return write(toLine(details))
+    const line = (more?: object) => write(toLine({ ...details, ...more }))
     const written = seen.diagnose().then(
       (diagnosis) => line(diagnosis && { diagnosis }),
       () => line(),
@@ -188,7 +188,7 @@ export class Observers {
   /** The default observer hears of failures, and of the first refusal of each code, alone. */
   outcome(
     outcome: Outcome,
-    { bytes, began, event }: Pick<OutcomeFacts, 'bytes' | 'event'> & { readonly began: number },
+    { bytes, began, event }: Pick<OutcomeDetails, 'bytes' | 'event'> & { readonly began: number },
   ): Outcome {
     if (this.hearAll || outcome.kind === 'failed' || this.#isFirstRefusal(outcome)) {
       const duration = performance.now() - began
@@ -199,8 +199,8 @@ export class Observers {
 
   readonly attempt = (report: HandlerReport, task: Task, duration: number): void => {
     const { event, delivery, attempt, entryId } = task
-    const facts = { event, delivery, attempt, entryId, duration, at: this.#now() }
-    this.tell(attemptObserved(report, facts))
+    const details = { event, delivery, attempt, entryId, duration, at: this.#now() }
+    this.tell(attemptObserved(report, details))
   }
 
   #isFirstRefusal(outcome: Outcome): boolean {

@@ -219,10 +219,10 @@ export function checkRespond(respond: RespondOption | Responder = {}): RespondOp
     const isOutcome =
       isFailure || key === 'rejected' || key in taken || Object.hasOwn(rejected, key)
     const refuse = (why: string) => new WebhookError('OPTION_INVALID', `respond.${key} ${why}`)
-    if (!isOutcome) throw refuse('is no outcome: use a kind or a code of the outcome table')
+    if (!isOutcome) throw refuse('is not an outcome: use a kind or a code of the outcome table')
     if (status === undefined) continue
     if (!Number.isInteger(status) || status < 200 || status > 599) {
-      throw refuse(`is ${String(status)}: give an HTTP status from 200 to 599`)
+      throw refuse(`must be an HTTP status from 200 to 599, got ${String(status)}`)
     }
     if (isFailure && status < 300) {
       throw refuse('is a success: the sender would forget an event that nothing has handled')

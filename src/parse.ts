@@ -140,7 +140,7 @@ function vendorReader(vendor: Vendor, { envelope }: ParseOptions): EnvelopeReade
   })
 }
 
-interface EventParts {
+interface EventFields {
   readonly name: string
   readonly known: boolean
   readonly envelope: ReadEnvelope
@@ -148,7 +148,7 @@ interface EventParts {
   readonly checked: { readonly data: unknown; readonly issues?: readonly Issue[] }
 }
 
-function toEvent({ name, known, envelope, source, checked }: EventParts): WebhookEvent {
+function toEvent({ name, known, envelope, source, checked }: EventFields): WebhookEvent {
   const { id, occurredAt, receivedName = envelope.name } = envelope
   const entity = (envelope.entity as Entity | undefined) ?? entityOf(name, known, envelope.data)
   const { data, issues } = checked
@@ -194,7 +194,10 @@ function toIssue(issue: StandardSchemaV1.Issue): Issue {
 function checkedSchemas(schemas: SchemaMap = {}): SchemaMap {
   for (const [name, schema] of Object.entries(schemas)) {
     if (typeof schema?.['~standard']?.validate !== 'function') {
-      throw new WebhookError('SCHEMA_INVALID', `schemas['${name}'] is no Standard Schema`)
+      throw new WebhookError(
+        'SCHEMA_INVALID',
+        `schemas['${name}'] must be a Standard Schema, such as a zod object`,
+      )
     }
     if (canonicalName(name) !== name || (!isEventName(name) && !/^[^.*\s]+\.[^*\s]+$/.test(name))) {
       throw new WebhookError(

@@ -1,7 +1,8 @@
 // Which events a pattern stands for, as types: names, families, `*`, and the deprecated names.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { SchemaMap } from './parse.ts'
-import type { EventMap, KnownEvent, UnknownEvent } from './protocol/events.ts'
+import type { EventMap, KnownEvent, ReversalEvent, UnknownEvent } from './protocol/events.ts'
+import type { DecisionName, ReversalName } from './protocol/finality.ts'
 import type { CanonicalName, LegacyFamily, LegacyName } from './protocol/names.ts'
 import type { AssembledVerification, Client } from './protocol/resources.ts'
 
@@ -17,18 +18,22 @@ type NamesOf<Events> = keyof Events & string
 type FamilyOf<Name extends string> = Name extends `${infer Type}.${string}` ? `${Type}.*` : never
 
 /** What `on` takes. */
-export type Pattern<Events> = NamesOf<Events> | FamilyOf<NamesOf<Events>> | '*'
+export type Pattern<Events> = NamesOf<Events> | FamilyOf<NamesOf<Events>> | ReversalName | '*'
 
 /** What `on` takes as well, but marks deprecated. */
 export type LegacyPattern = LegacyName | LegacyFamily
+
+type DataOf<Event> = Event extends { readonly data: infer Data } ? Data : never
 
 type OneMatching<Events, P extends string> = P extends '*'
   ? Events[keyof Events] | UnknownEvent
   : P extends NamesOf<Events>
     ? Events[P]
-    : P extends `${infer Type}.*`
-      ? Events[Extract<NamesOf<Events>, `${Type}.${string}`>]
-      : never
+    : P extends ReversalName
+      ? ReversalEvent<DataOf<Events[Extract<NamesOf<Events>, DecisionName>]>>
+      : P extends `${infer Type}.*`
+        ? Events[Extract<NamesOf<Events>, `${Type}.${string}`>]
+        : never
 
 /** The events that a pattern covers. */
 export type Matching<Events, P extends string> = P extends string

@@ -11,7 +11,15 @@ import type { HandlerReport } from './dispatch/handler.ts'
 import { type ContextServices, Run, RunningHandlers, type Task } from './dispatch/run.ts'
 import type { OutcomeCode } from './errors.ts'
 import { ResourceReads } from './fetch-resource.ts'
-import { admit, declaredLength, type Incoming, InFlight, Intake, Walk } from './intake.ts'
+import {
+  type AtWork,
+  admit,
+  declaredLength,
+  type Incoming,
+  InFlight,
+  Intake,
+  Walk,
+} from './intake.ts'
 import type { Observation, Observe } from './observe.ts'
 import { Observers } from './observers.ts'
 import { checkedOptions, type Keeper, type ReceiverOptions } from './options.ts'
@@ -31,6 +39,7 @@ import {
 } from './outcome.ts'
 import { createParser, type Parsed, type Parser } from './parse.ts'
 import type { EventSource, WebhookEvent } from './protocol/events.ts'
+import { Finality } from './protocol/finality.ts'
 import { eventNames } from './protocol/names.ts'
 import { toHex } from './signature/encoding.ts'
 import type { Refusal, Verifier } from './signature/verifier.ts'
@@ -38,6 +47,8 @@ import { createVerifier } from './verify.ts'
 
 /** The inside of a receiver. Its fields are private, so that printing it shows nothing. */
 export class Pipeline {
+  /** How the sender's decisions hold. */
+  readonly finality: Finality
   readonly #dispatcher: Dispatcher
   readonly #parser: Parser
   readonly #peek: Parser
@@ -78,7 +89,9 @@ export class Pipeline {
       running: this.#running,
       hash: sha256Hex,
     }
-    this.#dispatcher = new Dispatcher([...eventNames, ...Object.keys(options.schemas ?? {})])
+    this.finality = new Finality(vendor?.finality)
+    const names = [...eventNames, ...Object.keys(options.schemas ?? {})]
+    this.#dispatcher = new Dispatcher(names, !this.finality.canReverse || !!options.inbox)
   }
 
   get dispatcher(): Dispatcher {
@@ -133,26 +146,26 @@ export class Pipeline {
 
   /** Not async itself: where nothing waits, one promise is enough. */
   #walked(walk: Walk, source: Delivery | Incoming | Ingested): Promise<Outcome> {
-    this.#dispatcher.seal()
-    this.#inFlight.enter(walk)
+    this.#dispatcher.freeze()
+    const work = this.#inFlight.enter()
     try {
       const outcome = this.#begin(walk, source)
-      if (outcome instanceof Promise) return this.#settled(outcome, walk)
-      this.#inFlight.leave(walk)
+      if (outcome instanceof Promise) return this.#settled(outcome, walk, work)
+      work.leave()
       return Promise.resolve(outcome)
     } catch (error) {
-      return this.#settled(Promise.reject(error), walk)
+      return this.#settled(Promise.reject(error), walk, work)
     }
   }
 
-  async #settled(outcome: Promise<Outcome>, walk: Walk): Promise<Outcome> {
+  async #settled(outcome: Promise<Outcome>, walk: Walk, work: AtWork): Promise<Outcome> {
     try {
       return await outcome
     } catch (error) {
       // The user's own envelope or schema threw; what a sender did never gets here.
       return this.#observers.outcome({ kind: 'failed', code: 'HANDLER_FAILED', error }, walk)
     } finally {
-      this.#inFlight.leave(walk)
+      work.leave()
     }
   }
 

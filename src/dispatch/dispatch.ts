@@ -1,6 +1,7 @@
 // Which handlers run for an event, and what became of each. It knows no HTTP and no store.
 import { checkChoice, checkOptionNames, invalid, shown, suggestion } from '../check.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
+import { reversalName } from '../protocol/finality.ts'
 import { canonicalName, covers, isLegacyName } from '../protocol/names.ts'
 import { warn } from '../warn.ts'
 import type { Handler, HandlerOptions, Registration } from './handler.ts'
@@ -12,16 +13,21 @@ export class Dispatcher {
   readonly #registrations: Registration[] = []
   readonly #fallbacks: Registration[] = []
   readonly #names: readonly string[]
+  readonly #hearsReversals: boolean
   readonly #warned = new Set<string>()
-  /** The handlers of each known name, from the seal on. */
+  /** The handlers of each known name, once registration has ended. */
   readonly #byName = new Map<string, readonly Registration[]>()
   /** Those of `*`, which take unknown names too; else the fallbacks. */
   #ofUnknown: readonly Registration[] = []
-  #sealed = false
+  #frozen = false
 
-  /** `names` are the canonical names of all events that can be registered. */
-  constructor(names: readonly string[]) {
+  /**
+   * `names` are the canonical names of all events that can be registered; `hearsReversals` is false
+   * where the sender reverses decisions and nothing remembers them.
+   */
+  constructor(names: readonly string[], hearsReversals = true) {
     this.#names = names
+    this.#hearsReversals = hearsReversals
   }
 
   on(patterns: string | readonly string[], handler: Handler, options: HandlerOptions = {}): void {
@@ -41,9 +47,9 @@ export class Dispatcher {
   }
 
   /** Ends registration: from now on the set of handlers is what every event meets. */
-  seal(): void {
-    if (this.#sealed) return
-    this.#sealed = true
+  freeze(): void {
+    if (this.#frozen) return
+    this.#frozen = true
     for (const name of this.#names) {
       const found = this.#registrations.filter(({ patterns }) =>
         patterns.some((pattern) => covers(pattern, name)),
@@ -56,8 +62,21 @@ export class Dispatcher {
 
   /** The handlers of an event, in the order of registration; the fallbacks if none matched. */
   match({ name, known }: Pick<WebhookEvent, 'name' | 'known'>): readonly Registration[] {
-    this.seal()
+    this.freeze()
     return (known ? this.#byName.get(name) : undefined) ?? this.#ofUnknown
+  }
+
+  /** The handlers of a decision that replaced another: its own, and those of reversals. */
+  matchReversal(event: Pick<WebhookEvent, 'name' | 'known'>): readonly Registration[] {
+    const all = this.#registrations.filter(
+      (one) => hearsReversal(one) || one.patterns.some((pattern) => covers(pattern, event.name)),
+    )
+    return all.length > 0 ? all : this.match(event)
+  }
+
+  /** Whether any handler hears of reversals. */
+  get awaitsReversals(): boolean {
+    return this.#registrations.some(hearsReversal)
   }
 
   /** Whether any handler wants the current resource in place of a stale one. */
@@ -73,7 +92,7 @@ export class Dispatcher {
     options: HandlerOptions,
   ): void {
     const what = `the handler for ${patterns.join(', ')}`
-    if (this.#sealed) {
+    if (this.#frozen) {
       throw invalid(
         `${what} was registered after the first delivery, which it has missed: register handlers at start-up`,
         'REGISTERED_TOO_LATE',
@@ -108,7 +127,13 @@ export class Dispatcher {
       }
       return canonical
     }
-    const known = [...this.#names, ...familiesOf(this.#names), '*']
+    if (pattern === reversalName && !this.#hearsReversals) {
+      throw invalid(
+        `'${reversalName}' needs an inbox, which remembers the last decision of each verification: pass inbox`,
+        'INBOX_INVALID',
+      )
+    }
+    const known = [...this.#names, ...familiesOf(this.#names), reversalName, '*']
     if (known.includes(pattern)) return pattern
     throw invalid(
       `unknown event name: got ${shown(pattern)}.${suggestionOf(pattern, this.#names, known)} For events that this version does not know, use fallback() or '*'`,
@@ -116,6 +141,8 @@ export class Dispatcher {
     )
   }
 }
+
+const hearsReversal = ({ patterns }: Registration) => patterns.includes(reversalName)
 
 /** The closest name; `approved` alone is closest to the name that ends with it. */
 function suggestionOf(

@@ -1,9 +1,10 @@
 // What a handler is given, how it is registered, and what became of it.
 import type { VerifiedDelivery } from '../delivery.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
+import type { Superseded } from '../protocol/finality.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
 
-/** What a handler is told besides the event. */
+/** What a handler gets besides the event. */
 export interface Context<Resource = unknown, Tx = unknown> {
   /** 1 for the first attempt; with an inbox it counts the retries. */
   readonly attempt: number
@@ -22,6 +23,11 @@ export interface Context<Resource = unknown, Tx = unknown> {
   readonly gap?: boolean
   /** A newer event of the same entity was already handled. */
   readonly stale?: boolean
+  /**
+   * The earlier decision of the same verification that this one replaces. Only with an inbox, which
+   * remembers it, and a vendor whose decisions may be replaced.
+   */
+  readonly supersedes?: Superseded
   /**
    * The handle of the inbox's store, inside the transaction that writes this handler's checkpoint:
    * what is written through it commits with that, or not at all. Only for handlers registered with

@@ -2,6 +2,7 @@
 // costs something when it is asked for.
 import { idempotencyKeyOf, type VerifiedDelivery } from '../delivery.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
+import type { Superseded } from '../protocol/finality.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
 import type { Context, HandlerFailure, HandlerReport, Registration } from './handler.ts'
 
@@ -31,6 +32,7 @@ export class RunningHandlers {
 export interface ContextExtras {
   readonly gap?: boolean
   readonly stale?: boolean
+  readonly supersedes?: Superseded | undefined
   readonly tx?: unknown
 }
 
@@ -72,10 +74,14 @@ class HandlerContext implements Context {
   declare readonly authenticity?: Authenticity
   declare readonly gap?: boolean
   declare readonly stale?: boolean
+  declare readonly supersedes?: Superseded
   readonly tx: unknown
-  readonly #handler: HandlerRun
+  readonly #run: Run
+  #controller: AbortController | undefined
+  #reason: unknown
 
-  constructor({ attempt, delivery, extras }: Task, handler: HandlerRun) {
+  constructor(run: Run) {
+    const { attempt, delivery, extras } = run.task
     this.attempt = attempt
     this.delivery = delivery
     const { secretId, tenant, authenticity } = delivery
@@ -84,22 +90,33 @@ class HandlerContext implements Context {
     if (authenticity !== undefined) this.authenticity = authenticity
     if (extras?.gap !== undefined) this.gap = extras.gap
     if (extras?.stale !== undefined) this.stale = extras.stale
+    if (extras?.supersedes !== undefined) this.supersedes = extras.supersedes
     this.tx = extras?.tx
-    this.#handler = handler
+    this.#run = run
   }
 
   get signal(): AbortSignal {
-    return this.#handler.signal
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
   }
 
   get idempotencyKey(): string {
-    return this.#handler.run.idempotencyKey
+    return this.#run.idempotencyKey
   }
 
   /** A function of its own, so that it can be taken off the context. */
   get fetch(): () => Promise<unknown> {
-    const { run, signal } = this.#handler
-    return () => run.fetch(signal)
+    const run = this.#run
+    return () => run.fetch(this.signal)
+  }
+
+  /** No method of the object: handlers do not abort themselves. */
+  static abort(context: HandlerContext, reason: unknown): void {
+    context.#reason = reason
+    context.#controller?.abort(reason)
   }
 }
 
@@ -157,62 +174,58 @@ export class Run {
 
   #one(registration: Registration): HandlerReport | Promise<HandlerReport> {
     const ended = this.#ended
-    if (!ended) return new HandlerRun(registration, this).report()
     const began = performance.now()
+    const report = this.#report(registration, began)
+    if (!ended) return report
     const tell = (report: HandlerReport) => {
       ended(report, this.task, performance.now() - began)
       return report
     }
-    const report = new HandlerRun(registration, this).report()
     return report instanceof Promise ? report.then(tell) : tell(report)
-  }
-}
-
-/** One run of one handler within its time; a late end of it counts for nothing. */
-export class HandlerRun {
-  readonly run: Run
-  readonly #registration: Registration
-  #controller: AbortController | undefined
-  #reason: unknown
-  #began = 0
-  #end: ((report: HandlerReport) => void) | undefined
-  #timer: ReturnType<typeof setTimeout> | undefined
-
-  constructor(registration: Registration, run: Run) {
-    this.#registration = registration
-    this.run = run
-  }
-
-  /** Made when a handler asks for it: most never do. */
-  get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController()
-      if (this.#reason !== undefined) this.#controller.abort(this.#reason)
-    }
-    return this.#controller.signal
   }
 
   /** A promise only where the handler gave one. */
-  report(): HandlerReport | Promise<HandlerReport> {
-    this.#began = performance.now()
-    const { id: handler, handler: handle } = this.#registration
+  #report(registration: Registration, began: number): HandlerReport | Promise<HandlerReport> {
+    const { id: handler, handler: handle } = registration
+    const context = new HandlerContext(this)
     try {
-      const result = handle(this.run.task.event, new HandlerContext(this.run.task, this))
-      if (result instanceof Promise) return this.#settled(result)
-      return isThenable(result) ? this.#settled(Promise.resolve(result)) : { ok: true, handler }
+      const result = handle(this.task.event, context)
+      const isPromise = result instanceof Promise
+      if (!isPromise && !isThenable(result)) return { ok: true, handler }
+      const promise = isPromise ? result : Promise.resolve(result)
+      return new HandlerRun({ run: this, handler, context, began }).settled(promise)
     } catch (error) {
       return { ok: false, handler, code: 'HANDLER_FAILED', error }
     }
   }
+}
 
-  #settled(result: Promise<unknown>): Promise<HandlerReport> {
-    const { id: handler } = this.#registration
-    const { running } = this.run
+interface Started {
+  readonly run: Run
+  /** Its id. */
+  readonly handler: string
+  readonly context: HandlerContext
+  /** By `performance.now()`. */
+  readonly began: number
+}
+
+/** A handler that gave a promise, within its time; a late end of it counts for nothing. */
+class HandlerRun {
+  readonly #started: Started
+  #end: ((report: HandlerReport) => void) | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(started: Started) {
+    this.#started = started
+  }
+
+  settled(result: Promise<unknown>): Promise<HandlerReport> {
+    const { run, handler } = this.#started
     return new Promise((resolve) => {
       this.#end = (report) => {
         this.#end = undefined
         clearTimeout(this.#timer)
-        running.delete(this)
+        run.running.delete(this)
         resolve(report)
       }
       const fail = (error: unknown) =>
@@ -228,11 +241,12 @@ export class HandlerRun {
   }
 
   #limit(): void {
-    const { timeout, running } = this.run
+    const { run, handler, began } = this.#started
+    const { timeout, running } = run
     // What the handler did before it first waited counts too.
-    const left = timeout - (performance.now() - this.#began)
+    const left = timeout - (performance.now() - began)
     const expire = () => {
-      const text = `handler ${this.#registration.id} took longer than ${timeout} ms`
+      const text = `handler ${handler} took longer than ${timeout} ms`
       this.#abort('HANDLER_TIMEOUT', new DOMException(text, 'TimeoutError'))
     }
     if (left <= 0) {
@@ -249,9 +263,9 @@ export class HandlerRun {
   }
 
   #abort(code: HandlerFailure['code'], error: unknown): void {
-    this.#reason = error
-    this.#controller?.abort(error)
-    this.#end?.({ ok: false, handler: this.#registration.id, code, error })
+    const { handler, context } = this.#started
+    HandlerContext.abort(context, error)
+    this.#end?.({ ok: false, handler, code, error })
   }
 }
 

@@ -88,8 +88,8 @@ export class InboxAdmin {
   }
 
   /**
-   * Pages through what fits, so that a hundred thousand dead letters are no single transaction; the
-   * oldest first, for handlers begin with the first page while the next is on its way.
+   * Pages through what fits, so that a hundred thousand dead letters do not become one transaction.
+   * The oldest come first, because handlers begin with the first page while the next is read.
    */
   async redrive(asked: EntryFilter | string): Promise<number> {
     checkRedrive(asked)
@@ -131,7 +131,7 @@ export class InboxAdmin {
     return this.#deps.store.forget(this.#lane(entity, tenant), this.#now())
   }
 
-  /** Page by page, for as long as it is told to; `isWhole` when nothing is left to go. */
+  /** Page by page, until the caller stops it; `isWhole` when nothing is left to go. */
   async purge(goesOn = () => true): Promise<Purged & { readonly isWhole: boolean }> {
     const { store, retention } = this.#deps
     const now = this.#now()

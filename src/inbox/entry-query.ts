@@ -33,7 +33,7 @@ const redrivable: readonly EntryState[] = ['dead', 'skipped']
 
 /** @throws WebhookError `OPTION_INVALID` */
 export function checkQuery(query: EntryQuery): void {
-  const { limit, cursor, ...filter } = asked('find', query)
+  const { limit, cursor, ...filter } = filterObject('find', query)
   checkFilter('find', filter, entryStates)
   if (limit !== undefined) checkWholeNumber('find: limit', limit)
   if (cursor !== undefined && !isText(cursor)) {
@@ -44,7 +44,7 @@ export function checkQuery(query: EntryQuery): void {
 /** @throws WebhookError `OPTION_INVALID` */
 export function checkRedrive(filter: EntryFilter | string): void {
   if (typeof filter === 'string') checkId('redrive', filter)
-  else checkFilter('redrive', asked('redrive', filter), redrivable)
+  else checkFilter('redrive', filterObject('redrive', filter), redrivable)
 }
 
 /** @throws WebhookError `OPTION_INVALID` */
@@ -96,7 +96,7 @@ function checkFilter(
   }
 }
 
-function asked<Asked extends object>(by: string, query: Asked): Asked {
+function filterObject<Query extends object>(by: string, query: Query): Query {
   if (typeof query === 'object' && query !== null && !Array.isArray(query)) return query
   throw invalid(`${by} expects an object of filters, got ${kindOf(query)}`)
 }

@@ -16,8 +16,8 @@ export interface Arrival {
   readonly related?: Entity
   readonly occurredAt?: Date
   /**
-   * What happened, whoever tells of it: of a webhook and what reconcile fed with the same one, the
-   * second is a duplicate. Two webhooks are told apart by their keys alone.
+   * What happened, whatever reports it: if a webhook and reconcile bring the same occurrence, the second is
+   * a duplicate. Two webhooks are compared by their keys alone.
    */
   readonly occurrence?: string
 }

@@ -17,7 +17,7 @@ export interface InboxOptions<Tx = unknown> {
    * also frees what waited under `block` before.
    */
   readonly onDead?: 'continue' | 'block'
-  /** `body`: deliveries without an id are told apart by their bytes. Default `id`. */
+  /** `body`: deliveries without an id are deduplicated by their bytes. Default `id`. */
   readonly dedupe?: 'id' | 'body'
   /**
    * Days: payloads 7 after done, 90 after dead or skipped; keys that tell duplicates 30. A dead

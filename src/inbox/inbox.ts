@@ -113,15 +113,8 @@ class DurableInbox implements Inbox, WorkSource {
     this.lease = lease
     this.timeout = timeout
     const hold = options.onDead === 'block'
-    const parts = {
-      store: this.#store,
-      encryption: this.#encryption,
-      now: this.now,
-      lease,
-      retry,
-      hold,
-    }
-    this.#claims = new Claims(parts)
+    const encryption = this.#encryption
+    this.#claims = new Claims({ store, encryption, now: this.now, lease, retry, hold })
     this.#nextId = createEntryIds(this.now)
     const { transaction } = store
     if (transaction) {

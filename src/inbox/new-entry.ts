@@ -1,4 +1,6 @@
 // What arrived as the store takes it: hashes of ids, encrypted content, and what makes it a duplicate.
+
+import { isLegacyName } from '../protocol/names.ts'
 import { packContent } from './content.ts'
 import type { Encryption } from './encryption.ts'
 import type { Arrival } from './entry.ts'
@@ -12,7 +14,7 @@ export interface EntryDeps {
   /** Those of the tenant, where there is one. */
   readonly fingerprints: Fingerprints
   readonly encryption: Encryption
-  /** Whether deliveries without an id are told apart by their bytes. */
+  /** Whether deliveries without an id are deduplicated by their bytes. */
   readonly dedupeBodies: boolean
 }
 
@@ -57,7 +59,9 @@ function keyOf({ key, delivery }: Arrival, { fingerprints, dedupeBodies }: Entry
 function aliasesOf(arrival: Arrival, fingerprints: Fingerprints): readonly Alias[] {
   const { name, receivedName, entity, occurredAt, occurrence, source } = arrival
   const aliases: Alias[] = []
-  if (name && receivedName && entity?.id && occurredAt) {
+  // Two names of a vendor's own may stand for one of ours, and are two events.
+  const isOurs = receivedName === name || isLegacyName(receivedName ?? '')
+  if (name && receivedName && isOurs && entity?.id && occurredAt) {
     const parts = [name, entity.type, entity.id, occurredAt.toISOString()]
     aliases.push({ key: fingerprints.key('alias', ...parts), name: receivedName })
   }

@@ -1,5 +1,6 @@
 // The part of the port that the receiver and the worker use: insert, claim, renew, settle.
 import type { EventSource } from '../protocol/events.ts'
+import type { Decision } from '../protocol/finality.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
 
 /** A second key of an entry: what happened, hashed, and the name under which this entry tells it. */
@@ -79,6 +80,11 @@ export interface Claimed extends Lease {
 export interface HighWaterMark {
   readonly at?: number
   readonly final: boolean
+  /**
+   * The last decision of the entity, kept as it is given; a later settlement without one leaves it.
+   * Only senders whose decisions may be replaced have one.
+   */
+  readonly decision?: Decision
 }
 
 export interface ClaimRequest {

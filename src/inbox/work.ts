@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts'
 import { defined } from '../defined.ts'
 import type { VerifiedDelivery } from '../delivery.ts'
 import type { EventSource } from '../protocol/events.ts'
+import type { Decision } from '../protocol/finality.ts'
 import { isFinal } from '../protocol/names.ts'
 import { unpackDelivery } from './content.ts'
 import type { Encryption } from './encryption.ts'
@@ -46,6 +47,8 @@ export type Verdict =
 export interface Occurrence {
   readonly name: string
   readonly occurredAt?: Date
+  /** The last decision of the entity from now on. */
+  readonly decision?: Decision | undefined
 }
 
 /** What became of an attempt: `lost` when another holds the entry by now. */
@@ -171,14 +174,14 @@ export class Claims {
     const lapsed = await this.#deps.store.lapsed(await this.#alignedNow())
     const swept: Swept[] = []
     for (const [at, gone] of lapsed.filter((lease) => !this.#holds(lease)).entries()) {
-      const { id, fence: _, owner: __, attempt, ...facts } = gone
+      const { id, fence: _, owner: __, attempt, ...rest } = gone
       const failed = { reason: 'CRASHED', failures: [], attempt } as const
       // Of those that a crash interrupted one may have caused it: they come back at once but one
       // by one, so that it takes no neighbours along a second time.
       const wait = attempt === 1 ? at * apart : undefined
       const settlement = this.#failure(leaseOf(gone), failed, wait)
       const isTaken = await this.#deps.store.settle({ ...settlement, handled: [] })
-      if (isTaken) swept.push({ id, attempt, ...facts, state: settlement.to })
+      if (isTaken) swept.push({ id, attempt, ...rest, state: settlement.to })
     }
     return swept
   }
@@ -277,7 +280,8 @@ function openedOf(
 }
 
 /** A time far in the future would make every later event of the entity stale. */
-function highWaterMarkOf({ name, occurredAt }: Occurrence, now: number): HighWaterMark {
+function highWaterMarkOf({ name, occurredAt, decision }: Occurrence, now: number): HighWaterMark {
   const at = occurredAt?.getTime()
-  return defined({ final: isFinal(name), at: at !== undefined && at > now + day ? undefined : at })
+  const trusted = at !== undefined && at > now + day ? undefined : at
+  return defined({ final: isFinal(name), at: trusted, decision })
 }

@@ -1,7 +1,16 @@
 // The outer JSON common to all events. The document does not show it (section 6, rule 3), so the
 // reading is tolerant by default and the paths are data that a user can name.
 import { checkOptionNames, invalid, shown } from '../check.ts'
-import { idOf, isObject, type Json, toDate, valueAt } from './json-paths.ts'
+import {
+  idOf,
+  isObject,
+  type Json,
+  type Path,
+  pathOf,
+  toDate,
+  toPath,
+  valueIn,
+} from './json-paths.ts'
 
 /** What the envelope says of an event. */
 export interface EnvelopeReading {
@@ -90,7 +99,7 @@ export function envelopeReader(option: EnvelopeOption = {}): EnvelopeReader {
   const theirs = readerOf(option)
   return (body, text, arrival, own) =>
     // The mark alone proves nothing: a sender could write it and so choose the reading.
-    own && isOwn(body) ? fromPaths(defaultEnvelope, body, text) : theirs(body, text, arrival)
+    own && isOwn(body) ? fromPaths(defaultPaths, body, text) : theirs(body, text, arrival)
 }
 
 type Reader = (body: unknown, text: string, arrival: EnvelopeArrival) => ReadEnvelope | undefined
@@ -98,7 +107,7 @@ type Reader = (body: unknown, text: string, arrival: EnvelopeArrival) => ReadEnv
 function readerOf(option: EnvelopeOption): Reader {
   if (typeof option === 'function') return (body, _, arrival) => fromFunction(option, body, arrival)
   const paths = checkedPaths(option)
-  const fromHeader = paths.name.some((path) => path.startsWith(headerPath))
+  const fromHeader = paths.name.some(({ text }) => text.startsWith(headerPath))
   return (body, text, arrival) => {
     if (!isObject(body)) return undefined
     return fromPaths(paths, body, text, fromHeader ? arrival : undefined)
@@ -122,9 +131,20 @@ function isOwn(body: unknown): body is Json {
 
 const parts = Object.keys(defaultEnvelope)
 
-function checkedPaths(option: EnvelopePaths): Record<Part, readonly string[]> {
+type Paths = Readonly<Record<Part, readonly Path[]>>
+
+const defaultPaths: Paths = {
+  name: defaultEnvelope.name.map(toPath),
+  id: defaultEnvelope.id.map(toPath),
+  occurredAt: defaultEnvelope.occurredAt.map(toPath),
+  data: defaultEnvelope.data.map(toPath),
+}
+/** A flat body's `eventId` is surer to be the event's own than its `id`. */
+const flatIds = defaultPaths.id.toReversed()
+
+function checkedPaths(option: EnvelopePaths): Paths {
   checkOptionNames('envelope', option, parts)
-  const paths: Record<Part, readonly string[]> = { ...defaultEnvelope }
+  const paths: Record<Part, readonly Path[]> = { ...defaultPaths }
   for (const [part, value] of Object.entries(option)) {
     if (value === undefined) continue
     const list: unknown[] = Array.isArray(value) ? value : [value]
@@ -137,7 +157,7 @@ function checkedPaths(option: EnvelopePaths): Record<Part, readonly string[]> {
         `envelope.${part} cannot come from a header, which is not part of the body: for an id that the scheme signs use id: { header } of the scheme`,
       )
     }
-    paths[part as Part] = list as string[]
+    paths[part as Part] = (list as string[]).map(toPath)
   }
   return paths
 }
@@ -199,61 +219,57 @@ class Watched implements EnvelopeContext {
 }
 
 function fromPaths(
-  paths: Record<Part, readonly string[]>,
+  paths: Paths,
   body: Json,
   text: string,
   arrival?: EnvelopeArrival,
 ): ReadEnvelope | undefined {
-  const name = arrival ? findName(body, paths.name, arrival) : find(body, paths.name)
-  if (typeof name?.value !== 'string' || name.value === '') return undefined
-  const time = find(body, paths.occurredAt)
-  const resource = findResource(body, paths.data)
+  const namePath = arrival ? namePathOf(body, paths.name, arrival) : pathOf(body, paths.name)
+  const name = namePath && nameAt(body, namePath, arrival)
+  if (typeof name !== 'string' || name === '') return undefined
+  const timePath = pathOf(body, paths.occurredAt)
+  const dataPath = resourcePathOf(body, paths.data)
   // A flat body's `id` may be the resource's: two events of one resource would share it, so it
   // is shown but never used to tell duplicates.
-  const flat = resource === undefined
-  const doubtful = flat && paths.id === defaultEnvelope.id
-  const id = find(body, doubtful ? [...paths.id].reverse() : paths.id)
-  const idText = id === undefined ? undefined : idOf(id.value, id.path, text)
-  const own = doubtful && id?.path === 'id'
-  const used = () => [name.path, own ? undefined : id?.path, time?.path]
+  const doubtful = !dataPath && paths.id === defaultPaths.id
+  const idPath = pathOf(body, doubtful ? flatIds : paths.id)
+  const id = idPath && idOf(valueIn(body, idPath), idPath.text, text)
+  const own = doubtful && idPath?.text === 'id'
+  const used = () => [namePath?.text, own ? undefined : idPath?.text, timePath?.text]
   return {
-    name: name.value,
-    id: idText,
-    key: own ? undefined : idText,
-    occurredAt: toDate(time?.value),
-    data: flat ? without(body, used()) : resource.value,
+    name,
+    id,
+    key: own ? undefined : id,
+    occurredAt: timePath && toDate(valueIn(body, timePath)),
+    data: dataPath ? valueIn(body, dataPath) : without(body, used()),
   }
 }
 
-function findName(body: Json, paths: readonly string[], { headers }: EnvelopeArrival) {
-  for (const path of paths) {
-    if (!path.startsWith(headerPath)) {
-      const found = find(body, [path])
-      if (found) return found
-      continue
-    }
-    const wanted = path.slice(headerPath.length).toLowerCase()
-    for (const [name, value] of headers) {
-      if (name.toLowerCase() === wanted) return { path, value: value.trim() }
-    }
-  }
+function namePathOf(body: Json, paths: readonly Path[], { headers }: EnvelopeArrival) {
+  return paths.find((path) =>
+    path.text.startsWith(headerPath)
+      ? headerAt(headers, path) !== undefined
+      : pathOf(body, [path]) !== undefined,
+  )
+}
+
+function nameAt(body: Json, path: Path, arrival: EnvelopeArrival | undefined): unknown {
+  const isHeader = arrival && path.text.startsWith(headerPath)
+  return isHeader ? headerAt(arrival.headers, path) : valueIn(body, path)
+}
+
+function headerAt(headers: EnvelopeArrival['headers'], { text }: Path): string | undefined {
+  const wanted = text.slice(headerPath.length).toLowerCase()
+  for (const [name, value] of headers) if (name.toLowerCase() === wanted) return value.trim()
   return undefined
 }
 
-function findResource(body: Json, paths: readonly string[]) {
-  const found = find(body, paths)
-  if (!isObject(found?.value) || !isObject(found.value.object)) return found
-  const inner = `${found.path}.object`
-  const isWrapped = found.value.id === undefined && paths.includes(inner)
-  return isWrapped ? { path: inner, value: found.value.object } : found
-}
-
-function find(body: Json, paths: readonly string[]) {
-  for (const path of paths) {
-    const value = valueAt(body, path)
-    if (value !== undefined && value !== null) return { path, value }
-  }
-  return undefined
+/** Where the resource is wrapped once more, the path of what it wraps. */
+function resourcePathOf(body: Json, paths: readonly Path[]): Path | undefined {
+  const path = pathOf(body, paths)
+  const value = path && valueIn(body, path)
+  if (!path || !isObject(value) || !isObject(value.object) || value.id !== undefined) return path
+  return paths.find(({ text }) => text === `${path.text}.object`) ?? path
 }
 
 function without(body: Json, paths: readonly (string | undefined)[]): Json {

@@ -1,4 +1,5 @@
 // The events of the service once they are parsed: their types, and the schema of each resource.
+import type { DecisionName, ReversalName, Superseded } from './finality.ts'
 import type { EntityType, EventName } from './names.ts'
 import {
   type ReceivedClient,
@@ -64,6 +65,17 @@ export interface KnownEvent<Name extends string = EventName, Data = unknown> ext
   readonly known: true
   readonly entity: Entity
   readonly data: Data
+}
+
+/**
+ * A decision that replaced an earlier one of the same verification, under the name
+ * `verification.reversed`. The decision's own handlers hear it too, under its own name.
+ */
+export interface ReversalEvent<Data = ReceivedVerification> extends KnownEvent<ReversalName, Data> {
+  /** The decision that holds now. */
+  readonly decision: DecisionName
+  /** The decision that held before. */
+  readonly supersedes: Superseded
 }
 
 /** An event under a name that this version does not know. */

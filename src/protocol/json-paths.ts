@@ -4,15 +4,33 @@ export type Json = Readonly<Record<string, unknown>>
 
 /** The value at a dotted path of own properties. */
 export function valueAt(body: unknown, path: string): unknown {
-  // Most paths are one name, and every delivery asks for several.
-  if (!path.includes('.')) return ownValue(body, path)
+  return valueIn(body, toPath(path))
+}
+
+/** A dotted path, and the keys that it leads through. */
+export interface Path {
+  readonly text: string
+  readonly keys: readonly string[]
+}
+
+export const toPath = (text: string): Path => ({ text, keys: text.split('.') })
+
+/** The value at a path that is prepared. */
+export function valueIn(body: unknown, { keys }: Path): unknown {
   let value: unknown = body
-  for (const key of path.split('.')) value = ownValue(value, key)
+  for (const key of keys) {
+    value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+  }
   return value
 }
 
-function ownValue(value: unknown, key: string): unknown {
-  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+/** The first path that leads to a value. */
+export function pathOf(body: unknown, paths: readonly Path[]): Path | undefined {
+  for (const path of paths) {
+    const value = valueIn(body, path)
+    if (value !== undefined && value !== null) return path
+  }
+  return undefined
 }
 
 /** Numbers above 2^53 collide once parsed, so a long one is read from the text itself. */

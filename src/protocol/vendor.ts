@@ -3,6 +3,7 @@
 import { checkOptionNames, invalid, shown } from '../check.ts'
 import { defined } from '../defined.ts'
 import type { EnvelopeReading } from './envelope.ts'
+import { type DecisionName, type DeclaredFinality, decisionNames, isDecision } from './finality.ts'
 import { toDate, valueAt } from './json-paths.ts'
 import { type EventName, isEventName } from './names.ts'
 import type { VerificationStatus } from './resources.ts'
@@ -68,8 +69,8 @@ export interface Vendor {
   readonly triedOn: 'documents' | 'captures'
   readonly scheme: Scheme
   readonly reading: VendorReading
-  /** Decisions that a later one may replace. */
-  readonly reversible: readonly EventName[]
+  /** Which of its decisions hold for good, and which a later one may replace. */
+  readonly finality: DeclaredFinality
   readonly delivery: VendorDelivery
   /** Published addresses of its deliveries. */
   readonly addresses?: readonly string[]
@@ -79,7 +80,7 @@ export interface Vendor {
 }
 
 const fields: readonly (keyof Vendor)[] = [
-  ...(['name', 'title', 'documents', 'triedOn', 'scheme', 'reading', 'reversible'] as const),
+  ...(['name', 'title', 'documents', 'triedOn', 'scheme', 'reading', 'finality'] as const),
   ...(['delivery', 'addresses', 'challenge', 'fixtures'] as const),
 ]
 
@@ -90,19 +91,35 @@ const fields: readonly (keyof Vendor)[] = [
  */
 export function defineVendor(vendor: Vendor): Vendor {
   checkOptionNames('defineVendor', vendor, fields)
-  const { name, scheme, reading, reversible } = vendor
+  const { name, scheme, reading, finality } = vendor
   if (typeof name !== 'string' || !/^[a-z][a-z0-9]*$/i.test(name)) {
     throw invalid(`vendor.name must be letters and digits, got ${shown(name)}`)
   }
   if (!Array.isArray(scheme?.template)) {
     throw invalid(`vendor.scheme must be created by a builder of schemes, got ${shown(scheme)}`)
   }
-  const given = [...(reading?.rules ?? []).map(({ is }) => is), ...(reversible ?? [])]
+  const given = (reading?.rules ?? []).map(({ is }) => is)
   const wrong = given.find((one) => !isEventName(one))
   if (!Array.isArray(reading?.rules) || wrong !== undefined) {
     throw invalid(`vendor.reading.rules must map to event names, got ${shown(wrong)}`)
   }
+  checkFinality(finality, given)
   return Object.freeze({ ...vendor })
+}
+
+/** Every decision that a vendor can send is declared once: final, or reversible. */
+function checkFinality(finality: unknown, given: readonly EventName[]): void {
+  checkOptionNames('vendor.finality', finality, ['final', 'reversible'])
+  const { final = [], reversible = [] } = (finality ?? {}) as Partial<DeclaredFinality>
+  const declared: readonly unknown[] = [final, reversible].flat()
+  const wrong = declared.find((one) => typeof one !== 'string' || !isDecision(one))
+  if (wrong !== undefined) {
+    throw invalid(`vendor.finality must list ${decisionNames.join(', ')}, got ${shown(wrong)}`)
+  }
+  for (const name of new Set([...given.filter(isDecision), ...(declared as DecisionName[])])) {
+    if (declared.filter((one) => one === name).length === 1) continue
+    throw invalid(`vendor.finality must list ${name} once, as final or as reversible`)
+  }
 }
 
 /** What a vendor's body says in our words. */

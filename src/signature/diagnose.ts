@@ -1,5 +1,5 @@
-// Why a signature does not match, told only as far as it can be proved: a variant of the bytes or
-// of the key that does verify. It reads bytes that nobody has proved, so its work is bounded.
+// Why a signature does not match, as far as it can be proved: a variant of the bytes or of the key
+// that does verify. It reads unverified bytes, so its work is bounded.
 import { concat } from '../bytes.ts'
 import { type Delivery, type HeaderList, headerValues } from '../delivery.ts'
 import { decodeUtf8, parseJson } from '../json.ts'

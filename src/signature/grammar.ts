@@ -28,8 +28,8 @@ export function readClaims(scheme: Scheme, value: string): readonly Claim[] | un
   const { grammar } = scheme
   const text = value.trim()
   if (scheme.authenticity === 'token') return readToken(scheme, text)
-  if (grammar === 'plain')
-    return claimsOf(scheme, text.includes(' ') || text.includes(',') ? words(text) : text)
+  // Nearly always one signature alone, which holds no separator.
+  if (grammar === 'plain') return claimsOf(scheme, text) ?? claimsOf(scheme, words(text))
   if ('pairs' in grammar) return readPairs(scheme, grammar.pairs, text)
   if ('list' in grammar) return claimsOf(scheme, prefixed(text.split(' '), grammar.list.prefix))
   if ('jwt' in grammar) return readJws(scheme, grammar.jwt, text)

@@ -15,8 +15,8 @@ export interface Secret {
   readonly id?: string
   readonly value: string | Uint8Array
   /**
-   * Whose secret it is, where several senders share a receiver. What one of them sends is told
-   * apart, ordered, found and forgotten apart from what the others send, whatever ids they use.
+   * The sender that this secret belongs to, when several share a receiver. The deliveries of one
+   * tenant are deduplicated, ordered, found and forgotten separately, whatever ids they use.
    */
   readonly tenant?: string
   readonly notBefore?: Date | string

@@ -1,4 +1,6 @@
 // What every store must do with lanes: order, retries, dead entries in the way, tenants in turn.
+import { defined } from '../defined.ts'
+import type { HighWaterMark } from '../inbox/work-store.ts'
 import { same } from './same.ts'
 import { claim, claimOne, newEntry, type StoreCase, settle } from './store-cases.ts'
 
@@ -142,6 +144,24 @@ export const laneCases: readonly StoreCase[] = [
       same(second.highWaterMark, { at: 50, final: true })
       await settle(store, second, { to: 'done', highWaterMark: { at: 40, final: false } })
       same((await claimOne(store)).highWaterMark, { at: 50, final: true })
+    },
+  },
+  {
+    name: 'remembers the last decision of a lane until another is given',
+    run: async (store) => {
+      const lane = 'decided'
+      for (let at = 0; at < 4; at++) await store.insert(newEntry({ lane }))
+      const approved = { name: 'verification.approved', entryId: 'a', at: 50 } as const
+      const end = async (highWaterMark?: HighWaterMark) => {
+        await settle(store, await claimOne(store), defined({ to: 'done' as const, highWaterMark }))
+      }
+      await end({ at: 50, final: true, decision: approved })
+      await end({ at: 60, final: false })
+      const third = await claimOne(store)
+      same(third.highWaterMark, { at: 60, final: true, decision: approved })
+      const rejected = { name: 'verification.rejected', entryId: 'b', replaced: approved } as const
+      await settle(store, third, { to: 'done', highWaterMark: { final: true, decision: rejected } })
+      same((await claimOne(store)).highWaterMark, { at: 60, final: true, decision: rejected })
     },
   },
 ]

@@ -35,7 +35,10 @@ export function didit(): Vendor {
       ],
       fields: { clientId: 'vendor_data' },
     },
-    reversible: ['verification.approved', 'verification.rejected'],
+    finality: {
+      final: ['verification.expired'],
+      reversible: ['verification.approved', 'verification.rejected'],
+    },
     delivery: { success: '2xx' },
     addresses: ['18.203.201.92'],
     fixtures: [

@@ -37,7 +37,10 @@ export function idenfy(): Vendor {
       ],
       fields: { subjectName: 'data.fullName', clientId: 'clientId', submittedAt: 'finishTime' },
     },
-    reversible: [],
+    finality: {
+      final: ['verification.approved', 'verification.rejected', 'verification.expired'],
+      reversible: [],
+    },
     delivery: {
       timeout: 10_000,
       success: '2xx',

@@ -11,6 +11,7 @@ import { trulioo } from './trulioo.ts'
 import { veriff } from './veriff.ts'
 import { vouched } from './vouched.ts'
 
+export type { DeclaredFinality } from '../protocol/finality.ts'
 export {
   defineVendor,
   readVendorEvent,

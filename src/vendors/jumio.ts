@@ -35,7 +35,7 @@ export function jumio(options: AddressOptions): Vendor {
       ],
       fields: { clientId: 'account.id' },
     },
-    reversible: [],
+    finality: { final: ['verification.expired'], reversible: [] },
     delivery: { note: 'PROCESSED keeps its own name: read the result from workflowExecution.href' },
     fixtures: [
       { name: 'verification.expired', body: callback('SESSION_EXPIRED') },

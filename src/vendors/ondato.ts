@@ -42,7 +42,7 @@ export function ondato(options: {
       ],
       fields: { createdAt: 'payload.createdUtc' },
     },
-    reversible: ['verification.approved', 'verification.rejected'],
+    finality: { final: [], reversible: ['verification.approved', 'verification.rejected'] },
     delivery: {
       timeout: 30_000,
       retries: [10, 30, 60, 300, 600, 1800, 3600, 10_800, 21_600].map((seconds) => seconds * 1000),

@@ -1,4 +1,5 @@
 // Onfido (Entrust): a hex HMAC-SHA256 of the body; results stand in the status of a workflow run.
+import { decisionNames } from '../protocol/finality.ts'
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 
@@ -44,7 +45,7 @@ export function onfido(): Vendor {
         updatedAt: 'payload.resource.updated_at',
       },
     },
-    reversible: [],
+    finality: { final: decisionNames, reversible: [] },
     delivery: {
       timeout: 10_000,
       success: '2xx',

@@ -44,7 +44,10 @@ export function persona(options: { readonly tolerance?: number | 'none' } = {}):
         submittedAt: 'data.attributes.payload.data.attributes.completed-at',
       },
     },
-    reversible: ['verification.approved', 'verification.rejected'],
+    finality: {
+      final: ['verification.expired'],
+      reversible: ['verification.approved', 'verification.rejected'],
+    },
     delivery: {
       success: '2xx',
       note: 'Persona-Webhook-Attempts-Left tells how often a delivery will still be tried',

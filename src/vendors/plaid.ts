@@ -30,7 +30,7 @@ export function plaid(): Vendor {
       subject: ['identity_verification_id'],
       rules: [],
     },
-    reversible: [],
+    finality: { final: [], reversible: [] },
     delivery: {
       success: 200,
       note: 'STATUS_UPDATED tells that a result is there: read it with /identity_verification/get',

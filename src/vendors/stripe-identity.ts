@@ -35,7 +35,7 @@ export function stripeIdentity(options: { readonly tolerance?: number | 'none' }
         createdAt: 'data.object.created',
       },
     },
-    reversible: [],
+    finality: { final: ['verification.approved', 'verification.canceled'], reversible: [] },
     delivery: {
       success: '2xx',
       note: 'repeated for up to three days; requires_input lets the person try again, so it decides nothing and keeps its own name',

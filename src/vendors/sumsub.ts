@@ -45,7 +45,7 @@ export function sumsub(options: { readonly algorithm?: 'sha256' | 'sha512' } = {
       ],
       fields: { clientId: 'externalUserId' },
     },
-    reversible: ['verification.approved', 'verification.rejected'],
+    finality: { final: [], reversible: ['verification.approved', 'verification.rejected'] },
     delivery: {
       timeout: 5000,
       retries: [300_000, 3_600_000, 18_000_000, 64_800_000],

@@ -42,7 +42,7 @@ export function trulioo(options: { readonly finalService?: string } = {}): Vendo
       ],
       fields: { clientId: 'clientId' },
     },
-    reversible: ['verification.approved', 'verification.rejected'],
+    finality: { final: [], reversible: ['verification.approved', 'verification.rejected'] },
     delivery: { success: 200 },
     challenge: { when: { type: 'URL_VERIFICATION' }, echo: 'challenge' },
     fixtures: [

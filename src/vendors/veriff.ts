@@ -40,7 +40,10 @@ export function veriff(): Vendor {
         submittedAt: 'verification.acceptanceTime',
       },
     },
-    reversible: ['verification.approved', 'verification.rejected'],
+    finality: {
+      final: ['verification.expired'],
+      reversible: ['verification.approved', 'verification.rejected'],
+    },
     delivery: {
       success: 200,
       note: 'resubmission_requested comes five minutes late and decides nothing: it keeps its own name, as review does',

@@ -37,7 +37,7 @@ export function vouched(): Vendor {
         updatedAt: 'updatedAt',
       },
     },
-    reversible: ['verification.approved', 'verification.rejected'],
+    finality: { final: [], reversible: ['verification.approved', 'verification.rejected'] },
     delivery: {},
     fixtures: [
       { name: 'verification.created', body: job('active', null) },

@@ -1,6 +1,7 @@
 // One attempt at one entry of the inbox: parse → match → the handlers that have not succeeded →
 // verdict. Handlers throw what they like; it ends as a verdict.
 
+import { defined } from '../defined.ts'
 import type { HandlerFailure, Registration } from '../dispatch/handler.ts'
 import type { RunningHandlers } from '../dispatch/run.ts'
 import { isNonRetryable } from '../errors.ts'
@@ -11,7 +12,14 @@ import { describeError } from '../observe.ts'
 import type { Parsed } from '../parse.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
-import { isFinal } from '../protocol/names.ts'
+import {
+  type Decision,
+  type DecisionName,
+  type Replaced,
+  reversalName,
+  toSuperseded,
+} from '../protocol/finality.ts'
+import { covers, isFinal } from '../protocol/names.ts'
 
 /** What an attempt came to: the verdict, and the handlers that succeeded in it. */
 export interface Attempted {
@@ -41,17 +49,29 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   }
   if (!parsed.ok) return ended({ ...failed(parsed.code), fatal: true })
   const { event, key } = parsed
-  const matching = by.pipeline.dispatcher.match(event)
-  if (matching.length === 0) return ended({ kind: 'skipped', reason: 'NO_HANDLER' })
+  const { dispatcher, finality } = by.pipeline
+  const { id: entryId } = work.lease
+  const last = work.highWaterMark?.decision
+  const replaced = finality.replaced(event, entryId, last)
+  const decision = finality.decided(event, entryId, last)
+  const matching = replaced ? dispatcher.matchReversal(event) : dispatcher.match(event)
+  // Nobody hears this decision, and somebody would hear that it is reversed: it is remembered.
+  const isAwaited = decision !== undefined && dispatcher.awaitsReversals
+  if (matching.length === 0 && !isAwaited) return ended({ kind: 'skipped', reason: 'NO_HANDLER' })
   const todo = matching.filter(({ id }) => !work.handled.includes(id))
-  const run = new AttemptRun(work, by, { event, key, stale: isStale(event, work) })
-  return run.through(todo)
+  // What replaces a decision is never too late, whatever else was handled meanwhile.
+  const stale = replaced === undefined && isStale(event, work)
+  return new AttemptRun(work, by, { event, key, stale, replaced, decision }).through(todo)
 }
 
 interface Subject {
   readonly event: WebhookEvent
   readonly key: string | undefined
   readonly stale: boolean
+  /** The decision that this one replaces. */
+  readonly replaced: Replaced | undefined
+  /** The last decision of the entity once this is done. */
+  readonly decision: Decision | undefined
 }
 
 class AttemptRun {
@@ -82,7 +102,7 @@ class AttemptRun {
 
   /** Runs one handler; true when it succeeded. */
   async #one(registration: Registration): Promise<boolean> {
-    const { event, key, stale } = this.#subject
+    const { key, stale, replaced } = this.#subject
     const { delivery, attempt, gap } = this.#work
     if (!delivery) return false
     const policy = stale ? registration.options.stale : undefined
@@ -96,14 +116,15 @@ class AttemptRun {
       : undefined
     const handler = policy === 'refetch' ? refetching(registration) : registration.handler
     const run = { ...registration, handler: tx ? within(tx, handler) : handler }
+    const supersedes = replaced && toSuperseded(replaced)
     const [report] = await this.#by.pipeline.run({
-      event,
+      event: this.#eventFor(registration),
       key,
       delivery,
       registrations: [run],
       attempt,
       entryId: this.#work.lease.id,
-      extras: { gap, stale, ...(tx && { tx: tx.handle }) },
+      extras: { gap, stale, supersedes, ...(tx && { tx: tx.handle }) },
       running: this.#by.running,
     })
     if (report?.ok) this.#handled.push(registration.id)
@@ -112,13 +133,24 @@ class AttemptRun {
     return report?.ok === true
   }
 
+  /** A handler of reversals alone hears the decision as one. */
+  #eventFor({ patterns }: Registration): WebhookEvent {
+    const { event, replaced } = this.#subject
+    if (!replaced || !patterns.includes(reversalName)) return event
+    if (patterns.some((pattern) => covers(pattern, event.name))) return event
+    // Trust is granted here: only a decision replaces another.
+    const decision = event.name as DecisionName
+    const supersedes = toSuperseded(replaced)
+    return { ...event, name: reversalName, decision, supersedes } as unknown as WebhookEvent
+  }
+
   #verdict(): Verdict {
-    const { event } = this.#subject
+    const { event, decision } = this.#subject
     if (this.#failures.length === 0) {
       const { name, occurredAt } = event
-      return { kind: 'done', occurrence: { name, ...(occurredAt && { occurredAt }) } }
+      return { kind: 'done', occurrence: defined({ name, occurredAt, decision }) }
     }
-    // A drain is no fault of the handler's: the entry goes back and no attempt is counted.
+    // A drain is not the handler's fault: the entry is released and no attempt is counted.
     if (this.#failures.some(({ code }) => code === 'DRAINING')) return { kind: 'released' }
     const fatal = this.#failures.some(({ error }) => isNonRetryable(error))
     const timedOut = this.#failures.every(({ code }) => code === 'HANDLER_TIMEOUT')

@@ -197,12 +197,12 @@ export class WorkerRun {
   }
 
   #startHeartbeat(): ReturnType<typeof setInterval> {
-    let isAsked = false
+    let isRenewing = false
     const beat = setInterval(async () => {
-      if (isAsked) return
-      isAsked = true
+      if (isRenewing) return
+      isRenewing = true
       await this.#deps.inbox.renew().catch((error) => this.#deps.onStoreError('renew', error))
-      isAsked = false
+      isRenewing = false
     }, this.#deps.inbox.lease / 3)
     beat.unref?.()
     return beat

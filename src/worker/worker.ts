@@ -203,7 +203,7 @@ class InboxWorker implements Worker {
 
   async #ready(): Promise<void> {
     const { dispatcher, fetches } = this.#pipeline
-    dispatcher.seal()
+    dispatcher.freeze()
     if (dispatcher.refetches() && !fetches) {
       throw new WebhookError(
         'CLIENT_MISSING',
@@ -214,7 +214,7 @@ class InboxWorker implements Worker {
     this.#reportCrashed(await this.#inbox.sweep())
   }
 
-  /** The process is told to end: no new deliveries, no new claims, and the rest in its time. */
+  /** Ends the process after a signal: no new deliveries or claims; what runs may finish in time. */
   async #end(): Promise<void> {
     const { grace } = this.#options
     const { promise: late, resolve } = Promise.withResolvers<void>()

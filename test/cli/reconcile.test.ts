@@ -73,7 +73,7 @@ test('creates no inbox unless it is told to, and none on a dry run', async () =>
   for (const args of [[], ['--dry-run'], ['--dry-run', '--create-inbox']]) {
     const refused = await run([...since, ...args])
     expect(refused.code).toBe(2)
-    expect(refused.stderr).toContain('there is no inbox at inbox.db')
+    expect(refused.stderr).toContain('the inbox inbox.db does not exist')
     expect(existsSync(file)).toBe(false)
   }
   expect((await run([...since, '--create-inbox', '--json'])).code).toBe(0)
@@ -157,10 +157,10 @@ test('takes times as the other commands do, and none that can be misread', async
   }
   const ahead = await run(['--since', '2100-01-01'])
   expect(ahead).toMatchObject({ code: 2 })
-  expect(ahead.stderr).toContain('since lies in the future')
+  expect(ahead.stderr).toContain('since must not be in the future')
   const crossed = await run(['--since', '1d', '--until', '2d'])
   expect(crossed).toMatchObject({ code: 2 })
-  expect(crossed.stderr).toContain('since lies after until')
+  expect(crossed.stderr).toContain('since must not be later than until')
 })
 
 test('says what it needs, and never shows the key', async () => {

@@ -23,7 +23,7 @@ test('an adapter for one framework has at most 45 lines', () => {
   }
 })
 
-test('no function has more than 60 lines', async () => {
+test('no function has more than 60 lines', () => {
   const long = sources.flatMap((file) => {
     const found: string[] = []
     eachNode(file, (node, source) => {
@@ -35,5 +35,5 @@ test('no function has more than 60 lines', async () => {
     })
     return found
   })
-  await expectAllowed('functions', long)
+  expect(long).toEqual([])
 })

@@ -1,4 +1,5 @@
-import { createReceiver, type Observation, schemes, sign, verify } from 'idv-webhooks'
+import { createReceiver, createWorker, type Observation, schemes, sign, verify } from 'idv-webhooks'
+import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { describe, expect, test } from 'vitest'
 import {
   clientAddress,
@@ -41,6 +42,29 @@ describe('a shared token', () => {
     expect(outcome).toMatchObject({ kind: 'handled', authenticity: 'token' })
     expect(levels).toEqual(['token', 'token'])
     expect(seen.find(({ type }) => type === 'outcome')).toMatchObject({ authenticity: 'token' })
+  })
+
+  test('is told of every attempt too, with an inbox as without', async () => {
+    for (const inbox of [undefined, createInbox({ store: memoryStore() })]) {
+      const seen: unknown[] = []
+      const receiver = createReceiver({
+        secret,
+        scheme: token,
+        authenticity: 'token',
+        ...(inbox && { inbox }),
+        observe: (one) => seen.push('authenticity' in one && [one.type, one.authenticity]),
+      })
+      receiver.on('verification.approved', (_, context) => seen.push(context.authenticity))
+      const outcome = await receiver.receive({ body, headers: { 'x-token': secret } })
+      expect(outcome.authenticity).toBe('token')
+      if (inbox) await createWorker(receiver).runOnce()
+      const [told, attempt] = [
+        ['outcome', 'token'],
+        ['attempt', 'token'],
+      ]
+      const expected = inbox ? [told, 'token', attempt] : ['token', attempt, told]
+      expect(seen.filter((one) => one !== false)).toEqual(expected)
+    }
   })
 
   test('is compared whole: no part, no other case, nothing around it', async () => {

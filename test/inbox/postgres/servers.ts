@@ -15,7 +15,7 @@ export interface Servers {
   readonly bouncer?: string
 }
 
-export const servers: Servers = JSON.parse(process.env.IDV_POSTGRES_SERVERS ?? '{}')
+export const servers: Servers = JSON.parse(process.env.POSTGRES_SERVERS_OF_TESTS ?? '{}')
 
 /** A name that no other test has. */
 export const freshSchema = () => `idv_${randomBytes(6).toString('hex')}`

@@ -23,7 +23,7 @@ export async function setup(): Promise<() => Promise<void>> {
     ...(pg15 && { pg15: pg15.url }),
     ...(bouncer && { bouncer: bouncer.url }),
   }
-  process.env.IDV_POSTGRES_SERVERS = JSON.stringify(servers)
+  process.env.POSTGRES_SERVERS_OF_TESTS = JSON.stringify(servers)
   return async () => {
     // The bouncer first: it holds connections of the server.
     for (const server of started.reverse()) await server.end()

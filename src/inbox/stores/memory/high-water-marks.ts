@@ -1,4 +1,5 @@
 // The latest occurrence done in each lane of the memory store.
+import { defined } from '../../../defined.ts'
 import type { HighWaterMark } from '../../work-store.ts'
 
 export class HighWaterMarks {
@@ -11,11 +12,15 @@ export class HighWaterMarks {
     return this.#highWaterMarks.get(lane)?.highWaterMark
   }
 
-  note(lane: string, { at, final }: HighWaterMark, touched: number): void {
+  note(lane: string, { at, final, decision }: HighWaterMark, touched: number): void {
     const known = this.of(lane)
     const times = [known?.at, at].filter((time) => time !== undefined)
     const latest = times.length > 0 && { at: Math.max(...times) }
-    const highWaterMark = { ...latest, final: final || known?.final === true }
+    const highWaterMark = defined({
+      ...latest,
+      final: final || known?.final === true,
+      decision: decision ?? known?.decision,
+    })
     this.#highWaterMarks.set(lane, { highWaterMark, touched })
   }
 

@@ -9,13 +9,7 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
-import {
-  type EntryReason,
-  type EntryState,
-  entryStates,
-  isOpen,
-  mostConflicts,
-} from '../../entry.ts'
+import { type EntryReason, type EntryState, entryStates, isOpen } from '../../entry.ts'
 import type { InboxStore } from '../../store.ts'
 import type {
   Alignment,
@@ -28,17 +22,11 @@ import type {
   Settlement,
 } from '../../work-store.ts'
 import { HighWaterMarks } from './high-water-marks.ts'
+import { MemoryKeys } from './keys.ts'
 import { MemoryLanes } from './lanes.ts'
 import { MemoryRelations } from './relations.ts'
-import { erase, fits, isAbout, isMeant, type Row, toClaimed, toStored } from './row.ts'
+import { erase, fits, isAbout, type Row, toClaimed, toStored } from './row.ts'
 import { MemoryRows } from './rows.ts'
-
-interface Key {
-  entry: string
-  digest: string
-  readonly name?: string
-  readonly at: number
-}
 
 /** A store that forgets everything with its process; it has no `context.tx`. */
 export function memoryStore(): InboxStore<undefined> {
@@ -58,7 +46,7 @@ class MemoryStore implements InboxStore<undefined> {
   } as const
   readonly #settings = new Map<string, Uint8Array>()
   readonly #rows = new MemoryRows()
-  readonly #keys = new Map<string, Key>()
+  readonly #keys = new MemoryKeys()
   readonly #lanes = new MemoryLanes(this.#rows)
   readonly #highWaterMarks = new HighWaterMarks()
   readonly #relations = new MemoryRelations(this.#rows)
@@ -79,29 +67,17 @@ class MemoryStore implements InboxStore<undefined> {
   }
 
   async insert(entry: NewEntry): Promise<Inserted> {
-    const { key, digest, aliases = [], id, storedAt: at } = entry
-    const first = key === undefined ? undefined : this.#keys.get(key)
-    if (first) {
-      if (first.digest === digest || first.digest === '')
-        return { kind: 'duplicate', id: first.entry }
-      this.#keepEvidence(entry, first)
-      return { kind: 'conflict', id: first.entry }
+    const met = this.#keys.meet(entry)
+    if (met.kind === 'conflict') {
+      this.#keepEvidence(entry, met.entry)
+      return { kind: 'conflict', id: met.entry }
     }
-    const other = aliases
-      .map((alias) => ({ alias, known: this.#keys.get(alias.key) }))
-      .find(({ alias, known }) => known && known.name !== alias.name)?.known
-    if (key !== undefined) this.#keys.set(key, { entry: other?.entry ?? id, digest, at })
-    if (other) {
-      // Whose it is may be told by this one alone.
-      this.#relations.relate(entry)
-      return { kind: 'duplicate', id: other.entry }
-    }
-    for (const { key: same, name } of aliases) {
-      if (!this.#keys.has(same)) this.#keys.set(same, { entry: id, digest, name, at })
-    }
+    // Perhaps only this duplicate names the person.
+    if (met.kind === 'alias') this.#relations.relate(entry)
+    if (met.kind !== 'new') return { kind: 'duplicate', id: met.entry }
     const row = this.#add(entry, 'stored')
     this.#lanes.arrive(row)
-    return { kind: 'stored', id }
+    return { kind: 'stored', id: entry.id }
   }
 
   async claim({ now, limit, until }: ClaimRequest): Promise<ClaimResult> {
@@ -188,7 +164,7 @@ class MemoryStore implements InboxStore<undefined> {
     const from = query.after === undefined ? 0 : after === -1 ? rows.length : after + 1
     return rows
       .slice(from)
-      .filter((row) => fits(row, query, (key, id) => this.#isKeyOf(key, id)))
+      .filter((row) => fits(row, query, (key, id) => this.#keys.isKeyOf(key, id)))
       .slice(0, query.limit)
       .map((row) => toStored(row, query.withBody === true))
   }
@@ -225,7 +201,7 @@ class MemoryStore implements InboxStore<undefined> {
     let erased = 0
     for (const row of this.#rows.values()) {
       if (!isAbout(row, lane) || !row.metadata) continue
-      for (const key of this.#keys.values()) if (key.entry === row.id) key.digest = ''
+      this.#keys.forget(row.id)
       erase(row)
       erased++
       // What is at work keeps its lane until its holder is gone: two must never be at work in one.
@@ -237,17 +213,14 @@ class MemoryStore implements InboxStore<undefined> {
 
   async purge({ doneBefore, deadBefore, keysBefore, limit }: Purge): Promise<Purged> {
     let erased = 0
-    let deleted = 0
     for (const row of this.#rows.values()) {
       const before = row.state === 'done' ? doneBefore : deadBefore
       if (!row.metadata || row.settledAt === undefined || row.settledAt >= before) continue
       if (row.state === 'dead' && this.#lanes.isHead(row)) continue
-      if (++erased > limit) return { erased: limit, deleted }
+      if (++erased > limit) return { erased: limit, deleted: 0 }
       erase(row)
     }
-    for (const [key, { at }] of this.#keys) {
-      if (at < keysBefore && deleted < limit) deleted += Number(this.#keys.delete(key))
-    }
+    let deleted = this.#keys.purge(keysBefore, limit)
     for (const row of this.#rows.values()) {
       if (row.metadata || isOpen(row.state) || row.storedAt >= keysBefore || deleted >= limit)
         continue
@@ -280,19 +253,10 @@ class MemoryStore implements InboxStore<undefined> {
     return row
   }
 
-  #isKeyOf(key: string, id: string): boolean {
-    return [...this.#keys].some(([known, { entry }]) => entry === id && isMeant(known, key))
-  }
-
-  #keepEvidence(entry: NewEntry, first: Key): void {
-    const key = `${entry.key} ${entry.digest}`
-    const known = [...this.#keys.keys()].filter((one) => one.startsWith(`${entry.key} `))
-    if (known.includes(key) || known.length >= mostConflicts) return
-    this.#keys.set(key, { entry: entry.id, digest: entry.digest, at: entry.storedAt })
+  #keepEvidence(entry: NewEntry, conflictOf: string): void {
+    if (!this.#keys.addConflict(entry)) return
     const row = this.#add(entry, 'skipped')
-    row.reason = 'CONFLICT'
-    row.conflictOf = first.entry
-    row.settledAt = entry.storedAt
+    Object.assign(row, { reason: 'CONFLICT', conflictOf, settledAt: entry.storedAt } as const)
   }
 
   #held({ id, fence }: Lease): Row | undefined {

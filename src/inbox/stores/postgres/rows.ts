@@ -1,7 +1,8 @@
 // Rows as the port has them: numbers out of what drivers give for 64 bits, text that Postgres takes.
 import { defined } from '../../../defined.ts'
+import type { Decision } from '../../../protocol/finality.ts'
 import type { StoredEntry } from '../../admin-store.ts'
-import type { Claimed, Lapsed } from '../../work-store.ts'
+import type { Claimed, HighWaterMark, Lapsed } from '../../work-store.ts'
 import type { PostgresRow } from './driver.ts'
 
 /** Postgres has no place for the character NUL, nor UTF-8 for half a pair of surrogates. */
@@ -32,7 +33,6 @@ const toList = (value: unknown): readonly string[] => {
 }
 
 export function toClaimed(row: PostgresRow, owner: number): Claimed {
-  const final = row.mark_final
   return defined({
     id: String(row.id),
     fence: Number(row.fence),
@@ -46,9 +46,16 @@ export function toClaimed(row: PostgresRow, owner: number): Claimed {
     body: toBytes(row.body),
     handled: toList(row.handled),
     gap: row.gap === true,
-    highWaterMark:
-      typeof final === 'boolean' ? defined({ at: toNumber(row.mark_at), final }) : undefined,
+    highWaterMark: toHighWaterMark(row),
   })
+}
+
+function toHighWaterMark(row: PostgresRow): HighWaterMark | undefined {
+  const { mark_at: at, mark_final: final, mark_decision: decision } = row
+  if (typeof final !== 'boolean') return undefined
+  // As this store wrote it.
+  const decided = typeof decision === 'string' ? (JSON.parse(decision) as Decision) : undefined
+  return defined({ at: toNumber(at), final, decision: decided })
 }
 
 export function toLapsed(row: PostgresRow): Lapsed {

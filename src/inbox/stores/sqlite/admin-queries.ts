@@ -223,7 +223,8 @@ function about(lane: string, of = 'e') {
 function mentioned({ part, keys }: NonNullable<StoreQuery['text']>) {
   const lanes = keys.map((key) => about(key, 'x'))
   const known = keys.map((key) => meant('key', key))
-  const any = (list: readonly { readonly sql: string }[]) => list.map(({ sql }) => sql).join(' or ')
+  const any = (list: readonly { readonly sql: string }[]) =>
+    list.map(({ sql }) => sql).join(' or ') || 'false'
   const sql = [
     'instr(e.name, ?) > 0',
     // Ids are hexadecimal: most of what people type is in none.

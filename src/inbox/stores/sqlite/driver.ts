@@ -31,7 +31,7 @@ export type SqliteDriver = string | ((file: string) => SqliteDatabase)
 
 type DatabaseClass = new (file: string) => SqliteDatabase
 
-/** @throws WebhookError `OPTION_INVALID` when the module is not there or is no driver */
+/** @throws WebhookError `OPTION_INVALID` if the module is missing or is not a driver */
 export function loadDriver(driver: SqliteDriver = 'node:sqlite'): (file: string) => SqliteDatabase {
   if (typeof driver === 'function') return driver
   if (driver === 'node:sqlite') {
@@ -52,7 +52,10 @@ function databaseClass(name: string): DatabaseClass {
   }
   const found = (loaded as { default?: unknown } | null)?.default ?? loaded
   if (typeof found === 'function') return found as DatabaseClass
-  throw new WebhookError('OPTION_INVALID', `'${name}' is no SQLite driver: it exports no class`)
+  throw new WebhookError(
+    'OPTION_INVALID',
+    `'${name}' is not an SQLite driver: it must export a class, as better-sqlite3 does`,
+  )
 }
 
 /** Whether a transaction is open; a failed commit has closed it already. */
@@ -68,7 +71,7 @@ function resultCode(error: unknown): number | string | undefined {
 }
 
 const fatal: readonly unknown[] = [
-  // What an fsync that failed has left on the disk nobody knows; only a restart reads it anew.
+  // After a failed fsync the content of the disk is unknown; only a restart reads it again.
   ...[1034, 'SQLITE_IOERR_FSYNC', 1290, 'SQLITE_IOERR_DIR_FSYNC'],
   ...[11, 'SQLITE_CORRUPT', 26, 'SQLITE_NOTADB'],
 ]

@@ -16,7 +16,7 @@ export interface SharedFile extends OpenFile {
   wakeOthers(): void
 }
 
-interface Shared {
+interface OpenByPath {
   /** The shape of this record: another version of the package may read it. */
   readonly version: 1
   readonly opening: Promise<OpenFile>
@@ -59,7 +59,7 @@ export async function shareFile(
 }
 
 /** The last store that leaves closes the file. */
-async function leave(path: string, shared: Shared, own: () => void): Promise<void> {
+async function leave(path: string, shared: OpenByPath, own: () => void): Promise<void> {
   shared.wakes.delete(own)
   if (shared.wakes.size > 0) return
   const files = filesOfProcess()
@@ -72,8 +72,8 @@ async function leave(path: string, shared: Shared, own: () => void): Promise<voi
 }
 
 /** One for all copies of this package in a process. */
-function filesOfProcess(): Map<string, Shared> {
-  const all = globalThis as { [registry]?: Map<string, Shared> }
+function filesOfProcess(): Map<string, OpenByPath> {
+  const all = globalThis as { [registry]?: Map<string, OpenByPath> }
   all[registry] ??= new Map()
   return all[registry]
 }

@@ -41,12 +41,12 @@ export interface Owned {
 export function openBeside({ file, open }: Pick<Opening, 'file' | 'open'>): Owned {
   const path = canonicalPath(file)
   if (!existsSync(path)) {
-    throw new WebhookError('STORE_FAILED', `there is no inbox ${path}: check the path`)
+    throw new WebhookError('STORE_FAILED', `inbox ${path} does not exist: check the path`)
   }
   let db: SqliteDatabase | undefined
   try {
     db = open(path)
-    // Before anything is set: a file that is no inbox must stay as it is.
+    // Checked before any pragma is set: a file that is not an inbox must not change.
     assertSchema(db, path)
     configure(db)
     const opened = db
@@ -202,8 +202,8 @@ function nextEpoch(db: SqliteDatabase): number {
 
 /** Read back after a write: before it the pragma shows what was asked, not what is. */
 function assertDurable(db: SqliteDatabase): void {
-  const { journal_mode: journal } = db.prepare('pragma journal_mode').get() as Row
-  const { synchronous } = db.prepare('pragma synchronous').get() as Row
+  const { journal_mode: journal } = db.prepare('pragma journal_mode').get() as Columns
+  const { synchronous } = db.prepare('pragma synchronous').get() as Columns
   if (journal === 'wal' && Number(synchronous) >= 2) return
   throw new WebhookError(
     'STORE_UNSUITABLE',
@@ -211,11 +211,11 @@ function assertDurable(db: SqliteDatabase): void {
   )
 }
 
-type Row = Readonly<Record<string, unknown>>
+type Columns = Readonly<Record<string, unknown>>
 
 function assertIntact(db: SqliteDatabase, path: string, check: Opening['check']): void {
   const pragma = `${check}_check`
-  const answer = Object.values(db.prepare(`pragma ${pragma}(1)`).get() as Row)[0]
+  const answer = Object.values(db.prepare(`pragma ${pragma}(1)`).get() as Columns)[0]
   if (answer !== 'ok') throw damaged(path)
 }
 
@@ -245,7 +245,7 @@ function isSqlite(path: string): boolean {
 function otherFile(path: string, cause: unknown): WebhookError {
   return new WebhookError(
     'STORE_UNSUITABLE',
-    `${path} is no SQLite file, and nothing was changed in it: check the path; if it was an inbox, something has overwritten it or encrypted it: restore your backup`,
+    `${path} is not an SQLite file and was left unchanged: check the path; if it was an inbox, it was overwritten or encrypted, so restore your backup`,
     { cause },
   )
 }

@@ -57,7 +57,7 @@ create index idv_lanes_due on idv_lanes (due, head) where due is not null;
 create index idv_lanes_tenant on idv_lanes (tenant, due, head) where due is not null;
 create index idv_lanes_head on idv_lanes (head);
 create table idv_high_water_marks (
-  lane text primary key, at integer, final integer not null, touched integer not null
+  lane text primary key, at integer, final integer not null, touched integer not null, decision text
 ) strict, without rowid;
 create index idv_high_water_marks_touched on idv_high_water_marks (touched);
 create table idv_relations (
@@ -96,7 +96,7 @@ export function migrate(db: SqliteDatabase): void {
 }
 
 /**
- * Refuses a file that is not just as this program would make it.
+ * Refuses a file whose schema is not the one of this version.
  *
  * @throws WebhookError `STORE_UNSUITABLE`
  */
@@ -105,7 +105,7 @@ export function assertSchema(db: SqliteDatabase, path: string): void {
   if (db.prepare(table).get() && knownVersion(db) === schemaVersion) return
   throw new WebhookError(
     'STORE_UNSUITABLE',
-    `${path} is no inbox of this version: start the application once with it, then try again`,
+    `${path} is not an inbox of this version: start the application once with it, then try again`,
   )
 }
 

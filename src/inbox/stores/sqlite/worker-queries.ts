@@ -2,6 +2,7 @@
 
 import { defined } from '../../../defined.ts'
 import type { EventSource } from '../../../protocol/events.ts'
+import type { Decision } from '../../../protocol/finality.ts'
 import { type EntryState, mostConflicts } from '../../entry.ts'
 import type {
   Alias,
@@ -133,7 +134,7 @@ export class WorkerQueries {
     return this.#sql.addKey.run(key, id, digest, name, storedAt) === 1
   }
 
-  /** The entry that told the same under another name. */
+  /** The entry that reported the same occurrence under another name. */
   #firstOf(aliases: readonly Alias[]): string | undefined {
     for (const { key, name } of aliases) {
       const known = this.#sql.key.get(key)
@@ -215,8 +216,9 @@ export class WorkerQueries {
     this.#sql.end.run(to, at, reason, failures, head.seq)
     this.#connection.moved('leased', to)
     if (to === 'done' && ended.highWaterMark) {
-      const { at: latest = null, final } = ended.highWaterMark
-      this.#sql.raise.run(head.lane, latest, Number(final), at)
+      const { at: latest = null, final, decision } = ended.highWaterMark
+      const decided = decision ? JSON.stringify(decision) : null
+      this.#sql.raise.run(head.lane, latest, Number(final), at, decided)
     }
     if (to !== 'dead' || !ended.hold) this.#lanes.advance(head.lane, at)
   }
@@ -247,11 +249,11 @@ function statements(connection: Connection) {
       "select 1 from idv_entries where lane = ? and seq < ? and state = 'dead' limit 1",
     ),
     highWaterMark: make<HighWaterMarkRow>(
-      'select at, final from idv_high_water_marks where lane = ?',
+      'select at, final, decision from idv_high_water_marks where lane = ?',
     ),
-    raise: make(`insert into idv_high_water_marks values (?, ?, ?, ?) on conflict do update set
-      at = nullif(max(coalesce(at, 0), coalesce(excluded.at, 0)), 0),
-      final = max(final, excluded.final), touched = excluded.touched`),
+    raise: make(`insert into idv_high_water_marks values (?, ?, ?, ?, ?) on conflict do update set
+      at = nullif(max(coalesce(at, 0), coalesce(excluded.at, 0)), 0), touched = excluded.touched,
+      final = max(final, excluded.final), decision = coalesce(excluded.decision, decision)`),
     renew: make(
       "update idv_entries set lease_until = ? where id = ? and fence = ? and state = 'leased'",
     ),
@@ -272,8 +274,14 @@ function statements(connection: Connection) {
 interface HighWaterMarkRow {
   readonly at: number | null
   readonly final: number
+  readonly decision: string | null
 }
 
-function toHighWaterMark({ at, final }: HighWaterMarkRow): HighWaterMark {
-  return { final: final === 1, ...(at !== null && { at }) }
+function toHighWaterMark({ at, final, decision }: HighWaterMarkRow): HighWaterMark {
+  return {
+    final: final === 1,
+    ...(at !== null && { at }),
+    // As this store wrote it.
+    ...(decision !== null && { decision: JSON.parse(decision) as Decision }),
+  }
 }

@@ -19,7 +19,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-interface Waiting {
+interface PendingCall {
   readonly call: Call
   readonly bytes: number
   answered(answer: Answer): void
@@ -32,7 +32,7 @@ const mostBytes = 4 * 1024 ** 2
 /** Queues calls and hands them to a writer, one batch at a time. */
 export class WriteQueue {
   readonly #writer: Writer
-  #queue: Waiting[] = []
+  #queue: PendingCall[] = []
   #isSent = false
   #isPaused = false
   #broken: WebhookError | undefined
@@ -55,7 +55,7 @@ export class WriteQueue {
         signal?.removeEventListener('abort', drop)
         reject(error)
       }
-      const waiting: Waiting = {
+      const waiting: PendingCall = {
         call: { method, argument } as Call,
         bytes,
         answered: (answer) => {
@@ -73,7 +73,7 @@ export class WriteQueue {
   }
 
   /** What nobody waits for must not fill the memory while the disk hangs. */
-  #drop(waiting: Waiting): void {
+  #drop(waiting: PendingCall): void {
     const at = this.#queue.indexOf(waiting)
     if (at === -1) return
     this.#queue.splice(at, 1)
@@ -126,7 +126,7 @@ export class WriteQueue {
     )
   }
 
-  #take(): Waiting[] {
+  #take(): PendingCall[] {
     let bytes = 0
     const end = this.#queue.findIndex((waiting, at) => {
       bytes += waiting.bytes
@@ -135,7 +135,7 @@ export class WriteQueue {
     return this.#queue.splice(0, end === -1 ? this.#queue.length : end)
   }
 
-  #tell(batch: readonly Waiting[], answer: BatchAnswer): void {
+  #tell(batch: readonly PendingCall[], answer: BatchAnswer): void {
     if (answer.ok) {
       for (const [at, waiting] of batch.entries()) {
         waiting.answered(answer.answers[at] ?? { ok: false, message: 'the writer gave no answer' })

@@ -35,7 +35,7 @@ end $$`,
   p_wait boolean
 ) returns table (id text, fence int, attempt int, name text, source text, occurred_at bigint,
   stored_at bigint, metadata bytea, body bytea, handled text, gap boolean, mark_at bigint,
-  mark_final boolean, due bigint, next bigint)
+  mark_final boolean, mark_decision text, due bigint, next bigint)
 language plpgsql set jit = off set enable_seqscan = off as $$
 declare l record; e record; v_was text; v_voided int; v_stored int := 0; v_retry int := 0;
 begin
@@ -57,12 +57,13 @@ begin
     if v_was = 'stored' then v_stored := v_stored - 1; else v_retry := v_retry - 1; end if;
     id := e.id; fence := e.fence; attempt := e.attempt; name := e.name; source := e.source;
     occurred_at := e.occurred_at; stored_at := e.stored_at; due := l.due;
-    metadata := null; body := null; mark_at := null; mark_final := null;
+    metadata := null; body := null; mark_at := null; mark_final := null; mark_decision := null;
     select c.metadata, c.body into metadata, body from idv.contents c where c.seq = l.head;
     handled := (select json_agg(h.handler order by h.handler) from idv.handled h where h.seq = l.head);
     gap := exists (select 1 from idv.entries d
       where d.lane = l.lane and d.seq < l.head and d.state = 'dead');
-    select m.at, m.final into mark_at, mark_final from idv.marks m where m.lane = l.lane;
+    select m.at, m.final, m.decision into mark_at, mark_final, mark_decision
+      from idv.marks m where m.lane = l.lane;
     return next;
   end loop;
   perform idv.count_1(v_stored, -v_stored - v_retry, v_retry, 0, 0, 0);

@@ -51,9 +51,11 @@ begin
     failures = case p_to when 'dead' then p_failures end where seq = e.seq;
   if p_to = 'done' and p_mark is not null then
     insert into idv.marks
-      values (e.lane, (p_mark ->> 'at')::bigint, (p_mark ->> 'final')::boolean, p_at)
+      values (e.lane, (p_mark ->> 'at')::bigint, (p_mark ->> 'final')::boolean, p_at,
+        p_mark ->> 'decision')
       on conflict (lane) do update set at = greatest(idv.marks.at, excluded.at),
-      final = idv.marks.final or excluded.final, touched = excluded.touched;
+      final = idv.marks.final or excluded.final, touched = excluded.touched,
+      decision = coalesce(excluded.decision, idv.marks.decision);
   end if;
   if p_to = 'dead' and p_hold then return null; end if;
   return idv.advance_1(e.lane, p_at);

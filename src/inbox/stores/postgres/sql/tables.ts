@@ -64,7 +64,8 @@ export const tables = [
   ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0)`,
   `create index lanes_due on idv.lanes (due, head) where due is not null`,
   `create table idv.marks (
-    lane text collate "C" primary key, at bigint, final boolean not null, touched bigint not null
+    lane text collate "C" primary key, at bigint, final boolean not null, touched bigint not null,
+    decision text
   )`,
   `create index marks_touched on idv.marks (touched)`,
   `create table idv.relations (

@@ -1,0 +1,97 @@
+// Which decisions of a sender end a verification, and which a later one may replace. The service's
+// own decisions are final; a vendor's are as its file says.
+import { defined } from '../defined.ts'
+import type { EventName } from './names.ts'
+
+/** The events that decide a verification (section 3: the terminal statuses). */
+export const decisionNames = [
+  'verification.approved',
+  'verification.rejected',
+  'verification.canceled',
+  'verification.expired',
+] as const satisfies readonly EventName[]
+
+export type DecisionName = (typeof decisionNames)[number]
+
+/** What `on` takes to hear of a decision that replaced another. */
+export const reversalName = 'verification.reversed'
+export type ReversalName = typeof reversalName
+
+/** What a vendor's documents say of its decisions; each one that it sends stands in one of both. */
+export interface DeclaredFinality {
+  /** Decisions after which no other comes. */
+  readonly final: readonly DecisionName[]
+  /** Decisions that a later one may replace. */
+  readonly reversible: readonly DecisionName[]
+}
+
+/** A decision that was handled. */
+export interface Replaced {
+  readonly name: DecisionName
+  readonly entryId: string
+  /** Milliseconds since the epoch. */
+  readonly at?: number
+}
+
+/** The last decision of a verification, with the one that it replaced. */
+export interface Decision extends Replaced {
+  readonly replaced?: Replaced
+}
+
+/** The earlier decision that an event replaces. */
+export interface Superseded {
+  readonly name: DecisionName
+  readonly occurredAt?: Date
+  /** Its entry in the inbox. */
+  readonly entryId: string
+}
+
+export function isDecision(name: string): name is DecisionName {
+  return (decisionNames as readonly string[]).includes(name)
+}
+
+/** How the decisions of one receiver's sender hold. */
+export class Finality {
+  readonly #reversible: readonly string[]
+
+  constructor(declared?: DeclaredFinality) {
+    this.#reversible = declared?.reversible ?? []
+  }
+
+  /** Whether any decision may be replaced. Where none may, nothing is remembered of them. */
+  get canReverse(): boolean {
+    return this.#reversible.length > 0
+  }
+
+  /** What becomes the last decision of a verification once this event is handled, if that changes. */
+  decided(event: Occurred, entryId: string, last: Decision | undefined): Decision | undefined {
+    const { name, occurredAt } = event
+    if (!this.canReverse || !isDecision(name) || isOlder(event, last)) return undefined
+    const replaced = this.replaced(event, entryId, last)
+    return defined({ name, entryId, at: occurredAt?.getTime(), replaced })
+  }
+
+  /** The earlier decision that an event replaces, if it does; the same at every run of its entry. */
+  replaced(event: Occurred, entryId: string, last: Decision | undefined): Replaced | undefined {
+    if (!last || !isDecision(event.name)) return undefined
+    if (last.entryId === entryId) return last.replaced
+    if (event.name === last.name || isOlder(event, last)) return undefined
+    if (!this.#reversible.includes(last.name)) return undefined
+    return defined({ name: last.name, entryId: last.entryId, at: last.at })
+  }
+}
+
+/** What of an event tells its place. */
+interface Occurred {
+  readonly name: string
+  readonly occurredAt?: Date
+}
+
+/** Where the times do not tell, the order of arrival does. */
+function isOlder({ occurredAt }: Occurred, last: Decision | undefined): boolean {
+  return occurredAt !== undefined && last?.at !== undefined && occurredAt.getTime() < last.at
+}
+
+export function toSuperseded({ name, entryId, at }: Replaced): Superseded {
+  return defined({ name, entryId, occurredAt: at === undefined ? undefined : new Date(at) })
+}
