@@ -5,7 +5,7 @@
 export const copyTables = {
   settings: ['name', 'value'],
   relations: ['lane', 'related', 'at'],
-  marks: ['lane', 'at', 'final', 'touched'],
+  marks: ['lane', 'at', 'final', 'touched', 'decision'],
   keys: ['key', 'entry', 'digest', 'name', 'at'],
   contents: ['seq', 'metadata', 'body'],
   handled: ['seq', 'handler'],

@@ -12,7 +12,6 @@ import type { EntryFilter, EntryQuery, ForgetOptions, GetOptions } from './entry
 import { createFingerprints, type Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { recallSalt } from './key-check.ts'
-import { assertNotMoved } from './move.ts'
 import { toNewEntry } from './new-entry.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 import {
@@ -289,7 +288,6 @@ class DurableInbox implements Inbox, WorkSource {
   async #begin(): Promise<Opened> {
     const store = this.#store
     await store.open(() => this.#wake())
-    await assertNotMoved(store)
     const fingerprints = createFingerprints(await recallSalt(store, this.#encryption))
     const { retention } = this.#limits
     const parts = { store, encryption: this.#encryption, fingerprints, now: this.now, retention }

@@ -43,7 +43,7 @@ export interface MoveReport {
 
 type Moving = 'moving' | 'moved'
 
-interface Mark {
+interface MoveState {
   readonly state: Moving | 'none'
   readonly id: string
 }
@@ -51,7 +51,7 @@ interface Mark {
 interface Side {
   readonly store: InboxStore
   readonly copy: CopyStore
-  readonly mark: Mark
+  readonly progress: MoveState
 }
 
 /** Milliseconds after which a process that was killed no longer counts as alive. */
@@ -86,17 +86,17 @@ export async function moveInbox(
 async function move(from: Side, to: Side, options: MoveOptions): Promise<MoveReport> {
   const { dryRun = false } = options
   const origin = text(await to.store.recall(originSetting, nothing))
-  const isThere = from.mark.id !== '' && origin === from.mark.id
-  const isResumed = from.mark.state !== 'none'
-  if (isThere && to.mark.state === 'none') {
-    if (!dryRun) await from.store.remember(moveSetting, bytes('moved', from.mark.id))
+  const isThere = from.progress.id !== '' && origin === from.progress.id
+  const isResumed = from.progress.state !== 'none'
+  if (isThere && to.progress.state === 'none') {
+    if (!dryRun) await from.store.remember(moveSetting, bytes('moved', from.progress.id))
     return { state: 'before', isResumed, from: await from.copy.tally() }
   }
   await assertReady(from, to)
   // Whoever was killed while it moved them counts as alive for some seconds.
   await assertAlone([from, to], isResumed ? patience : 0)
   if (dryRun) return { state: 'planned', isResumed, from: await from.copy.tally() }
-  const id = from.mark.id || randomUUID()
+  const id = from.progress.id || randomUUID()
   // First the one that is left: from now on no application opens it.
   await from.store.remember(moveSetting, bytes('moving', id))
   await to.store.remember(moveSetting, bytes('moving', id))
@@ -120,7 +120,7 @@ async function move(from: Side, to: Side, options: MoveOptions): Promise<MoveRep
  * @throws WebhookError `STORE_UNSUITABLE`
  */
 export async function assertNotMoved(store: InboxStore): Promise<void> {
-  const { state } = await markOf(store)
+  const { state } = await stateOf(store)
   if (state === 'none') return
   await store.close()
   throw unsuitable(
@@ -133,14 +133,16 @@ export async function assertNotMoved(store: InboxStore): Promise<void> {
 async function sideOf(store: InboxStore): Promise<Side> {
   const { copy } = store
   if (!copy) throw unsuitable(`the ${store.name} store cannot be moved`)
-  return { store, copy, mark: await markOf(store) }
+  return { store, copy, progress: await stateOf(store) }
 }
 
 async function assertReady(from: Side, to: Side): Promise<void> {
-  if (from.mark.state === 'moved') throw unsuitable('this inbox was moved to another store before')
-  if (to.mark.state === 'moved') throw unsuitable('the target was itself moved to another store')
-  const isOurs = to.mark.state === 'moving' && to.mark.id === from.mark.id
-  if (!isOurs && to.mark.state === 'moving') {
+  if (from.progress.state === 'moved')
+    throw unsuitable('this inbox was moved to another store before')
+  if (to.progress.state === 'moved')
+    throw unsuitable('the target was itself moved to another store')
+  const isOurs = to.progress.state === 'moving' && to.progress.id === from.progress.id
+  if (!isOurs && to.progress.state === 'moving') {
     throw unsuitable('another inbox is being moved into or out of the target: complete that first')
   }
   if (!isOurs && ((await to.copy.tally()).entries ?? 0) > 0) {
@@ -203,7 +205,7 @@ const encoder = new TextEncoder()
 const text = (value: Uint8Array) => new TextDecoder().decode(value)
 const bytes = (state: Moving, id: string) => encoder.encode(`${state} ${id}`)
 
-async function markOf(store: InboxStore): Promise<Mark> {
+async function stateOf(store: InboxStore): Promise<MoveState> {
   const [state = '', id = ''] = text(await store.recall(moveSetting, nothing)).split(' ')
   return { state: state === 'moving' || state === 'moved' ? state : 'none', id }
 }

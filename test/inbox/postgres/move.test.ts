@@ -39,7 +39,8 @@ async function fill(store: InboxStore): Promise<void> {
   const retried = await next({ related: 'client:1', occurredAt: start })
   await store.checkpoint(retried, 'first')
   await settle(store, retried, { to: 'retry', due: start + 9e9, handled: ['second'], ...failed })
-  const mark = { at: start, final: true }
+  const decision = { name: 'verification.approved', entryId: 'entry-0' } as const
+  const mark = { at: start, final: true, decision }
   await settle(store, await next({ lane: 'done' }), { to: 'done', highWaterMark: mark })
   await settle(store, await next({ lane: 'held' }), { to: 'dead', hold: true, ...failed })
   await settle(store, await next({ lane: 'passed' }), { to: 'dead', hold: false, ...failed })
@@ -84,6 +85,34 @@ test('an inbox that is moved to Postgres and back is the same, row for row', asy
   expect(await everythingIn(open())).toEqual(before)
   expect((await moveInbox(open(), sqliteStore(back))).state).toBe('moved')
   expect(await everythingIn(sqliteStore(back))).toEqual(before)
+})
+
+test('a move copies every table and column, but for those that an engine fills itself', async () => {
+  const own = ['entries.owner', 'entries.ticket', 'lanes.tenant', 'settings.value']
+  const isCopied = (name: string) =>
+    !own.includes(name) && !/^(owners|versions|counts)\./.test(name) && !name.includes('sequence')
+  const copied = tables.flatMap((table) => copyTables[table].map((name) => `${table}.${name}`))
+  const expected = copied.filter(isCopied).sort()
+  const { schema, open, query } = schemaOn(undefined, { listen: false })
+  await opened(open())
+  const columns = await query(
+    'select table_name, column_name from information_schema.columns where table_schema = $1',
+    [schema],
+  )
+  const inPostgres = columns.map(({ table_name, column_name }) => `${table_name}.${column_name}`)
+  expect(inPostgres.filter(isCopied).sort()).toEqual(expected)
+  const file = temporaryFile()
+  const store = sqliteStore(file)
+  await store.open(() => {})
+  await store.close()
+  const db = new DatabaseSync(file)
+  const inSqlite = db
+    .prepare(`select t.name as "table", c.name from sqlite_schema t, pragma_table_info(t.name) c
+      where t.type = 'table' and t.name glob 'idv_*'`)
+    .all()
+    .map((row) => `${row.table}.${row.name}`.replace('idv_', '').replace('high_water_', ''))
+  db.close()
+  expect(inSqlite.filter(isCopied).sort()).toEqual(expected)
 })
 
 test('what was moved is handled on: states, order, dedupe, new entries', async () => {

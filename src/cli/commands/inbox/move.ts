@@ -26,7 +26,7 @@ interface CommandOptions {
 }
 
 /** A store to move from or to, and how it is shown. */
-interface Place {
+interface Endpoint {
   readonly where: string
   readonly store: InboxStore
 }
@@ -79,7 +79,7 @@ async function run(session: Session, options: CommandOptions, args: readonly str
   }
 }
 
-async function source(session: Session, given = ''): Promise<Place> {
+async function source(session: Session, given = ''): Promise<Endpoint> {
   const name = fromVariable(session, given)
   if (isPostgresUrl(name)) {
     return { where: shownUrl(name), store: await postgresStoreAt(name, { cwd: session.cwd }) }
@@ -89,7 +89,7 @@ async function source(session: Session, given = ''): Promise<Place> {
   throw new CliError('INBOX_MISSING', `there is no inbox ${name}: check the path`)
 }
 
-async function target(session: Session, given = '', dryRun: boolean): Promise<Place> {
+async function target(session: Session, given = '', dryRun: boolean): Promise<Endpoint> {
   const { cwd } = session
   const name = fromVariable(session, given)
   if (isPostgresUrl(name)) {
@@ -107,8 +107,8 @@ async function sqlite(file: string): Promise<InboxStore> {
 }
 
 interface Moved {
-  readonly from: Place
-  readonly to: Place
+  readonly from: Endpoint
+  readonly to: Endpoint
   readonly report: MoveReport
 }
 

@@ -19,10 +19,10 @@ const tableOf = (table: CopyTable) => (table === 'marks' ? 'idv_high_water_marks
 /** Columns that are true or false elsewhere. */
 const flags: readonly string[] = ['final', 'erased']
 
-type Call = <M extends Method>(method: M, argument: Takes<M>) => Promise<Gives<M>>
+type CopyCall = <M extends Method>(method: M, argument: Takes<M>) => Promise<Gives<M>>
 
 /** The port's side of it. */
-export function copyBy(call: Call): CopyStore {
+export function copyBy(call: CopyCall): CopyStore {
   return {
     // The lock of its owner keeps them out.
     others: async () => 0,
