@@ -4,7 +4,7 @@ import type { Arrival } from './inbox/entry.ts'
 import { observedName } from './observe.ts'
 import type { Parsed } from './parse.ts'
 import type { Entity, EventSource, WebhookEvent } from './protocol/events.ts'
-import { happensOnce } from './protocol/names.ts'
+import { happensOnce, probeName } from './protocol/names.ts'
 
 export function toArrival(
   delivery: VerifiedDelivery,
@@ -30,6 +30,15 @@ export function toArrival(
     ...(event.occurredAt && { occurredAt: event.occurredAt }),
     ...(occurrence !== undefined && { occurrence }),
   }
+}
+
+/** How probes begin that cannot be parsed. */
+const probeStart = new TextEncoder().encode(`{"event":"${probeName}"`)
+
+/** Whether a proved delivery is a probe of `doctor`: who sent it holds the secret. */
+export function isProbe({ body }: VerifiedDelivery, parsed: Parsed): boolean {
+  if (parsed.ok) return parsed.event.name === probeName
+  return parsed.code !== 'ENVELOPE_INVALID' && probeStart.every((byte, at) => body[at] === byte)
 }
 
 /** A verification names its client (section 2.1): who forgets the client means both. */

@@ -20,6 +20,8 @@ import type { VerifyOptions } from './verify.ts'
 export interface Keeper<Tx = unknown> {
   /** Resolves after the commit that holds the delivery; rejects when there was none. */
   keep(arrival: Arrival): Promise<Kept>
+  /** Rejects where the store does not answer; a probe of `doctor` asks, and leaves nothing. */
+  check?(): Promise<void>
   /** Types `context.tx`; it is never there. */
   readonly '~tx'?: () => Tx
 }

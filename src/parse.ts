@@ -1,7 +1,7 @@
 // The only decoder: verified bytes → strict UTF-8 → JSON → envelope → canonical name → typed
 // event. After it there are no bytes and no legacy names.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { invalid, shown } from './check.ts'
+import { checkOptionNames, invalid, shown } from './check.ts'
 import { defined } from './defined.ts'
 import { assertVerified, type VerifiedDelivery } from './delivery.ts'
 import { type RejectedCode, WebhookError } from './errors.ts'
@@ -66,9 +66,19 @@ export function parse(
   verified: VerifiedDelivery | { readonly ok: true; readonly delivery: VerifiedDelivery },
   options: ParseOptions = {},
 ): Parsed {
+  checkOptionNames('parse', options, optionNames)
   const delivery = 'delivery' in verified ? verified.delivery : verified
   return createParser(options)(delivery, options.source)
 }
+
+const optionNames: readonly (keyof ParseOptions)[] = [
+  'envelope',
+  'schemas',
+  'validate',
+  'legacy',
+  'vendor',
+  'source',
+]
 
 /** Checks the options and prepares them. */
 export function createParser(options: ParseOptions): Parser {

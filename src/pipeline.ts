@@ -1,7 +1,7 @@
 // The inside of a receiver, that every delivery walks through: admit, verify, then keep, or parse
 // and dispatch. Everything that a sender can do wrong comes out as an outcome.
 import { sha256, sha256Hex } from '#hmac'
-import { toArrival } from './arrival.ts'
+import { isProbe, toArrival } from './arrival.ts'
 import { checkMilliseconds } from './check.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { defined } from './defined.ts'
@@ -40,7 +40,7 @@ import {
 import { createParser, type Parsed, type Parser } from './parse.ts'
 import type { EventSource, WebhookEvent } from './protocol/events.ts'
 import { Finality } from './protocol/finality.ts'
-import { eventNames } from './protocol/names.ts'
+import { eventNames, probeName } from './protocol/names.ts'
 import { toHex } from './signature/encoding.ts'
 import type { Refusal, Verifier } from './signature/verifier.ts'
 import { createVerifier } from './verify.ts'
@@ -282,6 +282,10 @@ export class Pipeline {
     const parsed = this.#peek(delivery, source)
     if (parsed.ok) walk.event = parsed.event
     try {
+      if (isProbe(delivery, parsed)) {
+        await keeper.check?.()
+        return this.#dispatch(delivery, parsed, walk)
+      }
       const kept = await keeper.keep(toArrival(delivery, parsed, source))
       return this.#observers.outcome(withProof({ ...kept }, delivery), walk)
     } catch (error) {
@@ -300,7 +304,7 @@ export class Pipeline {
     }
     const { event, key } = parsed
     walk.event = event
-    const registrations = this.#dispatcher.match(event)
+    const registrations = event.name === probeName ? [] : this.#dispatcher.match(event)
     if (registrations.length === 0) {
       return this.#observers.outcome(withProof({ kind: 'ignored', event }, delivery), walk)
     }

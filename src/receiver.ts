@@ -1,7 +1,7 @@
 // createReceiver: a frozen object of on, fallback, receive, handle and drain. Its inside, the
 // pipeline, is reached by `insideOf` alone.
 
-import { receiverInside } from './check.ts'
+import { checkOptionNames, receiverInside } from './check.ts'
 import type { Delivery } from './delivery.ts'
 import type { Handler, HandlerOptions } from './dispatch/handler.ts'
 import type { Incoming } from './intake.ts'
@@ -75,7 +75,10 @@ export function createReceiver<Events, Tx>(options: ReceiverOptions): Receiver<E
     },
     receive: (delivery: Delivery) => pipeline.receive(delivery),
     handle: (incoming: Incoming) => pipeline.handle(incoming),
-    drain: (more?: { readonly grace?: number }) => pipeline.drain(more),
+    async drain(more: { readonly grace?: number } = {}) {
+      checkOptionNames('receiver.drain', more, ['grace'])
+      await pipeline.drain(more)
+    },
   }
   // Not enumerable: reached by insideOf() alone.
   Object.defineProperty(receiver, receiverInside, { value: pipeline })

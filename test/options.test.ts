@@ -4,6 +4,7 @@ import {
   createWorker,
   isWebhookError,
   logOutcomes,
+  parse,
   type ReceiverOptions,
   type WebhookErrorCode,
 } from 'idv-webhooks'
@@ -15,7 +16,7 @@ import { createInbox, type InboxOptions, memoryStore } from 'idv-webhooks/inbox'
 import { toNext, toNextPages } from 'idv-webhooks/next'
 import { toNode } from 'idv-webhooks/node'
 import { createSandbox } from 'idv-webhooks/sandbox'
-import { fakeClock, fixture, replay, signedDelivery } from 'idv-webhooks/testing'
+import { capture, fakeClock, fixture, replay, signedDelivery } from 'idv-webhooks/testing'
 import { expect, test } from 'vitest'
 
 const secret = 'options-secret'
@@ -49,6 +50,15 @@ test.each<Wrong>([
   ['logOutcomes', () => logOutcomes({ wrte: 1 } as never), /Did you mean 'write'/],
   ['a delivery', () => signedDelivery(event, { secrett: 'x' } as never), /mean 'secret'/],
   ['a replay', () => replay(receiver(), [], { pat: '/' } as never), /Did you mean 'path'/],
+  ['a drain', () => receiver().drain({ grce: 1 } as never), /'grce'.*Did you mean 'grace'/],
+  ['parse', () => parse({} as never, { legcy: 'reject' } as never), /Did you mean 'legacy'/],
+  [
+    'an erasure, which would reach all tenants',
+    () => inbox().forget('client:a', { tennant: 'x' } as never),
+    /'tennant'.*Did you mean 'tenant'/,
+  ],
+  ['a look', () => inbox().get('x', { withDelivry: true } as never), /mean 'withDelivery'/],
+  ['a capture', () => capture({} as never, { redat: false } as never), /mean 'redact'/],
   ['a clock', () => fakeClock().advance({ day: 1 } as never), /Did you mean 'days'/],
   [
     'a mount',

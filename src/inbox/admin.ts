@@ -1,4 +1,5 @@
 // The inbox as an operator sees it: look entries up, run them again, erase what must go.
+import { checkOptionNames } from '../check.ts'
 import type { Clock } from '../clock.ts'
 import { WebhookError } from '../errors.ts'
 import type { Entity } from '../protocol/events.ts'
@@ -13,6 +14,8 @@ import {
   checkRedrive,
   type EntryFilter,
   type EntryQuery,
+  type ForgetOptions,
+  type GetOptions,
 } from './entry-query.ts'
 import type { Fingerprints } from './fingerprint.ts'
 import type { InboxStore } from './store.ts'
@@ -70,9 +73,10 @@ export class InboxAdmin {
     return { entries, ...(last !== undefined && { cursor: last }) }
   }
 
-  async get(id: string, withDelivery: boolean): Promise<Entry | undefined> {
+  async get(id: string, options: GetOptions = {}): Promise<Entry | undefined> {
     checkId('get', id)
-    const query = { ids: [id], limit: 1, withBody: withDelivery }
+    checkOptionNames('get', options, ['withDelivery'])
+    const query = { ids: [id], limit: 1, withBody: options.withDelivery ?? false }
     const [found] = await this.#deps.store.find(query)
     return found && this.#toEntry(found)
   }
@@ -126,9 +130,10 @@ export class InboxAdmin {
     return this.#deps.store.dismiss(id, this.#now())
   }
 
-  async forget(entity: Entity | string, tenant: string | undefined): Promise<number> {
+  async forget(entity: Entity | string, options: ForgetOptions = {}): Promise<number> {
     checkEntity('forget', entity)
-    return this.#deps.store.forget(this.#lane(entity, tenant), this.#now())
+    checkOptionNames('forget', options, ['tenant'])
+    return this.#deps.store.forget(this.#lane(entity, options.tenant), this.#now())
   }
 
   /** Page by page, until the caller stops it; `isWhole` when nothing is left to go. */

@@ -28,6 +28,18 @@ export interface EntryQuery extends EntryFilter {
   readonly cursor?: string
 }
 
+/** What `get` shows of an entry. */
+export interface GetOptions {
+  /** With the kept bytes and headers: a person's data. */
+  readonly withDelivery?: boolean
+}
+
+/** Whose person is forgotten. */
+export interface ForgetOptions {
+  /** Of this tenant alone; of all where it is left out. */
+  readonly tenant?: string
+}
+
 const filters: readonly string[] = ['id', 'state', 'name', 'entity', 'tenant', 'since', 'search']
 const redrivable: readonly EntryState[] = ['dead', 'skipped']
 

@@ -122,7 +122,7 @@ function checkNeeds(store: InboxStore, needs: Partial<StoreCapabilities>): void 
   if (unmet.length === 0) return
   throw new WebhookError(
     'STORE_UNSUITABLE',
-    `the ${store.name} store cannot promise ${unmet.join(', ')}: use another store or need less`,
+    `the ${store.name} store does not guarantee ${unmet.join(', ')}; use another store, or change \`needs\``,
   )
 }
 

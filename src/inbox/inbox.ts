@@ -8,7 +8,7 @@ import { deadline, Shared } from './deadline.ts'
 import { createEncryption, type Encryption } from './encryption.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
 import { createEntryIds } from './entry-id.ts'
-import type { EntryFilter, EntryQuery } from './entry-query.ts'
+import type { EntryFilter, EntryQuery, ForgetOptions, GetOptions } from './entry-query.ts'
 import { createFingerprints, type Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { recallSalt } from './key-check.ts'
@@ -51,7 +51,7 @@ export interface Inbox<Tx = unknown> {
   /** Entries, newest first, without their payloads. */
   find(query?: EntryQuery): Promise<EntryPage>
   /** One entry; its payload only on demand, for it is a person's data. */
-  get(id: string, options?: { readonly withDelivery?: boolean }): Promise<Entry | undefined>
+  get(id: string, options?: GetOptions): Promise<Entry | undefined>
   stats(): Promise<InboxStats>
   /** Hands dead or skipped entries to the handlers again that have not succeeded; how many. */
   redrive(filter: EntryFilter | string): Promise<number>
@@ -63,7 +63,7 @@ export interface Inbox<Tx = unknown> {
    * Erases the payloads of an entity, and of a client's verifications; how many. Without `tenant`
    * that of every tenant who has an entity of this id.
    */
-  forget(entity: Entity | string, options?: { readonly tenant?: string }): Promise<number>
+  forget(entity: Entity | string, options?: ForgetOptions): Promise<number>
   /** Erases what is past its retention; a worker does so by itself, at its start and every hour. */
   purge(): Promise<Purged>
 }
@@ -159,12 +159,17 @@ class DurableInbox implements Inbox, WorkSource {
     }
   }
 
+  async check(): Promise<void> {
+    const { signal, stop } = deadline(this.timeout)
+    await orAborted(this.stats(), signal).finally(stop)
+  }
+
   async find(query: EntryQuery = {}): Promise<EntryPage> {
     return (await this.#open()).admin.find(query)
   }
 
-  async get(id: string, { withDelivery = false } = {}): Promise<Entry | undefined> {
-    return (await this.#open()).admin.get(id, withDelivery)
+  async get(id: string, options?: GetOptions): Promise<Entry | undefined> {
+    return (await this.#open()).admin.get(id, options)
   }
 
   async stats(): Promise<InboxStats> {
@@ -184,8 +189,8 @@ class DurableInbox implements Inbox, WorkSource {
     return this.#operate('dismiss', (admin) => admin.dismiss(id), id)
   }
 
-  forget(entity: Entity | string, { tenant }: { readonly tenant?: string } = {}): Promise<number> {
-    return this.#operate('forget', (admin) => admin.forget(entity, tenant))
+  forget(entity: Entity | string, options?: ForgetOptions): Promise<number> {
+    return this.#operate('forget', (admin) => admin.forget(entity, options))
   }
 
   async purge(): Promise<Purged> {

@@ -23,6 +23,9 @@ export const legacyNames = [
   'request.expired',
 ] as const
 
+/** The event of a probe by `idv-webhooks doctor`: it is proved and answered, never kept or handled. */
+export const probeName = 'idv-webhooks.doctor'
+
 /** The two families of events, as patterns. */
 export const families = ['verification.*', 'client.*'] as const
 

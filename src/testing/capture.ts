@@ -1,6 +1,6 @@
 // A delivery as a file for tests: exact bytes, headers and scheme; by default without personal data,
 // and signed again with a test secret so that it still verifies.
-import { invalid as refusal } from '../check.ts'
+import { checkOptionNames, invalid as refusal } from '../check.ts'
 import { systemClock } from '../clock.ts'
 import { defined } from '../defined.ts'
 import { type Delivery, type HeaderList, headerList } from '../delivery.ts'
@@ -58,6 +58,7 @@ export interface CaptureOptions {
  * @example writeFileSync('approved.json', JSON.stringify(await capture(context.delivery), null, 2))
  */
 export async function capture(delivery: Delivery, options: CaptureOptions = {}): Promise<Capture> {
+  checkOptionNames('capture', options, ['scheme', 'secret', 'redact', 'method', 'proof'])
   const { scheme = schemes.service(), redact = true, method = 'POST', proof } = options
   const receivedAt = delivery.receivedAt ?? systemClock()
   const headers = headerList(delivery.headers)
@@ -142,7 +143,8 @@ export function readCapture(capture: string | unknown): ReadCapture {
   const pairs = Array.isArray(headers) ? (headers as readonly unknown[]) : undefined
   if (!pairs?.every(isPair)) throw invalid('needs `headers` as a list of [name, value]')
   const at = receivedAt === undefined ? undefined : new Date(String(receivedAt))
-  if (at && Number.isNaN(at.getTime())) throw invalid('needs an ISO 8601 `receivedAt`, or none')
+  if (at && Number.isNaN(at.getTime()))
+    throw invalid('has an invalid `receivedAt`: use ISO 8601, or leave it out')
   return defined({
     delivery: defined({ body: bytes, headers: headerList(pairs), url: text(url), receivedAt: at }),
     method: text(method) ?? 'POST',

@@ -1,4 +1,4 @@
-import { isWebhookError, schemes } from 'idv-webhooks'
+import { createReceiver, createWorker, isWebhookError, schemes, sign } from 'idv-webhooks'
 import { createInbox, type InboxOptions, memoryStore } from 'idv-webhooks/inbox'
 import { fakeClock, signedDelivery } from 'idv-webhooks/testing'
 import { describe, expect, test } from 'vitest'
@@ -367,7 +367,11 @@ describe('createInbox refuses', () => {
     [{ store, lease: 1_000.5 }, 'OPTION_INVALID', /lease must be a whole number/],
     [{ store, encryption: { key: 'short' } }, 'OPTION_INVALID', /32 random bytes/],
     [{ store, needs: { survives: 'restart' } }, 'STORE_UNSUITABLE', /survives: 'restart'/],
-    [{ store, needs: { tx: true } }, 'STORE_UNSUITABLE', /memory store cannot promise tx: true/],
+    [
+      { store, needs: { tx: true } },
+      'STORE_UNSUITABLE',
+      /memory store does not guarantee tx: true/,
+    ],
     [
       {
         store: Object.assign(memoryStore(), {
@@ -386,3 +390,51 @@ describe('createInbox refuses', () => {
     }
   })
 })
+
+describe('a probe of doctor', () => {
+  const probe = '{"event":"idv-webhooks.doctor","id":"p","data":{}}'
+  const take = async (body: string, headers?: Record<string, string>) => {
+    const { inbox, receiver, calls } = probed()
+    const bytes = new TextEncoder().encode(body)
+    const outcome = await receiver.receive({
+      body: bytes,
+      headers: headers ?? (await sign(bytes, { secret: probeSecret })),
+    })
+    const worker = createWorker(receiver)
+    await worker.runOnce()
+    const kept = (await inbox.find()).entries.length
+    await inbox.close()
+    return { kind: outcome.kind, code: 'code' in outcome ? outcome.code : undefined, kept, calls }
+  }
+
+  test('is answered, and neither kept nor handled, once it is proved', async () => {
+    expect(await take(probe)).toEqual({ kind: 'ignored', code: undefined, kept: 0, calls: [] })
+    expect(await take(probe, { 'x-service-signature': 'a0'.repeat(32) })).toMatchObject({
+      kind: 'rejected',
+      code: 'SIGNATURE_MISMATCH',
+    })
+  })
+
+  test('that cannot be parsed is refused by its first bytes, and not kept either', async () => {
+    const code = 'BODY_NOT_JSON'
+    expect(await take(probe.slice(0, -2))).toMatchObject({ kind: 'rejected', code, kept: 0 })
+  })
+
+  test('is nothing that a person types into an event of somebody else', async () => {
+    const data = `{"note":${JSON.stringify(probe)}}`
+    const body = `{"id":"evt_1","event":"client.created","data":${data}}`
+    expect(await take(body)).toMatchObject({ kind: 'accepted', kept: 1, calls: ['client.created'] })
+    expect(await take(body.slice(0, -2))).toMatchObject({ kind: 'accepted', kept: 1 })
+  })
+})
+
+const probeSecret = 'the-secret-of-the-probed'
+
+function probed() {
+  const inbox = createInbox({ store: memoryStore() })
+  const calls: string[] = []
+  const receiver = createReceiver({ secret: probeSecret, inbox, observe() {} })
+  receiver.on('*', ({ name }) => void calls.push(name))
+  receiver.fallback(({ name }) => void calls.push(name))
+  return { inbox, receiver, calls }
+}

@@ -27,9 +27,9 @@ export const doctor = (session: Session) =>
   declare('doctor', {
     summary: 'test a running receiver and explain what is wrong',
     details: [
-      'Sends signed deliveries with awkward bodies, and ones that must be refused, through your real stack, and reports which guarantees hold. If bytes are altered, it proves the cause by signing what the alteration would make of them, and prints the fix for your framework. The event is named idv-webhooks.doctor: handlers of real events do not run, but a fallback or `*` handler does.',
+      'Sends signed deliveries with awkward bodies, and ones that must be refused, through your real stack, and reports which guarantees hold. If bytes are altered, it proves the cause by signing what the alteration would make of them, and prints the fix for your framework. The event is named idv-webhooks.doctor: a receiver of this package verifies it, answers `ignored`, runs no handler and keeps nothing.',
       'It also checks Node, the secrets, the clocks and, with --inbox, the inbox: the promises of its store, who can read it, whether a worker keeps up. It lists what it did not check. Exits 0 if everything that can be proved holds, 1 if a guarantee does not hold, 2 if there is nothing to check.',
-      'An app with an inbox gets one genuine delivery, the same in every run: its inbox keeps one entry, and no dead letter. --leave-nothing sends only what must be refused, so the exact bytes are not checked.',
+      'An app that keeps what it does not know gets one genuine delivery, the same in every run, so that one entry remains. --leave-nothing sends only what must be refused, so the exact bytes are not checked.',
     ],
     examples: [
       'idv-webhooks doctor --to http://localhost:3000/webhooks',

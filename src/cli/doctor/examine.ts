@@ -32,8 +32,8 @@ export interface Target {
 }
 
 /**
- * Sends every probe, one after the other. An app with an inbox gets one genuine delivery with all
- * spellings instead of many, the same in every run: its inbox keeps one entry and no dead letter.
+ * Sends every probe, one after the other. An app whose inbox keeps the first, which has all spellings
+ * and is the same in every run, gets no other: it keeps one entry and no dead letter.
  * `others` are earlier responses that may show the framework.
  */
 export async function examine(

@@ -1,5 +1,5 @@
-// The probes: deliveries as awkward as real ones, and what a correct receiver does with each. Their
-// event is unknown to the service, so handlers of its events do not run.
+// The probes: deliveries as awkward as real ones, and what a correct receiver does with each. A
+// receiver of this package neither keeps nor handles their event, which it knows.
 
 /** What a probe requires of the receiver. */
 export type Guarantee = 'takes' | 'exact bytes' | 'refuses' | 'bounded'
@@ -17,7 +17,7 @@ export interface Probe {
   readonly headers?: Readonly<Record<string, string>>
   /** Sends the body in this number of pieces, without a Content-Length. */
   readonly pieces?: number
-  /** An inbox keeps it, because it verifies. */
+  /** An inbox that does not know probes keeps it, because it verifies. */
   readonly leaves: boolean
   /** Whether a status meets the guarantee. */
   readonly good: (status: number) => boolean
@@ -159,14 +159,17 @@ function refusing(json: Json, { gzip, id }: Pick<ProbeOptions, 'gzip' | 'id'>): 
   ]
 }
 
-/** An inbox would keep them as dead letters. */
+/** How a receiver tells a probe that it cannot parse; others keep it as a dead letter. */
+const unreadableStart = `{"event":"${probeEvent}"`
+
+/** Bodies that are proved, and cannot be read. */
 function unreadable(id: ProbeOptions['id']): readonly Sketch[] {
   return [
     {
       name: 'a body that is not UTF-8',
       guarantee: 'refuses',
       body: Uint8Array.from([
-        ...utf8(`{"id":"${id('octets')}","event":"`),
+        ...utf8(`${unreadableStart},"id":"${id('octets')}","note":"`),
         0xff,
         0xfe,
         ...utf8('"}'),
@@ -176,7 +179,7 @@ function unreadable(id: ProbeOptions['id']): readonly Sketch[] {
     {
       name: 'a body that is not JSON',
       guarantee: 'refuses',
-      body: utf8(`{"id":"${id('json')}","event":`),
+      body: utf8(`${unreadableStart},"id":"${id('json')}","data":`),
       good: (status) => status === 400 || status === 202,
     },
   ]

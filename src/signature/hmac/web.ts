@@ -84,7 +84,7 @@ function publicKey(der: Uint8Array, algorithm: PublicKeyName): HmacKey {
   }
   return {
     sign: async (parts) => {
-      if (!isPrivate(der)) throw new TypeError('a public key cannot sign: give the private one')
+      if (!isPrivate(der)) throw new TypeError('a public key cannot sign: pass the private key')
       return new Uint8Array(await crypto.subtle.sign(how, await own(), concat(parts)))
     },
     matches: async (parts, signatures) => {

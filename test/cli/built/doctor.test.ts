@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { createReceiver, createWorker } from 'idv-webhooks'
+import { createReceiver, createWorker, type ReceiverOptions } from 'idv-webhooks'
 import { toFetch } from 'idv-webhooks/fetch'
 import { createInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
@@ -107,11 +107,17 @@ function noStore() {
 }
 
 function failing() {
-  const receiver = createReceiver({ secret, observe: () => {} })
+  const receiver = createReceiver({ secret, observe: () => {}, envelope: renamed })
   receiver.fallback(() => {
     throw new Error('always')
   })
   return receiver
+}
+
+/** An envelope that hides the event of the probes, as a receiver would that does not know it. */
+function renamed(json: unknown) {
+  const { id, event } = json as { readonly id: string; readonly event: string }
+  return { name: `own.${event}`, id, data: {} }
 }
 
 test('a fetch runtime that joins headers is not called wrong: that is not provable there', async () => {
@@ -140,10 +146,11 @@ test('a fetch runtime that joins headers is not called wrong: that is not provab
 })
 
 describe('what is left in an inbox', () => {
-  async function appWithInbox() {
+  async function appWithInbox(options: Partial<ReceiverOptions> = {}, onAny?: () => void) {
     const file = join(folder(), 'inbox.db')
     const inbox = createInbox({ store: sqliteStore(file) })
-    const own = createReceiver({ secret, inbox })
+    const own = createReceiver({ secret, inbox, ...options })
+    if (onAny) own.on('*', onAny).fallback(onAny)
     await inbox.open()
     const worker = createWorker(own)
     await worker.start()
@@ -154,8 +161,22 @@ describe('what is left in an inbox', () => {
     return { file, inbox, url: await serve(toNode(own)) }
   }
 
-  test('is one entry however often doctor runs, and no dead letter', async () => {
-    const { inbox, url } = await appWithInbox()
+  test('is nothing, and no handler ran: every probe is sent, and the event is known', async () => {
+    let runs = 0
+    const { inbox, url } = await appWithInbox({}, () => {
+      runs++
+    })
+    const { code, records, stderr } = await runJson(['doctor', '--to', url], { env })
+    expect(code).toBe(0)
+    const holding = records.filter(({ type, result }) => type === 'probe' && result === 'holds')
+    expect(holding).toHaveLength(24)
+    expect(stderr).not.toContain('left in the inbox')
+    expect((await inbox.find({ limit: 1 })).entries).toEqual([])
+    expect(runs).toBe(0)
+  })
+
+  test('of a receiver that does not know probes is one entry, however often doctor runs', async () => {
+    const { inbox, url } = await appWithInbox({ envelope: renamed })
     const first = await runJson(['doctor', '--to', url], { env })
     expect(first).toMatchObject({
       code: 0,
@@ -170,7 +191,7 @@ describe('what is left in an inbox', () => {
     expect(second.code).toBe(0)
     expect(second.records.filter(({ type }) => type === 'left')).toEqual([])
     const { entries } = await inbox.find({ limit: 500 })
-    expect(entries.map(({ name }) => name)).toEqual(['idv-webhooks.doctor'])
+    expect(entries.map(({ name }) => name)).toEqual(['own.idv-webhooks.doctor'])
     await expect.poll(async () => (await inbox.get(entries[0]?.id ?? ''))?.state).toBe('skipped')
   })
 

@@ -127,7 +127,7 @@ export function canonicalPath(file: string): string {
     return existsSync(file) ? realpathSync(file) : join(realpathSync(folder), basename(file))
   } catch (cause) {
     if (cause instanceof WebhookError) throw cause
-    throw new WebhookError('STORE_FAILED', `there is no folder ${folder}: create it`, { cause })
+    throw new WebhookError('STORE_FAILED', `folder ${folder} does not exist: create it`, { cause })
   }
 }
 
