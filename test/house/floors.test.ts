@@ -98,7 +98,7 @@ describe('imports', () => {
     expect(
       through.filter(
         ({ to }) =>
-          !/\/index\.ts$|^src\/inbox\/stores\/sqlite\/sqlite\.ts$|^src\/foundation\/(check|defined|abortable|bytes)\.ts$/.test(
+          !/\/index\.ts$|^src\/inbox\/stores\/(sqlite\/sqlite|postgres\/postgres)\.ts$|^src\/foundation\/(check|defined|abortable|bytes)\.ts$/.test(
             to,
           ),
       ),

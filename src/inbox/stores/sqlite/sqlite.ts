@@ -10,6 +10,7 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
+import type { CopyStore } from '../../copy-store.ts'
 import type { InboxStore, StoreCapabilities } from '../../store.ts'
 import type {
   Alignment,
@@ -23,6 +24,7 @@ import type {
   StoreTx,
 } from '../../work-store.ts'
 import type { Gives, Method, Takes } from './calls.ts'
+import { copyBy } from './copy.ts'
 import { loadDriver, type SqliteDatabase, type SqliteDriver } from './driver.ts'
 import { watchFile } from './file-watch.ts'
 import { type OpenWriter, openInline } from './inline.ts'
@@ -195,6 +197,10 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
 
   stats(now: number): Promise<StoreStats> {
     return this.#call('stats', { now })
+  }
+
+  get copy(): CopyStore {
+    return copyBy((method, argument) => this.#call(method, argument))
   }
 
   /** Opens the file for this process, and watches that it stays where it is. */
