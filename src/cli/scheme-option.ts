@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Option } from 'commander'
-import { suggestion } from '../check.ts'
+import { suggestion } from '../foundation/check.ts'
 import { type Scheme, type SchemeDefinition, schemes } from '../index.ts'
 import { CliError } from './exit-code.ts'
 import { schemeOfPreset } from './presets.ts'

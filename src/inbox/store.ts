@@ -1,6 +1,6 @@
 // The port: what a store must do for the inbox, split by who asks. Policy stands above it; a store
 // decides only what one commit can: is the key new, who holds the lease, what is a lane's head.
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../foundation/clock.ts'
 import type { AdminStore } from './admin-store.ts'
 import type { CopyStore } from './copy-store.ts'
 import type { WorkStore } from './work-store.ts'

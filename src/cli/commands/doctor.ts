@@ -1,5 +1,5 @@
 // doctor: tests a running receiver through its whole stack, and names what alters the bytes.
-import { defined } from '../../defined.ts'
+import { defined } from '../../foundation/defined.ts'
 import { schemes } from '../../index.ts'
 import { readCaptures } from '../capture-files.ts'
 import { type Answer, deliver } from '../deliver.ts'

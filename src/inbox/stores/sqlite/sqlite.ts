@@ -1,7 +1,7 @@
 // The embedded store: one SQLite file, written by a thread of its own that groups commits, each of
 // them synced before anybody hears of it.
-import { checkChoice, checkOptionNames, invalid, shown } from '../../../check.ts'
-import { WebhookError } from '../../../errors.ts'
+import { checkChoice, checkOptionNames, invalid, shown } from '../../../foundation/check.ts'
+import { WebhookError } from '../../../foundation/errors.ts'
 import type {
   Purge,
   Purged,
