@@ -1,11 +1,11 @@
 // The only decoder: verified bytes → strict UTF-8 → JSON → envelope → canonical name → typed
 // event. After it there are no bytes and no legacy names.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { checkOptionNames, invalid, shown } from './check.ts'
-import { defined } from './defined.ts'
-import { assertVerified, type VerifiedDelivery } from './delivery.ts'
-import { type RejectedCode, WebhookError } from './errors.ts'
-import { decodeUtf8, parseJson } from './json.ts'
+import { checkOptionNames, invalid, shown } from './foundation/check.ts'
+import { defined } from './foundation/defined.ts'
+import { assertVerified, type VerifiedDelivery } from './foundation/delivery.ts'
+import { type RejectedCode, WebhookError } from './foundation/errors.ts'
+import { decodeUtf8, parseJson } from './foundation/json.ts'
 import {
   type EnvelopeOption,
   type EnvelopeReader,

@@ -1,6 +1,6 @@
 // The outer JSON common to all events. The document does not show it (section 6, rule 3), so the
 // reading is tolerant by default and the paths are data that a user can name.
-import { checkOptionNames, invalid, shown } from '../check.ts'
+import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import {
   idOf,
   isObject,

@@ -1,7 +1,7 @@
 // sign() and matches() side by side: over exactly the bytes that a scheme says, nothing else.
 import { sha256, sha256Hex } from '#hmac'
-import { checkOptionNames, invalid } from '../check.ts'
-import { type Clock, systemClock } from '../clock.ts'
+import { checkOptionNames, invalid } from '../foundation/check.ts'
+import { type Clock, systemClock } from '../foundation/clock.ts'
 import type { Scheme, TemplateValue } from '../protocol/scheme-definition.ts'
 import { serviceScheme } from '../protocol/service-scheme.ts'
 import { encode, toBase64url, toHex } from './encoding.ts'
