@@ -1,8 +1,13 @@
 // Proves that bytes came from a holder of a secret: header present, well formed, in tolerance,
 // some secret matches. It returns the same bytes and understands nothing of them.
-import { checkChoice, checkOptionNames, invalid, shown } from './check.ts'
-import type { Clock } from './clock.ts'
-import { type Delivery, HeaderIndex, type VerifiedDelivery, withProof } from './delivery.ts'
+import { checkChoice, checkOptionNames, invalid, shown } from './foundation/check.ts'
+import type { Clock } from './foundation/clock.ts'
+import {
+  type Delivery,
+  HeaderIndex,
+  type VerifiedDelivery,
+  withProof,
+} from './foundation/delivery.ts'
 import { type Authenticity, type Scheme, schemes } from './protocol/scheme.ts'
 import type { SecretOption } from './signature/secrets.ts'
 import { type Refusal, SchemeVerifier, type Verifier } from './signature/verifier.ts'

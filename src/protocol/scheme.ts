@@ -1,7 +1,7 @@
 // The builders of schemes. A scheme is data; a definition that could not read what a sender of it
 // writes is refused here, before any delivery comes.
-import { checkOptionNames, checkWholeNumber, shown } from '../check.ts'
-import { defined } from '../defined.ts'
+import { checkOptionNames, checkWholeNumber, shown } from '../foundation/check.ts'
+import { defined } from '../foundation/defined.ts'
 import { parseRanges } from '../signature/addresses.ts'
 import { readsItsOwn } from '../signature/self-test.ts'
 import {

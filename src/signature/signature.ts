@@ -1,7 +1,7 @@
 // sign() and matches() side by side: over exactly the bytes that a scheme says, nothing else.
 import { sha256, sha256Hex } from '#hmac'
-import { checkOptionNames, invalid } from '../check.ts'
-import { type Clock, systemClock } from '../clock.ts'
+import { checkOptionNames, invalid } from '../foundation/check.ts'
+import { type Clock, systemClock } from '../foundation/clock.ts'
 import { type Scheme, schemes, type TemplateValue } from '../protocol/scheme.ts'
 import { encode, toBase64url, toHex } from './encoding.ts'
 import { type Claim, writeHeaders } from './grammar.ts'
