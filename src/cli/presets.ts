@@ -1,6 +1,6 @@
 // The presets of idv-webhooks/vendors on the command line: which of them verify captured deliveries,
 // and their schemes by name.
-import { defined } from '../defined.ts'
+import { defined } from '../foundation/defined.ts'
 import { isWebhookError, type Scheme, type SchemeDefinition, schemes, verify } from '../index.ts'
 import {
   readVendorEvent,
