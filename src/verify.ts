@@ -8,7 +8,8 @@ import {
   type VerifiedDelivery,
   withProof,
 } from './foundation/delivery.ts'
-import { type Authenticity, type Scheme, schemes } from './protocol/scheme.ts'
+import type { Authenticity, Scheme } from './protocol/scheme-definition.ts'
+import { serviceScheme } from './protocol/service-scheme.ts'
 import type { SecretOption } from './signature/secrets.ts'
 import { type Refusal, SchemeVerifier, type Verifier } from './signature/verifier.ts'
 
@@ -35,7 +36,7 @@ export type VerifyResult =
 
 /** Prepares the scheme and the keys. */
 export function createVerifier(options: Omit<VerifyOptions, 'now'>): Verifier {
-  const { scheme = schemes.service(), authenticity = 'signature' } = options
+  const { scheme = serviceScheme, authenticity = 'signature' } = options
   if (!Array.isArray(scheme?.template)) {
     throw invalid(
       `scheme must be created with schemes.define() or another builder of schemes, got ${shown(scheme)}`,
@@ -67,7 +68,6 @@ const optionNames: ReadonlySet<string> = new Set<keyof VerifyOptions>([
 
 /** Verifiers of secrets that are text, so that `verify` makes no key for each delivery. */
 const prepared = new WeakMap<Scheme, Map<string, Verifier>>()
-const serviceScheme = schemes.service()
 const mostPrepared = 100
 
 function preparedVerifier(options: VerifyOptions): Verifier {
