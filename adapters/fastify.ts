@@ -28,7 +28,7 @@ export function toFastify(receiver: HandlesRequests) {
       const stream = (request.body ?? request.raw) as Readable
       const answer = await receiver.handle(toIncoming(request.raw, { fix, stream }))
       // Fastify waits without end for what a refused request still sends.
-      reply.raw.once('finish', () => letGo(request.raw))
+      if (!request.raw.complete) reply.raw.once('finish', () => letGo(request.raw))
       return reply.code(answer.status).headers(answer.headers).send(answer.body)
     })
   }

@@ -67,22 +67,26 @@ function readBody(
   }
   return new Promise((resolve) => {
     const chunks: Uint8Array[] = []
-    const end = (result: Uint8Array | BodyFault) => {
+    let ended = false
+    const stop = (fault: BodyFault) => {
       stream.off('data', take).off('end', finish).off('error', fail).off('close', fail)
-      resolve(result)
+      resolve(fault)
     }
     const take = (chunk: Uint8Array | string) => {
-      if (typeof chunk === 'string') return end(consumed)
+      if (typeof chunk === 'string') return stop(consumed)
       const fault = reading.take(chunk.length)
-      if (fault) return end(fault)
+      if (fault) return stop(fault)
       chunks.push(chunk)
     }
-    const finish = () =>
-      end(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks))
-    const fail = () => end({ code: 'BODY_INCOMPLETE' })
+    const finish = () => {
+      ended = true
+      resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks))
+    }
+    // A stream that has ended is closed too, and its listeners go with it.
+    const fail = () => ended || stop({ code: 'BODY_INCOMPLETE' })
     reading.onStop((fault) => {
       expired.add(request)
-      end(fault)
+      stop(fault)
     })
     stream.on('data', take).on('end', finish).on('error', fail).on('close', fail)
   })
@@ -95,7 +99,8 @@ const patience = 10_000
 export function sendReply(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
   if (!response.headersSent)
     response.writeHead(reply.status, reply.headers as Record<string, string>)
-  response.end(reply.body, () => letGo(request))
+  if (request.complete) response.end(reply.body)
+  else response.end(reply.body, () => letGo(request))
 }
 
 /** Requests whose time for a body is over: they get a reply, and no more patience. */

@@ -1,7 +1,7 @@
 // A request's way in: what its headers alone decide, and how many bytes may be held, by whom and
 // for how long. A stranger holds only what has really arrived, and not for long.
-import { type Delivery, HeaderIndex, type HeadersInput } from './delivery.ts'
-import type { OutcomeCode } from './errors.ts'
+import { type Delivery, HeaderIndex, type HeadersInput } from './foundation/delivery.ts'
+import type { OutcomeCode } from './foundation/errors.ts'
 import type { WebhookEvent } from './protocol/events.ts'
 import type { HeaderClaims } from './signature/claims.ts'
 import type { Arrived } from './signature/verifier.ts'

@@ -7,10 +7,10 @@ import {
   checkWholeNumber,
   invalid,
   shown,
-} from './check.ts'
-import type { Clock } from './clock.ts'
+} from './foundation/check.ts'
+import type { Clock } from './foundation/clock.ts'
 import type { Arrival, Kept } from './inbox/entry.ts'
-import type { Observe } from './observe.ts'
+import type { Observe } from './observe/observe.ts'
 import type { Responder, RespondOption } from './outcome.ts'
 import type { ParseOptions, SchemaMap } from './parse.ts'
 import type { AssembledVerification, Client } from './protocol/resources.ts'

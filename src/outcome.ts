@@ -1,13 +1,18 @@
 // What became of a delivery, and the one table from outcome to reply.
-import type { HeadersInput } from './delivery.ts'
 
 import type { HandlerFailure } from './dispatch/handler.ts'
-import { type FailedCode, type OutcomeCode, type RejectedCode, WebhookError } from './errors.ts'
+import type { HeadersInput } from './foundation/delivery.ts'
+import {
+  type FailedCode,
+  type OutcomeCode,
+  type RejectedCode,
+  WebhookError,
+} from './foundation/errors.ts'
+import { warn } from './foundation/warn.ts'
 import type { Issue, WebhookEvent } from './protocol/events.ts'
 import type { Authenticity } from './protocol/scheme-definition.ts'
 import { challengeAnswer, type Vendor } from './protocol/vendor.ts'
 import type { Diagnosis } from './signature/diagnose.ts'
-import { warn } from './warn.ts'
 
 /** What proved it: which secret, and whose that is, where it says so. */
 interface Proved {

@@ -1,11 +1,11 @@
 // The only decoder: verified bytes → strict UTF-8 → JSON → envelope → canonical name → typed
 // event. After it there are no bytes and no legacy names.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { checkOptionNames, invalid, shown } from './check.ts'
-import { defined } from './defined.ts'
-import { assertVerified, type VerifiedDelivery } from './delivery.ts'
-import { type RejectedCode, WebhookError } from './errors.ts'
-import { decodeUtf8, deepestAnswer, parseJson } from './json.ts'
+import { checkOptionNames, invalid, shown } from './foundation/check.ts'
+import { defined } from './foundation/defined.ts'
+import { assertVerified, type VerifiedDelivery } from './foundation/delivery.ts'
+import { type RejectedCode, WebhookError } from './foundation/errors.ts'
+import { decodeUtf8, parseJson } from './foundation/json.ts'
 import {
   type EnvelopeOption,
   type EnvelopeReader,
@@ -91,18 +91,18 @@ export function createParser(options: ParseOptions): Parser {
     assertVerified(delivery)
     const text = decodeUtf8(delivery.body)
     if (text === undefined) return { ok: false, code: 'BODY_NOT_UTF8' }
-    const json = source === 'webhook' ? parseJson(text) : parseJson(text, deepestAnswer + 1)
+    const json = parseJson(text)
     if (json === undefined) return { ok: false, code: 'BODY_NOT_JSON' }
     const envelope = readEnvelope(json.value, text, delivery, isOwn(delivery, source))
     if (envelope === undefined) return { ok: false, code: 'ENVELOPE_INVALID' }
     const meaning = meanings.get(envelope.name)
-    const { name = envelope.name, schema } = meaning ?? {}
+    const { name, type, schema } = meaning ?? unknownMeaning(envelope.name)
     const checked = schema ? check(schema, envelope.data, name) : { data: envelope.data }
     if (checked.issues && validate === 'reject') {
       return { ok: false, code: 'EVENT_INVALID', issues: checked.issues }
     }
     const known = meaning !== undefined
-    const event = toEvent({ name, known, envelope, source, checked })
+    const event = toEvent({ name, type, known, envelope, source, checked })
     if (vendor) Object.assign(event, { vendor: vendor.name, raw: json.value })
     const key = delivery.signedId ?? envelope.key
     return key === undefined ? { ok: true, event } : { ok: true, event, key }
@@ -112,9 +112,15 @@ export function createParser(options: ParseOptions): Parser {
 /** What a name that arrives stands for. */
 interface Meaning {
   readonly name: string
+  /** What its events are about. */
+  readonly type: string
   /** Undefined where nothing is validated. */
   readonly schema: StandardSchemaV1 | undefined
 }
+
+const unknownMeaning = (name: string): Meaning => ({ name, type: typeOf(name), schema: undefined })
+
+const typeOf = (name: string) => name.slice(0, Math.max(0, name.indexOf('.')))
 
 /** The meanings of all names that are known, the legacy ones too where they are accepted. */
 function meaningsOf(
@@ -123,7 +129,8 @@ function meaningsOf(
 ): ReadonlyMap<string, Meaning> {
   const meanings = new Map<string, Meaning>()
   for (const [name, schema] of Object.entries(schemas)) {
-    const meaning = { name, schema: validate === 'off' ? undefined : schema }
+    const type = typeOf(name)
+    const meaning = { name, type, schema: validate === 'off' ? undefined : schema }
     meanings.set(name, meaning)
     const older = legacyNameOf(name)
     if (older !== undefined && legacy === 'accept') meanings.set(older, meaning)
@@ -152,15 +159,16 @@ function vendorReader(vendor: Vendor, { envelope }: ParseOptions): EnvelopeReade
 
 interface EventFields {
   readonly name: string
+  readonly type: string
   readonly known: boolean
   readonly envelope: ReadEnvelope
   readonly source: EventSource
   readonly checked: { readonly data: unknown; readonly issues?: readonly Issue[] }
 }
 
-function toEvent({ name, known, envelope, source, checked }: EventFields): WebhookEvent {
+function toEvent({ name, type, known, envelope, source, checked }: EventFields): WebhookEvent {
   const { id, occurredAt, receivedName = envelope.name } = envelope
-  const entity = (envelope.entity as Entity | undefined) ?? entityOf(name, known, envelope.data)
+  const entity = (envelope.entity as Entity | undefined) ?? entityOf(type, known, envelope.data)
   const { data, issues } = checked
   // The usual event in one piece: properties that are added later cost more memory.
   if (id !== undefined && occurredAt && entity && !issues) {
@@ -173,8 +181,7 @@ function toEvent({ name, known, envelope, source, checked }: EventFields): Webho
 }
 
 /** The order of events is kept for each resource, so a resource is named even for new events. */
-function entityOf(name: string, known: boolean, data: unknown): Entity | undefined {
-  const type = name.includes('.') ? name.slice(0, name.indexOf('.')) : ''
+function entityOf(type: string, known: boolean, data: unknown): Entity | undefined {
   const raw = typeof data === 'object' && data !== null ? (data as { id?: unknown }).id : undefined
   const id = typeof raw === 'string' || typeof raw === 'number' ? String(raw) : ''
   if (type === '' || (id === '' && !known)) return undefined

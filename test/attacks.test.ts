@@ -11,7 +11,7 @@ import {
   WebhookError,
 } from 'idv-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { describeError } from '../src/observe.ts'
+import { describeError } from '../src/observe/observe.ts'
 
 const secret = 'attacks-secret-0123'
 const bytes = (text: string) => new TextEncoder().encode(text)

@@ -332,7 +332,7 @@ describe('observe', () => {
     const receiver = createReceiver({ secret, inbox })
     await receiver.receive(await delivery(envelope('client.created')))
     const [message] = await warned('IDV_STORE_UNAVAILABLE')
-    expect(message).toMatch(/WebhookError STORE_FAILED: there is no folder .*: create it/)
+    expect(message).toMatch(/WebhookError STORE_FAILED: folder .* does not exist: create it/)
   })
 })
 

@@ -26,12 +26,21 @@ export const secretFileOption = () =>
 const forbidden =
   /^--?((webhook|signing|shared|client)?[-_]?secrets?|((idv|api|inbox|encryption|signing)[-_]?)*key|token|password)(=|$)/i
 
+/** The address of a database with a password in it. */
+const withPassword = /postgres(ql)?:\/\/([^\s/@]*:[^\s]+@|.*[?&](ssl)?password=)/i
+
 /**
  * Rejects secrets among the arguments, before anything could repeat one.
  *
  * @throws CliError `SECRET_ARGUMENT`
  */
 export function refuseSecretArguments(args: readonly string[]): void {
+  if (args.some((arg) => withPassword.test(arg))) {
+    throw new CliError(
+      'SECRET_ARGUMENT',
+      'never pass an address with a password as an argument, because any process on this machine can read it. Set IDV_INBOX, pass env:NAME with the name of a variable that holds it, or set PGPASSWORD',
+    )
+  }
   const found = args.find((arg) => forbidden.test(arg))
   if (found === undefined) return
   const flag = found.split('=', 1)[0]

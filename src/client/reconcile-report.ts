@@ -1,7 +1,7 @@
 // What a run of reconcile found and did, counted while it runs. It contains event names and ids,
 // never personal data.
-import { defined } from '../defined.ts'
-import type { OutcomeCode } from '../errors.ts'
+import { defined } from '../foundation/defined.ts'
+import type { OutcomeCode } from '../foundation/errors.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { EventName } from '../protocol/names.ts'
 import { type DerivedEvent, unseen } from './derive-events.ts'

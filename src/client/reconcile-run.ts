@@ -6,8 +6,8 @@ import {
   insideOf,
   invalid,
   shown,
-} from '../check.ts'
-import { type Clock, systemClock } from '../clock.ts'
+} from '../foundation/check.ts'
+import { type Clock, systemClock } from '../foundation/clock.ts'
 import type { Outcome } from '../outcome.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { Receiver } from '../receiver.ts'

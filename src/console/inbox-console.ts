@@ -1,16 +1,16 @@
 // The console of an inbox, to be mounted in the user's own app. It decides who may ask; what the
 // pages read and do lies in inbox-routes.ts.
-import { readStream } from '../bytes.ts'
-import { checkFunction, checkMilliseconds, checkOptionNames, invalid } from '../check.ts'
-import { systemClock } from '../clock.ts'
-import { isWebhookError } from '../errors.ts'
+import { readStream } from '../foundation/bytes.ts'
+import { checkFunction, checkMilliseconds, checkOptionNames, invalid } from '../foundation/check.ts'
+import { systemClock } from '../foundation/clock.ts'
+import { isWebhookError } from '../foundation/errors.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { type Activity, createActivityLog } from './activity.ts'
 import { ConsoleRefusal, type InboxRoute, inboxRoutes } from './inbox-routes.ts'
 import { createInboxStream } from './inbox-stream.ts'
 import { type NodeListener, toNodeListener } from './node-listener.ts'
 import { hostOf, isForeign, isLoopback } from './own-site.ts'
-import { assetResponse, pageResponse, safeHeaders } from './page.ts'
+import { assetResponse, pageResponse, refusalResponse, safeHeaders } from './page.ts'
 import { bringsToken, tokenCookie, tokenOf } from './token.ts'
 
 /** Options of `inboxConsole`. */
@@ -80,7 +80,7 @@ export function inboxConsole(inbox: Inbox, options: InboxConsoleOptions): InboxC
     return Response.json(await route.answer({ params, query, body, by }))
   }
   const handle = async (request: Request, mount = ''): Promise<Response> => {
-    const response = await answer(request, mount).catch(refused)
+    const response = await answer(request, mount).catch((error) => refused(error, request))
     for (const [name, value] of Object.entries(safeHeaders)) response.headers.set(name, value)
     return response
   }
@@ -123,10 +123,19 @@ async function admitted(
     }
     return undefined
   }
-  const verdict = await authorize(request)
+  const verdict = await verdictOf(authorize, request)
   if (verdict === true) return undefined
   if (typeof verdict === 'string' && verdict !== '') return verdict
   throw new ConsoleRefusal(403, 'FORBIDDEN', 'You may not look into this inbox')
+}
+
+async function verdictOf(authorize: (request: Request) => unknown, request: Request) {
+  try {
+    return await authorize(request)
+  } catch {
+    const message = 'Whether you may look into this inbox could not be found out'
+    throw new ConsoleRefusal(503, 'AUTHORIZE_FAILED', message)
+  }
 }
 
 /** A change must come from a page of this console, with its token. */
@@ -173,13 +182,16 @@ function badBody(): ConsoleRefusal {
   return new ConsoleRefusal(400, 'BAD_REQUEST', 'The body must be a small JSON object')
 }
 
-function refused(error: unknown): Response {
+function refused(error: unknown, request: Request): Response {
   const { status, code, message } =
     error instanceof ConsoleRefusal
       ? error
       : isWebhookError(error) && error.code === 'OPTION_INVALID'
         ? { status: 400, code: error.code, message: error.message }
         : { status: 503, code: 'STORE_UNAVAILABLE', message: 'The inbox cannot be read right now' }
+  if (request.headers.get('accept')?.includes('text/html')) {
+    return refusalResponse({ status, message })
+  }
   return Response.json({ code, message, statusCode: status }, { status })
 }
 

@@ -19,7 +19,11 @@ export function createInboxStream(inbox: InboxReads, interval: number): InboxStr
   const watchers = new Set<Watcher>()
   let before = ''
   let running = false
+  let failing = false
 
+  const tell: Watcher = (event, data) => {
+    for (const watcher of watchers) watcher(event, data)
+  }
   const look = async () => {
     const [stats, { entries }] = await Promise.all([inbox.stats(), inbox.find({ limit: newest })])
     const { lag: _, oldestAge: __, ...counts } = stats
@@ -27,19 +31,23 @@ export function createInboxStream(inbox: InboxReads, interval: number): InboxStr
     const seen = JSON.stringify([counts, states])
     const changed = seen !== before && before !== ''
     before = seen
-    for (const watcher of watchers) {
-      watcher('stats', stats)
-      if (changed) watcher('changed', {})
-    }
+    if (failing) tell('available', {})
+    failing = false
+    tell('stats', stats)
+    if (changed) tell('changed', {})
   }
   const run = async () => {
     running = true
     while (watchers.size > 0) {
-      // A store that is down for a while is asked again; the reader sees that by its own requests.
-      await look().catch(() => {})
+      // A store that is down for a while is asked again.
+      await look().catch(() => {
+        failing = true
+        tell('unavailable', {})
+      })
       await new Promise((resolve) => setTimeout(resolve, interval))
     }
     running = false
+    failing = false
     before = ''
   }
   return {

@@ -6,10 +6,12 @@ const ids =
 const times = /^(?:(?:expires|submitted|created|updated|occurred|completed)At|at|timestamp)$/
 const words =
   /^(?:type|status|requirements|currentStep|action|actor|step|kind|transport|memberType|event)$/
-const counts = /^(?:score|expiresDays|requestCount|version)$/
+const codes = /^(?:code|outcome)$/
+const counts = /^(?:score|expiresDays|requestCount|version|statusCode)$/
 
 const stamp = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/
 const word = /^[a-z][a-z_.]{0,63}$/
+const code = /^[A-Za-z][A-Za-z_]{0,63}$/
 const eventName = /^[a-z]+\.[a-z_]+$/
 const opaque = /^(?:[a-z]{2,6}_)?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$|^org_[a-z]{1,24}$/i
 
@@ -21,6 +23,7 @@ function isHarmless(field: string, value: unknown): boolean {
   if (ids.test(field)) return opaque.test(value)
   if (times.test(field)) return stamp.test(value)
   if (words.test(field)) return word.test(value)
+  if (codes.test(field)) return code.test(value)
   return field === 'name' && eventName.test(value)
 }
 

@@ -1,7 +1,7 @@
 // A handler of web requests as a listener of Node's, for http.createServer, Express, Koa and Nest. A
 // body that a parser has read already is taken from where it left it.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { WebhookError } from '../errors.ts'
+import { WebhookError } from '../foundation/errors.ts'
 
 /** A request on which a framework may have left what it knows. */
 export type MountedRequest = IncomingMessage & {

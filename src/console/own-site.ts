@@ -16,8 +16,9 @@ export function isLoopback(name: string): boolean {
 
 /** Whether a browser says that a request comes from another site than it goes to. */
 export function isForeign(request: Request): boolean {
+  // A browser says it itself where it can; a proxy may have changed the name that follows.
   const site = request.headers.get('sec-fetch-site')
-  if (site === 'cross-site' || site === 'same-site') return true
+  if (site !== null) return site !== 'same-origin'
   const origin = request.headers.get('origin')
   if (origin === null) return false
   const own = request.headers.get('host') ?? new URL(request.url).host

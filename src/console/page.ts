@@ -54,6 +54,24 @@ export function pageResponse(config: PageConfig, token: string): Response {
   return new Response(html, { headers: { ...headers, 'cache-control': 'no-store' } })
 }
 
+/** What a person sees who asked for the page and may not have it. */
+export function refusalResponse({
+  status,
+  message,
+}: {
+  status: number
+  message: string
+}): Response {
+  const html = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>${escaped(message)}</title></head>
+<body><h1>${escaped(message)}</h1></body>
+</html>`
+  const headers = { ...safeHeaders, 'content-type': 'text/html; charset=utf-8' }
+  return new Response(html, { status, headers: { ...headers, 'cache-control': 'no-store' } })
+}
+
 const types = { 'console.js': 'text/javascript', 'console.css': 'text/css' } as const
 
 /** The script or the style sheet, by its name; undefined for any other name. */

@@ -1,8 +1,14 @@
 // The options of an inbox, checked when it is created.
 
-import { checkChoice, checkOptionNames, checkWholeNumber, invalid, shown } from '../check.ts'
-import type { Clock } from '../clock.ts'
-import { WebhookError } from '../errors.ts'
+import {
+  checkChoice,
+  checkOptionNames,
+  checkWholeNumber,
+  invalid,
+  shown,
+} from '../foundation/check.ts'
+import type { Clock } from '../foundation/clock.ts'
+import { WebhookError } from '../foundation/errors.ts'
 import type { RetentionDays } from './admin.ts'
 import type { EncryptionOptions } from './encryption.ts'
 import { createRetry, type Retry, type RetryOptions } from './retry.ts'
@@ -122,7 +128,7 @@ function checkNeeds(store: InboxStore, needs: Partial<StoreCapabilities>): void 
   if (unmet.length === 0) return
   throw new WebhookError(
     'STORE_UNSUITABLE',
-    `the ${store.name} store cannot promise ${unmet.join(', ')}: use another store or need less`,
+    `the ${store.name} store does not guarantee ${unmet.join(', ')}; use another store, or change \`needs\``,
   )
 }
 

@@ -1,6 +1,6 @@
 // The policy over any store: what is kept and under which key, how long, and for whom it is opened.
-import { orAborted } from '../abortable.ts'
-import { type Clock, steadyClock } from '../clock.ts'
+import { orAborted } from '../foundation/abortable.ts'
+import { type Clock, steadyClock } from '../foundation/clock.ts'
 import type { Entity } from '../protocol/events.ts'
 import { type EntryPage, InboxAdmin, type InboxStats } from './admin.ts'
 import type { Purged } from './admin-store.ts'

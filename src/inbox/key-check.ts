@@ -1,7 +1,8 @@
 // The salt of an inbox: stored encrypted, so that reading it also proves that the key is right.
 import { randomBytes } from 'node:crypto'
-import { WebhookError } from '../errors.ts'
+import { WebhookError } from '../foundation/errors.ts'
 import type { Encryption } from './encryption.ts'
+import { assertNotMoved } from './move.ts'
 import type { InboxStore } from './store.ts'
 import { noteUnencrypted } from './unencrypted-entries.ts'
 
@@ -9,9 +10,10 @@ import { noteUnencrypted } from './unencrypted-entries.ts'
  * The salt that the store was begun with; stored again when the key has changed.
  *
  * @throws WebhookError `STORE_SEALED` when no key decrypts it, `STORE_UNSUITABLE` when it was stored
- * without a key; the store is closed then
+ * without a key or the inbox was moved; the store is closed then
  */
 export async function recallSalt(store: InboxStore, encryption: Encryption): Promise<Uint8Array> {
+  await assertNotMoved(store)
   const kept = await store.recall('salt', encryption.encrypt(randomBytes(32), 'salt'))
   const salt = encryption.decrypt(kept, 'salt')
   if (!salt) {

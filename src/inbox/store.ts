@@ -1,7 +1,8 @@
 // The port: what a store must do for the inbox, split by who asks. Policy stands above it; a store
 // decides only what one commit can: is the key new, who holds the lease, what is a lane's head.
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../foundation/clock.ts'
 import type { AdminStore } from './admin-store.ts'
+import type { CopyStore } from './copy-store.ts'
 import type { WorkStore } from './work-store.ts'
 
 /** What a store promises; a need that it cannot meet is an error at start. */
@@ -52,6 +53,8 @@ export interface InboxStore<Tx = unknown> extends WorkStore<Tx>, AdminStore, Met
    * the process starts a worker on the same place, that worker replaces the first.
    */
   readonly place?: string | undefined
+  /** Moves a whole inbox to another store; there while it is open, where the store can. */
+  readonly copy?: CopyStore
   /**
    * The time of a shared store, so that processes whose clocks differ agree on what is due and
    * which lease has lapsed. Read from the first claim on; stores of one process have none.

@@ -1,8 +1,8 @@
 // The inbox as a worker sees it: claims with their deliveries opened, and what an attempt's end
 // means by the plan of retries.
-import type { Clock } from '../clock.ts'
-import { defined } from '../defined.ts'
-import type { VerifiedDelivery } from '../delivery.ts'
+import type { Clock } from '../foundation/clock.ts'
+import { defined } from '../foundation/defined.ts'
+import type { VerifiedDelivery } from '../foundation/delivery.ts'
 import type { EventSource } from '../protocol/events.ts'
 import type { Decision } from '../protocol/finality.ts'
 import { isFinal } from '../protocol/names.ts'

@@ -1,6 +1,6 @@
 // The outer JSON common to all events. The document does not show it (section 6, rule 3), so the
 // reading is tolerant by default and the paths are data that a user can name.
-import { checkOptionNames, invalid, shown } from '../check.ts'
+import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import {
   idOf,
   isObject,
@@ -235,13 +235,14 @@ function fromPaths(
   const idPath = pathOf(body, doubtful ? flatIds : paths.id)
   const id = idPath && idOf(valueIn(body, idPath), idPath.text, text)
   const own = doubtful && idPath?.text === 'id'
-  const used = () => [namePath?.text, own ? undefined : idPath?.text, timePath?.text]
   return {
     name,
     id,
     key: own ? undefined : id,
     occurredAt: timePath && toDate(valueIn(body, timePath)),
-    data: dataPath ? valueIn(body, dataPath) : without(body, used()),
+    data: dataPath
+      ? valueIn(body, dataPath)
+      : without(body, [namePath, own ? undefined : idPath, timePath]),
   }
 }
 
@@ -272,6 +273,7 @@ function resourcePathOf(body: Json, paths: readonly Path[]): Path | undefined {
   return paths.find(({ text }) => text === `${path.text}.object`) ?? path
 }
 
-function without(body: Json, paths: readonly (string | undefined)[]): Json {
-  return Object.fromEntries(Object.entries(body).filter(([key]) => !paths.includes(key)))
+function without(body: Json, paths: readonly (Path | undefined)[]): Json {
+  const used = paths.map((path) => path?.text)
+  return Object.fromEntries(Object.entries(body).filter(([key]) => !used.includes(key)))
 }

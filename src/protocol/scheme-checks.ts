@@ -1,7 +1,7 @@
 // What a scheme's definition must hold before it is used: known fields, header names, a template
 // that can be read in one way only. Anything else is refused when it is defined.
-import { checkOptionNames, invalid, shown, suggestion } from '../check.ts'
-import type { WebhookError } from '../errors.ts'
+import { checkOptionNames, invalid, shown, suggestion } from '../foundation/check.ts'
+import type { WebhookError } from '../foundation/errors.ts'
 import type {
   Grammar,
   Scheme,
@@ -100,7 +100,7 @@ export function parseTemplate(signed: string): readonly TemplatePart[] {
   const pieces = signed.split(/(\{[^{}]*\})/).filter((piece) => piece !== '')
   const template = pieces.map(templatePart)
   if (!template.some((part) => 'value' in part && part.value === 'body')) {
-    throw refuse('signed leaves out {body}: then nobody proves the bytes')
+    throw refuse('signed must contain {body}, or the bytes are not proved')
   }
   for (const [at, part] of template.entries()) checkNeighbours(part, template[at + 1])
   return template
@@ -111,7 +111,9 @@ function templatePart(piece: string): TemplatePart {
   const value = piece.slice(1, -1)
   if (value.startsWith('header:')) return { header: headerName('signed', value.slice(7)) }
   if (values.includes(value)) return { value: value as TemplateValue }
-  throw refuse(`signed has ${piece}: use {${values.join('}, {')}} or {header:x-name}`)
+  throw refuse(
+    `signed contains ${piece}, which is unknown: use {${values.join('}, {')}} or {header:x-name}`,
+  )
 }
 
 /**
@@ -182,14 +184,17 @@ export function checkSources(
     template.some((part) => 'value' in part && part.value === value)
   const isJwt = typeof grammar === 'object' && 'jwt' in grammar
   if (own && timestamp?.header !== undefined) {
-    throw refuse('has two places for the time: leave out timestamp.header')
+    throw refuse('states the time twice: leave out timestamp.header')
   }
   const sources: [TemplateValue, boolean, boolean][] = [
     ['timestamp', isJwt || signs('timestamp'), own || timestamp?.header !== undefined],
     ['id', signs('id'), definition.id !== undefined],
   ]
   for (const [what, signed, given] of sources) {
-    if (signed && !given) throw refuse(`signs {${what}}: say where it stands (${what}: { header })`)
+    if (signed && !given)
+      throw refuse(
+        `signs {${what}} without saying which header carries it: add ${what}: { header }`,
+      )
     if (!signed && given) {
       throw refuse(`reads a ${what} that is not signed, so anyone could change it: leave it out`)
     }

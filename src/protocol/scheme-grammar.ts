@@ -1,6 +1,6 @@
 // Checks of a scheme's grammar: one form, with names and prefixes that its own separators leave
 // whole.
-import { checkOptionNames, shown } from '../check.ts'
+import { checkOptionNames, shown } from '../foundation/check.ts'
 import { refuse } from './scheme-checks.ts'
 import type { Grammar, JwtGrammar, PairsGrammar, SchemeDefinition } from './scheme-definition.ts'
 
@@ -90,6 +90,7 @@ function checkJwt(jwt: unknown, { algorithm, signed, encoding }: SchemeDefinitio
   if (!['ed25519', 'es256', 'rs256'].includes(algorithm)) {
     throw refuse('with a JWT needs a public key: use ed25519, es256 or rs256')
   }
-  if (signed !== '{body}') throw refuse("with a JWT signs the body by its hash: signed is '{body}'")
-  if (encoding !== 'base64url') throw refuse("with a JWT has the encoding 'base64url'")
+  if (signed !== '{body}')
+    throw refuse("with a JWT signs the body by its hash: signed must be '{body}'")
+  if (encoding !== 'base64url') throw refuse("with a JWT needs the encoding 'base64url'")
 }

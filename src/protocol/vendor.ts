@@ -1,7 +1,7 @@
 // A sender of identity verifications as data: how it signs, how its events read in our words, what
 // it expects of replies. The reading is here; each vendor is a file of data in vendors/.
-import { checkOptionNames, invalid, shown } from '../check.ts'
-import { defined } from '../defined.ts'
+import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
+import { defined } from '../foundation/defined.ts'
 import type { EnvelopeReading } from './envelope.ts'
 import { type DecisionName, type DeclaredFinality, decisionNames, isDecision } from './finality.ts'
 import { toDate, valueAt } from './json-paths.ts'

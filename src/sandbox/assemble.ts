@@ -1,17 +1,15 @@
 // The single-request read of section 2.2: a verification with its score, its step objects and its
-// audit trail. Step data is invented from the verification's id, so that it stays the same.
+// audit trail. What the subject did not fill in is invented from the verification's id, so that it
+// stays the same.
 import type { AssembledVerification } from '../protocol/resources.ts'
 import type { TrailEntry, VerificationRow } from './schemas/snapshot.ts'
 
 type StepData = Readonly<Record<string, unknown>>
 
-interface Completion {
-  readonly status: 'completed'
-  readonly completedAt: string
-}
+type Place = 'person' | 'biometric' | 'location' | 'contact' | 'business' | 'financial' | 'pep'
 
 /** The field of each step's data; consent, attestation and estate appear only in the trail. */
-const places = {
+const places: Readonly<Record<string, Place>> = {
   person: 'person',
   biometric_face: 'biometric',
   location: 'location',
@@ -19,12 +17,10 @@ const places = {
   business: 'business',
   financial: 'financial',
   pep_hio: 'pep',
-} as const
-
-type Place = (typeof places)[keyof typeof places]
+}
 
 export function assemble(row: VerificationRow): AssembledVerification {
-  const { resource, score, completed, trail } = row
+  const { resource, score, trail } = row
   const steps: Record<Place, StepData | null> = {
     person: null,
     biometric: null,
@@ -34,20 +30,32 @@ export function assemble(row: VerificationRow): AssembledVerification {
     financial: null,
     pep: null,
   }
-  for (const [step, place] of Object.entries(places)) {
-    const completedAt = completed[step]
-    if (completedAt) steps[place] = { status: 'completed', completedAt, ...invent(place, row) }
-  }
-  const documentAt = completed.document
+  for (const [step, place] of Object.entries(places)) steps[place] = stepData(row, step)
+  const document = stepData(row, 'document')
   return {
     ...resource,
     score,
     ...steps,
-    documents: documentAt
-      ? [inventDocument(row, { status: 'completed', completedAt: documentAt })]
-      : [],
-    steps: [creation(row), ...trail],
+    documents: document ? [document] : [],
+    steps: [creation(row), ...trail.map((entry) => withGiven(entry, row))],
   }
+}
+
+/** What is held of a step; null until it is submitted. */
+export function stepData(row: VerificationRow, step: string): StepData | null {
+  const completedAt = row.completed[step]
+  if (completedAt === undefined) return null
+  const place = places[step]
+  const invented = step === 'document' ? inventDocument(row) : place ? invent(place, row) : {}
+  return { status: 'completed', completedAt, ...invented, ...row.given?.[step] }
+}
+
+/** Steps without an object of their own: what was given stands in their entry of the trail. */
+const unplaced = /^(?:consent|attestation|estate)$/
+
+function withGiven(entry: TrailEntry, { given }: VerificationRow): TrailEntry | object {
+  const own = entry.step !== null && unplaced.test(entry.step) ? given?.[entry.step] : undefined
+  return own ? { ...entry, given: own } : entry
 }
 
 /** The trail's first entry follows from the row, which therefore does not hold it. */
@@ -75,10 +83,8 @@ function invent(place: Place, row: VerificationRow): StepData {
   return data[place]
 }
 
-function inventDocument(row: VerificationRow, completion: Completion): StepData {
-  const { id, status } = row.resource
+function inventDocument({ resource: { id, status } }: VerificationRow): StepData {
   return {
-    ...completion,
     type: digit(id, 6) % 2 === 0 ? 'passport' : 'drivers_license',
     country: 'CA',
     number: `X${id.slice(0, 7).toUpperCase()}`,

@@ -7,7 +7,7 @@ import { bringsToken, tokenCookie, tokenOf } from '../console/token.ts'
 import { fromBase64 } from '../signature/encoding.ts'
 import { verify } from '../verify.ts'
 import { apiPath, createApi } from './api.ts'
-import { assemble } from './assemble.ts'
+import { assemble, stepData } from './assemble.ts'
 import { controlPath } from './control.ts'
 import type { Core } from './core.ts'
 import { jsonBody } from './exchange.ts'
@@ -113,7 +113,7 @@ function verificationIn(core: Core, id: string) {
   if (!row) throw notFound('Verification')
   return {
     verification: assemble(row),
-    completed: row.completed,
+    data: Object.fromEntries(row.resource.requirements.map((step) => [step, stepData(row, step)])),
     allowed: allowedIn(row.resource.status),
     thirdParties: row.thirdParties ?? [],
     config: row.config ?? null,

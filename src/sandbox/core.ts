@@ -2,7 +2,7 @@
 // one event bus; what a snapshot, a restore and a reset of all of them are.
 
 import type { Fetch } from '../client/attempt.ts'
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../foundation/clock.ts'
 import type { Vendor } from '../protocol/vendor.ts'
 import { VirtualClock } from './clock.ts'
 import type { DataFile } from './data-file.ts'

@@ -1,8 +1,9 @@
 // The options of a sandbox, checked: what the caller got wrong throws here, with the fix. A data
 // file goes on with the options that it was started with.
-import { checkOptionNames, invalid, longestTimer, shown } from '../check.ts'
+
 import type { Fetch } from '../client/attempt.ts'
-import { defined } from '../defined.ts'
+import { checkOptionNames, invalid, longestTimer, shown } from '../foundation/check.ts'
+import { defined } from '../foundation/defined.ts'
 import type { Vendor } from '../protocol/vendor.ts'
 import { isPublicKey } from '../signature/hmac/hmac.ts'
 import { fieldErrors } from './exchange.ts'

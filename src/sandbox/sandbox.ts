@@ -1,7 +1,7 @@
 // The sandbox as its user holds it: its inside, everything that answers requests, and the ports.
 // Each call that changes something is recorded, so that a scenario can do it again.
-import { defined } from '../defined.ts'
-import { WebhookError } from '../errors.ts'
+import { defined } from '../foundation/defined.ts'
+import { WebhookError } from '../foundation/errors.ts'
 import type { AssembledVerification } from '../protocol/resources.ts'
 import { apiPath } from './api.ts'
 import { type AppFetch, createApp } from './app.ts'

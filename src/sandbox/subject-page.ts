@@ -1,7 +1,7 @@
 // Where an invitation's link leads (section 4.1): the subject fills in one step after the other, as
 // a person would, or completes them by a click. The console decides what the page looks like.
 import { messageResponse, subjectResponse } from '../console/subject/page.ts'
-import { faultsIn } from '../console/subject/steps.ts'
+import { faultsIn, type Given, givenIn } from '../console/subject/steps.ts'
 import { formBody } from './exchange.ts'
 import { HttpError } from './http-error.ts'
 import type { VerificationRow } from './schemas/snapshot.ts'
@@ -25,9 +25,13 @@ export async function subjectPage(
   if (request.method !== 'POST') return subjectResponse(view)
   const given = await formBody(request, 16_384)
   const step = given.get('step') ?? 'all'
-  const faults = given.get('filled') === 'yes' ? faultsIn(step, given) : {}
+  const filled = given.get('filled') === 'yes'
+  const faults = filled ? faultsIn(step, given) : {}
   if (Object.keys(faults).length > 0) return subjectResponse({ ...view, given, faults })
-  const refused = complete(state, row, step)
+  const refused = complete(state, row, {
+    name: step,
+    ...(filled && { given: givenIn(step, given) }),
+  })
   if (refused) return messageResponse(`This cannot be done: ${refused}.`, 409)
   return new Response(null, { status: 303, headers: { location: pathname + search } })
 }
@@ -57,12 +61,23 @@ function rowOf(state: State, token: string): VerificationRow | undefined {
   return undefined
 }
 
+interface Completed {
+  readonly name: string
+  readonly given?: Given
+}
+
 /** Returns why it cannot be done; undefined when it was. */
-function complete(state: State, row: VerificationRow, name: string): string | undefined {
+function complete(
+  state: State,
+  row: VerificationRow,
+  { name, given }: Completed,
+): string | undefined {
   const first: Step[] = row.resource.status === 'initiated' ? [{ action: 'start' }] : []
   const step = row.resource.requirements.find((one) => one === name)
   try {
-    act(state, row, { steps: [...first, { action: 'submit', step }] })
+    act(state, row, {
+      steps: [...first, { action: 'submit', step, ...(step && given && { given }) }],
+    })
     return undefined
   } catch (error) {
     if (error instanceof HttpError) return error.message

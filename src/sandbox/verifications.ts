@@ -1,6 +1,6 @@
 // What can happen to a verification: its creation and the actions of subject, operator and clock.
 // Every change sets updatedAt, extends the audit trail and, where section 6 has one, emits an event.
-import { defined } from '../defined.ts'
+import { defined } from '../foundation/defined.ts'
 import { limits, type Requirement } from '../protocol/resources.ts'
 import { assemble } from './assemble.ts'
 import { HttpError, invalidFields } from './http-error.ts'
@@ -18,6 +18,8 @@ export interface Step {
   readonly action: ActionName
   readonly step?: Requirement | undefined
   readonly reason?: string | undefined
+  /** What the subject filled in for the step. */
+  readonly given?: Readonly<Record<string, string | true>> | undefined
 }
 
 const dayMs = 86_400_000
@@ -137,7 +139,8 @@ export interface Actions {
  * changed.
  */
 export function act(state: State, row: VerificationRow, { steps, force }: Actions): void {
-  const before = { ...row }
+  // With the keys that a step may add, so that they go again.
+  const before = { given: undefined, ...row }
   const wasOpen = isOpen(row)
   const entries: { readonly step: Step; readonly resource: Resource }[] = []
   try {
@@ -183,7 +186,8 @@ function illegal(message: string, allowed: readonly ActionName[]): HttpError {
 }
 
 /** Changes only the row; events and mail follow when all steps are taken. */
-function take(state: State, row: VerificationRow, { action, step, reason }: Step): void {
+function take(state: State, row: VerificationRow, taken: Step): void {
+  const { action, step, reason, given } = taken
   const at = state.clock.now().toISOString()
   const { to, actor } = transitions[action]
   const submits = action === 'submit'
@@ -191,6 +195,7 @@ function take(state: State, row: VerificationRow, { action, step, reason }: Step
     const now = step === undefined ? row.resource.requirements : [step]
     const newly = now.filter((one) => !row.completed[one]).map((one) => [one, at])
     row.completed = { ...row.completed, ...Object.fromEntries(newly) }
+    if (step !== undefined && given) row.given = { ...row.given, [step]: given }
   }
   const open = row.resource.requirements.filter((one) => !row.completed[one])
   // One step of several leaves the verification in progress (section 3: submitted when all are).

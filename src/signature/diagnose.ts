@@ -1,8 +1,8 @@
 // Why a signature does not match, as far as it can be proved: a variant of the bytes or of the key
 // that does verify. It reads unverified bytes, so its work is bounded.
-import { concat } from '../bytes.ts'
-import { type Delivery, type HeaderList, headerValues } from '../delivery.ts'
-import { decodeUtf8, parseJson } from '../json.ts'
+import { concat } from '../foundation/bytes.ts'
+import { type Delivery, type HeaderList, headerValues } from '../foundation/delivery.ts'
+import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import type { Claim } from './grammar.ts'
 import { isHmac } from './hmac/hmac.ts'
@@ -97,7 +97,7 @@ async function ofTime(evidence: Evidence): Promise<Diagnosis | undefined> {
       return {
         cause: 'clock-skew',
         message: `the signature is genuine, but its time is ${Math.abs(seconds)} s ${side} ours`,
-        fix: 'check both clocks; for a sender that keeps the time of the first attempt, raise the tolerance',
+        fix: 'check both clocks; if the sender repeats the time of the first attempt, raise the tolerance',
       }
     }
   }
@@ -193,15 +193,15 @@ function bodyDiagnosis(cause: BodyCause): Diagnosis {
     return {
       cause,
       message:
-        'the body verifies once it is spelled differently: it was parsed and written again on its way',
+        'the body verifies after it is serialised differently: a parser or proxy changed it on the way',
       fix: parsedFirst,
     }
   }
   const what = cause === 'trailing-newline' ? 'a line break at its end' : 'a byte order mark'
   return {
     cause,
-    message: `the body verifies with or without ${what}: something on its way added or removed it`,
-    fix: 'hand on the bytes as they arrive; look for a proxy, logger or file that edits them',
+    message: `the body verifies with or without ${what}: something on the way added or removed it`,
+    fix: 'pass on the bytes as they arrive; look for a proxy, logger or file that edits them',
   }
 }
 

@@ -1,8 +1,14 @@
 // Public keys by address: fetched when they are needed, kept, and asked for again no oftener than a
 // stranger's made-up key ids deserve. The algorithm is the receiver's, never the sender's.
-import { readStream } from '../bytes.ts'
-import { checkMilliseconds, checkOptionNames, checkWholeNumber, invalid, shown } from '../check.ts'
-import { type Clock, systemClock } from '../clock.ts'
+import { readStream } from '../foundation/bytes.ts'
+import {
+  checkMilliseconds,
+  checkOptionNames,
+  checkWholeNumber,
+  invalid,
+  shown,
+} from '../foundation/check.ts'
+import { type Clock, systemClock } from '../foundation/clock.ts'
 import type { PublicKeyName } from '../protocol/scheme-definition.ts'
 import { type Jwk, jwkBytes } from './public-keys.ts'
 
@@ -154,10 +160,10 @@ async function readJson(url: string, { fetch, timeout, maxBytes }: Settings): Pr
   })
   if (!answer.ok || !answer.body) {
     await answer.body?.cancel()
-    throw new Error(`the keys were answered with status ${answer.status}`)
+    throw new Error(`the key server answered with status ${answer.status}`)
   }
   const bytes = await readStream(answer.body, { most: maxBytes, signal })
-  if (!bytes) throw new Error(`the answer with the keys is longer than ${maxBytes} bytes`)
+  if (!bytes) throw new Error(`the key set is longer than ${maxBytes} bytes`)
   return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
 }
 
@@ -167,7 +173,7 @@ function keysOf(json: unknown, allowed: readonly PublicKeyName[]): readonly Publ
     throw new Error(`the answer is not a set of at most ${mostKeys} keys`)
   }
   const keys = list.flatMap((jwk: Jwk | null) => (jwk ? keyOf(jwk, allowed) : []))
-  if (keys.length === 0) throw new Error('the answer has no key of the pinned algorithms')
+  if (keys.length === 0) throw new Error('the key set has no key of the pinned algorithms')
   return keys
 }
 

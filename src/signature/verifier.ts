@@ -1,7 +1,7 @@
 // Proves one delivery by a scheme and its keys: headers first, then every valid key with every claim.
 // Refusals are values, and hold what a diagnosis needs.
-import { type HeaderIndex, markVerified, type VerifiedDelivery } from '../delivery.ts'
-import type { RejectedCode } from '../errors.ts'
+import { type HeaderIndex, markVerified, type VerifiedDelivery } from '../foundation/delivery.ts'
+import type { RejectedCode } from '../foundation/errors.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import { AddressList } from './addresses.ts'
 import { type HeaderClaims, HeaderInspector } from './claims.ts'

@@ -1,10 +1,10 @@
 // A delivery as a file for tests: exact bytes, headers and scheme; by default without personal data,
 // and signed again with a test secret so that it still verifies.
-import { checkOptionNames, invalid as refusal } from '../check.ts'
-import { systemClock } from '../clock.ts'
-import { defined } from '../defined.ts'
-import { type Delivery, type HeaderList, headerList } from '../delivery.ts'
-import { decodeUtf8, parseJson } from '../json.ts'
+import { checkOptionNames, invalid as refusal } from '../foundation/check.ts'
+import { systemClock } from '../foundation/clock.ts'
+import { defined } from '../foundation/defined.ts'
+import { type Delivery, type HeaderList, headerList } from '../foundation/delivery.ts'
+import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import { type Scheme, type SchemeDefinition, schemes } from '../protocol/scheme.ts'
 import { fromBase64, toBase64 } from '../signature/encoding.ts'
 import { isPublicKey } from '../signature/hmac/hmac.ts'
@@ -143,7 +143,8 @@ export function readCapture(capture: string | unknown): ReadCapture {
   const pairs = Array.isArray(headers) ? (headers as readonly unknown[]) : undefined
   if (!pairs?.every(isPair)) throw invalid('needs `headers` as a list of [name, value]')
   const at = receivedAt === undefined ? undefined : new Date(String(receivedAt))
-  if (at && Number.isNaN(at.getTime())) throw invalid('needs an ISO 8601 `receivedAt`, or none')
+  if (at && Number.isNaN(at.getTime()))
+    throw invalid('has an invalid `receivedAt`: use ISO 8601, or leave it out')
   return defined({
     delivery: defined({ body: bytes, headers: headerList(pairs), url: text(url), receivedAt: at }),
     method: text(method) ?? 'POST',

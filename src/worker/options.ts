@@ -1,6 +1,12 @@
 // The options of a worker, checked when it is created, and the process signals that it can obey.
 
-import { checkChoice, checkOptionNames, checkWholeNumber, invalid, shown } from '../check.ts'
+import {
+  checkChoice,
+  checkOptionNames,
+  checkWholeNumber,
+  invalid,
+  shown,
+} from '../foundation/check.ts'
 
 /** Options of `createWorker`. */
 export interface WorkerOptions {
@@ -77,7 +83,7 @@ function signalsOf(signals: readonly string[]) {
   return (end: () => Promise<void>): (() => void) => {
     if (signals.length === 0) return () => {}
     const { process } = globalThis as { process?: ProcessLike }
-    if (!process) throw invalid('signals needs a process, and this runtime has none')
+    if (!process) throw invalid('signals is not supported here: this runtime has no process')
     const obey = () => {
       // What the last replies wrote must leave before the process does.
       end().then(

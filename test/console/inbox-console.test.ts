@@ -1,14 +1,17 @@
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { PGlite } from '@electric-sql/pglite'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
-import { createReceiver } from 'idv-webhooks'
+import { createReceiver, createWorker } from 'idv-webhooks'
 import { type InboxConsoleOptions, inboxConsole } from 'idv-webhooks/console'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
+import { fromPglite, postgresStore } from 'idv-webhooks/inbox/postgres'
 import { signedDelivery } from 'idv-webhooks/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { ended, listening } from './listening.ts'
 
 const secret = 'a-secret-for-tests'
 const closing: (() => unknown)[] = []
@@ -54,12 +57,8 @@ async function session(send: Send) {
 
 describe('mounted in', () => {
   const listen = async (server: ReturnType<typeof createServer>) => {
-    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
-    closing.push(() => {
-      server.closeAllConnections()
-      server.close()
-    })
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    closing.push(() => ended(server))
+    return listening(server)
   }
   type Made = Awaited<ReturnType<typeof filled>>
   const mounts: readonly (readonly [string, (made: Made) => Promise<Send>])[] = [
@@ -127,6 +126,46 @@ describe('mounted in', () => {
   })
 })
 
+test('over Postgres, as PGlite has it, everything is the same', async () => {
+  const db = new PGlite()
+  const inbox = createInbox({ store: postgresStore(fromPglite(db)), retry: { attempts: 1 } })
+  closing.push(
+    () => db.close(),
+    () => inbox.close(),
+  )
+  const receiver = createReceiver({ secret, inbox, observe: () => {} })
+  let broken = true
+  receiver.on('*', () => {
+    if (broken) throw new Error('away')
+  })
+  for (const at of [1, 2]) {
+    const data = { id: `2f0c8f5e-0000-4000-8000-00000000000${at}`, subjectName: 'Canary' }
+    const body = JSON.stringify({ id: `evt_${at}`, event: 'verification.approved', data })
+    await receiver.receive(await signedDelivery(body, { secret }))
+  }
+  const worker = createWorker(receiver)
+  await worker.runOnce()
+  const { fetch } = inboxConsole(inbox, { authorize: () => 'grace' })
+  const send: Send = (path, init) => fetch(new Request(`http://app.test${path}`, init))
+  const read = async (path: string) => (await send(`/api${path}`)).json()
+  const { post } = await session(send)
+  expect((await read('/overview')).stats).toMatchObject({ dead: 2, done: 0 })
+  const [entry] = (await read('/entries?search=evt_2')).entries
+  expect(entry).toMatchObject({ state: 'dead', reason: 'HANDLER_FAILED' })
+  expect(JSON.stringify(await read(`/entries/${entry.id}`))).not.toContain('Canary')
+  const revealed = await (await post(`/api/entries/${entry.id}/reveal`)).json()
+  expect(Buffer.from(revealed.body, 'base64').toString()).toContain('Canary')
+  broken = false
+  expect(await (await post('/api/redrive', { search: 'evt_2' })).json()).toEqual({ entries: 1 })
+  await worker.runOnce()
+  expect((await read('/overview')).stats).toMatchObject({ dead: 1, done: 1 })
+  const { data } = await read('/activity')
+  expect(data).toMatchObject([
+    { action: 'redrive', what: '1 dead', by: 'grace' },
+    { action: 'reveal', what: entry.id, by: 'grace' },
+  ])
+})
+
 describe('access', () => {
   test('there is no console without authorize, nor one for everybody in production', async () => {
     const { inbox } = await filled()
@@ -151,10 +190,46 @@ describe('access', () => {
       const request = () => new Request(`http://app.test${path}`)
       expect((await of(() => false).fetch(request())).status, path).toBe(403)
       expect((await of(() => '').fetch(request())).status, path).toBe(403)
-      const failing = await of(() => Promise.reject(new Error('down'))).fetch(request())
-      expect([path, failing.status]).toEqual([path, 503])
-      expect(await failing.text()).not.toMatch(/down|Canary|token/)
+      for (const fail of [
+        () => Promise.reject(new Error('down')),
+        () => {
+          throw new Error('down')
+        },
+      ]) {
+        const failing = await of(fail).fetch(request())
+        expect([path, failing.status]).toEqual([path, 503])
+        const text = await failing.text()
+        expect(text).toContain('AUTHORIZE_FAILED')
+        expect(text).not.toMatch(/down|Canary|token/)
+      }
     }
+  })
+
+  test('a person who is refused reads why on a page', async () => {
+    const { inbox } = await filled()
+    const { fetch } = inboxConsole(inbox, { authorize: () => false })
+    const request = new Request('http://app.test/', { headers: { accept: 'text/html' } })
+    const refused = await fetch(request)
+    expect([refused.status, refused.headers.get('content-type')]).toEqual([
+      403,
+      'text/html; charset=utf-8',
+    ])
+    expect(await refused.text()).toContain('<h1>You may not look into this inbox</h1>')
+  })
+
+  test('a proxy that passes on another host stands in nobody’s way', async () => {
+    const { inbox, entry } = await filled()
+    const { fetch } = inboxConsole(inbox, { authorize: () => true })
+    const send: Send = (path, init) => fetch(new Request(`http://upstream:8080${path}`, init))
+    const { token, cookie } = await session(send)
+    const status = async (headers: Record<string, string>) => {
+      const all = { cookie, 'x-console-token': token, origin: 'https://app.example', ...headers }
+      return (await send(`/api/entries/${entry}/reveal`, { method: 'POST', headers: all })).status
+    }
+    expect(await status({ 'sec-fetch-site': 'same-origin' })).toBe(200)
+    expect(await status({ 'sec-fetch-site': 'same-site' })).toBe(403)
+    expect(await status({ 'sec-fetch-site': 'none' })).toBe(403)
+    expect(await status({})).toBe(403)
   })
 
   test('a change needs the token of the page, and to come from it', async () => {

@@ -367,7 +367,11 @@ describe('createInbox refuses', () => {
     [{ store, lease: 1_000.5 }, 'OPTION_INVALID', /lease must be a whole number/],
     [{ store, encryption: { key: 'short' } }, 'OPTION_INVALID', /32 random bytes/],
     [{ store, needs: { survives: 'restart' } }, 'STORE_UNSUITABLE', /survives: 'restart'/],
-    [{ store, needs: { tx: true } }, 'STORE_UNSUITABLE', /memory store cannot promise tx: true/],
+    [
+      { store, needs: { tx: true } },
+      'STORE_UNSUITABLE',
+      /memory store does not guarantee tx: true/,
+    ],
     [
       {
         store: Object.assign(memoryStore(), {

@@ -354,7 +354,7 @@ describe('the file', () => {
       await expect(open(file, { mode })).rejects.toMatchObject({
         code: 'STORE_UNSUITABLE',
         message: expect.stringMatching(
-          /is no SQLite file, and nothing was changed.*check the path/,
+          /is not an SQLite file and was left unchanged.*check the path/,
         ),
       })
       expect(readFileSync(file, 'utf8')).toBe(text)
@@ -364,7 +364,7 @@ describe('the file', () => {
   test('is refused where it cannot be trusted or written', async () => {
     const folder = temporaryFolder()
     const missing = open(join(folder, 'none', 'inbox.db'))
-    await expect(missing).rejects.toMatchObject({ message: /there is no folder .*none/ })
+    await expect(missing).rejects.toMatchObject({ message: /folder .*none does not exist/ })
     await expect(open('file:inbox')).rejects.toMatchObject({ code: 'STORE_UNSUITABLE' })
     expect(() => sqliteStore('')).toThrow(/needs a path/)
     mkdirSync(join(folder, 'directory.db'))
@@ -508,7 +508,7 @@ describe('beside its owner', () => {
   test('an operator needs a file that is there and is an inbox', async () => {
     const file = temporaryFile()
     const open = () => createInbox({ store: sqliteStore(file, { mode: 'operator' }) }).open()
-    await expect(open()).rejects.toThrow(/there is no inbox/)
+    await expect(open()).rejects.toThrow(/does not exist/)
     application(file).exec('create table mine (id text)')
     await expect(open()).rejects.toMatchObject({ code: 'STORE_UNSUITABLE' })
   })

@@ -19,7 +19,7 @@ test('the demo shows every outcome, ends by itself and leaves nothing to be done
     'verification.expired  202 accepted',
     'wrong-secret  401 SIGNATURE_MISMATCH',
     'unsigned  401 SIGNATURE_MISSING',
-    'proved: the body verifies once it is spelled differently',
+    'proved: the body verifies after it is serialised differently',
     'oversized  413 BODY_TOO_LARGE',
     'an attempt failed and will be made again  retry',
     'a dead letter  dead',

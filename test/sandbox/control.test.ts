@@ -179,12 +179,43 @@ describe('a verification', () => {
     expect(refused.status).toBe(422)
     const again = await refused.text()
     expect(again).toMatch(/value="&#34;&#62;&#60;script&#62;".*Please fill this in/s)
-    expect(await (await complete('person')).text()).toMatch(/Step 2 of 2.*name="documentNumber"/s)
+    expect(await (await complete('person')).text()).toMatch(/Step 2 of 2.*name="number"/s)
     expect(await (await complete('all')).text()).toMatch(/submitted/)
     const { body } = await call('GET', `/v2/api/verifications/${made.id}`)
     expect([body.status, body.person.status]).toEqual(['submitted', 'completed'])
     expect((await complete('all')).status).toBe(409)
     expect((await fetch(`${sandbox.url}/verify/nobody`)).status).toBe(404)
+  })
+
+  test('what the subject fills in is the data of its step, and stays so after a restore', async () => {
+    const { sandbox, call, create } = await fresh()
+    await sandbox.listen()
+    const requirements = ['person', 'document', 'consent']
+    const made = await create({ requirements, subjectName: 'A. King' })
+    const fill = (step: string, fields: Record<string, string>) =>
+      fetch(`${sandbox.url}/verify/${made.accessToken}`, {
+        method: 'POST',
+        body: new URLSearchParams({ step, filled: 'yes', ...fields }),
+      })
+    await fill('person', { fullName: ' Ada King ', dateOfBirth: '1985-12-10', extra: 'unasked' })
+    const long = { type: 'passport', number: 'X'.repeat(201), validUntil: '2031-05-01' }
+    expect(await (await fill('document', long)).text()).toMatch(/at most 200 characters/)
+    expect((await fill('document', { ...long, type: 'constructor' })).status).toBe(422)
+    await fill('document', { ...long, number: 'X1234567' })
+    await fill('consent', { agreed: 'yes' })
+    const read = async () => (await call('GET', `/v2/api/verifications/${made.id}`)).body
+    const given = {
+      status: 'submitted',
+      person: { status: 'completed', fullName: 'Ada King', dateOfBirth: '1985-12-10' },
+      documents: [{ type: 'passport', number: 'X1234567', validUntil: '2031-05-01' }],
+      steps: [{}, {}, {}, {}, { step: 'consent', given: { agreed: true } }],
+    }
+    expect(await read()).toMatchObject(given)
+    expect((await read()).person).not.toHaveProperty('extra')
+    const { body } = await call('GET', '/_sandbox/snapshot')
+    await call('POST', '/_sandbox/reset')
+    await call('PUT', '/_sandbox/snapshot', { body })
+    expect(await read()).toMatchObject(given)
   })
 
   test('invitations are sent over SMTP when it is set', async () => {

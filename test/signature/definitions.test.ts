@@ -50,7 +50,7 @@ describe('a definition that could not verify what its own sender writes', () => 
     [{ tolerence: 5 }, "Did you mean 'tolerance'"],
     [{ signed: '{timestamp}.{body}', timestamp: { header: 'X-T', fromat: 'seconds' } }, 'format'],
     [{ signed: '{timestamp}.{body}', timestamp: { header: 'X-T', format: 'rfc' } }, 'seconds'],
-    [{ signed: '{timestamp}.{body}', timestamp: { format: 'seconds' } }, 'where it stands'],
+    [{ signed: '{timestamp}.{body}', timestamp: { format: 'seconds' } }, 'which header carries it'],
     [{ encoding: 'any', algorithm: 'ed25519', key: 'hex' }, 'encoding'],
     [{ algorithm: 'ed25519', key: 'utf8' }, 'key'],
     [{ grammar: { jwt: { bodyHash: 'h' } } }, 'public key'],

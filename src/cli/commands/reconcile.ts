@@ -11,6 +11,7 @@ import { createReceiver } from '../../index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { type FoundInbox, withInbox } from '../inbox/find-inbox.ts'
 import { inboxOption } from '../inbox/inbox-option.ts'
+import { fromVariable, isPostgresUrl } from '../inbox/postgres-inbox.ts'
 import { momentFrom } from '../moment.ts'
 import { count } from '../output.ts'
 import { act, addressFrom, declare, type Session, wholeFrom } from '../session.ts'
@@ -90,12 +91,12 @@ async function reconcileWith(
 }
 
 /** In a new file everything is missing, so a typo in its name would add everything there. */
-function checkInboxFile(
-  { config, cwd }: Session,
-  { inbox, createInbox, dryRun }: ReconcileOptions,
-): void {
-  const file = inbox ?? config.values.inbox
-  if (typeof file !== 'string' || existsSync(resolve(cwd, file))) return
+function checkInboxFile(session: Session, { inbox, createInbox, dryRun }: ReconcileOptions): void {
+  const { config, cwd } = session
+  const given = inbox ?? config.values.inbox
+  if (typeof given !== 'string') return
+  const file = fromVariable(session, given)
+  if (isPostgresUrl(file) || existsSync(resolve(cwd, file))) return
   const missing = `the inbox ${file} does not exist: check the path`
   if (dryRun) throw new CliError('INBOX_MISSING', `${missing} (a dry run creates none)`)
   if (createInbox) return

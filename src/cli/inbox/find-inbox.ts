@@ -14,6 +14,7 @@ import { isWebhookError } from '../../index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import type { Session } from '../session.ts'
 import type { InboxChoice } from './inbox-option.ts'
+import { fromVariable, isPostgresUrl, postgresStoreAt, shownUrl } from './postgres-inbox.ts'
 
 /** An inbox that is not open yet, and where it is. */
 export interface FoundInbox {
@@ -42,7 +43,12 @@ export async function findInbox(
 ): Promise<FoundInbox | undefined> {
   const { config, cwd } = session
   const given = config.values.inbox
-  const path = opening.inbox ?? (typeof given === 'string' ? given : undefined)
+  const name = opening.inbox ?? (typeof given === 'string' ? given : undefined)
+  const path = name === undefined ? undefined : fromVariable(session, name)
+  if (path !== undefined && isPostgresUrl(path)) {
+    const store = await postgresStoreAt(path, { cwd })
+    return { ...madeInbox(session, store, opening), where: shownUrl(path) }
+  }
   if (path !== undefined) {
     const file = resolve(cwd, path)
     const { sqliteStore } = await import('../../inbox/stores/sqlite/sqlite.ts')
@@ -68,7 +74,10 @@ export async function withInbox<Result>(
 ): Promise<Result> {
   const found = await findInbox(session, opening)
   if (!found) {
-    throw new CliError('USAGE', 'no inbox given: pass --inbox <file>, or set IDV_INBOX')
+    throw new CliError(
+      'USAGE',
+      'no inbox given: pass --inbox <file>, or set IDV_INBOX to a file or postgres://…',
+    )
   }
   await openFound(session, found)
   try {
@@ -83,13 +92,21 @@ export async function openFound(session: Session, { inbox, file }: FoundInbox): 
   try {
     await inbox.open()
   } catch (error) {
-    if (!isWebhookError(error)) throw error
-    const { code, message } = error
-    if (code === 'STORE_SEALED') throw encrypted(session)
-    if (file !== undefined && !existsSync(file)) throw new CliError('INBOX_MISSING', message)
-    if (code === 'STORE_OWNED') throw owned(message, file)
-    throw new CliError(code, message, exitCodes.failed)
+    const isMissing = isWebhookError(error) && file !== undefined && !existsSync(file)
+    if (isMissing && error.code !== 'STORE_SEALED') {
+      throw new CliError('INBOX_MISSING', error.message)
+    }
+    if (isWebhookError(error) && error.code === 'STORE_OWNED') throw owned(error.message, file)
+    throw storeError(session, error)
   }
+}
+
+/** What a store refused, for people. */
+export function storeError(session: Session, error: unknown): unknown {
+  if (!isWebhookError(error)) return error
+  const { code, message } = error
+  if (code === 'STORE_SEALED') return encrypted(session)
+  return new CliError(code, message, exitCodes.failed)
 }
 
 /** A file that the command line opens itself can be opened beside its owner. */

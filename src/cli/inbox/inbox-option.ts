@@ -9,5 +9,5 @@ export interface InboxChoice {
 export const inboxOption = () =>
   new Option(
     '--inbox <file>',
-    'the SQLite file of the inbox (default: IDV_INBOX, else `inbox` or `store` of the config file)',
+    'the inbox: a SQLite file, postgres://…, or env:NAME of a variable that holds one (default: IDV_INBOX, else `inbox` or `store` of the config file)',
   )

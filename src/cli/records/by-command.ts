@@ -58,6 +58,8 @@ export interface LinesByCommand {
   readonly 'inbox dismiss': InboxLine<'dismissed' | 'refused'>
   readonly 'inbox forget': InboxLine<'forgotten' | 'summary'>
   readonly 'inbox purge': InboxLine<'purged'>
+  readonly 'inbox move': InboxLine<'progress' | 'moved'>
+  readonly 'inbox schema': InboxLine<'schema'>
   readonly 'migrate code': MigrateCodeLine
   readonly 'migrate subscriptions': MigrateSubscriptionsLine
   readonly 'migrate captures': MigrateCapturesLine | UnreadableLine

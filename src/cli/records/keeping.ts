@@ -1,6 +1,6 @@
 // The --json lines of the commands that work on an inbox: inbox and reconcile.
 import type { ReconcileProgress, ReconcileReport } from '../../client/index.ts'
-import type { Entry, InboxStats } from '../../inbox/index.ts'
+import type { CopyTally, Entry, InboxStats, MoveProgress } from '../../inbox/index.ts'
 
 /** `inbox list` and `inbox show`: an entry, without its delivery. */
 export type EntryLine = Omit<Entry, 'delivery'> & {
@@ -24,6 +24,17 @@ interface InboxLines {
   readonly dismissed: Acted
   readonly forgotten: { readonly entity: string; readonly payloads: number }
   readonly summary: { readonly entities: number; readonly of: number; readonly payloads: number }
+  readonly progress: MoveProgress
+  readonly moved: {
+    /** Files, or addresses without user and password. */
+    readonly source: string
+    readonly target: string
+    readonly state: 'moved' | 'planned' | 'before'
+    readonly isResumed: boolean
+    readonly from: CopyTally
+    readonly to: CopyTally
+  }
+  readonly schema: { readonly sql: string }
   readonly purged: { readonly erased: number; readonly deleted: number }
 }
 

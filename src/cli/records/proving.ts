@@ -38,6 +38,8 @@ export type DiscoveredLine = DiscoveredCommon &
         /** The id was seen with one event only: capture another before you use it. */
         readonly idIsGuess?: true
         readonly next?: string
+        /** Presets that verify the captures, as code: `vendors.onfido()`. */
+        readonly presets?: readonly string[]
       })
     | {
         readonly result: 'ambiguous'

@@ -1,7 +1,13 @@
-// Base64 to bytes, and bytes to text where they are text.
+// Base64 to bytes and back, and bytes to text where they are text.
 
 export function fromBase64(text: string): Uint8Array {
   return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  let letters = ''
+  for (const byte of bytes) letters += String.fromCharCode(byte)
+  return btoa(letters)
 }
 
 /** The text of bytes, or undefined where they are not UTF-8. */

@@ -2,7 +2,8 @@
 // connection everything on the page is asked for again, so that nothing is missed in between.
 import { batch, signal } from '@preact/signals'
 
-export type LiveState = 'connecting' | 'live' | 'lost'
+/** `unavailable`: the server is there, but what it shows cannot be read. */
+export type LiveState = 'connecting' | 'live' | 'lost' | 'unavailable'
 
 export const liveState = signal<LiveState>('connecting')
 /** Grows whenever what is shown must be asked for again. */
@@ -37,9 +38,16 @@ export function connect(url: string): void {
     if (known.size > 0) own.addEventListener(type, take as EventListener)
   }
   own.addEventListener('open', () => {
-    const again = liveState.peek() !== 'connecting'
     liveState.value = 'live'
-    if (again) resync.value++
+    // What happened before this moment was not heard, also when it is the first.
+    resync.value++
+  })
+  own.addEventListener('unavailable', () => {
+    liveState.value = 'unavailable'
+  })
+  own.addEventListener('available', () => {
+    liveState.value = 'live'
+    resync.value++
   })
   own.addEventListener('error', () => {
     liveState.value = 'lost'

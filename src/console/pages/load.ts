@@ -41,9 +41,11 @@ export function useLoad<Data>({ ask, key, on = [] }: Asking<Data>): Loaded<Data>
     const settle = (next: { data?: Data; problem?: Problem }) => {
       if (own.signal.aborted) return
       const { data, problem } = next
+      // What could not be read for a while stays; what is refused or gone does not.
+      const passing = problem !== undefined && (problem.status === 0 || problem.status >= 500)
       set((before) => ({
         key,
-        data: data ?? (before.key === key ? before.data : undefined),
+        data: data ?? (passing && before.key === key ? before.data : undefined),
         problem,
         loading: false,
       }))

@@ -24,12 +24,14 @@ export interface Parameter {
 export interface Operation {
   readonly operationId: string
   readonly summary?: string
+  readonly description?: string
   readonly deprecated?: boolean
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: {
     readonly required?: boolean
     readonly content: Readonly<Record<string, { readonly schema: Schema }>>
   }
+  readonly responses?: Readonly<Record<string, { readonly description: string }>>
 }
 
 export interface ApiDocument {

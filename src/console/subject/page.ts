@@ -1,7 +1,7 @@
 // The subject's page as HTML: one step at a time, made for a phone, without a script. Everything that
 // a person gave is escaped; the style is allowed by its hash.
 import { createHash } from 'node:crypto'
-import { type StepField, type StepForm, stepForms } from './steps.ts'
+import { longest, type StepField, type StepForm, stepForms } from './steps.ts'
 import { subjectStyle } from './style.ts'
 
 /** What the page shows of a verification. */
@@ -78,15 +78,16 @@ function fieldOf(one: StepField, { given, faults }: SubjectView): string {
   return `<div class="field"><label for="${id}">${escaped(label)}</label>${input}${wrong}</div>`
 }
 
-function choice({ choices = [] }: StepField, common: string, value: string): string {
-  const options = choices.map(
-    (word) => `<option${word === value ? ' selected' : ''}>${escaped(word)}</option>`,
+function choice({ choices = {} }: StepField, common: string, value: string): string {
+  const options = Object.entries(choices).map(
+    ([one, word]) =>
+      `<option value="${one}"${one === value ? ' selected' : ''}>${escaped(word)}</option>`,
   )
   return `<select ${common}><option value="">Please choose</option>${options.join('')}</select>`
 }
 
 function text({ kind, autocomplete }: StepField, common: string, value: string): string {
-  return `<input type="${kind}" ${common} value="${escaped(value)}" autocomplete="${autocomplete ?? 'off'}" maxlength="200">`
+  return `<input type="${kind}" ${common} value="${escaped(value)}" autocomplete="${autocomplete ?? 'off'}" maxlength="${longest}">`
 }
 
 const endings: Readonly<Record<string, readonly [string, string]>> = {

@@ -1,11 +1,13 @@
-// What a subject is asked for in each step, as data: its fields, and what may stand in them.
+// What a subject is asked for in each step, as data: its fields, and what may stand in them. A
+// field has the name under which the step's data holds what was given.
 
 /** One thing that the subject fills in. */
 export interface StepField {
   readonly name: string
   readonly label: string
   readonly kind: 'text' | 'email' | 'tel' | 'date' | 'choice' | 'check'
-  readonly choices?: readonly string[]
+  /** What each value is called on the page. */
+  readonly choices?: Readonly<Record<string, string>>
   /** What the browser may fill in by itself. */
   readonly autocomplete?: string
 }
@@ -29,11 +31,15 @@ export const stepForms: Readonly<Record<string, StepForm>> = {
     title: 'Your document',
     words: 'Have your passport, driving licence or identity card at hand.',
     fields: [
-      field('documentType', 'Kind of document', 'choice', {
-        choices: ['Passport', 'Driving licence', 'Identity card'],
+      field('type', 'Kind of document', 'choice', {
+        choices: {
+          passport: 'Passport',
+          drivers_license: 'Driving licence',
+          identity_card: 'Identity card',
+        },
       }),
-      field('documentNumber', 'Number of the document'),
-      field('documentExpires', 'Valid until', 'date'),
+      field('number', 'Number of the document'),
+      field('validUntil', 'Valid until', 'date'),
     ],
   },
   person: {
@@ -64,27 +70,35 @@ export const stepForms: Readonly<Record<string, StepForm>> = {
     title: 'Your face',
     words:
       'Hold your face in the frame. The sandbox uses no camera: a tick stands for the picture.',
-    fields: [field('picture', 'I have taken the picture of my face', 'check')],
+    fields: [field('pictureTaken', 'I have taken the picture of my face', 'check')],
   },
   business: {
     title: 'Your business',
     words: 'The business that you act for.',
     fields: [
-      field('businessName', 'Name of the business', 'text', { autocomplete: 'organization' }),
+      field('name', 'Name of the business', 'text', { autocomplete: 'organization' }),
       field('registrationNumber', 'Registration number'),
     ],
   },
   pep_hio: {
     title: 'Public offices',
     words: 'Whether you, or somebody close to you, holds or has held a prominent public office.',
-    fields: [field('publicOffice', 'Public office', 'choice', { choices: ['No', 'Yes'] })],
+    fields: [
+      field('publicOffice', 'Public office', 'choice', { choices: { no: 'No', yes: 'Yes' } }),
+    ],
   },
   financial: {
     title: 'Your finances',
     words: 'Where the money comes from that you will use.',
     fields: [
       field('sourceOfFunds', 'Source of funds', 'choice', {
-        choices: ['Salary', 'Savings', 'Business', 'Inheritance', 'Other'],
+        choices: {
+          salary: 'Salary',
+          savings: 'Savings',
+          business: 'Business',
+          inheritance: 'Inheritance',
+          other: 'Other',
+        },
       }),
     ],
   },
@@ -97,7 +111,7 @@ export const stepForms: Readonly<Record<string, StepForm>> = {
     title: 'Your word',
     words: 'Please read once more what you gave.',
     fields: [
-      field('true', 'Everything that I gave is true', 'check'),
+      field('truthful', 'Everything that I gave is true', 'check'),
       field('signature', 'Your name, as a signature', 'text', { autocomplete: 'name' }),
     ],
   },
@@ -107,6 +121,12 @@ export const stepForms: Readonly<Record<string, StepForm>> = {
     fields: [field('property', 'Property or estate')],
   },
 }
+
+/** What a subject gave in one step. */
+export type Given = Readonly<Record<string, string | true>>
+
+/** Characters of one field. */
+export const longest = 200
 
 /** What is missing or wrong in a filled-in step, by the name of the field. */
 export function faultsIn(step: string, given: URLSearchParams): Readonly<Record<string, string>> {
@@ -118,7 +138,16 @@ export function faultsIn(step: string, given: URLSearchParams): Readonly<Record<
       faults[name] = 'Please give an e-mail address'
     } else if (kind === 'date' && !/^\d{4}-\d\d-\d\d$/.test(value)) {
       faults[name] = 'Please give a date'
-    } else if (choices && !choices.includes(value)) faults[name] = 'Please choose one'
+    } else if (choices && !Object.hasOwn(choices, value)) faults[name] = 'Please choose one'
+    else if (value.length > longest) faults[name] = `Please use at most ${longest} characters`
   }
   return faults
+}
+
+/** What was filled in, by the name of the field; a tick is true. Other fields are left out. */
+export function givenIn(step: string, given: URLSearchParams): Given {
+  const fields = stepForms[step]?.fields ?? []
+  return Object.fromEntries(
+    fields.map(({ name, kind }) => [name, kind === 'check' || (given.get(name)?.trim() ?? '')]),
+  )
 }

@@ -1,5 +1,5 @@
 // The subscriptions: which events go to which address, and the secrets that sign them.
-import { defined } from '../../defined.ts'
+import { defined } from '../../foundation/defined.ts'
 import {
   canonicalName,
   covers,

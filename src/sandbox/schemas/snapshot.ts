@@ -41,6 +41,10 @@ const verification = z.object({
   score: z.number().min(0).max(100).nullable(),
   /** When each step was submitted. */
   completed: z.record(z.string(), dateTime),
+  /** What the subject filled in, by step and field. */
+  given: z
+    .record(z.string(), z.record(z.string(), z.union([z.string(), z.literal(true)])))
+    .optional(),
   trail: z.array(trailEntry),
   config: json.optional(),
   thirdParties: z.array(thirdPartySchema).optional(),

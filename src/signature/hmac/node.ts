@@ -80,7 +80,7 @@ function publicKey(der: Uint8Array, algorithm: PublicKeyName): HmacKey {
   }
   return {
     sign: async (parts) => {
-      if (!secret) throw new TypeError('a public key cannot sign: give the private one')
+      if (!secret) throw new TypeError('a public key cannot sign: pass the private key')
       if (algorithm === 'ed25519') return signOnce(null, Buffer.concat(parts), secret)
       const signer = createSign('sha256')
       for (const part of parts) signer.update(part)

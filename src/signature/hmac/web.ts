@@ -1,5 +1,5 @@
 // Proof by WebCrypto, for runtimes without node:crypto; the platform compares in constant time.
-import { concat } from '../../bytes.ts'
+import { concat } from '../../foundation/bytes.ts'
 import type { PublicKeyName } from '../../protocol/scheme-definition.ts'
 import { bytesOfHex, toHex } from '../encoding.ts'
 import { isPrivate, toP1363 } from './der.ts'
@@ -84,7 +84,7 @@ function publicKey(der: Uint8Array, algorithm: PublicKeyName): HmacKey {
   }
   return {
     sign: async (parts) => {
-      if (!isPrivate(der)) throw new TypeError('a public key cannot sign: give the private one')
+      if (!isPrivate(der)) throw new TypeError('a public key cannot sign: pass the private key')
       return new Uint8Array(await crypto.subtle.sign(how, await own(), concat(parts)))
     },
     matches: async (parts, signatures) => {

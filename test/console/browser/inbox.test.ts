@@ -1,6 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,7 +9,9 @@ import { createInbox, type Inbox, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { signedDelivery } from 'idv-webhooks/testing'
 import { afterEach, expect, test } from 'vitest'
+import { ended, listening } from '../listening.ts'
 import { expectClean, openPage } from './chromium.ts'
+import { runCopied } from './run-copied.ts'
 
 const secret = 'a-secret-for-the-browser'
 const closing: (() => unknown)[] = []
@@ -23,12 +24,8 @@ afterEach(async () => {
 async function serve(inbox: Inbox, options: Partial<InboxConsoleOptions> = {}) {
   const console = inboxConsole(inbox, { authorize: 'loopback', interval: 100, ...options })
   const server = createServer(console.node)
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
-  closing.push(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  closing.push(() => ended(server))
+  return listening(server)
 }
 
 async function opened(look?: Parameters<typeof openPage>[0]) {
@@ -88,7 +85,7 @@ test('a failing handler leaves a dead letter, which is redriven once it is mende
   state.broken = true
   await deliver(1)
   await page.getByTestId('count-dead').getByText('1').waitFor()
-  await page.getByRole('link', { name: '1 dead letters' }).click()
+  await page.getByRole('link', { name: '1 dead letter' }).click()
   await page.locator('.row').click()
   const detail = page.getByRole('region', { name: 'Entry' })
   await detail.getByText('HANDLER_FAILED').first().waitFor()
@@ -137,6 +134,7 @@ test('a payload is masked until it is revealed, is forgotten for good, and each 
   const copied = await page.evaluate(() => navigator.clipboard.readText())
   const { body } = JSON.parse(/const capture = (\{.*?\n\})/s.exec(copied)?.[1] ?? '')
   expect(Buffer.from(body, 'base64').toString()).not.toMatch(/canary/i)
+  expect(await runCopied(copied)).toMatch(/Tests\s+1 passed/)
   await page.getByRole('button', { name: 'Forget…' }).click()
   await page.getByRole('dialog').getByText('cannot be undone').waitFor()
   await page.getByRole('dialog').getByRole('button', { name: 'Forget' }).click()

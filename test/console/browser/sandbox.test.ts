@@ -1,17 +1,15 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { createReceiver } from 'idv-webhooks'
 import { toNode } from 'idv-webhooks/node'
 import { createSandbox } from 'idv-webhooks/sandbox'
 import { afterEach, expect, test } from 'vitest'
+import { ended, listening } from '../listening.ts'
 import { expectClean, openPage } from './chromium.ts'
+import { runCopied } from './run-copied.ts'
 
 const run = promisify(execFile)
-const root = resolve(import.meta.dirname, '../../..')
 const secret = 'a-secret-for-the-browser'
 const closing: (() => unknown)[] = []
 
@@ -27,9 +25,8 @@ async function start() {
     received.push(event.name)
   })
   const server = createServer(toNode(receiver))
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
-  closing.push(() => server.close())
-  const hook = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`
+  const hook = `${await listening(server)}/webhooks`
+  closing.push(() => ended(server))
   const sandbox = await createSandbox({
     seed: 1,
     rateLimit: false,
@@ -99,6 +96,14 @@ test('a verification goes from its creation over the subject’s phone to its ap
   await phone.page.getByRole('button', { name: 'Submit' }).click()
   await phone.page.getByText('Everything has arrived').waitFor()
 
+  const steps = page.getByTestId('steps')
+  await steps.getByText('passport').waitFor()
+  await steps.getByText('Agreed').waitFor()
+  expect(await steps.textContent()).not.toMatch(/X1234567|Lovelace|1985/)
+  await page.getByRole('button', { name: 'Reveal identity data' }).click()
+  for (const given of ['X1234567', '2031-05-01', 'Ada Lovelace', '1985-12-10']) {
+    await steps.getByText(given).waitFor()
+  }
   await page.getByRole('button', { name: 'Approve' }).click()
   await page.getByRole('region', { name: 'Verification' }).getByText('approved').first().waitFor()
   await other.page.locator('.row', { hasText: 'verification.approved' }).waitFor()
@@ -251,24 +256,7 @@ test('a delivery is copied as a command that sends it, and as a test that passes
   await page.reload()
   const file = await copied('Copy as test')
   expect(file).toContain("from 'vitest'")
-  mkdirSync(join(root, 'dist'), { recursive: true })
-  const folder = mkdtempSync(join(root, 'dist/copied-'))
-  closing.push(() => rmSync(folder, { recursive: true }))
-  writeFileSync(join(folder, 'copied.test.ts'), file)
-  const config = readFileSync(join(root, 'vitest.config.ts'), 'utf8')
-  expect(config).toContain("'idv-webhooks/testing'")
-  writeFileSync(
-    join(folder, 'vitest.config.ts'),
-    `import whole from ${JSON.stringify(join(root, 'vitest.config.ts'))}
-    const { resolve } = whole.test.projects[0]
-    export default { resolve, test: { include: ['copied.test.ts'], root: ${JSON.stringify(folder)} } }`,
-  )
-  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const printed = await run(process.execPath, [vitest, 'run', '--config', 'vitest.config.ts'], {
-    cwd: folder,
-    env: { ...process.env, NO_COLOR: '1', WEBHOOK_SECRET: undefined },
-  })
-  expect(printed.stdout).toMatch(/Tests\s+1 passed/)
+  expect(await runCopied(file)).toMatch(/Tests\s+1 passed/)
   expectClean(one)
 })
 

@@ -6,29 +6,51 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { judge } from './campaign/verdict.ts'
 
-const sizes = { KILLS: '4', CRASHES: '1', CUTS: '4', STOP: '0', BLACK_HOLE: '0', ROUNDS: '0' }
+const script = join(import.meta.dirname, 'campaign', 'run.ts')
 
-test('nothing is lost, doubled or out of order while processes and the server are killed', async () => {
-  // The processes run what users get: `npm test` builds it first.
+/** Runs the campaign in processes that run what users get: `npm test` builds it first. */
+async function campaign(sizes: Record<string, string>) {
   expect(existsSync('dist/inbox-postgres.js'), 'run npm run build first').toBe(true)
-  const script = join(import.meta.dirname, 'campaign', 'run.ts')
-  const env = { ...process.env, ...sizes, DELIVERIES: '200', NODE_OPTIONS: '' }
+  const env = { ...process.env, ...sizes, NODE_OPTIONS: '' }
   const { stdout } = await promisify(execFile)(process.execPath, [script], {
     env,
     timeout: 150_000,
   })
-  const report = JSON.parse(stdout.slice(0, stdout.indexOf('}') + 1))
-  expect(report).toMatchObject({
-    kills: 4,
-    crashes: 1,
-    lost: 0,
-    storedTwice: 0,
-    effectsTwice: 0,
-    overlaps: 0,
-    inversions: 0,
-  })
-  expect(report.acked).toBeGreaterThanOrEqual(200)
+  return JSON.parse(stdout)
+}
+
+const nothing = {
+  KILLS: '0',
+  STEP_ROUNDS: '0',
+  CRASHES: '0',
+  CUTS: '0',
+  STOP: '0',
+  BLACK_HOLE: '0',
+}
+
+const promised = {
+  lost: 0,
+  storedTwice: 0,
+  effectsTwice: 0,
+  overlaps: 0,
+  inversions: 0,
+  crashedProcesses: 0,
+}
+
+test('nothing is lost, doubled or out of order while processes and the server are killed', async () => {
+  const sizes = { KILLS: '8', KILL_EVERY: '2000', CRASHES: '2', CRASH_EVERY: '8000', CUTS: '12' }
+  const rest = { DELIVERIES: '400', FAILOVER: '0', ROUNDS: '0' }
+  const report = await campaign({ ...nothing, ...sizes, ...rest })
+  expect(report).toMatchObject({ kills: 8, crashes: 2, ...promised })
+  expect(report.acked).toBeGreaterThanOrEqual(400)
   expect(report.slowestRecovery).toBeLessThan(30_000)
+}, 180_000)
+
+test('a synchronous standby takes over without a loss; an asynchronous one that lags loses', async () => {
+  const report = await campaign({ ...nothing, DELIVERIES: '0', FAILOVER: '0', ROUNDS: '1' })
+  expect(report.synchronous.lost).toBe(0)
+  expect(report.synchronous.acked).toBeGreaterThan(0)
+  expect(report.asynchronous.lost).toBeGreaterThan(0)
 }, 180_000)
 
 test('the verdict sees each kind of harm', () => {
@@ -43,6 +65,7 @@ test('the verdict sees each kind of harm', () => {
       line(40, 'start', 'a', 2),
     ],
     stops: [{ at: 9, pid: 1 }],
+    outages: [{ from: 35, to: 38 }],
     effects: [
       { event: 'b', entity: 'e' },
       { event: 'a', entity: 'e' },
@@ -59,5 +82,7 @@ test('the verdict sees each kind of harm', () => {
     overlaps: 1,
     inversions: 1,
     slowestRecovery: 31,
+    recoveries: 1,
+    slowestReturn: 2,
   })
 })

@@ -60,22 +60,32 @@ const mutations: readonly {
     name: 'liveness by the lock of a connection alone',
     changes: [
       [
-        /else watch\.long and \(.*\)\n/,
-        `else not exists (select 1 from pg_locks k where k.locktype = 'advisory'
-          and k.objid::bigint = e.owner)\n`,
+        'when everyone.watched - o.watched > p_grace then true',
+        `when not exists (select 1 from pg_locks k where k.locktype = 'advisory'
+          and k.objid::bigint = e.owner) then true`,
       ],
     ],
     noticed: 'a lease does not lapse while its owner gives signs of life',
   },
   {
     name: 'silence that is never judged',
-    changes: [['abs(watch.now - o.seen) > p_grace', 'false']],
+    changes: [['everyone.watched - o.watched > p_grace', 'false']],
     noticed: 'an owner that fell silent is gone, also when its connections still stand',
   },
   {
-    name: 'judging right after an outage',
-    changes: [['else watch.long and (', 'else (']],
-    noticed: 'after an outage nobody judges before the others could be heard',
+    name: 'an outage that counts as silence',
+    changes: [
+      [
+        'case when v_now - o.seen between 0 and p_gap then v_now - o.seen else 0 end',
+        'v_now - o.seen',
+      ],
+    ],
+    noticed: 'an outage counts against nobody',
+  },
+  {
+    name: 'a watch that begins anew after every outage',
+    changes: [['then v_now - o.seen else 0 end', 'then v_now - o.seen else -o.watched end']],
+    noticed: 'a silence from before an outage is remembered after it',
   },
   {
     name: 'a fence without its owner',

@@ -26,6 +26,10 @@ function keeping(lanes: readonly string[]): [string, Buffer] {
   return [JSON.stringify(list), Buffer.alloc(0)]
 }
 
+/** A sign of life of an owner other than this one. */
+const beatOfAnother =
+  'select idv.beat_1((select min(owner) from idv.owners where owner not in (0, $1)), 6000)'
+
 const keepSql = 'select * from idv.keep_1($1::text, $2::bytea)'
 
 export const promises = {
@@ -94,23 +98,31 @@ export const promises = {
   }: Under) {
     const other = await beside()
     await store.insert(newEntry())
-    const { owner } = await claimOne(other)
-    await query('update idv.owners set since = since - 60000')
-    await query('update idv.owners set seen = seen - 16000 where owner = $1', [owner])
+    await claimOne(other)
+    await query('update idv.owners set watched = watched + 13000 where owner = 0')
     expect(await store.lapsed(start)).toHaveLength(1)
   },
 
-  async 'after an outage nobody judges before the others could be heard'({
-    store,
-    beside,
-    query,
-  }: Under) {
+  async 'an outage counts against nobody'({ store, beside, query }: Under) {
     const other = await beside()
     await store.insert(newEntry())
     const { owner } = await claimOne(other)
-    // As a sign of life after a long silence leaves it: the row of signs has begun just now.
-    await query('update idv.owners set seen = seen - 60000 where owner = $1', [owner])
+    await query('update idv.owners set seen = seen - 60000, since = since - 600000')
+    await query(beatOfAnother, [owner])
     expect(await store.lapsed(start + 600_000)).toEqual([])
+  },
+
+  async 'a silence from before an outage is remembered after it'({ store, beside, query }: Under) {
+    const other = await beside()
+    await store.insert(newEntry())
+    const { owner } = await claimOne(other)
+    await query(`update idv.owners set seen = seen - 60000,
+      watched = watched + case owner when 0 then 9000 else 0 end`)
+    await query(beatOfAnother, [owner])
+    expect(await store.lapsed(start)).toEqual([])
+    await query('update idv.owners set seen = seen - 5000 where owner = 0')
+    await query(beatOfAnother, [owner])
+    expect(await store.lapsed(start)).toHaveLength(1)
   },
 
   async 'a fence of another owner settles nothing'({ store, query }: Under) {

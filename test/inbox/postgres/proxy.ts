@@ -1,4 +1,4 @@
-// A proxy before a server of Postgres that loses answers, or everything, on demand.
+// A proxy before a server of Postgres that loses answers, or everything, or leads to another server.
 import { connect, createServer, type Socket } from 'node:net'
 
 /** How a proxy harms what passes it. */
@@ -11,6 +11,10 @@ export interface FaultProxy {
   loseAnswerTo(text: string): void
   /** From now on nothing passes and nothing is closed, as when a machine has vanished. */
   swallow(isSwallowing: boolean): void
+  /** From now on nothing passes; what was held passes late, when that ends. */
+  hold(isHolding: boolean): void
+  /** Cuts every connection; new ones lead to this server. */
+  retarget(url: string): void
   /** Answers that were lost. */
   readonly lost: number
 }
@@ -20,16 +24,18 @@ export async function startProxy(
   target: string,
   atEnd: (close: () => void) => unknown,
 ): Promise<FaultProxy> {
-  const { port } = new URL(target)
+  let { port } = new URL(target)
   const open = new Set<Socket>()
   let losing: string | undefined
   let lost = 0
   let swallows = false
+  let holds = false
   const server = createServer((client) => {
     const upstream = connect(Number(port), '127.0.0.1')
     let isCut = false
     for (const socket of [client, upstream]) {
       open.add(socket)
+      if (holds) socket.pause()
       socket.on('error', () => {})
       socket.on('close', () => {
         open.delete(socket)
@@ -67,6 +73,14 @@ export async function startProxy(
     },
     swallow: (isSwallowing) => {
       swallows = isSwallowing
+    },
+    hold: (isHolding) => {
+      holds = isHolding
+      for (const socket of open) isHolding ? socket.pause() : socket.resume()
+    },
+    retarget: (url) => {
+      port = new URL(url).port
+      for (const socket of open) socket.destroy()
     },
     get lost() {
       return lost

@@ -1,19 +1,19 @@
-// One entry: its state and why, its handlers, its payload once it is revealed, and what may be done.
+// One entry: its state and why, its handlers, and its payload once it is revealed.
 /** @jsxImportSource preact */
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { config } from '../config.ts'
 import { type TestCase, toCurl, toTest } from '../export.ts'
+import { listen } from '../live.ts'
 import { useLoad } from '../load.ts'
 import { href } from '../route.ts'
 import { duration, Time } from '../time.tsx'
 import { Badge, Status } from '../ui/badge.tsx'
 import { Body, Headers } from '../ui/bytes.tsx'
-import { confirm } from '../ui/confirm.tsx'
 import { Copy } from '../ui/copy.tsx'
-import { DetailHead, Fact, Facts } from '../ui/detail.tsx'
-import { Failed } from '../ui/empty.tsx'
+import { Detail, DetailHead, Fact, Facts } from '../ui/detail.tsx'
 import { ScrollText } from '../ui/scroll-text.tsx'
 import { attempt } from '../ui/toast.tsx'
+import { EntryActions } from './entry-actions.tsx'
 import { ask, type Entry, entityOf } from './records.ts'
 
 interface Shown {
@@ -40,19 +40,29 @@ export function EntryDetail({ id, onClose }: DetailProps) {
     ask: (signal) => ask<Shown>(path, { signal }),
     on: ['changed'],
   })
-  const [payload, setPayload] = useState<Payload | undefined>(undefined)
-  if (!data) return <section class="detail">{problem && <Failed problem={problem} />}</section>
-  const { entry, shape } = data
-  const reveal = () =>
-    attempt(async () => {
-      setPayload(payload ? undefined : await ask<Payload>(`${path}/reveal`, { method: 'POST' }))
-      return undefined
-    })
+  // It moves on by itself, and may be none of those that the inbox's changes are seen by.
+  const open = data !== undefined && /^(?:stored|leased|retry)$/.test(data.entry.state)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: reload is the same in effect
+  useEffect(() => (open ? listen('stats', reload) : undefined), [open])
   return (
-    <section class="detail" aria-label="Entry">
+    <Detail label="Entry" problem={problem} onClose={onClose}>
+      {data && <Whole shown={data} onClose={onClose} onDone={reload} />}
+    </Detail>
+  )
+}
+
+interface WholeProps {
+  readonly shown: Shown
+  readonly onClose: () => void
+  readonly onDone: () => void
+}
+
+function Whole({ shown: { entry, shape }, onClose, onDone }: WholeProps) {
+  return (
+    <>
       <DetailHead title={entry.name ?? entry.receivedName ?? 'Unreadable'} onClose={onClose}>
         <Status of={entry.state} />
-        {!config.readOnly && <Actions entry={entry} onDone={reload} />}
+        {!config.readOnly && <EntryActions entry={entry} onDone={onDone} />}
       </DetailHead>
       <div class="stack">
         <Why entry={entry} />
@@ -63,18 +73,31 @@ export function EntryDetail({ id, onClose }: DetailProps) {
             The payload was erased; the entry stays so that duplicates are known.
           </p>
         ) : (
-          <section class="stack">
-            <div class="actions">
-              <button type="button" aria-pressed={payload !== undefined} onClick={reveal}>
-                {payload ? 'Mask again' : 'Reveal the payload'}
-              </button>
-              <Copy text={() => testOf(entry)}>Copy as test</Copy>
-              {payload && <Copy text={() => curlOf(payload)}>Copy as curl</Copy>}
-            </div>
-            {payload ? <PayloadView payload={payload} /> : <Shape shape={shape} />}
-          </section>
+          <PayloadSection entry={entry} shape={shape} />
         )}
       </div>
+    </>
+  )
+}
+
+function PayloadSection({ entry, shape }: { readonly entry: Entry; readonly shape: unknown }) {
+  const [payload, setPayload] = useState<Payload | undefined>(undefined)
+  const reveal = () =>
+    attempt(async () => {
+      const path = `/entries/${encodeURIComponent(entry.id)}/reveal`
+      setPayload(payload ? undefined : await ask<Payload>(path, { method: 'POST' }))
+      return undefined
+    })
+  return (
+    <section class="stack" aria-label="Payload">
+      <div class="actions">
+        <button type="button" aria-pressed={payload !== undefined} onClick={reveal}>
+          {payload ? 'Mask again' : 'Reveal the payload'}
+        </button>
+        <Copy text={() => testOf(entry)}>Copy as test</Copy>
+        {payload && <Copy text={() => curlOf(payload)}>Copy as curl</Copy>}
+      </div>
+      {payload ? <PayloadView payload={payload} /> : <Shape shape={shape} />}
     </section>
   )
 }
@@ -205,92 +228,6 @@ function Handlers({ entry: { handled, failures } }: { readonly entry: Entry }) {
         ))}
       </ul>
     </section>
-  )
-}
-
-interface EntryAction {
-  readonly name: 'redrive' | 'replay' | 'dismiss'
-  readonly from: readonly string[]
-  readonly title: string
-  readonly words: string
-  readonly danger?: boolean
-}
-
-const choices: readonly EntryAction[] = [
-  {
-    name: 'redrive',
-    from: ['dead', 'skipped'],
-    title: 'Redrive',
-    words:
-      'It goes back to the handlers that have not succeeded yet, with all its attempts. Handlers that succeeded are not run again.',
-  },
-  {
-    name: 'replay',
-    from: ['done'],
-    title: 'Replay',
-    words:
-      'Every handler runs again on the bytes that were kept, also those that succeeded: what they do must bear being done twice.',
-  },
-  {
-    name: 'dismiss',
-    from: ['dead'],
-    title: 'Dismiss',
-    danger: true,
-    words:
-      'It is settled for good and no handler runs. Later events of its entity, where they wait for it, go on.',
-  },
-]
-
-function Actions({ entry, onDone }: { readonly entry: Entry; readonly onDone: () => void }) {
-  const act = async ({ name, title, words, danger }: EntryAction) => {
-    const asked = { title: `${title} this entry?`, text: words, yes: title }
-    if (!(await confirm({ ...asked, ...(danger && { danger }) }))) return
-    await attempt(async () => {
-      await ask(`/entries/${encodeURIComponent(entry.id)}/${name}`, { method: 'POST' })
-      onDone()
-      return `${title}: done`
-    })
-  }
-  return (
-    <>
-      {choices
-        .filter(({ from }) => from.includes(entry.state) && !(entry.erased && from[0] !== 'dead'))
-        .map((one) => (
-          <button
-            key={one.name}
-            type="button"
-            class={one.danger ? 'danger' : 'main'}
-            onClick={() => act(one)}
-          >
-            {one.title}
-          </button>
-        ))}
-      {entry.entity && !entry.erased && <Forget entry={entry} onDone={onDone} />}
-    </>
-  )
-}
-
-function Forget({ entry, onDone }: { readonly entry: Entry; readonly onDone: () => void }) {
-  const entity = entityOf(entry) ?? ''
-  const forget = async () => {
-    const title = `Forget ${entity}?`
-    const text =
-      'The payloads of every event about it are erased, those of its verifications too when it is a client. What still waits is skipped. This cannot be undone.'
-    if (!(await confirm({ title, text, yes: 'Forget', danger: true }))) return
-    await attempt(async () => {
-      const { tenant } = entry
-      const { entries } = await ask<{ readonly entries: number }>('/forget', {
-        method: 'POST',
-        body: { entity, ...(tenant !== undefined && { tenant }) },
-      })
-      onDone()
-      return `${entries} payloads are erased`
-    })
-  }
-  return (
-    <button type="button" class="danger" onClick={forget}>
-      Forget…
-    </button>
   )
 }
 

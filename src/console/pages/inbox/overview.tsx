@@ -1,11 +1,13 @@
 // How the inbox goes: what waits and for how long, what arrived over time, and the legacy names that
 // still arrive.
 /** @jsxImportSource preact */
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import { listen } from '../live.ts'
 import { useLoad } from '../load.ts'
 import { filter, href, route } from '../route.ts'
 import { duration, setServerClock, Time } from '../time.tsx'
 import { Chart } from '../ui/chart.tsx'
+import { Fact, Facts } from '../ui/detail.tsx'
 import { Empty, Failed } from '../ui/empty.tsx'
 import { Page } from '../ui/shell.tsx'
 import { ask, type Overview, type Stats, states } from './records.ts'
@@ -19,13 +21,16 @@ export function OverviewPage() {
     ask: (signal) => ask<Overview>(`/overview?span=${span}`, { signal }),
     on: ['changed'],
   })
+  // Lag and age grow also while nothing happens.
+  const [stats, setStats] = useState<Stats | undefined>(undefined)
+  useEffect(() => listen<Stats>('stats', setStats), [])
   useEffect(() => {
     if (data) setServerClock(data.now, false)
   }, [data])
   return (
     <Page title="Overview" actions={<Spans at={span} />}>
       {problem && <Failed problem={problem} />}
-      {data && <Figures stats={data.stats} />}
+      {data && <Figures stats={stats ?? data.stats} />}
       {data && <Arrivals of={data} words={spans[span as keyof typeof spans] ?? ''} />}
       {data && (
         <div class="columns">
@@ -66,13 +71,16 @@ const words: Readonly<Record<string, string>> = {
   skipped: 'skipped',
 }
 
+const inWords = (state: string, count: number) =>
+  state === 'dead' && count === 1 ? 'dead letter' : (words[state] ?? state)
+
 function Figures({ stats }: { readonly stats: Stats }) {
   return (
     <div class="figures">
       {states.map((state) => (
         <a key={state} class="figure" href={href(['entries'], { state })}>
           <b data-testid={`count-${state}`}>{stats[state].toLocaleString('en')}</b>
-          <span>{words[state]}</span>
+          <span>{inWords(state, stats[state])}</span>
         </a>
       ))}
       <div class="figure">
@@ -171,18 +179,33 @@ function Legacy({ of: { history } }: { readonly of: Overview }) {
   )
 }
 
+const facts: Readonly<Record<string, string>> = {
+  order: 'Order kept per',
+  survives: 'Survives',
+  dedupeDays: 'Duplicates known for days',
+  tx: 'Transactions for handlers',
+  shared: 'Several processes',
+  fairness: 'Fair between',
+  erases: 'Erased bytes are',
+}
+
 function Store({ of: { capabilities } }: { readonly of: Overview }) {
   return (
     <section class="card">
       <h2>Store</h2>
-      <dl class="facts">
+      <Facts>
         {Object.entries(capabilities).map(([name, value]) => (
-          <>
-            <dt>{name}</dt>
-            <dd>{value === null ? 'unlimited' : String(value)}</dd>
-          </>
+          <Fact key={name} name={facts[name] ?? name}>
+            {value === null
+              ? 'unlimited'
+              : typeof value === 'boolean'
+                ? value
+                  ? 'yes'
+                  : 'no'
+                : `${value}`}
+          </Fact>
         ))}
-      </dl>
+      </Facts>
     </section>
   )
 }

@@ -61,13 +61,6 @@ export interface Overview {
   }
 }
 
-export interface ActivityRow {
-  readonly at: string
-  readonly action: string
-  readonly what: string
-  readonly by?: string
-}
-
 /** A request to the inbox's own routes. */
 export function ask<Answer>(path: string, options?: CallOptions): Promise<Answer> {
   return call<Answer>(`${config.base}/api${path}`, options)

@@ -1,228 +1,195 @@
-// The two OpenAPI documents, to be read and tried: every operation with its parameters, its body,
-// and the answer that this sandbox really gives.
+// The two OpenAPI documents, to be browsed and tried: every operation, and one of them beside the
+// list with what it takes and answers.
 /** @jsxImportSource preact */
-import { useState } from 'preact/hooks'
-import { send } from '../call.ts'
-import { toCurl } from '../export.ts'
 import { useLoad } from '../load.ts'
 import { go, href, route } from '../route.ts'
-import {
-  type ApiDocument,
-  bodySchema,
-  type Endpoint,
-  endpointsOf,
-  exampleOf,
-  followed,
-} from '../schema.ts'
-import { HttpStatus } from '../ui/badge.tsx'
-import { Headers } from '../ui/bytes.tsx'
-import { Copy } from '../ui/copy.tsx'
-import { ScrollText } from '../ui/scroll-text.tsx'
-import { Page } from '../ui/shell.tsx'
-import { attempt } from '../ui/toast.tsx'
+import { type ApiDocument, bodySchema, type Endpoint, endpointsOf, followed } from '../schema.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Detail, DetailHead } from '../ui/detail.tsx'
+import { Empty, Failed } from '../ui/empty.tsx'
+import { rules } from '../ui/form.tsx'
+import { Rows } from '../ui/rows.tsx'
+import { Search } from '../ui/search.tsx'
+import { ApiTry } from './api-try.tsx'
 import { api, control, documentAt } from './resources.ts'
 
 const planes = [
-  { base: api, title: 'The service' },
-  { base: control, title: 'Control plane' },
+  { base: api, name: 'v2', title: 'The service' },
+  { base: control, name: 'sandbox', title: 'Control plane' },
 ] as const
 
+type Plane = (typeof planes)[number]
+
 export function ApiPage() {
-  const [, base = 'v2', operation] = route.value.path
-  const plane = base === 'sandbox' ? planes[1] : planes[0]
-  const { data: document } = useLoad({
+  const { path, query } = route.value
+  const [, name, operation] = path
+  const plane = planes.find((one) => one.name === name) ?? planes[0]
+  const { data: document, problem } = useLoad({
     key: plane.base,
     ask: () => documentAt(plane.base),
   })
   const endpoints = document ? endpointsOf(document) : []
-  const chosen = endpoints.find(({ operationId }) => operationId === operation) ?? endpoints[0]
+  const chosen = endpoints.find(({ operationId }) => operationId === operation)
+  const back = () => go(href(['api', plane.name], query))
+  const search = query.get('search')?.toLowerCase() ?? ''
   return (
-    <Page title="API" actions={<Plane at={plane.base} />}>
-      {document && chosen && (
-        <>
-          <label class="field">
-            <span class="label">Operation</span>
-            <select
-              value={chosen.operationId}
-              onChange={({ currentTarget: { value } }) => go(href(['api', base, value]))}
-            >
-              {endpoints.map((one) => (
-                <option key={one.operationId} value={one.operationId}>
-                  {one.method} {one.path}
-                  {one.deprecated ? ' (deprecated)' : ''}
-                </option>
-              ))}
-            </select>
-          </label>
-          <Try key={chosen.operationId} {...{ document }} endpoint={chosen} base={plane.base} />
-        </>
-      )}
-    </Page>
+    <>
+      <header>
+        <h1>API</h1>
+        <Planes at={plane} />
+      </header>
+      <div class={chosen ? 'split open' : 'split'}>
+        <section aria-label="List">
+          <search class="filters" aria-label="Filters">
+            <Search />
+          </search>
+          {problem && <Failed problem={problem} />}
+          <Rows
+            items={endpoints.filter((one) => textOf(one).includes(search))}
+            label="Operations"
+            kind="operation"
+            idOf={(one) => one.operationId}
+            hrefOf={(one) => href(['api', plane.name, one.operationId], query)}
+            row={(one) => <Row of={one} />}
+            current={chosen?.operationId}
+            onBack={chosen ? back : undefined}
+            empty={document && <Empty title="Nothing fits">{null}</Empty>}
+          />
+        </section>
+        {chosen && document && (
+          <Operation
+            key={chosen.operationId}
+            endpoint={chosen}
+            document={document}
+            base={plane.base}
+            onClose={back}
+          />
+        )}
+      </div>
+    </>
   )
 }
 
-function Plane({ at }: { readonly at: string }) {
+const textOf = ({ method, path, summary = '', operationId }: Endpoint) =>
+  `${method} ${path} ${summary} ${operationId}`.toLowerCase()
+
+function Planes({ at }: { readonly at: Plane }) {
   return (
     <span class="actions">
-      {planes.map(({ base, title }) => (
+      {planes.map(({ base, name, title }) => (
         <a
           key={base}
-          class={base === at ? 'button main' : 'button'}
-          href={href(['api', base === api ? 'v2' : 'sandbox'])}
-          aria-current={base === at ? 'true' : undefined}
+          class={base === at.base ? 'button main' : 'button'}
+          href={href(['api', name])}
+          aria-current={base === at.base ? 'true' : undefined}
         >
           {title}
         </a>
       ))}
-      <a href={`${at}/openapi.json`}>openapi.json</a>
+      <a href={`${at.base}/openapi.json`}>openapi.json</a>
     </span>
   )
 }
 
-interface TryProps {
+function Row({ of: { method, path, summary, deprecated } }: { readonly of: Endpoint }) {
+  return (
+    <>
+      <span>
+        <Badge tone={method === 'GET' ? 'calm' : 'info'}>{method}</Badge>
+      </span>
+      <span class="mono">{path}</span>
+      <span class="muted more">
+        {summary}
+        {deprecated && ' (deprecated)'}
+      </span>
+    </>
+  )
+}
+
+interface OperationProps {
   readonly endpoint: Endpoint
   readonly document: ApiDocument
   readonly base: string
+  readonly onClose: () => void
 }
 
-interface Answer {
-  readonly status: number
-  readonly headers: readonly (readonly [string, string])[]
-  readonly text: string
-}
-
-function Try({ endpoint, document, base }: TryProps) {
-  const schema = bodySchema(endpoint, document)
-  const [values, setValues] = useState<Readonly<Record<string, string>>>({})
-  const [key, setKey] = useState('key_acme')
-  const [body, setBody] = useState(
-    schema ? JSON.stringify(exampleOf(schema, document), null, 2) : '',
-  )
-  const [answer, setAnswer] = useState<Answer | undefined>(undefined)
-  const request = () => requestOf(endpoint, { base, values, key: base === api ? key : '', body })
-  const run = () =>
-    attempt(async () => {
-      const { method, path, headers } = request()
-      const response = await send(path, { method, headers, ...(schema && { body }) })
-      setAnswer({
-        status: response.status,
-        headers: [...response.headers],
-        text: laidOut(await response.text()),
-      })
-      return undefined
-    })
+function Operation({ endpoint, document, base, onClose }: OperationProps) {
+  const { method, path, summary, description, deprecated, responses = {} } = endpoint
   return (
-    <form
-      class="card"
-      onSubmit={(event) => {
-        event.preventDefault()
-        run()
-      }}
-    >
-      <header>
-        <h2 class="mono break">
-          {endpoint.method} {base}
-          {endpoint.path}
-        </h2>
-      </header>
-      {endpoint.summary && <p>{endpoint.summary}</p>}
-      <div class="form">
-        {base === api && <Text name="X-Api-Key" value={key} onChange={setKey} />}
-        {(endpoint.parameters ?? [])
-          .filter((one) => one.in !== 'header')
-          .map(({ name, required, schema: own }) => (
-            <Text
-              key={name}
-              name={required ? `${name} · required` : name}
-              hint={followed(own, document).enum?.join(', ') ?? ''}
-              value={values[name] ?? ''}
-              onChange={(value) => setValues({ ...values, [name]: value })}
-            />
-          ))}
-        {schema && (
-          <div class="field wide">
-            <label for="try-body">Body</label>
-            <textarea
-              id="try-body"
-              spellcheck={false}
-              value={body}
-              onInput={({ currentTarget }) => setBody(currentTarget.value)}
-            />
-            <small>{Object.keys(schema.properties ?? {}).join(', ')}</small>
-          </div>
+    <Detail label="Operation" problem={undefined} onClose={onClose}>
+      <DetailHead title={summary ?? path} onClose={onClose}>
+        <Badge tone={method === 'GET' ? 'calm' : 'info'}>{method}</Badge>
+        <code class="break">
+          {base}
+          {path}
+        </code>
+        {deprecated && (
+          <Badge tone="warn" sign="!">
+            deprecated
+          </Badge>
         )}
-      </div>
-      <div class="actions">
-        <button type="submit" class="main">
-          Send
-        </button>
-        <Copy text={() => curlOf(request(), schema ? body : '')}>Copy as curl</Copy>
-      </div>
-      {answer && (
-        <section class="stack" aria-label="Answer">
-          <HttpStatus status={answer.status} />
-          <Headers pairs={answer.headers} />
-          <ScrollText label="Body of the answer" testid="answer">
-            {answer.text}
-          </ScrollText>
+      </DetailHead>
+      <div class="stack">
+        {description && <p>{description}</p>}
+        <Takes endpoint={endpoint} document={document} />
+        <ApiTry endpoint={endpoint} document={document} base={base} />
+        <section>
+          <h3>Answers</h3>
+          <dl class="facts">
+            {Object.entries(responses).map(([status, { description: what }]) => (
+              <>
+                <dt>{status}</dt>
+                <dd>{what}</dd>
+              </>
+            ))}
+          </dl>
         </section>
-      )}
-    </form>
+      </div>
+    </Detail>
   )
 }
 
-interface TextProps {
-  readonly name: string
-  readonly hint?: string
-  readonly value: string
-  readonly onChange: (value: string) => void
-}
-
-function Text({ name, hint, value, onChange }: TextProps) {
-  const id = `try-${name}`
+/** Its parameters and the fields of its body, with their rules. */
+function Takes({ endpoint, document }: Pick<OperationProps, 'endpoint' | 'document'>) {
+  const body = bodySchema(endpoint, document)
+  const fields = [
+    ...(endpoint.parameters ?? []).map(({ name, in: place, required, schema }) => ({
+      ...{ name, place, required: required === true },
+      schema: followed(schema, document),
+    })),
+    ...Object.entries(body?.properties ?? {}).map(([name, schema]) => ({
+      ...{ name, place: 'body', required: body?.required?.includes(name) === true },
+      schema: followed(schema, document),
+    })),
+  ]
+  if (fields.length === 0) return null
   return (
-    <div class="field">
-      <label for={id}>{name}</label>
-      <input
-        id={id}
-        value={value}
-        autocomplete="off"
-        onInput={({ currentTarget }) => onChange(currentTarget.value)}
-      />
-      {hint && <small>{hint}</small>}
-    </div>
+    <section>
+      <h3>Takes</h3>
+      <div class="table">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Field</th>
+              <th scope="col">In</th>
+              <th scope="col">Rules</th>
+            </tr>
+          </thead>
+          <tbody>
+            {fields.map(({ name, place, required, schema }) => (
+              <tr key={`${place} ${name}`}>
+                <td>
+                  <code>{name}</code>
+                </td>
+                <td>{place}</td>
+                <td>
+                  {[required ? 'required' : '', rules(schema, document)].filter(Boolean).join(', ')}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
   )
-}
-
-interface Given {
-  readonly base: string
-  readonly values: Readonly<Record<string, string>>
-  readonly key: string
-  readonly body: string
-}
-
-function requestOf({ method, path, parameters = [] }: Endpoint, { base, values, key }: Given) {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? ''))
-  const search = new URLSearchParams(
-    parameters.flatMap(({ name, in: place }) =>
-      place === 'query' && values[name] ? [[name, values[name]]] : [],
-    ),
-  ).toString()
-  const headers: Readonly<Record<string, string>> = key ? { 'x-api-key': key } : {}
-  return { method, path: `${base}${filled}${search && `?${search}`}`, headers }
-}
-
-function curlOf({ method, path, headers }: ReturnType<typeof requestOf>, body: string): string {
-  const pairs = Object.entries({ ...headers, ...(body && { 'content-type': 'application/json' }) })
-  const bytes = new TextEncoder().encode(body)
-  const base64 = btoa(String.fromCharCode(...bytes))
-  return toCurl({ method, url: new URL(path, location.href).href, headers: pairs, body: base64 })
-}
-
-function laidOut(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
 }

@@ -54,7 +54,7 @@ export function AssumptionsPage() {
                   <tr key={`${section} ${topic}`}>
                     <td>{section}</td>
                     <td>{topic}</td>
-                    <td>{decision}</td>
+                    <td class="break">{decision}</td>
                   </tr>
                 ))}
               </tbody>

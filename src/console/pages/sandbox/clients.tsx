@@ -8,9 +8,9 @@ import { bodySchema, endpointsOf } from '../schema.ts'
 import { Time } from '../time.tsx'
 import { Status } from '../ui/badge.tsx'
 import { confirm } from '../ui/confirm.tsx'
-import { DetailHead, Fact, Facts } from '../ui/detail.tsx'
+import { Detail, DetailHead, Fact, Facts } from '../ui/detail.tsx'
 import { Empty, Failed } from '../ui/empty.tsx'
-import { SchemaFields, toBody, type Values } from '../ui/form.tsx'
+import { SchemaFields, toBody, type Values, words } from '../ui/form.tsx'
 import { isRevealed, Masked, RevealButton } from '../ui/masked.tsx'
 import { Rows } from '../ui/rows.tsx'
 import { attempt } from '../ui/toast.tsx'
@@ -104,7 +104,15 @@ function Row({ of }: { readonly of: Client }) {
 }
 
 function Nothing({ filtered }: { readonly filtered: boolean }) {
-  if (filtered) return <Empty title="Nothing fits these filters">{null}</Empty>
+  if (filtered) {
+    return (
+      <Empty title="Nothing fits these filters">
+        <button type="button" onClick={() => go(href(['clients']))}>
+          Clear the filters
+        </button>
+      </Empty>
+    )
+  }
   return (
     <Empty title="No client yet">
       <p>A client is a record of your own customer that verifications can be linked to.</p>
@@ -126,32 +134,40 @@ function ClientDetail({ id, onClose }: { readonly id: string; readonly onClose: 
     ask: (signal) => call<Shown>(`/_console/clients/${encodeURIComponent(id)}`, { signal }),
     on: ['client', 'delivery', 'state'],
   })
-  const [editing, setEditing] = useState(false)
-  if (!data) {
-    return <section class="detail">{problem && <Failed problem={problem} />}</section>
-  }
-  const { client, deliveries } = data
   return (
-    <section class="detail" aria-label="Client">
+    <Detail label="Client" problem={problem} onClose={onClose}>
+      {data && <Whole shown={data} onClose={onClose} />}
+    </Detail>
+  )
+}
+
+function Whole({ shown, onClose }: { readonly shown: Shown; readonly onClose: () => void }) {
+  const { client, deliveries } = shown
+  const { id, active } = client
+  const [editing, setEditing] = useState(false)
+  // Its fields are filled in with what they hold: masked again, they are gone.
+  const edits = editing && active && isRevealed(id)
+  return (
+    <>
       <DetailHead title={<Masked of={id}>{nameOf(client) ?? id}</Masked>} onClose={onClose}>
-        <Status of={client.active ? 'active' : 'deleted'} />
+        <Status of={active ? 'active' : 'deleted'} />
         <RevealButton of={id}>Reveal identity data</RevealButton>
-        {client.active && isRevealed(id) && (
+        {active && isRevealed(id) && (
           <button type="button" onClick={() => setEditing(!editing)}>
-            {editing ? 'Cancel' : 'Edit'}
+            {edits ? 'Cancel' : 'Edit'}
           </button>
         )}
-        {client.active && <Delete id={id} />}
+        {active && <Delete id={id} />}
       </DetailHead>
       <div class="stack">
-        {editing ? (
+        {edits ? (
           <Edit client={client} onDone={() => setEditing(false)} />
         ) : (
           <ClientFacts client={client} />
         )}
         <History deliveries={deliveries} />
       </div>
-    </section>
+    </>
   )
 }
 
@@ -172,25 +188,47 @@ function Delete({ id }: { readonly id: string }) {
   )
 }
 
-const identity = ['nameFirst', 'nameLast', 'businessName', 'email', 'phone', 'externalId'] as const
+const identity = [
+  'nameFirst',
+  'nameLast',
+  'businessName',
+  'email',
+  'phone',
+  'externalId',
+  'addressLine1',
+  'addressLine2',
+  'city',
+  'region',
+  'postalCode',
+  'country',
+] as const
 
 function ClientFacts({ client }: { readonly client: Client }) {
+  const { id, memberType, requestCount, createdAt, updatedAt, metadata } = client
   return (
     <section>
       <h3>Facts</h3>
       <Facts>
         <Fact name="Id">
-          <code>{client.id}</code>
+          <code>{id}</code>
         </Fact>
-        <Fact name="Kind">{client.memberType}</Fact>
+        <Fact name="Member type">{memberType}</Fact>
         {identity.map((name) => (
-          <Fact key={name} name={name}>
-            <Masked of={client.id}>{client[name]}</Masked>
+          <Fact key={name} name={words(name)}>
+            <Masked of={id}>{client[name]}</Masked>
           </Fact>
         ))}
-        <Fact name="Requests">{client.requestCount}</Fact>
+        <Fact name="Metadata">
+          <Masked of={id}>{metadata && JSON.stringify(metadata)}</Masked>
+        </Fact>
+        <Fact name="Verifications">
+          <a href={href(['verifications'], { clientId: id })}>{requestCount}</a>
+        </Fact>
+        <Fact name="Created">
+          <Time at={createdAt} />
+        </Fact>
         <Fact name="Updated">
-          <Time at={client.updatedAt} />
+          <Time at={updatedAt} />
         </Fact>
       </Facts>
     </section>

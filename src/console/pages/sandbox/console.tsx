@@ -1,7 +1,9 @@
 // The sandbox's console: its pages, in the order of how often they are wanted.
 /** @jsxImportSource preact */
 import { useEffect } from 'preact/hooks'
+import { ActivityPage } from '../activity-page.tsx'
 import { call } from '../call.ts'
+import { config } from '../config.ts'
 import { connect } from '../live.ts'
 import { useLoad } from '../load.ts'
 import { serverNow, setServerClock } from '../time.tsx'
@@ -44,6 +46,7 @@ const groups: readonly PlaceGroup[] = [
       { path: 'clock', title: 'Clock', letter: 't', page: () => <ClockPage /> },
       { path: 'faults', title: 'Faults', letter: 'f', page: () => <FaultsPage /> },
       { path: 'access', title: 'Access', letter: 'k', page: () => <AccessPage /> },
+      { path: 'reveals', title: 'Reveals', letter: 'r', page: () => <Reveals /> },
     ],
   },
   {
@@ -59,6 +62,17 @@ const groups: readonly PlaceGroup[] = [
     ],
   },
 ]
+
+function Reveals() {
+  return (
+    <ActivityPage title="Reveals" path={`${config.base}/reveals`} on={[]} hrefOf={() => undefined}>
+      <p>
+        A person’s data is masked on every page. Each time somebody reveals it, or copies a
+        delivery, that is recorded here: so it will be in the console of your inbox.
+      </p>
+    </ActivityPage>
+  )
+}
 
 export function SandboxConsole() {
   useEffect(() => connect(`${control}/events`), [])

@@ -7,12 +7,12 @@ import { go, href, route } from '../route.ts'
 import { Time } from '../time.tsx'
 import { HttpStatus, Status } from '../ui/badge.tsx'
 import { confirm } from '../ui/confirm.tsx'
-import { Empty } from '../ui/empty.tsx'
+import { Empty, Failed } from '../ui/empty.tsx'
 import { Rows } from '../ui/rows.tsx'
 import { Choice, Search } from '../ui/search.tsx'
 import { attempt } from '../ui/toast.tsx'
 import { DeliveryDetail } from './delivery.tsx'
-import { askOlder, begin, isLoaded, select, total } from './delivery-list.ts'
+import { askOlder, begin, isLoaded, listProblem, select, total } from './delivery-list.ts'
 import { control, type DeliverySummary, type Subscription } from './resources.ts'
 
 const statuses = ['pending', 'delivered', 'failed', 'dropped', 'held']
@@ -67,6 +67,7 @@ export function DeliveriesPage() {
               />
             )}
           </search>
+          {listProblem.value && <Failed problem={listProblem.value} />}
           <Rows
             items={items}
             label="Deliveries"

@@ -1,7 +1,7 @@
 // The deliveries that the page knows, newest first: pages that were asked for, and what arrives
 // live. A page that was asked for never overwrites what was heard since.
 import { batch, computed, signal } from '@preact/signals'
-import { call, query } from '../call.ts'
+import { call, Problem, query } from '../call.ts'
 import { listen, resync } from '../live.ts'
 import { type Attempt, control, type DeliverySummary, type Page } from './resources.ts'
 
@@ -14,8 +14,8 @@ const byId = new Map<string, DeliverySummary>()
 let order: string[] = []
 const version = signal(0)
 export const total = signal<number | undefined>(undefined)
-let heard: Set<string> | undefined
-let asking: Promise<void> | undefined
+/** Why the latest question got no answer. */
+export const listProblem = signal<Problem | undefined>(undefined)
 let whole = false
 
 /** What is heard is a whole row; a list needs its summary. */
@@ -24,9 +24,19 @@ type Heard = Omit<DeliverySummary, 'attempts'> & {
   readonly attempts: readonly (Attempt & { readonly status?: number })[]
 }
 
+/** A question for a page; what is heard meanwhile is newer than its answer. */
+interface Question {
+  readonly page: number
+  readonly heard: Set<string>
+  /** Asked before something that its answer may not show yet. */
+  stale: boolean
+}
+
+let question: Question | undefined
+
 function hear({ id, ...row }: Heard): void {
   if (row.removed) return
-  heard?.add(id)
+  question?.heard.add(id)
   if (!byId.has(id)) {
     order.push(id)
     if (total.peek() !== undefined) total.value = (total.peek() ?? 0) + 1
@@ -48,26 +58,36 @@ function hear({ id, ...row }: Heard): void {
   version.value++
 }
 
+/** Asks for a page; one question at a time. */
 async function ask(page: number): Promise<void> {
-  const during = new Set<string>()
-  heard = during
-  const path = `${control}/deliveries${query({ page, limit: pageSize })}`
-  const { data, pagination } = await call<Page<DeliverySummary>>(path)
-  heard = undefined
+  const own: Question = { page, heard: new Set(), stale: false }
+  question = own
+  try {
+    const path = `${control}/deliveries${query({ page, limit: pageSize })}`
+    const answer = await call<Page<DeliverySummary>>(path)
+    listProblem.value = undefined
+    if (!own.stale) take(answer, own)
+  } catch (error) {
+    listProblem.value = error instanceof Problem ? error : new Problem(0, { message: `${error}` })
+  }
+  question = undefined
+  if (own.stale) await ask(1)
+}
+
+function take({ data, pagination }: Page<DeliverySummary>, { page, heard }: Question): void {
+  const asked = data.toReversed()
+  const fresh = new Set(asked.map(({ id }) => id))
+  const older = asked.filter(({ id }) => !byId.has(id)).map(({ id }) => id)
+  if (page === 1) {
+    const since = order.filter((id) => heard.has(id) && !fresh.has(id))
+    const known = order.filter((id) => !fresh.has(id) && !heard.has(id))
+    // Nothing in common: others lie between what is known and this page. They are asked for again.
+    const meets = older.length < asked.length || !pagination.hasNext
+    if (!meets) for (const id of known) byId.delete(id)
+    order = [...(meets ? known : []), ...fresh, ...since]
+  } else order = [...older, ...order]
+  for (const one of asked) if (!heard.has(one.id)) byId.set(one.id, one)
   batch(() => {
-    const older: string[] = []
-    for (const one of data.toReversed()) {
-      if (during.has(one.id)) continue
-      if (!byId.has(one.id)) older.push(one.id)
-      byId.set(one.id, one)
-    }
-    if (page === 1) {
-      // What was missed while nobody listened lies between what is known and what is new.
-      const fresh = new Set([...data].map(({ id }) => id))
-      const known = order.filter((id) => !fresh.has(id) && !during.has(id))
-      const heardOnly = order.filter((id) => during.has(id) && !fresh.has(id))
-      order = [...known, ...data.toReversed().map(({ id }) => id), ...heardOnly]
-    } else order = [...older, ...order]
     total.value = pagination.total
     whole = !pagination.hasNext
     version.value++
@@ -75,11 +95,9 @@ async function ask(page: number): Promise<void> {
 }
 
 /** Asks for the first page again, for what happened while nobody listened. */
-function refresh(): Promise<void> {
-  asking ??= ask(1).finally(() => {
-    asking = undefined
-  })
-  return asking
+function refresh(): void {
+  if (question) question.stale = true
+  else void ask(1)
 }
 
 /** Begins, once: the first page, and everything after it. */
@@ -94,19 +112,17 @@ export function begin(): void {
   listen('state', () => {
     byId.clear()
     order = []
+    version.value++
     refresh()
   })
-  resync.subscribe(() => {
-    refresh()
-  })
+  // Calls at once, and whenever the connection begins.
+  resync.subscribe(refresh)
 }
 
 /** Asks for those before the oldest that is known. */
 export function askOlder(): void {
-  if (asking || whole || order.length === 0) return
-  asking = ask(Math.floor(order.length / pageSize) + 1).finally(() => {
-    asking = undefined
-  })
+  if (question || whole || order.length === 0) return
+  void ask(Math.floor(order.length / pageSize) + 1)
 }
 
 export interface DeliveryFilter {

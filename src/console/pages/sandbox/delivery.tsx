@@ -9,9 +9,8 @@ import { Time } from '../time.tsx'
 import { Badge, HttpStatus, Status } from '../ui/badge.tsx'
 import { Body, Headers, SideBySide, Took } from '../ui/bytes.tsx'
 import { Copy } from '../ui/copy.tsx'
-import { DetailHead, Fact, Facts } from '../ui/detail.tsx'
-import { Failed } from '../ui/empty.tsx'
-import { isRevealed, RevealButton } from '../ui/masked.tsx'
+import { Detail, DetailHead, Fact, Facts } from '../ui/detail.tsx'
+import { isRevealed, RevealButton, recordReveal } from '../ui/masked.tsx'
 import { attempt as tried } from '../ui/toast.tsx'
 import { type Attempt, control, type Delivery, type Subscription } from './resources.ts'
 
@@ -33,13 +32,26 @@ export function DeliveryDetail({ id, onClose }: DetailProps) {
     ask: (signal) => ask(id, signal),
     on: ['delivery', 'state'],
   })
-  if (!data) return <section class="detail">{problem && <Failed problem={problem} />}</section>
-  const { delivery, proofs } = data
   return (
-    <section class="detail" aria-label="Delivery">
+    <Detail label="Delivery" problem={problem} onClose={onClose}>
+      {data && <Whole shown={data} onClose={onClose} onDone={reload} />}
+    </Detail>
+  )
+}
+
+interface WholeProps {
+  readonly shown: Shown
+  readonly onClose: () => void
+  readonly onDone: () => void
+}
+
+function Whole({ shown: { delivery, proofs }, onClose, onDone }: WholeProps) {
+  const { id } = delivery
+  return (
+    <>
       <DetailHead title={delivery.event} onClose={onClose}>
         <Status of={delivery.status} />
-        <Resend id={id} onDone={reload} />
+        <Resend id={id} onDone={onDone} />
         <RevealButton of={id}>Reveal identity data</RevealButton>
         <Copies delivery={delivery} proof={proofs.at(-1)} />
       </DetailHead>
@@ -63,11 +75,16 @@ export function DeliveryDetail({ id, onClose }: DetailProps) {
             .reverse()}
         </section>
       </div>
-    </section>
+    </>
   )
 }
 
-async function ask(id: string, signal: AbortSignal) {
+interface Shown {
+  readonly delivery: Delivery
+  readonly proofs: readonly Proof[]
+}
+
+async function ask(id: string, signal: AbortSignal): Promise<Shown> {
   const name = encodeURIComponent(id)
   const [delivery, { data }] = await Promise.all([
     call<Delivery>(`${control}/deliveries/${name}`, { signal }),
@@ -106,7 +123,13 @@ function Copies({
 }) {
   const { id, event, subscriptionId, attempts } = delivery
   if (attempts.length === 0) return null
+  // Who copies it has the exact bytes: that is a reveal as well.
+  const curl = async () => {
+    await recordReveal(id)
+    return toCurl(sent(delivery))
+  }
   const test = async () => {
+    await recordReveal(id)
     const path = `${control}/subscriptions/${subscriptionId}?reveal=true`
     const { secret } = await call<Subscription>(path)
     const receivedAt = attempts.at(-1)?.at
@@ -121,7 +144,7 @@ function Copies({
   }
   return (
     <>
-      <Copy text={() => toCurl(sent(delivery))}>Copy as curl</Copy>
+      <Copy text={curl}>Copy as curl</Copy>
       <Copy text={test}>Copy as test</Copy>
     </>
   )
@@ -213,7 +236,7 @@ function AttemptView({ attempt, number, open, proof, delivery }: AttemptProps) {
             <Headers pairs={response.headers} />
           </section>
         )}
-        {response && <Body base64={response.body} label="Body of the answer" />}
+        {response && <Body base64={response.body} of={id} label="Body of the answer" />}
       </div>
     </details>
   )

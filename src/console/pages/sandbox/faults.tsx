@@ -117,35 +117,37 @@ function NewFault({ kinds, onAdd }: NewFaultProps) {
   const add = () => onAdd({ kind, ...(times && { times: Number(times) }) })
   return (
     <form
-      class="card actions"
+      class="card"
       aria-label="New fault"
       onSubmit={(event) => {
         event.preventDefault()
         add()
       }}
     >
-      <label>
-        <span class="hidden">Fault</span>
-        <select value={kind} onChange={({ currentTarget }) => setKind(currentTarget.value)}>
-          {kinds.map((one) => (
-            <option key={one} value={one}>
-              {one}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        <span class="hidden">How often</span>
-        <select value={times} onChange={({ currentTarget }) => setTimes(currentTarget.value)}>
-          <option value="1">once</option>
-          <option value="3">3 times</option>
-          <option value="10">10 times</option>
-          <option value="">always</option>
-        </select>
-      </label>
-      <button type="submit" class="main">
-        Switch on
-      </button>
+      <div class="actions">
+        <label>
+          <span class="hidden">Fault</span>
+          <select value={kind} onChange={({ currentTarget }) => setKind(currentTarget.value)}>
+            {kinds.map((one) => (
+              <option key={one} value={one}>
+                {one}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          <span class="hidden">How often</span>
+          <select value={times} onChange={({ currentTarget }) => setTimes(currentTarget.value)}>
+            <option value="1">once</option>
+            <option value="3">3 times</option>
+            <option value="10">10 times</option>
+            <option value="">always</option>
+          </select>
+        </label>
+        <button type="submit" class="main">
+          Switch on
+        </button>
+      </div>
     </form>
   )
 }

@@ -54,12 +54,14 @@ function Filter({ name, schema }: { readonly name: string; readonly schema: Sche
       <label for={id}>{words(name)}</label>
       {choices ? (
         <select id={id} value={value} onChange={change}>
-          <option value="">{schema.default === undefined ? 'any' : `${schema.default}`}</option>
+          <option value="">
+            {schema.default === undefined ? 'any' : words(String(schema.default))}
+          </option>
           {choices
             .filter((one) => one !== schema.default)
             .map((one) => (
               <option key={one} value={one}>
-                {one}
+                {words(one)}
               </option>
             ))}
         </select>

@@ -45,10 +45,12 @@ export function OutboxPage() {
 
 function MailCard({ mail }: { readonly mail: Mail }) {
   const { kind, to, subject, verificationId, createdAt, link, shared, transport, error } = mail
+  // The subject of a shared result names who gets it.
+  const title = kind === 'invitation' ? subject : <Masked of={of}>{subject}</Masked>
   return (
     <article class="card">
       <header>
-        <h2>{subject}</h2>
+        <h2>{title}</h2>
         <span class="actions">
           <Badge tone={transport === 'failed' ? 'bad' : 'calm'}>
             {transport === 'none' ? 'kept here' : transport}

@@ -46,6 +46,13 @@ export interface Client {
   readonly email: string | null
   readonly phone: string | null
   readonly externalId: string | null
+  readonly addressLine1: string | null
+  readonly addressLine2: string | null
+  readonly city: string | null
+  readonly region: string | null
+  readonly postalCode: string | null
+  readonly country: string | null
+  readonly metadata: Readonly<Record<string, unknown>> | null
   readonly memberType: string
   readonly active: boolean
   readonly requestCount: number

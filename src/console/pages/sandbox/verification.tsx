@@ -1,7 +1,6 @@
 // One verification: what it is, what may be done with it now, how it came there, what was told of it.
 /** @jsxImportSource preact */
-
-import { masked } from '../../mask.ts'
+import { dots, masked } from '../../mask.ts'
 import { call } from '../call.ts'
 import { useLoad } from '../load.ts'
 import { href } from '../route.ts'
@@ -9,11 +8,9 @@ import { Time } from '../time.tsx'
 import { HttpStatus, Status } from '../ui/badge.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Copy } from '../ui/copy.tsx'
-import { DetailHead, Fact, Facts } from '../ui/detail.tsx'
-import { Failed } from '../ui/empty.tsx'
+import { Detail, DetailHead, Fact, Facts } from '../ui/detail.tsx'
 import { words } from '../ui/form.tsx'
 import { isRevealed, Masked, RevealButton } from '../ui/masked.tsx'
-import { ScrollText } from '../ui/scroll-text.tsx'
 import { attempt } from '../ui/toast.tsx'
 import {
   type Assembled,
@@ -23,9 +20,15 @@ import {
   type TrailEntry,
 } from './resources.ts'
 
+interface StepData {
+  readonly completedAt: string
+  readonly [field: string]: unknown
+}
+
 interface Shown {
   readonly verification: Assembled
-  readonly completed: Readonly<Record<string, string>>
+  /** By step; null until it is completed. */
+  readonly data: Readonly<Record<string, StepData | null>>
   readonly allowed: readonly string[]
   readonly link: string
   readonly deliveries: readonly DeliverySummary[]
@@ -44,14 +47,13 @@ export function VerificationDetail({ id, onClose }: DetailProps) {
     on: ['verification', 'delivery', 'mail', 'state'],
   })
   return (
-    <section class="detail" aria-label="Verification">
-      {problem && <Failed problem={problem} />}
-      {data && <Detail shown={data} onClose={onClose} />}
-    </section>
+    <Detail label="Verification" problem={problem} onClose={onClose}>
+      {data && <Whole shown={data} onClose={onClose} />}
+    </Detail>
   )
 }
 
-function Detail({ shown, onClose }: { readonly shown: Shown; readonly onClose: () => void }) {
+function Whole({ shown, onClose }: { readonly shown: Shown; readonly onClose: () => void }) {
   const { verification: one, link } = shown
   return (
     <>
@@ -103,8 +105,7 @@ function Detail({ shown, onClose }: { readonly shown: Shown; readonly onClose: (
           </Facts>
         </section>
         <Steps shown={shown} />
-        <Data of={one} />
-        <Trail entries={one.steps} />
+        <Trail of={one.id} entries={one.steps} />
         <History deliveries={shown.deliveries} />
       </div>
     </>
@@ -149,21 +150,23 @@ function Actions({ shown: { verification, allowed } }: { readonly shown: Shown }
   )
 }
 
-function Steps({ shown: { verification, completed } }: { readonly shown: Shown }) {
+function Steps({ shown: { verification, data } }: { readonly shown: Shown }) {
+  const { id, requirements, currentStep } = verification
   return (
     <section>
       <h3>Steps</h3>
-      <ol class="steps">
-        {verification.requirements.map((step) => {
-          const at = completed[step]
-          const current = verification.currentStep === step
+      <ol class="steps" data-testid="steps">
+        {requirements.map((step) => {
+          const given = data[step]
+          const current = currentStep === step
           return (
             <li key={step}>
-              <span aria-hidden="true">{at ? '✓' : current ? '◐' : '○'}</span>
-              {words(step)}
+              <span aria-hidden="true">{given ? '✓' : current ? '◐' : '○'}</span>
+              <strong>{words(step)}</strong>
               <span class="muted">
-                {at ? <Time at={at} /> : current ? 'being completed' : 'not yet'}
+                {given ? <Time at={given.completedAt} /> : current ? 'being completed' : 'not yet'}
               </span>
+              {given && <Given of={id} data={given} />}
             </li>
           )
         })}
@@ -172,36 +175,39 @@ function Steps({ shown: { verification, completed } }: { readonly shown: Shown }
   )
 }
 
-const dataFields = [
-  'person',
-  'documents',
-  'biometric',
-  'location',
-  'contact',
-  'business',
-  'financial',
-  'pep',
-]
-
-/** What the subject gave, step by step. */
-function Data({ of }: { readonly of: Assembled }) {
-  const given = dataFields.flatMap((name) => {
-    const value = of[name]
-    const empty = value === null || value === undefined || (Array.isArray(value) && !value.length)
-    return empty ? [] : [[name, value] as const]
-  })
-  if (given.length === 0) return null
-  const data = Object.fromEntries(given)
-  const shown = isRevealed(of.id) ? data : masked(data)
+/** What a step holds: what the subject gave, and what the sandbox made up for the rest. */
+function Given({ of, data: { status: _, completedAt: __, ...rest } }: GivenProps) {
+  const shown = isRevealed(of) ? rest : Object(masked(rest))
+  const pairs = Object.entries(shown)
+  if (pairs.length === 0) return null
   return (
-    <section>
-      <h3>Step data</h3>
-      <ScrollText label="Step data">{JSON.stringify(shown, null, 2)}</ScrollText>
-    </section>
+    <dl class="facts">
+      {pairs.map(([name, value]) => (
+        <Fact key={name} name={words(name)}>
+          {value === dots ? <span class="masked">{dots}</span> : inWords(value)}
+        </Fact>
+      ))}
+    </dl>
   )
 }
 
-function Trail({ entries }: { readonly entries: readonly TrailEntry[] }) {
+interface GivenProps {
+  readonly of: string
+  readonly data: StepData
+}
+
+function inWords(value: unknown): string {
+  if (value === null || (Array.isArray(value) && value.length === 0)) return '–'
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+interface TrailProps {
+  readonly of: string
+  readonly entries: readonly TrailEntry[]
+}
+
+function Trail({ of, entries }: TrailProps) {
   return (
     <section>
       <h3>Audit trail</h3>
@@ -212,7 +218,7 @@ function Trail({ entries }: { readonly entries: readonly TrailEntry[] }) {
               {words(action)}
               {step && ` ${step}`} <span class="muted">by the {actor}</span>{' '}
               {status !== 'initiated' && <Status of={status} />}
-              {reason && <span class="muted"> {reason}</span>}
+              {reason && <Masked of={of}>{reason}</Masked>}
             </span>
             <span class="muted">
               <Time at={at} />

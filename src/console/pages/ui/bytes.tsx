@@ -24,7 +24,7 @@ export function Body({ base64, of, label }: BodyProps) {
   if (bytes.length === 0) return <p class="muted">Empty</p>
   return (
     <ScrollText label={label} testid="body">
-      {text === undefined ? hex(bytes) : shown ? readable(text) : shapeOf(text)}
+      {shown ? (text === undefined ? hex(bytes) : readable(text)) : shapeOf(bytes, text)}
     </ScrollText>
   )
 }
@@ -36,9 +36,9 @@ function readable(text: string): string {
 }
 
 /** Keys and harmless values of JSON; of anything else only its length. */
-function shapeOf(text: string): string {
-  const json = parsed(text)
-  if (json === undefined) return `${text.length} characters, masked`
+function shapeOf(bytes: Uint8Array, text: string | undefined): string {
+  const json = text === undefined ? undefined : parsed(text)
+  if (json === undefined) return `${bytes.length} bytes, masked`
   return JSON.stringify(masked(json), null, 2)
 }
 

@@ -1,4 +1,5 @@
-// Stacked bars over time. What it shows is also there as a sentence, for those who do not see it.
+// Stacked bars over time, as wide as their place. What they show is also there as words, for those
+// who do not see them.
 /** @jsxImportSource preact */
 import type { Tone } from './badge.tsx'
 
@@ -6,11 +7,6 @@ export interface Bar {
   readonly at: string
   readonly parts: readonly { readonly name: string; readonly tone: Tone; readonly count: number }[]
 }
-
-const width = 720
-const height = 150
-const foot = 18
-const left = 34
 
 interface ChartProps {
   readonly bars: readonly Bar[]
@@ -21,39 +17,30 @@ export function Chart({ bars, label }: ChartProps) {
   const sums = bars.map(({ parts }) => parts.reduce((sum, { count }) => sum + count, 0))
   const most = Math.max(1, ...sums)
   const total = sums.reduce((one, other) => one + other, 0)
-  const step = (width - left) / bars.length
-  const scale = (height - foot - 8) / most
   const first = bars[0]
   const last = bars.at(-1)
   return (
-    <figure>
+    <figure class="chart">
+      <div class="scale" aria-hidden="true">
+        <span>{most.toLocaleString('en')}</span>
+        <span>0</span>
+      </div>
+      {/* Stretched to its place: a bar is one wide, and as high as its share of the highest. */}
       <svg
-        class="chart"
-        viewBox={`0 0 ${width} ${height}`}
+        class="bars"
+        viewBox={`0 0 ${bars.length} 100`}
+        preserveAspectRatio="none"
         role="img"
         aria-label={`${label}: ${total}`}
       >
-        {[0, 0.5, 1].map((part) => {
-          const y = height - foot - part * most * scale
-          return (
-            <g key={part}>
-              <line class="grid" x1={left} x2={width} y1={y} y2={y} />
-              <text x={left - 6} y={y + 4} text-anchor="end">
-                {most * part === Math.round(most * part) ? most * part : ''}
-              </text>
-            </g>
-          )
-        })}
         {bars.map((bar, at) => (
-          <Stack key={bar.at} bar={bar} x={left + at * step} step={step} scale={scale} />
+          <Stack key={bar.at} bar={bar} x={at} scale={100 / most} />
         ))}
-        <text x={left} y={height - 4}>
-          {first && clock(first.at)}
-        </text>
-        <text x={width} y={height - 4} text-anchor="end">
-          {last && clock(last.at)}
-        </text>
       </svg>
+      <div class="ends" aria-hidden="true">
+        <span>{first && clock(first.at)}</span>
+        <span>{last && clock(last.at)}</span>
+      </div>
       <Legend bars={bars} />
     </figure>
   )
@@ -62,28 +49,27 @@ export function Chart({ bars, label }: ChartProps) {
 interface StackProps {
   readonly bar: Bar
   readonly x: number
-  readonly step: number
   readonly scale: number
 }
 
-function Stack({ bar, x, step, scale }: StackProps) {
-  let y = height - foot
-  const words = bar.parts.filter(({ count }) => count > 0)
-  if (words.length === 0) return null
-  const title = words.map(({ name, count }) => `${count} ${name}`).join(', ')
+function Stack({ bar, x, scale }: StackProps) {
+  const parts = bar.parts.filter(({ count }) => count > 0)
+  if (parts.length === 0) return null
+  const title = parts.map(({ name, count }) => `${count} ${name}`).join(', ')
+  let y = 100
   return (
     <g>
       <title>{`${clock(bar.at)}: ${title}`}</title>
-      {words.map(({ name, tone, count }) => {
+      {parts.map(({ name, tone, count }) => {
         y -= count * scale
         return (
           <rect
             key={name}
-            class={tone}
-            x={x + step * 0.12}
+            data-tone={tone}
+            x={x + 0.12}
             y={y}
-            width={step * 0.76}
-            height={Math.max(1, count * scale)}
+            width={0.76}
+            height={Math.max(0.7, count * scale)}
           />
         )
       })}
@@ -101,10 +87,8 @@ function Legend({ bars }: { readonly bars: readonly Bar[] }) {
     <figcaption class="legend">
       {shown.map(([name, { tone, count }]) => (
         <span key={name}>
-          <svg class="chart" viewBox="0 0 10 10" aria-hidden="true">
-            <rect class={tone} width="10" height="10" rx="2" />
-          </svg>
-          {count.toLocaleString('en')} {name}
+          <i data-tone={tone} aria-hidden="true" />
+          {count.toLocaleString('en')} {count === 1 ? name.replace(/letters$/, 'letter') : name}
         </span>
       ))}
     </figcaption>

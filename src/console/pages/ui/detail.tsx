@@ -1,6 +1,32 @@
 // The head of a detail, and its facts as pairs.
 /** @jsxImportSource preact */
 import type { ComponentChildren } from 'preact'
+import type { Problem } from '../call.ts'
+import { Failed } from './empty.tsx'
+
+interface DetailProps {
+  /** What it is a detail of. */
+  readonly label: string
+  readonly problem: Problem | undefined
+  readonly onClose: () => void
+  /** Nothing while it is asked for, or when it is not there. */
+  readonly children: ComponentChildren
+}
+
+/** The frame of a detail; without content it says why, and can still be closed. */
+export function Detail({ label, problem, onClose, children }: DetailProps) {
+  return (
+    <section class="detail" aria-label={label}>
+      {!children && problem && (
+        <DetailHead title={label} onClose={onClose}>
+          {null}
+        </DetailHead>
+      )}
+      {problem && <Failed problem={problem} />}
+      {children}
+    </section>
+  )
+}
 
 interface HeadProps {
   readonly title: ComponentChildren

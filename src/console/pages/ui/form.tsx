@@ -78,7 +78,7 @@ function Field(props: FieldProps) {
           {field === name ? message : `${field} ${message}`}
         </p>
       ))}
-      {errors.length === 0 && <small>{hint(schema)}</small>}
+      {errors.length === 0 && !choices && <small>{hint(schema)}</small>}
     </div>
   )
 }
@@ -180,7 +180,28 @@ function Input({ id, name, schema, value, errors, onChange, required }: InputPro
 const text = (value: unknown) =>
   value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 
-function hint({ type, format, maxLength, minimum, maximum }: Schema): string {
+/** What may stand in a field, for those who read. */
+export function rules(schema: Schema, document: ApiDocument): string {
+  const one = schema.type === 'array' ? followed(schema.items, document) : schema
+  const kind = schema.enum
+    ? ''
+    : [schema.type]
+        .flat()
+        .filter((type) => type !== 'null')
+        .join(' or ')
+  const choices = one.enum ? `${schema === one ? '' : 'each '}one of ${one.enum.join(', ')}` : ''
+  const standard = schema.default === undefined ? '' : `${schema.default} by default`
+  return [kind, choices, limits(schema), standard].filter(Boolean).join(', ')
+}
+
+function hint(schema: Schema): string {
+  const { type } = schema
+  return [limits(schema), type === 'object' || type === 'array' ? 'JSON' : '']
+    .filter(Boolean)
+    .join(', ')
+}
+
+function limits({ format, maxLength, minimum, maximum }: Schema): string {
   const said = [
     format === 'uuid' ? 'a UUID' : '',
     format === 'email' ? 'an e-mail address' : '',
@@ -189,7 +210,6 @@ function hint({ type, format, maxLength, minimum, maximum }: Schema): string {
     minimum !== undefined && maximum !== undefined && maximum < 1e6
       ? `${minimum} to ${maximum}`
       : '',
-    type === 'object' || type === 'array' ? 'JSON' : '',
   ]
   return said.filter(Boolean).join(', ')
 }

@@ -13,10 +13,15 @@ export function isRevealed(what: string): boolean {
   return revealed.value.has(what)
 }
 
+/** Records that a person's data is handed out, before it is. */
+export async function recordReveal(what: string): Promise<void> {
+  await call(`${config.base}/reveals`, { method: 'POST', body: { what } })
+}
+
 /** Records a reveal, then shows what it names. */
 function reveal(what: string): Promise<boolean> {
   return attempt(async () => {
-    await call(`${config.base}/reveals`, { method: 'POST', body: { what } })
+    await recordReveal(what)
     revealed.value = new Set([...revealed.value, what])
     return undefined
   })

@@ -1,27 +1,38 @@
 // The search field and a filter of a list; both stand in the address.
 /** @jsxImportSource preact */
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { filter, route } from '../route.ts'
 
-/** Waits until somebody has finished typing, and never longer than a moment. */
+/** Between two letters that somebody types. */
+const pause = 60
+
 export function Search({ name = 'search', hint = 'Search' }) {
+  const field = useRef<HTMLInputElement>(null)
   const waiting = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  const value = route.value.query.get(name) ?? ''
+  // The address may change by itself, when a filter is cleared, say; but never under one's fingers.
+  useEffect(() => {
+    const { current } = field
+    if (current && waiting.current === undefined && current.value !== value) current.value = value
+  }, [value])
+  useEffect(() => () => clearTimeout(waiting.current), [])
   return (
     <div class="field search">
       <label for="search">{hint}</label>
       <input
+        ref={field}
         id="search"
         type="search"
         autocomplete="off"
         spellcheck={false}
         placeholder="Press / to search"
-        defaultValue={route.peek().query.get(name) ?? ''}
-        onInput={({ currentTarget: { value } }) => {
+        defaultValue={value}
+        onInput={({ currentTarget: { value: typed } }) => {
           clearTimeout(waiting.current)
-          waiting.current = setTimeout(
-            () => filter({ [name]: value || undefined, page: undefined }),
-            60,
-          )
+          waiting.current = setTimeout(() => {
+            waiting.current = undefined
+            filter({ [name]: typed || undefined, page: undefined })
+          }, pause)
         }}
       />
     </div>

@@ -1,7 +1,7 @@
 // The frame of every page: where one is, where one can go, whether it is live, and the help.
 /** @jsxImportSource preact */
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { config } from '../config.ts'
 import { helpShown, keyWords, onKeys } from '../keys.ts'
 import { liveState } from '../live.ts'
@@ -47,9 +47,12 @@ export function Shell({ groups, about, foot }: ShellProps) {
   useEffect(() => {
     document.title = `${place?.title ?? ''} · ${config.title}`
   }, [place])
+  const [menu, setMenu] = useState(false)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever has gone somewhere is done with it
+  useEffect(() => setMenu(false), [route.value])
   return (
     <div class="frame">
-      <div class="side">
+      <div class="side" data-menu={menu ? 'open' : 'closed'}>
         <a class="brand" href={href([])}>
           <Mark />
           <span>
@@ -57,6 +60,15 @@ export function Shell({ groups, about, foot }: ShellProps) {
             <small>{about}</small>
           </span>
         </a>
+        <button
+          type="button"
+          class="menu"
+          aria-expanded={menu}
+          aria-controls="pages"
+          onClick={() => setMenu(!menu)}
+        >
+          Menu
+        </button>
         <Navigation groups={groups} at={place?.path} />
         <div class="foot">
           {foot}
@@ -80,7 +92,7 @@ function openHelp(): void {
 
 function Navigation({ groups, at }: { groups: readonly PlaceGroup[]; at: string | undefined }) {
   return (
-    <nav aria-label="Pages">
+    <nav id="pages" aria-label="Pages">
       {groups.map(({ title, places }) => (
         <div key={title ?? 'first'}>
           {title && <h2>{title}</h2>}
@@ -99,7 +111,12 @@ function Navigation({ groups, at }: { groups: readonly PlaceGroup[]; at: string 
   )
 }
 
-const liveWords = { connecting: 'connecting', live: 'live', lost: 'connection lost, trying again' }
+const liveWords = {
+  connecting: 'connecting',
+  live: 'live',
+  lost: 'connection lost, trying again',
+  unavailable: 'the inbox cannot be read, trying again',
+}
 
 function Live() {
   const state = liveState.value

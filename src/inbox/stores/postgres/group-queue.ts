@@ -29,7 +29,7 @@ export class GroupQueue<Call, Answer> {
         const at = this.#queue.indexOf(waiting)
         if (at === -1) return
         this.#queue.splice(at, 1)
-        reject(new StatementError('STORE_FAILED', 'nobody waited for the answer any more'))
+        reject(new StatementError('STORE_FAILED', 'the caller stopped waiting for the answer'))
       }
       const waiting = { call, bytes, resolve, reject }
       signal?.addEventListener('abort', drop, { once: true })
@@ -70,7 +70,8 @@ export class GroupQueue<Call, Answer> {
       const answers = await this.#send(group.map(({ call }) => call))
       for (const [at, { resolve, reject }] of group.entries()) {
         const answer = answers[at]
-        if (answer === undefined) reject(new StatementError('STORE_FAILED', 'no answer came'))
+        if (answer === undefined)
+          reject(new StatementError('STORE_FAILED', 'Postgres returned no row for this call'))
         else resolve(answer)
       }
     } catch (error) {

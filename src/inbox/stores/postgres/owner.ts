@@ -5,10 +5,10 @@ import { StoreClock } from './store-clock.ts'
 
 /** Milliseconds between signs of life. */
 const beatEvery = 2_000
-/** A longer silence of all breaks the row of signs: then nobody is judged for a while. */
+/** A longer silence of all is an outage: it counts against nobody. */
 const longestGap = 3 * beatEvery
-/** Milliseconds of silence after which an owner is taken for gone. */
-export const grace = 15_000
+/** Milliseconds of silence, while others are heard, after which an owner is taken for gone. */
+export const grace = 12_000
 const samples = 5
 
 /** The owner of the leases that this process takes. */

@@ -1,9 +1,15 @@
 // The shared store: the inbox in a Postgres database, for any number of receivers and workers. A
 // group of deliveries is one statement and one commit; rules of the port live in its functions.
-import { checkChoice, checkMilliseconds, checkOptionNames, invalid, shown } from '../../../check.ts'
-import { type Clock, steadyClock } from '../../../clock.ts'
-import { WebhookError } from '../../../errors.ts'
-import { warn } from '../../../warn.ts'
+import {
+  checkChoice,
+  checkMilliseconds,
+  checkOptionNames,
+  invalid,
+  shown,
+} from '../../../foundation/check.ts'
+import { type Clock, steadyClock } from '../../../foundation/clock.ts'
+import { WebhookError } from '../../../foundation/errors.ts'
+import { warn } from '../../../foundation/warn.ts'
 import type {
   Purge,
   Purged,
@@ -12,6 +18,7 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
+import type { CopyStore } from '../../copy-store.ts'
 import type { InboxStore, StoreCapabilities } from '../../store.ts'
 import type {
   Alignment,
@@ -27,6 +34,7 @@ import type {
 import { PostgresAdmin } from './admin.ts'
 import { Announcements } from './announcements.ts'
 import { assertServer } from './checks.ts'
+import { PostgresCopy } from './copy.ts'
 import type { PostgresDriver } from './driver.ts'
 import { assertSchema, migrate, schemaSql } from './migrations.ts'
 import { Owner } from './owner.ts'
@@ -133,6 +141,7 @@ interface Running {
   readonly announcements: Announcements
   readonly work: PostgresWork
   readonly admin: PostgresAdmin
+  readonly copy: PostgresCopy
 }
 
 class PostgresStore implements InboxStore {
@@ -172,7 +181,8 @@ class PostgresStore implements InboxStore {
       announcements.announce()
     })
     await owner.enter()
-    this.#opened = { owner, announcements, work, admin }
+    const copy = new PostgresCopy(statements, owner.id)
+    this.#opened = { owner, announcements, work, admin, copy }
     await announcements.open(wake, this.#options.listen)
     if (this.#options.listen) void this.#warnOfSilence(announcements)
   }
@@ -248,6 +258,10 @@ class PostgresStore implements InboxStore {
 
   async stats(now: number): Promise<StoreStats> {
     return this.#admin.stats(now)
+  }
+
+  get copy(): CopyStore {
+    return this.#running.copy
   }
 
   get #work(): PostgresWork {

@@ -1,8 +1,9 @@
 // Carries out batches of calls on an open file: each batch is one transaction, and so one sync.
-import { isWebhookError, WebhookError } from '../../../errors.ts'
+import { isWebhookError, WebhookError } from '../../../foundation/errors.ts'
 import { AdminQueries } from './admin-queries.ts'
 import type { Answer, BatchAnswer, Call, Gives, Handlers, Method } from './calls.ts'
 import { Connection, type Statement } from './connection.ts'
+import { CopyQueries } from './copy.ts'
 import { inTransaction, isFatal } from './driver.ts'
 import { Lanes } from './lanes.ts'
 import type { Owned } from './opening.ts'
@@ -75,7 +76,8 @@ function handlersOf(connection: Connection, epoch: number | undefined): Handlers
   const lanes = new Lanes(connection)
   const admin = new AdminQueries(connection, lanes)
   const work = epoch === undefined ? undefined : { connection, lanes, admin, epoch }
-  return { ...adminHandlers(admin), ...(work ? workHandlers(work) : refusals) }
+  const copy = copyHandlers(new CopyQueries(connection))
+  return { ...adminHandlers(admin), ...copy, ...(work ? workHandlers(work) : refusals) }
 }
 
 type AdminMethod =
@@ -87,7 +89,8 @@ type AdminMethod =
   | 'stats'
   | 'recall'
   | 'remember'
-type WorkMethod = Exclude<Method, AdminMethod>
+type CopyMethod = 'copyOut' | 'copyIn' | 'copyLast' | 'copyTally' | 'copyEnd'
+type WorkMethod = Exclude<Method, AdminMethod | CopyMethod>
 
 function adminHandlers(admin: AdminQueries): Pick<Handlers, AdminMethod> {
   return {
@@ -99,6 +102,16 @@ function adminHandlers(admin: AdminQueries): Pick<Handlers, AdminMethod> {
     stats: (asked) => admin.stats(asked),
     recall: (setting) => admin.recall(setting),
     remember: (setting) => admin.remember(setting),
+  }
+}
+
+function copyHandlers(copy: CopyQueries): Pick<Handlers, CopyMethod> {
+  return {
+    copyOut: (request) => copy.out(request),
+    copyIn: (page) => copy.in(page),
+    copyLast: ({ table }) => copy.last(table),
+    copyTally: () => copy.tally(),
+    copyEnd: () => copy.end(),
   }
 }
 

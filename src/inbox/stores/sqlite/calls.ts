@@ -1,5 +1,5 @@
 // The calls to the writer, as one list for both threads: what each takes and what it gives.
-import type { WebhookErrorCode } from '../../../errors.ts'
+import type { WebhookErrorCode } from '../../../foundation/errors.ts'
 import type {
   Purge,
   Purged,
@@ -8,6 +8,7 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
+import type { CopyKey, CopyRequest, CopyRow, CopyTable, CopyTally } from '../../copy-store.ts'
 import type {
   Alignment,
   ClaimRequest,
@@ -41,6 +42,11 @@ export interface Calls {
   stats: CallOf<{ readonly now: number }, StoreStats>
   recall: CallOf<{ readonly name: string; readonly initial: Uint8Array }, Uint8Array>
   remember: CallOf<{ readonly name: string; readonly value: Uint8Array }, void>
+  copyOut: CallOf<CopyRequest, readonly CopyRow[]>
+  copyIn: CallOf<{ readonly table: CopyTable; readonly rows: readonly CopyRow[] }, void>
+  copyLast: CallOf<{ readonly table: CopyTable }, CopyKey | undefined>
+  copyTally: CallOf<undefined, CopyTally>
+  copyEnd: CallOf<undefined, void>
 }
 
 export type Method = keyof Calls

@@ -2,7 +2,7 @@
 // other of this shape instead.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { WebhookError } from '../../../errors.ts'
+import { WebhookError } from '../../../foundation/errors.ts'
 
 export type SqliteValue = null | number | bigint | string | Uint8Array
 

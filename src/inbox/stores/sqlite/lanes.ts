@@ -179,7 +179,7 @@ export class Lanes {
 }
 
 /** The tenant of a lane `<lane>.<tenant>`, or empty. */
-function tenantOf(lane: string): string {
+export function tenantOf(lane: string): string {
   const dot = lane.indexOf('.')
   return dot === -1 ? '' : lane.slice(dot + 1)
 }

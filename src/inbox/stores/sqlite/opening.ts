@@ -11,8 +11,8 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { WebhookError } from '../../../errors.ts'
-import { warn } from '../../../warn.ts'
+import { WebhookError } from '../../../foundation/errors.ts'
+import { warn } from '../../../foundation/warn.ts'
 import { isBusy, isFatal, type SqliteDatabase } from './driver.ts'
 import { assertSchema, migrate } from './schema.ts'
 
@@ -127,7 +127,7 @@ export function canonicalPath(file: string): string {
     return existsSync(file) ? realpathSync(file) : join(realpathSync(folder), basename(file))
   } catch (cause) {
     if (cause instanceof WebhookError) throw cause
-    throw new WebhookError('STORE_FAILED', `there is no folder ${folder}: create it`, { cause })
+    throw new WebhookError('STORE_FAILED', `folder ${folder} does not exist: create it`, { cause })
   }
 }
 

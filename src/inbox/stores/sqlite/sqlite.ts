@@ -1,7 +1,7 @@
 // The embedded store: one SQLite file, written by a thread of its own that groups commits, each of
 // them synced before anybody hears of it.
-import { checkChoice, checkOptionNames, invalid, shown } from '../../../check.ts'
-import { WebhookError } from '../../../errors.ts'
+import { checkChoice, checkOptionNames, invalid, shown } from '../../../foundation/check.ts'
+import { WebhookError } from '../../../foundation/errors.ts'
 import type {
   Purge,
   Purged,
@@ -10,6 +10,7 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
+import type { CopyStore } from '../../copy-store.ts'
 import type { InboxStore, StoreCapabilities } from '../../store.ts'
 import type {
   Alignment,
@@ -23,6 +24,7 @@ import type {
   StoreTx,
 } from '../../work-store.ts'
 import type { Gives, Method, Takes } from './calls.ts'
+import { copyBy } from './copy.ts'
 import { loadDriver, type SqliteDatabase, type SqliteDriver } from './driver.ts'
 import { watchFile } from './file-watch.ts'
 import { type OpenWriter, openInline } from './inline.ts'
@@ -195,6 +197,10 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
 
   stats(now: number): Promise<StoreStats> {
     return this.#call('stats', { now })
+  }
+
+  get copy(): CopyStore {
+    return copyBy((method, argument) => this.#call(method, argument))
   }
 
   /** Opens the file for this process, and watches that it stays where it is. */

@@ -1,49 +1,57 @@
 // Two receivers and two workers on one Postgres under load, while they are killed and stopped, the
 // server crashes, and connections are cut. Gives the verdict over all that was acknowledged.
-import { type ChildProcess, fork } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sign } from 'idv-webhooks'
-import pg from 'pg'
 import { postgres18 } from '../engines.ts'
 import { type FaultProxy, startProxy } from '../proxy.ts'
-import { freePort, startServer, temporary } from '../server.ts'
+import { startServer, temporary } from '../server.ts'
 import type { ChildOptions } from './child.ts'
-import { judge, type Line, type Stop, type Verdict } from './verdict.ts'
+import { Cluster, type Query, queries } from './cluster.ts'
+import { Load, secret } from './load.ts'
+import { everyStep, now, Processes } from './processes.ts'
+import { judge, type Line, type Outage, type Verdict } from './verdict.ts'
 
 /** How much of it there is. */
 export interface CampaignOptions {
-  /** SIGKILLs of a process that is drawn by lot. */
+  /** SIGKILLs of a process that is drawn by lot, and the longest time between two. */
   readonly kills: number
-  /** Crashes of the server, with recovery. */
+  readonly killEvery: number
+  /** How often a process is killed at each named step. */
+  readonly rounds: number
+  /** Crashes of the server, with recovery, and the longest time between two. */
   readonly crashes: number
-  /** Connections cut in place of the answer to a COMMIT. */
+  readonly crashEvery: number
+  /** Connections cut in place of the answer to a COMMIT, or to the statement that keeps. */
   readonly cuts: number
   /** Milliseconds for which a worker is stopped, and then goes on; 0 leaves it out. */
   readonly stop: number
-  /** Milliseconds for which the network of a worker swallows everything; 0 leaves it out. */
+  /** Milliseconds for which the network of a worker lets nothing through; 0 leaves it out. */
   readonly blackHole: number
+  /** In the end the machine of the primary is gone, and a synchronous standby takes over. */
+  readonly failOver: boolean
   /** It goes on until so many deliveries are acknowledged. */
   readonly least: number
-  readonly senders?: number
-  readonly say?: (text: string) => void
+  readonly say: (text: string) => void
 }
 
 /** The verdict, and what was done. */
 export interface CampaignReport extends Verdict {
   readonly kills: number
+  /** Kills at each step. */
+  readonly steps: Readonly<Record<string, number>>
   readonly crashes: number
   readonly cuts: number
+  /** Processes that ended by themselves. */
+  readonly crashedProcesses: number
   readonly refused: number
   readonly seconds: number
   /** Milliseconds from the last delivery to the last effect. */
   readonly drained: number
 }
 
-const secret = 'a-secret-of-the-campaign'
-const now = () => Number(process.hrtime.bigint() / 1_000_000n)
+/** More than this that waits to be handled, and the senders pause: workers must keep the pace. */
+const backlog = 1_500
 
 export async function runCampaign(options: CampaignOptions): Promise<CampaignReport> {
   const campaign = new Campaign(options)
@@ -58,172 +66,174 @@ class Campaign {
   readonly #options: CampaignOptions
   readonly #folder = temporary('idv-campaign-')
   readonly #log = join(this.#folder, 'lines.jsonl')
-  readonly #children = new Map<string, { process: ChildProcess; options: ChildOptions }>()
-  readonly #acked = new Map<string, string[]>()
-  readonly #stops: Stop[] = []
-  readonly #done = { kills: 0, crashes: 0, cuts: 0, refused: 0 }
-  #ends: (() => unknown)[] = []
+  readonly #processes = new Processes()
+  readonly #load = new Load(() => this.#processes.port)
+  readonly #proxies: FaultProxy[] = []
+  readonly #outages: Outage[] = []
+  readonly #done = { kills: 0, crashes: 0, steps: {} as Record<string, number> }
+  readonly #ends: (() => unknown)[] = []
+  readonly #query: Query = queries(() => this.#url)
+  #url = ''
+  #cluster: Cluster | undefined
   #server: Awaited<ReturnType<typeof startServer>> | undefined
-  #proxy: FaultProxy | undefined
-  #isSending = true
+  #isOver = false
 
   constructor(options: CampaignOptions) {
     this.#options = options
   }
 
   async run(): Promise<CampaignReport> {
-    const { least, say = () => {} } = this.#options
-    writeFileSync(this.#log, '')
-    await this.#startAll()
+    await this.#start()
     const begun = performance.now()
-    const sending = this.#send()
-    const faults = [this.#killing(), this.#crashing(), this.#cutting(), this.#stopping()]
+    this.#load.start(24)
+    const pacing = this.#pace()
+    const faults = [this.#kill(), this.#killAtSteps(), this.#crash(), this.#cut(), this.#stop()]
     await Promise.all(faults)
-    while (this.#count() < least) {
-      say(`${this.#count()} of ${least} acknowledged`)
-      await sleep(2_000)
-    }
-    this.#isSending = false
-    await sending
+    if (this.#options.failOver) await this.#failOver()
+    while (this.#load.count < this.#options.least) await sleep(100)
+    await this.#load.stop()
     const seconds = Math.round((performance.now() - begun) / 1_000)
     const drained = await this.#drain()
-    return { ...(await this.#judge()), ...this.#done, seconds, drained }
+    this.#isOver = true
+    await pacing
+    const cuts = this.#proxies.reduce((sum, { lost }) => sum + lost, 0)
+    const { refused } = this.#load
+    const crashedProcesses = this.#processes.crashed
+    const counts = { ...this.#done, cuts, refused, crashedProcesses, seconds, drained }
+    return { ...(await this.#judge()), ...counts }
   }
 
   async end(): Promise<void> {
-    this.#isSending = false
-    for (const { process } of this.#children.values()) process.kill('SIGKILL')
-    for (const end of this.#ends) await end()
-    await this.#server?.end()
+    this.#isOver = true
+    this.#processes.end()
+    await this.#load.stop()
+    for (const end of this.#ends.reverse()) await end()
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
-  async #startAll(): Promise<void> {
-    this.#server = await startServer(postgres18())
-    const { url } = this.#server
-    this.#proxy = await startProxy(url, (end) => this.#ends.push(end))
+  async #start(): Promise<void> {
+    writeFileSync(this.#log, '')
+    if (this.#options.failOver) {
+      this.#cluster = await Cluster.start(true)
+      this.#server = this.#cluster.primary
+      this.#ends.push(() => this.#cluster?.end())
+    } else {
+      const server = await startServer(postgres18())
+      this.#server = server
+      this.#ends.push(() => server.end())
+    }
+    this.#url = this.#server.url
     await this.#query(
       'create table effects (n bigint generated always as identity, event text, entity text)',
     )
-    const common = { log: this.#log, secret, max: 10, skew: 0, url }
-    const through = this.#proxy.url
-    const all: ChildOptions[] = [
-      { ...common, name: 'receiver 1', role: 'receiver', port: await freePort() },
-      // Its clock is an hour ahead.
-      { ...common, name: 'receiver 2', role: 'receiver', port: await freePort(), skew: 3_600_000 },
-      { ...common, name: 'worker 1', role: 'worker', port: 0, url: through },
-      { ...common, name: 'worker 2', role: 'worker', port: 0, max: 1, skew: 3_600_000 },
-    ]
-    await Promise.all(all.map((one) => this.#launch(one)))
-  }
-
-  async #launch(options: ChildOptions): Promise<void> {
-    const child = fork(join(import.meta.dirname, 'child.ts'), [JSON.stringify(options)], {
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      execArgv: ['--disable-warning=ExperimentalWarning'],
+    const hour = 3_600_000
+    const all = [
+      { name: 'receiver 1', role: 'receiver', max: 4, skew: 0 },
+      { name: 'receiver 2', role: 'receiver', max: 4, skew: hour },
+      { name: 'worker 1', role: 'worker', max: 20, skew: 0 },
+      { name: 'worker 2', role: 'worker', max: 1, skew: hour },
+    ] as const
+    const starting = all.map(async (one) => {
+      const proxy = await startProxy(this.#url, (end) => this.#ends.push(end))
+      this.#proxies.push(proxy)
+      const options: ChildOptions = { ...one, log: this.#log, secret, url: proxy.url }
+      await this.#processes.start(options)
     })
-    this.#children.set(options.name, { process: child, options })
-    // One that is killed before it was ready is launched again by whoever killed it.
-    await new Promise<void>((resolve) => {
-      child.once('message', () => resolve())
-      child.once('exit', () => resolve())
-    })
+    await Promise.all(starting)
   }
 
-  async #send(): Promise<void> {
-    const { senders = 12 } = this.#options
-    await Promise.all(Array.from({ length: senders }, (_, at) => this.#sendAs(at)))
-  }
-
-  /** Sends one event after the other for entities of its own, each until it is acknowledged. */
-  async #sendAs(sender: number): Promise<void> {
-    for (let count = 0; this.#isSending; count++) {
-      const entity = `ver_${sender}_${count % 6}`
-      const id = `evt_${sender}_${count}`
-      const data = { id: entity, note: 'x'.repeat(800) }
-      const text = JSON.stringify({ id, event: 'verification.approved', data })
-      const body = new TextEncoder().encode(text)
-      const headers = { ...(await sign(body, { secret })), 'content-type': 'application/json' }
-      while (!(await this.#post(body, headers))) await sleep(50)
-      const ids = this.#acked.get(entity) ?? []
-      ids.push(id)
-      this.#acked.set(entity, ids)
+  /** Keeps the senders at the pace of the workers, and tells how far it is. */
+  async #pace(): Promise<void> {
+    for (let turn = 0; !this.#isOver; turn++) {
+      const open = `select coalesce(sum(n), 0)::int as n from idv_inbox.counts
+        where state in ('stored', 'retry', 'leased')`
+      const [row] = await this.#query(open).catch(() => [])
+      if (row) this.#load.isPaused = Number(row.n) > backlog
+      if (turn % 20 === 0) this.#say(row?.n)
+      await sleep(500)
     }
   }
 
-  async #post(body: Uint8Array<ArrayBuffer>, headers: Record<string, string>): Promise<boolean> {
-    const receivers = [...this.#children.values()].filter(({ options }) => options.port > 0)
-    const port = receivers[randomInt(receivers.length)]?.options.port
-    const signal = AbortSignal.timeout(10_000)
-    const request = { method: 'POST', body, headers, signal }
-    try {
-      const reply = await fetch(`http://127.0.0.1:${port}/`, request)
-      await reply.arrayBuffer()
-      if (!reply.ok) this.#done.refused++
-      return reply.ok
-    } catch {
-      this.#done.refused++
-      return false
+  #say(open: unknown): void {
+    const { kills, crashes, steps } = this.#done
+    const atSteps = Object.values(steps).reduce((sum, count) => sum + count, 0)
+    this.#options.say(
+      `${this.#load.count} acknowledged, ${open ?? '?'} open, ${kills} kills, ${atSteps} at steps, ${crashes} crashes`,
+    )
+  }
+
+  async #kill(): Promise<void> {
+    const { kills, killEvery } = this.#options
+    while (this.#done.kills < kills) {
+      await sleep((0.2 + Math.random() * 0.8) * killEvery)
+      if (this.#processes.killAny()) this.#done.kills++
     }
   }
 
-  async #killing(): Promise<void> {
-    const names = [...this.#children.keys()]
-    while (this.#done.kills < this.#options.kills) {
-      await sleep(200 + Math.random() * 900)
-      const child = this.#children.get(names[randomInt(names.length)] ?? '')
-      if (!child || child.process.exitCode !== null) continue
-      const { pid = 0 } = child.process
-      const exited = new Promise((resolve) => child.process.once('exit', resolve))
-      child.process.kill('SIGKILL')
-      await exited
-      this.#stops.push({ at: now(), pid })
-      this.#done.kills++
-      void this.#launch(child.options)
+  async #killAtSteps(): Promise<void> {
+    const { rounds } = this.#options
+    for (let round = 0; round < rounds; round++) {
+      for (const [role, step] of everyStep) {
+        for (let left = 10; left > 0; left--) {
+          const isDead = await this.#processes.killAt(role, step, 8_000)
+          if (isDead) this.#done.steps[step] = (this.#done.steps[step] ?? 0) + 1
+          await sleep(isDead ? 300 : 100)
+          if (isDead) break
+        }
+      }
     }
   }
 
-  async #crashing(): Promise<void> {
-    while (this.#done.crashes < this.#options.crashes) {
-      await sleep(4_000 + Math.random() * 4_000)
+  async #crash(): Promise<void> {
+    const { crashes, crashEvery } = this.#options
+    while (this.#done.crashes < crashes) {
+      await sleep((0.5 + Math.random() * 0.5) * crashEvery)
+      const from = now()
       await this.#server?.stop('SIGQUIT')
       await sleep(300)
       await this.#server?.start()
+      this.#outages.push({ from, to: now() })
       this.#done.crashes++
     }
   }
 
-  async #cutting(): Promise<void> {
-    const before = () => this.#proxy?.lost ?? 0
+  async #cut(): Promise<void> {
     for (let left = this.#options.cuts; left > 0; left--) {
-      await sleep(300 + Math.random() * 700)
-      this.#proxy?.loseAnswerTo('commit')
+      await sleep(200 + Math.random() * 800)
+      // Receivers commit with the statement that keeps.
+      for (const proxy of this.#proxies) proxy.loseAnswerTo(left % 2 ? 'commit' : 'keep_1')
     }
-    this.#done.cuts = before()
   }
 
-  async #stopping(): Promise<void> {
+  async #stop(): Promise<void> {
     const { stop, blackHole } = this.#options
     if (blackHole > 0) {
       await sleep(1_000)
-      this.#proxy?.swallow(true)
+      this.#processes.cutOff('worker 1')
+      this.#proxies[2]?.hold(true)
       await sleep(blackHole)
-      this.#proxy?.swallow(false)
+      this.#proxies[2]?.hold(false)
     }
     if (stop === 0) return
     await sleep(2_000)
-    const child = this.#children.get('worker 1')?.process
-    if (!child?.pid) return
-    this.#stops.push({ at: now(), pid: child.pid })
-    child.kill('SIGSTOP')
-    await sleep(stop)
-    child.kill('SIGCONT')
+    await this.#processes.suspend('worker 1', stop)
+  }
+
+  async #failOver(): Promise<void> {
+    await sleep(2_000)
+    const from = now()
+    this.#url = (await this.#cluster?.failOver()) ?? ''
+    for (const proxy of this.#proxies) proxy.retarget(this.#url)
+    this.#outages.push({ from, to: now() })
+    this.#options.say('the standby was promoted')
+    const before = this.#load.count
+    while (this.#load.count < before + 200) await sleep(100)
   }
 
   /** Waits until nothing is open any more. */
   async #drain(): Promise<number> {
     const begun = performance.now()
-    for (let left = 600; left > 0; left--) {
+    while (performance.now() - begun < 180_000) {
       const open = 'select count(*)::int as n from idv_inbox.lanes'
       const rows = await this.#query(open).catch(() => [{ n: 1 }])
       if (rows[0]?.n === 0) break
@@ -240,28 +250,14 @@ class Campaign {
         (select count(*) from idv_inbox.keys where name is null)::int as keys`,
     )
     return judge({
-      acked: this.#acked,
+      acked: this.#load.acked,
       lines,
-      stops: this.#stops,
+      stops: this.#processes.stops,
+      outages: this.#outages,
       effects: effects as unknown as { event: string; entity: string }[],
       entries: Number(row?.entries),
       keys: Number(row?.keys),
     })
-  }
-
-  async #query(sql: string): Promise<Record<string, unknown>[]> {
-    const client = new pg.Client({ connectionString: this.#server?.url ?? '' })
-    client.on('error', () => {})
-    await client.connect()
-    try {
-      return (await client.query(sql)).rows
-    } finally {
-      await client.end()
-    }
-  }
-
-  #count(): number {
-    return [...this.#acked.values()].reduce((sum, { length }) => sum + length, 0)
   }
 }
 

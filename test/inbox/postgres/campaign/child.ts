@@ -2,19 +2,20 @@
 // writes what its handlers do into a file, so that a history can be judged.
 import { appendFileSync } from 'node:fs'
 import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver, createWorker } from 'idv-webhooks'
 import { createInbox } from 'idv-webhooks/inbox'
 import { fromPg, postgresStore } from 'idv-webhooks/inbox/postgres'
 import { toNode } from 'idv-webhooks/node'
 import pg from 'pg'
+import { Death, dying } from './steps.ts'
 
 /** How a process is started. */
 export interface ChildOptions {
   readonly name: string
   readonly role: 'receiver' | 'worker'
   readonly url: string
-  readonly port: number
   readonly log: string
   readonly secret: string
   /** Connections of its pool. */
@@ -24,7 +25,7 @@ export interface ChildOptions {
 }
 
 const options: ChildOptions = JSON.parse(process.argv[2] ?? '{}')
-const { name, role, url, port, log, secret, max, skew } = options
+const { name, role, url, log, secret, max, skew } = options
 if (skew > 0) {
   const { timeOrigin } = performance
   const systemNow = Date.now.bind(Date)
@@ -32,9 +33,14 @@ if (skew > 0) {
   Date.now = () => systemNow() + skew
 }
 
+const death = new Death()
+process.on('message', (step: string) => {
+  death.step = step
+})
+
 const pool = new pg.Pool({ connectionString: url, max, connectionTimeoutMillis: 3_000 })
-const store = postgresStore(fromPg(pool), { timeout: 3_000 })
-const inbox = createInbox({ store, retry: { attempts: 60, delays: [100] } })
+const store = postgresStore(dying(fromPg(pool), death), { timeout: 3_000 })
+const inbox = createInbox({ store, lease: 9_000, retry: { attempts: 60, delays: [100] } })
 const receiver = createReceiver({ secret, inbox, observe: () => {} })
 
 const write = (what: string, id: string | undefined, entity: string) => {
@@ -52,6 +58,7 @@ receiver.on(
       if (attempt === 1 && Math.random() < 0.05) throw new Error('the first attempt fails')
       const client = tx as pg.Pool
       await client.query('insert into effects (event, entity) values ($1, $2)', [id, entity.id])
+      death.at('after effects')
     } finally {
       write('end', id, entity.id)
     }
@@ -63,14 +70,16 @@ receiver.on(
 for (;;) {
   try {
     await inbox.open()
-    if (role === 'worker') await createWorker(receiver, { concurrency: 8 }).start()
+    if (role === 'worker') await createWorker(receiver, { concurrency: 16 }).start()
     break
   } catch {
     await sleep(200)
   }
 }
 if (role === 'receiver') {
-  http.createServer(toNode(receiver)).listen(port, '127.0.0.1', () => process.send?.('ready'))
+  const server = http.createServer(toNode(receiver)).listen(0, '127.0.0.1', () => {
+    process.send?.((server.address() as AddressInfo).port)
+  })
 } else {
-  process.send?.('ready')
+  process.send?.(0)
 }

@@ -16,12 +16,19 @@ export interface Stop {
   readonly pid: number
 }
 
+/** The server did not answer. */
+export interface Outage {
+  readonly from: number
+  readonly to: number
+}
+
 /** What was seen. */
 export interface Evidence {
   /** Acknowledged events of each entity, in their order. */
   readonly acked: ReadonlyMap<string, readonly string[]>
   readonly lines: readonly Line[]
   readonly stops: readonly Stop[]
+  readonly outages: readonly Outage[]
   /** Committed effects, in the order of their commits within an entity. */
   readonly effects: readonly { readonly event: string; readonly entity: string }[]
   /** The number of entries, and of the ids of events that they were kept under. */
@@ -29,7 +36,7 @@ export interface Evidence {
   readonly keys: number
 }
 
-/** Numbers that must be zero, and how long the slowest recovery took. */
+/** Numbers that must be zero, and how long the slowest recoveries took, in milliseconds. */
 export interface Verdict {
   readonly acked: number
   readonly lost: number
@@ -37,7 +44,11 @@ export interface Verdict {
   readonly effectsTwice: number
   readonly overlaps: number
   readonly inversions: number
+  /** From the end of a process to the next run of what it had in hand, outages included. */
   readonly slowestRecovery: number
+  readonly recoveries: number
+  /** From the server's return to the next run of any handler. */
+  readonly slowestReturn: number
 }
 
 interface Run {
@@ -55,6 +66,7 @@ export function judge(evidence: Evidence): Verdict {
   const counts = new Map<string, number>()
   for (const { event } of effects) counts.set(event, (counts.get(event) ?? 0) + 1)
   const runs = runsOf(evidence)
+  const recoveries = recoveriesOf(runs)
   return {
     acked: all.length,
     lost: all.filter((id) => !counts.has(id)).length,
@@ -65,7 +77,9 @@ export function judge(evidence: Evidence): Verdict {
       (sum, [entity, ids]) => sum + inversions(entity, ids, effects),
       0,
     ),
-    slowestRecovery: slowestRecovery(runs),
+    slowestRecovery: Math.max(0, ...recoveries),
+    recoveries: recoveries.length,
+    slowestReturn: slowestReturn(evidence),
   }
 }
 
@@ -114,13 +128,21 @@ function inversions(entity: string, ids: readonly string[], effects: Evidence['e
   return order.filter((at, index) => at < (order[index - 1] ?? -1)).length
 }
 
-/** From the stop of a process to the next run of what it had in hand. */
-function slowestRecovery(runs: readonly Run[]): number {
-  const times = runs
+/** What was in hand when its process ended, and was not over: a commit may have been the last. */
+function recoveriesOf(runs: readonly Run[]): readonly number[] {
+  const by = Map.groupBy(runs, ({ id }) => id)
+  return runs
     .filter(({ wasStopped }) => wasStopped)
-    .map((run) => {
-      const next = runs.find(({ id, from }) => id === run.id && from > run.to)
-      return next ? next.from - run.to : 0
+    .flatMap((run) => {
+      const next = by.get(run.id)?.find(({ from }) => from > run.to)
+      return next ? [next.from - run.to] : []
     })
+}
+
+function slowestReturn({ lines, outages }: Evidence): number {
+  const starts = lines.filter(({ what }) => what === 'start').map(({ at }) => at)
+  const times = outages.map(({ to }) => {
+    return (starts.find((at) => at >= to) ?? Number.POSITIVE_INFINITY) - to
+  })
   return Math.max(0, ...times)
 }

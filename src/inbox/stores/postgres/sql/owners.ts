@@ -2,18 +2,23 @@
 
 export const owners = [
   /*
-   * \`since\` is the start of an unbroken row of signs. Owner 0 stands for all of them: while any
-   * is heard its row goes on. Gives the database's time.
+   * Owner 0 stands for all of them: \`watched\` is the time for which any was heard, which stands
+   * still during an outage, and \`since\` is when the last outage ended. An owner remembers what was
+   * watched at its own last sign. Gives the database's time.
    */
   `create function idv.beat_1(p_owner int, p_gap int) returns bigint language plpgsql as $$
-declare v_now bigint := idv.clock_1();
+declare v_now bigint := idv.clock_1(); v_watched bigint;
 begin
   perform set_config('synchronous_commit', 'off', true);
   perform idv.fold_1();
-  insert into idv.owners as o (owner, since, seen)
-    select x, v_now, v_now from unnest(array[p_owner, 0]) x
+  insert into idv.owners as o (owner, since, seen) values (0, v_now, v_now)
     on conflict (owner) do update set seen = v_now,
-    since = case when v_now - o.seen between -p_gap and p_gap then o.since else v_now end;
+    watched = o.watched
+      + case when v_now - o.seen between 0 and p_gap then v_now - o.seen else 0 end,
+    since = case when v_now - o.seen between -p_gap and p_gap then o.since else v_now end
+    returning watched into v_watched;
+  insert into idv.owners as o (owner, since, seen, watched) values (p_owner, v_now, v_now, v_watched)
+    on conflict (owner) do update set seen = v_now, watched = v_watched;
   return v_now;
 end $$`,
 
@@ -23,22 +28,22 @@ end $$`,
 $$`,
 
   /*
-   * The silence of an owner counts only while others were heard: after an outage of the database
-   * or of the network all were silent, and their handlers may have gone on.
+   * An owner is gone once others were watched for the grace since its last sign: what nobody could
+   * say during an outage is not held against it. A lease that its living owner does not renew
+   * lapses when that had the time to reconnect.
    */
   `create function idv.lapsed_1(p_owner int, p_now bigint, p_grace int)
 returns table (id text, fence int, attempt int, name text, stored_at bigint, owner int)
 language sql as $$
-  with watch as (
-    select coalesce(bool_or(w.now - o.since >= p_grace), false) as long, max(w.now) as now
-    from (select idv.clock_1() as now) w left join idv.owners o on o.owner = 0
-  )
   select e.id, e.fence, e.attempt, e.name, e.stored_at, e.owner
-  from watch, idv.entries e left join idv.owners o on o.owner = e.owner
+  from idv.entries e
+    left join idv.owners o on o.owner = e.owner
+    left join idv.owners everyone on everyone.owner = 0
   where e.state = 'leased' and case
     when e.owner = p_owner then e.lease_until <= p_now
     when o.owner is null then true
-    else watch.long and (e.lease_until <= p_now or abs(watch.now - o.seen) > p_grace)
+    when everyone.watched - o.watched > p_grace then true
+    else e.lease_until <= p_now and everyone.seen - everyone.since > 3 * p_grace
   end
   order by e.seq
 $$`,

@@ -1,11 +1,11 @@
 // The current truth behind an event: late and reordered events do no harm to who asks for it.
 // Handlers that ask for the same resource at the same time share one request, never its answer.
-import { orAborted } from './abortable.ts'
-import { type Clock, steadyClock, systemClock } from './clock.ts'
-import type { VerifiedDelivery } from './delivery.ts'
-import { WebhookError } from './errors.ts'
-import { type ClientOption, isReader } from './options.ts'
-import type { WebhookEvent } from './protocol/events.ts'
+import { orAborted } from '../foundation/abortable.ts'
+import { type Clock, steadyClock, systemClock } from '../foundation/clock.ts'
+import type { VerifiedDelivery } from '../foundation/delivery.ts'
+import { WebhookError } from '../foundation/errors.ts'
+import { type ClientOption, isReader } from '../options.ts'
+import type { WebhookEvent } from '../protocol/events.ts'
 
 /** Milliseconds for which a read is shared by those that ask after it ended. */
 const shared = 1000

@@ -1,10 +1,13 @@
 // Bytes to JSON, strictly and without harm: what cannot be walked or could pollute a prototype
 // does not get through. The text is decoded here alone.
 
-/** Deeper JSON parses, but overflows the stack of whatever walks it later. */
-const deepest = 64
 /** The service's API nests as deep as its callers did; its size bounds it. */
 export const deepestAnswer = 500
+/**
+ * Deeper JSON parses, but some thousands of levels overflow the stack of whatever walks it later. An
+ * event holds a record of the API in its envelope.
+ */
+const deepest = 512
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -37,8 +40,9 @@ function mayNamePrototype(text: string): boolean {
   return text.includes('proto') || (text.includes('\\u00') && /\\u00[567]/.test(text))
 }
 
-/** Each level needs a bracket, so fewer brackets than levels settle it without a walk. */
+/** Each level needs two brackets, so a short text or one with few of them needs no walk. */
 function mayBeDeeper(text: string, most: number): boolean {
+  if (text.length <= most * 2) return false
   let brackets = 0
   for (const bracket of '{[') {
     for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {

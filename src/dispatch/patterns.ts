@@ -1,10 +1,10 @@
 // Which events a pattern stands for, as types: names, families, `*`, and the deprecated names.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { SchemaMap } from './parse.ts'
-import type { EventMap, KnownEvent, ReversalEvent, UnknownEvent } from './protocol/events.ts'
-import type { DecisionName, ReversalName } from './protocol/finality.ts'
-import type { CanonicalName, LegacyFamily, LegacyName } from './protocol/names.ts'
-import type { AssembledVerification, Client } from './protocol/resources.ts'
+import type { SchemaMap } from '../parse.ts'
+import type { EventMap, KnownEvent, ReversalEvent, UnknownEvent } from '../protocol/events.ts'
+import type { DecisionName, ReversalName } from '../protocol/finality.ts'
+import type { CanonicalName, LegacyFamily, LegacyName } from '../protocol/names.ts'
+import type { AssembledVerification, Client } from '../protocol/resources.ts'
 
 /** The service's events, with those that `schemas` replaces or adds. */
 export type EventsWith<Schemas extends SchemaMap> = Omit<EventMap, keyof Schemas> & {

@@ -1,10 +1,14 @@
 // Who observes: two ready observers, and the one hub through which a receiver tells them. An
 // observer that throws never reaches a delivery.
-import { checkFunction, checkOptionNames, invalid, shown } from './check.ts'
-import type { Clock } from './clock.ts'
-import type { HandlerReport } from './dispatch/handler.ts'
-import type { Task } from './dispatch/run.ts'
-import type { OutcomeCode } from './errors.ts'
+
+import type { HandlerReport } from '../dispatch/handler.ts'
+import type { Task } from '../dispatch/run.ts'
+import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/check.ts'
+import type { Clock } from '../foundation/clock.ts'
+import type { OutcomeCode } from '../foundation/errors.ts'
+import { unharmed, warn } from '../foundation/warn.ts'
+import type { Outcome } from '../outcome.ts'
+import type { Diagnosis } from '../signature/diagnose.ts'
 import {
   attemptObserved,
   describeError,
@@ -18,9 +22,6 @@ import {
   printable,
   unprintable,
 } from './observe.ts'
-import type { Outcome } from './outcome.ts'
-import type { Diagnosis } from './signature/diagnose.ts'
-import { unharmed, warn } from './warn.ts'
 
 /** Options of `logOutcomes`. */
 export interface LogOptions {

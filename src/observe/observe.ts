@@ -1,14 +1,15 @@
 // What an operator may see of outcomes, attempts and failures: never data of an event, nor the text
 // of an error that is not this package's own.
-import { defined } from './defined.ts'
-import type { VerifiedDelivery } from './delivery.ts'
-import type { HandlerFailure, HandlerReport } from './dispatch/handler.ts'
-import { isWebhookError, type OutcomeCode, type WebhookError } from './errors.ts'
-import { errorsOf, type Outcome, type OutcomeKind } from './outcome.ts'
-import type { EventSource, WebhookEvent } from './protocol/events.ts'
-import { isLegacyName } from './protocol/names.ts'
-import type { Authenticity } from './protocol/scheme-definition.ts'
-import type { Diagnosis } from './signature/diagnose.ts'
+
+import type { HandlerFailure, HandlerReport } from '../dispatch/handler.ts'
+import { defined } from '../foundation/defined.ts'
+import type { VerifiedDelivery } from '../foundation/delivery.ts'
+import { isWebhookError, type OutcomeCode, type WebhookError } from '../foundation/errors.ts'
+import { errorsOf, type Outcome, type OutcomeKind } from '../outcome.ts'
+import type { EventSource, WebhookEvent } from '../protocol/events.ts'
+import { isLegacyName } from '../protocol/names.ts'
+import type { Authenticity } from '../protocol/scheme-definition.ts'
+import type { Diagnosis } from '../signature/diagnose.ts'
 
 /** What became of a delivery; safe to log, for it holds no data of the event. */
 export interface OutcomeObserved {

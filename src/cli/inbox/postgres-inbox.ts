@@ -1,0 +1,81 @@
+// An inbox in Postgres, by its address: the driver is the one that the user has installed. Addresses
+// hold passwords, so they come from the environment and are shown without them.
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { InboxStore } from '../../inbox/index.ts'
+import type {
+  PgPool,
+  PostgresJs,
+  PostgresJsConnection,
+} from '../../inbox/stores/postgres/postgres.ts'
+import { CliError } from '../exit-code.ts'
+import type { Session } from '../session.ts'
+
+/** Whether an inbox is named by the address of a database, not by a file. */
+export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//i.test(text)
+
+/** The value of the variable that `env:NAME` names; other texts as they are. */
+export function fromVariable({ env }: Pick<Session, 'env'>, text: string): string {
+  const name = /^env:(\w+)$/.exec(text)?.[1]
+  if (name === undefined) return text
+  const value = env[name]
+  if (value) return value
+  throw new CliError('USAGE', `the variable ${name} is not set: it should name the inbox`)
+}
+
+/** The address without user, password and options. */
+export function shownUrl(text: string): string {
+  if (!URL.canParse(text)) return 'postgres://…'
+  const { host, pathname } = new URL(text)
+  return `postgres://${host}${pathname}`
+}
+
+/**
+ * The store at an address. An operator's command does not make its schema; a move does.
+ *
+ * @throws CliError `USAGE`, `DRIVER_MISSING`
+ */
+export async function postgresStoreAt(
+  url: string,
+  { cwd, migrate = false }: { readonly cwd: string; readonly migrate?: boolean },
+): Promise<InboxStore> {
+  if (!URL.canParse(url)) {
+    throw new CliError(
+      'USAGE',
+      'the address of the inbox must be like postgres://user@host:5432/database, with special characters of its password percent-encoded',
+    )
+  }
+  const { fromPg, fromPostgresJs, postgresStore } = await import(
+    '../../inbox/stores/postgres/postgres.ts'
+  )
+  const options = { listen: false, migrate }
+  const pg = await installed(cwd, 'pg')
+  if (pg) {
+    const { Pool } = pg as { readonly Pool: new (options: object) => PgPool }
+    const limits = { max: 4, connectionTimeoutMillis: 5_000, allowExitOnIdle: true }
+    return postgresStore(fromPg(new Pool({ connectionString: url, ...limits })), options)
+  }
+  const connect = await installed(cwd, 'postgres')
+  if (typeof connect === 'function') {
+    const limits = { max: 4, connect_timeout: 5, idle_timeout: 1, onnotice: () => {} }
+    const sql: PostgresJs<PostgresJsConnection> = connect(url, limits)
+    return postgresStore(fromPostgresJs(sql), options)
+  }
+  throw new CliError(
+    'DRIVER_MISSING',
+    'an inbox in Postgres needs a driver: run npm install pg (or postgres) in this project',
+  )
+}
+
+/** What a package of the user's project exports by default; undefined if it is not installed. */
+async function installed(cwd: string, name: string): Promise<unknown> {
+  let file: string
+  try {
+    file = createRequire(join(cwd, 'package.json')).resolve(name)
+  } catch {
+    return undefined
+  }
+  const module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown }
+  return module.default ?? module
+}

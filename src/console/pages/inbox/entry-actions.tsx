@@ -1,0 +1,98 @@
+// What may be done with an entry: each says what will happen before it does.
+/** @jsxImportSource preact */
+import { confirm } from '../ui/confirm.tsx'
+import { attempt } from '../ui/toast.tsx'
+import { ask, type Entry, entityOf } from './records.ts'
+
+interface EntryAction {
+  readonly name: 'redrive' | 'replay' | 'dismiss'
+  readonly from: readonly string[]
+  readonly title: string
+  readonly words: string
+  readonly danger?: boolean
+}
+
+const choices: readonly EntryAction[] = [
+  {
+    name: 'redrive',
+    from: ['dead', 'skipped'],
+    title: 'Redrive',
+    words:
+      'It goes back to the handlers that have not succeeded yet, with all its attempts. Handlers that succeeded are not run again.',
+  },
+  {
+    name: 'replay',
+    from: ['done'],
+    title: 'Replay',
+    words:
+      'Every handler runs again on the bytes that were kept, also those that succeeded: what they do must bear being done twice.',
+  },
+  {
+    name: 'dismiss',
+    from: ['dead'],
+    title: 'Dismiss',
+    danger: true,
+    words:
+      'It is settled for good and no handler runs. Later events of its entity, where they wait for it, go on.',
+  },
+]
+
+/** A button for each thing that may be done with an entry in its state. */
+export function EntryActions({
+  entry,
+  onDone,
+}: {
+  readonly entry: Entry
+  readonly onDone: () => void
+}) {
+  const act = async ({ name, title, words, danger }: EntryAction) => {
+    const asked = { title: `${title} this entry?`, text: words, yes: title }
+    if (!(await confirm({ ...asked, ...(danger && { danger }) }))) return
+    await attempt(async () => {
+      await ask(`/entries/${encodeURIComponent(entry.id)}/${name}`, { method: 'POST' })
+      onDone()
+      return `${title}: done`
+    })
+  }
+  return (
+    <>
+      {choices
+        .filter(({ from }) => from.includes(entry.state) && !(entry.erased && from[0] !== 'dead'))
+        .map((one) => (
+          <button
+            key={one.name}
+            type="button"
+            class={one.danger ? 'danger' : 'main'}
+            onClick={() => act(one)}
+          >
+            {one.title}
+          </button>
+        ))}
+      {entry.entity && !entry.erased && <Forget entry={entry} onDone={onDone} />}
+    </>
+  )
+}
+
+function Forget({ entry, onDone }: { readonly entry: Entry; readonly onDone: () => void }) {
+  const entity = entityOf(entry) ?? ''
+  const forget = async () => {
+    const title = `Forget ${entity}?`
+    const text =
+      'The payloads of every event about it are erased, those of its verifications too when it is a client. What still waits is skipped. This cannot be undone.'
+    if (!(await confirm({ title, text, yes: 'Forget', danger: true }))) return
+    await attempt(async () => {
+      const { tenant } = entry
+      const { entries } = await ask<{ readonly entries: number }>('/forget', {
+        method: 'POST',
+        body: { entity, ...(tenant !== undefined && { tenant }) },
+      })
+      onDone()
+      return `${entries} payloads are erased`
+    })
+  }
+  return (
+    <button type="button" class="danger" onClick={forget}>
+      Forget…
+    </button>
+  )
+}

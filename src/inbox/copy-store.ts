@@ -1,0 +1,61 @@
+// The part of the port that moves an inbox to another engine: rows out in the order of their keys,
+// rows in once, and what there is, to be compared.
+
+/** What there is to copy, in the order in which it is copied. */
+export const copyTables = {
+  settings: ['name', 'value'],
+  relations: ['lane', 'related', 'at'],
+  marks: ['lane', 'at', 'final', 'touched', 'decision'],
+  keys: ['key', 'entry', 'digest', 'name', 'at'],
+  contents: ['seq', 'metadata', 'body'],
+  handled: ['seq', 'handler'],
+  entries: [
+    ...['seq', 'id', 'state', 'lane', 'related', 'name', 'received_name', 'source'],
+    ...['occurred_at', 'stored_at', 'bytes', 'attempt', 'generation', 'fence', 'lease_until'],
+    ...['due', 'settled_at', 'reason', 'failures', 'conflict_of', 'erased'],
+  ],
+  lanes: ['lane', 'head', 'due', 'floor'],
+} as const satisfies Readonly<Record<string, readonly [key: string, ...rest: string[]]>>
+
+export type CopyTable = keyof typeof copyTables
+
+/** `failures` is JSON; times are milliseconds, and what is true or false is so. */
+export type CopyRow = Readonly<Record<string, string | number | boolean | null | Uint8Array>>
+
+/** The first column of a table; several rows of `handled` have the same. */
+export type CopyKey = string | number
+
+export interface CopyRequest {
+  readonly table: CopyTable
+  /** The key of the last row of the page before. */
+  readonly after?: CopyKey
+  /** So many keys at most. */
+  readonly limit: number
+}
+
+/** Numbers that are the same in a whole copy, by their names. */
+export type CopyTally = Readonly<Record<string, number>>
+
+/** No entry of a copy has a living owner: leases come over as those of a process that is gone. */
+export const noOwner = -1
+
+/** What a store can do that may be moved. Every call may be repeated. */
+export interface CopyStore {
+  /** The number of other processes that have it open. */
+  others(): Promise<number>
+  read(request: CopyRequest): Promise<readonly CopyRow[]>
+  /** Adds rows in one commit; those that are there stay as they are, settings excepted. */
+  add(table: CopyTable, rows: readonly CopyRow[]): Promise<void>
+  /** The last key that was added. */
+  last(table: CopyTable): Promise<CopyKey | undefined>
+  tally(): Promise<CopyTally>
+  /** The last step: numbers of new entries go on after the highest, states are counted. */
+  finish(): Promise<void>
+}
+
+/** The setting by which a store tells that it is being moved, or was; empty when it was not. */
+export const moveSetting = 'move'
+/** The setting that names the move by which a store was filled. */
+export const originSetting = 'origin'
+/** What belongs to one store and is not copied. */
+export const ownSettings: readonly string[] = [moveSetting, originSetting]

@@ -1,0 +1,215 @@
+// Moves an inbox from one store to another: every row as it is, once. Each step may be repeated, so
+// that a move which was interrupted goes on where it was.
+import { randomUUID } from 'node:crypto'
+import { sleep } from '../foundation/abortable.ts'
+import { WebhookError } from '../foundation/errors.ts'
+import {
+  type CopyStore,
+  type CopyTable,
+  type CopyTally,
+  copyTables,
+  moveSetting,
+  originSetting,
+} from './copy-store.ts'
+import type { InboxStore } from './store.ts'
+
+/** Options of `moveInbox`. */
+export interface MoveOptions {
+  /** Looks at both stores and changes nothing but what opening them does. Default false. */
+  readonly dryRun?: boolean
+  /** Called after each page. */
+  readonly onProgress?: (progress: MoveProgress) => void
+  /** Ends the move between two pages; the same call again goes on. */
+  readonly signal?: AbortSignal
+}
+
+/** How far a move is: rows that were copied by this call, of those that there are. */
+export interface MoveProgress {
+  readonly table: CopyTable
+  readonly rows: number
+  readonly of: number
+}
+
+/** What became of a move. */
+export interface MoveReport {
+  /** `planned` by a dry run; `before` when an earlier call had completed it. */
+  readonly state: 'moved' | 'planned' | 'before'
+  /** An earlier call was interrupted. */
+  readonly isResumed: boolean
+  /** Counts of both stores, by what was counted; `to` is missing unless they were compared. */
+  readonly from: CopyTally
+  readonly to?: CopyTally
+}
+
+type Moving = 'moving' | 'moved'
+
+interface MoveState {
+  readonly state: Moving | 'none'
+  readonly id: string
+}
+
+interface Side {
+  readonly store: InboxStore
+  readonly copy: CopyStore
+  readonly progress: MoveState
+}
+
+/** Milliseconds after which a process that was killed no longer counts as alive. */
+const patience = 20_000
+
+/** Keys of a page: contents are large. */
+const pageSize = (table: CopyTable) => (table === 'contents' ? 32 : 500)
+
+/**
+ * Moves everything that the store `from` holds into the store `to`, which must be empty. The
+ * applications of both must be stopped; afterwards an inbox over `from` is refused.
+ *
+ * @throws WebhookError `STORE_UNSUITABLE` where that is not so, `STORE_OWNED`, `STORE_FAILED`
+ */
+export async function moveInbox(
+  from: InboxStore,
+  to: InboxStore,
+  options: MoveOptions = {},
+): Promise<MoveReport> {
+  const ends: (() => Promise<void>)[] = []
+  try {
+    for (const store of [from, to]) {
+      await store.open(() => {})
+      ends.push(() => store.close())
+    }
+    return await move(await sideOf(from), await sideOf(to), options)
+  } finally {
+    for (const end of ends) await end()
+  }
+}
+
+async function move(from: Side, to: Side, options: MoveOptions): Promise<MoveReport> {
+  const { dryRun = false } = options
+  const origin = text(await to.store.recall(originSetting, nothing))
+  const isThere = from.progress.id !== '' && origin === from.progress.id
+  const isResumed = from.progress.state !== 'none'
+  if (isThere && to.progress.state === 'none') {
+    if (!dryRun) await from.store.remember(moveSetting, bytes('moved', from.progress.id))
+    return { state: 'before', isResumed, from: await from.copy.tally() }
+  }
+  await assertReady(from, to)
+  // Whoever was killed while it moved them counts as alive for some seconds.
+  await assertAlone([from, to], isResumed ? patience : 0)
+  if (dryRun) return { state: 'planned', isResumed, from: await from.copy.tally() }
+  const id = from.progress.id || randomUUID()
+  // First the one that is left: from now on no application opens it.
+  await from.store.remember(moveSetting, bytes('moving', id))
+  await to.store.remember(moveSetting, bytes('moving', id))
+  await assertAlone([from, to], 0).catch(async (error: unknown) => {
+    if (!isResumed) await giveUp([from, to])
+    throw error
+  })
+  await copyAll(from.copy, to.copy, options)
+  const tallies = { from: await from.copy.tally(), to: await to.copy.tally() }
+  assertSame(tallies)
+  await to.copy.finish()
+  await to.store.remember(originSetting, encoder.encode(id))
+  await to.store.remember(moveSetting, nothing)
+  await from.store.remember(moveSetting, bytes('moved', id))
+  return { state: 'moved', isResumed, ...tallies }
+}
+
+/**
+ * Refuses an inbox that is being moved, or was.
+ *
+ * @throws WebhookError `STORE_UNSUITABLE`
+ */
+export async function assertNotMoved(store: InboxStore): Promise<void> {
+  const { state } = await stateOf(store)
+  if (state === 'none') return
+  await store.close()
+  throw unsuitable(
+    state === 'moved'
+      ? 'this inbox was moved to another store: use that one'
+      : 'this inbox is being moved: run `idv-webhooks inbox move` again until it is complete',
+  )
+}
+
+async function sideOf(store: InboxStore): Promise<Side> {
+  const { copy } = store
+  if (!copy) throw unsuitable(`the ${store.name} store cannot be moved`)
+  return { store, copy, progress: await stateOf(store) }
+}
+
+async function assertReady(from: Side, to: Side): Promise<void> {
+  if (from.progress.state === 'moved')
+    throw unsuitable('this inbox was moved to another store before')
+  if (to.progress.state === 'moved')
+    throw unsuitable('the target was itself moved to another store')
+  const isOurs = to.progress.state === 'moving' && to.progress.id === from.progress.id
+  if (!isOurs && to.progress.state === 'moving') {
+    throw unsuitable('another inbox is being moved into or out of the target: complete that first')
+  }
+  if (!isOurs && ((await to.copy.tally()).entries ?? 0) > 0) {
+    throw unsuitable('the target holds entries: move into an empty inbox')
+  }
+}
+
+async function assertAlone(sides: readonly Side[], wait: number): Promise<void> {
+  const until = performance.now() + wait
+  for (const { store, copy } of sides) {
+    let others = await copy.others()
+    while (others > 0 && performance.now() < until) {
+      await sleep(250)
+      others = await copy.others()
+    }
+    if (others === 0) continue
+    throw new WebhookError(
+      'STORE_OWNED',
+      `${others} other processes have the ${store.name} inbox open: stop them, wait 15 seconds, and try again`,
+    )
+  }
+}
+
+async function giveUp(sides: readonly Side[]): Promise<void> {
+  for (const { store } of sides) await store.remember(moveSetting, nothing)
+}
+
+async function copyAll(from: CopyStore, to: CopyStore, options: MoveOptions): Promise<void> {
+  const { onProgress = () => {}, signal } = options
+  const tally = await from.tally()
+  for (const table of Object.keys(copyTables) as CopyTable[]) {
+    const [key] = copyTables[table]
+    let after = table === 'settings' ? undefined : await to.last(table)
+    for (let rows = 0; ; ) {
+      signal?.throwIfAborted()
+      const limit = pageSize(table)
+      const page = await from.read({ table, limit, ...(after !== undefined && { after }) })
+      const last = page.at(-1)
+      if (!last) break
+      await to.add(table, page)
+      after = (last as Record<typeof key, string | number>)[key]
+      rows += page.length
+      onProgress({ table, rows, of: tally[table] ?? rows })
+    }
+  }
+}
+
+function assertSame({ from, to }: { readonly from: CopyTally; readonly to: CopyTally }): void {
+  const names = [...new Set([...Object.keys(from), ...Object.keys(to)])]
+  const other = names.find((name) => (from[name] ?? 0) !== (to[name] ?? 0))
+  if (other === undefined) return
+  throw new WebhookError(
+    'STORE_FAILED',
+    `the copy differs from the original: ${from[other] ?? 0} ${other} became ${to[other] ?? 0}; nothing was switched over`,
+  )
+}
+
+const nothing = new Uint8Array()
+const encoder = new TextEncoder()
+const text = (value: Uint8Array) => new TextDecoder().decode(value)
+const bytes = (state: Moving, id: string) => encoder.encode(`${state} ${id}`)
+
+async function stateOf(store: InboxStore): Promise<MoveState> {
+  const [state = '', id = ''] = text(await store.recall(moveSetting, nothing)).split(' ')
+  return { state: state === 'moving' || state === 'moved' ? state : 'none', id }
+}
+
+function unsuitable(message: string): WebhookError {
+  return new WebhookError('STORE_UNSUITABLE', message)
+}

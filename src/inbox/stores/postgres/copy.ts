@@ -1,0 +1,121 @@
+// Moves of a whole inbox: rows as JSON, which every driver sends alike.
+import {
+  type CopyKey,
+  type CopyRequest,
+  type CopyRow,
+  type CopyStore,
+  type CopyTable,
+  type CopyTally,
+  copyTables,
+  noOwner,
+  ownSettings,
+} from '../../copy-store.ts'
+import { grace } from './owner.ts'
+import { toNumber } from './rows.ts'
+import type { Statements } from './statements.ts'
+
+/** Milliseconds for what reads or changes many rows. */
+const long = 120_000
+
+const othersSql = `select count(*)::int as n from idv.owners o, idv.owners everyone
+  where everyone.owner = 0 and o.owner not in (0, $1::int)
+  and idv.clock_1() - o.seen < ${grace}`
+
+const tallySql = `select json_build_object(
+  ${Object.keys(copyTables)
+    .filter((table) => table !== 'settings')
+    .map((table) => `'${table}', (select count(*) from idv.${table})`)
+    .join(', ')},
+  'bytes', (select coalesce(sum(length(metadata) + length(body)), 0) from idv.contents),
+  'attempts', (select coalesce(sum(attempt), 0) from idv.entries),
+  'states', (select coalesce(json_object_agg(s.state, s.n), '{}') from
+    (select state, count(*) as n from idv.entries group by state) s))::text as tally`
+
+const endSql = `with gone as (delete from idv.counts)
+  select setval(pg_get_serial_sequence('idv.entries', 'seq'),
+    greatest((select coalesce(max(seq), 0) from idv.entries), 1))`
+
+const countsSql = `insert into idv.counts select state, count(*) from idv.entries group by state`
+
+const hex = '\\x'
+
+export class PostgresCopy implements CopyStore {
+  readonly #statements: Statements
+  readonly #owner: number
+
+  constructor(statements: Statements, owner: number) {
+    this.#statements = statements
+    this.#owner = owner
+  }
+
+  async others(): Promise<number> {
+    return Number((await this.#statements.first(othersSql, [this.#owner])).n)
+  }
+
+  async read({ table, after, limit }: CopyRequest): Promise<readonly CopyRow[]> {
+    const columns = copyTables[table]
+    const [key] = columns
+    const type = key === 'seq' ? 'bigint' : 'text'
+    const isAfter = `($1::${type} is null or ${key} > $1::${type})`
+    const isMine = table === 'settings' ? `and name <> all('{${ownSettings.join(',')}}')` : ''
+    const page = `select distinct ${key} from idv.${table} where ${isAfter} ${isMine}
+      order by ${key} limit $2::int`
+    const sql = `select row_to_json(t)::text as row
+      from (select ${columns.join(', ')} from idv.${table} where ${key} in (${page})) t
+      order by t.${key}`
+    const rows = await this.#statements.run(sql, [after ?? null, limit], long)
+    return rows.map(({ row }) => fromJson(JSON.parse(String(row))))
+  }
+
+  async add(table: CopyTable, rows: readonly CopyRow[]): Promise<void> {
+    const names = copyTables[table].join(', ')
+    // A lease comes over as that of a process that is gone.
+    const [to, from] =
+      table === 'entries'
+        ? [`${names}, owner`, `${names}, case state when 'leased' then ${noOwner} end`]
+        : [names, names]
+    const conflict =
+      table === 'settings' ? 'on conflict (name) do update set value = excluded.value' : ignored
+    const sql = `insert into idv.${table} (${to})
+      select ${from} from json_populate_recordset(null::idv.${table}, $1::json) ${conflict}`
+    await this.#statements.run(sql, [JSON.stringify(rows.map(toJsonRow))], long)
+  }
+
+  async last(table: CopyTable): Promise<CopyKey | undefined> {
+    const [key] = copyTables[table]
+    const { last } = await this.#statements.first(`select max(${key}) as last from idv.${table}`)
+    if (last === null) return undefined
+    return key === 'seq' ? toNumber(last) : String(last)
+  }
+
+  async tally(): Promise<CopyTally> {
+    const { tally } = await this.#statements.first(tallySql, [], long)
+    const { states, ...counts } = JSON.parse(String(tally))
+    return { ...counts, ...states }
+  }
+
+  async finish(): Promise<void> {
+    await this.#statements.run(endSql, [], long)
+    await this.#statements.run(countsSql, [], long)
+  }
+}
+
+const ignored = 'on conflict do nothing'
+
+function fromJson(row: Record<string, unknown>): CopyRow {
+  const value = (one: unknown, name: string) => {
+    if (bytesColumns.includes(name)) return Buffer.from(String(one).slice(hex.length), 'hex')
+    return one !== null && typeof one === 'object' ? JSON.stringify(one) : (one as string | null)
+  }
+  return Object.fromEntries(Object.entries(row).map(([name, one]) => [name, value(one, name)]))
+}
+
+const bytesColumns: readonly string[] = ['value', 'metadata', 'body']
+
+function toJsonRow(row: CopyRow): Record<string, unknown> {
+  const value = (one: CopyRow[string], name: string) => {
+    if (one instanceof Uint8Array) return hex + Buffer.from(one).toString('hex')
+    return name === 'failures' && typeof one === 'string' ? JSON.parse(one) : one
+  }
+  return Object.fromEntries(Object.entries(row).map(([name, one]) => [name, value(one, name)]))
+}

@@ -1,0 +1,117 @@
+// Moves of a whole inbox, on the connection of the writer.
+import {
+  type CopyKey,
+  type CopyRow,
+  type CopyStore,
+  type CopyTable,
+  type CopyTally,
+  copyTables,
+  noOwner,
+  ownSettings,
+} from '../../copy-store.ts'
+import type { Gives, Method, Takes } from './calls.ts'
+import type { Connection } from './connection.ts'
+import type { SqliteValue } from './driver.ts'
+import { tenantOf } from './lanes.ts'
+
+const tableOf = (table: CopyTable) => (table === 'marks' ? 'idv_high_water_marks' : `idv_${table}`)
+
+/** Columns that are true or false elsewhere. */
+const flags: readonly string[] = ['final', 'erased']
+
+type CopyCall = <M extends Method>(method: M, argument: Takes<M>) => Promise<Gives<M>>
+
+/** The port's side of it. */
+export function copyBy(call: CopyCall): CopyStore {
+  return {
+    // The lock of its owner keeps them out.
+    others: async () => 0,
+    read: (request) => call('copyOut', request),
+    add: (table, rows) => call('copyIn', { table, rows }),
+    last: (table) => call('copyLast', { table }),
+    tally: () => call('copyTally', undefined),
+    finish: () => call('copyEnd', undefined),
+  }
+}
+
+export class CopyQueries {
+  readonly #connection: Connection
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  out({ table, after, limit }: Takes<'copyOut'>): readonly CopyRow[] {
+    const [key, ...rest] = copyTables[table]
+    // The numbers of this file, such as that of its schema, are its own.
+    const own =
+      table === 'settings'
+        ? `and typeof(value) = 'blob' and name not in ('${ownSettings.join("', '")}')`
+        : ''
+    const page = `select distinct ${key} from ${tableOf(table)}
+      where (?1 is null or ${key} > ?1) ${own} order by ${key} limit ?2`
+    const sql = `select ${[key, ...rest].join(', ')} from ${tableOf(table)}
+      where ${key} in (${page}) order by ${key}`
+    const rows = this.#connection.statement<CopyRow>(sql).all(after ?? null, limit)
+    return rows.map((row) => {
+      const values = Object.entries(row).map(([name, value]) => [
+        name,
+        flags.includes(name) ? value === 1 : value,
+      ])
+      return Object.fromEntries(values)
+    })
+  }
+
+  in({ table, rows }: Takes<'copyIn'>): void {
+    const columns: readonly string[] = copyTables[table]
+    const more = table === 'lanes' ? ['tenant'] : table === 'entries' ? ['owner'] : []
+    const all = [...columns, ...more]
+    const how = table === 'settings' ? 'replace' : 'ignore'
+    const marks = all.map(() => '?').join(', ')
+    const sql = `insert or ${how} into ${tableOf(table)} (${all.join(', ')}) values (${marks})`
+    const insert = this.#connection.statement(sql)
+    for (const row of rows) {
+      const owner = row.state === 'leased' ? noOwner : null
+      const values = { ...row, owner, tenant: tenantOf(String(row.lane ?? '')) }
+      insert.run(...all.map((name) => toValue((values as CopyRow)[name] ?? null)))
+    }
+  }
+
+  last(table: CopyTable): CopyKey | undefined {
+    const [key] = copyTables[table]
+    const sql = `select max(${key}) as last from ${tableOf(table)}`
+    return this.#connection.statement<{ last: CopyKey | null }>(sql).get()?.last ?? undefined
+  }
+
+  tally(): CopyTally {
+    const number = (value: string, table: CopyTable) => {
+      const sql = `select coalesce(${value}, 0) as n from ${tableOf(table)}`
+      return this.#connection.statement<{ n: number }>(sql).get()?.n ?? 0
+    }
+    const tables = (Object.keys(copyTables) as CopyTable[]).filter((table) => table !== 'settings')
+    const counts = tables.map((table) => [table, number('count(*)', table)])
+    const states = this.#connection
+      .statement<{ state: string; n: number }>(
+        'select state, count(*) as n from idv_entries group by state',
+      )
+      .all()
+    return {
+      ...Object.fromEntries(counts),
+      bytes: number('sum(length(metadata) + length(body))', 'contents'),
+      attempts: number('sum(attempt)', 'entries'),
+      ...Object.fromEntries(states.map(({ state, n }) => [state, n])),
+    }
+  }
+
+  /** Numbers of new entries go on by themselves; states are counted here. */
+  end(): void {
+    this.#connection
+      .statement(`update idv_counts set count =
+        (select count(*) from idv_entries e where e.state = idv_counts.state)`)
+      .run()
+  }
+}
+
+function toValue(value: CopyRow[string]): SqliteValue {
+  return typeof value === 'boolean' ? Number(value) : value
+}

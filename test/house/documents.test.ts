@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { filesIn, textOf } from './sources.ts'
+
+const pages = filesIn('docs', '.md').filter((file) => file.split('/').length === 2)
+
+test.each(pages)('%s opens with a program or a command, and what it prints', (page) => {
+  const [code = '', output = ''] = fencesOf(page)
+  // Programs are run by test/installed/documents.test.ts, commands by test/cli/built/document.test.ts.
+  if (code.startsWith('```console\n')) {
+    expect(code).toMatch(/^\$ .+\n(?!\$|```)/m)
+  } else {
+    expect(code).toMatch(/^```js\nimport /)
+    expect(output).toMatch(/^```text\n/)
+    expect(textOf(page)).toContain(`${code}\n\n${output}`)
+  }
+})
+
+test.each(['README.md', ...pages])('a line of a table of %s has at most 160 characters', (page) => {
+  const rows = proseOf(page).filter((line) => line.startsWith('|'))
+  expect(rows.filter((line) => line.length > 160)).toEqual([])
+})
+
+test.each(['README.md', ...pages])('a sentence of %s has at most 30 words', (page) => {
+  const lines = proseOf(page).filter((line) => !/^[|[#]/.test(line))
+  const sentences = lines.flatMap((line) =>
+    line.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').split(/(?<=[.:;!?])\s+/),
+  )
+  const wordsOf = (sentence: string) => sentence.split(/\s+/).filter((word) => /\w/.test(word))
+  // The second sentence of README names every vendor.
+  const isList = (sentence: string) => sentence.includes('Onfido, Persona, Veriff')
+  expect(sentences.length).toBeGreaterThan(3)
+  expect(sentences.filter((one) => wordsOf(one).length > 30 && !isList(one))).toEqual([])
+})
+
+function fencesOf(page: string): string[] {
+  return [...textOf(page).matchAll(/^```.*?^```$/gms)].map(([fence]) => fence)
+}
+
+/** The lines of a page outside its programs. */
+function proseOf(page: string): string[] {
+  return textOf(page)
+    .replaceAll(/^```.*?^```$/gms, '')
+    .split('\n')
+}
