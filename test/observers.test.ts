@@ -30,7 +30,7 @@ test('the first refusal of each code is diagnosed outside production, and none w
   vi.stubEnv('NODE_ENV', 'development')
   const told = await warningsOf(refusedTwice)
   expect(told.match(/SIGNATURE_MISMATCH/g)).toHaveLength(1)
-  expect(told).toContain('it was parsed and written again')
+  expect(told).toMatch(/SIGNATURE_MISMATCH: .{20,}/)
   vi.stubEnv('NODE_ENV', 'production')
   expect(await warningsOf(refusedTwice)).toBe('')
 })
