@@ -147,6 +147,10 @@ export async function respondWith(
     if (change === undefined) return standard
     const reply = changedReply(outcome, standard, change)
     const isStatus = Number.isInteger(reply.status) && reply.status >= 200 && reply.status <= 599
+    if (!isSendable(reply)) {
+      warn('respond returned a header or body that no server can send', 'IDV_RESPOND_REFUSED')
+      return standard
+    }
     if (isStatus && !(outcome.kind === 'failed' && reply.status < 300)) return reply
     warn(`respond returned status ${reply.status} for ${outcome.kind}`, 'IDV_RESPOND_REFUSED')
   } catch (error) {
@@ -154,6 +158,15 @@ export async function respondWith(
     warn(`respond threw ${thrown}: the standard reply was sent`, 'IDV_RESPOND_FAILED')
   }
   return standard
+}
+
+/** An echo of what a stranger sent may hold line breaks, at which a server throws. */
+function isSendable({ headers, body }: Reply): boolean {
+  if (typeof body !== 'string') return false
+  return Object.entries(headers).every(
+    ([name, value]) =>
+      /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value),
+  )
 }
 
 function changedReply(
