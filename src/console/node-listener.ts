@@ -6,7 +6,7 @@ import { WebhookError } from '../foundation/errors.ts'
 /** A request on which a framework may have left what it knows. */
 export type MountedRequest = IncomingMessage & {
   readonly originalUrl?: string
-  /** What Express took from the path. */
+  /** The part of the path that Express removed. */
   readonly baseUrl?: string
   readonly body?: unknown
 }
