@@ -1,7 +1,6 @@
 // The presets of idv-webhooks/vendors on the command line: which of them verify captured deliveries,
 // and their schemes by name.
-import { defined } from '../foundation/defined.ts'
-import { isWebhookError, type Scheme, type SchemeDefinition, schemes, verify } from '../index.ts'
+import type { Scheme, SchemeDefinition } from '../index.ts'
 import {
   readVendorEvent,
   type SenderName,
@@ -11,7 +10,7 @@ import {
   vendors,
 } from '../vendors/index.ts'
 import type { NamedCapture } from './capture-files.ts'
-import type { NamedSecret } from './secrets.ts'
+import { type CaptureTrial, provesBy } from './proves-by.ts'
 
 /** A preset as code names it. */
 export interface Preset {
@@ -21,14 +20,6 @@ export interface Preset {
   /** Where it was read. */
   readonly documents: readonly string[]
   readonly vendor?: Vendor
-}
-
-/** What presets are tried on. */
-export interface PresetTrial {
-  readonly captures: readonly NamedCapture[]
-  readonly secrets: readonly NamedSecret[]
-  /** The address that the sender used, if captures have another. */
-  readonly url?: string | undefined
 }
 
 // Vendors without a signature need the addresses of their sender, which no capture proves.
@@ -54,7 +45,7 @@ function vendorPreset(name: string, options: string, vendor: Vendor): Preset {
 }
 
 /** The presets that verify every capture; a vendor's only if every body is one of its events. */
-export async function presetsFor(trial: PresetTrial): Promise<readonly Preset[]> {
+export async function presetsFor(trial: CaptureTrial): Promise<readonly Preset[]> {
   const found: Preset[] = []
   for (const preset of presets()) if (await fits(preset, trial)) found.push(preset)
   const ofVendors = found.filter(({ vendor }) => vendor)
@@ -63,7 +54,7 @@ export async function presetsFor(trial: PresetTrial): Promise<readonly Preset[]>
   return strong.length > 0 ? strong : fitting
 }
 
-async function fits({ scheme, vendor }: Preset, trial: PresetTrial): Promise<boolean> {
+async function fits({ scheme, vendor }: Preset, trial: CaptureTrial): Promise<boolean> {
   for (const capture of trial.captures) {
     if (vendor && eventOf(vendor, capture) === undefined) return false
     if (!(await provesBy(scheme, capture, trial))) return false
@@ -78,38 +69,6 @@ export function eventOf(vendor: Vendor, { delivery }: NamedCapture) {
   } catch {
     return undefined
   }
-}
-
-/** Whether a scheme verifies a capture, at whatever time that was made. */
-export async function provesBy(
-  scheme: Scheme,
-  { delivery }: NamedCapture,
-  { secrets, url }: PresetTrial,
-): Promise<boolean> {
-  const { authenticity } = scheme
-  const timeless =
-    scheme.tolerance === 'none' ? scheme : schemes.define({ ...scheme, tolerance: anyTime })
-  for (const one of urlsOf(url ?? delivery.url)) {
-    for (const secret of secrets) {
-      try {
-        const given = { ...delivery, ...defined({ url: one }) }
-        if ((await verify(given, { secret, scheme: timeless, authenticity })).ok) return true
-      } catch (error) {
-        // The secret does not fit the key of this scheme.
-        if (!isWebhookError(error)) throw error
-      }
-    }
-  }
-  return false
-}
-
-/** Seconds, some thirty years. Without any tolerance a few templates could be split in two ways. */
-const anyTime = 1e9
-
-/** Behind a tunnel or proxy, https:// of the sender arrives as http://. */
-export function urlsOf(url: string | undefined): readonly (string | undefined)[] {
-  if (!url?.startsWith('http://')) return [url]
-  return [url, url.replace('http://', 'https://')]
 }
 
 /** What `schemes.define` takes for a preset's scheme. */

@@ -5,16 +5,11 @@ import { readCaptures } from '../capture-files.ts'
 import { type Answer, deliver } from '../deliver.ts'
 import { adviceFor } from '../doctor/advice.ts'
 import { findCauses } from '../doctor/cause.ts'
+import { checkCaptures } from '../doctor/check-captures.ts'
 import { type Examined, examine, type Target } from '../doctor/examine.ts'
 import { frameworkOf } from '../doctor/framework.ts'
 import { checkInbox } from '../doctor/inbox-checks.ts'
-import {
-  type Check,
-  checkCaptures,
-  checkClock,
-  checkNode,
-  checkSecret,
-} from '../doctor/local-checks.ts'
+import { type Check, checkClock, checkNode, checkSecret } from '../doctor/local-checks.ts'
 import { type Probe, probeEvent } from '../doctor/probes.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { findInbox } from '../inbox/find-inbox.ts'

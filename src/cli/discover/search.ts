@@ -2,7 +2,7 @@
 // a found scheme works.
 import { isWebhookError, type Scheme, type SchemeDefinition, schemes, verify } from '../../index.ts'
 import type { NamedCapture } from '../capture-files.ts'
-import { urlsOf } from '../presets.ts'
+import { urlsOf } from '../proves-by.ts'
 import type { NamedSecret } from '../secrets.ts'
 import { type BodyVariant, bodyVariant, otherVariants } from './body-variants.ts'
 import { candidatesOf } from './candidates.ts'

@@ -1,10 +1,6 @@
 // Checks without a receiver: Node, the form of the secret, the clock.
 import { type Scheme, type Secret, verify } from '../../index.ts'
 import { testSecret } from '../../testing/index.ts'
-import type { NamedCapture } from '../capture-files.ts'
-import { count } from '../output.ts'
-import { presetsFor, provesBy } from '../presets.ts'
-import type { NamedSecret } from '../secrets.ts'
 
 /** A check of the environment. */
 export interface Check {
@@ -52,37 +48,6 @@ export async function checkSecret(secret: Secret, scheme: Scheme): Promise<Check
     return warning('repeats a few characters: create one with openssl rand -hex 32')
   }
   return { name, state: 'ok', message: `${value.length} characters, read as ${scheme.key}` }
-}
-
-/** Which preset, or else the chosen scheme, verifies captured deliveries. */
-export async function checkCaptures(
-  captures: readonly NamedCapture[],
-  secrets: readonly NamedSecret[],
-  scheme: Scheme,
-): Promise<Check> {
-  const name = 'captures'
-  const exact = captures.filter(({ redacted }) => !redacted)
-  if (exact.length === 0) {
-    return { name, state: 'warning', message: 'all are redacted: record with capture --raw' }
-  }
-  const trial = { captures: exact, secrets }
-  const many = count(exact.length, 'capture')
-  const proved = await Promise.all(exact.map((one) => provesBy(scheme, one, trial)))
-  const isProved = proved.every(Boolean)
-  const presets = (await presetsFor(trial)).map((preset) => preset.name).join(', ')
-  if (presets !== '') {
-    const other = isProved ? '' : `; --scheme ${scheme.name} does not`
-    return { name, state: 'ok', message: `${presets}: verifies ${many}${other}` }
-  }
-  if (isProved) {
-    return {
-      name,
-      state: 'ok',
-      message: `the scheme ${scheme.name} verifies ${many}, no preset does`,
-    }
-  }
-  const message = `neither the scheme ${scheme.name} nor a preset verifies ${many}: check the secret, then run discover`
-  return { name, state: 'failed', message }
 }
 
 /** How far the app's clock is from ours, by its Date header. */
