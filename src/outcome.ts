@@ -26,7 +26,7 @@ interface Understood extends Proved {
   readonly event: WebhookEvent
 }
 
-/** What became of a delivery; `kind` and, where it was not taken, `code` are literal. */
+/** The result of a delivery; `kind` is literal, and so is the `code` of a refusal or failure. */
 export type Outcome =
   | ({ readonly kind: 'handled' } & Understood)
   | ({ readonly kind: 'ignored' } & Understood)
@@ -47,11 +47,11 @@ export type Outcome =
   | ({
       readonly kind: 'failed'
       readonly code: FailedCode
-      /** What the operator should do. */
+      /** The fix, for the operator. */
       readonly message?: string
       /** Every handler that failed, in the order in which they ran. */
       readonly errors?: readonly HandlerFailure[]
-      /** What went wrong on our side: the look-up of secrets, the store. */
+      /** The cause on our side: the look-up of secrets, or the store. */
       readonly error?: unknown
       readonly event?: WebhookEvent
     } & Proved)
@@ -68,7 +68,7 @@ export interface Reply {
 /** Overrides of the outcome table, by kind or, more closely, by code. */
 export type RespondOption = Partial<Record<OutcomeKind | OutcomeCode, number | Partial<Reply>>>
 
-/** What a responder may change: a status, or parts of the reply. */
+/** The changes that a responder may return: a status, or parts of the reply. */
 export type ReplyChange = number | Partial<Reply> | undefined
 
 /** A request before anything of it is proved. */
@@ -127,7 +127,7 @@ const taken = { handled: 200, ignored: 200, duplicate: 200, accepted: 202 } as c
 
 const json = { 'content-type': 'application/json; charset=utf-8' } as const
 
-/** The reply that tells an outcome to the sender: a code, never a cause. */
+/** The HTTP reply for an outcome: a code, never a cause. */
 export function toReply(outcome: Outcome, respond: RespondOption = {}): Reply {
   const standard = standardReply(outcome)
   const code = 'code' in outcome ? outcome.code : undefined
