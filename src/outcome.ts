@@ -119,7 +119,7 @@ const failed: Readonly<Record<FailedCode, readonly [status: number, message: str
 }
 
 /** Tells the faults on our side from those of the sender. */
-export function isFailedCode(code: OutcomeCode): code is FailedCode {
+function isFailedCode(code: OutcomeCode): code is FailedCode {
   return Object.hasOwn(failed, code)
 }
 
