@@ -11,9 +11,9 @@ export interface Incoming {
   readonly method: string
   readonly url?: string
   readonly headers: HeadersInput
-  /** The address of whoever is connected, where the runtime knows it. */
+  /** The address of the connected client, if the runtime knows it. */
   readonly address?: string | undefined
-  /** The exact bytes, or why there are none. */
+  /** The exact bytes, or the reason why they are missing. */
   read(reading: BodyReading): Promise<Uint8Array | BodyFault>
 }
 
@@ -23,7 +23,7 @@ export interface BodyFault {
   readonly message?: string
 }
 
-/** What an adapter keeps to while it reads a body. */
+/** The limits that an adapter applies while it reads a body. */
 export interface BodyReading {
   /** The most bytes that are read. */
   readonly limit: number

@@ -18,12 +18,12 @@ export interface VerifyOptions {
   /** May be undefined for the compiler, as environment variables are; at run time that throws. */
   readonly secret: SecretOption | undefined
   readonly scheme?: Scheme
-  /** What a delivery must prove; a scheme that proves less is taken only where it is named. */
+  /** What a delivery must prove. A scheme that proves less must be named here to be accepted. */
   readonly authenticity?: Authenticity
   readonly now?: Clock
 }
 
-/** What `verify` found. */
+/** The result of `verify`. */
 export type VerifyResult =
   | {
       readonly ok: true

@@ -241,6 +241,18 @@ describe('a secret', () => {
   })
 })
 
+test('a reply that echoes line breaks of a stranger in a header is not sent', async () => {
+  const echo = 'a\r\nset-cookie: stolen=1'
+  const changes: readonly Record<string, string>[] = [{ 'x-echo': echo }, { [echo]: 'x' }]
+  for (const headers of changes) {
+    const receiver = createReceiver({ secret, observe() {}, respond: () => ({ headers }) })
+    const read = async () => bytes('{}')
+    const reply = await receiver.handle({ method: 'POST', headers: forged, read })
+    expect(reply.status).toBe(401)
+    expect(JSON.stringify(reply)).not.toContain('stolen')
+  }
+})
+
 test('the tolerance is counted in whole seconds, as the senders count', async () => {
   const scheme = schemes.timestamped({ tolerance: 5 })
   const body = bytes('{"a":1}')

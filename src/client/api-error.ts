@@ -24,7 +24,7 @@ export interface FieldError {
   readonly message: string
 }
 
-/** What every error of the family is made of. */
+/** The properties of every error in the family. */
 export interface ApiErrorInit<Code extends string = string> {
   readonly code: Code
   readonly message: string

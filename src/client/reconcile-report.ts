@@ -62,7 +62,7 @@ export interface ReconcileReport {
   readonly failures: readonly FeedFailure[]
   /** Where the next run can begin; absent if it must begin where this one did. */
   readonly watermark?: Watermark
-  /** What no run can find, because the API does not show it. */
+  /** Events that no run can find, because the API does not show them. */
   readonly unseen: readonly string[]
 }
 

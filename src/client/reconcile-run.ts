@@ -24,7 +24,7 @@ import {
   type WatermarkStore,
 } from './watermark.ts'
 
-/** What reconcile needs of an inbox: whether it has seen an event of an entity. */
+/** The part of an inbox that reconcile uses: whether it has seen an event of an entity. */
 export interface SeenEvents {
   find(query: {
     readonly name: string

@@ -17,7 +17,7 @@ import { bringsToken, tokenCookie, tokenOf } from './token.ts'
 export interface InboxConsoleOptions {
   /**
    * Lets a request in: true, or the name of who asks, which is then recorded with what they do.
-   * `'loopback'` lets in whoever sits at this machine, and nobody else.
+   * `'loopback'` admits only requests from this machine.
    */
   readonly authorize:
     | 'loopback'

@@ -17,10 +17,10 @@ export type EventsWith<Schemas extends SchemaMap> = Omit<EventMap, keyof Schemas
 type NamesOf<Events> = keyof Events & string
 type FamilyOf<Name extends string> = Name extends `${infer Type}.${string}` ? `${Type}.*` : never
 
-/** What `on` takes. */
+/** The patterns that `on` accepts. */
 export type Pattern<Events> = NamesOf<Events> | FamilyOf<NamesOf<Events>> | ReversalName | '*'
 
-/** What `on` takes as well, but marks deprecated. */
+/** The deprecated names that `on` also accepts. */
 export type LegacyPattern = LegacyName | LegacyFamily
 
 type DataOf<Event> = Event extends { readonly data: infer Data } ? Data : never

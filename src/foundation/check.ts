@@ -13,7 +13,7 @@ export function invalid(
 }
 
 /** The closest known name, if it is close enough to be a typo of it. */
-export function nearest(name: string, known: readonly string[]): string | undefined {
+function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined
   let least = Math.min(name.length, Math.max(2, Math.floor(name.length / 3)) + 1)
   for (const candidate of known) {

@@ -105,7 +105,7 @@ export interface VerifiedDelivery extends Delivery {
   readonly receivedAt: Date
   /** Which of the configured secrets matched, where it has an id. */
   readonly secretId?: string
-  /** Whose secret it is, where that has a tenant. */
+  /** The tenant of the secret, if it has one. */
   readonly tenant?: string
   /** The id that the scheme signs, where it signs one. */
   readonly signedId?: string

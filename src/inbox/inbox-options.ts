@@ -32,7 +32,7 @@ export interface InboxOptions<Tx = unknown> {
   readonly retention?: Partial<RetentionDays>
   /** Encrypts payloads and kept headers at rest. */
   readonly encryption?: EncryptionOptions
-  /** What the store must promise; checked when the inbox is created. */
+  /** The guarantees that the store must give; checked when the inbox is created. */
   readonly needs?: Partial<Omit<StoreCapabilities, 'dedupeDays' | 'fairness'>>
   /** Milliseconds for the store to keep a delivery, after which the reply is 503. Default 2,000. */
   readonly timeout?: number

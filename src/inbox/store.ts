@@ -5,7 +5,7 @@ import type { AdminStore } from './admin-store.ts'
 import type { CopyStore } from './copy-store.ts'
 import type { WorkStore } from './work-store.ts'
 
-/** What a store promises; a need that it cannot meet is an error at start. */
+/** The guarantees of a store; an unmet need is an error at start. */
 export interface StoreCapabilities {
   /** `entity`: one at a time and in arrival order within each lane. */
   readonly order: 'entity' | 'none'

@@ -51,7 +51,7 @@ export interface Occurrence {
   readonly decision?: Decision | undefined
 }
 
-/** What became of an attempt: `lost` when another holds the entry by now. */
+/** The result of an attempt: `lost` if another worker holds the entry by now. */
 export type SettledAs = Settlement['to'] | 'lost'
 
 /** An entry whose holder was gone, and what the crash came to. */

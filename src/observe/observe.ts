@@ -11,7 +11,7 @@ import { isLegacyName } from '../protocol/names.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
 import type { Diagnosis } from '../signature/diagnose.ts'
 
-/** What became of a delivery; safe to log, for it holds no data of the event. */
+/** The result of a delivery; safe to log, because it holds no data of the event. */
 export interface OutcomeObserved {
   readonly type: 'outcome'
   readonly at: Date
@@ -34,7 +34,7 @@ export interface OutcomeObserved {
   readonly bytes: number
   /** Milliseconds from its arrival to its outcome. */
   readonly duration: number
-  /** What handlers threw. It may hold the event's data, so it is not enumerable. */
+  /** The errors that handlers threw. They may hold the event's data, so this is not enumerable. */
   readonly errors: readonly HandlerFailure[]
   diagnose(): Promise<Diagnosis | undefined>
 }

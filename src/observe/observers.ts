@@ -102,7 +102,7 @@ const mostWarned = 100
  * The default observer: a process warning for each kind of failure on our side and, in development
  * (NODE_ENV is not `production`), for the first refusal of each code with its diagnosis.
  */
-export function warnFailures(): Observe {
+function warnFailures(): Observe {
   const warned = new Set<string>()
   const once = (text: string, code: string, more = '') => {
     if (warned.has(text) || warned.size >= mostWarned) return

@@ -27,7 +27,6 @@ export type {
   Grammar,
   Scheme,
   SchemeDefinition,
-  TemplateValue,
 } from './scheme-definition.ts'
 
 /**

@@ -41,7 +41,7 @@ export interface VendorDocument {
   readonly read: string
 }
 
-/** What the vendor's documents say of replies and repeats; what they leave open is left out. */
+/** The vendor's documented replies and repeats; undocumented ones are absent. */
 export interface VendorDelivery {
   /** Milliseconds in which a reply must come. */
   readonly timeout?: number
@@ -122,7 +122,7 @@ function checkFinality(finality: unknown, given: readonly EventName[]): void {
   }
 }
 
-/** What a vendor's body says in our words. */
+/** A vendor's body, read into this package's terms. */
 export interface VendorEvent extends EnvelopeReading {
   /** The vendor's own name of it. */
   readonly receivedName: string

@@ -99,7 +99,7 @@ export class Core {
     this.journal.replace(changesOf(this.#dump()))
   }
 
-  /** The secret of subscriptions that name none. */
+  /** The secret of subscriptions without their own. */
   get secret(): string {
     return this.#secret
   }

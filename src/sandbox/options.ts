@@ -25,7 +25,7 @@ export interface SubscriptionOption {
   readonly secret?: string
 }
 
-/** What `createSandbox` takes; everything has a default. */
+/** The options of `createSandbox`; all have defaults. */
 export interface SandboxOptions {
   /** Drives ids, tokens and dice; the same seed and the same calls give the same bytes. */
   readonly seed?: string | number
@@ -34,7 +34,7 @@ export interface SandboxOptions {
   /** A SQLite file that keeps the state; in memory without one. */
   readonly data?: string
   readonly subscriptions?: readonly SubscriptionOption[]
-  /** The secret of subscriptions that name none; it follows from the seed by default. */
+  /** The secret of subscriptions without their own; derived from the seed by default. */
   readonly secret?: string
   /** Names beside localhost that the sandbox answers to, e.g. a container's. */
   readonly hosts?: readonly string[]

@@ -47,7 +47,7 @@ export interface Sandbox {
   readonly baseUrl: string
   /** A key of the Professional organization. */
   readonly apiKey: string
-  /** The secret of subscriptions that name none. */
+  /** The secret of subscriptions without their own. */
   readonly secret: string
   /**
    * Acts on a verification as its subject, its operator or the clock: all actions, or none.
@@ -68,7 +68,7 @@ export interface Sandbox {
    * @throws WebhookError `CALLED_FROM_DELIVERY` when a delivery waits for the caller
    */
   flush(): Promise<void>
-  /** What drives ids, tokens and dice. */
+  /** The seed of ids, tokens and random choices. */
   readonly seed: string | number
   /** Back to the state right after the start, in everything. */
   reset(): void

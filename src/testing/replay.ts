@@ -15,7 +15,7 @@ import { testSecret } from './test-secret.ts'
 /** A listener as node:http, Express and Connect take it. */
 export type NodeListener = (request: never, response: never, next?: never) => unknown
 
-/** What captures can be run through. */
+/** The targets that captures can be replayed to. */
 export type ReplayTarget =
   | string
   | URL
@@ -66,7 +66,7 @@ export interface ReplayResult {
   readonly code?: string
   /** The whole outcome, if the target is a receiver. */
   readonly detail?: Outcome
-  /** Why there was no reply at all. */
+  /** Why there was no reply. */
   readonly error?: unknown
 }
 

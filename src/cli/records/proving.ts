@@ -44,7 +44,7 @@ export type DiscoveredLine = DiscoveredCommon &
     | {
         readonly result: 'ambiguous'
         readonly fits: readonly DiscoveredFit[]
-        /** Each of these headers is signed by itself, and either is enough. */
+        /** Each of these headers is signed separately, and either is enough. */
         readonly headers?: readonly string[]
       }
     | { readonly result: 'no-match' | 'redacted' }

@@ -29,7 +29,7 @@ export interface DeliveriesOptions {
   readonly faults: FaultRules
   readonly send: Fetch
   readonly timeoutMs: number
-  /** The secret of subscriptions that name none. */
+  /** The secret of subscriptions without their own. */
   readonly secret: () => string
   /** The vendor whose dialect is sent; the service's own by default. */
   readonly vendor: Vendor | undefined

@@ -39,7 +39,7 @@ export interface RotateOptions {
 export interface SubscriptionsOptions {
   readonly now: () => Date
   readonly random: SeededRandom
-  /** The secret of subscriptions that name none. */
+  /** The secret of subscriptions without their own. */
   readonly secret: () => string
   readonly hasOrganization: (id: string) => boolean
   /** Called with each row that was made or changed, and with undefined for one removed. */

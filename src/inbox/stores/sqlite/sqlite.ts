@@ -47,7 +47,7 @@ export type { SqliteTransaction } from './transaction.ts'
 export interface SqliteStoreOptions {
   /** `node:sqlite` by default. */
   readonly driver?: SqliteDriver
-  /** What is checked at start: `integrity` (default) reads the whole file, `quick` most of it. */
+  /** The check at start: `integrity` (default) reads the whole file, `quick` most of it. */
   readonly check?: 'integrity' | 'quick'
   /**
    * `operator` opens the file beside the process that owns it, for finding, redriving, replaying

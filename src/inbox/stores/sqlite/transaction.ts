@@ -5,7 +5,7 @@ import type { Lease, StoreTx } from '../../work-store.ts'
 import { inTransaction, type SqliteDatabase, type SqliteStatement } from './driver.ts'
 import type { WriteQueue } from './write-queue.ts'
 
-/** What a handler gets as `context.tx`: synchronous, and over when the handler is. */
+/** The value of `context.tx`: synchronous, and closed when the handler ends. */
 export interface SqliteTransaction {
   exec(sql: string): void
   prepare(sql: string): SqliteStatement
