@@ -1,4 +1,4 @@
-// What became of a delivery, and the one table from outcome to reply.
+// Outcomes of deliveries, and the one table from outcome to reply.
 
 import type { HandlerFailure } from './dispatch/handler.ts'
 import type { HeadersInput } from './foundation/delivery.ts'
@@ -14,7 +14,7 @@ import type { Authenticity } from './protocol/scheme-definition.ts'
 import { challengeAnswer, type Vendor } from './protocol/vendor.ts'
 import type { Diagnosis } from './signature/diagnose.ts'
 
-/** What proved it: which secret, and whose that is, where it says so. */
+/** The secret that verified the delivery, and its tenant, if it names one. */
 interface Proved {
   /** A signature, or no more than a shared token or an address. */
   readonly authenticity?: Authenticity

@@ -1,4 +1,4 @@
-// What may be done with an entry: each says what will happen before it does.
+// Actions on an entry: each says what will happen before it does.
 /** @jsxImportSource preact */
 import { confirm } from '../ui/confirm.tsx'
 import { attempt } from '../ui/toast.tsx'
