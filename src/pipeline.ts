@@ -75,6 +75,7 @@ export class Pipeline {
       reads: this.#reads,
       timeout: this.#limits.handlerTimeout,
       running: this.#running,
+      around: options.around,
     }
     this.finality = new Finality(vendor?.finality)
     const names = [...eventNames, ...Object.keys(options.schemas ?? {})]
