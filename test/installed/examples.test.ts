@@ -72,6 +72,7 @@ test('the examples compile in strict mode against the packed types', () => {
   const options = [
     '--strict',
     '--noEmit',
+    '--allowImportingTsExtensions',
     '--skipLibCheck',
     '--module',
     'esnext',
