@@ -13,6 +13,9 @@ export { type FetchMountOptions, type HandlesRequests, runAfterReply }
 const message =
   'the body was read before the receiver: hand it the untouched Request, before request.json() or a body parser'
 
+/** A Response of such a status with a body throws. */
+const bodiless = new Set([204, 205, 304])
+
 /**
  * A fetch handler.
  *
@@ -35,7 +38,7 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
       const waitUntil = options.waitUntil ?? waitUntilOf(context)
       runAfterReply(status, { worker: options.worker, waitUntil })
     }
-    return new Response(body, { status, headers })
+    return new Response(bodiless.has(status) ? null : body, { status, headers })
   }
 }
 

@@ -66,3 +66,9 @@ export function runAfterReply(status: number, { worker, waitUntil }: WorkerMount
     waitUntil?.(work)
   } catch {}
 }
+
+/** For hosts that read on without end what a refused request still sends: ends its connection. */
+export function endRefused(response: Response): Response {
+  if (response.status >= 400) response.headers.set('connection', 'close')
+  return response
+}

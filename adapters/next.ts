@@ -4,6 +4,7 @@ import { toFetch } from './fetch.ts'
 import {
   checkMount,
   checkReceiver,
+  endRefused,
   type FetchMountOptions,
   type HandlesRequests,
   runAfterReply,
@@ -22,7 +23,8 @@ const fix =
  */
 export function toNext(receiver: HandlesRequests, options?: FetchMountOptions) {
   checkReceiver('toNext', receiver)
-  return toFetch(receiver, options)
+  const handle = toFetch(receiver, options)
+  return async (...given: Parameters<typeof handle>) => endRefused(await handle(...given))
 }
 
 /**

@@ -26,7 +26,7 @@ export function toNode(receiver: HandlesRequests) {
 
 /** How a framework's request differs from a plain one. */
 export interface IncomingOptions {
-  /** What the operator should do when a parser read the body first. */
+  /** The fix that the operator sees if a parser read the body first. */
   readonly fix: string
   /** The stream of the body, where it is not the request itself. */
   readonly stream?: Readable

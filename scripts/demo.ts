@@ -15,6 +15,7 @@ import {
   type Outcome,
   toReply,
 } from 'idv-webhooks'
+import { inboxConsole } from 'idv-webhooks/console'
 import { toExpress } from 'idv-webhooks/express'
 import { createInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
@@ -42,9 +43,12 @@ receiver.on('client.updated', () => {
 })
 const worker = createWorker(receiver)
 
-const server = express().post('/webhooks', toExpress(receiver)).listen(0, '127.0.0.1')
+const app = express().post('/webhooks', toExpress(receiver))
+app.use('/inbox', inboxConsole(inbox, { authorize: 'loopback' }).node)
+const server = app.listen(0, '127.0.0.1')
 await new Promise((resolve) => server.once('listening', resolve))
-const hooks = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`
+const home = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+const hooks = `${home}/webhooks`
 
 const sandbox = await createSandbox({ seed: 'demo', subscriptions: [{ url: hooks, secret }] })
 await sandbox.listen()
@@ -187,8 +191,11 @@ Go on: npx idv-webhooks sandbox      the service on a port of its own, to develo
        npx idv-webhooks doctor       probes your receiver, once it runs
        examples/, docs/              whole programs, and everything in detail
 `)
-console.log(`The console: ${sandbox.url}`)
+console.log(`The console of the sandbox: ${sandbox.url}
+The console of the inbox:   ${home}/inbox`)
 if (process.stdin.isTTY) {
+  // What is done there is handled too.
+  await worker.start()
   console.log('Look around in a browser; any key ends it.')
   process.stdin.setRawMode(true)
   await new Promise((resolve) => process.stdin.once('data', resolve))
@@ -196,6 +203,8 @@ if (process.stdin.isTTY) {
 }
 await sandbox.close()
 await receiver.drain()
+await worker.drain()
 await inbox.close()
+server.closeAllConnections()
 server.close()
 rmSync(folder, { recursive: true })

@@ -1,5 +1,5 @@
 // Takes the pictures of docs/images from a seeded scenario, in the Chromium of the tests: run it with
-// `node scripts/screenshots.ts` after a build, and look at what it made.
+// `npm run screenshots`, and look at what it made.
 import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -75,6 +75,7 @@ await picture('subject', `${url}/verify/${token}`)
 await browser.close()
 await sandbox.close()
 await receiver.drain()
+await worker.drain()
 for (const one of [server, shown]) {
   one.closeAllConnections()
   one.close()

@@ -1,7 +1,7 @@
 // What the corridor hands to an inbox: the proved bytes, with what could be read of them.
-import type { VerifiedDelivery } from './delivery.ts'
+import type { VerifiedDelivery } from './foundation/delivery.ts'
 import type { Arrival } from './inbox/entry.ts'
-import { observedName } from './observe.ts'
+import { observedName } from './observe/observe.ts'
 import type { Parsed } from './parse.ts'
 import type { Entity, EventSource, WebhookEvent } from './protocol/events.ts'
 import { happensOnce, probeName } from './protocol/names.ts'

@@ -1,6 +1,6 @@
-export type { Clock } from './clock.ts'
-export type { Delivery, HeaderList, HeadersInput, VerifiedDelivery } from './delivery.ts'
 export type { Context, Handler, HandlerFailure, HandlerOptions } from './dispatch/handler.ts'
+export type { Clock } from './foundation/clock.ts'
+export type { Delivery, HeaderList, HeadersInput, VerifiedDelivery } from './foundation/delivery.ts'
 export {
   type FailedCode,
   isWebhookError,
@@ -9,7 +9,7 @@ export {
   type RejectedCode,
   WebhookError,
   type WebhookErrorCode,
-} from './errors.ts'
+} from './foundation/errors.ts'
 export type { SettledAs } from './inbox/work.ts'
 export type { BodyFault, BodyReading, Incoming } from './intake.ts'
 export type {
@@ -21,8 +21,8 @@ export type {
   SettledObserved,
   SilenceObserved,
   StoreObserved,
-} from './observe.ts'
-export { type LogOptions, logOutcomes } from './observers.ts'
+} from './observe/observe.ts'
+export { type LogOptions, logOutcomes } from './observe/observers.ts'
 export type { ClientOption, ReceiverOptions } from './options.ts'
 export {
   type HandshakeRequest,

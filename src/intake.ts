@@ -1,7 +1,7 @@
 // A request's way in: what its headers alone decide, and how many bytes may be held, by whom and
 // for how long. A stranger holds only what has really arrived, and not for long.
-import { type Delivery, HeaderIndex, type HeadersInput } from './delivery.ts'
-import type { OutcomeCode } from './errors.ts'
+import { type Delivery, HeaderIndex, type HeadersInput } from './foundation/delivery.ts'
+import type { OutcomeCode } from './foundation/errors.ts'
 import type { WebhookEvent } from './protocol/events.ts'
 import type { HeaderClaims } from './signature/claims.ts'
 import type { Arrived } from './signature/verifier.ts'
@@ -11,9 +11,9 @@ export interface Incoming {
   readonly method: string
   readonly url?: string
   readonly headers: HeadersInput
-  /** The address of whoever is connected, where the runtime knows it. */
+  /** The address of the connected client, if the runtime knows it. */
   readonly address?: string | undefined
-  /** The exact bytes, or why there are none. */
+  /** The exact bytes, or the reason why they are missing. */
   read(reading: BodyReading): Promise<Uint8Array | BodyFault>
 }
 
@@ -23,7 +23,7 @@ export interface BodyFault {
   readonly message?: string
 }
 
-/** What an adapter keeps to while it reads a body. */
+/** The limits that an adapter applies while it reads a body. */
 export interface BodyReading {
   /** The most bytes that are read. */
   readonly limit: number

@@ -7,18 +7,18 @@ import {
   checkWholeNumber,
   invalid,
   shown,
-} from './check.ts'
-import type { Clock } from './clock.ts'
+} from './foundation/check.ts'
+import type { Clock } from './foundation/clock.ts'
 import type { Arrival, Kept } from './inbox/entry.ts'
-import type { Observe } from './observe.ts'
+import type { Observe } from './observe/observe.ts'
 import type { Responder, RespondOption } from './outcome.ts'
 import type { ParseOptions, SchemaMap } from './parse.ts'
 import type { AssembledVerification, Client } from './protocol/resources.ts'
 import type { VerifyOptions } from './verify.ts'
 
-/** What a receiver asks of an inbox; `createInbox` makes one. */
+/** The part of an inbox that a receiver uses; `createInbox` creates one. */
 export interface Keeper<Tx = unknown> {
-  /** Resolves after the commit that holds the delivery; rejects when there was none. */
+  /** Resolves after the commit that stores the delivery; rejects if nothing was committed. */
   keep(arrival: Arrival): Promise<Kept>
   /** Rejects where the store does not answer; a probe of `doctor` asks, and leaves nothing. */
   check?(): Promise<void>

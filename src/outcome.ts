@@ -1,13 +1,18 @@
 // What became of a delivery, and the one table from outcome to reply.
-import type { HeadersInput } from './delivery.ts'
 
 import type { HandlerFailure } from './dispatch/handler.ts'
-import { type FailedCode, type OutcomeCode, type RejectedCode, WebhookError } from './errors.ts'
+import type { HeadersInput } from './foundation/delivery.ts'
+import {
+  type FailedCode,
+  type OutcomeCode,
+  type RejectedCode,
+  WebhookError,
+} from './foundation/errors.ts'
+import { warn } from './foundation/warn.ts'
 import type { Issue, WebhookEvent } from './protocol/events.ts'
 import type { Authenticity } from './protocol/scheme-definition.ts'
 import { challengeAnswer, type Vendor } from './protocol/vendor.ts'
 import type { Diagnosis } from './signature/diagnose.ts'
-import { warn } from './warn.ts'
 
 /** What proved it: which secret, and whose that is, where it says so. */
 interface Proved {
@@ -21,7 +26,7 @@ interface Understood extends Proved {
   readonly event: WebhookEvent
 }
 
-/** What became of a delivery; `kind` and, where it was not taken, `code` are literal. */
+/** The result of a delivery; `kind` is literal, and so is the `code` of a refusal or failure. */
 export type Outcome =
   | ({ readonly kind: 'handled' } & Understood)
   | ({ readonly kind: 'ignored' } & Understood)
@@ -42,11 +47,11 @@ export type Outcome =
   | ({
       readonly kind: 'failed'
       readonly code: FailedCode
-      /** What the operator should do. */
+      /** The fix, for the operator. */
       readonly message?: string
       /** Every handler that failed, in the order in which they ran. */
       readonly errors?: readonly HandlerFailure[]
-      /** What went wrong on our side: the look-up of secrets, the store. */
+      /** The cause on our side: the look-up of secrets, or the store. */
       readonly error?: unknown
       readonly event?: WebhookEvent
     } & Proved)
@@ -63,7 +68,7 @@ export interface Reply {
 /** Overrides of the outcome table, by kind or, more closely, by code. */
 export type RespondOption = Partial<Record<OutcomeKind | OutcomeCode, number | Partial<Reply>>>
 
-/** What a responder may change: a status, or parts of the reply. */
+/** The changes that a responder may return: a status, or parts of the reply. */
 export type ReplyChange = number | Partial<Reply> | undefined
 
 /** A request before anything of it is proved. */
@@ -114,7 +119,7 @@ const failed: Readonly<Record<FailedCode, readonly [status: number, message: str
 }
 
 /** Tells the faults on our side from those of the sender. */
-export function isFailedCode(code: OutcomeCode): code is FailedCode {
+function isFailedCode(code: OutcomeCode): code is FailedCode {
   return Object.hasOwn(failed, code)
 }
 
@@ -122,7 +127,7 @@ const taken = { handled: 200, ignored: 200, duplicate: 200, accepted: 202 } as c
 
 const json = { 'content-type': 'application/json; charset=utf-8' } as const
 
-/** The reply that tells an outcome to the sender: a code, never a cause. */
+/** The HTTP reply for an outcome: a code, never a cause. */
 export function toReply(outcome: Outcome, respond: RespondOption = {}): Reply {
   const standard = standardReply(outcome)
   const code = 'code' in outcome ? outcome.code : undefined
@@ -142,6 +147,10 @@ export async function respondWith(
     if (change === undefined) return standard
     const reply = changedReply(outcome, standard, change)
     const isStatus = Number.isInteger(reply.status) && reply.status >= 200 && reply.status <= 599
+    if (!isSendable(reply)) {
+      warn('respond returned a header or body that no server can send', 'IDV_RESPOND_REFUSED')
+      return standard
+    }
     if (isStatus && !(outcome.kind === 'failed' && reply.status < 300)) return reply
     warn(`respond returned status ${reply.status} for ${outcome.kind}`, 'IDV_RESPOND_REFUSED')
   } catch (error) {
@@ -149,6 +158,15 @@ export async function respondWith(
     warn(`respond threw ${thrown}: the standard reply was sent`, 'IDV_RESPOND_FAILED')
   }
   return standard
+}
+
+/** An echo of what a stranger sent may hold line breaks, at which a server throws. */
+function isSendable({ headers, body }: Reply): boolean {
+  if (typeof body !== 'string') return false
+  return Object.entries(headers).every(
+    ([name, value]) =>
+      /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value),
+  )
 }
 
 function changedReply(

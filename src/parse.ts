@@ -1,11 +1,11 @@
 // The only decoder: verified bytes → strict UTF-8 → JSON → envelope → canonical name → typed
 // event. After it there are no bytes and no legacy names.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { checkOptionNames, invalid, shown } from './check.ts'
-import { defined } from './defined.ts'
-import { assertVerified, type VerifiedDelivery } from './delivery.ts'
-import { type RejectedCode, WebhookError } from './errors.ts'
-import { decodeUtf8, parseJson } from './json.ts'
+import { checkOptionNames, invalid, shown } from './foundation/check.ts'
+import { defined } from './foundation/defined.ts'
+import { assertVerified, type VerifiedDelivery } from './foundation/delivery.ts'
+import { type RejectedCode, WebhookError } from './foundation/errors.ts'
+import { decodeUtf8, parseJson } from './foundation/json.ts'
 import {
   type EnvelopeOption,
   type EnvelopeReader,
@@ -30,7 +30,7 @@ export interface ParseOptions {
   readonly envelope?: EnvelopeOption
   /** Any Standard Schema that validates synchronously. */
   readonly schemas?: SchemaMap
-  /** What to do with data that does not fit: tell in `event.issues`, refuse, or not look. */
+  /** Data that does not fit its schema is listed in `event.issues`, rejected, or not checked. */
   readonly validate?: 'report' | 'reject' | 'off'
   /** Whether a legacy name stands for its canonical one or is unknown. */
   readonly legacy?: 'accept' | 'reject'
@@ -44,7 +44,7 @@ export type ParseCode = Extract<
   'BODY_NOT_UTF8' | 'BODY_NOT_JSON' | 'ENVELOPE_INVALID' | 'EVENT_INVALID'
 >
 
-/** What `parse` made of a delivery. */
+/** The result of `parse`. */
 export type Parsed =
   | { readonly ok: true; readonly event: WebhookEvent; readonly key?: string }
   | { readonly ok: false; readonly code: ParseCode; readonly issues?: readonly Issue[] }

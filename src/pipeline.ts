@@ -2,15 +2,20 @@
 // and dispatch. Everything that a sender can do wrong comes out as an outcome.
 import { sha256, sha256Hex } from '#hmac'
 import { isProbe, toArrival } from './arrival.ts'
-import { checkMilliseconds } from './check.ts'
-import { type Clock, systemClock } from './clock.ts'
-import { defined } from './defined.ts'
-import { type Delivery, markVerified, type VerifiedDelivery, withProof } from './delivery.ts'
 import { Dispatcher } from './dispatch/dispatch.ts'
+import { ResourceReads } from './dispatch/fetch-resource.ts'
 import type { HandlerReport } from './dispatch/handler.ts'
 import { type ContextServices, Run, RunningHandlers, type Task } from './dispatch/run.ts'
-import type { OutcomeCode } from './errors.ts'
-import { ResourceReads } from './fetch-resource.ts'
+import { checkMilliseconds } from './foundation/check.ts'
+import { type Clock, systemClock } from './foundation/clock.ts'
+import { defined } from './foundation/defined.ts'
+import {
+  type Delivery,
+  markVerified,
+  type VerifiedDelivery,
+  withProof,
+} from './foundation/delivery.ts'
+import type { OutcomeCode } from './foundation/errors.ts'
 import {
   type AtWork,
   admit,
@@ -20,8 +25,8 @@ import {
   Intake,
   Walk,
 } from './intake.ts'
-import type { Observation, Observe } from './observe.ts'
-import { Observers } from './observers.ts'
+import type { Observation, Observe } from './observe/observe.ts'
+import { Observers } from './observe/observers.ts'
 import { checkedOptions, type Keeper, type ReceiverOptions } from './options.ts'
 import {
   challengeResponder,

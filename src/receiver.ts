@@ -1,14 +1,20 @@
 // createReceiver: a frozen object of on, fallback, receive, handle and drain. Its inside, the
 // pipeline, is reached by `insideOf` alone.
 
-import { checkOptionNames, receiverInside } from './check.ts'
-import type { Delivery } from './delivery.ts'
 import type { Handler, HandlerOptions } from './dispatch/handler.ts'
+import type {
+  EventsWith,
+  LegacyPattern,
+  Matching,
+  Pattern,
+  ResourceOf,
+} from './dispatch/patterns.ts'
+import { checkOptionNames, receiverInside } from './foundation/check.ts'
+import type { Delivery } from './foundation/delivery.ts'
 import type { Incoming } from './intake.ts'
 import type { ReceiverOptions } from './options.ts'
 import type { Outcome, Reply } from './outcome.ts'
 import type { SchemaMap } from './parse.ts'
-import type { EventsWith, LegacyPattern, Matching, Pattern, ResourceOf } from './patterns.ts'
 import { Pipeline } from './pipeline.ts'
 import type { EventMap } from './protocol/events.ts'
 

@@ -1,9 +1,15 @@
 // Proves that bytes came from a holder of a secret: header present, well formed, in tolerance,
 // some secret matches. It returns the same bytes and understands nothing of them.
-import { checkChoice, checkOptionNames, invalid, shown } from './check.ts'
-import type { Clock } from './clock.ts'
-import { type Delivery, HeaderIndex, type VerifiedDelivery, withProof } from './delivery.ts'
-import { type Authenticity, type Scheme, schemes } from './protocol/scheme.ts'
+import { checkChoice, checkOptionNames, invalid, shown } from './foundation/check.ts'
+import type { Clock } from './foundation/clock.ts'
+import {
+  type Delivery,
+  HeaderIndex,
+  type VerifiedDelivery,
+  withProof,
+} from './foundation/delivery.ts'
+import type { Authenticity, Scheme } from './protocol/scheme-definition.ts'
+import { serviceScheme } from './protocol/service-scheme.ts'
 import type { SecretOption } from './signature/secrets.ts'
 import { type Refusal, SchemeVerifier, type Verifier } from './signature/verifier.ts'
 
@@ -12,12 +18,12 @@ export interface VerifyOptions {
   /** May be undefined for the compiler, as environment variables are; at run time that throws. */
   readonly secret: SecretOption | undefined
   readonly scheme?: Scheme
-  /** What a delivery must prove; a scheme that proves less is taken only where it is named. */
+  /** What a delivery must prove. A scheme that proves less must be named here to be accepted. */
   readonly authenticity?: Authenticity
   readonly now?: Clock
 }
 
-/** What `verify` found. */
+/** The result of `verify`. */
 export type VerifyResult =
   | {
       readonly ok: true
@@ -30,7 +36,7 @@ export type VerifyResult =
 
 /** Prepares the scheme and the keys. */
 export function createVerifier(options: Omit<VerifyOptions, 'now'>): Verifier {
-  const { scheme = schemes.service(), authenticity = 'signature' } = options
+  const { scheme = serviceScheme, authenticity = 'signature' } = options
   if (!Array.isArray(scheme?.template)) {
     throw invalid(
       `scheme must be created with schemes.define() or another builder of schemes, got ${shown(scheme)}`,
@@ -62,7 +68,6 @@ const optionNames: ReadonlySet<string> = new Set<keyof VerifyOptions>([
 
 /** Verifiers of secrets that are text, so that `verify` makes no key for each delivery. */
 const prepared = new WeakMap<Scheme, Map<string, Verifier>>()
-const serviceScheme = schemes.service()
 const mostPrepared = 100
 
 function preparedVerifier(options: VerifyOptions): Verifier {

@@ -11,7 +11,7 @@ import {
   WebhookError,
 } from 'idv-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { describeError } from '../src/observe.ts'
+import { describeError } from '../src/observe/observe.ts'
 
 const secret = 'attacks-secret-0123'
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -239,6 +239,18 @@ describe('a secret', () => {
     expect(await outcome).toMatchObject({ kind: 'failed', code: 'SECRET_UNAVAILABLE' })
     vi.useRealTimers()
   })
+})
+
+test('a reply that echoes line breaks of a stranger in a header is not sent', async () => {
+  const echo = 'a\r\nset-cookie: stolen=1'
+  const changes: readonly Record<string, string>[] = [{ 'x-echo': echo }, { [echo]: 'x' }]
+  for (const headers of changes) {
+    const receiver = createReceiver({ secret, observe() {}, respond: () => ({ headers }) })
+    const read = async () => bytes('{}')
+    const reply = await receiver.handle({ method: 'POST', headers: forged, read })
+    expect(reply.status).toBe(401)
+    expect(JSON.stringify(reply)).not.toContain('stolen')
+  }
 })
 
 test('the tolerance is counted in whole seconds, as the senders count', async () => {

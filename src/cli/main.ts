@@ -3,11 +3,12 @@ import { writeSync } from 'node:fs'
 import { CommanderError } from 'commander'
 import { commands } from './commands.ts'
 import { loadConfig } from './config.ts'
-import { CliError, type ExitCode, exitCodes, toFailure } from './exit-code.ts'
+import { type ExitCode, exitCodes } from './exit-code.ts'
 import { createOutput, type Output, printable } from './output.ts'
 import { createProgram, mapOf } from './program.ts'
 import { refuseSecretArguments } from './secrets.ts'
 import type { Ending, Session } from './session.ts'
+import { type FailedRun, failureOf } from './usage-error.ts'
 
 /** What must be known before the arguments are parsed. */
 interface EarlyOptions {
@@ -116,32 +117,11 @@ function reportBrokenOutput({ code, message }: NodeJS.ErrnoException): void {
   }
 }
 
-interface FailedRun {
-  readonly signal: AbortSignal
-  readonly args: readonly string[]
-}
-
 /** Reports an error on stderr, and under --json on stdout too; returns the exit code. */
-function reportFailure(error: unknown, out: Output, { signal, args }: FailedRun): ExitCode {
+function reportFailure(error: unknown, out: Output, run: FailedRun): ExitCode {
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
-  const failure = error instanceof CommanderError ? usageError(error, args) : error
-  const { code, message, exitCode } = toFailure(failure, signal)
+  const { code, message, exitCode } = failureOf(error, run)
   out.record({ type: 'error', code, message })
   out.say(`${out.tint('red', 'error:')} ${message.split('\n').map(printable).join('\n')}`)
   return exitCode
-}
-
-function usageError({ code, message }: CommanderError, args: readonly string[]): CliError {
-  if (message === '(outputHelp)') {
-    return new CliError('USAGE', 'no command given: see idv-webhooks --help')
-  }
-  // The value after an unknown option may be a secret.
-  const what = message.replace(/^error: /, '').replace(/(unknown option '[^'=]*)=.*?'/s, "$1'")
-  const hint = code === 'commander.excessArguments' ? hintFor(args) : ''
-  return new CliError('USAGE', `${what}${hint}\nsee idv-webhooks --help, or --help after a command`)
-}
-
-function hintFor(args: readonly string[]): string {
-  if (args.some((arg) => /^https?:/.test(arg))) return ' Pass an address with --to.'
-  return args[0] === 'inbox' ? ' Pass the file of the inbox with --inbox.' : ''
 }

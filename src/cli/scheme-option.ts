@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Option } from 'commander'
-import { suggestion } from '../check.ts'
+import { suggestion } from '../foundation/check.ts'
 import { type Scheme, type SchemeDefinition, schemes } from '../index.ts'
 import { CliError } from './exit-code.ts'
+import { schemeOfPreset } from './presets.ts'
 import type { Session } from './session.ts'
 
 /** The options of commands that sign or verify. */
@@ -27,7 +28,7 @@ export class SchemeOption extends Option {
 export const schemeOption = () =>
   new SchemeOption(
     '--scheme <name>',
-    `${Object.keys(namedSchemes).join(', ')}, or a JSON file with a definition (see discover --json)`,
+    `${Object.keys(namedSchemes).join(', ')}, a preset (vendors.onfido, senders.slack), or a JSON file with a definition (see discover --json)`,
   )
 
 /** The chosen scheme; undefined if none was chosen. */
@@ -40,6 +41,8 @@ export function chosenScheme({ cwd, config }: Session, options: SchemeChoice): S
 
 function byName(cwd: string, name: string): Scheme {
   if (Object.hasOwn(namedSchemes, name)) return namedSchemes[name as keyof typeof namedSchemes]()
+  const preset = schemeOfPreset(name)
+  if (preset) return preset
   let json: unknown
   try {
     json = JSON.parse(readFileSync(resolve(cwd, name), 'utf8').replace(/^\uFEFF/, ''))
@@ -48,7 +51,7 @@ function byName(cwd: string, name: string): Scheme {
     const names = Object.keys(namedSchemes)
     throw new CliError(
       'SCHEME_INVALID',
-      `the scheme must be ${names.join(', ')} or the path of a JSON file.${suggestion(name, names)}`,
+      `the scheme must be ${names.join(', ')}, a preset such as vendors.onfido, or the path of a JSON file.${suggestion(name, names)}`,
     )
   }
   // A line of discover --json, a capture, or a bare definition.

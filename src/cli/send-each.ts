@@ -1,6 +1,6 @@
 // Sends many deliveries, in order or concurrently, and reports each response: what send and replay
 // share.
-import { sleep } from '../abortable.ts'
+import { sleep } from '../foundation/abortable.ts'
 import { type Answer, deliver, outcomeOf, type Shipment } from './deliver.ts'
 import { type ExitCode, exitCodes } from './exit-code.ts'
 import { hintFor } from './hints.ts'

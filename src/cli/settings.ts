@@ -1,7 +1,7 @@
 // Settings of options: flag > environment > config file. Unknown keys of the file are errors.
 // Not commander's Option.env(): a file comes third, empty variables are unset, some hold lists.
 import type { Command, Option } from 'commander'
-import { suggestion } from '../check.ts'
+import { suggestion } from '../foundation/check.ts'
 import { type Config, configError } from './config.ts'
 import { CliError } from './exit-code.ts'
 import { isRepeatable } from './repeated.ts'

@@ -1,6 +1,6 @@
 // Where the service is and how its paths are spelled: the base address, the two path families of
 // section 4, ids and queries. An id cannot lead to another path.
-import { invalid, shown } from '../check.ts'
+import { invalid, shown } from '../foundation/check.ts'
 
 /** Section 9: the deprecated paths stay until interface release 2.19.0 at least. */
 export type PathFamily = 'canonical' | 'legacy'

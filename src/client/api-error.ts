@@ -1,6 +1,6 @@
 // The errors that a call of the client can end in: one family, each member with a literal code.
 // None ever holds the API key, a query or a body.
-import { defined } from '../defined.ts'
+import { defined } from '../foundation/defined.ts'
 import type { Client, Verification } from '../protocol/resources.ts'
 import type { CallOptions } from './call-options.ts'
 import type { endpoints } from './contract.ts'
@@ -24,7 +24,7 @@ export interface FieldError {
   readonly message: string
 }
 
-/** What every error of the family is made of. */
+/** The properties of every error in the family. */
 export interface ApiErrorInit<Code extends string = string> {
   readonly code: Code
   readonly message: string

@@ -1,8 +1,8 @@
 // One request over the wire, within its time: the response with its whole body, or how it failed.
 // The time limit and the caller's signal apply even to a fetch that ignores them.
-import { orAborted } from '../abortable.ts'
-import { readStream } from '../bytes.ts'
-import { decodeUtf8 } from '../json.ts'
+import { orAborted } from '../foundation/abortable.ts'
+import { readStream } from '../foundation/bytes.ts'
+import { decodeUtf8 } from '../foundation/json.ts'
 
 /** Sends a request, always a `Request` object; the global fetch is one, and so is a sandbox's. */
 export type Fetch = (request: Request) => Promise<Response>

@@ -1,6 +1,6 @@
 // What every call of the client takes, including the look-up after an unknown outcome.
 
-/** What every call takes. */
+/** The options of every call. */
 export interface CallOptions {
   /**
    * Ends the call and its waits with the signal's reason. A create call that was already sent

@@ -1,6 +1,6 @@
 // Input is checked before it is sent, by the schemas that the service's own responses follow: what
 // the service would refuse with 422 costs no request.
-import { suggestion } from '../check.ts'
+import { suggestion } from '../foundation/check.ts'
 import { type FieldError, type RequestDetails, ValidationError } from './api-error.ts'
 import { loneSurrogate } from './json-faults.ts'
 

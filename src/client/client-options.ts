@@ -6,9 +6,9 @@ import {
   checkMilliseconds,
   checkOptionNames,
   invalid,
-} from '../check.ts'
-import { type Clock, systemClock } from '../clock.ts'
-import { warn } from '../warn.ts'
+} from '../foundation/check.ts'
+import { type Clock, systemClock } from '../foundation/clock.ts'
+import { warn } from '../foundation/warn.ts'
 import { checkedBaseUrl, type PathFamily } from './address.ts'
 import type { Fetch } from './attempt.ts'
 import { createLimiter, type Limiter } from './limiter.ts'

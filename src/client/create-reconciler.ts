@@ -1,8 +1,8 @@
 // Runs reconcile on a schedule, one run at a time, each from where the last complete one ended.
-import { sleep } from '../abortable.ts'
-import { checkFunction, checkMilliseconds } from '../check.ts'
-import { systemClock } from '../clock.ts'
-import { warn, warnIfItThrows } from '../warn.ts'
+import { sleep } from '../foundation/abortable.ts'
+import { checkFunction, checkMilliseconds } from '../foundation/check.ts'
+import { systemClock } from '../foundation/clock.ts'
+import { warn, warnIfItThrows } from '../foundation/warn.ts'
 import { isApiError } from './api-error.ts'
 import { reconcile } from './reconcile.ts'
 import type { ReconcileReport } from './reconcile-report.ts'

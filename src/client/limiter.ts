@@ -1,7 +1,12 @@
 // Keeps an API key within its rate (section 8): at most `perMinute` requests in any minute, in the
 // order in which they were asked for, and a pause for all callers when the service asks for one.
-import { checkFunction, checkOptionNames, checkWholeNumber, longestTimer } from '../check.ts'
-import { type Clock, steadyClock } from '../clock.ts'
+import {
+  checkFunction,
+  checkOptionNames,
+  checkWholeNumber,
+  longestTimer,
+} from '../foundation/check.ts'
+import { type Clock, steadyClock } from '../foundation/clock.ts'
 import { limits } from '../protocol/resources.ts'
 
 /** Lets requests go one after the other; share one between all clients of a key. */

@@ -1,6 +1,6 @@
 // After a create call with an unknown outcome: asks the service what exists that matches. There is
 // no idempotency key, so the match is by everything that the caller gave and left out.
-import { defined } from '../defined.ts'
+import { defined } from '../foundation/defined.ts'
 import type { Client, Verification } from '../protocol/resources.ts'
 import { createClientBody, createVerificationBody } from './contract.ts'
 import { falling } from './falling.ts'

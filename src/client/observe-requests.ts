@@ -1,5 +1,5 @@
 // What an operator sees of the client's requests: never a key, a query, a body or personal data.
-import { warn, warnIfItThrows } from '../warn.ts'
+import { warn, warnIfItThrows } from '../foundation/warn.ts'
 import type { RequestDetails } from './api-error.ts'
 
 /** One attempt of one call; safe to log. */

@@ -1,7 +1,7 @@
 // From a call to what is sent: everything that can be wrong with its input is reported here, before
 // anything is sent, as the service's own 422 would report it.
-import { checkOptionNames } from '../check.ts'
-import { defined } from '../defined.ts'
+import { checkOptionNames } from '../foundation/check.ts'
+import { defined } from '../foundation/defined.ts'
 import { idFault, type PathFamily, pathOf, queryText } from './address.ts'
 import type { EndpointName, RequestDetails } from './api-error.ts'
 import { type CallOptions, callOptionNames } from './call-options.ts'

@@ -1,6 +1,6 @@
 // Reads a time that a caller passes. A time of day without a zone is refused: it would mean another
 // moment on another machine.
-import { invalid, shown } from '../check.ts'
+import { invalid, shown } from '../foundation/check.ts'
 
 /** A date alone is UTC; a time of day needs its zone. */
 const iso = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$/i

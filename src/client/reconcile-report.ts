@@ -1,7 +1,7 @@
 // What a run of reconcile found and did, counted while it runs. It contains event names and ids,
 // never personal data.
-import { defined } from '../defined.ts'
-import type { OutcomeCode } from '../errors.ts'
+import { defined } from '../foundation/defined.ts'
+import type { OutcomeCode } from '../foundation/errors.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { EventName } from '../protocol/names.ts'
 import { type DerivedEvent, unseen } from './derive-events.ts'
@@ -62,7 +62,7 @@ export interface ReconcileReport {
   readonly failures: readonly FeedFailure[]
   /** Where the next run can begin; absent if it must begin where this one did. */
   readonly watermark?: Watermark
-  /** What no run can find, because the API does not show it. */
+  /** Events that no run can find, because the API does not show them. */
   readonly unseen: readonly string[]
 }
 

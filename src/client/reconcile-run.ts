@@ -6,8 +6,8 @@ import {
   insideOf,
   invalid,
   shown,
-} from '../check.ts'
-import { type Clock, systemClock } from '../clock.ts'
+} from '../foundation/check.ts'
+import { type Clock, systemClock } from '../foundation/clock.ts'
 import type { Outcome } from '../outcome.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { Receiver } from '../receiver.ts'
@@ -24,7 +24,7 @@ import {
   type WatermarkStore,
 } from './watermark.ts'
 
-/** What reconcile needs of an inbox: whether it has seen an event of an entity. */
+/** The part of an inbox that reconcile uses: whether it has seen an event of an entity. */
 export interface SeenEvents {
   find(query: {
     readonly name: string

@@ -1,8 +1,8 @@
 // Finds the events that must have happened and never arrived, and puts them through the receiver's
 // own pipeline: kept, retried and handled like any other, once.
-import { defined } from '../defined.ts'
+import { defined } from '../foundation/defined.ts'
+import { warnIfItThrows } from '../foundation/warn.ts'
 import { ownEnvelope } from '../protocol/envelope.ts'
-import { warnIfItThrows } from '../warn.ts'
 import { clientEvents, type DerivedEvent, derivedKey, verificationEvents } from './derive-events.ts'
 import type { ReconcileReport } from './reconcile-report.ts'
 import { boundsOf, prepared, type ReconcileOptions, type Run } from './reconcile-run.ts'

@@ -1,6 +1,6 @@
 // From an error response to the error of its status (section 7). A body that is not the error form,
 // such as an HTML page of a proxy, still gives the right class.
-import { parseJson } from '../json.ts'
+import { parseJson } from '../foundation/json.ts'
 import { errorBodySchema, errorCodes } from '../protocol/resources.ts'
 import {
   ApiError,

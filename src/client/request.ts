@@ -1,9 +1,9 @@
 // From an endpoint and its input to its response: check, wait for a turn, send, read, and retry if
 // that is harmless. Everything that the peer can do wrong becomes an error of the family.
-import { sleep } from '../abortable.ts'
-import type { Clock } from '../clock.ts'
-import { defined } from '../defined.ts'
-import { deepestAnswer, isDeeperText, parseJson } from '../json.ts'
+import { sleep } from '../foundation/abortable.ts'
+import type { Clock } from '../foundation/clock.ts'
+import { defined } from '../foundation/defined.ts'
+import { deepestAnswer, isDeeperText, parseJson } from '../foundation/json.ts'
 import {
   type ApiError,
   type EndpointName,

@@ -1,7 +1,7 @@
 // Whether a request may be sent again, and after how long: pure. A request that could create
 // something twice is never repeated.
-import { checkOptionNames, checkWholeNumber } from '../check.ts'
-import { defined } from '../defined.ts'
+import { checkOptionNames, checkWholeNumber } from '../foundation/check.ts'
+import { defined } from '../foundation/defined.ts'
 
 /** The `retry` option of a client; times in milliseconds. */
 export interface RequestRetryOptions {

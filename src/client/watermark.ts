@@ -1,7 +1,7 @@
 // How far earlier runs have read, so that the next one need not read everything again. The times
 // are the service's; our clock only measures how long ago something was.
-import { invalid, shown } from '../check.ts'
-import { defined } from '../defined.ts'
+import { invalid, shown } from '../foundation/check.ts'
+import { defined } from '../foundation/defined.ts'
 import { timeOf } from './read-time.ts'
 
 /** What is read one after the other, each with a position of its own. */

@@ -7,7 +7,7 @@ export interface Activity {
   readonly action: 'reveal' | 'redrive' | 'replay' | 'dismiss' | 'forget'
   /** What it was done to: a record's id, or what a filter says. */
   readonly what: string
-  /** Who it was, where the app knows. */
+  /** The operator, if the app knows. */
   readonly by?: string
 }
 

@@ -1,9 +1,9 @@
 // The console of an inbox, to be mounted in the user's own app. It decides who may ask; what the
 // pages read and do lies in inbox-routes.ts.
-import { readStream } from '../bytes.ts'
-import { checkFunction, checkMilliseconds, checkOptionNames, invalid } from '../check.ts'
-import { systemClock } from '../clock.ts'
-import { isWebhookError } from '../errors.ts'
+import { readStream } from '../foundation/bytes.ts'
+import { checkFunction, checkMilliseconds, checkOptionNames, invalid } from '../foundation/check.ts'
+import { systemClock } from '../foundation/clock.ts'
+import { isWebhookError } from '../foundation/errors.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { type Activity, createActivityLog } from './activity.ts'
 import { ConsoleRefusal, type InboxRoute, inboxRoutes } from './inbox-routes.ts'
@@ -17,7 +17,7 @@ import { bringsToken, tokenCookie, tokenOf } from './token.ts'
 export interface InboxConsoleOptions {
   /**
    * Lets a request in: true, or the name of who asks, which is then recorded with what they do.
-   * `'loopback'` lets in whoever sits at this machine, and nobody else.
+   * `'loopback'` admits only requests from this machine.
    */
   readonly authorize:
     | 'loopback'

@@ -1,9 +1,10 @@
 // What the inbox's pages read and do, as JSON. A payload leaves only by a reveal, which is recorded
 // before anything of it is read.
+
+import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import type { Entry, EntryState } from '../inbox/entry.ts'
 import type { EntryFilter } from '../inbox/entry-query.ts'
 import type { Inbox } from '../inbox/inbox.ts'
-import { decodeUtf8, parseJson } from '../json.ts'
 import { toBase64 } from '../signature/encoding.ts'
 import { capture } from '../testing/capture.ts'
 import { testSecret } from '../testing/test-secret.ts'

@@ -1,27 +1,25 @@
 // A handler of web requests as a listener of Node's, for http.createServer, Express, Koa and Nest. A
 // body that a parser has read already is taken from where it left it.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { WebhookError } from '../errors.ts'
+import { WebhookError } from '../foundation/errors.ts'
 
 /** A request on which a framework may have left what it knows. */
 export type MountedRequest = IncomingMessage & {
   readonly originalUrl?: string
-  /** What Express took from the path. */
+  /** The part of the path that Express removed. */
   readonly baseUrl?: string
   readonly body?: unknown
 }
 
 export type NodeListener = (request: MountedRequest, response: ServerResponse) => Promise<void>
 
-interface ListenerOptions {
-  /** Whether it throws when it is reached over anything but loopback. */
-  readonly loopbackOnly: boolean
-}
-
 type Handle = (request: Request, mount: string) => Promise<Response>
 
-/** @throws WebhookError `OPTION_INVALID` out of the listener where only loopback is allowed */
-export function toNodeListener(handle: Handle, { loopbackOnly }: ListenerOptions): NodeListener {
+/** @throws WebhookError `OPTION_INVALID` out of the listener, reached over more than `loopbackOnly` */
+export function toNodeListener(
+  handle: Handle,
+  { loopbackOnly }: { readonly loopbackOnly: boolean },
+): NodeListener {
   return async (incoming, outgoing) => {
     const address = incoming.socket.localAddress ?? ''
     if (loopbackOnly && !/^(127\.|::1$|::ffff:127\.)/.test(address)) {

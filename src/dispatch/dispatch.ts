@@ -1,9 +1,9 @@
 // Which handlers run for an event, and what became of each. It knows no HTTP and no store.
-import { checkChoice, checkOptionNames, invalid, shown, suggestion } from '../check.ts'
+import { checkChoice, checkOptionNames, invalid, shown, suggestion } from '../foundation/check.ts'
+import { warn } from '../foundation/warn.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { reversalName } from '../protocol/finality.ts'
 import { canonicalName, covers, isLegacyName } from '../protocol/names.ts'
-import { warn } from '../warn.ts'
 import type { Handler, HandlerOptions, Registration } from './handler.ts'
 
 const optionNames: readonly (keyof HandlerOptions)[] = ['id', 'stale', 'tx']

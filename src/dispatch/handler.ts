@@ -1,10 +1,10 @@
 // What a handler is given, how it is registered, and what became of it.
-import type { VerifiedDelivery } from '../delivery.ts'
+import type { VerifiedDelivery } from '../foundation/delivery.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import type { Superseded } from '../protocol/finality.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
 
-/** What a handler gets besides the event. */
+/** The second argument of a handler. */
 export interface Context<Resource = unknown, Tx = unknown> {
   /** 1 for the first attempt; with an inbox it counts the retries. */
   readonly attempt: number
@@ -14,7 +14,7 @@ export interface Context<Resource = unknown, Tx = unknown> {
   readonly signal: AbortSignal
   /** Which of the configured secrets signed it, where that has an id. */
   readonly secretId?: string
-  /** Whose secret that is, where it says so. */
+  /** The tenant of that secret, if it names one. */
   readonly tenant?: string
   /** What proves it: a signature, or no more than a shared token or an address. */
   readonly authenticity?: Authenticity

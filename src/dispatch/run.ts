@@ -1,6 +1,6 @@
 // One attempt at an event: its handlers in turn, each within its time, with a context that makes what
 // costs something when it is asked for.
-import { idempotencyKeyOf, type VerifiedDelivery } from '../delivery.ts'
+import { idempotencyKeyOf, type VerifiedDelivery } from '../foundation/delivery.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import type { Superseded } from '../protocol/finality.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'

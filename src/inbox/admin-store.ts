@@ -49,7 +49,7 @@ export interface Reopening {
   readonly ids: readonly string[]
   readonly from: readonly EntryState[]
   readonly now: number
-  /** Runs every handler again, whatever its checkpoint, as a replay. */
+  /** Runs every handler again as a replay, checkpoints or not. */
   readonly replay?: boolean
 }
 
@@ -78,7 +78,7 @@ export interface StoreStats {
   readonly newest?: number
 }
 
-/** What operators ask of a store. */
+/** The part of a store that operators use. */
 export interface AdminStore {
   find(query: StoreQuery): Promise<readonly StoredEntry[]>
   /** Resolves with the number of entries that were opened. */

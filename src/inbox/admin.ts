@@ -1,7 +1,7 @@
 // The inbox as an operator sees it: look entries up, run them again, erase what must go.
-import { checkOptionNames } from '../check.ts'
-import type { Clock } from '../clock.ts'
-import { WebhookError } from '../errors.ts'
+import { checkOptionNames } from '../foundation/check.ts'
+import type { Clock } from '../foundation/clock.ts'
+import { WebhookError } from '../foundation/errors.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { Purged, StoredEntry, StoreQuery } from './admin-store.ts'
 import { unpackDelivery, unpackMetadata } from './content.ts'

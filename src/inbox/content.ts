@@ -1,5 +1,5 @@
 // What is kept of a delivery: its exact bytes and the metadata around them, encrypted to their entry.
-import { type HeaderList, markVerified, type VerifiedDelivery } from '../delivery.ts'
+import { type HeaderList, markVerified, type VerifiedDelivery } from '../foundation/delivery.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
 import type { Encryption } from './encryption.ts'

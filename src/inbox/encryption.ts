@@ -1,8 +1,8 @@
 // Encryption at rest: AES-256-GCM bound to the row that the bytes belong to, with keys that rotate.
 // Without a key the bytes are kept as they are, with a mark that says so.
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
-import { concat } from '../bytes.ts'
-import { invalid } from '../check.ts'
+import { concat } from '../foundation/bytes.ts'
+import { invalid } from '../foundation/check.ts'
 
 /** 32 bytes, or 64 hex digits, or their base64. */
 export type EncryptionKey = string | Uint8Array

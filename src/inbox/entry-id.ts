@@ -1,6 +1,6 @@
 // Ids of entries: UUIDs of version 7, so that they grow with time and say nothing of the event.
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../foundation/clock.ts'
 
 /** Ids that grow within one process even when the clock stands still or goes back. */
 export function createEntryIds(now: Clock): () => string {

@@ -1,6 +1,6 @@
 // Checks of what an operator asks: a filter that is misspelt must not just find nothing, and must
 // not reach the commit that holds somebody's delivery.
-import { checkChoice, checkWholeNumber, invalid, shown, suggestion } from '../check.ts'
+import { checkChoice, checkWholeNumber, invalid, shown, suggestion } from '../foundation/check.ts'
 import type { Entity } from '../protocol/events.ts'
 import { type EntryState, entryStates } from './entry.ts'
 

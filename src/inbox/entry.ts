@@ -1,6 +1,6 @@
 // One delivery in the inbox: what the receiver hands over, what it hears back, the states that an
 // entry goes through and the moves between them.
-import type { VerifiedDelivery } from '../delivery.ts'
+import type { VerifiedDelivery } from '../foundation/delivery.ts'
 import type { Entity, EventSource } from '../protocol/events.ts'
 
 /** A verified delivery with what could be read of it; bytes that nobody understood have no name. */
@@ -22,7 +22,7 @@ export interface Arrival {
   readonly occurrence?: string
 }
 
-/** What keeping came to; it resolves after the commit that holds the delivery. */
+/** The result of keeping, after the commit that stores the delivery. */
 export type Kept =
   | { readonly kind: 'accepted'; readonly entryId: string }
   | { readonly kind: 'duplicate'; readonly entryId: string; readonly conflict?: true }
@@ -71,7 +71,7 @@ export interface Entry {
   readonly receivedName?: string
   readonly eventId?: string
   readonly entity?: Entity
-  /** Whose secret proved it, where that says so; not known any more once it is erased. */
+  /** The tenant of the secret that verified it, if any; unknown once erased. */
   readonly tenant?: string
   readonly occurredAt?: Date
   readonly receivedAt: Date

@@ -1,8 +1,14 @@
 // The options of an inbox, checked when it is created.
 
-import { checkChoice, checkOptionNames, checkWholeNumber, invalid, shown } from '../check.ts'
-import type { Clock } from '../clock.ts'
-import { WebhookError } from '../errors.ts'
+import {
+  checkChoice,
+  checkOptionNames,
+  checkWholeNumber,
+  invalid,
+  shown,
+} from '../foundation/check.ts'
+import type { Clock } from '../foundation/clock.ts'
+import { WebhookError } from '../foundation/errors.ts'
 import type { RetentionDays } from './admin.ts'
 import type { EncryptionOptions } from './encryption.ts'
 import { createRetry, type Retry, type RetryOptions } from './retry.ts'
@@ -26,7 +32,7 @@ export interface InboxOptions<Tx = unknown> {
   readonly retention?: Partial<RetentionDays>
   /** Encrypts payloads and kept headers at rest. */
   readonly encryption?: EncryptionOptions
-  /** What the store must promise; checked when the inbox is created. */
+  /** The guarantees that the store must give; checked when the inbox is created. */
   readonly needs?: Partial<Omit<StoreCapabilities, 'dedupeDays' | 'fairness'>>
   /** Milliseconds for the store to keep a delivery, after which the reply is 503. Default 2,000. */
   readonly timeout?: number

@@ -1,6 +1,6 @@
 // The policy over any store: what is kept and under which key, how long, and for whom it is opened.
-import { orAborted } from '../abortable.ts'
-import { type Clock, steadyClock } from '../clock.ts'
+import { orAborted } from '../foundation/abortable.ts'
+import { type Clock, steadyClock } from '../foundation/clock.ts'
 import type { Entity } from '../protocol/events.ts'
 import { type EntryPage, InboxAdmin, type InboxStats } from './admin.ts'
 import type { Purged } from './admin-store.ts'
@@ -46,11 +46,11 @@ export interface Inbox<Tx = unknown> {
    * @throws WebhookError `STORE_FAILED` when it hangs for five times the `timeout`
    */
   close(): Promise<void>
-  /** Resolves after the commit that holds the delivery; rejects when there was none. */
+  /** Resolves after the commit that stores the delivery; rejects if nothing was committed. */
   keep(arrival: Arrival): Promise<Kept>
   /** Entries, newest first, without their payloads. */
   find(query?: EntryQuery): Promise<EntryPage>
-  /** One entry; its payload only on demand, for it is a person's data. */
+  /** One entry. Its payload is a person's data, so it is included only on request. */
   get(id: string, options?: GetOptions): Promise<Entry | undefined>
   stats(): Promise<InboxStats>
   /** Hands dead or skipped entries to the handlers again that have not succeeded; how many. */
@@ -64,7 +64,7 @@ export interface Inbox<Tx = unknown> {
    * that of every tenant who has an entity of this id.
    */
   forget(entity: Entity | string, options?: ForgetOptions): Promise<number>
-  /** Erases what is past its retention; a worker does so by itself, at its start and every hour. */
+  /** Erases what is past its retention. A worker does this at its start and every hour. */
   purge(): Promise<Purged>
 }
 

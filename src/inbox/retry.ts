@@ -1,5 +1,5 @@
 // When an entry that failed is tried again: pure arithmetic, no timers.
-import { checkWholeNumber, invalid } from '../check.ts'
+import { checkWholeNumber, invalid } from '../foundation/check.ts'
 
 /** The `retry` option. */
 export interface RetryOptions {

@@ -1,11 +1,11 @@
 // The port: what a store must do for the inbox, split by who asks. Policy stands above it; a store
 // decides only what one commit can: is the key new, who holds the lease, what is a lane's head.
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../foundation/clock.ts'
 import type { AdminStore } from './admin-store.ts'
 import type { CopyStore } from './copy-store.ts'
 import type { WorkStore } from './work-store.ts'
 
-/** What a store promises; a need that it cannot meet is an error at start. */
+/** The guarantees of a store; an unmet need is an error at start. */
 export interface StoreCapabilities {
   /** `entity`: one at a time and in arrival order within each lane. */
   readonly order: 'entity' | 'none'

@@ -141,7 +141,7 @@ export type Settlement = Settled &
 
 /** The transaction of one run of one handler. */
 export interface StoreTx<Tx = unknown> {
-  /** What the handler gets as `context.tx`; its first use begins the transaction. */
+  /** The value of `context.tx`; its first use begins the transaction. */
   readonly handle: Tx
   /** Commits the effects with the handler's checkpoint; false when the lease was lost. */
   commit(): Promise<boolean>
@@ -149,7 +149,7 @@ export interface StoreTx<Tx = unknown> {
   rollback(): Promise<void>
 }
 
-/** What the receiver and the worker ask of a store. */
+/** The part of a store that the receiver and the worker use. */
 export interface WorkStore<Tx = unknown> {
   /**
    * The store orders a lane by its commits: an entry that commits later must not come to stand

@@ -1,8 +1,8 @@
 // The inbox as a worker sees it: claims with their deliveries opened, and what an attempt's end
 // means by the plan of retries.
-import type { Clock } from '../clock.ts'
-import { defined } from '../defined.ts'
-import type { VerifiedDelivery } from '../delivery.ts'
+import type { Clock } from '../foundation/clock.ts'
+import { defined } from '../foundation/defined.ts'
+import type { VerifiedDelivery } from '../foundation/delivery.ts'
 import type { EventSource } from '../protocol/events.ts'
 import type { Decision } from '../protocol/finality.ts'
 import { isFinal } from '../protocol/names.ts'
@@ -51,7 +51,7 @@ export interface Occurrence {
   readonly decision?: Decision | undefined
 }
 
-/** What became of an attempt: `lost` when another holds the entry by now. */
+/** The result of an attempt: `lost` if another worker holds the entry by now. */
 export type SettledAs = Settlement['to'] | 'lost'
 
 /** An entry whose holder was gone, and what the crash came to. */

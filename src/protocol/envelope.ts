@@ -1,6 +1,6 @@
 // The outer JSON common to all events. The document does not show it (section 6, rule 3), so the
 // reading is tolerant by default and the paths are data that a user can name.
-import { checkOptionNames, invalid, shown } from '../check.ts'
+import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import {
   idOf,
   isObject,
@@ -12,7 +12,7 @@ import {
   valueIn,
 } from './json-paths.ts'
 
-/** What the envelope says of an event. */
+/** The parts of an event that the envelope states. */
 export interface EnvelopeReading {
   readonly name: string
   readonly id?: string | undefined
@@ -24,7 +24,7 @@ export interface EnvelopeReading {
   readonly entity?: { readonly type: string; readonly id: string } | undefined
 }
 
-/** What an envelope function sees besides the body. */
+/** The second argument of an envelope function. */
 export interface EnvelopeContext {
   readonly headers: Headers
   /** The address that it was sent to, where the adapter knows it. */

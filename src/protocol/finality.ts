@@ -1,6 +1,6 @@
 // Which decisions of a sender end a verification, and which a later one may replace. The service's
 // own decisions are final; a vendor's are as its file says.
-import { defined } from '../defined.ts'
+import { defined } from '../foundation/defined.ts'
 import type { EventName } from './names.ts'
 
 /** The events that decide a verification (section 3: the terminal statuses). */

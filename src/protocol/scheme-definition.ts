@@ -35,7 +35,7 @@ export interface JwtGrammar {
 /** How a signed time is written; whole seconds since 1970 by default. */
 export type TimestampFormat = 'seconds' | 'milliseconds' | 'iso8601'
 
-/** What `schemes.define` takes. */
+/** The definition that `schemes.define` accepts. */
 export interface SchemeDefinition {
   readonly name: string
   /**
@@ -75,7 +75,7 @@ export interface Scheme extends Omit<SchemeDefinition, 'header'> {
   readonly authenticity: Authenticity
   /** The template in pieces: fixed text, or the name of what stands there. */
   readonly template: readonly TemplatePart[]
-  /** Seconds; 'none' where no time is signed or the check is switched off. */
+  /** Seconds, or 'none' if no time is signed or the check is off. */
   readonly tolerance: number | 'none'
   /** The addresses of a sender that proves nothing else. */
   readonly addresses?: AddressRule

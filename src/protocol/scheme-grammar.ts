@@ -1,6 +1,6 @@
 // Checks of a scheme's grammar: one form, with names and prefixes that its own separators leave
 // whole.
-import { checkOptionNames, shown } from '../check.ts'
+import { checkOptionNames, shown } from '../foundation/check.ts'
 import { refuse } from './scheme-checks.ts'
 import type { Grammar, JwtGrammar, PairsGrammar, SchemeDefinition } from './scheme-definition.ts'
 

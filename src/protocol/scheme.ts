@@ -1,7 +1,7 @@
 // The builders of schemes. A scheme is data; a definition that could not read what a sender of it
 // writes is refused here, before any delivery comes.
-import { checkOptionNames, checkWholeNumber, shown } from '../check.ts'
-import { defined } from '../defined.ts'
+import { checkOptionNames, checkWholeNumber, shown } from '../foundation/check.ts'
+import { defined } from '../foundation/defined.ts'
 import { parseRanges } from '../signature/addresses.ts'
 import { readsItsOwn } from '../signature/self-test.ts'
 import {
@@ -19,6 +19,7 @@ import {
 } from './scheme-checks.ts'
 import type { AddressRule, Scheme, SchemeDefinition } from './scheme-definition.ts'
 import { checkedGrammar } from './scheme-grammar.ts'
+import { serviceScheme } from './service-scheme.ts'
 
 export type {
   AddressRule,
@@ -26,7 +27,6 @@ export type {
   Grammar,
   Scheme,
   SchemeDefinition,
-  TemplateValue,
 } from './scheme-definition.ts'
 
 /**
@@ -82,15 +82,8 @@ export const schemes = {
    */
   service: (options: Pick<SchemeOptions, 'header'> = {}): Scheme => {
     checkOptionNames('schemes.service', options, ['header'], 'SCHEME_INVALID')
-    return define({
-      name: 'service',
-      header: options.header ?? 'X-Service-Signature',
-      algorithm: 'sha256',
-      key: 'utf8',
-      encoding: 'any',
-      grammar: { prefix: 'sha256=', optional: true },
-      signed: '{body}',
-    })
+    const { header } = options
+    return header === undefined ? serviceScheme : define({ ...serviceScheme, header })
   },
   /** `t=…,v1=…` in one header; signed is `t.body`, in hex. */
   timestamped: (options: SchemeOptions = {}): Scheme => {

@@ -1,7 +1,7 @@
 // A sender of identity verifications as data: how it signs, how its events read in our words, what
 // it expects of replies. The reading is here; each vendor is a file of data in vendors/.
-import { checkOptionNames, invalid, shown } from '../check.ts'
-import { defined } from '../defined.ts'
+import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
+import { defined } from '../foundation/defined.ts'
 import type { EnvelopeReading } from './envelope.ts'
 import { type DecisionName, type DeclaredFinality, decisionNames, isDecision } from './finality.ts'
 import { toDate, valueAt } from './json-paths.ts'
@@ -41,7 +41,7 @@ export interface VendorDocument {
   readonly read: string
 }
 
-/** What the vendor's documents say of replies and repeats; what they leave open is left out. */
+/** The vendor's documented replies and repeats; undocumented ones are absent. */
 export interface VendorDelivery {
   /** Milliseconds in which a reply must come. */
   readonly timeout?: number
@@ -122,7 +122,7 @@ function checkFinality(finality: unknown, given: readonly EventName[]): void {
   }
 }
 
-/** What a vendor's body says in our words. */
+/** A vendor's body, read into this package's terms. */
 export interface VendorEvent extends EnvelopeReading {
   /** The vendor's own name of it. */
   readonly receivedName: string

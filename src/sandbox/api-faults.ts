@@ -1,5 +1,5 @@
 // What a fault of the API does to a request: an error, silence, a broken body or a late answer.
-import { orAborted, sleep } from '../abortable.ts'
+import { orAborted, sleep } from '../foundation/abortable.ts'
 import { rateLimited } from './authenticate.ts'
 import { HttpError } from './http-error.ts'
 import type { ApiFault } from './schemas/faults.ts'

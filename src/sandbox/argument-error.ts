@@ -1,7 +1,7 @@
 // Calls are checked as the requests that do the same: what would be refused over HTTP throws here,
 // naming every field that is wrong.
-import { invalid } from '../check.ts'
-import type { WebhookError } from '../errors.ts'
+import { invalid } from '../foundation/check.ts'
+import type { WebhookError } from '../foundation/errors.ts'
 import { fieldErrors, type Schema } from './exchange.ts'
 import { type FieldError, HttpError } from './http-error.ts'
 

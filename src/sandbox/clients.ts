@@ -1,7 +1,7 @@
 // What can happen to a client record: its creation (section 4.4) and, from the control plane, an
 // update or the soft delete of section 2.4.
 import { endpoints } from '../client/contract.ts'
-import { defined } from '../defined.ts'
+import { defined } from '../foundation/defined.ts'
 import { HttpError } from './http-error.ts'
 import type { ClientInput } from './schemas/api-inputs.ts'
 import type { ClientRow, Organization } from './schemas/snapshot.ts'

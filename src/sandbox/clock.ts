@@ -1,7 +1,7 @@
 // The sandbox's time: it runs, stands still, is set or advanced. What falls due happens in the
 // order of time, each task to its end before the next.
-import { longestTimer } from '../check.ts'
-import type { Clock } from '../clock.ts'
+import { longestTimer } from '../foundation/check.ts'
+import type { Clock } from '../foundation/clock.ts'
 import { invalidFields } from './http-error.ts'
 import { isSandboxTime, timeBoundsText } from './schemas/control-schemas.ts'
 import type { StateRow } from './schemas/snapshot.ts'

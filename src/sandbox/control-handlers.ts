@@ -1,5 +1,5 @@
 // What each route of the control plane does. Input is checked already; what is missing is 404.
-import { defined } from '../defined.ts'
+import { defined } from '../foundation/defined.ts'
 import { assemble } from './assemble.ts'
 import { assumptions } from './assumptions.ts'
 import { deleteClient, updateClient } from './clients.ts'

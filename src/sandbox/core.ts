@@ -2,7 +2,7 @@
 // one event bus; what a snapshot, a restore and a reset of all of them are.
 
 import type { Fetch } from '../client/attempt.ts'
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../foundation/clock.ts'
 import type { Vendor } from '../protocol/vendor.ts'
 import { VirtualClock } from './clock.ts'
 import type { DataFile } from './data-file.ts'
@@ -99,7 +99,7 @@ export class Core {
     this.journal.replace(changesOf(this.#dump()))
   }
 
-  /** The secret of subscriptions that name none. */
+  /** The secret of subscriptions without their own. */
   get secret(): string {
     return this.#secret
   }

@@ -1,5 +1,5 @@
 // Makes a sandbox from a user's options: checks them, opens the data file, chooses the seed.
-import { defined } from '../defined.ts'
+import { defined } from '../foundation/defined.ts'
 import { encode } from '../signature/encoding.ts'
 import { checkOptions, checkSameStart, type SandboxOptions } from './options.ts'
 import { LocalSandbox, type Sandbox } from './sandbox.ts'

@@ -1,7 +1,7 @@
 // From a request to checked input: reads a body within its limit, as JSON, and checks it and the
 // query against a schema. What is wrong becomes an error of section 7, every field at once.
-import { readStream } from '../bytes.ts'
-import { decodeUtf8, parseJson } from '../json.ts'
+import { readStream } from '../foundation/bytes.ts'
+import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import { type FieldError, HttpError, invalidFields } from './http-error.ts'
 import { profile } from './profile.ts'
 

@@ -16,7 +16,7 @@ import {
 } from './schemas/faults.ts'
 import type { StateRow } from './schemas/snapshot.ts'
 
-/** What rules match on a delivery. */
+/** The properties of a delivery that rules match. */
 export interface DeliveryTarget {
   readonly subscriptionId: string
   readonly event: EventName

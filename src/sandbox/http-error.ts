@@ -1,6 +1,6 @@
 // The answers other than success, in the error form of section 7. Whatever finds a fault throws one;
 // one place turns it into a response. It carries no stack and no secret.
-import { defined } from '../defined.ts'
+import { defined } from '../foundation/defined.ts'
 import { type ErrorBody, errorCodes } from '../protocol/resources.ts'
 
 /** One entry of a 422's `errors`. */

@@ -7,7 +7,7 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
 import { endpoints } from '../client/contract.ts'
-import { defined } from '../defined.ts'
+import { defined } from '../foundation/defined.ts'
 import { eventNames } from '../protocol/names.ts'
 import { errorBodySchema, errorCodes } from '../protocol/resources.ts'
 import {

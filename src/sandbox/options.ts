@@ -1,8 +1,9 @@
 // The options of a sandbox, checked: what the caller got wrong throws here, with the fix. A data
 // file goes on with the options that it was started with.
-import { checkOptionNames, invalid, longestTimer, shown } from '../check.ts'
+
 import type { Fetch } from '../client/attempt.ts'
-import { defined } from '../defined.ts'
+import { checkOptionNames, invalid, longestTimer, shown } from '../foundation/check.ts'
+import { defined } from '../foundation/defined.ts'
 import type { Vendor } from '../protocol/vendor.ts'
 import { isPublicKey } from '../signature/hmac/hmac.ts'
 import { fieldErrors } from './exchange.ts'
@@ -24,7 +25,7 @@ export interface SubscriptionOption {
   readonly secret?: string
 }
 
-/** What `createSandbox` takes; everything has a default. */
+/** The options of `createSandbox`; all have defaults. */
 export interface SandboxOptions {
   /** Drives ids, tokens and dice; the same seed and the same calls give the same bytes. */
   readonly seed?: string | number
@@ -33,7 +34,7 @@ export interface SandboxOptions {
   /** A SQLite file that keeps the state; in memory without one. */
   readonly data?: string
   readonly subscriptions?: readonly SubscriptionOption[]
-  /** The secret of subscriptions that name none; it follows from the seed by default. */
+  /** The secret of subscriptions without their own; derived from the seed by default. */
   readonly secret?: string
   /** Names beside localhost that the sandbox answers to, e.g. a container's. */
   readonly hosts?: readonly string[]

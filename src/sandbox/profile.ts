@@ -1,6 +1,6 @@
 // The one place that decides what the service's document does not show, as values; assumptions.ts
 // says the same in sentences.
-import { deepestAnswer } from '../json.ts'
+import { deepestAnswer } from '../foundation/json.ts'
 import { schemes } from '../protocol/scheme.ts'
 
 /** The sandbox's decisions. */

@@ -1,8 +1,8 @@
 // Writes down what is done to a sandbox, as a scenario that does it again. It keeps a bounded
 // number of actions and bytes, and says so when there were more.
-import { defined } from '../defined.ts'
-import { WebhookError } from '../errors.ts'
-import { decodeUtf8, parseJson } from '../json.ts'
+import { defined } from '../foundation/defined.ts'
+import { WebhookError } from '../foundation/errors.ts'
+import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import { toBase64 } from '../signature/encoding.ts'
 import { apiPath } from './api.ts'
 import type { VirtualClock } from './clock.ts'

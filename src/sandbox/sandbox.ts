@@ -1,7 +1,7 @@
 // The sandbox as its user holds it: its inside, everything that answers requests, and the ports.
 // Each call that changes something is recorded, so that a scenario can do it again.
-import { defined } from '../defined.ts'
-import { WebhookError } from '../errors.ts'
+import { defined } from '../foundation/defined.ts'
+import { WebhookError } from '../foundation/errors.ts'
 import type { AssembledVerification } from '../protocol/resources.ts'
 import { apiPath } from './api.ts'
 import { type AppFetch, createApp } from './app.ts'
@@ -47,7 +47,7 @@ export interface Sandbox {
   readonly baseUrl: string
   /** A key of the Professional organization. */
   readonly apiKey: string
-  /** The secret of subscriptions that name none. */
+  /** The secret of subscriptions without their own. */
   readonly secret: string
   /**
    * Acts on a verification as its subject, its operator or the clock: all actions, or none.
@@ -68,7 +68,7 @@ export interface Sandbox {
    * @throws WebhookError `CALLED_FROM_DELIVERY` when a delivery waits for the caller
    */
   flush(): Promise<void>
-  /** What drives ids, tokens and dice. */
+  /** The seed of ids, tokens and random choices. */
   readonly seed: string | number
   /** Back to the state right after the start, in everything. */
   reset(): void

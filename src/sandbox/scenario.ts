@@ -1,8 +1,8 @@
 // Scenario files: they are checked, and their actions are run against a sandbox in order. Every
 // action is a request that any user could make.
-import { defined } from '../defined.ts'
-import { WebhookError } from '../errors.ts'
-import { parseJson } from '../json.ts'
+import { defined } from '../foundation/defined.ts'
+import { WebhookError } from '../foundation/errors.ts'
+import { parseJson } from '../foundation/json.ts'
 import { fromBase64 } from '../signature/encoding.ts'
 import { apiPath } from './api.ts'
 import { controlPath } from './control.ts'

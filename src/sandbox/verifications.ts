@@ -1,6 +1,6 @@
 // What can happen to a verification: its creation and the actions of subject, operator and clock.
 // Every change sets updatedAt, extends the audit trail and, where section 6 has one, emits an event.
-import { defined } from '../defined.ts'
+import { defined } from '../foundation/defined.ts'
 import { limits, type Requirement } from '../protocol/resources.ts'
 import { assemble } from './assemble.ts'
 import { HttpError, invalidFields } from './http-error.ts'

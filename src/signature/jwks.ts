@@ -1,8 +1,14 @@
 // Public keys by address: fetched when they are needed, kept, and asked for again no oftener than a
 // stranger's made-up key ids deserve. The algorithm is the receiver's, never the sender's.
-import { readStream } from '../bytes.ts'
-import { checkMilliseconds, checkOptionNames, checkWholeNumber, invalid, shown } from '../check.ts'
-import { type Clock, systemClock } from '../clock.ts'
+import { readStream } from '../foundation/bytes.ts'
+import {
+  checkMilliseconds,
+  checkOptionNames,
+  checkWholeNumber,
+  invalid,
+  shown,
+} from '../foundation/check.ts'
+import { type Clock, systemClock } from '../foundation/clock.ts'
 import type { PublicKeyName } from '../protocol/scheme-definition.ts'
 import { type Jwk, jwkBytes } from './public-keys.ts'
 

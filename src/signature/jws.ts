@@ -41,7 +41,9 @@ export function readJws(
   const claims = jsonOf(second)
   const signature = fromBase64url(third)
   if (!header || !claims || !signature) return undefined
-  if (header.alg !== names[algorithm] || header.crit !== undefined) return undefined
+  const { alg, crit, kid } = header
+  if (alg !== names[algorithm] || crit !== undefined) return undefined
+  if (kid !== undefined && typeof kid !== 'string') return undefined
   const [least, most] = algorithm === 'es256' ? [64, 64] : signatureLength[algorithm]
   if (signature.length < least || signature.length > most) return undefined
   const hash = claims[bodyHash]
@@ -51,12 +53,11 @@ export function readJws(
     return undefined
   }
   const input = new TextEncoder().encode(`${first}.${second}`)
-  const keyId = typeof header.kid === 'string' ? { keyId: header.kid } : {}
   return [
     {
       timestamp: String(iat),
       signatures: [toHex(signature)],
-      jws: { input, bodyHash: toHex(digest), ...keyId },
+      jws: { input, bodyHash: toHex(digest), ...(kid !== undefined && { keyId: kid }) },
     },
   ]
 }

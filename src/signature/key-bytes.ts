@@ -1,7 +1,7 @@
 // The bytes that a secret's text stands for, checked: an empty or untrimmed secret, or one of zero
 // bytes, would let anyone sign.
-import { invalid } from '../check.ts'
-import { decodeUtf8 } from '../json.ts'
+import { invalid } from '../foundation/check.ts'
+import { decodeUtf8 } from '../foundation/json.ts'
 import type { Scheme } from '../protocol/scheme-definition.ts'
 import { fromHex } from './encoding.ts'
 import { isPublicKey } from './hmac/hmac.ts'

@@ -1,8 +1,9 @@
 // sign() and matches() side by side: over exactly the bytes that a scheme says, nothing else.
 import { sha256, sha256Hex } from '#hmac'
-import { checkOptionNames, invalid } from '../check.ts'
-import { type Clock, systemClock } from '../clock.ts'
-import { type Scheme, schemes, type TemplateValue } from '../protocol/scheme.ts'
+import { checkOptionNames, invalid } from '../foundation/check.ts'
+import { type Clock, systemClock } from '../foundation/clock.ts'
+import type { Scheme, TemplateValue } from '../protocol/scheme-definition.ts'
+import { serviceScheme } from '../protocol/service-scheme.ts'
 import { encode, toBase64url, toHex } from './encoding.ts'
 import { type Claim, writeHeaders } from './grammar.ts'
 import { type Jws, jwsInput } from './jws.ts'
@@ -84,7 +85,7 @@ export async function sign(
   options: SignOptions,
 ): Promise<Record<string, string>> {
   checkOptionNames('sign', options, signNames)
-  const { scheme = schemes.service(), now = systemClock, url, method, headers = {} } = options
+  const { scheme = serviceScheme, now = systemClock, url, method, headers = {} } = options
   if (scheme.authenticity === 'ip') return {}
   const uses = (value: TemplateValue) =>
     scheme.template.some((part) => 'value' in part && part.value === value)

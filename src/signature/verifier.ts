@@ -1,7 +1,7 @@
 // Proves one delivery by a scheme and its keys: headers first, then every valid key with every claim.
 // Refusals are values, and hold what a diagnosis needs.
-import { type HeaderIndex, markVerified, type VerifiedDelivery } from '../delivery.ts'
-import type { RejectedCode } from '../errors.ts'
+import { type HeaderIndex, markVerified, type VerifiedDelivery } from '../foundation/delivery.ts'
+import { type RejectedCode, WebhookError } from '../foundation/errors.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import { AddressList } from './addresses.ts'
 import { type HeaderClaims, HeaderInspector } from './claims.ts'
@@ -124,7 +124,13 @@ export class SchemeVerifier implements Verifier {
       return new Refused(claims.code, { evidence: () => this.#evidence(keys, arrived) })
     }
     const found = this.#match(keys, claims, arrived)
-    if (found instanceof Promise) return found.then((key) => this.#judge(key, keys, arrived))
+    if (found instanceof Promise) {
+      return found.then(
+        (key) => this.#judge(key, keys, arrived),
+        // WebCrypto imports a key when it is first used, so only then is a broken one known.
+        (error) => new Refused('SECRET_UNAVAILABLE', { error: unusableKey(error) }),
+      )
+    }
     return this.#judge(found, keys, arrived)
   }
 
@@ -217,6 +223,11 @@ class Refused implements Refusal {
     const { diagnose } = await import('./diagnose.ts')
     return diagnose(this.code, this.#evidence())
   }
+}
+
+function unusableKey(cause: unknown): WebhookError {
+  const message = 'the runtime could not import the key: check that it is whole and of this scheme'
+  return new WebhookError('SECRET_INVALID', message, { cause })
 }
 
 /** Bounds a look-up of secrets: one that never answers must not hold its delivery. */

@@ -1,5 +1,5 @@
 // The conformance suite of stores: pass it a store and it checks every promise of the port.
-import { invalid } from '../check.ts'
+import { invalid } from '../foundation/check.ts'
 import type { InboxStore } from '../inbox/store.ts'
 import { aligningCases } from './store-align-cases.ts'
 import { keepingCases, type StoreCase } from './store-cases.ts'

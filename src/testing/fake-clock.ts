@@ -1,6 +1,6 @@
 // A clock for tests: it stands still until it is moved.
-import { checkOptionNames, invalid, shown } from '../check.ts'
-import type { Clock } from '../clock.ts'
+import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
+import type { Clock } from '../foundation/clock.ts'
 
 /** How far a clock moves: the sum of the parts. */
 export interface Duration {

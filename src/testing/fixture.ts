@@ -1,6 +1,6 @@
 // A complete event of each name, current and legacy, as the sandbox would send it. The people in it
 // are made up, and every call returns the same values.
-import { invalid, suggestion } from '../check.ts'
+import { invalid, suggestion } from '../foundation/check.ts'
 import type { EventData } from '../protocol/events.ts'
 import {
   type CanonicalName,

@@ -2,7 +2,7 @@
 import type { Context, Handler } from '../dispatch/handler.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 
-/** What a recorder needs of a receiver. */
+/** The part of a receiver that a recorder uses. */
 export interface RecordedReceiver {
   on(pattern: never, handler: never, options?: { readonly id?: string }): unknown
 }

@@ -1,10 +1,10 @@
 // Runs captures through a receiver, a mounted app or a running server, and reports an outcome for
 // each. It opens a port only for apps that take node:http requests.
-import { checkOptionNames, checkWholeNumber, invalid, shown } from '../check.ts'
-import { type Clock, systemClock } from '../clock.ts'
-import { defined } from '../defined.ts'
-import type { Delivery, HeaderList } from '../delivery.ts'
-import { isWebhookError } from '../errors.ts'
+import { checkOptionNames, checkWholeNumber, invalid, shown } from '../foundation/check.ts'
+import { type Clock, systemClock } from '../foundation/clock.ts'
+import { defined } from '../foundation/defined.ts'
+import type { Delivery, HeaderList } from '../foundation/delivery.ts'
+import { isWebhookError } from '../foundation/errors.ts'
 import { type Outcome, toReply } from '../outcome.ts'
 import { type Scheme, schemes } from '../protocol/scheme.ts'
 import type { SecretInput } from '../signature/secrets.ts'
@@ -15,7 +15,7 @@ import { testSecret } from './test-secret.ts'
 /** A listener as node:http, Express and Connect take it. */
 export type NodeListener = (request: never, response: never, next?: never) => unknown
 
-/** What captures can be run through. */
+/** The targets that captures can be replayed to. */
 export type ReplayTarget =
   | string
   | URL
@@ -66,7 +66,7 @@ export interface ReplayResult {
   readonly code?: string
   /** The whole outcome, if the target is a receiver. */
   readonly detail?: Outcome
-  /** Why there was no reply at all. */
+  /** Why there was no reply. */
   readonly error?: unknown
 }
 

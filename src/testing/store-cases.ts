@@ -1,5 +1,5 @@
 // What every store must do, as cases that any test runner can run: what is kept, claimed, settled.
-import { defined } from '../defined.ts'
+import { defined } from '../foundation/defined.ts'
 import type { InboxStore } from '../inbox/store.ts'
 import type { Claimed, Lapsed, Lease, NewEntry, Settlement } from '../inbox/work-store.ts'
 import { same } from './same.ts'

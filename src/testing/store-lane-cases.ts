@@ -1,5 +1,5 @@
 // What every store must do with lanes: order, retries, dead entries in the way, tenants in turn.
-import { defined } from '../defined.ts'
+import { defined } from '../foundation/defined.ts'
 import type { HighWaterMark } from '../inbox/work-store.ts'
 import { same } from './same.ts'
 import { claim, claimOne, newEntry, type StoreCase, settle } from './store-cases.ts'

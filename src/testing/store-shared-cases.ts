@@ -1,6 +1,6 @@
 // What a shared store must do when several processes use it at the same time: one store under test
 // and handles beside it, as other processes have them.
-import { sleep } from '../abortable.ts'
+import { sleep } from '../foundation/abortable.ts'
 import type { InboxStore } from '../inbox/store.ts'
 import type { Claimed } from '../inbox/work-store.ts'
 import { same } from './same.ts'

@@ -1,14 +1,14 @@
 // One attempt at one entry of the inbox: parse → match → the handlers that have not succeeded →
 // verdict. Handlers throw what they like; it ends as a verdict.
 
-import { defined } from '../defined.ts'
 import type { HandlerFailure, Registration } from '../dispatch/handler.ts'
 import type { RunningHandlers } from '../dispatch/run.ts'
-import { isNonRetryable } from '../errors.ts'
+import { defined } from '../foundation/defined.ts'
+import { isNonRetryable } from '../foundation/errors.ts'
 import type { EntryFailure } from '../inbox/entry.ts'
 import type { Verdict, Work, WorkSource } from '../inbox/work.ts'
 import type { StoreTx } from '../inbox/work-store.ts'
-import { describeError } from '../observe.ts'
+import { describeError } from '../observe/observe.ts'
 import type { Parsed } from '../parse.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { WebhookEvent } from '../protocol/events.ts'

@@ -1,6 +1,12 @@
 // The options of a worker, checked when it is created, and the process signals that it can obey.
 
-import { checkChoice, checkOptionNames, checkWholeNumber, invalid, shown } from '../check.ts'
+import {
+  checkChoice,
+  checkOptionNames,
+  checkWholeNumber,
+  invalid,
+  shown,
+} from '../foundation/check.ts'
 
 /** Options of `createWorker`. */
 export interface WorkerOptions {

@@ -1,6 +1,6 @@
 // When a worker claims: at once when it is woken and has room, when the next entry is due, and at
 // least every second, so that a clock which was set forward is noticed.
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../foundation/clock.ts'
 
 /** What a claim brought. */
 export interface Polled {

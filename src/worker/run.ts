@@ -1,11 +1,11 @@
 // One stretch of a worker's work, from its first claim to a drain: how many entries are at work, how
 // each attempt is settled, and when all of it is over.
 
-import { sleep } from '../abortable.ts'
-import { defined } from '../defined.ts'
 import { RunningHandlers } from '../dispatch/run.ts'
+import { sleep } from '../foundation/abortable.ts'
+import { defined } from '../foundation/defined.ts'
 import type { SettledAs, Work, WorkSource } from '../inbox/work.ts'
-import { describeError } from '../observe.ts'
+import { describeError } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { type Attempted, attempt } from './attempt.ts'
 

@@ -1,11 +1,11 @@
 // createWorker: claim → attempt → settle, a given number of entries at a time; start, drain.
 // It shares the receiver's pipeline and asks its inbox for work.
 
-import { checkOptionNames, insideOf, invalid, shown } from '../check.ts'
-import { defined } from '../defined.ts'
-import { WebhookError } from '../errors.ts'
+import { checkOptionNames, insideOf, invalid, shown } from '../foundation/check.ts'
+import { defined } from '../foundation/defined.ts'
+import { WebhookError } from '../foundation/errors.ts'
 import type { SettledAs, Swept, Work, WorkSource } from '../inbox/work.ts'
-import { describeError, type Observation } from '../observe.ts'
+import { describeError, type Observation } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { Receiver } from '../receiver.ts'
 import { IdleWatch } from './idle-watch.ts'

@@ -6,6 +6,8 @@ import fastify from 'fastify'
 import { createReceiver, sign } from 'idv-webhooks'
 import { toExpress } from 'idv-webhooks/express'
 import { toFastify } from 'idv-webhooks/fastify'
+import { toFetch } from 'idv-webhooks/fetch'
+import { toNext } from 'idv-webhooks/next'
 import { toNode } from 'idv-webhooks/node'
 import { afterEach, describe, expect, test } from 'vitest'
 
@@ -75,6 +77,27 @@ async function genuine(port: number): Promise<number> {
   return (await fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', headers, body }))
     .status
 }
+
+test('Next.js is told to end the connection of what it refused, for it would read on', async () => {
+  const POST = toNext(receiverOf())
+  const body = '{"event":"client.created","data":{"id":"c"}}'
+  const post = (headers: Record<string, string>) =>
+    POST(new Request('http://x/webhooks', { method: 'POST', body, headers }))
+  const type = { 'content-type': 'application/json' }
+  const refused = await post(type)
+  expect([refused.status, refused.headers.get('connection')]).toEqual([401, 'close'])
+  const taken = await post({ ...type, ...(await sign(body, { secret })) })
+  expect([taken.status, taken.headers.get('connection')]).toEqual([200, null])
+})
+
+test.each([204, 304])('a reply of status %d has no body over fetch', async (status) => {
+  const receiver = createReceiver({ secret, respond: { handled: status } }).on('*', () => {})
+  const body = '{"event":"client.created","data":{"id":"c"}}'
+  const headers = { ...(await sign(body, { secret })), 'content-type': 'application/json' }
+  const request = new Request('http://x/webhooks', { method: 'POST', body, headers })
+  const reply = await toFetch(receiver)(request)
+  expect([reply.status, await reply.text()]).toEqual([status, ''])
+})
 
 describe.each(Object.entries(mounts))('over %s', (_, mount) => {
   test('eighty idle sockets do not lock the sender out, and are gone after the deadline', async () => {

@@ -6,7 +6,8 @@ import type { Target, TargetOptions } from './target.ts'
 
 const mebibyte = 1_048_576
 const small = 60_000
-const depth = 62
+/** JSON deeper than 512 levels is not parsed. */
+const depth = 510
 
 export interface Bomb {
   readonly name: string
@@ -33,6 +34,13 @@ export const bombs: readonly Bomb[] = [
   { name: 'a string of slashes', body: () => filled('"', '/', '"') },
   { name: 'a deep array', body: () => deep(',1') },
   { name: 'a deep array, 16 signatures', body: () => deep(',1'), claims: 16 },
+  // Three times and signatures are the most that is read: what has more is malformed.
+  {
+    name: 'a deep array, 3 times and signatures',
+    body: () => deep(',1'),
+    claims: 3,
+    scheme: 'timestamped',
+  },
   {
     name: 'a deep array, 16 times and signatures',
     body: () => deep(',1'),
@@ -41,33 +49,41 @@ export const bombs: readonly Bomb[] = [
   },
   { name: 'a deep array with a CJK letter and a slash', body: () => deep(',"/字"') },
   {
-    name: 'the same, 16 times and signatures',
+    name: 'the same, 3 times and signatures',
     body: () => deep(',"/字"'),
-    claims: 16,
+    claims: 3,
     scheme: 'timestamped',
   },
   { name: 'empty objects', body: () => filled('[{}', ',{}', ']') },
-  { name: 'deep objects', body: () => filled(`[${nested(40)}`, `,${nested(40)}`, ']') },
+  { name: 'deep objects', body: () => filled(`[${nested(500)}`, `,${nested(500)}`, ']') },
   { name: 'escaped letters', body: () => filled('"', '\\u0041', '"') },
+  { name: 'a number of a million digits', body: () => filled('', '1', '') },
+  { name: 'line breaks', body: () => filled('', '\n', '') },
   { name: 'white space and line breaks', body: () => filled('{"a":1', ' \r\n', '}') },
-  { name: 'small: a deep array', body: () => deep(',1', small), claims: 16, scheme: 'timestamped' },
+  { name: 'small: a deep array', body: () => deep(',1', small), claims: 3, scheme: 'timestamped' },
   {
     name: 'small: a deep array with a CJK letter and a slash',
     body: () => deep(',"/字"', small),
-    claims: 16,
+    claims: 3,
     scheme: 'timestamped',
   },
   { name: 'small: slashes', body: () => filled('"', '/', '"', small), claims: 16 },
   {
     name: 'small: flat, many keys',
     body: () => filled('{"a":1', ',"é/":1.0', '}', small),
-    claims: 16,
+    claims: 3,
+    scheme: 'timestamped',
+  },
+  {
+    name: 'small: keys in the wrong order',
+    body: () => `{${Array.from({ length: 5_000 }, (_, at) => `"k${9_999 - at}":1`).join(',')}}`,
+    claims: 3,
     scheme: 'timestamped',
   },
   {
     name: 'small: ten deep arrays at once',
     body: () => deep(',"/字"', small),
-    claims: 16,
+    claims: 3,
     scheme: 'timestamped',
     times: 10,
   },

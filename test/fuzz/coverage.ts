@@ -50,7 +50,8 @@ export async function instrumented(
     platform: 'node',
     target: 'es2023',
     alias: { ...alias },
-    external: ['zod', 'raw-body', 'commander'],
+    packages: 'external',
+    define: { __VERSION__: '"0.0.0"' },
     logLevel: 'silent',
   })
   return insertCounters(outputFiles[0]?.text ?? '')

@@ -31,7 +31,7 @@ test('a fault behind five nested comparisons is found, which needs the coverage'
   }`
   const { code, counters } = insertCounters(planted)
   const run = async (counted: boolean) => {
-    const counts = new Uint8Array(counted ? counters : 1)
+    const counts = new Uint8Array(counted ? Math.ceil(counters / 4) * 4 : 4)
     const module = `data:text/javascript,${encodeURIComponent(code)}//${counted}`
     Object.assign(globalThis, { __counts: counts })
     const { planted: target } = await import(/* @vite-ignore */ module)

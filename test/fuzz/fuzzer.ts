@@ -4,6 +4,7 @@
 export type Target = (data: Uint8Array) => unknown
 
 export interface FuzzOptions {
+  /** A counter for each branch, and up to three more: a whole number of words. */
   readonly counts: Uint8Array
   readonly seeds: readonly Uint8Array[]
   readonly dictionary: readonly string[]
@@ -63,14 +64,19 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzRe
 /** Whether a branch ran that never had, or more often than ever by the next power of two. */
 function isNews(counts: Uint8Array, seen: Uint8Array): boolean {
   let news = false
-  for (let at = 0; at < counts.length; at++) {
-    const count = counts[at] ?? 0
-    if (count === 0) continue
-    const bit = 1 << Math.min(7, 31 - Math.clz32(count))
-    const known = seen[at] ?? 0
-    if ((known & bit) === 0) {
-      seen[at] = known | bit
-      news = true
+  // Most branches are not reached by most inputs: four of them are passed over at a time.
+  const fours = new Uint32Array(counts.buffer, counts.byteOffset, counts.length >> 2)
+  for (let four = 0; four < fours.length; four++) {
+    if (fours[four] === 0) continue
+    for (let at = four * 4; at < four * 4 + 4; at++) {
+      const count = counts[at] ?? 0
+      if (count === 0) continue
+      const bit = 1 << Math.min(7, 31 - Math.clz32(count))
+      const known = seen[at] ?? 0
+      if ((known & bit) === 0) {
+        seen[at] = known | bit
+        news = true
+      }
     }
   }
   return news

@@ -30,7 +30,7 @@ export async function openSession(): Promise<Session> {
   mkdirSync(folder, { recursive: true })
   const file = join(folder, `targets-${process.pid}.mjs`)
   writeFileSync(file, built.code)
-  const counts = new Uint8Array(built.counters)
+  const counts = new Uint8Array(Math.ceil(built.counters / 4) * 4)
   Object.assign(globalThis, { __counts: counts })
   const { targets } = await import(pathToFileURL(file).href)
   return { targets, counts, dictionary: built.dictionary }

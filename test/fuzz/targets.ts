@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import { createReceiver, parse, type Scheme, schemes, sign, verify } from 'idv-webhooks'
 import { createSandbox } from 'idv-webhooks/sandbox'
 import { readCapture } from 'idv-webhooks/testing'
+import { parsesArguments, pasted } from './arguments.ts'
 
 const secret = 'the-secret-of-the-fuzzer'
 const encoder = new TextEncoder()
@@ -120,7 +121,13 @@ let asked = 0
 async function answers(data: Uint8Array) {
   if (!sandbox || asked++ % 2_000 === 0) {
     await sandbox?.close()
-    sandbox = await createSandbox({ seed: 1, rateLimit: false, now: '2026-01-01T00:00:00Z' })
+    sandbox = await createSandbox({
+      seed: 1,
+      rateLimit: false,
+      now: '2026-01-01T00:00:00Z',
+      // Who moves the clock by a year waits for the retries of a year.
+      fetch: async () => new Response(null, { status: 204 }),
+    })
   }
   const [line, body] = halves(data)
   const [method = '', path = ''] = line.split(' ', 2)
@@ -128,6 +135,8 @@ async function answers(data: Uint8Array) {
   const url = URL.parse(path, `${sandbox.baseUrl}/`)
   // No Request can be made of an address with a user's name in it.
   if (url?.username !== '' || url.password !== '') return
+  // What no request can be made for.
+  if (url.username !== '' || url.password !== '') return
   const headers = { 'x-api-key': sandbox.apiKey, 'content-type': 'application/json' }
   const given = verb === 'GET' ? {} : { body: new Uint8Array(body) }
   const response = await sandbox.fetch(new Request(url, { method: verb, headers, ...given }))
@@ -162,6 +171,21 @@ export const targets: Readonly<Record<string, FuzzTarget>> = {
   captures: {
     run: readsCaptures,
     seeds: ['{"version":1,"headers":[["a","b"]],"body":"e30="}', '{"headers":{},"body":""}'],
+  },
+  arguments: {
+    run: (data) => parsesArguments(decoder.decode(data).split('\n')),
+    seeds: [
+      'send\nverification.approved\n--to\nhttp://localhost:3000/',
+      `verify\ncapture.json\n--secret-file\n${pasted}`,
+      `inbox\nlist\n--state=${pasted}`,
+      `sandbox\n--port\n${pasted}`,
+      `doctor\n--to\n${pasted}\n--json`,
+      `${pasted}`,
+      'migrate\ndata\n--dialect\npostgres\n--table\nevents.name',
+      'reconcile\n--since\n2026-01-01T00:00:00Z\n--dry-run',
+      'capture\n--out\nx\n--raw\n--yes',
+      'discover\n--scheme\ntimestamped\n--tolerance=none',
+    ],
   },
   sandbox: {
     run: answers,

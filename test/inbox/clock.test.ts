@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { steadyClock } from '../../src/clock.ts'
+import { steadyClock } from '../../src/foundation/clock.ts'
 
 afterEach(() => {
   vi.useRealTimers()

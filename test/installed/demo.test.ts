@@ -1,7 +1,8 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -28,4 +29,30 @@ test('the demo shows every outcome, ends by itself and leaves nothing to be done
     expect(seen).toContain(line)
   }
   expect(stderr.replaceAll(/^.*(ExperimentalWarning|trace-warnings|IDV_).*\n/gm, '')).toBe('')
+})
+
+test('at a terminal the consoles stay up to be looked at, until a key is pressed', async () => {
+  const command = `'${process.execPath}' '${join(root, 'scripts/demo.ts')}'`
+  const child = spawn('script', ['-qec', command, '/dev/null'], {
+    cwd: root,
+    env: { ...process.env, NO_COLOR: '1' },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let screen = ''
+  const ended = once(child, 'close')
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on('data', (part) => {
+      screen += part
+      if (screen.includes('any key ends it')) resolve()
+    })
+    ended.then(() => reject(new Error(`it ended by itself: ${screen}`)))
+  })
+  const addresses = [...screen.matchAll(/The console of the \w+: +(\S+)/g)].map(([, url]) => url)
+  expect(addresses).toHaveLength(2)
+  for (const url of addresses) {
+    const page = await fetch(url ?? '', { headers: { accept: 'text/html' } })
+    expect(await page.text(), url).toContain('name="idv-console"')
+  }
+  child.stdin.write(' ')
+  expect((await ended)[0]).toBe(0)
 })

@@ -51,10 +51,17 @@ describe('in an empty project', () => {
     expect(Object.values(packages).filter((one) => one.hasInstallScript)).toEqual([])
   })
 
-  test('the packed files are the built ones and the documents', async () => {
+  test('the packed files are the built ones, the documents and the examples', async () => {
     const files = readdirSync(join(bare, 'node_modules/idv-webhooks'))
     const guides = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md']
-    expect(files.sort()).toEqual([...guides, 'SECURITY.md', 'dist', 'docs', 'package.json'])
+    expect(files.sort()).toEqual([
+      ...guides,
+      'SECURITY.md',
+      'dist',
+      'docs',
+      'examples',
+      'package.json',
+    ])
   })
 
   test.each([

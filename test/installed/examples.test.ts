@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readdirSync, readFileSync } from 'node:fs'
+import { get } from 'node:http'
 import { join, resolve } from 'node:path'
 import { sign } from 'idv-webhooks'
 import { createClient } from 'idv-webhooks/client'
@@ -161,6 +162,66 @@ describe('the example for', () => {
   })
 })
 
+/** The console's page and script, for whom the proxy names and for nobody else. */
+async function pageAt(url: string) {
+  const headers = { 'x-forwarded-user': 'grace' }
+  expect((await fetch(url)).status).toBe(403)
+  const page = await fetch(url, { headers })
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+  const html = (await page.text()).replaceAll('&#34;', '"')
+  const [, file] = /src="([^"]+)"/.exec(html) ?? []
+  const script = await fetch(new URL(file ?? '', url), { headers })
+  expect(script.headers.get('content-type')).toMatch(/javascript/)
+  const ask = async (path: string) => (await fetch(`${url}/api${path}`, { headers })).json()
+  return { headers, page, html, ask }
+}
+
+/** What the console's pages do, on an inbox with one entry. */
+async function consoleAt(url: string) {
+  const { headers, page, html, ask } = await pageAt(url)
+  const [entry] = (await ask('/entries')).entries
+  expect(entry.name).toBe('verification.approved')
+  const revealed = await fetch(`${url}/api/entries/${entry.id}/reveal`, {
+    method: 'POST',
+    headers: {
+      ...headers,
+      cookie: page.headers.get('set-cookie')?.split(';')[0] ?? '',
+      'x-console-token': /"token":"([\w-]+)"/.exec(html)?.[1] ?? '',
+    },
+  })
+  expect(Buffer.from((await revealed.json()).body, 'base64').toString()).toContain('ver_42')
+  const { data } = await ask('/activity')
+  expect(data).toMatchObject([{ action: 'reveal', what: entry.id, by: 'grace' }])
+}
+
+describe('the console, mounted in', () => {
+  test.each(['express', 'fastify', 'hono'])(
+    '%s, shows the inbox to its operators',
+    async (name) => {
+      const INBOX = join(app, `console-${name}.db`)
+      const args = [`console-${name}.ts`]
+      const env = { INBOX, NODE_ENV: 'production' }
+      const { until, started } = start(args, /listening .*port: (\d+)/s, env)
+      const port = /port: (\d+)/.exec(await started)?.[1]
+      const url = `http://127.0.0.1:${port}`
+      expect(await post(`${url}/webhooks`, event('verification.approved'))).toEqual([202, 401])
+      await until(/verification\.approved: ver_42/)
+      await consoleAt(`${url}/inbox`)
+    },
+  )
+
+  test('Express on one’s own machine, needs no proxy and answers no other name', async () => {
+    const env = { INBOX: join(app, 'console-own.db'), NODE_ENV: 'development' }
+    const { started } = start(['console-express.ts'], /listening .*port: (\d+)/s, env)
+    const url = `http://127.0.0.1:${/port: (\d+)/.exec(await started)?.[1]}/inbox`
+    expect((await fetch(url)).status).toBe(200)
+    const rebound = await new Promise((resolve) => {
+      get(url, { headers: { host: 'evil.example' } }, ({ statusCode }) => resolve(statusCode))
+    })
+    expect(rebound).toBe(403)
+  })
+})
+
 describe('the Next.js example', () => {
   const next = join(app, 'node_modules/next/dist/bin/next')
 
@@ -173,7 +234,10 @@ describe('the Next.js example', () => {
       stdio: 'pipe',
     } as const
     execFileSync(process.execPath, [next, 'build'], options)
-    const { until, started } = start([next, 'start', 'next', '-p', '0'], /localhost:(\d+).*Ready/s)
+    const args = [next, 'start', 'next', '-p', '0']
+    const { until, started } = start(args, /localhost:(\d+).*Ready/s, {
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+    })
     const port = /localhost:(\d+)/.exec(await started)?.[1]
     for (const path of ['webhooks', 'api/webhooks']) {
       const url = `http://127.0.0.1:${port}/${path}`
@@ -187,5 +251,9 @@ describe('the Next.js example', () => {
       expect(large, path).toEqual([413, 413])
     }
     await until(/approved: ver_42/)
+    const at = `http://127.0.0.1:${port}/inbox`
+    const { ask } = await pageAt(at)
+    // There is no server of Postgres here, and the console says so.
+    expect(await ask('/entries')).toMatchObject({ code: 'STORE_UNAVAILABLE', statusCode: 503 })
   })
 })

@@ -50,8 +50,8 @@ test('every section from 2 to 9 has rows', () => {
   }
 })
 
-test('ARCHITECTURE.md tells where each section is shown', () => {
-  const guide = readFileSync(new URL('../../ARCHITECTURE.md', import.meta.url), 'utf8')
+test('the decisions of the sandbox say where each section is tested', () => {
+  const guide = readFileSync(new URL('../../docs/decisions/sandbox.md', import.meta.url), 'utf8')
   for (const section of new Set(rows.flatMap(([sections]) => sections.split(', ')))) {
     expect(guide, section).toMatch(new RegExp(`^\\| ${section.replace('.', '\\.')} `, 'm'))
   }

@@ -96,6 +96,33 @@ describe('a JWT that holds the hash of the body', () => {
     }
   })
 
+  test('is refused under a key id that names another key, or anything but a key', async () => {
+    const server = new KeyServer()
+    server.keys = [jwkOf(first, { kid: 'k1' }), jwkOf(second, { kid: 'k2' })]
+    const source = server.source()
+    expect(await server.told(source, tokenOf(first.privateKey, { kid: 'k1' }))).toBe('k1')
+    expect(await server.told(source, tokenOf(first.privateKey, { kid: 'k2' }))).toBe(
+      'SIGNATURE_MISMATCH',
+    )
+    for (const kid of ['__proto__', 'constructor', '0', '../k1', "k1' or '1'='1", 'k1\u0000']) {
+      const code = await server.told(source, tokenOf(first.privateKey, { kid }))
+      expect(['SIGNATURE_MISMATCH', 'SIGNATURE_MALFORMED'], kid).toContain(code)
+    }
+    for (const kid of [['k1'], { k1: true }, 1, true]) {
+      const code = await server.told(source, tokenOf(first.privateKey, { kid }))
+      expect(code, JSON.stringify(kid)).toBe('SIGNATURE_MALFORMED')
+    }
+    // A key or an address that the token itself brings counts for nothing.
+    for (const header of [
+      { jwk: jwkOf(second, {}), kid: 'k1' },
+      { jku: 'https://attacker.example/jwks.json', kid: 'k1' },
+      { x5u: 'https://attacker.example/cert', kid: 'k1' },
+    ]) {
+      const code = await server.told(source, tokenOf(second.privateKey, header))
+      expect(['SIGNATURE_MISMATCH', 'SIGNATURE_MALFORMED']).toContain(code)
+    }
+  })
+
   test('is refused in any other form', async () => {
     const server = new KeyServer()
     const source = server.source()

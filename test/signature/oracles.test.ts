@@ -216,3 +216,45 @@ test('standardwebhooks and svix sign what this package accepts', async () => {
     }),
   )
 })
+
+/** A secret's ways of being written, whoever issues it. */
+const spellings: Readonly<Record<string, (base64: string) => string>> = {
+  'with its prefix': (base64) => `whsec_${base64}`,
+  'without prefix': (base64) => base64,
+  'without padding': (base64) => `whsec_${base64.replace(/=+$/, '')}`,
+  'in the url alphabet': (base64) => `whsec_${base64.replaceAll('+', '-').replaceAll('/', '_')}`,
+  'with the version before it': (base64) => `v1,whsec_${base64}`,
+}
+
+test('every spelling of a secret that standardwebhooks or svix takes is the same key here', async () => {
+  const taken = new Set<string>()
+  const keys = fc.uint8Array({ minLength: 24, maxLength: 64 })
+  await fc.assert(
+    fc.asyncProperty(keys, fc.constantFrom(...Object.keys(spellings)), async (bytes, spelling) => {
+      const secret = spellings[spelling]?.(Buffer.from(bytes).toString('base64')) ?? ''
+      const now = new Date()
+      for (const [Webhook, prefix] of [
+        [StandardWebhook, 'webhook'],
+        [SvixWebhook, 'svix'],
+      ] as const) {
+        let signature: string
+        try {
+          signature = new Webhook(secret).sign('msg_1', now, '{}')
+        } catch {
+          continue
+        }
+        taken.add(`${prefix} ${spelling}`)
+        const headers = {
+          [`${prefix}-id`]: 'msg_1',
+          [`${prefix}-timestamp`]: String(Math.floor(now.getTime() / 1_000)),
+          [`${prefix}-signature`]: signature,
+        }
+        const scheme = schemes.standardWebhooks({ header: prefix })
+        const result = await verify({ body: Buffer.from('{}'), headers }, { secret, scheme })
+        expect({ spelling, ok: result.ok }).toEqual({ spelling, ok: true })
+      }
+    }),
+    { numRuns: 200 },
+  )
+  expect(taken.has('webhook with its prefix') && taken.has('svix without prefix')).toBe(true)
+})

@@ -34,6 +34,45 @@ const rfc8037 = {
     'hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg',
 }
 
+/** RFC 8032, section 7.1: tests 1 to 3. */
+const rfc8032 = [
+  {
+    key: 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a',
+    message: '',
+    signature:
+      'e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b',
+  },
+  {
+    key: '3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c',
+    message: '72',
+    signature:
+      '92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00',
+  },
+  {
+    key: 'fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025',
+    message: 'af82',
+    signature:
+      '6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc027beceea1ec40a',
+  },
+]
+
+test.each(rfc8032)('the Ed25519 vector of RFC 8032 for the message "$message"', async (vector) => {
+  const sent = { body: Buffer.from(vector.message, 'hex'), header: vector.signature }
+  expect(await told(define({}), vector.key, sent)).toBe(true)
+  const more = { ...sent, body: Buffer.from(`${vector.message}00`, 'hex') }
+  expect(await told(define({}), vector.key, more)).toBe('SIGNATURE_MISMATCH')
+  const [other] = rfc8032.filter(({ key }) => key !== vector.key)
+  expect(await told(define({}), other?.key ?? '', sent)).toBe('SIGNATURE_MISMATCH')
+})
+
+test('a receiver with a key that is no key refuses with its own fault, in every runtime', async () => {
+  const secret = Buffer.from('AAAA'.repeat(30), 'base64').toString('base64')
+  const scheme = define({ algorithm: 'rs256', key: 'base64' })
+  const header = 'ab'.repeat(256)
+  const code = await told(scheme, secret, { body, header }).catch((error) => error.code)
+  expect(['SECRET_INVALID', 'SECRET_UNAVAILABLE']).toContain(code)
+})
+
 describe('the Ed25519 vector of RFC 8037', () => {
   const scheme = define({ encoding: 'base64url' })
   const hex = (text: string) => Buffer.from(text, 'base64url').toString('hex')

@@ -265,3 +265,8 @@ describe('a scheme that cannot hold is refused when it is defined', () => {
     expect(make).toThrow(hint)
   })
 })
+
+test('the ready scheme of the service is what its definition gives', () => {
+  expect(schemes.service({ header: 'X-Service-Signature' })).toEqual(schemes.service())
+  expect(Object.isFrozen(schemes.service())).toBe(true)
+})

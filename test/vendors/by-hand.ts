@@ -283,3 +283,40 @@ export const byHand: Readonly<Record<string, ByHand>> = {
     }),
   },
 }
+
+const jwtPart = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const pemOf = (key: { export(options: object): string | Buffer }) =>
+  String(key.export({ format: 'pem', type: 'spki' }))
+
+/** The same for each vendor that signs. */
+export const vendorsByHand: Readonly<Record<string, ByHand>> = {
+  didit: plain('x-signature', hex),
+  idenfy: plain('idenfy-signature', hex),
+  onfido: plain('x-sha2-signature', hex),
+  // Two groups, as while a secret rotates; ours is the second.
+  persona: {
+    secret: text,
+    headers: ({ body, at }) => {
+      const time = seconds(at)
+      const old = mac('sha256', 'the-former-secret', `${time}.`, body).digest('hex')
+      return { 'persona-signature': `t=${time},v1=${old} t=${time},v1=${hex(`${time}.`, body)}` }
+    },
+  },
+  plaid: {
+    secret: pemOf(p256.publicKey),
+    other: pemOf(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey),
+    headers: ({ body, at }) => {
+      const hash = createHash('sha256').update(body).digest('hex')
+      const claims = { iat: at / 1000, request_body_sha256: hash }
+      const input = `${jwtPart({ alg: 'ES256', typ: 'JWT', kid: 'k1' })}.${jwtPart(claims)}`
+      const key = { key: p256.privateKey, dsaEncoding: 'ieee-p1363' as const }
+      const signature = signBytes('sha256', Buffer.from(input), key).toString('base64url')
+      return { 'plaid-verification': `${input}.${signature}` }
+    },
+  },
+  stripeIdentity: stamped('stripe-signature'),
+  sumsub: plain('x-payload-digest', hex),
+  trulioo: plain('x-trulioo-signature', hex),
+  veriff: plain('x-hmac-signature', hex),
+  vouched: plain('x-signature', (body) => mac('sha1', text, body).digest('base64')),
+}

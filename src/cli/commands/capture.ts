@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { defined } from '../../defined.ts'
+import { defined } from '../../foundation/defined.ts'
 import { schemes, verify } from '../../index.ts'
 import { eventNames, legacyNames } from '../../protocol/index.ts'
 import { capture as toCapture } from '../../testing/index.ts'

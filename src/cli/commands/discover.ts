@@ -1,10 +1,11 @@
 // discover: finds the signature scheme of captured deliveries, to be pinned in code. A receiver
 // never guesses a scheme.
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
-import { inWords, toCode } from '../discover/paste.ts'
+import { inWords, presetToCode, toCode } from '../discover/paste.ts'
 import { type Fit, type SearchResult, searchScheme } from '../discover/search.ts'
 import { exitCodes } from '../exit-code.ts'
 import { count, type Output, printable } from '../output.ts'
+import { eventOf, type Preset, presetsFor, toDefinition } from '../presets.ts'
 import type { DiscoveredCommon } from '../records/proving.ts'
 import { repeated } from '../repeated.ts'
 import { needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
@@ -21,6 +22,7 @@ export const discover = (session: Session) =>
     summary: 'find the signature scheme of captured deliveries',
     details: [
       'Searches for the one scheme that verifies every capture with your secret: the header and its format, the encoding, the key, and what is signed. Prints it as code to paste. Use unchanged captures (capture --raw), two or more of different events.',
+      'If a preset of idv-webhooks/vendors verifies every capture, it prints that instead: a vendor whose events these are, or a sender with this scheme. --header and --template search without presets.',
       'Exits 0 if exactly one scheme fits, and 1 if several fit (capture one more), none fits, or no signature is present. An id that was seen with one event only is reported as a guess.',
     ],
     examples: [
@@ -51,6 +53,13 @@ async function run(session: Session, options: DiscoverOptions, paths: readonly s
     return exitCodes.failed
   }
   const secrets = await needSecrets(session, options)
+  const searched = { captures: exact, redacted }
+  const isFree = options.header === undefined && options.template === undefined
+  const fitting = isFree ? await presetsFor({ captures: exact, secrets, url: options.url }) : []
+  if (fitting[0] && (fitting.length === 1 || fitting[0].vendor)) {
+    reportPreset(session, searched, fitting)
+    return exitCodes.ok
+  }
   const found = await searchScheme({
     captures: exact,
     secrets,
@@ -60,7 +69,11 @@ async function run(session: Session, options: DiscoverOptions, paths: readonly s
     signal,
     onProgress: (tried) => out.progress(`${tried} schemes tried`),
   })
-  report(session, { captures: exact, redacted }, found)
+  if (found.result !== 'found' && fitting.length > 0) {
+    reportPreset(session, searched, fitting)
+    return exitCodes.ok
+  }
+  report(session, { ...searched, presets: fitting }, found)
   return found.result === 'found' ? exitCodes.ok : exitCodes.failed
 }
 
@@ -73,14 +86,47 @@ function redactedWarning(many: number): string {
 interface Searched {
   readonly captures: readonly NamedCapture[]
   readonly redacted: number
+  /** Presets that share the scheme. */
+  readonly presets?: readonly Preset[]
 }
 
-function report({ out }: Session, { captures, redacted }: Searched, found: SearchResult): void {
+const namesOf = (presets: readonly Preset[]) => presets.map(({ name }) => name)
+
+function reportPreset(
+  { out }: Session,
+  { captures, redacted }: Searched,
+  presets: readonly Preset[],
+): void {
+  const [preset] = presets
+  if (!preset) return
+  const { name, vendor, documents } = preset
+  const code = presetToCode(preset)
+  const common = { type: 'discovered' as const, captures: captures.length, redacted }
+  const found = { scheme: toDefinition(preset), body: 'exact', code, presets: namesOf(presets) }
+  out.record({ ...common, result: 'found', ...found })
+  out.data(code)
+  out.say(`${out.tint('green', 'found')} ${printable(namesOf(presets).join(', '))}`)
+  for (const capture of vendor ? captures : []) {
+    const event = vendor && eventOf(vendor, capture)
+    const read = `${capture.file}: ${event?.receivedName} reads as ${event?.name}`
+    out.say(printable(read))
+  }
+  const made = vendor ? 'its events were' : 'it was'
+  out.say(
+    `${name} was read from ${documents[0]}; ${made} tried on deliveries made from documents: your captures prove the scheme`,
+  )
+}
+
+function report(
+  { out }: Session,
+  { captures, redacted, presets = [] }: Searched,
+  found: SearchResult,
+): void {
   const searched = { type: 'discovered' as const, captures: captures.length, redacted }
   const { result } = found
   switch (result) {
     case 'found':
-      reportFound(out, searched, { captures, found })
+      reportFound(out, searched, { captures, found, presets: namesOf(presets) })
       return
     case 'ambiguous': {
       const fits = found.fits.map(({ scheme, body }) => ({ scheme, body }))
@@ -112,19 +158,22 @@ function report({ out }: Session, { captures, redacted }: Searched, found: Searc
 interface FoundScheme {
   readonly captures: readonly NamedCapture[]
   readonly found: Extract<SearchResult, { result: 'found' }>
+  readonly presets: readonly string[]
 }
 
 function reportFound(
   out: Output,
   searched: DiscoveredCommon,
-  { captures, found }: FoundScheme,
+  { captures, found, presets }: FoundScheme,
 ): void {
   const { scheme, body } = found.fit
   const guess = found.idIsGuess ? { idIsGuess: true as const, next: 'capture one more' } : {}
   const code = toCode(found.fit)
-  out.record({ ...searched, result: 'found', scheme, body, code, ...guess })
+  const shared = presets.length > 0 && { presets }
+  out.record({ ...searched, result: 'found', scheme, body, code, ...guess, ...shared })
   out.data(code)
   out.say(`${out.tint('green', 'found')} ${printable(inWords(scheme))}`)
+  if (presets.length > 0) out.say(`presets with this scheme: ${presets.join(', ')}`)
   for (const line of remarks(captures, found)) out.say(line)
 }
 

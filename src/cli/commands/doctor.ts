@@ -1,9 +1,11 @@
 // doctor: tests a running receiver through its whole stack, and names what alters the bytes.
-import { defined } from '../../defined.ts'
+import { defined } from '../../foundation/defined.ts'
 import { schemes } from '../../index.ts'
+import { readCaptures } from '../capture-files.ts'
 import { type Answer, deliver } from '../deliver.ts'
 import { adviceFor } from '../doctor/advice.ts'
 import { findCauses } from '../doctor/cause.ts'
+import { checkCaptures } from '../doctor/check-captures.ts'
 import { type Examined, examine, type Target } from '../doctor/examine.ts'
 import { frameworkOf } from '../doctor/framework.ts'
 import { checkInbox } from '../doctor/inbox-checks.ts'
@@ -13,6 +15,7 @@ import { CliError, exitCodes } from '../exit-code.ts'
 import { findInbox } from '../inbox/find-inbox.ts'
 import { type InboxChoice, inboxOption } from '../inbox/inbox-option.ts'
 import { count, printable, withoutUser } from '../output.ts'
+import { repeated } from '../repeated.ts'
 import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
 import { findSecrets, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
 import { act, addressFrom, declare, mostSeconds, numberFrom, type Session } from '../session.ts'
@@ -21,6 +24,7 @@ interface DoctorOptions extends SecretOptions, SchemeChoice, InboxChoice {
   readonly to?: string
   readonly timeout: number
   readonly leaveNothing?: boolean
+  readonly capture?: readonly string[]
 }
 
 export const doctor = (session: Session) =>
@@ -29,6 +33,7 @@ export const doctor = (session: Session) =>
     details: [
       'Sends signed deliveries with awkward bodies, and ones that must be refused, through your real stack, and reports which guarantees hold. If bytes are altered, it proves the cause by signing what the alteration would make of them, and prints the fix for your framework. The event is named idv-webhooks.doctor: a receiver of this package verifies it, answers `ignored`, runs no handler and keeps nothing.',
       'It also checks Node, the secrets, the clocks and, with --inbox, the inbox: the promises of its store, who can read it, whether a worker keeps up. It lists what it did not check. Exits 0 if everything that can be proved holds, 1 if a guarantee does not hold, 2 if there is nothing to check.',
+      'With --capture it names the preset of idv-webhooks/vendors, or the scheme, that verifies deliveries which your sender really made.',
       'An app that keeps what it does not know gets one genuine delivery, the same in every run, so that one entry remains. --leave-nothing sends only what must be refused, so the exact bytes are not checked.',
     ],
     examples: [
@@ -46,6 +51,11 @@ export const doctor = (session: Session) =>
       15,
     )
     .option('--leave-nothing', 'send only probes that an inbox does not keep')
+    .option(
+      '--capture <path>',
+      'a capture of the sender, or a folder of them; repeatable',
+      repeated,
+    )
     .addOption(inboxOption())
     .addOption(secretFileOption())
     .addOption(schemeOption())
@@ -54,16 +64,19 @@ export const doctor = (session: Session) =>
 async function run(session: Session, options: DoctorOptions) {
   const { to, timeout } = options
   const scheme = chosenScheme(session, options) ?? schemes.service()
-  const secret = await (to === undefined ? findSecrets : needSecrets)(session, options)
+  const isOpen = to === undefined && options.capture === undefined
+  const secret = await (isOpen ? findSecrets : needSecrets)(session, options)
   const checks = [
     checkNode(process.versions.node),
     ...(await Promise.all(secret.map((one) => checkSecret(one, scheme)))),
   ]
   const unfit = checks.some(isFailed)
+  const captures = await readCaptures(session, options.capture ?? [])
+  const captured = captures.length > 0 ? [await checkCaptures(captures, secret, scheme)] : []
   const found = await findInbox(session, options)
   const inbox = found ? await checkInbox(session, found) : []
-  for (const check of [...checks, ...inbox]) printCheck(session, check)
-  const broken = unfit || inbox.some(isFailed)
+  for (const check of [...checks, ...captured, ...inbox]) printCheck(session, check)
+  const broken = unfit || [...captured, ...inbox].some(isFailed)
   reportUnchecked(session, {
     secret: secret.length > 0,
     to: to !== undefined,

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { defined } from '../../defined.ts'
+import { defined } from '../../foundation/defined.ts'
 import { isWebhookError } from '../../index.ts'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'

@@ -4,7 +4,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { Option } from 'commander'
-import { suggestion } from '../../check.ts'
+import { suggestion } from '../../foundation/check.ts'
 import { schemes } from '../../index.ts'
 import { eventNames, legacyNames } from '../../protocol/index.ts'
 import {

@@ -1,5 +1,6 @@
 // A found scheme as code to paste.
 import type { SchemeDefinition } from '../../index.ts'
+import type { Preset } from '../presets.ts'
 import type { Fit } from './search.ts'
 
 /** The signed bytes, if they differ from those that arrive. */
@@ -33,6 +34,21 @@ export function toCode({ scheme, body }: Fit): string {
     'const receiver = createReceiver({',
     '  secret: process.env.WEBHOOK_SECRET,',
     `  scheme: schemes.define(${literal(definition, '  ')}),`,
+    '})',
+  ].join('\n')
+}
+
+/** Code that creates a receiver with a preset. */
+export function presetToCode({ name, scheme, vendor }: Preset): string {
+  const { authenticity } = scheme
+  return [
+    "import { createReceiver } from 'idv-webhooks'",
+    `import { ${vendor ? 'vendors' : 'senders'} } from 'idv-webhooks/vendors'`,
+    '',
+    'const receiver = createReceiver({',
+    '  secret: process.env.WEBHOOK_SECRET,',
+    `  ${vendor ? 'vendor' : 'scheme'}: ${name},`,
+    ...(authenticity === 'signature' ? [] : [`  authenticity: '${authenticity}',`]),
     '})',
   ].join('\n')
 }

@@ -2,6 +2,7 @@
 // a found scheme works.
 import { isWebhookError, type Scheme, type SchemeDefinition, schemes, verify } from '../../index.ts'
 import type { NamedCapture } from '../capture-files.ts'
+import { urlsOf } from '../proves-by.ts'
 import type { NamedSecret } from '../secrets.ts'
 import { type BodyVariant, bodyVariant, otherVariants } from './body-variants.ts'
 import { candidatesOf } from './candidates.ts'
@@ -129,12 +130,6 @@ function schemeOf({ scheme }: Fit): Scheme | undefined {
     if (isWebhookError(error)) return undefined
     throw error
   }
-}
-
-/** Behind a tunnel or proxy, https:// of the sender arrives as http://. */
-function urlsOf(url: string | undefined): readonly (string | undefined)[] {
-  if (!url?.startsWith('http://')) return [url]
-  return [url, url.replace('http://', 'https://')]
 }
 
 /** The ways to read the secrets as keys. */

@@ -2,7 +2,7 @@
 // on their way, it can sign other bytes than it sends.
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { defined } from '../../defined.ts'
+import { defined } from '../../foundation/defined.ts'
 import { type Scheme, type Secret, sign } from '../../index.ts'
 import { type Answer, type AnswerOutcome, deliver, outcomeOf } from '../deliver.ts'
 import type { Session } from '../session.ts'

@@ -1,6 +1,6 @@
 // The options that choose entries: the filter of inbox.find.
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { defined } from '../../defined.ts'
+import { defined } from '../../foundation/defined.ts'
 import type { EntryFilter, EntryState } from '../../inbox/index.ts'
 import { canonicalName } from '../../protocol/index.ts'
 import { momentFrom } from '../moment.ts'

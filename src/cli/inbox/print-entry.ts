@@ -1,6 +1,6 @@
 // An entry as text: one line of a list, or all details. Its payload and address are personal data,
 // so they are masked unless requested.
-import { defined } from '../../defined.ts'
+import { defined } from '../../foundation/defined.ts'
 import type { Entry, EntryState } from '../../inbox/index.ts'
 import type { VerifiedDelivery } from '../../index.ts'
 import { capture, readCapture } from '../../testing/index.ts'

@@ -38,11 +38,13 @@ export type DiscoveredLine = DiscoveredCommon &
         /** The id was seen with one event only: capture another before you use it. */
         readonly idIsGuess?: true
         readonly next?: string
+        /** Presets that verify the captures, as code: `vendors.onfido()`. */
+        readonly presets?: readonly string[]
       })
     | {
         readonly result: 'ambiguous'
         readonly fits: readonly DiscoveredFit[]
-        /** Each of these headers is signed by itself, and either is enough. */
+        /** Each of these headers is signed separately, and either is enough. */
         readonly headers?: readonly string[]
       }
     | { readonly result: 'no-match' | 'redacted' }

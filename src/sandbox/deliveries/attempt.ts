@@ -1,11 +1,12 @@
 // One request of a delivery: the fixed bytes and their signature, tampered with where a fault says
 // so, and what came back.
-import { orAborted } from '../../abortable.ts'
-import { longestTimer } from '../../check.ts'
+
 import type { Fetch } from '../../client/attempt.ts'
-import { steadyClock } from '../../clock.ts'
-import { defined } from '../../defined.ts'
-import { parseJson } from '../../json.ts'
+import { orAborted } from '../../foundation/abortable.ts'
+import { longestTimer } from '../../foundation/check.ts'
+import { steadyClock } from '../../foundation/clock.ts'
+import { defined } from '../../foundation/defined.ts'
+import { parseJson } from '../../foundation/json.ts'
 import type { Scheme } from '../../protocol/scheme.ts'
 import { fromBase64, toBase64 } from '../../signature/encoding.ts'
 import { sign } from '../../signature/signature.ts'

@@ -1,7 +1,7 @@
 // Sends deliveries to their subscriptions: in the order of events, a few at a time, again after a
 // failure, until the retries are spent. Every change is recorded before anything else happens.
 import type { Fetch } from '../../client/attempt.ts'
-import { systemClock } from '../../clock.ts'
+import { systemClock } from '../../foundation/clock.ts'
 import type { Vendor } from '../../protocol/vendor.ts'
 import type { VirtualClock } from '../clock.ts'
 import type { FaultRules } from '../faults.ts'
@@ -29,7 +29,7 @@ export interface DeliveriesOptions {
   readonly faults: FaultRules
   readonly send: Fetch
   readonly timeoutMs: number
-  /** The secret of subscriptions that name none. */
+  /** The secret of subscriptions without their own. */
   readonly secret: () => string
   /** The vendor whose dialect is sent; the service's own by default. */
   readonly vendor: Vendor | undefined

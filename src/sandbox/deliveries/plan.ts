@@ -1,6 +1,6 @@
 // Which deliveries an occurrence makes for a subscription, the planned faults among them. Bytes and
 // ids are fixed here and never made again.
-import { defined } from '../../defined.ts'
+import { defined } from '../../foundation/defined.ts'
 import { canonicalName, type EventName, legacyNameOf } from '../../protocol/names.ts'
 import type { Vendor } from '../../protocol/vendor.ts'
 import { toBase64 } from '../../signature/encoding.ts'

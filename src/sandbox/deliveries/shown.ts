@@ -1,5 +1,5 @@
 // A delivery as it is shown: never with its signature apart from what was sent.
-import { defined } from '../../defined.ts'
+import { defined } from '../../foundation/defined.ts'
 import type { DeliveryRow, DeliverySummary, SandboxDelivery } from '../schemas/deliveries.ts'
 
 /** A delivery without its bytes and without measured times. */

@@ -1,5 +1,5 @@
 // The subscriptions: which events go to which address, and the secrets that sign them.
-import { defined } from '../../defined.ts'
+import { defined } from '../../foundation/defined.ts'
 import {
   canonicalName,
   covers,
@@ -39,7 +39,7 @@ export interface RotateOptions {
 export interface SubscriptionsOptions {
   readonly now: () => Date
   readonly random: SeededRandom
-  /** The secret of subscriptions that name none. */
+  /** The secret of subscriptions without their own. */
   readonly secret: () => string
   readonly hasOrganization: (id: string) => boolean
   /** Called with each row that was made or changed, and with undefined for one removed. */

@@ -123,7 +123,7 @@ export const sandboxTime = dateTime.refine((text) => isSandboxTime(Date.parse(te
   error: timeBoundsText,
 })
 
-/** What drives ids, tokens and dice. */
+/** The seed of ids, tokens and random choices. */
 export const seed = z.union([z.string(), z.number()])
 
 export const clockBody = z.object({ now: sandboxTime.optional(), frozen: z.boolean().optional() })

@@ -115,7 +115,7 @@ const word = z
 const parts = {
   version: z.literal(2),
   seed,
-  /** The secret of subscriptions that name none. */
+  /** The secret of subscriptions without their own. */
   secret,
   clock: z.object({ now: sandboxTime, frozen: z.boolean(), offset }),
   random: z.tuple([word, word, word, word]),

@@ -1,5 +1,5 @@
 // Proof by WebCrypto, for runtimes without node:crypto; the platform compares in constant time.
-import { concat } from '../../bytes.ts'
+import { concat } from '../../foundation/bytes.ts'
 import type { PublicKeyName } from '../../protocol/scheme-definition.ts'
 import { bytesOfHex, toHex } from '../encoding.ts'
 import { isPrivate, toP1363 } from './der.ts'

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { schemes } from 'idv-webhooks'
 import { capture, fixture, signedDelivery, testSecret } from 'idv-webhooks/testing'
+import { senders, vendors } from 'idv-webhooks/vendors'
 import { describe, expect, test } from 'vitest'
 import { apps, receiver, secret, serve } from './apps.ts'
 import { folder, type RunOptions, root, run, runJson, transcript } from './run.ts'
@@ -17,8 +18,12 @@ async function golden(name: string, args: readonly string[], options: RunOptions
 }
 
 /** A raw capture as a file of a folder. */
-async function captureFile(cwd: string, name: string, options: Parameters<typeof capture>[1] = {}) {
-  const delivery = await signedDelivery(fixture('verification.approved'), {
+async function captureFile(
+  cwd: string,
+  name: string,
+  { sent, ...options }: Parameters<typeof capture>[1] & { readonly sent?: object } = {},
+) {
+  const delivery = await signedDelivery(sent ?? fixture('verification.approved'), {
     secret,
     now: () => new Date('2026-03-01T10:00:00Z'),
     ...(options.scheme && { scheme: options.scheme }),
@@ -338,6 +343,30 @@ describe('discover', () => {
     expect(verified.code).toBe(0)
   })
 
+  test('names the preset that verifies, as code and for --scheme', async () => {
+    const cwd = folder()
+    const vendor = vendors.veriff()
+    const sent = vendor.fixtures.find(({ name }) => name === 'verification.approved')?.body ?? {}
+    await captureFile(cwd, 'a.json', { redact: false, scheme: vendor.scheme, sent })
+    const found = await golden('discover-preset', ['discover', 'a.json'], { cwd, env })
+    expect(found).toMatchObject({ code: 0 })
+    const { records } = await runJson(['discover', 'a.json'], { cwd, env })
+    expect(records).toMatchObject([{ result: 'found', presets: ['vendors.veriff()'] }])
+    writeFileSync(join(cwd, 'scheme.json'), JSON.stringify(records[0]))
+    for (const scheme of ['scheme.json', 'vendors.veriff']) {
+      expect(await run(['verify', 'a.json', '--scheme', scheme], { cwd, env })).toMatchObject({
+        code: 0,
+      })
+    }
+    // Several senders share this one: their names stand beside the code.
+    await captureFile(cwd, 'b.json', { redact: false, scheme: senders.github() })
+    const shared = await runJson(['discover', 'b.json'], { cwd, env })
+    expect(shared.records).toMatchObject([
+      { result: 'found', presets: ['senders.github()', 'senders.meta()'] },
+    ])
+    expect(shared.records[0]?.code).toContain("header: 'x-hub-signature-256'")
+  })
+
   test('says ambiguous, none and no signature present', async () => {
     const cwd = folder()
     const scheme = schemes.define({
@@ -416,6 +445,22 @@ describe('doctor', () => {
   test('tells what is wrong with another', async () => {
     const args = ['doctor', '--to', await apps['a proxy that re-serialises']()]
     expect(await golden('doctor-proxy', args, { env })).toMatchObject({ code: 1 })
+  })
+
+  test('names the preset that verifies what the sender really sent', async () => {
+    const cwd = folder()
+    const vendor = vendors.veriff()
+    const sent = vendor.fixtures[0]?.body ?? {}
+    await captureFile(cwd, 'a.json', { redact: false, scheme: vendor.scheme, sent })
+    const args = ['doctor', '--capture', 'a.json']
+    expect(await golden('doctor-capture', args, { cwd, env })).toMatchObject({ code: 0 })
+    const other = await runJson(args, {
+      cwd,
+      env: { WEBHOOK_SECRET: 'another-secret-of-some-length' },
+    })
+    const check = expect.objectContaining({ name: 'captures', state: 'failed' })
+    expect(other.records).toContainEqual(check)
+    expect(other.code).toBe(1)
   })
 
   test('without an address looks at Node and the secret', async () => {

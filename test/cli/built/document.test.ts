@@ -10,6 +10,7 @@ import { toExpress } from 'idv-webhooks/express'
 import { createInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { capture, fixture, signedDelivery } from 'idv-webhooks/testing'
+import { vendors } from 'idv-webhooks/vendors'
 import { expect, onTestFinished, test } from 'vitest'
 import { receiver, secret, serve } from './apps.ts'
 import { cli, folder, root, run, start } from './run.ts'
@@ -163,6 +164,10 @@ async function furnish(cwd: string, app: string): Promise<void> {
     const sent = await signedDelivery(fixture(name), { secret, scheme, now })
     write(`vendor-${number}.json`, await capture(sent, { redact: false, scheme }))
   }
+  const veriff = vendors.veriff()
+  const approval = veriff.fixtures.find(({ name }) => name === 'verification.approved')?.body ?? {}
+  const decided = await signedDelivery(approval, { secret, scheme: veriff.scheme, now })
+  write('veriff.json', await capture(decided, { redact: false, scheme: veriff.scheme }))
   write('scenario.json', {
     version: 1,
     seed: 7,

@@ -306,6 +306,18 @@ describe('a secret', () => {
     expect(stdout + stderr).not.toContain('hush-hush')
   })
 
+  test.each([
+    ['inbox', 'list', '--state', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+    ['send', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+    ['sandbox', '--port', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+    ['doctor', '--to', 'a0a1a2a3a4a5a6a7a8a9b0b1b2b3b4b5'],
+    ['verify', 'extra', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+  ])('in the place of another value is not repeated: %s %s', async (...args) => {
+    const { code, stdout, stderr } = await run([...args, '--json'], { env })
+    expect(code).toBeGreaterThan(0)
+    expect(stdout + stderr).not.toMatch(/MfKQ9r8G|a0a1a2a3/)
+  })
+
   test('in the wrong place of the config file is not shown, nor a password in an address', async () => {
     const cwd = folder()
     const values = {

@@ -5,7 +5,12 @@ import { type Browser, type Page, chromium as playwright } from 'playwright-core
 import { afterAll, expect } from 'vitest'
 
 /** Not the package's own: those switch off the very walls between sites that are tested here. */
-const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']
+const args = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-dev-shm-usage',
+  '--host-resolver-rules=MAP rebound.test 127.0.0.1',
+]
 
 let launching: Promise<Browser> | undefined
 

@@ -103,6 +103,37 @@ test('rows that arrive above do not move what is being read', async () => {
   expectClean(one)
 })
 
+test('what was missed is asked for page by page, however much it was', async () => {
+  const { sandbox, create } = await start()
+  const { url } = await sandbox.listen()
+  const one = await opened()
+  const { page } = one
+  for (let at = 0; at < 3; at++) await create()
+  // Streams that end with an error are opened anew, and know nothing of the time between.
+  let away = false
+  await page.route('**/_sandbox/events', (route) =>
+    away ? route.fulfill({ status: 503 }) : route.fallback(),
+  )
+  away = true
+  await page.goto(`${url}/#/deliveries`)
+  await expect.poll(() => page.locator('.row').count()).toBe(3)
+  for (let at = 0; at < 1500; at++) await create()
+  await sandbox.flush()
+  away = false
+  await page.locator('.live[data-state="live"]').waitFor()
+  await expect.poll(() => page.getByTestId('total').textContent()).toBe('1503 in all')
+  const list = page.locator('.rows')
+  await expect
+    .poll(async () => {
+      await list.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+      return page.locator('li[aria-posinset="1503"]').count()
+    })
+    .toBe(1)
+  const last = sandbox.deliveries.list().slice(-10)
+  for (const { id } of last) expect(await page.locator(`[data-id="${id}"]`).count(), id).toBe(1)
+  expect(await page.locator('li[aria-setsize="1503"]').count()).toBeGreaterThan(10)
+})
+
 test('a connection that was lost comes back, and nothing of the time between is missing', async () => {
   const { sandbox, create } = await start()
   const first = await sandbox.listen()

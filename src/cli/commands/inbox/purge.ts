@@ -1,5 +1,5 @@
 // inbox purge: erases what is past its retention, as a worker does every hour.
-import { defined } from '../../../defined.ts'
+import { defined } from '../../../foundation/defined.ts'
 import { needConsent } from '../../consent.ts'
 import { CliError, exitCodes } from '../../exit-code.ts'
 import { type FoundInbox, withInbox } from '../../inbox/find-inbox.ts'

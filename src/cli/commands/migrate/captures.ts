@@ -1,7 +1,7 @@
 // migrate captures: new files under the current names, signed again; the originals stay unchanged.
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { defined } from '../../../defined.ts'
+import { defined } from '../../../foundation/defined.ts'
 import { type Scheme, schemes, sign, verify } from '../../../index.ts'
 import { defaultEnvelope, type EnvelopePaths } from '../../../protocol/index.ts'
 import { testSecret } from '../../../testing/index.ts'

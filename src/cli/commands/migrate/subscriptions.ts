@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { defined } from '../../../defined.ts'
+import { defined } from '../../../foundation/defined.ts'
 import { CliError, exitCodes } from '../../exit-code.ts'
 import { applyPlan, type Deps } from '../../migrate/subscriptions/apply.ts'
 import { openJournal } from '../../migrate/subscriptions/journal.ts'

@@ -1,5 +1,5 @@
 // The subscription routes of a service that has them; the sandbox does.
-import { sleep } from '../../../abortable.ts'
+import { sleep } from '../../../foundation/abortable.ts'
 import { CliError, exitCodes } from '../../exit-code.ts'
 import { printable } from '../../output.ts'
 import { readSubscription, readSubscriptions, type Subscription } from './plan.ts'

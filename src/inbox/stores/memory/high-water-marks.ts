@@ -1,5 +1,5 @@
 // The latest occurrence done in each lane of the memory store.
-import { defined } from '../../../defined.ts'
+import { defined } from '../../../foundation/defined.ts'
 import type { HighWaterMark } from '../../work-store.ts'
 
 export class HighWaterMarks {

@@ -1,6 +1,6 @@
 // A store in the memory of one process, for tests: every rule of the port, nothing that lasts.
 
-import { defined } from '../../../defined.ts'
+import { defined } from '../../../foundation/defined.ts'
 import type {
   Purge,
   Purged,

@@ -1,7 +1,7 @@
 // What the server must be, asked when the store opens: a promise that it cannot keep is an error
 // then, with the fix, and not a loss later.
-import { WebhookError } from '../../../errors.ts'
-import { warn } from '../../../warn.ts'
+import { WebhookError } from '../../../foundation/errors.ts'
+import { warn } from '../../../foundation/warn.ts'
 import type { StoreCapabilities } from '../../store.ts'
 import type { PostgresRow } from './driver.ts'
 import type { Statements } from './statements.ts'

@@ -19,7 +19,7 @@ export interface PostgresTransaction<Tx = unknown> {
   query(text: string, values: readonly PostgresValue[]): Promise<readonly PostgresRow[]>
   commit(): Promise<void>
   rollback(): Promise<void>
-  /** Gives the connection up, with whatever is under way on it. */
+  /** Closes the connection and whatever is in progress on it. */
   destroy(): void
 }
 

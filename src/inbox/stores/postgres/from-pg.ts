@@ -8,7 +8,7 @@ import {
   type PostgresValue,
 } from './driver.ts'
 
-/** What the store and handlers use of a client of `pg`. */
+/** The part of a `pg` client that the store and handlers use. */
 export interface PgClient {
   query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: PostgresRow[] }>
 }

@@ -2,7 +2,7 @@
 // connection, so that everything waits for an open transaction.
 import { type PostgresDriver, type PostgresRow, txMark } from './driver.ts'
 
-/** What the store and handlers use of PGlite and of its transactions. */
+/** The part of PGlite and its transactions that the store and handlers use. */
 export interface PgliteClient {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
 }

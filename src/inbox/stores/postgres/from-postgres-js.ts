@@ -6,7 +6,7 @@ interface PendingStatement extends Promise<readonly PostgresRow[]> {
   cancel(): void
 }
 
-/** What the store uses of a connection of postgres.js that is reserved. */
+/** The part of a reserved postgres.js connection that the store uses. */
 export interface PostgresJsConnection {
   unsafe(text: string, values?: never[], options?: { readonly prepare: false }): PendingStatement
   release(): void

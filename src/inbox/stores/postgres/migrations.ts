@@ -1,6 +1,6 @@
 // The schema as numbered steps that only add. Functions carry versions in their names, so that old
 // and new processes run side by side while a deployment is under way.
-import { WebhookError } from '../../../errors.ts'
+import { WebhookError } from '../../../foundation/errors.ts'
 import { claim } from './sql/claim.ts'
 import { keep } from './sql/keep.ts'
 import { lanes } from './sql/lanes.ts'

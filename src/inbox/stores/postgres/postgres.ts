@@ -1,9 +1,15 @@
 // The shared store: the inbox in a Postgres database, for any number of receivers and workers. A
 // group of deliveries is one statement and one commit; rules of the port live in its functions.
-import { checkChoice, checkMilliseconds, checkOptionNames, invalid, shown } from '../../../check.ts'
-import { type Clock, steadyClock } from '../../../clock.ts'
-import { WebhookError } from '../../../errors.ts'
-import { warn } from '../../../warn.ts'
+import {
+  checkChoice,
+  checkMilliseconds,
+  checkOptionNames,
+  invalid,
+  shown,
+} from '../../../foundation/check.ts'
+import { type Clock, steadyClock } from '../../../foundation/clock.ts'
+import { WebhookError } from '../../../foundation/errors.ts'
+import { warn } from '../../../foundation/warn.ts'
 import type {
   Purge,
   Purged,

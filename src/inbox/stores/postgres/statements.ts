@@ -1,7 +1,7 @@
 // Statements with a time limit on our side. Errors carry an SQLSTATE and words of our own: the
 // message of a server may hold data of an entry.
-import { orAborted } from '../../../abortable.ts'
-import { WebhookError } from '../../../errors.ts'
+import { orAborted } from '../../../foundation/abortable.ts'
+import { WebhookError } from '../../../foundation/errors.ts'
 import type { PostgresDriver, PostgresRow, PostgresValue } from './driver.ts'
 
 /** Serialization failures and deadlocks: the transaction was undone as a whole. */

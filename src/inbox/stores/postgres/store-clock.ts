@@ -1,6 +1,6 @@
 // The database's time in this process, so that processes whose clocks differ agree on what is due
 // and which lease has lapsed.
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../foundation/clock.ts'
 
 interface Sample {
   /** The database's time less ours. */

@@ -1,5 +1,5 @@
 // What the receiver and the worker ask: keep, claim, settle, in groups where calls come together.
-import { concat } from '../../../bytes.ts'
+import { concat } from '../../../foundation/bytes.ts'
 import type {
   Alignment,
   ClaimRequest,

@@ -1,5 +1,5 @@
 // What operators and retention ask of the file: find, reopen, dismiss, forget, purge, count.
-import { defined } from '../../../defined.ts'
+import { defined } from '../../../foundation/defined.ts'
 import type { EventSource } from '../../../protocol/events.ts'
 import type { Purged, StoredEntry, StoreQuery, StoreStats } from '../../admin-store.ts'
 import type { EntryFailure, EntryReason, EntryState } from '../../entry.ts'

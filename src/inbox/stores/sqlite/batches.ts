@@ -1,5 +1,5 @@
 // Carries out batches of calls on an open file: each batch is one transaction, and so one sync.
-import { isWebhookError, WebhookError } from '../../../errors.ts'
+import { isWebhookError, WebhookError } from '../../../foundation/errors.ts'
 import { AdminQueries } from './admin-queries.ts'
 import type { Answer, BatchAnswer, Call, Gives, Handlers, Method } from './calls.ts'
 import { Connection, type Statement } from './connection.ts'

@@ -2,7 +2,7 @@
 // other of this shape instead.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { WebhookError } from '../../../errors.ts'
+import { WebhookError } from '../../../foundation/errors.ts'
 
 export type SqliteValue = null | number | bigint | string | Uint8Array
 
@@ -52,10 +52,7 @@ function databaseClass(name: string): DatabaseClass {
   }
   const found = (loaded as { default?: unknown } | null)?.default ?? loaded
   if (typeof found === 'function') return found as DatabaseClass
-  throw new WebhookError(
-    'OPTION_INVALID',
-    `'${name}' is not an SQLite driver: it must export a class, as better-sqlite3 does`,
-  )
+  throw new WebhookError('OPTION_INVALID', `'${name}' must export a class, as better-sqlite3 does`)
 }
 
 /** Whether a transaction is open; a failed commit has closed it already. */

@@ -11,8 +11,8 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { WebhookError } from '../../../errors.ts'
-import { warn } from '../../../warn.ts'
+import { WebhookError } from '../../../foundation/errors.ts'
+import { warn } from '../../../foundation/warn.ts'
 import { isBusy, isFatal, type SqliteDatabase } from './driver.ts'
 import { assertSchema, migrate } from './schema.ts'
 

@@ -1,7 +1,7 @@
 // The embedded store: one SQLite file, written by a thread of its own that groups commits, each of
 // them synced before anybody hears of it.
-import { checkChoice, checkOptionNames, invalid, shown } from '../../../check.ts'
-import { WebhookError } from '../../../errors.ts'
+import { checkChoice, checkOptionNames, invalid, shown } from '../../../foundation/check.ts'
+import { WebhookError } from '../../../foundation/errors.ts'
 import type {
   Purge,
   Purged,
@@ -47,7 +47,7 @@ export type { SqliteTransaction } from './transaction.ts'
 export interface SqliteStoreOptions {
   /** `node:sqlite` by default. */
   readonly driver?: SqliteDriver
-  /** What is checked at start: `integrity` (default) reads the whole file, `quick` most of it. */
+  /** The check at start: `integrity` (default) reads the whole file, `quick` most of it. */
   readonly check?: 'integrity' | 'quick'
   /**
    * `operator` opens the file beside the process that owns it, for finding, redriving, replaying

@@ -1,11 +1,11 @@
 // `context.tx` on SQLite: one transaction at a time on a connection of the calling thread. It
 // commits a handler's effects together with its checkpoint, under the fence of its lease.
-import { WebhookError } from '../../../errors.ts'
+import { WebhookError } from '../../../foundation/errors.ts'
 import type { Lease, StoreTx } from '../../work-store.ts'
 import { inTransaction, type SqliteDatabase, type SqliteStatement } from './driver.ts'
 import type { WriteQueue } from './write-queue.ts'
 
-/** What a handler gets as `context.tx`: synchronous, and over when the handler is. */
+/** The value of `context.tx`: synchronous, and closed when the handler ends. */
 export interface SqliteTransaction {
   exec(sql: string): void
   prepare(sql: string): SqliteStatement

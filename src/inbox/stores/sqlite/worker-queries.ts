@@ -1,6 +1,6 @@
 // What the receiver and the worker ask of the file, as synchronous work inside a transaction.
 
-import { defined } from '../../../defined.ts'
+import { defined } from '../../../foundation/defined.ts'
 import type { EventSource } from '../../../protocol/events.ts'
 import type { Decision } from '../../../protocol/finality.ts'
 import { type EntryState, mostConflicts } from '../../entry.ts'

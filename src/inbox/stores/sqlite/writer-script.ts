@@ -1,6 +1,6 @@
 // Where the file of the writer's thread is: beside the file that this code is in.
 import { existsSync } from 'node:fs'
-import { WebhookError } from '../../../errors.ts'
+import { WebhookError } from '../../../foundation/errors.ts'
 
 const name = 'sqlite-writer'
 

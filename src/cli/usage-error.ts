@@ -1,0 +1,47 @@
+// What a run failed with, for people; it repeats nothing that may be a secret in the wrong place.
+import { CommanderError } from 'commander'
+import { CliError, type Failure, toFailure } from './exit-code.ts'
+
+/** What a run ended by, and what it was called with. */
+export interface FailedRun {
+  readonly signal: AbortSignal
+  readonly args: readonly string[]
+}
+
+/** The failure behind an error. */
+export function failureOf(error: unknown, { signal, args }: FailedRun): Failure {
+  const known = error instanceof CommanderError ? usageError(error, args) : error
+  const { code, message, exitCode } = toFailure(known, signal)
+  return { code, exitCode, message: withoutSecrets(message, args) }
+}
+
+function usageError({ code, message }: CommanderError, args: readonly string[]): CliError {
+  if (message === '(outputHelp)') {
+    return new CliError('USAGE', 'no command given: see idv-webhooks --help')
+  }
+  // The value after an unknown option may be a secret.
+  const what = message.replace(/^error: /, '').replace(/(unknown option '[^'=]*)=.*?'/s, "$1'")
+  const hint = code === 'commander.excessArguments' ? hintFor(args) : ''
+  return new CliError('USAGE', `${what}${hint}\nsee idv-webhooks --help, or --help after a command`)
+}
+
+function hintFor(args: readonly string[]): string {
+  if (args.some((arg) => /^https?:/.test(arg))) return ' Pass an address with --to.'
+  return args[0] === 'inbox' ? ' Pass the file of the inbox with --inbox.' : ''
+}
+
+/** As senders write secrets. */
+const secretForm = /whsec_[\w+/=-]*/g
+
+/** Long and of letters and digits in turns, as keys are; paths have a dot. */
+const secretLike = [/^[0-9a-fA-F]{32,}$/, /^(?!\/)(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[\w+/=-]{20,}$/]
+
+/** Hides arguments that look like a secret from a message that quotes them. */
+function withoutSecrets(message: string, args: readonly string[]): string {
+  const values = args.flatMap((arg) => [arg, arg.slice(arg.indexOf('=') + 1)])
+  const secrets = values.filter((value) => secretLike.some((pattern) => pattern.test(value)))
+  // The longer first: one may be part of another.
+  secrets.sort((one, other) => other.length - one.length)
+  const start = message.replace(secretForm, '…')
+  return secrets.reduce((text, secret) => text.replaceAll(secret, '…'), start)
+}

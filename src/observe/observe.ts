@@ -1,0 +1,259 @@
+// What an operator may see of outcomes, attempts and failures: never data of an event, nor the text
+// of an error that is not this package's own.
+
+import type { HandlerFailure, HandlerReport } from '../dispatch/handler.ts'
+import { defined } from '../foundation/defined.ts'
+import type { VerifiedDelivery } from '../foundation/delivery.ts'
+import { isWebhookError, type OutcomeCode, type WebhookError } from '../foundation/errors.ts'
+import { errorsOf, type Outcome, type OutcomeKind } from '../outcome.ts'
+import type { EventSource, WebhookEvent } from '../protocol/events.ts'
+import { isLegacyName } from '../protocol/names.ts'
+import type { Authenticity } from '../protocol/scheme-definition.ts'
+import type { Diagnosis } from '../signature/diagnose.ts'
+
+/** The result of a delivery; safe to log, because it holds no data of the event. */
+export interface OutcomeObserved {
+  readonly type: 'outcome'
+  readonly at: Date
+  readonly kind: OutcomeKind
+  readonly code?: OutcomeCode
+  readonly message?: string
+  /** The canonical name and the one that arrived, once the delivery was understood. */
+  readonly name?: string
+  readonly receivedName?: string
+  /** The event came under a legacy name. */
+  readonly legacy: boolean
+  readonly eventId?: string
+  readonly source?: EventSource
+  readonly vendor?: string
+  /** What proved it: a signature, or no more than a shared token or an address. */
+  readonly authenticity?: Authenticity
+  readonly secretId?: string
+  readonly tenant?: string
+  readonly conflict?: true
+  readonly bytes: number
+  /** Milliseconds from its arrival to its outcome. */
+  readonly duration: number
+  /** The errors that handlers threw. They may hold the event's data, so this is not enumerable. */
+  readonly errors: readonly HandlerFailure[]
+  diagnose(): Promise<Diagnosis | undefined>
+}
+
+/** One run of one handler. */
+export interface AttemptObserved {
+  readonly type: 'attempt'
+  readonly at: Date
+  readonly name: string
+  readonly eventId?: string
+  readonly vendor?: string
+  /** What proved the delivery: a signature, or no more than a shared token or an address. */
+  readonly authenticity?: Authenticity
+  readonly tenant?: string
+  readonly handler: string
+  readonly attempt: number
+  readonly ok: boolean
+  /** Milliseconds that the handler ran. */
+  readonly duration: number
+  readonly code?: HandlerFailure['code']
+  /** Class and place of what it threw, not the text. */
+  readonly error?: string
+  /** With an inbox: the entry that was handled. */
+  readonly entryId?: string
+}
+
+/** With an inbox: what became of one attempt at an entry, one that a crash ended too. */
+export interface SettledObserved {
+  readonly type: 'settled'
+  readonly at: Date
+  readonly entryId: string
+  /** `released` by a drain; `lost` when another held the entry by then. */
+  readonly state: 'done' | 'retry' | 'dead' | 'skipped' | 'released' | 'lost'
+  readonly attempt: number
+  readonly name?: string
+  readonly reason?: string
+  /** Milliseconds since it was kept. */
+  readonly age: number
+}
+
+/** With a worker: somebody moved entries by the methods of this process's inbox. */
+export interface OperatedObserved {
+  readonly type: 'operated'
+  readonly at: Date
+  readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'
+  /** How many. */
+  readonly entries: number
+  /** Where one was named. */
+  readonly entryId?: string
+}
+
+/** With a worker: nothing came for much longer than usual. */
+export interface SilenceObserved {
+  readonly type: 'silence'
+  readonly at: Date
+  /** When the last delivery came. */
+  readonly since: Date
+  /** The median gap before, in milliseconds. */
+  readonly usual: number
+}
+
+/** With a worker: the store did not do what it was asked; the worker tries again. */
+export interface StoreObserved {
+  readonly type: 'store'
+  readonly at: Date
+  readonly asked: string
+  readonly error: string
+}
+
+export type Observation =
+  | OutcomeObserved
+  | AttemptObserved
+  | SettledObserved
+  | OperatedObserved
+  | SilenceObserved
+  | StoreObserved
+
+/** The `observe` option. */
+export type Observe = (seen: Observation) => void
+
+/** What an observation tells beside the outcome. */
+export interface OutcomeDetails {
+  readonly at: Date
+  readonly bytes: number
+  readonly duration: number
+  readonly event: WebhookEvent | undefined
+}
+
+/** An outcome as observers see it. What may hold the event's data cannot be enumerated. */
+export function outcomeObserved(
+  outcome: Outcome,
+  { at, bytes, duration, event }: OutcomeDetails,
+): OutcomeObserved {
+  const { kind, authenticity, secretId, tenant } = outcome
+  const seen = defined({
+    type: 'outcome' as const,
+    at,
+    kind,
+    code: 'code' in outcome ? outcome.code : undefined,
+    message: 'message' in outcome ? outcome.message : undefined,
+    name: event && observedName(event.name, event.known),
+    receivedName: event && observedName(event.receivedName, event.known),
+    source: event?.source,
+    eventId: event?.id,
+    legacy: event !== undefined && isLegacyName(event.receivedName),
+    vendor: event?.vendor,
+    authenticity,
+    secretId,
+    tenant,
+    conflict: 'conflict' in outcome ? outcome.conflict : undefined,
+    bytes,
+    duration,
+  })
+  const diagnose = async () => ('diagnose' in outcome ? outcome.diagnose() : undefined)
+  const hidden = { errors: { value: errorsOf(outcome) }, diagnose: { value: diagnose } }
+  return Object.defineProperties(seen, hidden) as OutcomeObserved
+}
+
+/** What an observation of an attempt tells beside the report. */
+export interface AttemptDetails {
+  readonly at: Date
+  readonly event: WebhookEvent
+  readonly delivery: Pick<VerifiedDelivery, 'tenant' | 'authenticity'>
+  readonly attempt: number
+  readonly entryId: string | undefined
+  readonly duration: number
+}
+
+/** One run of one handler as observers see it. */
+export function attemptObserved(
+  report: HandlerReport,
+  { at, event, delivery, attempt, entryId, duration }: AttemptDetails,
+): AttemptObserved {
+  return defined({
+    type: 'attempt' as const,
+    at,
+    name: observedName(event.name, event.known),
+    eventId: event.id,
+    vendor: event.vendor,
+    authenticity: delivery.authenticity,
+    tenant: delivery.tenant,
+    entryId,
+    handler: report.handler,
+    attempt,
+    ok: report.ok,
+    duration,
+    code: report.ok ? undefined : report.code,
+    error: report.ok ? undefined : describeError(report.error),
+  })
+}
+
+/** What an observer may be shown as a name: a person's name is not an event's name. */
+export function observedName(name: string, known: boolean): string {
+  return known || /^(?=.{1,100}$)[a-z][\w-]*(?:\.[\w-]+)+$/i.test(name) ? name : unrecognised
+}
+
+const unrecognised = '(unrecognised)'
+
+/** Texts of a sender are cut at this length. */
+export const longestText = 320
+
+/** Control, format and bidi characters, which a terminal would obey. */
+export const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+export const escaped = (letter: string) =>
+  Array.from({ length: letter.length }, (_, at) => {
+    return `\\u${letter.charCodeAt(at).toString(16).padStart(4, '0')}`
+  }).join('')
+
+/** Text cut and without what a terminal would obey. */
+export const printable = (text: string) => text.slice(0, longestText).replace(unprintable, escaped)
+
+/**
+ * Class and place of an error, without its text: that may hold a person's data. Our own errors
+ * describe how the package is set up, and how to fix that.
+ */
+export function describeError(error: unknown): string {
+  try {
+    if (!(error instanceof Error)) return typeof error
+    if (isOurs(error)) return printable(`${error.name} ${error.code}: ${withoutValue(error)}`)
+    const name = nameOf(error)
+    const frame = frameOf(error)
+    return frame === undefined ? name : `${name} ${frame}`
+  } catch {
+    // A revoked proxy, a getter that throws: handlers throw what they like.
+    return 'unreadable'
+  }
+}
+
+/** The name of its class, or one that ends as names of errors do: another may be data. */
+function nameOf(error: Error): string {
+  const { name } = error
+  if (typeof name !== 'string' || !className.test(name)) return 'Error'
+  return name === error.constructor.name || /(?:Error|Exception)$/.test(name) ? name : 'Error'
+}
+
+const className = /^[A-Za-z_$][\w$]{0,60}$/
+/** A line of a stack as V8 writes it, and no text that somebody else put into a message. */
+const frame =
+  /^at (?:async )?(?:[\w.$<>[\] #]{1,80} )?\(?(?:file:\/\/|node:|\/|[A-Za-z]:[\\/]|webpack)[^\s()]{1,160}:\d+:\d+\)?$/
+
+const stackHead = /^[\w$.]{1,80}(?: \[\w{1,60}\])?(?:: |(?=\n|$))/
+
+/** Where it was thrown. A stack begins with the message, which is cut off before anybody looks. */
+function frameOf({ stack, message }: Error): string | undefined {
+  if (typeof stack !== 'string' || typeof message !== 'string') return undefined
+  const head = stackHead.exec(stack)?.[0]
+  if (head === undefined || !stack.startsWith(message, head.length)) return undefined
+  const lines = stack.slice(head.length + message.length).split('\n', 20)
+  return lines.map((line) => line.trim()).find((line) => line.length <= 240 && frame.test(line))
+}
+
+/** Our messages quote the value that was refused last, and a handler may have passed data. */
+function withoutValue({ message }: WebhookError): string {
+  return message.replace(/got string '[\s\S]*$/, 'got a string')
+}
+
+/** Not an error that somebody derived from ours, whose text is unknown. */
+function isOurs(error: Error): error is WebhookError {
+  // By its prototypes, for bundlers change the names of classes.
+  const parent: unknown = Object.getPrototypeOf(Object.getPrototypeOf(error))
+  return isWebhookError(error) && parent === Error.prototype
+}

@@ -1,0 +1,216 @@
+// Who observes: two ready observers, and the one hub through which a receiver tells them. An
+// observer that throws never reaches a delivery.
+
+import type { HandlerReport } from '../dispatch/handler.ts'
+import type { Task } from '../dispatch/run.ts'
+import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/check.ts'
+import type { Clock } from '../foundation/clock.ts'
+import type { OutcomeCode } from '../foundation/errors.ts'
+import { unharmed, warn } from '../foundation/warn.ts'
+import type { Outcome } from '../outcome.ts'
+import type { Diagnosis } from '../signature/diagnose.ts'
+import {
+  attemptObserved,
+  describeError,
+  escaped,
+  longestText,
+  type Observation,
+  type Observe,
+  type OutcomeDetails,
+  type OutcomeObserved,
+  outcomeObserved,
+  printable,
+  unprintable,
+} from './observe.ts'
+
+/** Options of `logOutcomes`. */
+export interface LogOptions {
+  /** Takes one line of JSON; `console.error` by default. */
+  readonly write?: (line: string) => void
+  /** How many mismatches a minute are diagnosed, so that a flood of forgeries costs little. */
+  readonly diagnosesPerMinute?: number
+}
+
+/**
+ * An observer that writes one line of JSON for each outcome, with the proved cause of a mismatch,
+ * and for each failure and each entry that an inbox settled.
+ * No line holds data of an event, or the text of an error that is not this package's own.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ * @example createReceiver({ secret, observe: logOutcomes() })
+ */
+export function logOutcomes(options: LogOptions = {}): Observe {
+  checkOptionNames('logOutcomes', options, ['write', 'diagnosesPerMinute'])
+  const { write = console.error, diagnosesPerMinute = 10 } = options
+  checkFunction('write', write, '(line) => stream.write(line)')
+  if (typeof diagnosesPerMinute !== 'number' || !(diagnosesPerMinute >= 0)) {
+    throw invalid(`diagnosesPerMinute must be a number from 0, got ${shown(diagnosesPerMinute)}`)
+  }
+  const mayDiagnose = perMinute(diagnosesPerMinute)
+  return (seen) => {
+    if (seen.type === 'attempt' && seen.ok) return
+    if (seen.type !== 'outcome') return write(toLine(seen))
+    const handlers = seen.errors.map(({ handler, code, error }) => ({
+      handler,
+      code,
+      error: describeError(error),
+    }))
+    const details = { ...seen, ...(handlers.length > 0 && { handlers }) }
+    if (!isDiagnosable(seen) || !mayDiagnose(seen.at)) return write(toLine(details))
+    const line = (more?: object) => write(toLine({ ...details, ...more }))
+    const written = seen.diagnose().then(
+      (diagnosis) => line(diagnosis && { diagnosis }),
+      () => line(),
+    )
+    unharmed(() => written, warnOf)
+  }
+}
+
+/** Other refusals have no diagnosis, and must not use up the budget. */
+function isDiagnosable({ code }: OutcomeObserved): boolean {
+  return code === 'SIGNATURE_MISMATCH' || code === 'TIMESTAMP_OUTSIDE_TOLERANCE'
+}
+
+/** Tells whether one more may be made in the minute of `at`. */
+function perMinute(most: number): (at: Date) => boolean {
+  let minute = 0
+  let spent = 0
+  return (at) => {
+    const now = Math.floor(at.getTime() / 60_000)
+    if (now !== minute) {
+      minute = now
+      spent = 0
+    }
+    spent += 1
+    return spent <= most
+  }
+}
+
+/** One line of JSON: texts cut at 320 characters, no control or bidi characters. */
+function toLine(seen: object): string {
+  const line = JSON.stringify(seen, (_, value: unknown) =>
+    typeof value === 'string' && value.length > longestText
+      ? `${value.slice(0, longestText)}…`
+      : value,
+  )
+  return line.replace(unprintable, escaped)
+}
+
+const mostWarned = 100
+
+/**
+ * The default observer: a process warning for each kind of failure on our side and, in development
+ * (NODE_ENV is not `production`), for the first refusal of each code with its diagnosis.
+ */
+function warnFailures(): Observe {
+  const warned = new Set<string>()
+  const once = (text: string, code: string, more = '') => {
+    if (warned.has(text) || warned.size >= mostWarned) return
+    warned.add(text)
+    warn(`${text}${more} (shown once; see all with the observe option)`, code)
+  }
+  return (seen) => {
+    if (seen.type === 'settled' && seen.state === 'dead') {
+      const about = seen.name ? ` (${printable(seen.name)})` : ''
+      const attempts = seen.attempt === 1 ? '1 attempt' : `${seen.attempt} attempts`
+      return warn(
+        `entry ${seen.entryId}${about} is a dead letter: ${seen.reason} after ${attempts}`,
+        'IDV_DEAD_LETTER',
+      )
+    }
+    if (seen.type !== 'outcome') return
+    if (seen.kind === 'rejected' && seen.code && isDevelopment()) {
+      if (warned.has(seen.code)) return
+      warned.add(seen.code)
+      const text = `webhook refused: ${seen.code}`
+      unharmed(
+        () => seen.diagnose().then((found) => once(text, `IDV_${seen.code}`, diagnosed(found))),
+        warnOf,
+      )
+    }
+    if (seen.kind !== 'failed') return
+    const describe = isDevelopment() ? inspectError : describeError
+    const failures = seen.errors.map((one) => `${one.handler}: ${describe(one.error)}`)
+    const what = [seen.message, ...failures].filter(Boolean).join('; ')
+    const about = seen.name ? ` for ${printable(seen.name)}` : ''
+    once(`webhook ${seen.code}${about}${what && `: ${what}`}`, `IDV_${seen.code}`)
+  }
+}
+
+const diagnosed = (found: Diagnosis | undefined) =>
+  found ? `: ${found.message}. To fix it, ${found.fix}` : ''
+
+/** A runtime without a process is treated as production. */
+function isDevelopment(): boolean {
+  const { env } =
+    (globalThis as { process?: { env?: Record<string, string | undefined> } }).process ?? {}
+  return env !== undefined && env.NODE_ENV !== 'production'
+}
+
+/** An error with its text and stack, for a developer's own machine. */
+function inspectError(error: unknown): string {
+  try {
+    return error instanceof Error ? (error.stack ?? String(error)) : String(error)
+  } catch {
+    return 'unreadable'
+  }
+}
+
+/** Tells all observers of a receiver, and makes nothing where nobody would hear it. */
+export class Observers {
+  readonly #observer: Observe
+  readonly #hearsAll: boolean
+  readonly #now: Clock
+  readonly #listeners = new Set<Observe>()
+  readonly #refusals = new Set<OutcomeCode>()
+
+  constructor(observe: Observe | undefined, now: Clock) {
+    const observer = observe ?? warnFailures()
+    this.#observer = (seen) => unharmed(() => observer(seen), warnOf)
+    this.#hearsAll = observe !== undefined
+    this.#now = now
+  }
+
+  get hearAll(): boolean {
+    return this.#hearsAll || this.#listeners.size > 0
+  }
+
+  tell(seen: Observation): void {
+    this.#observer(seen)
+    for (const listener of this.#listeners) listener(seen)
+  }
+
+  /** Adds an observer of everything; the function that it returns removes it. */
+  listen(listener: Observe): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** The default observer hears of failures, and of the first refusal of each code, alone. */
+  outcome(
+    outcome: Outcome,
+    { bytes, began, event }: Pick<OutcomeDetails, 'bytes' | 'event'> & { readonly began: number },
+  ): Outcome {
+    if (this.hearAll || outcome.kind === 'failed' || this.#isFirstRefusal(outcome)) {
+      const duration = performance.now() - began
+      this.tell(outcomeObserved(outcome, { at: this.#now(), bytes, duration, event }))
+    }
+    return outcome
+  }
+
+  readonly attempt = (report: HandlerReport, task: Task, duration: number): void => {
+    const { event, delivery, attempt, entryId } = task
+    const details = { event, delivery, attempt, entryId, duration, at: this.#now() }
+    this.tell(attemptObserved(report, details))
+  }
+
+  #isFirstRefusal(outcome: Outcome): boolean {
+    if (outcome.kind !== 'rejected' || this.#refusals.has(outcome.code)) return false
+    this.#refusals.add(outcome.code)
+    return true
+  }
+}
+
+function warnOf(error: unknown): void {
+  warn(`observe threw ${describeError(error)}`, 'IDV_OBSERVE_FAILED')
+}

@@ -1,0 +1,220 @@
+// npm run load [-- --rate 1500 --seconds 300]: delivers at a steady rate to an application with an
+// SQLite inbox, prints figures for each minute, and exits with 1 when a bound is broken.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
+import { parseArgs } from 'node:util'
+
+const { values } = parseArgs({
+  options: {
+    rate: { type: 'string', default: '1500' },
+    seconds: { type: 'string', default: '300' },
+  },
+})
+const rate = Number(values.rate)
+const seconds = Number(values.seconds)
+const secret = 'the-secret-of-the-load'
+const padding = 'x'.repeat(1_850)
+/** Milliseconds in which connections are opened and code is compiled: not part of an ack's figure. */
+const warmUp = 5_000
+
+interface Sample {
+  readonly at: number
+  readonly heap: number
+  readonly rss: number
+  readonly handled: number
+}
+
+/** Milliseconds from when a delivery was due to its answer, and when that was. */
+interface Ack {
+  readonly at: number
+  readonly took: number
+  readonly status: number
+}
+
+const start = performance.now()
+const samples: Sample[] = []
+const acks: Ack[] = []
+
+async function startServer(file: string) {
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, 'load-server.ts'), file, secret],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  const port = await new Promise<number>((resolve) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const told = JSON.parse(line)
+      if ('port' in told) resolve(told.port)
+      else samples.push({ at: performance.now() - start, ...told })
+    })
+  })
+  return { child, port }
+}
+
+function deliver(port: number, agent: Agent, serial: number): Promise<number> {
+  const data = { id: `ver_${serial % 997}`, status: 'approved', subjectName: padding }
+  const body = JSON.stringify({ id: `evt_${serial}`, event: 'verification.approved', data })
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    'x-service-signature': createHmac('sha256', secret).update(body).digest('hex'),
+  }
+  return new Promise((resolve) => {
+    const options = { port, host: '127.0.0.1', path: '/', method: 'POST', agent, headers }
+    const sent = request(options, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode ?? 0))
+    })
+    sent.on('error', () => resolve(0))
+    sent.end(body)
+  })
+}
+
+/** Open loop: each delivery is sent when it is due, whatever became of those before. */
+async function drive(port: number): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+  const began = performance.now()
+  const all: Promise<void>[] = []
+  for (let sent = 0; sent < rate * seconds; ) {
+    const due = Math.min(rate * seconds, Math.floor(((performance.now() - began) / 1_000) * rate))
+    for (; sent < due; sent++) {
+      const at = began + (sent * 1_000) / rate
+      const acked = deliver(port, agent, sent).then((status) => {
+        const now = performance.now()
+        acks.push({ at: now - start, took: now - at, status })
+      })
+      all.push(acked)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  await Promise.all(all)
+  agent.destroy()
+}
+
+async function stopServer(child: ChildProcess): Promise<void> {
+  const exit = once(child, 'exit')
+  child.kill('SIGTERM')
+  await exit
+}
+
+function storedIn(file: string): { readonly stored: number; readonly done: number } {
+  const db = new DatabaseSync(file, { readOnly: true })
+  const count = (where: string) =>
+    Number(db.prepare(`select count(*) as many from idv_entries ${where}`).get()?.many)
+  const counts = { stored: count(''), done: count("where state = 'done'") }
+  db.close()
+  return counts
+}
+
+const part = (all: readonly number[], share: number) =>
+  [...all].sort((one, two) => one - two)[
+    Math.min(all.length - 1, Math.floor(all.length * share))
+  ] ?? 0
+
+function minuteOf(minute: number, length: number) {
+  const inIt = ({ at }: { readonly at: number }) => Math.floor(at / length) === minute
+  const own = acks.filter(inIt).map(({ took }) => took)
+  const memory = samples.filter(inIt)
+  return {
+    acks: own.length,
+    p50: part(own, 0.5),
+    'p99.9': part(own, 0.999),
+    worst: part(own, 1),
+    // Between two collections the heap rises: its least is what is kept.
+    heap: Math.min(...memory.map(({ heap }) => heap)),
+    rss: part(
+      memory.map(({ rss }) => rss),
+      0.5,
+    ),
+  }
+}
+
+interface Bound {
+  readonly what: string
+  readonly is: number
+  readonly most: number
+}
+
+function report(counts: ReturnType<typeof storedIn>): Bound[] {
+  // A short run is judged by fifths, too.
+  const length = (seconds / 5) * 1_000
+  const minutes = Array.from({ length: 5 }, (_, minute) => minuteOf(minute, length))
+  console.table(minutes.map((one) => mapped(one)))
+  const acked = acks.filter(({ status }) => status === 202 || status === 200).length
+  const [, second, , , last] = minutes
+  return [
+    { what: 'not 2xx', is: acks.length - acked, most: 0 },
+    { what: 'acknowledged and not stored', is: acked - counts.stored, most: 0 },
+    { what: 'not handled', is: counts.stored - counts.done, most: 0 },
+    {
+      what: 'p99.9 of an ack, ms',
+      is: part(
+        acks.filter(({ at }) => at > warmUp).map(({ took }) => took),
+        0.999,
+      ),
+      most: 50,
+    },
+    {
+      what: 'heap, MB more than in the second fifth',
+      is: (last?.heap ?? 0) - (second?.heap ?? 0),
+      most: 8,
+    },
+    {
+      what: 'resident, MB more than in the second fifth',
+      is: (last?.rss ?? 0) - (second?.rss ?? 0),
+      most: 20,
+    },
+    ...(rate <= 500
+      ? [
+          {
+            what: 'resident, MB',
+            is: part(
+              samples.map(({ rss }) => rss),
+              0.5,
+            ),
+            most: 160,
+          },
+        ]
+      : []),
+  ]
+}
+
+const mapped = (figures: Readonly<Record<string, number>>) =>
+  Object.fromEntries(
+    Object.entries(figures).map(([name, value]) => [name, Math.round(value * 10) / 10]),
+  )
+
+const folder = mkdtempSync(join(tmpdir(), 'idv-load-'))
+try {
+  const file = join(folder, 'inbox.db')
+  const { child, port } = await startServer(file)
+  await drive(port)
+  // What was kept is handled, on a busy machine a while later.
+  const end = performance.now() + 120_000
+  while (performance.now() < end && (samples.at(-1)?.handled ?? 0) < rate * seconds) {
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
+  await stopServer(child)
+  const bounds = report(storedIn(file))
+  for (const { what, is, most } of bounds) {
+    console.log(
+      `${is <= most ? 'ok  ' : 'MISS'} ${what}: ${Math.round(is * 10) / 10} (at most ${most})`,
+    )
+  }
+  console.log(
+    `${acks.length} deliveries at ${rate}/s; load of the machine ${loadavg()
+      .map((one) => one.toFixed(1))
+      .join(' ')}`,
+  )
+  process.exitCode = bounds.every(({ is, most }) => is <= most) ? 0 : 1
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

@@ -1,0 +1,95 @@
+import { createReceiver, type Scheme, verify } from 'idv-webhooks'
+import { type Vendor, vendors } from 'idv-webhooks/vendors'
+import { describe, expect, test } from 'vitest'
+import { vendorsByHand } from './by-hand.ts'
+
+const at = Date.UTC(2026, 4, 1, 12)
+const now = () => new Date(at + 2000)
+// What signs nothing is known by these addresses.
+const addressed = { allow: ['203.0.113.0/24'], proxies: 0 }
+const all: readonly Vendor[] = Object.values(vendors).map((make) => make(addressed))
+const signing = all.filter(({ scheme }) => scheme.authenticity === 'signature')
+
+interface Change {
+  readonly body?: Uint8Array
+  readonly headers?: Readonly<Record<string, string>>
+  readonly secret?: string
+}
+
+const bodyOf = ({ fixtures }: Vendor) => Buffer.from(JSON.stringify(fixtures[0]?.body))
+const vectorOf = ({ name }: Vendor) => {
+  const vector = vendorsByHand[name]
+  if (!vector) throw new Error(`${name} has no vector`)
+  return vector
+}
+
+function sentBy(vendor: Vendor) {
+  const body = bodyOf(vendor)
+  const url = 'https://app.test/webhooks'
+  return { body, headers: vectorOf(vendor).headers({ body, at, id: 'msg_1', url }) }
+}
+
+async function outcome(vendor: Vendor, change: Change = {}) {
+  const { secret = vectorOf(vendor).secret, ...changed } = change
+  const given = { ...sentBy(vendor), ...changed }
+  const result = await verify(given, { secret, scheme: vendor.scheme, now })
+  return result.ok || result.code
+}
+
+test('every vendor has a vector, or is known by its addresses', () => {
+  expect(Object.keys(vendorsByHand).sort()).toEqual(signing.map(({ name }) => name).sort())
+  for (const vendor of all) expect(vendors).toHaveProperty(vendor.name)
+  const others = all.filter((vendor) => !signing.includes(vendor))
+  expect(others.map(({ scheme }) => scheme.authenticity)).toEqual(others.map(() => 'ip'))
+})
+
+describe.each(signing.map((vendor) => [vendor.name, vendor] as const))('%s', (_, vendor) => {
+  test('is accepted as node:crypto signs it, by a receiver too', async () => {
+    expect(await outcome(vendor)).toBe(true)
+    const receiver = createReceiver({ vendor, secret: vectorOf(vendor).secret, now })
+    receiver.on('*', () => {})
+    const handled = await receiver.receive(sentBy(vendor))
+    expect(handled).toMatchObject({ kind: 'handled', authenticity: 'signature' })
+  })
+
+  test('is refused with any bit of its body or another key', async () => {
+    const body = bodyOf(vendor)
+    for (const bit of [0, 91, body.length * 8 - 1]) {
+      const changed = Uint8Array.from(body)
+      changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+      expect(await outcome(vendor, { body: changed })).toBe('SIGNATURE_MISMATCH')
+    }
+    const secret = vectorOf(vendor).other ?? 'a-secret-of-thirty-two-characterr'
+    expect(await outcome(vendor, { secret })).toBe('SIGNATURE_MISMATCH')
+  })
+
+  test('is refused without its header', async () => {
+    expect(await outcome(vendor, { headers: {} })).toBe('SIGNATURE_MISSING')
+  })
+})
+
+const isTimed = ({ tolerance }: Scheme) => tolerance !== 'none'
+const timed = signing.filter(({ scheme }) => isTimed(scheme))
+
+test.each(timed.map((vendor) => [vendor.name, vendor] as const))(
+  '%s is refused with another time, and too late',
+  async (_, vendor) => {
+    const { headers } = sentBy(vendor)
+    const [header = '', value = ''] = Object.entries(headers)[0] ?? []
+    const later = value.startsWith('t=')
+      ? value.replaceAll(`t=${at / 1000}`, `t=${at / 1000 + 1}`)
+      : withIat(value, at / 1000 + 1)
+    expect(later).not.toBe(value)
+    expect(await outcome(vendor, { headers: { [header]: later } })).toBe('SIGNATURE_MISMATCH')
+    const late = { now: () => new Date(at + 302_000), secret: vectorOf(vendor).secret }
+    const result = await verify(sentBy(vendor), { ...late, scheme: vendor.scheme })
+    expect(result.ok || result.code).toBe('TIMESTAMP_OUTSIDE_TOLERANCE')
+  },
+)
+
+/** A token whose claims were changed after it was signed. */
+function withIat(token: string, iat: number): string {
+  const [head, claims = '', signature] = token.split('.')
+  const changed = { ...JSON.parse(Buffer.from(claims, 'base64url').toString()), iat }
+  return [head, Buffer.from(JSON.stringify(changed)).toString('base64url'), signature].join('.')
+}
