@@ -101,7 +101,9 @@ test('every snippet of the documents compiles as strict TypeScript, against the 
       .flatMap(([, typed, plain = '']) => [typed ?? plain])
       .flatMap((code) =>
         // What imports another file of the reader's own, or a library of theirs, cannot stand alone.
-        /(?:from|import\() ?'(?:\.{1,2}\/|pg'|kysely'|drizzle-orm)/.test(code) ? [] : snippets(code),
+        /(?:from|import\() ?'(?:\.{1,2}\/|pg'|kysely'|drizzle-orm)/.test(code)
+          ? []
+          : snippets(code),
       ),
   )
   expect(shown.filter((code) => code.includes('tx.prepare')).length).toBeGreaterThanOrEqual(2)
