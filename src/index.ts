@@ -1,3 +1,4 @@
+export type { Around } from './dispatch/around.ts'
 export type { Context, Handler, HandlerFailure, HandlerOptions } from './dispatch/handler.ts'
 export type { Clock } from './foundation/clock.ts'
 export type { Delivery, HeaderList, HeadersInput, VerifiedDelivery } from './foundation/delivery.ts'

@@ -93,6 +93,7 @@ export class Pipeline {
       timeout: this.#limits.handlerTimeout,
       running: this.#running,
       hash: sha256Hex,
+      around: options.around,
     }
     this.finality = new Finality(vendor?.finality)
     const names = [...eventNames, ...Object.keys(options.schemas ?? {})]

@@ -4,6 +4,7 @@ import { idempotencyKeyOf, type VerifiedDelivery } from '../foundation/delivery.
 import type { WebhookEvent } from '../protocol/events.ts'
 import type { Superseded } from '../protocol/finality.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
+import { type Around, runAround } from './around.ts'
 import type { Context, HandlerFailure, HandlerReport, Registration } from './handler.ts'
 
 /** The handlers that run at a time, so that a drain can abort them together. */
@@ -63,6 +64,7 @@ export interface ContextServices {
   readonly running: RunningHandlers
   /** SHA-256 in hex, where the runtime need not wait for it. */
   readonly hash: ((bytes: Uint8Array) => string) | undefined
+  readonly around: Around | undefined
 }
 
 /** What costs something is made when a handler asks for it: most ask for nothing. */
@@ -76,12 +78,14 @@ class HandlerContext implements Context {
   declare readonly stale?: boolean
   declare readonly supersedes?: Superseded
   readonly tx: unknown
+  readonly handler: string
   readonly #run: Run
   #controller: AbortController | undefined
   #reason: unknown
 
-  constructor(run: Run) {
+  constructor(run: Run, handler: string) {
     const { attempt, delivery, extras } = run.task
+    this.handler = handler
     this.attempt = attempt
     this.delivery = delivery
     const { secretId, tenant, authenticity } = delivery
@@ -187,9 +191,11 @@ export class Run {
   /** A promise only where the handler gave one. */
   #report(registration: Registration, began: number): HandlerReport | Promise<HandlerReport> {
     const { id: handler, handler: handle } = registration
-    const context = new HandlerContext(this)
+    const context = new HandlerContext(this, handler)
+    const { event } = this.task
+    const { around } = this.#services
     try {
-      const result = handle(this.task.event, context)
+      const result = around ? runAround(around, handle, { event, context }) : handle(event, context)
       const isPromise = result instanceof Promise
       if (!isPromise && !isThenable(result)) return { ok: true, handler }
       const promise = isPromise ? result : Promise.resolve(result)
