@@ -15,7 +15,7 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/foundation\//, 0],
   [/^src\/(signature|protocol)\//, 1],
   [/^src\/dispatch\/fetch-resource\.ts$/, 4.1],
-  [/^src\/(dispatch\/.*|intake|observe\/.*|outcome|parse|verify)\.ts$/, 2],
+  [/^src\/(dispatch\/.*|intake|observe\/.*|outcome\/.*|parse|verify)\.ts$/, 2],
   [/^src\/inbox\/(?!stores\/|index)/, 3],
   [/^src\/(arrival|options)\.ts$/, 4],
   [/^src\/pipeline\.ts$/, 4.2],
