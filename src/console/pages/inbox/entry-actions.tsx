@@ -33,7 +33,7 @@ const choices: readonly EntryAction[] = [
     title: 'Dismiss',
     danger: true,
     words:
-      'It is settled for good and no handler runs. Later events of its entity, where they wait for it, go on.',
+      'It is set aside and no handler runs, until somebody redrives it. Later events of its entity, where they wait for it, go on.',
   },
 ]
 
