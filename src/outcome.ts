@@ -130,9 +130,13 @@ const json = { 'content-type': 'application/json; charset=utf-8' } as const
 /** The HTTP reply for an outcome: a code, never a cause. */
 export function toReply(outcome: Outcome, respond: RespondOption = {}): Reply {
   const standard = standardReply(outcome)
-  const code = 'code' in outcome ? outcome.code : undefined
-  const override = (code && respond[code]) ?? respond[outcome.kind]
+  const override = overrideOf(respond, outcome)
   return override === undefined ? standard : changedReply(outcome, standard, override)
+}
+
+function overrideOf(respond: RespondOption, outcome: Outcome): ReplyChange {
+  const code = 'code' in outcome ? outcome.code : undefined
+  return (code && respond[code]) ?? respond[outcome.kind]
 }
 
 /** The reply that a responder makes; the standard one where it fails, or hides a failure of ours. */
@@ -271,11 +275,26 @@ export function codeOf(errors: readonly { readonly code: FailedCode }[]): Failed
   return order.find((code) => errors.some((one) => one.code === code)) ?? 'HANDLER_FAILED'
 }
 
-/** Answers the handshake of a vendor; every other reply is the standard one. */
-export function challengeResponder(vendor: Vendor): Responder | undefined {
-  if (!vendor.challenge) return undefined
-  return (outcome, event) => {
-    const body = challengeAnswer(vendor, event?.raw)
-    return body === undefined || outcome.kind === 'rejected' ? undefined : { status: 200, body }
+/**
+ * What a vendor wants of replies beneath the receiver's own `respond`: its handshake answered, and
+ * 200 for what was kept where its documents take nothing else for a success.
+ */
+export function respondTo(
+  vendor: Vendor,
+  own: RespondOption | Responder = {},
+): RespondOption | Responder {
+  const status = vendor.delivery?.success === 200 ? 200 : taken.accepted
+  const kept = (change: ReplyChange) =>
+    typeof change === 'number' ? change : { status, ...change }
+  if (!vendor.challenge && typeof own !== 'function') {
+    return { ...own, accepted: kept(own.accepted) }
   }
+  const responder: Responder = async (outcome, event) => {
+    const answer = challengeAnswer(vendor, event?.raw)
+    if (answer !== undefined && outcome.kind !== 'rejected') return { status: 200, body: answer }
+    const change = typeof own === 'function' ? await own(outcome, event) : overrideOf(own, outcome)
+    return outcome.kind === 'accepted' ? kept(change) : change
+  }
+  const { handshake } = typeof own === 'function' ? own : {}
+  return handshake ? Object.assign(responder, { handshake }) : responder
 }

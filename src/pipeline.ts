@@ -29,7 +29,6 @@ import type { Observation, Observe } from './observe/observe.ts'
 import { Observers } from './observe/observers.ts'
 import { checkedOptions, type Keeper, type ReceiverOptions } from './options.ts'
 import {
-  challengeResponder,
   checkRespond,
   codeOf,
   methodNotAllowed,
@@ -39,6 +38,7 @@ import {
   type Responder,
   type RespondOption,
   refusal,
+  respondTo,
   respondWith,
   toReply,
 } from './outcome.ts'
@@ -79,7 +79,8 @@ export class Pipeline {
     this.#milliseconds = now ? () => now().getTime() : Date.now
     this.#observers = new Observers(observe, this.#now)
     const { secret, authenticity, vendor, scheme = vendor?.scheme } = options
-    const respond = checkRespond(options.respond ?? (vendor && challengeResponder(vendor)))
+    const own = checkRespond(options.respond)
+    const respond = vendor ? respondTo(vendor, own) : own
     this.#respond = typeof respond === 'function' ? undefined : respond
     this.#responder = typeof respond === 'function' ? respond : undefined
     this.#verifier = createVerifier({ secret, ...defined({ scheme, authenticity }) })
