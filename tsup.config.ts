@@ -13,6 +13,7 @@ const doors = {
   next: 'adapters/next.ts',
   fetch: 'adapters/fetch.ts',
   node: 'adapters/node.ts',
+  lambda: 'adapters/lambda.ts',
   protocol: 'src/protocol/index.ts',
   vendors: 'src/vendors/index.ts',
   client: 'src/client/index.ts',

@@ -1,5 +1,6 @@
 // The options of a receiver, checked when it is created.
 
+import type { Around } from './dispatch/around.ts'
 import {
   checkFunction,
   checkMilliseconds,
@@ -11,7 +12,7 @@ import {
 import type { Clock } from './foundation/clock.ts'
 import type { Arrival, Kept } from './inbox/entry.ts'
 import type { Observe } from './observe/observe.ts'
-import type { Responder, RespondOption } from './outcome.ts'
+import type { Responder, RespondOption } from './outcome/reply.ts'
 import type { ParseOptions, SchemaMap } from './parse.ts'
 import type { AssembledVerification, Client } from './protocol/resources.ts'
 import type { VerifyOptions } from './verify.ts'
@@ -63,6 +64,8 @@ export interface ReceiverOptions<Schemas extends SchemaMap = SchemaMap, Tx = unk
   readonly respond?: RespondOption | Responder
   /** Sees every outcome and attempt; by default failures on our side become process warnings. */
   readonly observe?: Observe
+  /** Surrounds each run of a handler, e.g. with a span. */
+  readonly around?: Around
   readonly now?: Clock
 }
 
@@ -83,6 +86,7 @@ const names: readonly (keyof ReceiverOptions)[] = [
   'bodyTimeout',
   'respond',
   'observe',
+  'around',
   'now',
 ]
 
@@ -97,6 +101,7 @@ export function checkedOptions(options: ReceiverOptions) {
     throw invalid('vendor brings its own scheme: leave out scheme, or vendor')
   }
   checkFunction('observe', options.observe, '(seen) => { … }')
+  checkFunction('around', options.around, '(run, event, context) => run()')
   checkFunction('now', options.now, '() => new Date()')
   if (options.inbox !== undefined && typeof options.inbox?.keep !== 'function') {
     throw invalid(

@@ -8,6 +8,8 @@ import type { Authenticity } from '../protocol/scheme-definition.ts'
 export interface Context<Resource = unknown, Tx = unknown> {
   /** 1 for the first attempt; with an inbox it counts the retries. */
   readonly attempt: number
+  /** The id of the handler that runs. */
+  readonly handler: string
   /** The same over all attempts of one event, and of no other; hand it to whatever you call. */
   readonly idempotencyKey: string
   /** Aborted at the handler's time limit and when the receiver drains. */

@@ -2,7 +2,7 @@
 // `respond`. A challenge runs no handler of yours but those that match its event.
 import { makeHmacKey } from '#hmac'
 import { checkOptionNames, invalid } from '../foundation/check.ts'
-import type { HandshakeRequest, Reply, Responder } from '../outcome.ts'
+import type { HandshakeRequest, Reply, Responder } from '../outcome/reply.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { valueAt } from '../protocol/json-paths.ts'
 import { toHex } from '../signature/encoding.ts'

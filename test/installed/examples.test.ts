@@ -73,6 +73,7 @@ test('the examples compile in strict mode against the packed types', () => {
   const options = [
     '--strict',
     '--noEmit',
+    '--allowImportingTsExtensions',
     '--skipLibCheck',
     '--module',
     'esnext',
@@ -219,6 +220,19 @@ describe('the console, mounted in', () => {
     })
     expect(rebound).toBe(403)
   })
+})
+
+test('the example for Lambda answers what a function URL invokes it with', async () => {
+  process.env.WEBHOOK_SECRET = secret
+  const { handler } = (await import(join(examples, 'lambda.ts'))) as {
+    handler(event: object): Promise<{ statusCode: number; body: string }>
+  }
+  const body = JSON.stringify(event('verification.approved'))
+  const headers = { 'content-type': 'application/json', ...(await sign(body, { secret })) }
+  const requestContext = { http: { method: 'POST', sourceIp: '203.0.113.9' } }
+  const invoked = { rawPath: '/', headers, requestContext, body, isBase64Encoded: false }
+  expect(await handler(invoked)).toMatchObject({ statusCode: 200 })
+  expect(await handler({ ...invoked, body: `${body} ` })).toMatchObject({ statusCode: 401 })
 })
 
 describe('the Next.js example', () => {

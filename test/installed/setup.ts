@@ -33,6 +33,7 @@ const frameworks = [
   'hono',
   '@hono/node-server',
   'koa',
+  'pg',
   'next',
   'react',
   'react-dom',
@@ -41,7 +42,6 @@ const frameworks = [
   '@types/react',
   '@types/express',
   '@types/koa',
-  'pg',
   '@types/pg',
 ]
 const runtimes = ['node@22.18.0', 'node@24.21.0', 'bun@1.4.5', 'deno@2.9.6', 'workerd@1.20261117.1']

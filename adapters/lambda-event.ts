@@ -1,0 +1,75 @@
+// The events of HTTP requests that Lambda is invoked with, read as one: no door. Typed structurally,
+// so that no package of AWS is needed.
+import type { Incoming } from '../src/index.ts'
+
+type Values<Value> = Readonly<Record<string, Value | undefined>> | null | undefined
+
+/** What the events of API Gateway (payload formats 1.0 and 2.0), an ALB and a function URL share. */
+export interface HttpEvent {
+  readonly httpMethod?: string
+  readonly path?: string
+  readonly rawPath?: string
+  readonly rawQueryString?: string
+  readonly headers?: Values<string>
+  readonly multiValueHeaders?: Values<readonly string[]>
+  readonly queryStringParameters?: Values<string>
+  readonly multiValueQueryStringParameters?: Values<readonly string[]>
+  readonly body?: string | null
+  readonly isBase64Encoded?: boolean
+  readonly requestContext?: {
+    readonly http?: { readonly method: string; readonly sourceIp: string }
+    readonly identity?: { readonly sourceIp: string }
+    readonly elb?: unknown
+    /** With the stage, which `path` lacks. */
+    readonly path?: string
+    readonly domainName?: string
+  }
+}
+
+/** The request of an event; undefined where the event is not one of a request. */
+export function readEvent(event: HttpEvent): Incoming | undefined {
+  const { http, identity } = event?.requestContext ?? {}
+  const method = http?.method ?? event?.httpMethod
+  if (typeof method !== 'string') return undefined
+  const headers = pairsOf(event.headers, event.multiValueHeaders)
+  return {
+    method,
+    url: urlOf(event, headers),
+    headers,
+    address: http?.sourceIp ?? identity?.sourceIp,
+    read: async () => bytesOf(event),
+  }
+}
+
+/** Each occurrence by itself, where the event has them so. */
+function pairsOf(joined: HttpEvent['headers'], apart: HttpEvent['multiValueHeaders']) {
+  const pairs: [name: string, value: string][] = []
+  for (const [name, values] of Object.entries(apart ?? joined ?? {})) {
+    for (const value of typeof values === 'string' ? [values] : (values ?? [])) {
+      pairs.push([name, value])
+    }
+  }
+  return pairs
+}
+
+function bytesOf({ body, isBase64Encoded }: HttpEvent): Uint8Array {
+  return Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8')
+}
+
+function urlOf(event: HttpEvent, headers: readonly (readonly [string, string])[]): string {
+  const headerOf = (wanted: string) => headers.find(([name]) => name.toLowerCase() === wanted)?.[1]
+  const { requestContext } = event
+  const host = headerOf('host') ?? requestContext?.domainName ?? ''
+  const scheme = headerOf('x-forwarded-proto') ?? 'https'
+  const path = event.rawPath ?? requestContext?.path ?? event.path ?? ''
+  const query = event.rawQueryString ?? queryOf(event)
+  return `${scheme}://${host}${path}${query && `?${query}`}`
+}
+
+/** An ALB hands parameters on as they arrived; API Gateway has decoded them. */
+function queryOf(event: HttpEvent): string {
+  const { multiValueQueryStringParameters, queryStringParameters, requestContext } = event
+  const pairs = pairsOf(queryStringParameters, multiValueQueryStringParameters)
+  if (!requestContext?.elb) return new URLSearchParams(pairs).toString()
+  return pairs.map(([name, value]) => `${name}=${value}`).join('&')
+}

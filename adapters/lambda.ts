@@ -1,0 +1,84 @@
+// AWS Lambda behind API Gateway (REST and HTTP APIs), an ALB or a function URL.
+import { type Reply, WebhookError } from '../src/index.ts'
+import { type HttpEvent, readEvent } from './lambda-event.ts'
+import {
+  checkMount,
+  checkReceiver,
+  type HandlesRequests,
+  type WorkerMountOptions,
+} from './mount.ts'
+
+export type { HttpEvent }
+
+/** The part of Lambda's context that is used. */
+export interface LambdaContext {
+  getRemainingTimeInMillis(): number
+}
+
+/** Options of `toLambda`. */
+export type LambdaMountOptions = Pick<WorkerMountOptions, 'worker'>
+
+/** What Lambda is answered. */
+export interface LambdaReply {
+  statusCode: number
+  headers: Record<string, string>
+  /** For an ALB that was set up for them; it ignores `headers` then. */
+  multiValueHeaders?: Record<string, string[]>
+  body: string
+  isBase64Encoded: false
+}
+
+/**
+ * A Lambda handler. With a worker it also handles what the inbox kept, before it answers: Lambda
+ * freezes the process afterwards.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ * @example export const handler = toLambda(receiver)
+ */
+export function toLambda(receiver: HandlesRequests, options: LambdaMountOptions = {}) {
+  checkReceiver('toLambda', receiver)
+  checkMount('toLambda', options, ['worker'])
+  return async (event: HttpEvent, context?: LambdaContext): Promise<LambdaReply> => {
+    const incoming = readEvent(event)
+    if (!incoming) throw new WebhookError('OPTION_INVALID', notHttp)
+    const reply = await receiver.handle(incoming)
+    if (options.worker && reply.status < 300) await runWithin(options.worker, context)
+    return toLambdaReply(reply, event)
+  }
+}
+
+const notHttp =
+  'toLambda expects the event of an HTTP request: invoke the function through API Gateway, an ALB or a function URL'
+
+/** API Gateway gives up after 29 seconds. */
+const longestRun = 20_000
+/** Milliseconds that the answer needs. */
+const reserve = 1_000
+
+/** What is not done by then stays kept: its lease ends, and a later run handles it. */
+async function runWithin(
+  worker: NonNullable<LambdaMountOptions['worker']>,
+  context: LambdaContext | undefined,
+): Promise<void> {
+  const remaining = (context?.getRemainingTimeInMillis() ?? longestRun) - reserve
+  const timeout = Math.max(0, Math.min(remaining, longestRun))
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, timeout)
+  })
+  // Nothing that fails here may touch the reply: the delivery is kept.
+  await Promise.race([worker.runOnce({ timeout }).catch(() => {}), over])
+  clearTimeout(timer)
+}
+
+function toLambdaReply({ status, headers, body }: Reply, event: HttpEvent): LambdaReply {
+  const reply = {
+    statusCode: status,
+    headers: { ...headers },
+    body,
+    isBase64Encoded: false,
+  } as const
+  if (!event.requestContext?.elb || !event.multiValueHeaders) return reply
+  const entries = Object.entries(headers).map(([name, value]) => [name, [value]])
+  return { ...reply, multiValueHeaders: Object.fromEntries(entries) }
+}
