@@ -60,7 +60,7 @@ async function fits({ scheme, vendor }: Preset, trial: CaptureTrial): Promise<bo
   return trial.captures.length > 0
 }
 
-/** What a capture says in the words of this package, if it is an event of the vendor. */
+/** Parses a capture into an event of this package, if it is an event of the vendor. */
 export function eventOf(vendor: Vendor, { delivery }: NamedCapture) {
   try {
     return readVendorEvent(vendor, JSON.parse(new TextDecoder().decode(delivery.body)))
@@ -69,7 +69,7 @@ export function eventOf(vendor: Vendor, { delivery }: NamedCapture) {
   }
 }
 
-/** What `schemes.define` takes for a preset's scheme. */
+/** Returns the definition of a preset's scheme, as `schemes.define` accepts it. */
 export function toDefinition({ scheme }: Preset): SchemeDefinition {
   const { template: _, authenticity: __, addresses: ___, headers, header, ...rest } = scheme
   return { ...rest, header: headers ?? header }

@@ -63,9 +63,9 @@ export function veriff(): Vendor {
 }
 
 const session = '12df6045-3846-3e45-946a-14fa6136d78b'
+const attemptId = '00bca969-b53a-4fad-b065-874d41a7b2b8'
 
 function step(code: number, action: string) {
-  const attemptId = '00bca969-b53a-4fad-b065-874d41a7b2b8'
   return { id: session, attemptId, feature: 'selfid', code, action, vendorData: '12345678' }
 }
 
@@ -74,7 +74,7 @@ function decision(code: number, status: string) {
     status: 'success',
     verification: {
       id: session,
-      attemptId: '00bca969-b53a-4fad-b065-874d41a7b2b8',
+      attemptId,
       code,
       status,
       reason: null,
