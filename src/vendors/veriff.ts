@@ -3,7 +3,10 @@
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 
-/** Veriff, read from its public documents; its older X-SIGNATURE is a plain hash and is not accepted. */
+/**
+ * Veriff. Read from its public documents and tried on deliveries made from them, not on real ones.
+ * Its older X-SIGNATURE is a plain hash and is not accepted.
+ */
 export function veriff(): Vendor {
   return defineVendor({
     name: 'veriff',
