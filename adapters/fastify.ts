@@ -10,7 +10,7 @@ const fix =
 
 /** Options of the plugin. */
 export interface FastifyMountOptions {
-  /** Where deliveries arrive, e.g. '/webhooks'. */
+  /** The path of the webhook, e.g. '/webhooks'. */
   readonly path: string
 }
 

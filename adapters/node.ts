@@ -24,7 +24,7 @@ export function toNode(receiver: HandlesRequests) {
   }
 }
 
-/** How a framework's request differs from a plain one. */
+/** Differences of a framework's request from a plain one. */
 export interface IncomingOptions {
   /** The fix that the operator sees if a parser read the body first. */
   readonly fix: string

@@ -29,7 +29,7 @@ export interface ClientOptions {
   readonly fetch?: Fetch | undefined
   /** Milliseconds for each attempt, its body included; 30,000 by default. */
   readonly timeout?: number | undefined
-  /** How requests are retried; `false` or 0 for never. */
+  /** Retries of requests; `false` or 0 disables them. */
   readonly retry?: false | number | RequestRetryOptions | undefined
   /**
    * A limiter that the clients of one key share, a number of requests per minute, or `false`; 200

@@ -111,7 +111,7 @@ function checkOptions(inbox: Inbox, options: InboxConsoleOptions): void {
   if (interval !== undefined) checkMilliseconds('interval', interval, 100)
 }
 
-/** Who asks; refuses whoever may not. */
+/** Returns who asks, or throws if they are not allowed. */
 async function admitted(
   request: Request,
   { authorize }: InboxConsoleOptions,

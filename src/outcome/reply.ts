@@ -197,7 +197,7 @@ function checkRespond(respond: RespondOption | Responder = {}): RespondOption | 
 }
 
 /**
- * What a vendor wants of replies beneath the receiver's own `respond`: its handshake answered, and
+ * The reply that a vendor requires, beneath the receiver's own `respond`: its handshake answered, and
  * 200 for what was kept where its documents take nothing else for a success.
  */
 function respondTo(vendor: Vendor, own: RespondOption | Responder = {}): RespondOption | Responder {

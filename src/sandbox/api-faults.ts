@@ -20,10 +20,10 @@ export async function withFault(
     case 'error-429':
       throw rateLimited({ limit: 0, remaining: 0, retryAfter: Math.max(1, Math.ceil(seconds)) })
     case 'error-500':
-      throw new HttpError(500, 'The service failed, as a fault asked for')
+      throw new HttpError(500, 'The service failed because of an injected fault')
     case 'timeout':
       await orAborted(new Promise(() => {}), ended).catch(() => {})
-      throw new HttpError(503, 'The service did not answer, as a fault asked for')
+      throw new HttpError(503, 'The service did not answer because of an injected fault')
     case 'slow':
       await sleep(seconds * 1000, ended).catch(() => {})
       return answer()

@@ -124,13 +124,13 @@ export class Core {
     } catch {
       this.#replace(before)
       throw invalidFields(
-        [{ field: '', message: 'holds something that cannot be loaded' }],
+        [{ field: '', message: 'contains a value that cannot be loaded' }],
         'snapshot',
       )
     }
   }
 
-  /** Back to the state right after the start, in everything. */
+  /** Resets everything to the state right after the start. */
   reset(): void {
     this.#replace(structuredClone(this.#initial))
   }

@@ -7,7 +7,7 @@ import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
 import { HttpError } from './http-error.ts'
 import { IncomingBody } from './incoming-body.ts'
 
-/** Where to listen; loopback and any free port by default. */
+/** The address to listen on; loopback and any free port by default. */
 export interface ListenOptions {
   readonly port?: number | undefined
   readonly host?: string | undefined

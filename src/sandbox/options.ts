@@ -27,7 +27,7 @@ export interface SubscriptionOption {
 
 /** The options of `createSandbox`; all have defaults. */
 export interface SandboxOptions {
-  /** Drives ids, tokens and dice; the same seed and the same calls give the same bytes. */
+  /** Seed of ids, tokens and random choices; the same seed and calls give the same bytes. */
   readonly seed?: string | number
   /** A time at which the clock stands still, or a source of time; the system's time by default. */
   readonly now?: Date | string | (() => Date)
@@ -36,7 +36,7 @@ export interface SandboxOptions {
   readonly subscriptions?: readonly SubscriptionOption[]
   /** The secret of subscriptions without their own; derived from the seed by default. */
   readonly secret?: string
-  /** Names beside localhost that the sandbox answers to, e.g. a container's. */
+  /** Host names besides localhost that the sandbox accepts, e.g. a container's. */
   readonly hosts?: readonly string[]
   /** Requests per minute for every organization, or false for no limit (section 8). */
   readonly rateLimit?: number | false

@@ -32,7 +32,7 @@ import type { Snapshot } from './schemas/snapshot.ts'
 import type { ActionName } from './transitions.ts'
 import { act, type Step } from './verifications.ts'
 
-/** An action by its name, or with the step or the reason that it is about. */
+/** An action by its name, or with its step or reason. */
 export type VerificationAction = ActionName | Step
 
 /** The service in a box. */
@@ -41,7 +41,7 @@ export interface Sandbox {
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>
   /** Serves over HTTP, on loopback and any free port by default. */
   listen(options?: ListenOptions): Promise<Listening>
-  /** Where it is reached, without a path; `/v2/api` and `/_sandbox` are below it. */
+  /** The base URL, without a path; `/v2/api` and `/_sandbox` are below it. */
   readonly url: string
   /** The API's base address: `url` with `/v2/api`. */
   readonly baseUrl: string
@@ -70,7 +70,7 @@ export interface Sandbox {
   flush(): Promise<void>
   /** The seed of ids, tokens and random choices. */
   readonly seed: string | number
-  /** Back to the state right after the start, in everything. */
+  /** Resets everything to the state right after the start. */
   reset(): void
   /** The whole state as JSON, secrets included. */
   snapshot(): Snapshot
@@ -87,7 +87,7 @@ export interface Sandbox {
 }
 
 export interface SandboxDeps {
-  /** Checked, and with a seed. */
+  /** The options, checked and with a seed. */
   readonly options: SandboxOptions & { readonly seed: string | number }
   readonly file?: DataFile | undefined
   readonly saved?: SavedState | undefined

@@ -25,7 +25,7 @@ export interface Capture {
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** Base64 of the exact bytes. */
   readonly body: string
-  /** How it is signed, as `schemes.define` takes it. */
+  /** The signature scheme, as `schemes.define` takes it. */
   readonly scheme?: SchemeDefinition
   /** Personal data was removed and, unless it was refused, the bytes were signed again. */
   readonly redacted?: true

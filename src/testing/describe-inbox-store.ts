@@ -14,7 +14,7 @@ export interface TestRunner {
   test(name: string, body: () => Promise<void>): unknown
 }
 
-/** Where the suite gets its stores. */
+/** The stores that the suite tests. */
 export interface StoreUnderTest {
   /** A new, empty store. */
   create(): InboxStore | Promise<InboxStore>

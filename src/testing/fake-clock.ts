@@ -2,7 +2,7 @@
 import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import type { Clock } from '../foundation/clock.ts'
 
-/** How far a clock moves: the sum of the parts. */
+/** A duration: the sum of its parts. */
 export interface Duration {
   readonly milliseconds?: number
   readonly seconds?: number

@@ -37,7 +37,7 @@ export interface ReplayOptions {
    */
   readonly secret?: SecretInput
   readonly scheme?: Scheme
-  /** How many run at a time; 1 by default, which keeps their order. */
+  /** The number that run at a time; 1 by default, which keeps their order. */
   readonly concurrency?: number
   readonly now?: Clock
   readonly signal?: AbortSignal

@@ -27,7 +27,7 @@ export interface Attempted {
   readonly handled: readonly string[]
 }
 
-/** Who makes attempts. */
+/** Makes attempts. */
 export interface Attempter {
   readonly pipeline: Pipeline
   readonly inbox: WorkSource

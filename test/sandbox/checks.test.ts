@@ -99,7 +99,9 @@ describe('a call is checked as the request that does the same:', () => {
     expect(() => subscriptions.rotateSecret(id, { overlapSeconds: -1 })).toThrow(misused)
     expect(() => subscriptions.create({ url: 'ftp://x/' })).toThrow(misused)
     const nobody = { url: 'http://x/', organizationId: 'org_nobody' }
-    expect(() => subscriptions.create(nobody)).toThrow(/organizationId names no organization/)
+    expect(() => subscriptions.create(nobody)).toThrow(
+      /organizationId must be the id of an organization/,
+    )
     expect(subscriptions.list()).toEqual([before])
     expect(subscriptions.update('nobody', {})).toBeUndefined()
   })

@@ -153,7 +153,7 @@ function dripping(bytes: Bytes, fault: AttemptFaultKind): ReadableStream<Uint8Ar
   return new ReadableStream({
     async pull(controller) {
       if (fault === 'connection-reset' && at >= bytes.length / 2) {
-        return controller.error(new Error('the connection was reset, as a fault asked for'))
+        return controller.error(new Error('the connection was reset by an injected fault'))
       }
       await new Promise((resolve) => setTimeout(resolve, 10))
       controller.enqueue(bytes.slice(at, at + piece))

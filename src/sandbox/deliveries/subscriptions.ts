@@ -68,7 +68,9 @@ export class Subscriptions {
     const read = checked(subscriptionBody, input, 'request body')
     const { now, random, secret, hasOrganization } = this.#options
     if (read.organizationId !== null && !hasOrganization(read.organizationId)) {
-      throw invalidFields([{ field: 'organizationId', message: 'names no organization' }])
+      throw invalidFields([
+        { field: 'organizationId', message: 'must be the id of an organization' },
+      ])
     }
     const createdAt = now().toISOString()
     return this.#put({ id: random.uuid(), ...read, secret: read.secret ?? secret(), createdAt })
