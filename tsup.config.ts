@@ -18,6 +18,7 @@ const doors = {
   vendors: 'src/vendors/index.ts',
   client: 'src/client/index.ts',
   testing: 'src/testing/index.ts',
+  opentelemetry: 'src/observe/opentelemetry/index.ts',
   console: 'src/console/index.ts',
   // Side by side, for the store starts the writer's thread from the file beside its own.
   inbox: 'src/inbox/index.ts',

@@ -17,6 +17,7 @@ const doors = {
   'idv-webhooks/console': here('src/console/index.ts'),
   'idv-webhooks/inbox/postgres': here('src/inbox/stores/postgres/postgres.ts'),
   'idv-webhooks/inbox': here('src/inbox/index.ts'),
+  'idv-webhooks/opentelemetry': here('src/observe/opentelemetry/index.ts'),
   'idv-webhooks/client': here('src/client/index.ts'),
   'idv-webhooks/cli': here('src/cli/index.ts'),
   'idv-webhooks/sandbox': here('src/sandbox/index.ts'),

@@ -58,7 +58,7 @@ describe('README.md', () => {
           '-e',
           `import('${door.replace(/^\./, 'idv-webhooks')}').then((m) => console.log(Object.keys(m).join()))`,
         ],
-        { cwd: bare },
+        { cwd: app },
       )
       for (const name of stdout.trim().split(',')) given.add(name)
     }

@@ -41,6 +41,7 @@ const frameworks = [
   '@types/react',
   '@types/express',
   '@types/koa',
+  '@opentelemetry/api',
   'pg',
   '@types/pg',
 ]
