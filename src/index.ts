@@ -25,16 +25,15 @@ export type {
 } from './observe/observe.ts'
 export { type LogOptions, logOutcomes } from './observe/observers.ts'
 export type { ClientOption, ReceiverOptions } from './options.ts'
+export type { Outcome, OutcomeKind } from './outcome/outcome.ts'
 export {
   type HandshakeRequest,
-  type Outcome,
-  type OutcomeKind,
   type Reply,
   type ReplyChange,
   type Responder,
   type RespondOption,
   toReply,
-} from './outcome.ts'
+} from './outcome/reply.ts'
 export { type Parsed, type ParseOptions, parse } from './parse.ts'
 export type {
   Entity,

@@ -12,7 +12,7 @@ import {
 import type { Clock } from './foundation/clock.ts'
 import type { Arrival, Kept } from './inbox/entry.ts'
 import type { Observe } from './observe/observe.ts'
-import type { Responder, RespondOption } from './outcome.ts'
+import type { Responder, RespondOption } from './outcome/reply.ts'
 import type { ParseOptions, SchemaMap } from './parse.ts'
 import type { AssembledVerification, Client } from './protocol/resources.ts'
 import type { VerifyOptions } from './verify.ts'

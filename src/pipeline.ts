@@ -1,11 +1,10 @@
 // The inside of a receiver, that every delivery walks through: admit, verify, then keep, or parse
 // and dispatch. Everything that a sender can do wrong comes out as an outcome.
-import { sha256, sha256Hex } from '#hmac'
 import { isProbe, toArrival } from './arrival.ts'
 import { Dispatcher } from './dispatch/dispatch.ts'
 import { ResourceReads } from './dispatch/fetch-resource.ts'
 import type { HandlerReport } from './dispatch/handler.ts'
-import { type ContextServices, Run, RunningHandlers, type Task } from './dispatch/run.ts'
+import { type ContextServices, RunningHandlers, runTask, type Task } from './dispatch/run.ts'
 import { checkMilliseconds } from './foundation/check.ts'
 import { type Clock, systemClock } from './foundation/clock.ts'
 import { defined } from './foundation/defined.ts'
@@ -28,25 +27,12 @@ import {
 import type { Observation, Observe } from './observe/observe.ts'
 import { Observers } from './observe/observers.ts'
 import { checkedOptions, type Keeper, type ReceiverOptions } from './options.ts'
-import {
-  challengeResponder,
-  checkRespond,
-  codeOf,
-  methodNotAllowed,
-  noDiagnosis,
-  type Outcome,
-  type Reply,
-  type Responder,
-  type RespondOption,
-  refusal,
-  respondWith,
-  toReply,
-} from './outcome.ts'
+import { attempted, noDiagnosis, type Outcome, proofRefused, refusal } from './outcome/outcome.ts'
+import { Replies, type Reply } from './outcome/reply.ts'
 import { createParser, type Parsed, type Parser } from './parse.ts'
-import type { EventSource, WebhookEvent } from './protocol/events.ts'
+import type { EventSource } from './protocol/events.ts'
 import { Finality } from './protocol/finality.ts'
 import { eventNames, probeName } from './protocol/names.ts'
-import { toHex } from './signature/encoding.ts'
 import type { Refusal, Verifier } from './signature/verifier.ts'
 import { createVerifier } from './verify.ts'
 
@@ -61,8 +47,7 @@ export class Pipeline {
   readonly #intake: Intake
   readonly #keeper: Keeper | undefined
   readonly #reads: ResourceReads
-  readonly #respond: RespondOption | undefined
-  readonly #responder: Responder | undefined
+  readonly #replies: Replies
   readonly #observers: Observers
   readonly #now: Clock
   readonly #milliseconds: () => number
@@ -79,9 +64,7 @@ export class Pipeline {
     this.#milliseconds = now ? () => now().getTime() : Date.now
     this.#observers = new Observers(observe, this.#now)
     const { secret, authenticity, vendor, scheme = vendor?.scheme } = options
-    const respond = checkRespond(options.respond ?? (vendor && challengeResponder(vendor)))
-    this.#respond = typeof respond === 'function' ? undefined : respond
-    this.#responder = typeof respond === 'function' ? respond : undefined
+    this.#replies = new Replies(options.respond, vendor)
     this.#verifier = createVerifier({ secret, ...defined({ scheme, authenticity }) })
     this.#intake = new Intake(this.#limits)
     this.#keeper = options.inbox
@@ -92,7 +75,6 @@ export class Pipeline {
       reads: this.#reads,
       timeout: this.#limits.handlerTimeout,
       running: this.#running,
-      hash: sha256Hex,
       around: options.around,
     }
     this.finality = new Finality(vendor?.finality)
@@ -131,14 +113,11 @@ export class Pipeline {
   }
 
   async handle(incoming: Incoming): Promise<Reply> {
-    const { method, url, headers } = incoming
-    const handshake = this.#responder?.handshake?.({ method, url, headers })
-    if (handshake) return handshake
-    if (method !== 'POST') return methodNotAllowed
+    const reply = this.#replies.beforeDelivery(incoming)
+    if (reply) return reply
     const walk = new Walk(incoming, this.#observers.hearAll)
     const outcome = await this.#walked(walk, incoming)
-    if (!this.#responder) return toReply(outcome, this.#respond)
-    return respondWith(this.#responder, outcome, walk.event)
+    return this.#replies.to(outcome, walk.event)
   }
 
   receive(delivery: Delivery): Promise<Outcome> {
@@ -158,7 +137,7 @@ export class Pipeline {
       const outcome = this.#begin(walk, source)
       if (outcome instanceof Promise) return this.#settled(outcome, walk, work)
       work.leave()
-      return Promise.resolve(outcome)
+      return Promise.resolve(this.#observers.outcome(outcome, walk))
     } catch (error) {
       return this.#settled(Promise.reject(error), walk, work)
     }
@@ -166,7 +145,7 @@ export class Pipeline {
 
   async #settled(outcome: Promise<Outcome>, walk: Walk, work: AtWork): Promise<Outcome> {
     try {
-      return await outcome
+      return this.#observers.outcome(await outcome, walk)
     } catch (error) {
       // The user's own envelope or schema threw; what a sender did never gets here.
       return this.#observers.outcome({ kind: 'failed', code: 'HANDLER_FAILED', error }, walk)
@@ -179,7 +158,7 @@ export class Pipeline {
     if ('read' in source) return this.#take(walk, source)
     if ('headers' in source) return this.#receive(walk, source.body)
     walk.bytes = source.body.length
-    if (this.#draining) return this.#observers.outcome(refusal('DRAINING'), walk)
+    if (this.#draining) return refusal('DRAINING')
     const { body, tenant } = source
     const receivedAt = this.#milliseconds()
     return this.#accept(markVerified({ body, headers: [], receivedAt, tenant }), walk, 'reconcile')
@@ -207,19 +186,19 @@ export class Pipeline {
   async #take(walk: Walk, { address, read }: Incoming): Promise<Outcome> {
     walk.bytes = declaredLength(walk.headers) ?? 0
     const code = this.#admit(walk)
-    if (code) return this.#observers.outcome(refusal(code), walk)
+    if (code) return refusal(code)
     const reading = this.#intake.begin(address)
     try {
       const body = await read(reading)
       if (!(body instanceof Uint8Array)) {
         walk.bytes = reading.bytes
-        return this.#observers.outcome(refusal(body.code, body.message), walk)
+        return refusal(body.code, body.message)
       }
       walk.bytes = body.length
-      if (this.#draining) return this.#observers.outcome(refusal('DRAINING'), walk)
+      if (this.#draining) return refusal('DRAINING')
       // What a parser kept, or another adapter did not count, is counted now.
       const fault = reading.take(body.length - reading.bytes)
-      if (fault) return this.#observers.outcome(refusal(fault.code), walk)
+      if (fault) return refusal(fault.code)
       reading.done()
       walk.body = body
       return await this.#prove(walk)
@@ -231,12 +210,12 @@ export class Pipeline {
   #receive(walk: Walk, body: Uint8Array): Outcome | Promise<Outcome> {
     if (!(body instanceof Uint8Array)) {
       const message = 'delivery.body must be the exact bytes (a Uint8Array)'
-      return this.#observers.outcome(refusal('BODY_CONSUMED', message), walk)
+      return refusal('BODY_CONSUMED', message)
     }
     walk.body = body
     walk.bytes = body.length
     const code = this.#admit(walk)
-    return code ? this.#observers.outcome(refusal(code), walk) : this.#prove(walk)
+    return code ? refusal(code) : this.#prove(walk)
   }
 
   /** Why headers alone refuse a delivery; decided once for each. */
@@ -254,7 +233,7 @@ export class Pipeline {
   #prove(walk: Walk): Outcome | Promise<Outcome> {
     const arriving = this.#reads.hasClient ? this.#reads.arriving() : undefined
     const judge = (proof: Refusal | VerifiedDelivery) => {
-      if ('ok' in proof) return this.#refused(proof, walk)
+      if ('ok' in proof) return proofRefused(proof)
       arriving?.(proof)
       return this.#accept(proof, walk, 'webhook')
     }
@@ -265,18 +244,6 @@ export class Pipeline {
   #accept(delivery: VerifiedDelivery, walk: Walk, source: EventSource): Outcome | Promise<Outcome> {
     if (this.#keeper) return this.#keep(this.#keeper, delivery, walk, source)
     return this.#dispatch(delivery, this.#parser(delivery, source), walk)
-  }
-
-  #refused(refused: Refusal, walk: Walk): Outcome {
-    const { code, error } = refused
-    if (code !== 'SECRET_UNAVAILABLE') {
-      return this.#observers.outcome(
-        { kind: 'rejected', code, diagnose: () => refused.diagnose() },
-        walk,
-      )
-    }
-    const message = 'the look-up of secrets failed'
-    return this.#observers.outcome({ kind: 'failed', code, message, error }, walk)
   }
 
   async #keep(
@@ -293,11 +260,11 @@ export class Pipeline {
         return this.#dispatch(delivery, parsed, walk)
       }
       const kept = await keeper.keep(toArrival(delivery, parsed, source))
-      return this.#observers.outcome(withProof({ ...kept }, delivery), walk)
+      return withProof({ ...kept }, delivery)
     } catch (error) {
       const message = 'the inbox did not keep the delivery'
       const failed = { kind: 'failed', code: 'STORE_UNAVAILABLE', message, error } as const
-      return this.#observers.outcome(withProof(failed, delivery), walk)
+      return withProof(failed, delivery)
     }
   }
 
@@ -306,43 +273,23 @@ export class Pipeline {
       const { code, issues } = parsed
       const rejected = { kind: 'rejected', code, diagnose: noDiagnosis } as const
       const outcome = issues ? { ...rejected, issues } : rejected
-      return this.#observers.outcome(withProof(outcome, delivery), walk)
+      return withProof(outcome, delivery)
     }
     const { event, key } = parsed
     walk.event = event
     const registrations = event.name === probeName ? [] : this.#dispatcher.match(event)
     if (registrations.length === 0) {
-      return this.#observers.outcome(withProof({ kind: 'ignored', event }, delivery), walk)
+      return withProof({ kind: 'ignored', event }, delivery)
     }
     const reports = this.run({ event, key, delivery, registrations, attempt: 1 })
-    if (!(reports instanceof Promise)) return this.#judge(reports, delivery, walk)
-    return reports.then((all) => this.#judge(all, delivery, walk))
-  }
-
-  #judge(reports: readonly HandlerReport[], delivery: VerifiedDelivery, walk: Walk): Outcome {
-    // Trust is granted here: only a walk with an event is dispatched.
-    const event = walk.event as WebhookEvent
-    if (reports.every(({ ok }) => ok)) {
-      return this.#observers.outcome(withProof({ kind: 'handled', event }, delivery), walk)
-    }
-    const errors = reports.filter((report) => !report.ok)
-    const failed = { kind: 'failed', code: codeOf(errors), errors, event } as const
-    return this.#observers.outcome(withProof(failed, delivery), walk)
+    if (!(reports instanceof Promise)) return withProof(attempted(event, reports), delivery)
+    return reports.then((all) => withProof(attempted(event, all), delivery))
   }
 
   /** One attempt: runs the handlers given, each with its own context. */
   run(task: Task): readonly HandlerReport[] | Promise<readonly HandlerReport[]> {
-    const run = new Run(
-      task,
-      this.#services,
-      this.#observers.hearAll ? this.#observers.attempt : undefined,
-    )
-    if (task.key !== undefined || sha256Hex) return run.all(task.registrations)
-    // WebCrypto only hashes asynchronously, so it is done before a handler can ask.
-    return sha256(task.delivery.body).then((hash) => {
-      run.bodyHash = toHex(hash)
-      return run.all(task.registrations)
-    })
+    const { hearAll, attempt } = this.#observers
+    return runTask(task, this.#services, hearAll ? attempt : undefined)
   }
 }
 

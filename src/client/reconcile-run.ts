@@ -8,7 +8,7 @@ import {
   shown,
 } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
-import type { Outcome } from '../outcome.ts'
+import type { Outcome } from '../outcome/outcome.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { Receiver } from '../receiver.ts'
 import { timeOf } from './read-time.ts'

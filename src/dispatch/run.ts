@@ -1,9 +1,11 @@
 // One attempt at an event: its handlers in turn, each within its time, with a context that makes what
 // costs something when it is asked for.
+import { sha256, sha256Hex } from '#hmac'
 import { idempotencyKeyOf, type VerifiedDelivery } from '../foundation/delivery.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import type { Superseded } from '../protocol/finality.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
+import { toHex } from '../signature/encoding.ts'
 import { type Around, runAround } from './around.ts'
 import type { Context, HandlerFailure, HandlerReport, Registration } from './handler.ts'
 
@@ -62,8 +64,6 @@ export interface ContextServices {
   /** Milliseconds for each handler. */
   readonly timeout: number
   readonly running: RunningHandlers
-  /** SHA-256 in hex, where the runtime need not wait for it. */
-  readonly hash: ((bytes: Uint8Array) => string) | undefined
   readonly around: Around | undefined
 }
 
@@ -125,10 +125,25 @@ class HandlerContext implements Context {
 }
 
 /** Hears what became of each handler, and how many milliseconds it ran. */
-export type HearAttempt = (report: HandlerReport, task: Task, duration: number) => void
+type HearAttempt = (report: HandlerReport, task: Task, duration: number) => void
+
+/** Runs an attempt; a promise only where a handler gave one, or the runtime hashes later. */
+export function runTask(
+  task: Task,
+  services: ContextServices,
+  ended: HearAttempt | undefined,
+): readonly HandlerReport[] | Promise<readonly HandlerReport[]> {
+  const run = new Run(task, services, ended)
+  if (task.key !== undefined || sha256Hex) return run.all(task.registrations)
+  // WebCrypto only hashes asynchronously, so it is done before a handler can ask.
+  return sha256(task.delivery.body).then((hash) => {
+    run.bodyHash = toHex(hash)
+    return run.all(task.registrations)
+  })
+}
 
 /** One attempt: its handlers run one after the other, and one that fails stops no other. */
-export class Run {
+class Run {
   readonly task: Task
   /** The body's SHA-256 in hex, where it had to be made before a handler can ask. */
   bodyHash: string | undefined
@@ -151,7 +166,7 @@ export class Run {
 
   get idempotencyKey(): string {
     const { key: id, delivery } = this.task
-    const bodyHash = () => this.bodyHash ?? this.#services.hash?.(delivery.body) ?? ''
+    const bodyHash = () => this.bodyHash ?? sha256Hex?.(delivery.body) ?? ''
     return idempotencyKeyOf({ id, bodyHash }, delivery.tenant)
   }
 

@@ -7,7 +7,7 @@ import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/c
 import type { Clock } from '../foundation/clock.ts'
 import type { OutcomeCode } from '../foundation/errors.ts'
 import { unharmed, warn } from '../foundation/warn.ts'
-import type { Outcome } from '../outcome.ts'
+import type { Outcome } from '../outcome/outcome.ts'
 import type { Diagnosis } from '../signature/diagnose.ts'
 import {
   attemptObserved,

@@ -1,7 +1,7 @@
 // The challenges by which senders try an address before they use it, as responders for the option
 // `respond`. A challenge runs no handler of yours but those that match its event.
 import { makeHmacKey } from '#hmac'
-import type { HandshakeRequest, Reply, Responder } from '../outcome.ts'
+import type { HandshakeRequest, Reply, Responder } from '../outcome/reply.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { valueAt } from '../protocol/json-paths.ts'
 import { toHex } from '../signature/encoding.ts'

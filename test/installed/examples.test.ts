@@ -73,6 +73,7 @@ test('the examples compile in strict mode against the packed types', () => {
   const options = [
     '--strict',
     '--noEmit',
+    '--allowImportingTsExtensions',
     '--skipLibCheck',
     '--module',
     'esnext',

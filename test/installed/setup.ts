@@ -33,6 +33,7 @@ const frameworks = [
   'hono',
   '@hono/node-server',
   'koa',
+  'pg',
   'next',
   'react',
   'react-dom',
@@ -42,7 +43,7 @@ const frameworks = [
   '@types/express',
   '@types/koa',
   '@opentelemetry/api',
-  'pg',
+  '@opentelemetry/sdk-trace-base',
   '@types/pg',
 ]
 const runtimes = ['node@22.18.0', 'node@24.21.0', 'bun@1.4.5', 'deno@2.9.6', 'workerd@1.20261117.1']

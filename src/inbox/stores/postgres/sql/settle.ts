@@ -7,7 +7,8 @@ export const settle = [
    */
   `create function idv.settle_1(p_settlements text)
 returns table (ord int, taken boolean, due bigint) language plpgsql as $$
-declare s record; e idv.entries;
+declare
+  s record; e idv.entries; v_retry int := 0; v_done int := 0; v_dead int := 0; v_skipped int := 0;
 begin
   perform idv.guard_1();
   for s in select x.*, y.seq, y.lane from json_to_recordset(p_settlements::json) as x(
@@ -22,15 +23,23 @@ begin
         taken := not e.erased;
         due := idv.end_attempt_1(e, s."to", s.at, s.handled, s.reason, s.failures, s.due, s.hold,
           s."highWaterMark");
+        if taken then
+          -- Counted once for the group: two rows for each settlement would be half of its work.
+          v_retry := v_retry + (s."to" = 'retry')::int; v_done := v_done + (s."to" = 'done')::int;
+          v_dead := v_dead + (s."to" = 'dead')::int;
+          v_skipped := v_skipped + (s."to" = 'skipped')::int;
+        end if;
       elsif e.fence = s.fence and e.owner = s.owner and not e.erased then
         taken := e.state = case s."to" when 'released' then 'stored' else s."to" end;
       end if;
     end if;
     return next;
   end loop;
+  perform idv.count_1(
+    0, -(v_retry + v_done + v_dead + v_skipped), v_retry, v_done, v_dead, v_skipped);
 end $$`,
 
-  /* Gives the time at which the lane is due next. */
+  /* Gives the time at which the lane is due next; the caller counts. */
   `create function idv.end_attempt_1(
   e idv.entries, p_to text, p_at bigint, p_handled json, p_reason text, p_failures json,
   p_due bigint, p_hold boolean, p_mark json
@@ -40,7 +49,6 @@ begin
   insert into idv.handled select e.seq, h from json_array_elements_text(p_handled) h
     on conflict do nothing;
   if p_to = 'released' then return idv.release_1(e.seq, e.lane, p_at); end if;
-  perform idv.moved_1('leased', p_to);
   if p_to = 'retry' then
     update idv.entries set state = 'retry', due = p_due, reason = p_reason, failures = p_failures
       where seq = e.seq;

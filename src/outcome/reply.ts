@@ -1,62 +1,11 @@
-// What became of a delivery, and the one table from outcome to reply.
-
-import type { HandlerFailure } from './dispatch/handler.ts'
-import type { HeadersInput } from './foundation/delivery.ts'
-import {
-  type FailedCode,
-  type OutcomeCode,
-  type RejectedCode,
-  WebhookError,
-} from './foundation/errors.ts'
-import { warn } from './foundation/warn.ts'
-import type { Issue, WebhookEvent } from './protocol/events.ts'
-import type { Authenticity } from './protocol/scheme-definition.ts'
-import { challengeAnswer, type Vendor } from './protocol/vendor.ts'
-import type { Diagnosis } from './signature/diagnose.ts'
-
-/** What proved it: which secret, and whose that is, where it says so. */
-interface Proved {
-  /** A signature, or no more than a shared token or an address. */
-  readonly authenticity?: Authenticity
-  readonly secretId?: string
-  readonly tenant?: string
-}
-
-interface Understood extends Proved {
-  readonly event: WebhookEvent
-}
-
-/** The result of a delivery; `kind` is literal, and so is the `code` of a refusal or failure. */
-export type Outcome =
-  | ({ readonly kind: 'handled' } & Understood)
-  | ({ readonly kind: 'ignored' } & Understood)
-  | ({ readonly kind: 'accepted'; readonly entryId: string } & Proved)
-  | ({
-      readonly kind: 'duplicate'
-      readonly entryId: string
-      /** The same key came with other bytes: kept as evidence, not run. */
-      readonly conflict?: true
-    } & Proved)
-  | ({
-      readonly kind: 'rejected'
-      readonly code: RejectedCode
-      readonly issues?: readonly Issue[]
-      /** For the operator, never the sender: what was proved about the cause, if anything. */
-      diagnose(): Promise<Diagnosis | undefined>
-    } & Proved)
-  | ({
-      readonly kind: 'failed'
-      readonly code: FailedCode
-      /** The fix, for the operator. */
-      readonly message?: string
-      /** Every handler that failed, in the order in which they ran. */
-      readonly errors?: readonly HandlerFailure[]
-      /** The cause on our side: the look-up of secrets, or the store. */
-      readonly error?: unknown
-      readonly event?: WebhookEvent
-    } & Proved)
-
-export type OutcomeKind = Outcome['kind']
+// The HTTP reply to an outcome: a code, never a cause. What a user overrides never hides a failure.
+import type { HeadersInput } from '../foundation/delivery.ts'
+import { type OutcomeCode, WebhookError } from '../foundation/errors.ts'
+import { warn } from '../foundation/warn.ts'
+import type { WebhookEvent } from '../protocol/events.ts'
+import { challengeAnswer, type Vendor } from '../protocol/vendor.ts'
+import type { Outcome, OutcomeKind } from './outcome.ts'
+import { failed, rejected, taken } from './table.ts'
 
 /** An HTTP answer: `body` is JSON text. */
 export interface Reply {
@@ -88,44 +37,37 @@ export interface Responder {
   readonly handshake?: (request: HandshakeRequest) => Reply | undefined
 }
 
+const json = { 'content-type': 'application/json; charset=utf-8' } as const
+
 /** Seconds after which a sender may try again when the fault is ours. */
 const retryAfter = '5'
 
-const rejected: Readonly<Record<RejectedCode, readonly [status: number, message: string]>> = {
-  SIGNATURE_MISSING: [401, 'the signature is missing'],
-  SIGNATURE_MALFORMED: [401, 'the signature is malformed'],
-  SIGNATURE_MISMATCH: [401, 'the signature does not match'],
-  TIMESTAMP_OUTSIDE_TOLERANCE: [401, 'the signed time is outside the tolerance'],
-  HEADER_AMBIGUOUS: [400, 'a security header is repeated'],
-  ADDRESS_NOT_ALLOWED: [403, 'the address is not allowed'],
-  BODY_TOO_LARGE: [413, 'the body is too large'],
-  BODY_INCOMPLETE: [400, 'the body is incomplete'],
-  BODY_NOT_UTF8: [400, 'the body is not UTF-8'],
-  BODY_NOT_JSON: [400, 'the body is not JSON'],
-  ENVELOPE_INVALID: [400, 'the body has no event envelope'],
-  EVENT_INVALID: [400, 'the event does not fit its schema'],
-  CONTENT_TYPE_UNSUPPORTED: [415, 'the content type is not JSON'],
-  ENCODING_UNSUPPORTED: [415, 'compressed bodies are not supported'],
+type ArrivedRequest = Omit<HandshakeRequest, 'url'> & { readonly url?: string | undefined }
+
+/** The replies of one receiver, by its `respond` option or its vendor. */
+export class Replies {
+  readonly #table: RespondOption | undefined
+  readonly #responder: Responder | undefined
+
+  /** @throws WebhookError `OPTION_INVALID` */
+  constructor(respond: RespondOption | Responder | undefined, vendor: Vendor | undefined) {
+    const checked = checkRespond(respond ?? (vendor && challengeResponder(vendor)))
+    if (typeof checked === 'function') this.#responder = checked
+    else this.#table = checked
+  }
+
+  /** The reply to a handshake, or to a method other than POST: neither carries a delivery. */
+  beforeDelivery({ method, url, headers }: ArrivedRequest): Reply | undefined {
+    const handshake = this.#responder?.handshake?.({ method, url, headers })
+    return handshake ?? (method === 'POST' ? undefined : methodNotAllowed)
+  }
+
+  /** A promise only where a function answers. */
+  to(outcome: Outcome, event: WebhookEvent | undefined): Reply | Promise<Reply> {
+    if (!this.#responder) return toReply(outcome, this.#table)
+    return respondWith(this.#responder, outcome, event)
+  }
 }
-
-const failed: Readonly<Record<FailedCode, readonly [status: number, message: string]>> = {
-  HANDLER_FAILED: [500, 'the event could not be handled'],
-  HANDLER_TIMEOUT: [500, 'the event could not be handled in time'],
-  BODY_CONSUMED: [503, 'the receiver is not set up correctly'],
-  STORE_UNAVAILABLE: [503, 'the receiver is temporarily unavailable'],
-  SECRET_UNAVAILABLE: [503, 'the receiver is temporarily unavailable'],
-  OVERLOADED: [503, 'the receiver is overloaded'],
-  DRAINING: [503, 'the receiver is shutting down'],
-}
-
-/** Tells the faults on our side from those of the sender. */
-function isFailedCode(code: OutcomeCode): code is FailedCode {
-  return Object.hasOwn(failed, code)
-}
-
-const taken = { handled: 200, ignored: 200, duplicate: 200, accepted: 202 } as const
-
-const json = { 'content-type': 'application/json; charset=utf-8' } as const
 
 /** The HTTP reply for an outcome: a code, never a cause. */
 export function toReply(outcome: Outcome, respond: RespondOption = {}): Reply {
@@ -136,7 +78,7 @@ export function toReply(outcome: Outcome, respond: RespondOption = {}): Reply {
 }
 
 /** The reply that a responder makes; the standard one where it fails, or hides a failure of ours. */
-export async function respondWith(
+async function respondWith(
   responder: Responder,
   outcome: Outcome,
   event: WebhookEvent | undefined,
@@ -217,7 +159,7 @@ function errorBody(code: string, message: string, statusCode: number): string {
 }
 
 /** The reply to a method other than POST, where the adapter owns the method. */
-export const methodNotAllowed: Reply = {
+const methodNotAllowed: Reply = {
   status: 405,
   headers: { ...json, allow: 'POST' },
   body: errorBody('METHOD_NOT_ALLOWED', 'send events with POST', 405),
@@ -229,7 +171,7 @@ export const methodNotAllowed: Reply = {
  * @throws WebhookError `OPTION_INVALID` for an unknown outcome, no status, or a success that would
  * tell the sender to forget an event which nothing has handled.
  */
-export function checkRespond(respond: RespondOption | Responder = {}): RespondOption | Responder {
+function checkRespond(respond: RespondOption | Responder = {}): RespondOption | Responder {
   if (typeof respond === 'function') return respond
   for (const [key, override] of Object.entries(respond)) {
     const status = typeof override === 'number' ? override : override?.status
@@ -249,30 +191,8 @@ export function checkRespond(respond: RespondOption | Responder = {}): RespondOp
   return respond
 }
 
-/** Everything that was thrown on our side. */
-export function errorsOf(outcome: Outcome): readonly HandlerFailure[] {
-  if (outcome.kind !== 'failed') return []
-  if (outcome.errors) return outcome.errors
-  if (outcome.error === undefined) return []
-  return [{ handler: 'receiver', code: 'HANDLER_FAILED' as const, error: outcome.error }]
-}
-
-export const noDiagnosis = async () => undefined
-
-/** An outcome that only has a code. */
-export function refusal(code: OutcomeCode, message?: string): Outcome {
-  if (!isFailedCode(code)) return { kind: 'rejected', code, diagnose: noDiagnosis }
-  return message === undefined ? { kind: 'failed', code } : { kind: 'failed', code, message }
-}
-
-/** A timeout is named only where nothing worse happened. */
-export function codeOf(errors: readonly { readonly code: FailedCode }[]): FailedCode {
-  const order: readonly FailedCode[] = ['HANDLER_FAILED', 'HANDLER_TIMEOUT', 'DRAINING']
-  return order.find((code) => errors.some((one) => one.code === code)) ?? 'HANDLER_FAILED'
-}
-
 /** Answers the handshake of a vendor; every other reply is the standard one. */
-export function challengeResponder(vendor: Vendor): Responder | undefined {
+function challengeResponder(vendor: Vendor): Responder | undefined {
   if (!vendor.challenge) return undefined
   return (outcome, event) => {
     const body = challengeAnswer(vendor, event?.raw)

@@ -1,0 +1,90 @@
+// What became of a delivery, as a value.
+import type { HandlerFailure, HandlerReport } from '../dispatch/handler.ts'
+import type { FailedCode, OutcomeCode, RejectedCode } from '../foundation/errors.ts'
+import type { Issue, WebhookEvent } from '../protocol/events.ts'
+import type { Authenticity } from '../protocol/scheme-definition.ts'
+import type { Diagnosis } from '../signature/diagnose.ts'
+import type { Refusal } from '../signature/verifier.ts'
+import { isFailedCode } from './table.ts'
+
+/** What proved it: which secret, and whose that is, where it says so. */
+interface Proved {
+  /** A signature, or no more than a shared token or an address. */
+  readonly authenticity?: Authenticity
+  readonly secretId?: string
+  readonly tenant?: string
+}
+
+interface Understood extends Proved {
+  readonly event: WebhookEvent
+}
+
+/** The result of a delivery; `kind` is literal, and so is the `code` of a refusal or failure. */
+export type Outcome =
+  | ({ readonly kind: 'handled' } & Understood)
+  | ({ readonly kind: 'ignored' } & Understood)
+  | ({ readonly kind: 'accepted'; readonly entryId: string } & Proved)
+  | ({
+      readonly kind: 'duplicate'
+      readonly entryId: string
+      /** The same key came with other bytes: kept as evidence, not run. */
+      readonly conflict?: true
+    } & Proved)
+  | ({
+      readonly kind: 'rejected'
+      readonly code: RejectedCode
+      readonly issues?: readonly Issue[]
+      /** For the operator, never the sender: what was proved about the cause, if anything. */
+      diagnose(): Promise<Diagnosis | undefined>
+    } & Proved)
+  | ({
+      readonly kind: 'failed'
+      readonly code: FailedCode
+      /** The fix, for the operator. */
+      readonly message?: string
+      /** Every handler that failed, in the order in which they ran. */
+      readonly errors?: readonly HandlerFailure[]
+      /** The cause on our side: the look-up of secrets, or the store. */
+      readonly error?: unknown
+      readonly event?: WebhookEvent
+    } & Proved)
+
+export type OutcomeKind = Outcome['kind']
+
+/** Everything that was thrown on our side. */
+export function errorsOf(outcome: Outcome): readonly HandlerFailure[] {
+  if (outcome.kind !== 'failed') return []
+  if (outcome.errors) return outcome.errors
+  if (outcome.error === undefined) return []
+  return [{ handler: 'receiver', code: 'HANDLER_FAILED' as const, error: outcome.error }]
+}
+
+export const noDiagnosis = async () => undefined
+
+/** An outcome that only has a code. */
+export function refusal(code: OutcomeCode, message?: string): Outcome {
+  if (!isFailedCode(code)) return { kind: 'rejected', code, diagnose: noDiagnosis }
+  return message === undefined ? { kind: 'failed', code } : { kind: 'failed', code, message }
+}
+
+/** The outcome of a delivery that was not proved. */
+export function proofRefused(refused: Refusal): Outcome {
+  const { code, error } = refused
+  if (code !== 'SECRET_UNAVAILABLE') {
+    return { kind: 'rejected', code, diagnose: () => refused.diagnose() }
+  }
+  return { kind: 'failed', code, message: 'the look-up of secrets failed', error }
+}
+
+/** The outcome of an event whose handlers ran. */
+export function attempted(event: WebhookEvent, reports: readonly HandlerReport[]): Outcome {
+  if (reports.every(({ ok }) => ok)) return { kind: 'handled', event }
+  const errors = reports.filter((report) => !report.ok)
+  return { kind: 'failed', code: codeOf(errors), errors, event }
+}
+
+/** A timeout is named only where nothing worse happened. */
+function codeOf(errors: readonly { readonly code: FailedCode }[]): FailedCode {
+  const order: readonly FailedCode[] = ['HANDLER_FAILED', 'HANDLER_TIMEOUT', 'DRAINING']
+  return order.find((code) => errors.some((one) => one.code === code)) ?? 'HANDLER_FAILED'
+}
