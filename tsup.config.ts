@@ -14,6 +14,7 @@ const doors = {
   fetch: 'adapters/fetch.ts',
   node: 'adapters/node.ts',
   lambda: 'adapters/lambda.ts',
+  nest: 'adapters/nest.ts',
   protocol: 'src/protocol/index.ts',
   vendors: 'src/vendors/index.ts',
   client: 'src/client/index.ts',

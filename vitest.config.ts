@@ -11,6 +11,7 @@ const doors = {
   'idv-webhooks/fetch': here('adapters/fetch.ts'),
   'idv-webhooks/node': here('adapters/node.ts'),
   'idv-webhooks/lambda': here('adapters/lambda.ts'),
+  'idv-webhooks/nest': here('adapters/nest.ts'),
   'idv-webhooks/protocol': here('src/protocol/index.ts'),
   'idv-webhooks/testing': here('src/testing/index.ts'),
   'idv-webhooks/inbox/sqlite': here('src/inbox/stores/sqlite/sqlite.ts'),

@@ -86,7 +86,9 @@ export function createParser(options: ParseOptions): Parser {
   const readEnvelope = vendor ? vendorReader(vendor, options) : envelopeReader(options.envelope)
   const validate = choice('validate', options.validate, ['report', 'reject', 'off'])
   const legacy = choice('legacy', options.legacy, ['accept', 'reject'])
-  const meanings = meaningsOf(checkedSchemas(options.schemas), { validate, legacy })
+  const meanings = options.schemas
+    ? meaningsOf(checkedSchemas(options.schemas), { validate, legacy })
+    : builtInMeanings({ validate, legacy })
   return (delivery, source = 'webhook') => {
     assertVerified(delivery)
     const text = decodeUtf8(delivery.body)
@@ -121,6 +123,16 @@ interface Meaning {
 const unknownMeaning = (name: string): Meaning => ({ name, type: typeOf(name), schema: undefined })
 
 const typeOf = (name: string) => name.slice(0, Math.max(0, name.indexOf('.')))
+
+const builtIn = new Map<string, ReadonlyMap<string, Meaning>>()
+
+/** Kept, so that `parse` need not make them for each delivery. */
+function builtInMeanings(choices: Pick<ParseOptions, 'validate' | 'legacy'>) {
+  const key = `${choices.validate} ${choices.legacy}`
+  const meanings = builtIn.get(key) ?? meaningsOf(eventSchemas, choices)
+  builtIn.set(key, meanings)
+  return meanings
+}
 
 /** The meanings of all names that are known, the legacy ones too where they are accepted. */
 function meaningsOf(
@@ -208,7 +220,7 @@ function toIssue(issue: StandardSchemaV1.Issue): Issue {
   }
 }
 
-function checkedSchemas(schemas: SchemaMap = {}): SchemaMap {
+function checkedSchemas(schemas: SchemaMap): SchemaMap {
   for (const [name, schema] of Object.entries(schemas)) {
     if (typeof schema?.['~standard']?.validate !== 'function') {
       throw new WebhookError(

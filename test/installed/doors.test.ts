@@ -14,7 +14,7 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as
   version: string
 }
 /** Doors that do not open without their optional peer. */
-const needPeer = ['idv-webhooks/opentelemetry']
+const needPeer = ['idv-webhooks/nest', 'idv-webhooks/opentelemetry']
 const doors = Object.keys(manifest.exports)
   .filter((door) => door !== './package.json')
   .map((door) => door.replace(/^\./, 'idv-webhooks'))

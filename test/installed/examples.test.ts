@@ -100,7 +100,7 @@ test('the examples compile in strict mode against the packed types', () => {
 })
 
 describe('the example for', () => {
-  test.each(['express', 'fastify', 'hono', 'koa', 'opentelemetry'])(
+  test.each(['express', 'fastify', 'hono', 'koa', 'nest', 'opentelemetry'])(
     '%s receives real deliveries',
     async (name) => {
       const { until, started } = start([`${name}.ts`], /listening .*port: (\d+)/s)

@@ -43,6 +43,11 @@ const frameworks = [
   '@types/express',
   '@types/koa',
   '@opentelemetry/api',
+  '@nestjs/common',
+  '@nestjs/core',
+  '@nestjs/platform-express',
+  'reflect-metadata',
+  'rxjs',
   '@opentelemetry/sdk-trace-base',
   '@types/pg',
 ]
