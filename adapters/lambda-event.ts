@@ -4,7 +4,7 @@ import type { Incoming } from '../src/index.ts'
 
 type Values<Value> = Readonly<Record<string, Value | undefined>> | null | undefined
 
-/** What the events of API Gateway (payload formats 1.0 and 2.0), an ALB and a function URL share. */
+/** Fields shared by events of API Gateway (formats 1.0 and 2.0), ALBs and function URLs. */
 export interface HttpEvent {
   readonly httpMethod?: string
   readonly path?: string

@@ -18,7 +18,7 @@ export interface LambdaContext {
 /** Options of `toLambda`. */
 export type LambdaMountOptions = Pick<WorkerMountOptions, 'worker'>
 
-/** What Lambda is answered. */
+/** The response to Lambda. */
 export interface LambdaReply {
   statusCode: number
   headers: Record<string, string>
@@ -55,7 +55,7 @@ const longestRun = 20_000
 /** Milliseconds that the answer needs. */
 const reserve = 1_000
 
-/** What is not done by then stays kept: its lease ends, and a later run handles it. */
+/** Unfinished entries stay kept: their lease ends, and a later run handles them. */
 async function runWithin(
   worker: NonNullable<LambdaMountOptions['worker']>,
   context: LambdaContext | undefined,

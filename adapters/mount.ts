@@ -1,4 +1,4 @@
-// What the adapters share: checks of what they are given, and the work after a reply. No door.
+// Shared by the adapters: checks of their arguments, and the work after a reply. Not a door.
 import { type Receiver, WebhookError, type Worker } from '../src/index.ts'
 
 /** The part of a receiver that adapters use. */

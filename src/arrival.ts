@@ -1,4 +1,4 @@
-// What the corridor hands to an inbox: the proved bytes, with what could be read of them.
+// The pipeline's input to an inbox: the verified bytes, and all that could be parsed from them.
 import type { VerifiedDelivery } from './foundation/delivery.ts'
 import type { Arrival } from './inbox/entry.ts'
 import { observedName } from './observe/observe.ts'

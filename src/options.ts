@@ -27,7 +27,7 @@ export interface Keeper<Tx = unknown> {
   readonly '~tx'?: () => Tx
 }
 
-/** What `context.fetch()` asks of a client, for plain data; `createClient` makes one. */
+/** The method of a client that `context.fetch()` calls; `createClient` makes such a client. */
 export interface ResourceReader {
   readonly verifications: {
     get(id: string, options: { readonly signal: AbortSignal }): Promise<AssembledVerification>

@@ -34,7 +34,7 @@ export interface ParseOptions {
   readonly validate?: 'report' | 'reject' | 'off'
   /** Whether a legacy name stands for its canonical one or is unknown. */
   readonly legacy?: 'accept' | 'reject'
-  /** Whose events these are: their names and results are read into those of the service. */
+  /** The vendor of the events: its names and results are translated into those of the service. */
   readonly vendor?: Vendor
   readonly source?: EventSource
 }
@@ -111,10 +111,10 @@ export function createParser(options: ParseOptions): Parser {
   }
 }
 
-/** What a name that arrives stands for. */
+/** The meaning of a received name. */
 interface Meaning {
   readonly name: string
-  /** What its events are about. */
+  /** The type of entity of its events. */
   readonly type: string
   /** Undefined where nothing is validated. */
   readonly schema: StandardSchemaV1 | undefined

@@ -18,7 +18,7 @@ export interface VerifyOptions {
   /** May be undefined for the compiler, as environment variables are; at run time that throws. */
   readonly secret: SecretOption | undefined
   readonly scheme?: Scheme
-  /** What a delivery must prove. A scheme that proves less must be named here to be accepted. */
+  /** The required proof. A scheme that proves less must be named here to be accepted. */
   readonly authenticity?: Authenticity
   readonly now?: Clock
 }

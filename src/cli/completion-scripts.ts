@@ -1,6 +1,6 @@
 // Completion scripts for bash, zsh and fish: static text, so pressing Tab starts no program.
 
-/** What may follow a command; `path` is its full name, empty for the root. */
+/** The words that can follow a command; `path` is its full name, empty for the root. */
 export interface Words {
   readonly path: readonly string[]
   readonly summary: string

@@ -3,7 +3,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { type HeaderPairs, headerPairs } from './header-pairs.ts'
 
-/** What is sent. */
+/** A delivery to send, and its address. */
 export interface Shipment {
   readonly url: string
   readonly method?: string

@@ -10,7 +10,7 @@ import { refuseSecretArguments } from './secrets.ts'
 import type { Ending, Session } from './session.ts'
 import { type FailedRun, failureOf } from './usage-error.ts'
 
-/** What must be known before the arguments are parsed. */
+/** Options that are read before the arguments are parsed. */
 interface EarlyOptions {
   readonly json: boolean
   readonly color: boolean

@@ -8,7 +8,7 @@ export type TextStream = NodeJS.WriteStream
 
 export type Style = Parameters<typeof styleText>[0]
 
-/** What a command prints with. */
+/** Output of a command. */
 export interface Output {
   readonly json: boolean
   /** Whether data goes to a terminal, and not to a file or a program. */
@@ -27,7 +27,7 @@ export interface Output {
   tint(style: Style, text: string): string
 }
 
-/** What an output is created from. */
+/** Options of an output. */
 export interface OutputOptions {
   readonly stdout: TextStream
   readonly stderr: TextStream

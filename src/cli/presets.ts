@@ -22,19 +22,17 @@ export interface Preset {
   readonly vendor?: Vendor
 }
 
-// Vendors without a signature need the addresses of their sender, which no capture proves.
-const noAddress = { allow: ['192.0.2.1'], proxies: 0 }
+// Vendors without a signature are known by the addresses of their sender, which no capture proves.
+const { jumio: _, ondato: __, ...signing } = vendors
 
 function presets(): readonly Preset[] {
   const all: Preset[] = [vendorPreset('sumsub', "{ algorithm: 'sha512' }", sha512)]
-  for (const [name, make] of Object.entries(vendors)) {
-    all.push(vendorPreset(name, '', make(noAddress)))
-  }
+  for (const [name, make] of Object.entries(signing)) all.push(vendorPreset(name, '', make()))
   for (const [name, make] of Object.entries(senders)) {
     const documents = [senderDocuments[name as SenderName]]
     all.push({ name: `senders.${name}()`, scheme: make(), documents })
   }
-  return all.filter(({ scheme }) => scheme.authenticity !== 'ip')
+  return all
 }
 
 const sha512 = vendors.sumsub({ algorithm: 'sha512' })
@@ -62,7 +60,7 @@ async function fits({ scheme, vendor }: Preset, trial: CaptureTrial): Promise<bo
   return trial.captures.length > 0
 }
 
-/** What a capture says in the words of this package, if it is an event of the vendor. */
+/** Parses a capture into an event of this package, if it is an event of the vendor. */
 export function eventOf(vendor: Vendor, { delivery }: NamedCapture) {
   try {
     return readVendorEvent(vendor, JSON.parse(new TextDecoder().decode(delivery.body)))
@@ -71,7 +69,7 @@ export function eventOf(vendor: Vendor, { delivery }: NamedCapture) {
   }
 }
 
-/** What `schemes.define` takes for a preset's scheme. */
+/** Returns the definition of a preset's scheme, as `schemes.define` accepts it. */
 export function toDefinition({ scheme }: Preset): SchemeDefinition {
   const { template: _, authenticity: __, addresses: ___, headers, header, ...rest } = scheme
   return { ...rest, header: headers ?? header }

@@ -4,7 +4,7 @@ import { isWebhookError, type Scheme, schemes, verify } from '../index.ts'
 import type { NamedCapture } from './capture-files.ts'
 import type { NamedSecret } from './secrets.ts'
 
-/** What schemes are tried on. */
+/** A capture on which schemes are tried. */
 export interface CaptureTrial {
   readonly captures: readonly NamedCapture[]
   readonly secrets: readonly NamedSecret[]

@@ -1,4 +1,4 @@
-// What a command may use, and how a command is declared: its texts, examples and function.
+// The session of a command, and how a command is declared: its texts, examples and function.
 import { Command, InvalidArgumentError } from 'commander'
 import type { Clock } from '../index.ts'
 import type { Config } from './config.ts'
@@ -28,7 +28,7 @@ export interface Session {
   readonly ending: Ending
 }
 
-/** What the file of a command exports. */
+/** The export of a command's file. */
 export type CommandFactory = (session: Session) => Command
 
 /** The texts of a command. */

@@ -1,4 +1,4 @@
-// What a path leads to; a path that cannot be followed counts as missing.
+// Follows a path; one that cannot be followed counts as missing.
 import { type Stats, statSync } from 'node:fs'
 
 /** The file at a path; undefined if nothing can be reached, such as for a link to itself. */

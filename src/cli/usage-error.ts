@@ -1,8 +1,8 @@
-// What a run failed with, for people; it repeats nothing that may be a secret in the wrong place.
+// Errors of a run, as printed; they never repeat a value that may be a secret in the wrong place.
 import { CommanderError } from 'commander'
 import { CliError, type Failure, toFailure } from './exit-code.ts'
 
-/** What a run ended by, and what it was called with. */
+/** A failed run: its error, and its arguments. */
 export interface FailedRun {
   readonly signal: AbortSignal
   readonly args: readonly string[]

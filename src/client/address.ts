@@ -33,7 +33,7 @@ export function pathOf(pattern: string, family: PathFamily, id?: string): string
   return id === undefined ? path : path.replace('{id}', encodeURIComponent(id))
 }
 
-/** What is wrong with an id; `.` and `..` would lead to another path. */
+/** Describes what is wrong with an id; `.` and `..` would lead to another path. */
 export function idFault(id: unknown): string | undefined {
   if (typeof id !== 'string') return 'must be a string'
   if (!id.isWellFormed()) return 'contains a lone surrogate (half a character)'

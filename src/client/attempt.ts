@@ -24,7 +24,7 @@ export type Attempted =
   /** The caller aborted it; `sent` is false only if nothing can have been sent. */
   | { readonly kind: 'aborted'; readonly reason: unknown; readonly sent: boolean }
 
-/** What is sent, and how long it may take. */
+/** A request to send, with its time limits. */
 export interface Attempt {
   readonly url: string
   readonly init: RequestInit

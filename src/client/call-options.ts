@@ -1,4 +1,4 @@
-// What every call of the client takes, including the look-up after an unknown outcome.
+// Options of every call of the client, including the lookup after an unknown outcome.
 
 /** The options of every call. */
 export interface CallOptions {

@@ -16,7 +16,7 @@ export interface DerivedEvent {
   readonly data: Verification | Client
 }
 
-/** What no run can find; part of every report. */
+/** Changes that no run can find; part of every report. */
 export const unseen = [
   'client.updated: the list of clients cannot be sorted or filtered by update, and a record does not show what changed',
   'a client that was deleted permanently, if the service ever does that: it is no longer listed',

@@ -1,4 +1,4 @@
-// What callers pass, typed by the contract's schemas: every documented value is a literal.
+// Arguments of calls, typed by the contract's schemas: every documented value is a literal.
 import type { endpoints } from './contract.ts'
 
 /** Input is never changed, so frozen objects fit. */

@@ -93,7 +93,7 @@ function fitsClient(one: Fields, given: Fields): boolean {
   })
 }
 
-/** What was not given is null in the resource, or missing from it. */
+/** A value that was not given is null in the resource, or missing from it. */
 function same(one: unknown, given: unknown): boolean {
   return (one ?? null) === (given ?? null)
 }

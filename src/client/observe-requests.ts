@@ -1,4 +1,4 @@
-// What an operator sees of the client's requests: never a key, a query, a body or personal data.
+// Observations of the client's requests: never a key, a query, a body or personal data.
 import { warn, warnIfItThrows } from '../foundation/warn.ts'
 import type { RequestDetails } from './api-error.ts'
 

@@ -1,4 +1,4 @@
-// What a response contains, read leniently: unknown fields and values are kept, fields that are not
+// Reads responses leniently: unknown fields and values are kept, fields that are not
 // as documented are reported, and only a response without what every caller needs is refused.
 import {
   openAssembledSchema,
@@ -18,7 +18,7 @@ const schemas = {
   getClient: openClientSchema,
 } as const satisfies Record<EndpointName, unknown>
 
-/** What an endpoint returns. */
+/** The response of an endpoint. */
 export type Answer<Name extends EndpointName> = (typeof schemas)[Name]['_output']
 
 /** A usable response, with the places where it is not as documented. */

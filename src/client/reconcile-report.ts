@@ -1,4 +1,4 @@
-// What a run of reconcile found and did, counted while it runs. It contains event names and ids,
+// The report of a reconcile run, counted while it runs. It contains event names and ids,
 // never personal data.
 import { defined } from '../foundation/defined.ts'
 import type { OutcomeCode } from '../foundation/errors.ts'

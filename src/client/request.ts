@@ -23,7 +23,7 @@ import { refusedAnswer } from './refused-answer.ts'
 import { delayBefore, type Failing, type RetryPolicy, readRetryAfter } from './retry.ts'
 import type { ServiceClock } from './service-clock.ts'
 
-/** What the calls of a client share. */
+/** Shared by all calls of a client. */
 export interface Sender extends Target {
   readonly fetch: Fetch
   readonly timeout: number

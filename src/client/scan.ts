@@ -31,7 +31,7 @@ async function* scanVerifications(api: Lists, options: ScanOptions): AsyncGenera
  * each was updated at its expiry or later, the list by update has them all, and one page suffices.
  */
 async function* scanExpired(api: Lists, { from, signal }: ScanOptions): AsyncGenerator<Scanned> {
-  // What expires after the bound was created at most this long before it (section 4.1).
+  // Records that expire after the bound were created at most this long before it (section 4.1).
   const dateFrom = new Date(from - (limits.expiresDays.max + 1) * day)
   const query = { status: 'expired', dateFrom } as const
   let first = true

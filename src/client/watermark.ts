@@ -4,7 +4,7 @@ import { invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import { timeOf } from './read-time.ts'
 
-/** What is read one after the other, each with a position of its own. */
+/** The streams that are read in turn, each with its own position. */
 export const streams = ['verifications', 'clients', 'deletions'] as const
 export type Stream = (typeof streams)[number]
 
@@ -60,7 +60,7 @@ export function boundOf(since: Date | string | Watermark, stream: Stream, now: D
   }
   const position = positionOf(since, stream)
   const at = timeOf(position.at, `watermark.${stream}.at`)
-  // What it passed over would never be read again.
+  // Skipped records would never be read again.
   if (at > now.getTime() + ahead) {
     throw tooLate(`watermark.${stream}.at`, 'remove the watermark and pass since')
   }

@@ -5,7 +5,7 @@
 export interface Activity {
   readonly at: string
   readonly action: 'reveal' | 'redrive' | 'replay' | 'dismiss' | 'forget'
-  /** What it was done to: a record's id, or what a filter says. */
+  /** The target: a record's id, or a description of a filter. */
   readonly what: string
   /** The operator, if the app knows. */
   readonly by?: string

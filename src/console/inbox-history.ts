@@ -1,4 +1,4 @@
-// What arrived over time, from the entries themselves, so that every process shows the same. It
+// Arrivals over time, from the entries themselves, so that every process shows the same. It
 // reads a bounded number of entries, and says how far back they reach.
 import type { Entry, EntryState } from '../inbox/entry.ts'
 import type { Inbox } from '../inbox/inbox.ts'
@@ -30,7 +30,7 @@ const bars = 60
 const pages = 10
 const pageSize = 500
 
-/** What the console reads of an inbox. */
+/** The methods of an inbox that the console reads with. */
 export type InboxReads = Pick<Inbox, 'find' | 'stats'>
 
 /** Reads the entries of a span, newest first, at most five thousand of them. */

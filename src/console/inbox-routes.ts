@@ -1,4 +1,4 @@
-// What the inbox's pages read and do, as JSON. A payload leaves only by a reveal, which is recorded
+// Routes of the inbox's pages, as JSON. A payload leaves only by a reveal, which is recorded
 // before anything of it is read.
 
 import { decodeUtf8, parseJson } from '../foundation/json.ts'

@@ -1,4 +1,4 @@
-// What changes in an inbox, as server-sent events, over any store and however many processes work
+// Changes of an inbox as server-sent events, over any store and however many processes work
 // on it: one question a second for all who watch, and none while nobody does.
 import type { InboxReads } from './inbox-history.ts'
 

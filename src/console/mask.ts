@@ -27,7 +27,7 @@ function isHarmless(field: string, value: unknown): boolean {
   return field === 'name' && eventName.test(value)
 }
 
-/** What stands in the place of a masked value. */
+/** Replaces a masked value. */
 export const dots = '••••••'
 
 /** A key may be a person's as well: of metadata, say. */

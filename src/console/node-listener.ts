@@ -1,6 +1,9 @@
 // A handler of web requests as a listener of Node's, for http.createServer, Express, Koa and Nest. A
 // body that a parser has read already is taken from where it left it.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream } from 'node:stream/web'
 import { WebhookError } from '../foundation/errors.ts'
 
 /** A request on which a framework may have left what it knows. */
@@ -72,18 +75,11 @@ async function reply(
   for (const [name, value] of response.headers) outgoing.appendHeader(name, value)
   outgoing.writeHead(response.status)
   outgoing.flushHeaders()
-  const reader = response.body?.getReader()
-  // Whoever left is not waited for.
-  signal.addEventListener('abort', () => reader?.cancel().catch(() => {}), { once: true })
-  for (;;) {
-    const next = await reader?.read()
-    if (!next || next.done) break
-    if (!outgoing.write(next.value) && !signal.aborted) {
-      await new Promise<void>((resolve) => {
-        outgoing.once('drain', resolve)
-        outgoing.once('close', resolve)
-      })
-    }
+  if (!response.body) return void outgoing.end()
+  try {
+    await pipeline(Readable.fromWeb(response.body as ReadableStream), outgoing)
+  } catch (error) {
+    // A client that has left is not an error.
+    if (!signal.aborted) throw error
   }
-  outgoing.end()
 }

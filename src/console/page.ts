@@ -1,7 +1,7 @@
 // The console's document and its two files, under a strict policy: no script, style or request from
 // anywhere else, and nothing inline. What the pages show is asked for by their own script.
 
-/** What the pages need to know before their first request. */
+/** Configuration that the pages need before their first request. */
 export interface PageConfig {
   readonly door: 'sandbox' | 'inbox'
   readonly title: string
@@ -54,7 +54,7 @@ export function pageResponse(config: PageConfig, token: string): Response {
   return new Response(html, { headers: { ...headers, 'cache-control': 'no-store' } })
 }
 
-/** What a person sees who asked for the page and may not have it. */
+/** The page for a person who is not allowed to see the console. */
 export function refusalResponse({
   status,
   message,

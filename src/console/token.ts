@@ -1,4 +1,4 @@
-// What a change made by the console must bring: the token of the page that it comes from. The same
+// Every change made by the console must carry the token of its page. The same
 // token lies in a cookie, so that any process of an app can check it and none has to remember it.
 
 /** The header that carries the token. */

@@ -105,7 +105,7 @@ export class ResourceReads {
     return read.pending || this.#isRecent(read) ? read : undefined
   }
 
-  /** What came by the inbox, maybe from another process, has its place from when it first asks. */
+  /** A delivery from the inbox, maybe of another process, gets its place when it first asks. */
   #arrivalOf(delivery: VerifiedDelivery): Arrival {
     const known = this.#arrivals.get(delivery)
     const arrival = known ?? { order: ++this.#order, known: false }

@@ -1,4 +1,4 @@
-// What a handler is given, how it is registered, and what became of it.
+// A handler's context, registration and report.
 import type { VerifiedDelivery } from '../foundation/delivery.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import type { Superseded } from '../protocol/finality.ts'
@@ -18,7 +18,7 @@ export interface Context<Resource = unknown, Tx = unknown> {
   readonly secretId?: string
   /** The tenant of that secret, if it names one. */
   readonly tenant?: string
-  /** What proves it: a signature, or no more than a shared token or an address. */
+  /** Proof of origin: a signature, or no more than a shared token or an address. */
   readonly authenticity?: Authenticity
   readonly delivery: VerifiedDelivery
   /** An earlier event of the same entity went to the dead letters. */
@@ -74,7 +74,7 @@ export interface HandlerFailure {
   readonly error: unknown
 }
 
-/** What became of one handler. */
+/** The report of one handler. */
 export type HandlerReport =
   | { readonly ok: true; readonly handler: string }
   | ({ readonly ok: false } & HandlerFailure)

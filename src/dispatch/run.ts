@@ -31,7 +31,7 @@ export class RunningHandlers {
   }
 }
 
-/** What an inbox adds to a handler's context. */
+/** Additions of an inbox to a handler's context. */
 export interface ContextExtras {
   readonly gap?: boolean
   readonly stale?: boolean
@@ -53,7 +53,7 @@ export interface Task {
   readonly running?: RunningHandlers
 }
 
-/** What all attempts of a receiver share. */
+/** Services that all attempts of a receiver share. */
 export interface ContextServices {
   readonly reads: {
     current(
@@ -67,7 +67,7 @@ export interface ContextServices {
   readonly around: Around | undefined
 }
 
-/** What costs something is made when a handler asks for it: most ask for nothing. */
+/** Creates costly values only when a handler asks for them: most ask for none. */
 class HandlerContext implements Context {
   readonly attempt: number
   readonly delivery: VerifiedDelivery
@@ -264,7 +264,7 @@ class HandlerRun {
   #limit(): void {
     const { run, handler, began } = this.#started
     const { timeout, running } = run
-    // What the handler did before it first waited counts too.
+    // The handler's synchronous part counts too.
     const left = timeout - (performance.now() - began)
     const expire = () => {
       const text = `handler ${handler} took longer than ${timeout} ms`

@@ -13,7 +13,7 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return bytes
 }
 
-/** What bounds the reading of a stream. */
+/** Limits for reading a stream. */
 export interface ReadBounds {
   /** The most bytes that are read. */
   readonly most: number
@@ -25,7 +25,7 @@ export interface ReadBounds {
 
 /**
  * The bytes of a web stream; undefined when there are more than `most`, or `onChunk` stopped it.
- * What is left of the stream is cancelled. Rejects as the stream or the signal does.
+ * The rest of the stream is cancelled. Rejects as the stream or the signal does.
  */
 export async function readStream(
   stream: ReadableStream<Uint8Array> | null,

@@ -43,7 +43,7 @@ export function shown(value: unknown): string {
   return `${typeof value} ${String(value)}`
 }
 
-/** What is wrong with the names of an object's options, or undefined; `by` is who takes them. */
+/** Describes the first invalid option name, or returns undefined; `by` names the function. */
 function optionFault(by: string, options: unknown, names: readonly string[]): string | undefined {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     return `${by} expects an options object ({ ${names.join(', ')} }), got ${shown(options)}`

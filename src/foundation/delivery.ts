@@ -5,7 +5,7 @@ import type { Authenticity } from '../protocol/scheme-definition.ts'
 import { WebhookError } from './errors.ts'
 
 /**
- * What headers may be given as: a `Headers`, pairs, a record (a list is a repeated header), or
+ * The accepted forms of headers: a `Headers`, pairs, a record (a list is a repeated header), or
  * Node's `rawHeaders`.
  */
 export type HeadersInput =
@@ -110,14 +110,14 @@ export interface VerifiedDelivery extends Delivery {
   /** The id that the scheme signs, where it signs one. */
   readonly signedId?: string
   /**
-   * What proves it: a signature, or no more than a shared token or an address; undefined for what
+   * Proof of origin: a signature, or no more than a shared token or an address; undefined for what
    * the service's API showed.
    */
   readonly authenticity?: Authenticity
   readonly [verified]: true
 }
 
-/** What is known of a delivery when it is proved. */
+/** The fields of a verified delivery. */
 export interface DeliveryFields {
   readonly body: Uint8Array
   /** A list, or the index that makes one when somebody asks. */

@@ -53,7 +53,7 @@ export interface Reopening {
   readonly replay?: boolean
 }
 
-/** What is past its retention; at most `limit` of each kind at once. */
+/** Deletes entries past their retention; at most `limit` of each kind at once. */
 export interface Purge {
   readonly doneBefore: number
   readonly deadBefore: number

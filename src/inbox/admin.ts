@@ -41,7 +41,7 @@ export interface RetentionDays {
   readonly keys: number
 }
 
-/** What an InboxAdmin works with. */
+/** Dependencies of an InboxAdmin. */
 export interface AdminDeps {
   readonly store: InboxStore
   readonly encryption: Encryption

@@ -1,4 +1,5 @@
-// What is kept of a delivery: its exact bytes and the metadata around them, encrypted to their entry.
+// The content of an entry: the exact bytes of a delivery and its metadata, encrypted for it.
+import { defined } from '../foundation/defined.ts'
 import { type HeaderList, markVerified, type VerifiedDelivery } from '../foundation/delivery.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
@@ -17,7 +18,7 @@ interface Metadata {
   readonly entity?: Entity
 }
 
-/** Credentials of whoever stands in front of us are nobody's evidence. */
+/** Credentials for a proxy in front of the receiver are not evidence, so they are not kept. */
 const dropped = /^(authorization|proxy-authorization|cookie|x-api-key)$/
 
 /** The two parts of an entry's content, encrypted. */
@@ -34,14 +35,8 @@ export function packContent(
   const { headers, url, receivedAt, secretId, tenant, signedId, authenticity, body } = delivery
   const metadata: Metadata = {
     headers: headers.filter(([name]) => !dropped.test(name)),
-    ...(url !== undefined && { url }),
     receivedAt: receivedAt.getTime(),
-    ...(secretId !== undefined && { secretId }),
-    ...(tenant !== undefined && { tenant }),
-    ...(signedId !== undefined && { signedId }),
-    ...(authenticity !== undefined && { authenticity }),
-    ...(key !== undefined && { key }),
-    ...(entity && { entity }),
+    ...defined({ url, secretId, tenant, signedId, authenticity, key, entity }),
   }
   return {
     metadata: encryption.encrypt(
@@ -52,7 +47,7 @@ export function packContent(
   }
 }
 
-/** The metadata of an entry, or undefined when no key opens them or they are damaged. */
+/** The metadata of an entry, or undefined when no key opens it or it is damaged. */
 export function unpackMetadata(
   id: string,
   encrypted: Uint8Array,
@@ -62,7 +57,7 @@ export function unpackMetadata(
   return bytes && metadataIn(bytes)
 }
 
-/** One damaged row must be that entry's trouble alone. */
+/** A damaged row affects its own entry alone. */
 function metadataIn(bytes: Uint8Array): Metadata | undefined {
   try {
     const metadata = JSON.parse(new TextDecoder().decode(bytes)) as Partial<Metadata> | null

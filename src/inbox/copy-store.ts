@@ -1,7 +1,7 @@
 // The part of the port that moves an inbox to another engine: rows out in the order of their keys,
 // rows in once, and what there is, to be compared.
 
-/** What there is to copy, in the order in which it is copied. */
+/** The tables to copy, in order. */
 export const copyTables = {
   settings: ['name', 'value'],
   relations: ['lane', 'related', 'at'],
@@ -39,7 +39,7 @@ export type CopyTally = Readonly<Record<string, number>>
 /** No entry of a copy has a living owner: leases come over as those of a process that is gone. */
 export const noOwner = -1
 
-/** What a store can do that may be moved. Every call may be repeated. */
+/** The operations of a store that can be moved. Every call may be repeated. */
 export interface CopyStore {
   /** The number of other processes that have it open. */
   others(): Promise<number>
@@ -57,5 +57,5 @@ export interface CopyStore {
 export const moveSetting = 'move'
 /** The setting that names the move by which a store was filled. */
 export const originSetting = 'origin'
-/** What belongs to one store and is not copied. */
+/** Settings that belong to one store and are not copied. */
 export const ownSettings: readonly string[] = [moveSetting, originSetting]

@@ -28,13 +28,13 @@ export interface EntryQuery extends EntryFilter {
   readonly cursor?: string
 }
 
-/** What `get` shows of an entry. */
+/** Options of `get`. */
 export interface GetOptions {
   /** With the kept bytes and headers: a person's data. */
   readonly withDelivery?: boolean
 }
 
-/** Whose person is forgotten. */
+/** Options of `forget`. */
 export interface ForgetOptions {
   /** Of this tenant alone; of all where it is left out. */
   readonly tenant?: string

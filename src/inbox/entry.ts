@@ -16,7 +16,7 @@ export interface Arrival {
   readonly related?: Entity
   readonly occurredAt?: Date
   /**
-   * What happened, whatever reports it: if a webhook and reconcile bring the same occurrence, the second is
+   * Identifies the occurrence, whatever reports it: if a webhook and reconcile bring the same occurrence, the second is
    * a duplicate. Two webhooks are compared by their keys alone.
    */
   readonly occurrence?: string

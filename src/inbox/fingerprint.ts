@@ -6,7 +6,7 @@ import type { Entity } from '../protocol/events.ts'
 export interface Fingerprints {
   lane(entity: Entity): string
   key(kind: 'id' | 'body' | 'alias' | 'occurrence', ...parts: readonly string[]): string
-  /** What stands behind a dot in every lane and key of a tenant. */
+  /** The suffix, after a dot, of every lane and key of a tenant. */
   tenant(name: string): string
   /** The lanes and keys of one tenant, or of what has none: `<hash>` and `<hash>.<tenant>`. */
   within(tenant: string | undefined): Fingerprints

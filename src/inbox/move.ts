@@ -30,7 +30,7 @@ export interface MoveProgress {
   readonly of: number
 }
 
-/** What became of a move. */
+/** The report of a move. */
 export interface MoveReport {
   /** `planned` by a dry run; `before` when an earlier call had completed it. */
   readonly state: 'moved' | 'planned' | 'before'

@@ -1,4 +1,4 @@
-// What arrived as the store takes it: hashes of ids, encrypted content, and what makes it a duplicate.
+// Turns an arrival into a store's entry: hashes of ids, encrypted content, keys for duplicates.
 
 import { isLegacyName } from '../protocol/names.ts'
 import { packContent } from './content.ts'
@@ -7,7 +7,7 @@ import type { Arrival } from './entry.ts'
 import { type Fingerprints, hashOf } from './fingerprint.ts'
 import type { Alias, NewEntry } from './work-store.ts'
 
-/** What an entry is made with. */
+/** Dependencies for making entries. */
 export interface EntryDeps {
   readonly id: string
   readonly storedAt: number
@@ -40,7 +40,7 @@ export function toNewEntry(arrival: Arrival, deps: EntryDeps): NewEntry {
   }
 }
 
-/** What speaks of no entity waits for nobody. */
+/** An event without an entity waits for no other. */
 function laneOf({ delivery, entity }: Arrival, { id, fingerprints }: EntryDeps): string {
   if (entity && entity.id !== '') return fingerprints.lane(entity)
   const { tenant } = delivery

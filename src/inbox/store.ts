@@ -23,7 +23,7 @@ export interface StoreCapabilities {
   /** `tenants`: waiting tenants take turns at a claim, so that none keeps another waiting. */
   readonly fairness: 'tenants' | 'none'
   /**
-   * What erasing does to the bytes of a payload: `overwritten` at once, or `unlinked` and gone
+   * The effect of erasing on the bytes of a payload: `overwritten` at once, or `unlinked` and gone
    * when the engine reuses the space (logs, replicas and backups may keep them for longer).
    */
   readonly erases: 'overwritten' | 'unlinked'

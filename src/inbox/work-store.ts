@@ -53,7 +53,7 @@ export interface Lease {
   readonly id: string
   readonly fence: number
   /**
-   * Whose claim it is, where several processes may own the store: compared beside the fence, which
+   * The owner of the claim, if several processes may own the store: compared beside the fence, which
    * a failover can give out a second time.
    */
   readonly owner?: number

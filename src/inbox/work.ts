@@ -63,7 +63,7 @@ export interface Swept {
   readonly state: 'retry' | 'dead'
 }
 
-/** What an operator did to entries by the inbox's own methods. */
+/** An operator's action on entries, by the inbox's own methods. */
 export interface Operated {
   readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'
   readonly entries: number
@@ -71,7 +71,7 @@ export interface Operated {
   readonly entryId?: string
 }
 
-/** What a worker needs of an inbox. */
+/** The parts of an inbox that a worker uses. */
 export interface WorkSource {
   readonly now: Clock
   /** Milliseconds for which a claim holds without being renewed. */
@@ -106,7 +106,7 @@ export interface WorkSource {
   onOperated(report: (operated: Operated) => void): () => void
 }
 
-/** What Claims work with. */
+/** Dependencies of Claims. */
 export interface ClaimsDeps {
   readonly store: InboxStore
   readonly encryption: Encryption
@@ -125,7 +125,7 @@ const day = 24 * 60 * 60 * 1000
 /** Claims and settles for the workers of one inbox. */
 export class Claims {
   readonly #deps: ClaimsDeps
-  /** What was claimed here and is not settled, by its id: alive, whatever its lease says. */
+  /** Entries claimed here and not yet settled, by id: alive, whatever their lease says. */
   readonly #held = new Map<string, Lease>()
   /** The latest time that lanes are in line with; none before the first claim. */
   #seen: number | undefined

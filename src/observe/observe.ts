@@ -1,4 +1,4 @@
-// What an operator may see of outcomes, attempts and failures: never data of an event, nor the text
+// Observations of outcomes, attempts and failures: never data of an event, nor the text
 // of an error that is not this package's own.
 
 import type { HandlerFailure, HandlerReport } from '../dispatch/handler.ts'
@@ -26,7 +26,7 @@ export interface OutcomeObserved {
   readonly eventId?: string
   readonly source?: EventSource
   readonly vendor?: string
-  /** What proved it: a signature, or no more than a shared token or an address. */
+  /** Proof of origin: a signature, or no more than a shared token or an address. */
   readonly authenticity?: Authenticity
   readonly secretId?: string
   readonly tenant?: string
@@ -46,7 +46,7 @@ export interface AttemptObserved {
   readonly name: string
   readonly eventId?: string
   readonly vendor?: string
-  /** What proved the delivery: a signature, or no more than a shared token or an address. */
+  /** Proof of origin: a signature, or no more than a shared token or an address. */
   readonly authenticity?: Authenticity
   readonly tenant?: string
   readonly handler: string
@@ -115,7 +115,7 @@ export type Observation =
 /** The `observe` option. */
 export type Observe = (seen: Observation) => void
 
-/** What an observation tells beside the outcome. */
+/** Details of an observation beside the outcome. */
 export interface OutcomeDetails {
   readonly at: Date
   readonly bytes: number
@@ -153,7 +153,7 @@ export function outcomeObserved(
   return Object.defineProperties(seen, hidden) as OutcomeObserved
 }
 
-/** What an observation of an attempt tells beside the report. */
+/** Details of an observation beside the report of the attempt. */
 export interface AttemptDetails {
   readonly at: Date
   readonly event: WebhookEvent
@@ -186,7 +186,7 @@ export function attemptObserved(
   })
 }
 
-/** What an observer may be shown as a name: a person's name is not an event's name. */
+/** Returns the name that observers may see: a person's name is not an event's name. */
 export function observedName(name: string, known: boolean): string {
   return known || /^(?=.{1,100}$)[a-z][\w-]*(?:\.[\w-]+)+$/i.test(name) ? name : unrecognised
 }

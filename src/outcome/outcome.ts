@@ -1,4 +1,4 @@
-// What became of a delivery, as a value.
+// Outcomes of deliveries, as values.
 import type { HandlerFailure, HandlerReport } from '../dispatch/handler.ts'
 import type { FailedCode, OutcomeCode, RejectedCode } from '../foundation/errors.ts'
 import type { Issue, WebhookEvent } from '../protocol/events.ts'
@@ -7,7 +7,7 @@ import type { Diagnosis } from '../signature/diagnose.ts'
 import type { Refusal } from '../signature/verifier.ts'
 import { isFailedCode } from './table.ts'
 
-/** What proved it: which secret, and whose that is, where it says so. */
+/** The secret that verified the delivery, and its tenant, if it names one. */
 interface Proved {
   /** A signature, or no more than a shared token or an address. */
   readonly authenticity?: Authenticity

@@ -51,7 +51,8 @@ export class Replies {
 
   /** @throws WebhookError `OPTION_INVALID` */
   constructor(respond: RespondOption | Responder | undefined, vendor: Vendor | undefined) {
-    const checked = checkRespond(respond ?? (vendor && challengeResponder(vendor)))
+    const own = checkRespond(respond)
+    const checked = vendor ? respondTo(vendor, own) : own
     if (typeof checked === 'function') this.#responder = checked
     else this.#table = checked
   }
@@ -72,9 +73,13 @@ export class Replies {
 /** The HTTP reply for an outcome: a code, never a cause. */
 export function toReply(outcome: Outcome, respond: RespondOption = {}): Reply {
   const standard = standardReply(outcome)
-  const code = 'code' in outcome ? outcome.code : undefined
-  const override = (code && respond[code]) ?? respond[outcome.kind]
+  const override = overrideOf(respond, outcome)
   return override === undefined ? standard : changedReply(outcome, standard, override)
+}
+
+function overrideOf(respond: RespondOption, outcome: Outcome): ReplyChange {
+  const code = 'code' in outcome ? outcome.code : undefined
+  return (code && respond[code]) ?? respond[outcome.kind]
 }
 
 /** The reply that a responder makes; the standard one where it fails, or hides a failure of ours. */
@@ -191,11 +196,23 @@ function checkRespond(respond: RespondOption | Responder = {}): RespondOption | 
   return respond
 }
 
-/** Answers the handshake of a vendor; every other reply is the standard one. */
-function challengeResponder(vendor: Vendor): Responder | undefined {
-  if (!vendor.challenge) return undefined
-  return (outcome, event) => {
-    const body = challengeAnswer(vendor, event?.raw)
-    return body === undefined || outcome.kind === 'rejected' ? undefined : { status: 200, body }
+/**
+ * What a vendor wants of replies beneath the receiver's own `respond`: its handshake answered, and
+ * 200 for what was kept where its documents take nothing else for a success.
+ */
+function respondTo(vendor: Vendor, own: RespondOption | Responder = {}): RespondOption | Responder {
+  const status = vendor.delivery?.success === 200 ? 200 : taken.accepted
+  const kept = (change: ReplyChange) =>
+    typeof change === 'number' ? change : { status, ...change }
+  if (!vendor.challenge && typeof own !== 'function') {
+    return { ...own, accepted: kept(own.accepted) }
   }
+  const responder: Responder = async (outcome, event) => {
+    const answer = challengeAnswer(vendor, event?.raw)
+    if (answer !== undefined && outcome.kind !== 'rejected') return { status: 200, body: answer }
+    const change = typeof own === 'function' ? await own(outcome, event) : overrideOf(own, outcome)
+    return outcome.kind === 'accepted' ? kept(change) : change
+  }
+  const { handshake } = typeof own === 'function' ? own : {}
+  return handshake ? Object.assign(responder, { handshake }) : responder
 }

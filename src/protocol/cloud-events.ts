@@ -1,4 +1,6 @@
 // CloudEvents 1.0 over HTTP, structured and binary: an envelope for senders that use the standard.
+
+import { fromBase64 } from '../signature/encoding.ts'
 import type { EnvelopeContext, EnvelopeReading } from './envelope.ts'
 import { valueAt } from './json-paths.ts'
 
@@ -32,6 +34,17 @@ function structured(body: unknown): EnvelopeReading {
     // The standard promises that an id is unique within its source.
     id: id !== undefined && source !== undefined ? `${source}#${id}` : id,
     occurredAt: text('time'),
-    data: valueAt(body, 'data'),
+    data: valueAt(body, 'data') ?? decoded(text('data_base64')),
+  }
+}
+
+/** Data that stands in the body as base64: what its JSON says, or the text as it is. */
+function decoded(base64: string | undefined): unknown {
+  const bytes = base64 === undefined ? undefined : fromBase64(base64)
+  if (!bytes) return base64
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return base64
   }
 }

@@ -20,7 +20,7 @@ export interface EnvelopeReading {
   readonly data: unknown
   /** The sender's own name of it, where `name` is not that. */
   readonly receivedName?: string | undefined
-  /** What it is about, where its name does not tell. */
+  /** The entity, where the name does not determine it. */
   readonly entity?: { readonly type: string; readonly id: string } | undefined
 }
 
@@ -69,7 +69,7 @@ export interface ReadEnvelope {
   readonly data: unknown
 }
 
-/** What the body came with. */
+/** Headers and address of the delivery. */
 export interface EnvelopeArrival {
   readonly headers: Iterable<readonly [string, string]>
   readonly url?: string | undefined
@@ -175,7 +175,7 @@ function fromFunction(
   const sure =
     !context.touched ||
     id === arrival.signedId ||
-    // What is the same without any header comes from the body alone.
+    // An id that is the same without any header comes from the body alone.
     id === textOf(readingOf(option, body, new Watched({ headers: [] }))?.id)
   const key = sure ? id : undefined
   const occurredAt = toDate(reading.occurredAt)

@@ -13,11 +13,11 @@ export const decisionNames = [
 
 export type DecisionName = (typeof decisionNames)[number]
 
-/** What `on` takes to hear of a decision that replaced another. */
+/** The name to register with `on` for decisions that replace another. */
 export const reversalName = 'verification.reversed'
 export type ReversalName = typeof reversalName
 
-/** What a vendor's documents say of its decisions; each one that it sends stands in one of both. */
+/** The finality of a vendor's decisions by its documents; each decision is in exactly one list. */
 export interface DeclaredFinality {
   /** Decisions after which no other comes. */
   readonly final: readonly DecisionName[]
@@ -63,7 +63,7 @@ export class Finality {
     return this.#reversible.length > 0
   }
 
-  /** What becomes the last decision of a verification once this event is handled, if that changes. */
+  /** The last decision of a verification after this event, if it changes. */
   decided(event: Occurred, entryId: string, last: Decision | undefined): Decision | undefined {
     const { name, occurredAt } = event
     if (!this.canReverse || !isDecision(name) || isOlder(event, last)) return undefined
@@ -81,7 +81,7 @@ export class Finality {
   }
 }
 
-/** What of an event tells its place. */
+/** The fields of an event that determine its order. */
 interface Occurred {
   readonly name: string
   readonly occurredAt?: Date

@@ -1,4 +1,4 @@
-// What a scheme's definition must hold before it is used: known fields, header names, a template
+// Checks of a scheme's definition before it is used: known fields, header names, a template
 // that can be read in one way only. Anything else is refused when it is defined.
 import { checkOptionNames, invalid, shown, suggestion } from '../foundation/check.ts'
 import type { WebhookError } from '../foundation/errors.ts'
@@ -26,7 +26,7 @@ const fields: readonly (keyof SchemeDefinition)[] = [
   'id',
   'tolerance',
 ]
-/** What a checked scheme has besides; derived again when one is defined from it. */
+/** Fields added to a checked scheme; derived again when another is defined from it. */
 const derived: readonly (keyof Scheme)[] = ['headers', 'template', 'authenticity', 'addresses']
 
 const hmacs = ['sha256', 'sha512', 'sha1']
@@ -172,7 +172,7 @@ export function checkTimes(
   }
 }
 
-/** What is read must be signed, and what is signed must be said where to find. */
+/** Every value that is read must be signed, and every signed value must have a source. */
 export function checkSources(
   definition: SchemeDefinition,
   template: readonly TemplatePart[],

@@ -23,7 +23,7 @@ export type Grammar =
 export interface PairsGrammar {
   readonly signature: string
   readonly timestamp?: string
-  /** What stands between pairs, white space around it allowed; a comma by default. */
+  /** The separator of pairs, with optional white space around it; a comma by default. */
   readonly separator?: ',' | ';'
 }
 
@@ -71,7 +71,7 @@ export interface Scheme extends Omit<SchemeDefinition, 'header'> {
   readonly header: string
   /** All headers of signatures, where there are several. */
   readonly headers?: readonly string[]
-  /** What a delivery under this scheme proves. */
+  /** The proof that a delivery under this scheme gives. */
   readonly authenticity: Authenticity
   /** The template in pieces: fixed text, or the name of what stands there. */
   readonly template: readonly TemplatePart[]

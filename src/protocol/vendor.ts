@@ -27,7 +27,7 @@ export interface VendorReading {
   readonly name: readonly string[]
   /** Where the id of the verification stands; the first that is there. */
   readonly subject: readonly string[]
-  /** What tells one event from every other, where the document names it; joined by a colon. */
+  /** Paths whose values, joined by a colon, identify an event, if the document names them. */
   readonly id?: readonly string[]
   readonly occurredAt?: readonly string[]
   readonly rules: readonly VendorRule[]
@@ -49,7 +49,7 @@ export interface VendorDelivery {
   readonly retries?: readonly number[]
   /** Whether only 200 counts as a success, or any 2xx. */
   readonly success?: 200 | '2xx'
-  /** What else an operator should know. */
+  /** Notes for operators. */
   readonly note?: string
 }
 
@@ -65,7 +65,7 @@ export interface Vendor {
   readonly name: string
   readonly title: string
   readonly documents: readonly VendorDocument[]
-  /** What the preset was tried on: deliveries made from documents, or captures of real ones. */
+  /** The deliveries that tested the preset: made from documents, or captures of real ones. */
   readonly triedOn: 'documents' | 'captures'
   readonly scheme: Scheme
   readonly reading: VendorReading

@@ -1,4 +1,4 @@
-// What a fault of the API does to a request: an error, silence, a broken body or a late answer.
+// Faults of the API, applied to a request: an error, silence, a broken body or a late answer.
 import { orAborted, sleep } from '../foundation/abortable.ts'
 import { rateLimited } from './authenticate.ts'
 import { HttpError } from './http-error.ts'

@@ -27,7 +27,7 @@ interface Call {
 
 type Answer = (call: Call) => unknown
 
-/** What each endpoint does, by the contract's names. */
+/** Handlers of the endpoints, by the contract's names. */
 const answers: Readonly<Record<EndpointName, Answer>> = {
   async createVerification({ state, organization, request }) {
     const input = await checkedBody(endpoints.createVerification.body, request)

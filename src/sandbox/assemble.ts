@@ -41,7 +41,7 @@ export function assemble(row: VerificationRow): AssembledVerification {
   }
 }
 
-/** What is held of a step; null until it is submitted. */
+/** The data of a step; null until it is submitted. */
 export function stepData(row: VerificationRow, step: string): StepData | null {
   const completedAt = row.completed[step]
   if (completedAt === undefined) return null

@@ -1,4 +1,4 @@
-// What can happen to a client record: its creation (section 4.4) and, from the control plane, an
+// Changes of a client record: its creation (section 4.4) and, from the control plane, an
 // update or the soft delete of section 2.4.
 import { endpoints } from '../client/contract.ts'
 import { defined } from '../foundation/defined.ts'

@@ -153,7 +153,7 @@ export class VirtualClock {
 
   async #moveTo(target: () => number, field: string): Promise<void> {
     const age = this.#age
-    // What is due already happens at the time it is due.
+    // Work that is already due runs at its due time.
     await this.#settle()
     const until = target()
     if (!isSandboxTime(until)) throw invalidFields([{ field, message: timeBoundsText }])

@@ -19,7 +19,7 @@ import { allowedIn } from './transitions.ts'
 export const consolePath = '/_console'
 
 /**
- * What the console answers itself; undefined for what is the service's own. Throws a refusal (403)
+ * Answers requests for the console; undefined for the service's own. Throws a refusal (403)
  * for a change that a browser makes without the token of a page of ours.
  */
 export function createSandboxConsole(core: Core) {
@@ -131,7 +131,7 @@ function aboutResource({ state, deliveries }: Core, id: string) {
 
 type Delivered = NonNullable<ReturnType<Core['deliveries']['get']>>
 
-/** What each attempt proves to a receiver with the subscription's secret, and why it does not. */
+/** Adds to each attempt whether it verifies with the subscription's secret, and if not, why. */
 async function diagnosed({ deliveries: { subscriptions }, state }: Core, delivery: Delivered) {
   const secret = subscriptions.get(delivery.subscriptionId)?.secret
   if (secret === undefined) return []

@@ -1,4 +1,4 @@
-// What each route of the control plane does. Input is checked already; what is missing is 404.
+// Handlers of the control plane's routes. Input is checked already; a missing record is 404.
 import { defined } from '../foundation/defined.ts'
 import { assemble } from './assemble.ts'
 import { assumptions } from './assumptions.ts'
@@ -16,7 +16,7 @@ import type { Scenario } from './schemas/scenario.ts'
 import { paginationOf } from './table.ts'
 import { act, type Step } from './verifications.ts'
 
-/** What the handlers act on. */
+/** The parts of the sandbox that the handlers use. */
 export interface ControlTargets {
   readonly core: Core
   readonly reset: () => void

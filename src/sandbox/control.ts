@@ -14,7 +14,7 @@ import {
 /** The path of the control plane. */
 export const controlPath = '/_sandbox'
 
-/** What each route does, given its checked input. */
+/** Handlers by route, called with checked input. */
 export type ControlHandlers = {
   readonly [Name in ControlName]: (input: ControlInput<Name>) => unknown
 }

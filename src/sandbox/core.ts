@@ -38,7 +38,7 @@ export interface CoreOptions {
   readonly origin: () => string
   readonly start: StartOptions
   readonly file: DataFile | undefined
-  /** What the file holds; undefined when it is new. */
+  /** The content of the file; undefined when it is new. */
   readonly saved: SavedState | undefined
 }
 

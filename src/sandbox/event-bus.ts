@@ -1,4 +1,4 @@
-// What happens in the sandbox, as it happens, for everyone who watches; the latest events are kept,
+// Live events of the sandbox, for every subscriber; the latest events are kept,
 // so that a watcher who was cut off can go on where it stopped.
 
 /** One thing that happened; `data` is JSON. */

@@ -1,4 +1,4 @@
-// What goes wrong on purpose: rules as data, counted or by chance, for deliveries and for the API.
+// Injected faults: rules as data, counted or by chance, for deliveries and for the API.
 // It decides when a fault strikes; what the fault does is done where it strikes.
 import { canonicalName, covers, type EventName } from '../protocol/names.ts'
 import { fieldErrors } from './exchange.ts'

@@ -13,7 +13,7 @@ export interface HttpErrorOptions {
   readonly code?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly errors?: readonly FieldError[]
-  /** What the control plane adds, e.g. the actions that are allowed. */
+  /** Details that the control plane adds, e.g. the allowed actions. */
   readonly more?: Readonly<Record<string, unknown>>
 }
 

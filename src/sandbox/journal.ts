@@ -1,4 +1,4 @@
-// What changed and is not yet on the disk: rows wait here until one transaction holds them all.
+// Changes not yet on disk: rows wait here until one transaction writes them all.
 // Nothing is answered before `settled()`; without a file every change is safe at once.
 
 /** One row of the file; `value` is undefined when it is to be removed. */

@@ -1,7 +1,7 @@
 // Subject names that decide how a verification goes on by itself, right after its creation.
 import type { ActionName } from './transitions.ts'
 
-/** What a magic name does. */
+/** The behavior that a magic name selects. */
 export interface MagicName {
   readonly name: string
   readonly actions: readonly ActionName[]

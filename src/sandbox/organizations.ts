@@ -5,7 +5,7 @@ import { profile } from './profile.ts'
 import type { SeededRandom } from './random.ts'
 import type { ApiKey, Organization, Plan } from './schemas/snapshot.ts'
 
-/** What of a key may be shown later on. */
+/** An API key with its secret masked. */
 export interface MaskedKey extends ApiKey {
   readonly plan: Plan
 }

@@ -75,7 +75,7 @@ export interface Sandbox {
   /** The whole state as JSON, secrets included. */
   snapshot(): Snapshot
   /**
-   * What was done since the start or the last reset, as a scenario that does it again, byte for
+   * Records the calls since the start or the last reset as a scenario that repeats them, byte for
    * byte: print it when a test fails.
    *
    * @throws WebhookError `SCENARIO_FAILED` after more than 10,000 actions or 16 MiB of bodies

@@ -14,7 +14,7 @@ import {
   snapshotSchema,
 } from './schemas/snapshot.ts'
 
-/** What a data file holds. */
+/** The content of a data file. */
 export interface SavedState {
   readonly snapshot: Snapshot
   readonly startOptions: StartOptions
@@ -43,7 +43,7 @@ function change(kind: RowKind, id: string, value: unknown): Change {
 }
 
 /**
- * What a file holds; undefined when it is new.
+ * Reads a data file; returns undefined when it is new.
  *
  * @throws WebhookError `DATA_FILE_FAILED` with the row that is damaged or missing
  */
@@ -79,7 +79,7 @@ export function savedIn(file: DataFile): SavedState | undefined {
   return { snapshot: { ...parts, state, webhooks } as Snapshot, startOptions }
 }
 
-/** What is wrong with a row; undefined when nothing is. */
+/** Describes what is wrong with a row; undefined if it is valid. */
 function rowError({ kind, id, value }: FileRow): string | undefined {
   if (!isRowKind(kind)) return 'its kind is unknown'
   const read = rowSchemas[kind].safeParse(value)
@@ -96,7 +96,7 @@ function isRowKind(kind: string): kind is RowKind {
   return Object.hasOwn(rowSchemas, kind)
 }
 
-/** What is wrong with a value that should be a snapshot, field by field; a hundred at most. */
+/** The errors of an invalid snapshot, by field; at most a hundred. */
 export function snapshotErrors(value: unknown): readonly FieldError[] {
   const read = snapshotSchema.safeParse(value)
   return read.success ? [] : fieldErrors(read.error.issues).slice(0, 100)

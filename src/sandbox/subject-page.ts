@@ -1,5 +1,5 @@
-// Where an invitation's link leads (section 4.1): the subject fills in one step after the other, as
-// a person would, or completes them by a click. The console decides what the page looks like.
+// The page behind an invitation's link (section 4.1): the subject fills in one step after the other,
+// or completes steps by a click. The console renders the page.
 import { messageResponse, subjectResponse } from '../console/subject/page.ts'
 import { faultsIn, type Given, givenIn } from '../console/subject/steps.ts'
 import { formBody } from './exchange.ts'
@@ -18,7 +18,7 @@ export async function subjectPage(
   token: string,
   request: Request,
 ): Promise<Response> {
-  const row = rowOf(state, token)
+  const row = [...state.verifications.all()].find((one) => one.resource.accessToken === token)
   if (!row) return messageResponse('This link is not valid.', 404)
   const { pathname, search, searchParams } = new URL(request.url)
   const view = viewOf(row, searchParams.get('returnUrl') ?? row.config?.returnUrl)
@@ -54,19 +54,12 @@ function webAddress(text: unknown): URL | undefined {
   return url && /^https?:$/.test(url.protocol) ? url : undefined
 }
 
-function rowOf(state: State, token: string): VerificationRow | undefined {
-  for (const row of state.verifications.all()) {
-    if (row.resource.accessToken === token) return row
-  }
-  return undefined
-}
-
 interface Completed {
   readonly name: string
   readonly given?: Given
 }
 
-/** Returns why it cannot be done; undefined when it was. */
+/** Completes a step; returns the reason if that is not possible. */
 function complete(
   state: State,
   row: VerificationRow,

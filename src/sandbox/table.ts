@@ -2,7 +2,7 @@
 // It reads no field but those that place a row.
 import type { Pagination } from '../protocol/resources.ts'
 
-/** What places a row: its resource's id, owner and time, and a number that breaks ties. */
+/** A row of a table: its resource's id, owner and time order it, and a number breaks ties. */
 export interface Row {
   readonly seq: number
   readonly resource: { readonly id: string; readonly orgId: string; readonly createdAt: string }

@@ -4,7 +4,7 @@ import type { EventName } from '../protocol/names.ts'
 import type { VerificationStatus } from '../protocol/resources.ts'
 import type { VerificationRow } from './schemas/snapshot.ts'
 
-/** What the subject, the operator or the clock does to a verification. */
+/** Actions of the subject, the operator or the clock on a verification. */
 export const actionNames = [
   'start',
   'submit',

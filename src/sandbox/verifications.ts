@@ -1,4 +1,4 @@
-// What can happen to a verification: its creation and the actions of subject, operator and clock.
+// Changes of a verification: its creation and the actions of subject, operator and clock.
 // Every change sets updatedAt, extends the audit trail and, where section 6 has one, emits an event.
 import { defined } from '../foundation/defined.ts'
 import { limits, type Requirement } from '../protocol/resources.ts'
@@ -18,7 +18,7 @@ export interface Step {
   readonly action: ActionName
   readonly step?: Requirement | undefined
   readonly reason?: string | undefined
-  /** What the subject filled in for the step. */
+  /** The subject's answers in the step. */
   readonly given?: Readonly<Record<string, string | true>> | undefined
 }
 

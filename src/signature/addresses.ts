@@ -84,7 +84,7 @@ export function isWithin(address: Uint8Array, ranges: readonly AddressRange[]): 
   })
 }
 
-/** What is known of where a request came from. */
+/** The known addresses of a request. */
 export interface Hops {
   /** The address at the other end of the socket. */
   readonly peer: string | undefined

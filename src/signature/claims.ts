@@ -1,4 +1,4 @@
-// What the headers of a delivery claim, before any byte of its body is looked at: which signatures,
+// Claims of a delivery's headers, before any byte of its body is read: which signatures,
 // over which time and id. Every header that a scheme signs may occur once.
 import type { HeaderIndex } from '../foundation/delivery.ts'
 import type { RejectedCode } from '../foundation/errors.ts'
@@ -11,7 +11,7 @@ type ClaimFault = Extract<
   'SIGNATURE_MISSING' | 'SIGNATURE_MALFORMED' | 'HEADER_AMBIGUOUS' | 'TIMESTAMP_OUTSIDE_TOLERANCE'
 >
 
-/** What the headers claim, or why they claim nothing. */
+/** The claims of the headers, or the reason why there are none. */
 export type HeaderClaims =
   | { readonly ok: true; readonly claims: readonly Claim[]; readonly id: string | undefined }
   /** `late` holds well-formed claims whose time is outside the tolerance. */

@@ -23,7 +23,7 @@ export interface Diagnosis {
   readonly fix: string
 }
 
-/** What a refused delivery leaves to be examined. */
+/** Evidence that a refused delivery leaves for its diagnosis. */
 export interface Evidence {
   readonly delivery: Delivery
   readonly headers: HeaderList

@@ -152,13 +152,14 @@ class PublishedKeys implements KeySource {
 
 async function readJson(url: string, { fetch, timeout, maxBytes }: Settings): Promise<unknown> {
   const signal = AbortSignal.timeout(timeout)
-  // A redirect could lead to another host, or away from https.
+  // A redirect could lead to another host, or away from https, so it is an answer without keys.
+  // Workers refuse a request with `redirect: 'error'`.
   const answer = await fetch(url, {
     signal,
-    redirect: 'error',
+    redirect: 'manual',
     headers: { accept: 'application/jwk-set+json, application/json' },
   })
-  if (!answer.ok || !answer.body) {
+  if (!answer.ok || answer.redirected || !answer.body) {
     await answer.body?.cancel()
     throw new Error(`the key server answered with status ${answer.status}`)
   }

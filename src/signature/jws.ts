@@ -1,10 +1,11 @@
 // A compact JWS whose claims hold the hash of the body (RFC 7515). The algorithm is the scheme's:
-// what the header says is compared with it and never chosen by.
+// the header's is compared with it, and never selects one.
+import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import type { JwtGrammar, Scheme } from '../protocol/scheme-definition.ts'
-import { fromBase64url, fromHex, toHex } from './encoding.ts'
+import { fromBase64url, fromHex, toBase64url, toHex } from './encoding.ts'
 import { isPublicKey, signatureLength } from './hmac/hmac.ts'
 
-/** What a JWS claims: the text that was signed, the body's hash in it, and which key signed. */
+/** The claims of a JWS: the text that was signed, the body's hash in it, and which key signed. */
 export interface Jws {
   readonly input: Uint8Array
   /** SHA-256 in lower-case hex. */
@@ -63,16 +64,10 @@ export function readJws(
 }
 
 function jsonOf(text: string): Json | undefined {
-  const bytes = fromBase64url(text)
-  if (!bytes) return undefined
-  try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Json)
-      : undefined
-  } catch {
-    return undefined
-  }
+  const json = decodeUtf8(fromBase64url(text) ?? new Uint8Array())
+  const value = json === undefined ? undefined : parseJson(json)?.value
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return value as Json
 }
 
 /** The header and claims of one, ready to be signed, as a sender writes them. */
@@ -85,7 +80,6 @@ export function jwsInput(
   const { keyId, digest, iat } = claims
   const header = { alg, typ: 'JWT', ...(keyId !== undefined && { kid: keyId }) }
   return [header, { iat, [bodyHash]: digest }]
-    .map((part) => btoa(JSON.stringify(part)))
-    .map((part) => part.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', ''))
+    .map((part) => toBase64url(new TextEncoder().encode(JSON.stringify(part))))
     .join('.')
 }

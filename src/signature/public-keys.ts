@@ -49,17 +49,10 @@ function fromPem(text: string): Uint8Array | undefined {
   return match?.[2] === undefined ? undefined : fromBase64(match[2].replaceAll(/\s/g, ''))
 }
 
-/** A key of a JSON Web Key Set (RFC 7517), as far as it matters here. */
-export interface Jwk {
-  readonly kty?: unknown
-  readonly kid?: unknown
-  readonly alg?: unknown
-  readonly use?: unknown
-  readonly crv?: unknown
-  readonly x?: unknown
-  readonly y?: unknown
-  readonly n?: unknown
-  readonly e?: unknown
+/** A key of a JSON Web Key Set (RFC 7517), as far as it is used here. */
+export type Jwk = {
+  readonly [Member in 'kty' | 'kid' | 'alg' | 'use' | 'crv' | 'x' | 'y' | 'n' | 'e']?: unknown
+} & {
   /** Plaid: seconds since 1970 at which the key was retired. */
   readonly expired_at?: unknown
 }

@@ -10,7 +10,7 @@ import { type Jws, jwsInput } from './jws.ts'
 import { compile, type SecretInput, type SecretKey } from './secrets.ts'
 import { writeTime } from './time.ts'
 
-/** What a template's values stand for in one delivery. */
+/** The values of a template in one delivery. */
 export interface SignedValues {
   readonly body: Uint8Array
   readonly timestamp?: string | undefined

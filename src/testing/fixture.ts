@@ -81,7 +81,7 @@ const client: Client = {
   updatedAt: createdAt,
 }
 
-/** What each step of a verification changes in it (section 3). */
+/** The changes that each step of a verification makes (section 3). */
 const steps: Readonly<Record<string, Partial<Verification>>> = {
   created: {},
   submitted: { status: 'submitted', submittedAt: later, updatedAt: later },

@@ -3,7 +3,7 @@
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 const ulid = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
-/** What ids of the service and of its subscribers begin with. */
+/** Prefixes of ids of the service and of its subscribers. */
 const prefix =
   /^(?:api|cli|client|dlv|doc|evt_fixture|evt|event|key|mat|matter|mem|msg|org|req|request|sess|sub|usr|ver|verification|wh|whk)[_-]/i
 

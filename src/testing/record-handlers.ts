@@ -57,27 +57,21 @@ export function recordHandlers(
     get events() {
       return calls.map(({ event }) => event)
     },
-    waitFor: (wanted, { timeout = 5000 } = {}) => {
+    waitFor: async (wanted, { timeout = 5000 } = {}) => {
       const fits = typeof wanted === 'function' ? wanted : nameIs(wanted)
       const past = calls.find(({ event }) => fits(event))
-      if (past) return Promise.resolve(past.event)
-      return new Promise((resolve, reject) => {
-        const notify = (event: WebhookEvent) => {
-          if (!fits(event)) return
-          end()
-          resolve(event)
-        }
-        const timer = setTimeout(() => {
-          end()
-          const arrived = calls.map(({ event }) => event.name).join(', ') || 'nothing'
-          const what = typeof wanted === 'string' ? wanted : 'the event'
-          reject(new Error(`${what} did not arrive within ${timeout} ms; arrived: ${arrived}`))
-        }, timeout)
-        const end = () => {
-          clearTimeout(timer)
-          waiting.delete(notify)
-        }
-        waiting.add(notify)
+      if (past) return past.event
+      const { promise, resolve, reject } = Promise.withResolvers<WebhookEvent>()
+      const notify = (event: WebhookEvent) => fits(event) && resolve(event)
+      const timer = setTimeout(() => {
+        const arrived = calls.map(({ event }) => event.name).join(', ') || 'nothing'
+        const what = typeof wanted === 'string' ? wanted : 'the event'
+        reject(new Error(`${what} did not arrive within ${timeout} ms; arrived: ${arrived}`))
+      }, timeout)
+      waiting.add(notify)
+      return promise.finally(() => {
+        clearTimeout(timer)
+        waiting.delete(notify)
       })
     },
     clear: () => {

@@ -222,7 +222,7 @@ async function overNode(listener: NodeListener): Promise<{ send: Send; close: ()
   return { send, close }
 }
 
-/** What the body of a reply says about the outcome. */
+/** Reads the outcome from the body of a reply. */
 function parseReply(body: string): Pick<ReplayResult, 'outcome' | 'code'> {
   try {
     const { outcome, code } = JSON.parse(body) as { outcome?: unknown; code?: unknown }

@@ -1,4 +1,4 @@
-// What every store must do when the clock was set or the policy of dead entries has changed, and
+// Cases for every store when the clock was set or the policy of dead entries has changed, and
 // when what is past its time still holds a lane.
 import { same } from './same.ts'
 import { claim, claimOne, newEntry, type StoreCase, settle } from './store-cases.ts'

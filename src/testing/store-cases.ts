@@ -1,4 +1,4 @@
-// What every store must do, as cases that any test runner can run: what is kept, claimed, settled.
+// Cases for every store, for any test runner: keeping, claiming, settling.
 import { defined } from '../foundation/defined.ts'
 import type { InboxStore } from '../inbox/store.ts'
 import type { Claimed, Lapsed, Lease, NewEntry, Settlement } from '../inbox/work-store.ts'
@@ -69,7 +69,7 @@ export function leaseOf({ id, fence, owner }: Lease): Lease {
   return defined({ id, fence, owner })
 }
 
-/** What `lapsed` gives of it once its holder is gone. */
+/** The entry as `lapsed` returns it once its holder is gone. */
 export function lapsedOf(claimed: Claimed): Lapsed {
   const { attempt, name, storedAt } = claimed
   return defined({ ...leaseOf(claimed), attempt, name, storedAt })

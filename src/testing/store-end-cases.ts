@@ -1,4 +1,4 @@
-// What every store must do when attempts end, people look, and time passes.
+// Cases for every store: attempts end, operators search, and time passes.
 import { same } from './same.ts'
 import {
   claim,

@@ -1,4 +1,4 @@
-// What every store must do to forget: a person, a tenant's person, and what is past its time.
+// Cases for every store: forgetting a person, a tenant's person, and entries past their retention.
 import { same } from './same.ts'
 import { claim, claimOne, newEntry, type StoreCase, settle } from './store-cases.ts'
 

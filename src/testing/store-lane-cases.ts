@@ -1,4 +1,4 @@
-// What every store must do with lanes: order, retries, dead entries in the way, tenants in turn.
+// Cases for every store: order within lanes, retries, dead entries that block, turns of tenants.
 import { defined } from '../foundation/defined.ts'
 import type { HighWaterMark } from '../inbox/work-store.ts'
 import { same } from './same.ts'

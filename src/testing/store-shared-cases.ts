@@ -1,4 +1,4 @@
-// What a shared store must do when several processes use it at the same time: one store under test
+// Cases for a store that several processes use at the same time: one store under test
 // and handles beside it, as other processes have them.
 import { sleep } from '../foundation/abortable.ts'
 import type { InboxStore } from '../inbox/store.ts'

@@ -1,6 +1,7 @@
 // The challenges by which senders try an address before they use it, as responders for the option
 // `respond`. A challenge runs no handler of yours but those that match its event.
 import { makeHmacKey } from '#hmac'
+import { checkOptionNames, invalid } from '../foundation/check.ts'
 import type { HandshakeRequest, Reply, Responder } from '../outcome/reply.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { valueAt } from '../protocol/json-paths.ts'
@@ -54,6 +55,20 @@ function sameText(one: string, other: string): boolean {
 }
 
 /**
+ * A secret that a challenge cannot do without: an empty one is everybody's.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ */
+function given(by: string, name: string, options: unknown): string {
+  checkOptionNames(by, options, [name])
+  const value = (options as Readonly<Record<string, unknown>> | undefined)?.[name]
+  if (typeof value === 'string' && value.trim() !== '') return value
+  // Never the value: it may be a secret.
+  const what = typeof value === 'string' ? 'an empty string' : typeof value
+  throw invalid(`${by} needs ${name}, got ${what}: check that the environment variable is set`)
+}
+
+/**
  * Responders for the challenges of senders.
  *
  * @example createReceiver({ secret, scheme: senders.slack(), respond: challenges.slack() })
@@ -67,7 +82,8 @@ export const challenges = Object.freeze({
     }),
   /** `endpoint.url_validation`: wants its token with an HMAC of it under the same secret. */
   zoom: (options: { readonly secret: string }): Responder => {
-    const key = makeHmacKey(utf8.encode(options.secret), 'sha256')
+    const secret = given('challenges.zoom', 'secret', options)
+    const key = makeHmacKey(utf8.encode(secret), 'sha256')
     return answering('endpoint.url_validation', async (event) => {
       const plainToken = textOf(event, 'plainToken', 'payload.plainToken')
       if (plainToken === undefined) return undefined
@@ -81,13 +97,15 @@ export const challenges = Object.freeze({
       return challenge === undefined ? undefined : { challenge }
     }),
   /** A GET with `hub.challenge`, answered only with the token that you gave Meta. */
-  meta: (options: { readonly verifyToken: string }): Responder =>
-    handshaking((request) => {
+  meta: (options: { readonly verifyToken: string }): Responder => {
+    const verifyToken = given('challenges.meta', 'verifyToken', options)
+    return handshaking((request) => {
       const query = queryOf(request)
       if (request.method !== 'GET' || query.get('hub.mode') !== 'subscribe') return undefined
       const token = query.get('hub.verify_token') ?? ''
-      return sameText(token, options.verifyToken) ? echo(query.get('hub.challenge')) : undefined
-    }),
+      return sameText(token, verifyToken) ? echo(query.get('hub.challenge')) : undefined
+    })
+  },
   /** A GET with `challenge`. */
   dropbox: (): Responder =>
     handshaking((request) =>

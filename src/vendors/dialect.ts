@@ -3,7 +3,7 @@
 import { isObject } from '../protocol/json-paths.ts'
 import type { Vendor } from '../protocol/vendor.ts'
 
-/** What happened, in our words. */
+/** An event in this package's names. */
 export interface DialectEvent {
   readonly name: string
   readonly id: string

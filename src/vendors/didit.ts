@@ -3,7 +3,7 @@
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 
-/** Didit, read from its public documents. */
+/** Didit. Read from its public documents and tried on deliveries made from them, not on real ones. */
 export function didit(): Vendor {
   return defineVendor({
     name: 'didit',

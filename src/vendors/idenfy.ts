@@ -2,7 +2,10 @@
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 
-/** iDenfy, read from its public documents. Its support names its addresses on request. */
+/**
+ * iDenfy. Read from its public documents and tried on deliveries made from them, not on real ones.
+ * Its support names its addresses on request.
+ */
 export function idenfy(): Vendor {
   return defineVendor({
     name: 'idenfy',

@@ -10,7 +10,10 @@ export interface AddressOptions {
   readonly proxies: number
 }
 
-/** Jumio, read from its public documents; its callback tells that a result is there, not which. */
+/**
+ * Jumio. Read from its public documents and tried on deliveries made from them, not on real ones.
+ * Its callback tells that a result is there, not which.
+ */
 export function jumio(options: AddressOptions): Vendor {
   return defineVendor({
     name: 'jumio',

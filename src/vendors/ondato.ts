@@ -1,5 +1,6 @@
 // Ondato: nothing is signed; its documents publish the addresses, so a receiver has to ask for
 // `authenticity: 'ip'` by name.
+import { checkOptionNames } from '../foundation/check.ts'
 import type { EventName } from '../protocol/names.ts'
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
@@ -12,11 +13,15 @@ const published = [
   '213.226.187.101',
 ]
 
-/** Ondato, read from its public documents. `proxies` is how many of yours stand before you. */
+/**
+ * Ondato. Read from its public documents and tried on deliveries made from them, not on real ones.
+ * `proxies` is how many of yours stand before you.
+ */
 export function ondato(options: {
   readonly proxies: number
   readonly allow?: readonly string[]
 }): Vendor {
+  checkOptionNames('vendors.ondato', options, ['proxies', 'allow'])
   const { proxies, allow = published } = options
   return defineVendor({
     name: 'ondato',

@@ -3,7 +3,7 @@ import { decisionNames } from '../protocol/finality.ts'
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 
-/** Onfido, read from its public documents. */
+/** Onfido. Read from its public documents and tried on deliveries made from them, not on real ones. */
 export function onfido(): Vendor {
   return defineVendor({
     name: 'onfido',

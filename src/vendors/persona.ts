@@ -1,11 +1,16 @@
 // Persona: `t=…,v1=…` over `t.body`; while a secret rotates, one group for each, separated by a
 // space. Its own verification.* events are steps of an inquiry and keep their names.
+import { checkOptionNames } from '../foundation/check.ts'
 import type { EventName } from '../protocol/names.ts'
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 
-/** Persona, read from its public documents. `tolerance` is in seconds, 300 by default. */
+/**
+ * Persona. Read from its public documents and tried on deliveries made from them, not on real ones.
+ * `tolerance` is in seconds, 300 by default.
+ */
 export function persona(options: { readonly tolerance?: number | 'none' } = {}): Vendor {
+  checkOptionNames('vendors.persona', options, ['tolerance'])
   return defineVendor({
     name: 'persona',
     title: 'Persona',

@@ -3,8 +3,9 @@ import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 
 /**
- * Plaid, read from its public documents. Its webhooks tell that something changed, not what:
- * they keep their own names, and the handler asks the API. Keys come by `jwks(load, …)`.
+ * Plaid. Read from its public documents and tried on deliveries made from them, not on real ones.
+ * Its webhooks tell that something changed, not what: they keep their own names, and the handler
+ * asks the API. Keys come by `jwks(load, …)`.
  */
 export function plaid(): Vendor {
   return defineVendor({

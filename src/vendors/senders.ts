@@ -1,4 +1,5 @@
 // Senders beyond identity, as plain schemes: how each signs, from its public documents.
+import { checkOptionNames } from '../foundation/check.ts'
 import { schemes } from '../protocol/scheme.ts'
 import type { Scheme } from '../protocol/scheme-definition.ts'
 import { senderTable } from './sender-table.ts'
@@ -18,7 +19,8 @@ export const senderDocuments: Readonly<Record<SenderName, string>> = Object.free
 ) as Record<SenderName, string>
 
 /**
- * The schemes of widespread senders.
+ * The schemes of widespread senders. Tested with signatures made as their public documents say, not
+ * on real deliveries.
  *
  * @example createReceiver({ secret, scheme: senders.slack() })
  */
@@ -33,6 +35,7 @@ export const senders = Object.freeze(
 ) as Readonly<Record<SenderName, (options?: SenderOptions) => Scheme>>
 
 function schemeOf(name: SenderName, options: SenderOptions): Scheme {
+  checkOptionNames(`senders.${name}`, options, ['tolerance'])
   const row = senderTable[name]
   if ('token' in row) return schemes.token(row.token)
   const { tolerance = row.scheme.tolerance } = options

@@ -1,9 +1,14 @@
 // Stripe Identity: `t=…,v1=…` over `t.body`, as all of Stripe's events.
+import { checkOptionNames } from '../foundation/check.ts'
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 
-/** Stripe Identity, read from its public documents. `tolerance` is in seconds, 300 by default. */
+/**
+ * Stripe Identity. Read from its public documents and tried on deliveries made from them, not on
+ * real ones. `tolerance` is in seconds, 300 by default.
+ */
 export function stripeIdentity(options: { readonly tolerance?: number | 'none' } = {}): Vendor {
+  checkOptionNames('vendors.stripeIdentity', options, ['tolerance'])
   return defineVendor({
     name: 'stripeIdentity',
     title: 'Stripe Identity',

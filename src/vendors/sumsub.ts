@@ -1,10 +1,16 @@
 // Sumsub: a hex HMAC of the body; the dashboard chooses the algorithm. A GREEN may be followed by
 // a RED, so any decision may be replaced.
+import { checkChoice, checkOptionNames } from '../foundation/check.ts'
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor, type VendorFixture } from '../protocol/vendor.ts'
 
-/** Sumsub, read from its public documents. `algorithm` is the one that its dashboard shows. */
+/**
+ * Sumsub. Read from its public documents and tried on deliveries made from them, not on real ones.
+ * `algorithm` is the one that its dashboard shows.
+ */
 export function sumsub(options: { readonly algorithm?: 'sha256' | 'sha512' } = {}): Vendor {
+  checkOptionNames('vendors.sumsub', options, ['algorithm'])
+  checkChoice('algorithm', options.algorithm, ['sha256', 'sha512'])
   return defineVendor({
     name: 'sumsub',
     title: 'Sumsub',

@@ -1,12 +1,15 @@
 // Trulioo: a hex HMAC-SHA256 of the body, and a handshake that wants its challenge back.
+import { checkOptionNames } from '../foundation/check.ts'
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 
 /**
- * Trulioo's Workflow Studio, read from its public documents. They show single services with
- * `match`; `finalService` names the one whose match is your decision.
+ * Trulioo's Workflow Studio. Read from its public documents and tried on deliveries made from
+ * them, not on real ones. They show single services with `match`; `finalService` names the one
+ * whose match is your decision.
  */
 export function trulioo(options: { readonly finalService?: string } = {}): Vendor {
+  checkOptionNames('vendors.trulioo', options, ['finalService'])
   const { finalService = 'TRULIOO_EIDV' } = options
   const decided = {
     'event.type': 'SERVICE_SUBMIT',

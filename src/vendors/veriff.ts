@@ -3,7 +3,10 @@
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 
-/** Veriff, read from its public documents; its older X-SIGNATURE is a plain hash and is not accepted. */
+/**
+ * Veriff. Read from its public documents and tried on deliveries made from them, not on real ones.
+ * Its older X-SIGNATURE is a plain hash and is not accepted.
+ */
 export function veriff(): Vendor {
   return defineVendor({
     name: 'veriff',
@@ -60,9 +63,9 @@ export function veriff(): Vendor {
 }
 
 const session = '12df6045-3846-3e45-946a-14fa6136d78b'
+const attemptId = '00bca969-b53a-4fad-b065-874d41a7b2b8'
 
 function step(code: number, action: string) {
-  const attemptId = '00bca969-b53a-4fad-b065-874d41a7b2b8'
   return { id: session, attemptId, feature: 'selfid', code, action, vendorData: '12345678' }
 }
 
@@ -71,7 +74,7 @@ function decision(code: number, status: string) {
     status: 'success',
     verification: {
       id: session,
-      attemptId: '00bca969-b53a-4fad-b065-874d41a7b2b8',
+      attemptId,
       code,
       status,
       reason: null,

@@ -2,7 +2,10 @@
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 
-/** Vouched, read from its public documents; the key is the signature key, or the private key. */
+/**
+ * Vouched. Read from its public documents and tried on deliveries made from them, not on real ones.
+ * The key is the signature key, or the private key.
+ */
 export function vouched(): Vendor {
   return defineVendor({
     name: 'vouched',

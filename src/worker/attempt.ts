@@ -21,7 +21,7 @@ import {
 } from '../protocol/finality.ts'
 import { covers, isFinal } from '../protocol/names.ts'
 
-/** What an attempt came to: the verdict, and the handlers that succeeded in it. */
+/** The result of an attempt: the verdict, and the handlers that succeeded. */
 export interface Attempted {
   readonly verdict: Verdict
   readonly handled: readonly string[]
@@ -59,7 +59,7 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   const isAwaited = decision !== undefined && dispatcher.awaitsReversals
   if (matching.length === 0 && !isAwaited) return ended({ kind: 'skipped', reason: 'NO_HANDLER' })
   const todo = matching.filter(({ id }) => !work.handled.includes(id))
-  // What replaces a decision is never too late, whatever else was handled meanwhile.
+  // An event that replaces a decision is never stale, whatever was handled in between.
   const stale = replaced === undefined && isStale(event, work)
   return new AttemptRun(work, by, { event, key, stale, replaced, decision }).through(todo)
 }

@@ -85,7 +85,7 @@ function signalsOf(signals: readonly string[]) {
     const { process } = globalThis as { process?: ProcessLike }
     if (!process) throw invalid('signals is not supported here: this runtime has no process')
     const obey = () => {
-      // What the last replies wrote must leave before the process does.
+      // The last replies must be sent before the process ends.
       end().then(
         () => setTimeout(() => process.exit(0), 20),
         () => process.exit(1),

@@ -2,7 +2,7 @@
 // least every second, so that a clock which was set forward is noticed.
 import type { Clock } from '../foundation/clock.ts'
 
-/** What a claim brought. */
+/** The result of a claim. */
 export interface Polled {
   /** When the next lane is due. */
   readonly next?: number
@@ -10,7 +10,7 @@ export interface Polled {
   readonly isFull: boolean
 }
 
-/** What a poll works with. */
+/** Dependencies of a poll. */
 export interface PollDeps {
   readonly now: Clock
   hasRoom(): boolean

@@ -9,7 +9,7 @@ import { describeError } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { type Attempted, attempt } from './attempt.ts'
 
-/** What a run works with. */
+/** Dependencies of a run. */
 export interface RunDeps {
   readonly pipeline: Pipeline
   readonly inbox: WorkSource
@@ -21,7 +21,7 @@ export interface RunDeps {
   onStoreError(asked: string, error: unknown): void
 }
 
-/** What a claim brought: its attempts, and when the next lane is due. */
+/** The result of a claim: its attempts, and when the next lane is due. */
 export interface ClaimedAttempts {
   readonly attempts: readonly Promise<SettledAs>[]
   readonly next?: number
@@ -40,7 +40,7 @@ export class WorkerRun {
   readonly #abort = new AbortController()
   readonly #running = new RunningHandlers()
   readonly #ending = new AbortController()
-  /** What ends the wait for the store, for each entry that is being settled. */
+  /** Functions that end the wait for the store, one for each entry that is being settled. */
   readonly #giveUps = new Set<() => void>()
   #isOver = false
   #waiting: (() => void)[] = []
@@ -159,7 +159,7 @@ export class WorkerRun {
   }
 
   /**
-   * What it comes to, or `lost` once the run is over. Not a race against one promise: that would
+   * The result of the work, or `lost` once the run is over. Not a race against one promise: that would
    * keep something of every entry for as long as the worker runs.
    */
   #orLost(settling: Promise<SettledAs>): Promise<SettledAs> {

@@ -14,7 +14,7 @@ import {
 } from 'idv-webhooks'
 import { toExpress } from 'idv-webhooks/express'
 import { toFetch } from 'idv-webhooks/fetch'
-import { toNextPages } from 'idv-webhooks/next'
+import { toNext, toNextPages } from 'idv-webhooks/next'
 import { type SenderName, senders } from 'idv-webhooks/vendors'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Mount, mounts, rawRequest } from '../mounts.ts'
@@ -40,6 +40,14 @@ function receiverOf(scheme: Scheme, outcomes: Outcome['kind'][] = []): Receiver 
   return receiver
 }
 
+async function listening<App extends { Bindings: HttpBindings }>(app: Hono<App>) {
+  const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }) as Server
+  if (!server.listening) await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  const close = () => new Promise<void>((closed) => server.close(() => closed()))
+  return { port, url: `http://127.0.0.1:${port}/webhooks`, close }
+}
+
 /** Hono on Node, whose own connection information is handed to the adapter. */
 const hono: Mount = {
   name: 'fetch over hono, with its connection information',
@@ -49,11 +57,20 @@ const hono: Mount = {
     const address = (_: Request, context: Context<App>) => getConnInfo(context).remote.address
     const handle = toFetch(receiver, { address })
     const app = new Hono<App>().post('/webhooks', (context) => handle(context.req.raw, context))
-    const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }) as Server
-    if (!server.listening) await new Promise((resolve) => server.once('listening', resolve))
-    const { port } = server.address() as AddressInfo
-    const close = () => new Promise<void>((closed) => server.close(() => closed()))
-    return { port, url: `http://127.0.0.1:${port}/webhooks`, close }
+    return listening(app)
+  },
+}
+
+/** A route of Next's App Router: its host says what the address is, Next does not. */
+const nextApp: Mount = {
+  name: 'next app router, with a declared address',
+  distinctHeaders: false,
+  start: async (receiver) => {
+    type App = { Bindings: HttpBindings }
+    const address = (_: Request, context: Context<App>) => getConnInfo(context).remote.address
+    const post = toNext(receiver, { address })
+    const app = new Hono<App>().post('/webhooks', (context) => post(context.req.raw, context))
+    return listening(app)
   },
 }
 
@@ -98,7 +115,12 @@ const forged = [
   'true-client-ip: 203.0.113.9',
 ]
 
-const knowing = [...mounts.filter(({ distinctHeaders }) => distinctHeaders), hono, trusting]
+const knowing = [
+  ...mounts.filter(({ distinctHeaders }) => distinctHeaders),
+  hono,
+  nextApp,
+  trusting,
+]
 
 describe.each(knowing)('an address list over $name', (mount) => {
   test('takes the address of the connection, and no header for it', async () => {

@@ -54,3 +54,18 @@ test('the word check sees what it looks for', () => {
     expect(sample.search(avoided[word] ?? /^$/), word).toBeGreaterThanOrEqual(0)
   }
 })
+
+/** A docstring, or the header of a file, that describes a thing by a question instead of a noun. */
+const question = /(?:\/\*\*\s+(?:\* )?|^\/\/ )(?:What|Whose|Whom)\b/
+
+test('no docstring and no header begins with What or Whose', () => {
+  const all = [...sources, ...filesIn('src', '.tsx')]
+  expect(all.filter((file) => question.test(textOf(file)))).toEqual([])
+})
+
+test('the check of docstrings sees both forms and no inline comment', () => {
+  expect(question.test('// What a delivery is.')).toBe(true)
+  expect(question.test('  /** What a run needs. */')).toBe(true)
+  expect(question.test('  /**\n   * Whose person is forgotten.\n   */')).toBe(true)
+  expect(question.test('const a = 1\n  // What is left is read.')).toBe(false)
+})

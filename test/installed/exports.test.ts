@@ -74,6 +74,39 @@ test('CommonJS sees the types under module nodenext and node16, by require and b
   expect(compile(required, ts.ModuleKind.Node16)).toEqual([])
 })
 
+test('every door has its types under moduleResolution node10, which reads no exports', () => {
+  const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
+    exports: Record<string, { readonly require?: { readonly types?: string } }>
+  }
+  const doors = Object.keys(exports).filter((door) => door !== './package.json')
+  expect(doors).toEqual(expect.arrayContaining(['./console', './vendors', './inbox/sqlite']))
+  const names = doors.map((door) => door.replace(/^\./, 'idv-webhooks'))
+  const file = join(bare, 'node10.ts')
+  const used = names.map((name, at) => `import * as door${at} from '${name}'\nvoid door${at}\n`)
+  const typed = `import { inboxConsole } from 'idv-webhooks/console'
+    import { vendors } from 'idv-webhooks/vendors'
+    const wrong: [string, string] = [inboxConsole, vendors]\n`
+  writeFileSync(file, `${used.join('')}${typed}`)
+  const program = ts.createProgram([file], {
+    module: ts.ModuleKind.CommonJS,
+    moduleResolution: ts.ModuleResolutionKind.Node10,
+    ignoreDeprecations: '6.0',
+    target: ts.ScriptTarget.ES2023,
+    strict: true,
+    skipLibCheck: true,
+    noEmit: true,
+    types: [],
+  })
+  const found = program
+    .getSemanticDiagnostics(program.getSourceFile(file))
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))
+  // Names that were found as `any` would fit anywhere.
+  expect(found).toEqual([
+    expect.stringContaining('=> InboxConsole'),
+    expect.stringContaining('=> Vendor'),
+  ])
+})
+
 test('every package whose code is bundled is named with its licence', () => {
   const root = join(import.meta.dirname, '../..')
   const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })

@@ -85,6 +85,16 @@ test('CloudEvents are read in structured mode, each id within its source', async
   expect(key).toBe('/mycontext#1')
 })
 
+test.each([
+  ['JSON', Buffer.from('{"id":"cli_1"}').toString('base64'), { id: 'cli_1' }],
+  ['anything else', '/w==', '/w=='],
+  ['what is no base64', 'a b', 'a b'],
+])('CloudEvents with %s in data_base64 have it as their data', async (_, data_base64, data) => {
+  const body = { specversion: '1.0', type: 'client.created', source: '/s', id: '1', data_base64 }
+  const { event } = await received({ envelope: cloudEvents }, body)
+  expect(event).toMatchObject({ name: 'client.created', data })
+})
+
 test('CloudEvents are read in binary mode, their id only where the scheme signs it', async () => {
   const headers = { 'ce-specversion': '1.0', 'ce-type': 'client.created', 'ce-id': 'A1' }
   const plain = await received({ envelope: cloudEvents }, { id: 'cli_1' }, headers)

@@ -5,9 +5,11 @@ import {
   type KeyObject,
   sign as signBytes,
 } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { createReceiver, type Jwk, type JwksOptions, jwks, sign, verify } from 'idv-webhooks'
 import { vendors } from 'idv-webhooks/vendors'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 
 const body = Buffer.from('{"webhook_code":"STATUS_UPDATED","identity_verification_id":"idv_1"}')
 const start = Date.UTC(2026, 4, 1)
@@ -51,7 +53,8 @@ class KeyServer {
       now: () => new Date(this.at),
       fetch: async (_, init) => {
         this.asked += 1
-        expect(init).toMatchObject({ redirect: 'error' })
+        // Workers know no `error`, and an answer that was followed is refused as well.
+        expect(init).toMatchObject({ redirect: 'manual' })
         return this.answer(init?.signal ?? null)
       },
       ...options,
@@ -241,6 +244,26 @@ describe('keys by address', () => {
     expect(await server.told(source, tokenOf(first.privateKey))).toBe('SECRET_UNAVAILABLE')
     expect(await server.told(source, tokenOf(first.privateKey))).toBe('SECRET_UNAVAILABLE')
     expect(server.asked).toBe(1)
+  })
+
+  test('are not taken from where a redirect leads, whoever follows it', async () => {
+    const server = createServer((request, response) => {
+      if (request.url === '/keys')
+        response.end(JSON.stringify({ keys: [jwkOf(first, { kid: 'k1' })] }))
+      else response.writeHead(302, { location: '/keys' }).end('{"keys":[]}')
+    })
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+    onTestFinished(() => new Promise<void>((closed) => server.close(() => closed())))
+    const { port } = server.address() as AddressInfo
+    const told = (path: string, change: RequestInit = {}) => {
+      const keys = new KeyServer()
+      const ask: typeof fetch = (_, init) =>
+        fetch(`http://127.0.0.1:${port}${path}`, { ...init, ...change })
+      return keys.told(keys.source({ fetch: ask }), tokenOf(first.privateKey))
+    }
+    expect(await told('/keys')).toBe('k1')
+    expect(await told('/moved')).toBe('SECRET_UNAVAILABLE')
+    expect(await told('/moved', { redirect: 'follow' })).toBe('SECRET_UNAVAILABLE')
   })
 
   test('that come slowly are given up', async () => {

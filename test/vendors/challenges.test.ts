@@ -18,6 +18,8 @@ async function post(
   return receiver.handle({ method: 'POST', headers, read: async () => bytes })
 }
 
+type Given = NonNullable<Parameters<typeof createReceiver>[0]['respond']>
+
 const get = (respond: Responder, url: string, method = 'GET') =>
   createReceiver({ secret, respond }).handle({
     method,
@@ -68,6 +70,59 @@ describe('a challenge that is signed', () => {
   })
 })
 
+/** A vendor whose documents take 200 alone for a success, and one that takes any 2xx. */
+describe('a delivery that was kept', () => {
+  const inbox = () => createInbox({ store: memoryStore() })
+  const [veriff, onfido] = [vendors.veriff(), vendors.onfido()]
+
+  test('is answered 200 where the vendor repeats after any other success', async () => {
+    for (const [vendor, status] of [
+      [veriff, 200],
+      [onfido, 202],
+    ] as const) {
+      const receiver = createReceiver({ vendor, secret, inbox: inbox() })
+      const reply = await post(receiver, vendor.fixtures[0]?.body ?? {}, vendor.scheme)
+      expect([reply.status, reply.body]).toEqual([status, '{"outcome":"accepted"}'])
+    }
+  })
+
+  test('is answered as respond says, where that says something', async () => {
+    const cases: readonly (readonly [Given, number])[] = [
+      [{ accepted: 204 }, 204],
+      [{ handled: 204 }, 200],
+      [{ accepted: { headers: { 'x-kept': 'yes' } } }, 200],
+      [() => 201, 201],
+      [() => undefined, 200],
+      [() => ({ headers: { 'x-kept': 'yes' } }), 200],
+    ]
+    for (const [respond, status] of cases) {
+      const receiver = createReceiver({ vendor: veriff, secret, inbox: inbox(), respond })
+      const reply = await post(receiver, veriff.fixtures[0]?.body ?? {}, veriff.scheme)
+      expect(reply.status).toBe(status)
+    }
+  })
+
+  test("does not lose the vendor's handshake to a respond of its own", async () => {
+    const vendor = vendors.trulioo()
+    const body = { type: 'URL_VERIFICATION', challenge: 'E5KUIHF', token: 't' }
+    for (const respond of [{ accepted: 204 }, () => 204] satisfies Given[]) {
+      const receiver = createReceiver({ vendor, secret, inbox: inbox(), respond })
+      const reply = await post(receiver, body, vendor.scheme)
+      expect([reply.status, reply.body]).toEqual([200, '{"challenge":"E5KUIHF"}'])
+      const kept = await post(receiver, vendor.fixtures[0]?.body ?? {}, vendor.scheme)
+      expect(kept.status).toBe(204)
+    }
+  })
+
+  test('keeps the handshake of its own respond', async () => {
+    const respond = challenges.dropbox()
+    const receiver = createReceiver({ vendor: veriff, secret, respond })
+    const request = { method: 'GET', url: '/?challenge=abc', headers: json }
+    const reply = await receiver.handle({ ...request, read: async () => new Uint8Array() })
+    expect([reply.status, reply.body]).toEqual([200, 'abc'])
+  })
+})
+
 describe('a handshake before any event', () => {
   test('of Meta is answered only with our token', async () => {
     const respond = challenges.meta({ verifyToken: 'ours' })
@@ -78,6 +133,18 @@ describe('a handshake before any event', () => {
       expect((await get(respond, url(wrong))).status).toBe(405)
     }
     expect((await get(respond, '/hook')).status).toBe(405)
+  })
+
+  test.each([
+    ['Meta', challenges.meta, 'verifyToken'],
+    ['Zoom', challenges.zoom, 'secret'],
+  ] as const)("of %s is not made without its secret, which would be anybody's", (_, make, name) => {
+    for (const value of [undefined, null, '', ' ', 5]) {
+      const options = { [name]: value } as never
+      expect(() => make(options)).toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
+    }
+    expect(() => make(undefined as never)).toThrow(/options object/)
+    expect(() => make({ [name]: 'x', verifytoken: 'y' } as never)).toThrow(/verifytoken/)
   })
 
   test('of Dropbox and Microsoft Graph echoes plain text, and nothing that is not', async () => {

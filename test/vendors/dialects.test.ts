@@ -2,17 +2,16 @@ import { createReceiver, createWorker } from 'idv-webhooks'
 import { toFetch } from 'idv-webhooks/fetch'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { createSandbox } from 'idv-webhooks/sandbox'
-import { type Vendor, vendors } from 'idv-webhooks/vendors'
+import type { Vendor } from 'idv-webhooks/vendors'
 import { expect, onTestFinished, test } from 'vitest'
 import { vendorsByHand } from './by-hand.ts'
+import { everyVendor } from './every-vendor.ts'
 import { applicationHandlers } from './handlers.ts'
 
 const secret = 'a-secret-of-thirty-two-characters'
 const address = '203.0.113.9'
-/** Every vendor there is; what signs nothing is known by the address of the sandbox. */
-const all: readonly Vendor[] = Object.values(vendors).map((make) =>
-  make({ allow: [address], proxies: 0 }),
-)
+// What signs nothing is known by the address of the sandbox.
+const all = everyVendor({ allow: [address], proxies: 0 })
 /** Nobody else has the private key of a sender that signs with one. */
 const hasPublicKey = ({ scheme }: Vendor) =>
   ['ed25519', 'es256', 'rs256'].includes(scheme.algorithm)
@@ -113,3 +112,24 @@ test.each(all.filter(hasPublicKey).map((vendor) => [vendor.name, vendor] as cons
     expect(heard.every((line) => line.startsWith(`look up ${name}.`))).toBe(true)
   },
 )
+
+test('a vendor that takes 200 alone for a success repeats after any other', async () => {
+  for (const vendor of all.filter((one) => one.name === 'veriff' || one.name === 'didit')) {
+    const sandbox = await createSandbox({
+      seed: 'replies',
+      secret,
+      vendor,
+      fetch: async () => new Response(null, { status: 204 }),
+      subscriptions: [{ url: 'http://receiver.test/webhooks', events: ['verification.created'] }],
+    })
+    onTestFinished(() => sandbox.close())
+    await sandbox.fetch(`${sandbox.baseUrl}/verifications`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': sandbox.apiKey },
+      body: JSON.stringify({ type: 'idv', requirements: ['document'] }),
+    })
+    await sandbox.flush()
+    const told = sandbox.deliveries.list().map(({ status }) => status)
+    expect(told, vendor.name).toEqual([vendor.name === 'veriff' ? 'pending' : 'delivered'])
+  }
+})

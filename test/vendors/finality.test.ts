@@ -194,3 +194,25 @@ test('each decision that a vendor sends is declared as final or as reversible, n
     expect(() => defineVendor({ ...vendor, finality: finality as never })).toThrow(/finality/)
   }
 })
+
+test("two names of a vendor's own for one of ours are two events, not one under an older name", async () => {
+  const vendor = vendors.persona()
+  const inbox = createInbox({ store: memoryStore() })
+  onTestFinished(() => inbox.close())
+  const receiver = createReceiver({ vendor, secret, inbox, observe: () => {} })
+  const heard: string[] = []
+  receiver.on(rejected, ({ receivedName }) => void heard.push(receivedName))
+  // The same inquiry at the same moment, under another name and id.
+  const send = async (name: string, eventId: string) => {
+    const inquiry = { data: { type: 'inquiry', id: 'inq_1', attributes: {} } }
+    const attributes = { name, payload: inquiry, 'created-at': '2026-01-09T22:46:28.351Z' }
+    const body = JSON.stringify({ data: { type: 'event', id: eventId, attributes } })
+    const headers = await sign(body, { secret, scheme: vendor.scheme })
+    return (await receiver.receive({ body: new TextEncoder().encode(body), headers })).kind
+  }
+  expect(await send('inquiry.failed', 'evt_1')).toBe('accepted')
+  expect(await send('inquiry.declined', 'evt_2')).toBe('accepted')
+  expect(await send('inquiry.declined', 'evt_2')).toBe('duplicate')
+  await createWorker(receiver).runOnce()
+  expect(heard).toEqual(['inquiry.failed', 'inquiry.declined'])
+})

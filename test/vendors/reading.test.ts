@@ -1,9 +1,12 @@
-import { readVendorEvent, type Vendor, vendors } from 'idv-webhooks/vendors'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readVendorEvent, senders, type Vendor, vendors } from 'idv-webhooks/vendors'
 import { describe, expect, test } from 'vitest'
 import { inDialect } from '../../src/vendors/dialect.ts'
+import { everyVendor } from './every-vendor.ts'
 
 const allow = ['203.0.113.0/24']
-const all: readonly Vendor[] = Object.values(vendors).map((make) => make({ allow, proxies: 0 }))
+const all = everyVendor({ allow, proxies: 0 })
 
 describe.each(all.map((vendor) => [vendor.name, vendor] as const))('%s', (_, vendor) => {
   test('reads its own fixtures under the names that they are for', () => {
@@ -22,6 +25,16 @@ describe.each(all.map((vendor) => [vendor.name, vendor] as const))('%s', (_, ven
       expect(new URL(url).protocol).toBe('https:')
       expect(read).toMatch(/^2026-\d\d-\d\d$/)
     }
+  })
+
+  test('says the same where it is called', () => {
+    const file = `${vendor.name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.ts`
+    const source = readFileSync(join(import.meta.dirname, '../../src/vendors', file), 'utf8')
+    const comment = source.slice(0, source.indexOf(`export function ${vendor.name}(`))
+    const text = comment.slice(comment.lastIndexOf('/**')).replaceAll(/[\s*]+/g, ' ')
+    expect(text).toContain(
+      'Read from its public documents and tried on deliveries made from them, not on real ones.',
+    )
   })
 
   test('survives JSON', () => {
@@ -107,4 +120,20 @@ describe('what is no decision keeps the name of the vendor', () => {
     const vendor = all.find((one) => one.name === name) as Vendor
     expect(readVendorEvent(vendor, body)?.name).toBe(expected)
   })
+})
+
+test('misspelt options of vendors and senders are refused with a suggestion', () => {
+  for (const make of [
+    () => vendors.persona({ tolerence: 60 } as never),
+    () => vendors.stripeIdentity({ tolerence: 60 } as never),
+    () => vendors.sumsub({ algoritm: 'sha512' } as never),
+    () => vendors.trulioo({ finalservice: 'X' } as never),
+    () => vendors.ondato({ proxie: 1 } as never),
+    () => senders.slack({ tolerence: 60 } as never),
+  ]) {
+    expect(make).toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
+    expect(make).toThrow(/Did you mean/)
+  }
+  expect(() => vendors.ondato(undefined as never)).toThrow(/options object/)
+  expect(() => vendors.sumsub({ algorithm: 'token' as never })).toThrow(/algorithm/)
 })

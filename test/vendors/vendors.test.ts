@@ -2,12 +2,13 @@ import { createReceiver, type Scheme, verify } from 'idv-webhooks'
 import { type Vendor, vendors } from 'idv-webhooks/vendors'
 import { describe, expect, test } from 'vitest'
 import { vendorsByHand } from './by-hand.ts'
+import { everyVendor } from './every-vendor.ts'
 
 const at = Date.UTC(2026, 4, 1, 12)
 const now = () => new Date(at + 2000)
 // What signs nothing is known by these addresses.
 const addressed = { allow: ['203.0.113.0/24'], proxies: 0 }
-const all: readonly Vendor[] = Object.values(vendors).map((make) => make(addressed))
+const all = everyVendor(addressed)
 const signing = all.filter(({ scheme }) => scheme.authenticity === 'signature')
 
 interface Change {

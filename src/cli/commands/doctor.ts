@@ -108,7 +108,7 @@ const unchecked = [
   ['inbox', 'the inbox: pass --inbox, or set IDV_INBOX'],
 ] as const
 
-/** What a clean result does not cover. */
+/** Prints the limits of a clean result. */
 function reportUnchecked(
   { out }: Session,
   checked: Readonly<Record<'secret' | 'to' | 'inbox', boolean>>,

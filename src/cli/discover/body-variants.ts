@@ -1,27 +1,8 @@
 // Bytes that a sender may have signed instead of those that it sent: the JSON in another spelling,
 // with or without a trailing line break.
 
-/** How the signed bytes differ from those that arrived. */
-export type BodyVariant =
-  | 'exact'
-  | 'without-newline'
-  | 'with-newline'
-  | 'minified'
-  | 'minified-with-newline'
-  | 'sorted'
-  | 'sorted-with-newline'
-  | 'spaced'
-  | 'indented'
-
-/** One variant of a body; undefined if it equals the body or does not exist. */
-export function bodyVariant(body: Uint8Array, variant: BodyVariant): Uint8Array | undefined {
-  const made = variantOf(body, variant)
-  if (made === undefined || variant === 'exact') return made
-  return equal(made, body) ? undefined : made
-}
-
 /** The variants to try if the exact bytes do not fit. */
-export const otherVariants: readonly BodyVariant[] = [
+export const otherVariants = [
   'without-newline',
   'with-newline',
   'minified',
@@ -30,7 +11,17 @@ export const otherVariants: readonly BodyVariant[] = [
   'sorted-with-newline',
   'spaced',
   'indented',
-]
+] as const
+
+/** `exact`, or how the signed bytes differ from those that arrived. */
+export type BodyVariant = 'exact' | (typeof otherVariants)[number]
+
+/** One variant of a body; undefined if it equals the body or does not exist. */
+export function bodyVariant(body: Uint8Array, variant: BodyVariant): Uint8Array | undefined {
+  const made = variantOf(body, variant)
+  if (made === undefined || variant === 'exact') return made
+  return equal(made, body) ? undefined : made
+}
 
 function variantOf(body: Uint8Array, variant: BodyVariant): Uint8Array | undefined {
   if (variant === 'exact') return body

@@ -32,7 +32,7 @@ const templates: readonly string[] = [
   ]),
 ]
 
-/** What limits the candidates. */
+/** Limits on the candidates. */
 export interface CandidateOptions {
   readonly headers: HeaderPairs
   /** The headers that could be the id. */

@@ -17,7 +17,8 @@ const respelled: Readonly<Record<Exclude<Fit['body'], 'exact'>, string>> = {
 
 /** Code that creates a receiver with the scheme. */
 export function toCode({ scheme, body }: Fit): string {
-  const definition = isTimed(scheme) ? { ...scheme, tolerance: 300 } : scheme
+  const isTimed = scheme.signed.includes('{timestamp}')
+  const definition = isTimed ? { ...scheme, tolerance: 300 } : scheme
   const note =
     body === 'exact'
       ? []
@@ -53,14 +54,10 @@ export function presetToCode({ name, scheme, vendor }: Preset): string {
   ].join('\n')
 }
 
-/** What the scheme means, in a line. */
+/** Describes a scheme in one line. */
 export function inWords({ header, algorithm, encoding, key, signed }: SchemeDefinition): string {
   const how = encoding === 'any' ? 'base64 without padding' : encoding
   return `${header}: HMAC-${algorithm.toUpperCase()} in ${how} over ${JSON.stringify(signed)}, the secret read as ${key}`
-}
-
-function isTimed(scheme: SchemeDefinition): boolean {
-  return scheme.signed.includes('{timestamp}')
 }
 
 function literal(value: unknown, indent: string): string {

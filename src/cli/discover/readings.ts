@@ -1,10 +1,10 @@
-// What the headers of a delivery could mean: every way to read one as signatures, and where the
+// Possible meanings of a delivery's headers: every way to read one as signatures, and where the
 // signed time could come from.
 import type { SchemeDefinition } from '../../index.ts'
 import type { HeaderPairs } from '../header-pairs.ts'
 import { isSeconds } from './moments.ts'
 
-/** What the search can find: one header, signed with a shared secret. */
+/** The schemes that the search can find: one header, signed with a shared secret. */
 export interface SharedScheme extends SchemeDefinition {
   readonly header: string
   readonly algorithm: 'sha256' | 'sha512' | 'sha1'

@@ -34,7 +34,7 @@ export type SearchResult =
   /** These captures have no header that could be a signature. */
   | { readonly result: 'no-signature'; readonly files: readonly string[] }
 
-/** What to search. */
+/** Options of a search. */
 export interface SearchOptions {
   readonly captures: readonly NamedCapture[]
   readonly secrets: readonly NamedSecret[]

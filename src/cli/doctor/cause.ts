@@ -57,7 +57,7 @@ const byCode: Readonly<Record<string, Cause>> = {
   HANDLER_TIMEOUT: 'handler-failed',
 }
 
-/** What keeps every delivery away from verification. */
+/** The cause that keeps every delivery from verification, if there is one. */
 function blockedBy({ answer, outcome }: Examined): Cause | undefined {
   const { status } = answer
   const { code = '' } = outcome

@@ -1,4 +1,4 @@
-// What an app that verifies correctly gets wrong with single probes: it accepts what it must refuse,
+// Mistakes of an app that verifies correctly but fails some probes: it accepts what it must refuse,
 // or fails on what it cannot read. Each follows from one response, so it needs no further proof.
 import type { Cause } from './advice.ts'
 import type { Examined } from './examine.ts'

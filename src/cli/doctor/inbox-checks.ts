@@ -1,4 +1,4 @@
-// What can be checked about an inbox from outside: the promises of its store, who can read its file,
+// Checks of an inbox from outside: the promises of its store, who can read its file,
 // what waits in it. No entry is shown.
 import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'

@@ -1,7 +1,7 @@
 // The probes: deliveries as awkward as real ones, and what a correct receiver does with each. A
 // receiver of this package neither keeps nor handles their event, which it knows.
 
-/** What a probe requires of the receiver. */
+/** The guarantee that a probe tests. */
 export type Guarantee = 'takes' | 'exact bytes' | 'refuses' | 'bounded'
 
 /** A probe: what is sent, and which response is right. */

@@ -101,7 +101,7 @@ export async function openFound(session: Session, { inbox, file }: FoundInbox): 
   }
 }
 
-/** What a store refused, for people. */
+/** Turns a store's error into one for the person at the terminal. */
 export function storeError(session: Session, error: unknown): unknown {
   if (!isWebhookError(error)) return error
   const { code, message } = error

@@ -68,7 +68,7 @@ export async function postgresStoreAt(
   )
 }
 
-/** What a package of the user's project exports by default; undefined if it is not installed. */
+/** The default export of a package in the user's project; undefined if it is not installed. */
 async function installed(cwd: string, name: string): Promise<unknown> {
   let file: string
   try {

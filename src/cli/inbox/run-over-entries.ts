@@ -21,7 +21,7 @@ export interface EntryAction {
   readonly needsId?: (entry: Entry) => boolean
   /** Returns how many entries were affected. */
   act(inbox: Inbox, ids: readonly string[]): Promise<number>
-  /** What happens next, for people. */
+  /** Tells the user what happens next. */
   readonly afterwards: string
 }
 

@@ -1,4 +1,4 @@
-// What the migration looks for: exact legacy names, and texts that could become one at run time.
+// Legacy names that the migration looks for, and texts that could become one at run time.
 import { canonicalName, legacyNames } from '../../protocol/index.ts'
 
 /** The part before the dot, in the old and the new names. */

@@ -12,7 +12,7 @@ export interface LegacyArrivals {
   readonly lastSeen: Date
 }
 
-/** What one source shows. */
+/** Evidence from one source. */
 export interface Evidence {
   readonly source: 'inbox' | 'log'
   /** The period that it covers; missing without arrivals. */

@@ -5,7 +5,7 @@ export const dialects = ['sqlite', 'postgres', 'mysql'] as const
 
 export type Dialect = (typeof dialects)[number]
 
-/** What to rename. */
+/** The names to rename, and where. */
 export interface SqlOptions {
   readonly dialect: Dialect
   /** May include a schema: `audit.events`. */

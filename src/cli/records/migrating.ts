@@ -40,7 +40,7 @@ export type MigrateSubscriptionsLine =
   | { readonly type: 'unconfirmed'; readonly of: string; readonly url: string }
   | { readonly type: 'summary'; readonly steps: number; readonly waiting: number }
 
-/** What happened to a capture. */
+/** Result for a capture. */
 export type CaptureState = 'written' | 'current' | 'there' | 'refused' | 'unproved' | 'exists'
 
 /** `migrate captures`. */

@@ -23,7 +23,7 @@ interface ActivityProps {
   readonly on: readonly string[]
   /** The address of what something was done to, where it has one. */
   readonly hrefOf: (what: string) => string | undefined
-  /** What would stand there. */
+  /** Rendered when there is data. */
   readonly children: ComponentChildren
 }
 

@@ -1,4 +1,4 @@
-// What the server wrote into the document for the pages: where their routes are, and the token.
+// Configuration that the server wrote into the document: the address of the routes, and the token.
 import type { PageConfig } from '../page.ts'
 
 function read(): PageConfig & { readonly token: string } {

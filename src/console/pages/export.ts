@@ -1,4 +1,4 @@
-// What a delivery becomes when it is copied: a curl command that sends its exact bytes, and a test
+// Copies of a delivery: a curl command that sends its exact bytes, and a test
 // that replays them.
 import { fromBase64, textOf } from './base64.ts'
 

@@ -1,4 +1,4 @@
-// What happens, as it happens: server-sent events, handed on once per frame. After a lost
+// Live server-sent events, passed on once per frame. After a lost
 // connection everything on the page is asked for again, so that nothing is missed in between.
 import { batch, signal } from '@preact/signals'
 
@@ -39,7 +39,7 @@ export function connect(url: string): void {
   }
   own.addEventListener('open', () => {
     liveState.value = 'live'
-    // What happened before this moment was not heard, also when it is the first.
+    // Earlier events were missed, on the first connection too.
     resync.value++
   })
   own.addEventListener('unavailable', () => {

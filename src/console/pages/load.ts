@@ -10,10 +10,10 @@ export interface Loaded<Data> {
   reload(): void
 }
 
-/** What is asked for; `on` names the events after which it is asked for again. */
+/** A request for data; `on` names the events after which it is sent again. */
 export interface Asking<Data> {
   readonly ask: (signal: AbortSignal) => Promise<Data>
-  /** What it depends on: when this changes it is asked for again. */
+  /** When the key changes, the data is requested again. */
   readonly key: string
   readonly on?: readonly string[]
 }
@@ -41,7 +41,7 @@ export function useLoad<Data>({ ask, key, on = [] }: Asking<Data>): Loaded<Data>
     const settle = (next: { data?: Data; problem?: Problem }) => {
       if (own.signal.aborted) return
       const { data, problem } = next
-      // What could not be read for a while stays; what is refused or gone does not.
+      // Data stays while the server is unreachable, but not when it is refused or gone.
       const passing = problem !== undefined && (problem.status === 0 || problem.status >= 500)
       set((before) => ({
         key,

@@ -12,7 +12,7 @@ function read(): Route {
   return { path: parts, query: new URLSearchParams(search) }
 }
 
-/** What a person types into the address bar need not be well-formed. */
+/** An address typed by a person may be malformed. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part)

@@ -4,14 +4,14 @@ import { createHash } from 'node:crypto'
 import { longest, type StepField, type StepForm, stepForms } from './steps.ts'
 import { subjectStyle } from './style.ts'
 
-/** What the page shows of a verification. */
+/** The data of a verification that the page shows. */
 export interface SubjectView {
   readonly company: string
   readonly status: string
   readonly steps: readonly { readonly name: string; readonly done: boolean }[]
   /** Whether the subject may still give something. */
   readonly open: boolean
-  /** What was filled in and could not be taken. */
+  /** The submitted values that were rejected. */
   readonly given?: URLSearchParams
   readonly faults?: Readonly<Record<string, string>>
   /** Where the subject came from: an address of the web. */

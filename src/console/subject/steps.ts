@@ -1,4 +1,4 @@
-// What a subject is asked for in each step, as data: its fields, and what may stand in them. A
+// The form of each step, as data: its fields and their rules. A
 // field has the name under which the step's data holds what was given.
 
 /** One thing that the subject fills in. */
@@ -6,9 +6,9 @@ export interface StepField {
   readonly name: string
   readonly label: string
   readonly kind: 'text' | 'email' | 'tel' | 'date' | 'choice' | 'check'
-  /** What each value is called on the page. */
+  /** Labels of the values. */
   readonly choices?: Readonly<Record<string, string>>
-  /** What the browser may fill in by itself. */
+  /** The `autocomplete` attribute. */
   readonly autocomplete?: string
 }
 
@@ -122,13 +122,13 @@ export const stepForms: Readonly<Record<string, StepForm>> = {
   },
 }
 
-/** What a subject gave in one step. */
+/** The answers of a subject in one step. */
 export type Given = Readonly<Record<string, string | true>>
 
 /** Characters of one field. */
 export const longest = 200
 
-/** What is missing or wrong in a filled-in step, by the name of the field. */
+/** Faults of a submitted step, by the name of the field. */
 export function faultsIn(step: string, given: URLSearchParams): Readonly<Record<string, string>> {
   const faults: Record<string, string> = {}
   for (const { name, kind, choices } of stepForms[step]?.fields ?? []) {
@@ -144,7 +144,7 @@ export function faultsIn(step: string, given: URLSearchParams): Readonly<Record<
   return faults
 }
 
-/** What was filled in, by the name of the field; a tick is true. Other fields are left out. */
+/** The submitted values by field name; a checked box is true. Other fields are left out. */
 export function givenIn(step: string, given: URLSearchParams): Given {
   const fields = stepForms[step]?.fields ?? []
   return Object.fromEntries(

@@ -49,7 +49,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
   const { url, fault, now } = options
   const at = now().toISOString()
   const { bytes, headers } = await outgoing(options)
-  // What is sent as it was made is kept once.
+  // A body sent unchanged is stored once.
   const body = fault ? toBase64(bytes) : options.body
   const request = { method: 'POST', url, headers, body } as const
   // The sandbox's clock may stand still; how long an answer takes is measured all the same.

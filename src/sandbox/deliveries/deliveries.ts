@@ -19,7 +19,7 @@ import { attempt, signBody } from './attempt.ts'
 import { refuseFromWithin } from './from-within.ts'
 import { type Occurrence, planDeliveries } from './plan.ts'
 import { DueQueue } from './queue.ts'
-import { retryDelays, waitAfter } from './retry.ts'
+import { isSuccess, retryDelays, waitAfter } from './retry.ts'
 import { details, summary } from './shown.ts'
 import { Subscriptions, signingSecrets } from './subscriptions.ts'
 
@@ -264,10 +264,9 @@ export class Deliveries {
   #settle({ after: _, passes, ...row }: DeliveryRow, made: Attempt): void {
     const attempts = [...row.attempts, made]
     const status = made.response?.status ?? 0
-    const succeeded = status >= 200 && status < 300
-    const wait = succeeded
-      ? undefined
-      : waitAfter(attempts, systemClock, retryDelays(this.#options.vendor))
+    const { vendor } = this.#options
+    const succeeded = isSuccess(status, vendor)
+    const wait = succeeded ? undefined : waitAfter(attempts, systemClock, retryDelays(vendor))
     if (wait === undefined) {
       const ended = succeeded ? 'delivered' : 'failed'
       this.#put({ ...row, attempts, status: ended, nextAttemptAt: null })

@@ -72,7 +72,7 @@ interface Variant {
   readonly padding?: number
 }
 
-/** What a planned fault makes of one delivery. */
+/** The variants of one delivery that a planned fault creates. */
 function variants(name: string, fault: PlannedFault | undefined): Variant[] {
   const plain = { name }
   const legacy = legacyNameOf(canonicalName(name))

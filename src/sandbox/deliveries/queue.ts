@@ -1,4 +1,4 @@
-// What is due now and what is in flight: a bounded number for each subscription, one at a time in
+// Deliveries due now and in flight: a bounded number for each subscription, one at a time in
 // each lane (the ordering key). It knows ids alone and is dropped with the state that it serves.
 
 /** Something that is due; what shares a lane goes one after the other. */

@@ -12,6 +12,11 @@ export function retryDelays(vendor: Vendor | undefined): readonly number[] {
   return delays ? delays.map((milliseconds) => milliseconds / 1000) : retryDelaysSeconds
 }
 
+/** Whether an answer ends a delivery: some vendors take 200 alone for that. */
+export function isSuccess(status: number, vendor: Vendor | undefined): boolean {
+  return vendor?.delivery.success === 200 ? status === 200 : status >= 200 && status < 300
+}
+
 /** Seconds until the next attempt; undefined when the retries are spent. */
 export function waitAfter(
   attempts: readonly Attempt[],

@@ -14,7 +14,7 @@ import {
 /** Section 7: a 422 always names the offending fields. */
 export const validationErrorSchema = errorBodySchema.required({ errors: true })
 
-/** What a subscription receives for an event. */
+/** The schema of the delivery for an event. */
 export function eventSchema(name: EventName) {
   return z.object({
     id: z.string(),

@@ -1,4 +1,4 @@
-// What the service's endpoints hand to their implementation, as the contract's schemas check it.
+// Inputs of the service's endpoints, checked by the contract's schemas.
 import type * as z from 'zod'
 import type { endpoints } from '../../client/contract.ts'
 

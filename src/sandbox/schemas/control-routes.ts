@@ -181,7 +181,7 @@ type Part<Route, Name extends string> = Route extends { readonly [Key in Name]: 
   ? z.infer<Route[Name]>
   : undefined
 
-/** What a route's handler is given, checked. */
+/** The checked input of a route's handler. */
 export interface ControlInput<Name extends ControlName> {
   readonly params: Part<Routes[Name], 'params'>
   readonly query: Part<Routes[Name], 'query'>

@@ -41,7 +41,7 @@ const verification = z.object({
   score: z.number().min(0).max(100).nullable(),
   /** When each step was submitted. */
   completed: z.record(z.string(), dateTime),
-  /** What the subject filled in, by step and field. */
+  /** The subject's answers, by step and field. */
   given: z
     .record(z.string(), z.record(z.string(), z.union([z.string(), z.literal(true)])))
     .optional(),
@@ -63,7 +63,7 @@ const mail = z.object({
   createdAt: dateTime,
   /** The subject-facing link of an invitation. */
   link: z.string().optional(),
-  /** What a third party gets to see. */
+  /** The data shared with a third party. */
   shared: json.optional(),
   /** Where the mail stands: only kept, or handed to the mail server. */
   transport: z.enum(['none', 'pending', 'sent', 'failed']),

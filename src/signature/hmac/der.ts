@@ -5,12 +5,12 @@ import type { PublicKeyName } from '../../protocol/scheme-definition.ts'
 const bytesOf = (hex: string) =>
   Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
 
-/** What stands before the raw key in its SPKI. */
+/** The bytes before the raw key in its SPKI. */
 const spkiHead = {
   ed25519: bytesOf('302a300506032b6570032100'),
   es256: bytesOf('3059301306072a8648ce3d020106082a8648ce3d030107034200'),
 }
-/** What stands before an Ed25519 seed in its PKCS #8. */
+/** The bytes before an Ed25519 seed in its PKCS #8. */
 const seedHead = bytesOf('302e020100300506032b657004220420')
 
 /** The object identifiers by which a key says what it is. */

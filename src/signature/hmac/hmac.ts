@@ -1,4 +1,4 @@
-// What a runtime must bring to prove bytes: HMAC and public keys over bytes, and comparisons that
+// Cryptography that a runtime must provide: HMAC and public keys over bytes, and comparisons that
 // take constant time. The import condition `#hmac` chooses node.ts or web.ts.
 import type { HmacName, PublicKeyName, Scheme } from '../../protocol/scheme-definition.ts'
 

@@ -79,9 +79,14 @@ describe('help', () => {
       options: { flags: string }[]
     }
     const map = JSON.parse((await run(['--map'])).stdout) as Map
-    const readme = readFileSync(join(root, 'README.md'), 'utf8')
-    const table = [...readme.matchAll(/^\| `([a-z]+)` \|/gm)].map(([, name]) => name)
-    expect(table).toEqual(map.commands.map(({ name }) => name))
+    const [readme = '', page = ''] = ['README.md', 'docs/cli.md'].map((file) =>
+      readFileSync(join(root, file), 'utf8'),
+    )
+    const names = map.commands.map(({ name }) => name)
+    const listed = /^- \[Command line\].*$/m.exec(readme)?.[0].match(/(?<=`)[a-z]+(?=`)/g)
+    expect(listed).toEqual(names.filter((name) => !['config', 'completion'].includes(name)))
+    const sections = [...page.matchAll(/^#{2,3} `([a-z]+)`$/gm)].map(([, name]) => name)
+    expect(sections.toSorted()).toEqual(names.toSorted())
     const helps = map.commands.flatMap((one) => [
       [one.name],
       ...one.commands.map((sub) => [one.name, sub.name]),
@@ -89,7 +94,9 @@ describe('help', () => {
     const texts = await Promise.all(
       helps.map(async (path) => (await run([...path, '--help'])).stdout),
     )
-    const lines = [...texts, readme].flatMap((text) => text.match(/idv-webhooks [a-z].*/g) ?? [])
+    const lines = [...texts, readme, page].flatMap(
+      (text) => text.match(/idv-webhooks [a-z].*/g) ?? [],
+    )
     const calls = lines
       .flatMap((line) => line.split(/ [|&]+ /))
       .filter((line) => /^idv-webhooks [a-z]+ /.test(line))

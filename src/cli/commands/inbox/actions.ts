@@ -11,6 +11,12 @@ import { act, type Declaration, declare, type Session } from '../../session.ts'
 
 const again = 'the application’s worker runs them within a second, or when it starts'
 
+async function countTrue(ids: readonly string[], act: (id: string) => Promise<boolean>) {
+  let count = 0
+  for (const id of ids) if (await act(id)) count += 1
+  return count
+}
+
 const redriving: EntryAction = {
   verb: 'redrive',
   past: 'redriven',
@@ -26,11 +32,7 @@ const replaying: EntryAction = {
   past: 'replayed',
   warning: 'this runs every handler again on',
   states: ['done'],
-  act: async (inbox, ids) => {
-    let done = 0
-    for (const id of ids) if (await inbox.replay(id)) done += 1
-    return done
-  },
+  act: (inbox, ids) => countTrue(ids, (id) => inbox.replay(id)),
   afterwards: again,
 }
 
@@ -39,11 +41,7 @@ const dismissing: EntryAction = {
   past: 'dismissed',
   warning: 'this settles, without running their handlers,',
   states: ['dead'],
-  act: async (inbox, ids) => {
-    let done = 0
-    for (const id of ids) if (await inbox.dismiss(id)) done += 1
-    return done
-  },
+  act: (inbox, ids) => countTrue(ids, (id) => inbox.dismiss(id)),
   afterwards:
     'entries that waited for them can run now; redrive <id> runs a dismissed entry after all',
 }

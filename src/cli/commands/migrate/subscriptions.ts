@@ -172,7 +172,7 @@ function reportStep({ out }: Session, { newSecrets }: SubscriptionsOptions, step
   }
 }
 
-/** What stands after a failure: every step is in the journal, and the next run continues. */
+/** Reports a failed run: every step is in the journal, and the next run continues. */
 function reportStopped({ out, signal }: Session, { journal }: Deps, steps: number): void {
   for (const { old, replacement } of journal.pairs) {
     if (replacement !== undefined) continue

@@ -21,7 +21,7 @@ export interface Dynamic {
   readonly suggestion: string
 }
 
-/** What the rest of a file says about its texts. */
+/** Context that the rest of a file gives for its texts. */
 export interface Surroundings {
   readonly constants: Constants
   /** Whether the file splits or joins names. */

@@ -1,4 +1,4 @@
-// What --exclude leaves out: paths and globs, in the syntax of .gitignore.
+// Paths and globs that --exclude skips, in the syntax of .gitignore.
 import { relative, sep } from 'node:path'
 import ignore from 'ignore'
 

@@ -1,4 +1,4 @@
-// What the migration changes in a file, and what a person must decide.
+// A change that the migration makes in a file, or a place that a person must decide.
 import type { Dynamic } from './dynamic.ts'
 
 /** A place in a file, starting at 1. */

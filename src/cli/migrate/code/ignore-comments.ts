@@ -2,7 +2,7 @@
 // one, `idv-webhooks-ignore-file` for the whole file.
 import type { SyntaxComment } from './syntax.ts'
 
-/** What to leave unchanged. */
+/** The lines to leave unchanged. */
 export interface Ignored {
   readonly all: boolean
   /** Lines, from 1. */

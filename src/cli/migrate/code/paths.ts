@@ -6,7 +6,7 @@ import { type Ancestors, cooked, nodeAt, nodesAt, type SyntaxNode, textOf } from
 
 /** How paths are recognized. */
 export interface PathOptions {
-  /** What the service's addresses contain before the path; always includes `/v2/api`. */
+  /** Prefixes of the service's addresses before the path; always includes `/v2/api`. */
   readonly bases: readonly string[]
 }
 

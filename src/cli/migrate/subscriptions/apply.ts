@@ -7,7 +7,7 @@ import type { Planned, SecretOrigin, Step, Subscription } from './plan.ts'
 import type { SigningSecrets } from './signing-secrets.ts'
 import { type SubscriptionService, wasNotCreated } from './subscription-routes.ts'
 
-/** What a run works with. */
+/** Dependencies of a run. */
 export interface Deps {
   readonly service: SubscriptionService
   readonly journal: Journal

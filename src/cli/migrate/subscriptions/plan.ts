@@ -14,7 +14,7 @@ export interface Subscription {
   readonly others?: Readonly<Record<string, unknown>>
 }
 
-/** What happens to one subscription. */
+/** The plan for one subscription. */
 export interface Planned {
   readonly subscription: Subscription
   /**
@@ -34,7 +34,7 @@ export interface Planned {
 /** Where the secret of a new subscription comes from. */
 export type SecretOrigin = 'same' | 'given' | 'new'
 
-/** What was done to one subscription. */
+/** A completed step for one subscription. */
 export interface Step {
   readonly id: string
   readonly did:

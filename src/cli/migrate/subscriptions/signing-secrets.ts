@@ -23,7 +23,7 @@ export interface SigningSecrets {
   forget(id: string): void
 }
 
-/** What the caller provides. */
+/** Options of the lookup of signing secrets. */
 export interface SigningSecretsOptions {
   readonly given: readonly NamedSecret[]
   /** The file for new secrets; without it the service draws none. */

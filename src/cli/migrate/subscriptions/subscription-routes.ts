@@ -4,7 +4,7 @@ import { CliError, exitCodes } from '../../exit-code.ts'
 import { printable } from '../../output.ts'
 import { readSubscription, readSubscriptions, type Subscription } from './plan.ts'
 
-/** What the migration needs of a service. */
+/** The routes of a service that the migration calls. */
 export interface SubscriptionService {
   readonly url: string
   list(): Promise<readonly Subscription[]>

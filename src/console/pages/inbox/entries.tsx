@@ -1,4 +1,4 @@
-// What the inbox keeps, newest first: searched while one types, and one entry beside the list.
+// The entries of the inbox, newest first, with a search as you type and one entry beside the list.
 /** @jsxImportSource preact */
 import { useEffect, useState } from 'preact/hooks'
 import { query } from '../call.ts'

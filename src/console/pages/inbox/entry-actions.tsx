@@ -1,4 +1,4 @@
-// What may be done with an entry: each says what will happen before it does.
+// Actions on an entry: each says what will happen before it does.
 /** @jsxImportSource preact */
 import { confirm } from '../ui/confirm.tsx'
 import { attempt } from '../ui/toast.tsx'
@@ -33,7 +33,7 @@ const choices: readonly EntryAction[] = [
     title: 'Dismiss',
     danger: true,
     words:
-      'It is settled for good and no handler runs. Later events of its entity, where they wait for it, go on.',
+      'It is set aside and no handler runs, until somebody redrives it. Later events of its entity, where they wait for it, go on.',
   },
 ]
 

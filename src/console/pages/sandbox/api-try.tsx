@@ -100,7 +100,7 @@ export function ApiTry({ endpoint, document, base }: TryProps) {
   )
 }
 
-/** What an answer tells of a person is revealed like everything else. */
+/** Personal data in responses is revealed like everything else. */
 const revealed = 'answers of the API'
 
 interface TextProps {

@@ -1,4 +1,4 @@
-// What the service's document leaves open, and how the sandbox reads it.
+// Questions that the service's document leaves open, and the sandbox's assumptions.
 /** @jsxImportSource preact */
 import { call } from '../call.ts'
 import { useLoad } from '../load.ts'

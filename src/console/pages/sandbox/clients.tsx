@@ -1,83 +1,30 @@
-// The clients of an organization: the list with the API's filters, and one beside it to be changed.
+// The clients of an organization, and the detail of one with its changes.
 /** @jsxImportSource preact */
 import { useState } from 'preact/hooks'
-import { call, type FieldProblem, Problem, query } from '../call.ts'
+import { call, type FieldProblem, Problem } from '../call.ts'
 import { useLoad } from '../load.ts'
-import { go, href, route } from '../route.ts'
+import { href } from '../route.ts'
 import { bodySchema, endpointsOf } from '../schema.ts'
 import { Time } from '../time.tsx'
 import { Status } from '../ui/badge.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Detail, DetailHead, Fact, Facts } from '../ui/detail.tsx'
-import { Empty, Failed } from '../ui/empty.tsx'
 import { SchemaFields, toBody, type Values, words } from '../ui/form.tsx'
 import { isRevealed, Masked, RevealButton } from '../ui/masked.tsx'
-import { Rows } from '../ui/rows.tsx'
 import { attempt } from '../ui/toast.tsx'
-import { Filters } from './filters.tsx'
-import { NewRecord } from './new-record.tsx'
-import { Organizations, organization } from './organization.tsx'
-import { Pager } from './pager.tsx'
-import {
-  type Client,
-  control,
-  type DeliverySummary,
-  documentAt,
-  type Page,
-  read,
-} from './resources.ts'
+import { listed, RecordsPage } from './records.tsx'
+import { type Client, control, type DeliverySummary, documentAt } from './resources.ts'
 import { History } from './verification.tsx'
 
-const listed = 'names in lists'
-const limit = 50
-
 export function ClientsPage() {
-  if (route.value.path[1] !== 'new') return <Clients />
-  return <NewRecord what="client" operation="createClient" path="/clients" />
-}
-
-function Clients() {
-  const { path, query: search } = route.value
-  const id = path[1]
-  const orgId = organization.value
-  const filters = [...search].filter(([name, value]) => name !== 'org' && value.trim())
-  const text = query({ limit, ...Object.fromEntries(filters) })
-  const { data, problem } = useLoad({
-    key: `clients ${orgId} ${text}`,
-    ask: (signal) => read<Page<Client>>(`/clients${text}`, orgId, signal),
-    on: ['client', 'state'],
-  })
-  const back = () => go(href(['clients'], search))
   return (
-    <>
-      <header>
-        <h1>Clients</h1>
-        <Organizations />
-        <RevealButton of={listed}>Reveal names</RevealButton>
-        <a class="button main" href={href(['clients', 'new'])}>
-          New client
-        </a>
-      </header>
-      <div class={id ? 'split open' : 'split'}>
-        <section aria-label="List">
-          <Filters operation="listClients" />
-          {problem && <Failed problem={problem} />}
-          <Rows
-            items={data?.data ?? []}
-            label="Clients"
-            kind="client"
-            idOf={(one) => one.id}
-            hrefOf={(one) => href(['clients', one.id], search)}
-            row={(one) => <Row of={one} />}
-            current={id}
-            onBack={id ? back : undefined}
-            empty={data && <Nothing filtered={filters.length > 0} />}
-          />
-          {data && <Pager of={data.pagination} />}
-        </section>
-        {id && <ClientDetail key={id} id={id} onClose={back} />}
-      </div>
-    </>
+    <RecordsPage<Client>
+      title="Clients"
+      what="client"
+      row={(one) => <Row of={one} />}
+      detail={ClientDetail}
+      none="A client is a record of your own customer that verifications can be linked to."
+    />
   )
 }
 
@@ -100,26 +47,6 @@ function Row({ of }: { readonly of: Client }) {
         <Time at={of.createdAt} />
       </span>
     </>
-  )
-}
-
-function Nothing({ filtered }: { readonly filtered: boolean }) {
-  if (filtered) {
-    return (
-      <Empty title="Nothing fits these filters">
-        <button type="button" onClick={() => go(href(['clients']))}>
-          Clear the filters
-        </button>
-      </Empty>
-    )
-  }
-  return (
-    <Empty title="No client yet">
-      <p>A client is a record of your own customer that verifications can be linked to.</p>
-      <a class="button main" href={href(['clients', 'new'])}>
-        New client
-      </a>
-    </Empty>
   )
 }
 

@@ -18,7 +18,7 @@ export const total = signal<number | undefined>(undefined)
 export const listProblem = signal<Problem | undefined>(undefined)
 let whole = false
 
-/** What is heard is a whole row; a list needs its summary. */
+/** The stream sends whole rows; a list needs their summaries. */
 type Heard = Omit<DeliverySummary, 'attempts'> & {
   readonly removed?: boolean
   readonly attempts: readonly (Attempt & { readonly status?: number })[]

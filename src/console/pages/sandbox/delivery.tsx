@@ -14,7 +14,7 @@ import { isRevealed, RevealButton, recordReveal } from '../ui/masked.tsx'
 import { attempt as tried } from '../ui/toast.tsx'
 import { type Attempt, control, type Delivery, type Subscription } from './resources.ts'
 
-/** What an attempt proves to a receiver with the right secret. */
+/** The proof that an attempt gives to a receiver with the right secret. */
 interface Proof {
   readonly ok: boolean
   readonly code?: string

@@ -1,4 +1,4 @@
-// What goes wrong on purpose: switches for every fault of deliveries and of the API, counted or not.
+// Switches for every fault of deliveries and of the API, counted or not.
 /** @jsxImportSource preact */
 import { useState } from 'preact/hooks'
 import { call } from '../call.ts'

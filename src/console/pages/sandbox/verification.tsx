@@ -175,7 +175,7 @@ function Steps({ shown: { verification, data } }: { readonly shown: Shown }) {
   )
 }
 
-/** What a step holds: what the subject gave, and what the sandbox made up for the rest. */
+/** The data of a step: the subject's answers, and the sandbox's own values for the rest. */
 function Given({ of, data: { status: _, completedAt: __, ...rest } }: GivenProps) {
   const shown = isRevealed(of) ? rest : Object(masked(rest))
   const pairs = Object.entries(shown)

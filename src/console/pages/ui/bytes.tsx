@@ -7,12 +7,12 @@ import { duration } from '../time.tsx'
 import { isRevealed } from './masked.tsx'
 import { ScrollText } from './scroll-text.tsx'
 
-/** What is shown of a body at most. */
+/** The most bytes of a body that are shown. */
 const most = 200_000
 
 interface BodyProps {
   readonly base64: string
-  /** What has to be revealed before its values are shown; always shown without it. */
+  /** The name to reveal before the values are shown; without it they are always shown. */
   readonly of?: string
   readonly label: string
 }

@@ -4,7 +4,7 @@ import { attempt } from './toast.tsx'
 
 interface CopyProps {
   readonly children: string
-  /** What the clipboard gets. */
+  /** The text to copy. */
   readonly text: () => string | Promise<string>
 }
 

@@ -5,7 +5,7 @@ import type { Problem } from '../call.ts'
 import { Failed } from './empty.tsx'
 
 interface DetailProps {
-  /** What it is a detail of. */
+  /** Accessible name of the detail. */
   readonly label: string
   readonly problem: Problem | undefined
   readonly onClose: () => void

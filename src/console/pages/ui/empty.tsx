@@ -1,4 +1,4 @@
-// What stands where nothing is: what to do next. And what stands where something failed.
+// Empty states, which say what to do next, and failures.
 /** @jsxImportSource preact */
 import type { ComponentChildren } from 'preact'
 import type { Problem } from '../call.ts'

@@ -180,7 +180,7 @@ function Input({ id, name, schema, value, errors, onChange, required }: InputPro
 const text = (value: unknown) =>
   value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 
-/** What may stand in a field, for those who read. */
+/** Describes the rules of a field. */
 export function rules(schema: Schema, document: ApiDocument): string {
   const one = schema.type === 'array' ? followed(schema.items, document) : schema
   const kind = schema.enum

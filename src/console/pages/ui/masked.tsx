@@ -6,7 +6,7 @@ import { call } from '../call.ts'
 import { config } from '../config.ts'
 import { attempt } from './toast.tsx'
 
-/** What was revealed on this page, until it is left. */
+/** The values revealed on this page, until the user leaves it. */
 const revealed = signal<ReadonlySet<string>>(new Set())
 
 export function isRevealed(what: string): boolean {

@@ -15,7 +15,7 @@ export interface RowsProps<Item> {
   readonly row: (item: Item) => ComponentChildren
   /** The grid of the row. */
   readonly kind: string
-  /** What the list is, for those who listen. */
+  /** Accessible name of the list. */
   readonly label: string
   readonly current?: string | undefined
   readonly empty: ComponentChildren

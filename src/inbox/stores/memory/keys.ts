@@ -11,7 +11,7 @@ interface Key {
   readonly at: number
 }
 
-/** What a new entry meets among the known keys. */
+/** The result of looking up a new entry's keys. */
 export type Meeting = { readonly kind: 'new' | 'duplicate' | 'alias' | 'conflict'; entry: string }
 
 export class MemoryKeys {

@@ -204,7 +204,7 @@ class MemoryStore implements InboxStore<undefined> {
       this.#keys.forget(row.id)
       erase(row)
       erased++
-      // What is at work keeps its lane until its holder is gone: two must never be at work in one.
+      // A leased entry keeps its lane until its holder is gone: a lane never has two at work.
       if (row.state === 'leased') continue
       if (isOpen(row.state) || row.state === 'dead') this.#skip(row, 'FORGOTTEN', now)
     }

@@ -1,4 +1,4 @@
-// What the lanes of the memory store are related to, as any of their entries has said.
+// The relations of the memory store's lanes, as named by any of their entries.
 import type { NewEntry } from '../../work-store.ts'
 import type { MemoryRows } from './rows.ts'
 
@@ -10,7 +10,7 @@ export class MemoryRelations {
     this.#rows = rows
   }
 
-  /** What one entry of a lane names, the others get that name none. */
+  /** Entries that name no relation inherit the one that another entry of their lane names. */
   relate(entry: NewEntry): NewEntry {
     const { lane, related, storedAt: at } = entry
     const known = this.#known.get(lane)

@@ -1,4 +1,4 @@
-// What operators, retention and the inbox itself ask beside the work.
+// Queries of operators, of retention and of the inbox itself, beside the work.
 import type {
   Purge,
   Purged,

@@ -103,7 +103,7 @@ export class Announcements {
       if (!this.#isOpen) return
       try {
         await this.#listen()
-        // What was announced meanwhile was not heard.
+        // Announcements in between were missed.
         this.#wake()
         return
       } catch {

@@ -1,4 +1,4 @@
-// What the server must be, asked when the store opens: a promise that it cannot keep is an error
+// Requirements of the server, checked at opening: a promise that it cannot keep is an error
 // then, with the fix, and not a loss later.
 import { WebhookError } from '../../../foundation/errors.ts'
 import { warn } from '../../../foundation/warn.ts'

@@ -32,7 +32,7 @@ class ClaimWindow {
 
   claimed(dues: readonly number[], { now, limit }: ClaimRequest, from: number): void {
     const last = dues.length < limit ? now : Math.max(...dues)
-    // What stood below the window came from elsewhere: look again at once.
+    // Lanes below the window came from elsewhere: look again at once.
     if (from === 0 && dues.some((due) => due < this.#from - slack)) this.reset()
     this.#from = last
   }
@@ -70,7 +70,7 @@ export class OwnerClaims {
     const isPassedOver = entries.length < asked.limit && next !== undefined && next <= asked.now
     if (!isPassedOver || performance.now() - this.#waited < waitEvery) return result
     this.#waited = performance.now()
-    // What was leased already must not be lost for a lane that could not be waited for.
+    // Entries already leased must not be lost because one lane could not be waited for.
     const more = await this.#claim({ ...asked, limit: 1 }, true).catch(() => undefined)
     return more ? { ...more, entries: [...entries, ...more.entries] } : result
   }

@@ -1,4 +1,4 @@
-// What a driver of Postgres must do for the store. Drivers are handed in and typed by their shape.
+// The interface of a Postgres driver. Drivers are handed in and typed by their shape.
 
 /** Ends with the transaction: a checkpoint without it would not commit with the effects. */
 export const txMark = "set local idv_webhooks.tx = 'open'"

@@ -76,7 +76,7 @@ export class GroupQueue<Call, Answer> {
       }
     } catch (error) {
       const isRefused = error instanceof StatementError && error.isRefused
-      // What one of them holds must not keep the others out: then each travels alone.
+      // One refused call must not fail the others: each is sent alone.
       if (isRefused && group.length > 1) for (const one of group) await this.#answer([one])
       else for (const { reject } of group) reject(error)
     }

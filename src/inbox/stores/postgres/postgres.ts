@@ -135,7 +135,7 @@ function checked(options: PostgresStoreOptions, driver: PostgresDriver): Checked
   return all
 }
 
-/** What there is between opening and closing. */
+/** State between opening and closing. */
 interface Running {
   readonly owner: Owner
   readonly announcements: Announcements

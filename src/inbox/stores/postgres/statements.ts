@@ -8,7 +8,7 @@ import type { PostgresDriver, PostgresRow, PostgresValue } from './driver.ts'
 const repeatable = ['40001', '40P01']
 const mostRepeats = 5
 
-/** What went wrong at the server; `sqlState` is missing where the connection failed. */
+/** An error of the server; `sqlState` is missing where the connection failed. */
 export class StatementError extends WebhookError {
   readonly sqlState: string | undefined
 

@@ -52,7 +52,7 @@ export class ClientTransaction implements StoreTx {
     try {
       return await this.#statements.within(limit, () => this.#commit(tx))
     } catch (error) {
-      // What the server refused can be undone; of anything else nobody knows.
+      // A statement that the server refused can be rolled back; any other error leaves it unknown.
       if (toStoreError(error).sqlState === undefined) tx.destroy()
       else await this.#undo(tx)
       throw toStoreError(error)

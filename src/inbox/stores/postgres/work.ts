@@ -1,4 +1,4 @@
-// What the receiver and the worker ask: keep, claim, settle, in groups where calls come together.
+// Queries of the receiver and the worker: keep, claim, settle, in groups where calls coincide.
 import { concat } from '../../../foundation/bytes.ts'
 import type {
   Alignment,

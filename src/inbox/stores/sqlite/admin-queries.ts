@@ -1,4 +1,4 @@
-// What operators and retention ask of the file: find, reopen, dismiss, forget, purge, count.
+// Queries of operators and of retention: find, reopen, dismiss, forget, purge, count.
 import { defined } from '../../../foundation/defined.ts'
 import type { EventSource } from '../../../protocol/events.ts'
 import type { Purged, StoredEntry, StoreQuery, StoreStats } from '../../admin-store.ts'
@@ -93,7 +93,7 @@ export class AdminQueries {
     for (const head of found) {
       this.#erase(head.seq)
       this.#sql.forgetDigests.run(head.id)
-      // What is at work keeps its lane until its holder is gone: two must never be at work in one.
+      // A leased entry keeps its lane until its holder is gone: a lane never has two at work.
       if (['stored', 'retry', 'dead'].includes(head.state)) this.skip(head, 'FORGOTTEN', now)
     }
     return found.length

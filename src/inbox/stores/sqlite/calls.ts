@@ -58,15 +58,15 @@ export type Call<M extends Method = Method> = {
   [One in M]: { readonly method: One; readonly argument: Takes<One> }
 }[M]
 
-/** What carries the calls out. */
+/** Handlers of the calls. */
 export type Handlers = { readonly [M in Method]: (argument: Takes<M>) => Gives<M> }
 
-/** What one call of a committed batch came to. */
+/** The answer to one call of a committed batch. */
 export type Answer<M extends Method = Method> =
   | { readonly ok: true; readonly value: Gives<M> }
   | { readonly ok: false; readonly message: string }
 
-/** What a batch came to; after a `fatal` failure nothing more is written until a restart. */
+/** The answer to a batch; after a `fatal` failure nothing more is written until a restart. */
 export type BatchAnswer =
   | { readonly ok: true; readonly answers: readonly Answer[] }
   | {

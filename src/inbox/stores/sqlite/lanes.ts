@@ -151,7 +151,7 @@ export class Lanes {
     return this.#head.get(lane)?.head === seq
   }
 
-  /** What one entry of a lane names as related, the others inherit. */
+  /** Entries inherit the relation that another entry of their lane names. */
   relate({ lane, related, storedAt }: Pick<NewEntry, 'lane' | 'related' | 'storedAt'>) {
     const known = this.#related.get(lane)?.related ?? null
     if (related === undefined) return known
@@ -167,7 +167,7 @@ export class Lanes {
     for (let after = this.#served; tenants.length < mostTenants; ) {
       const next = this.#nextTenant.get(after)?.tenant
       if (next === undefined && isRound) break
-      // What has no tenant stands before all that have one.
+      // Lanes without a tenant come before those with one.
       const tenant = next ?? ''
       if (next === undefined) isRound = true
       if (tenants.includes(tenant)) break

@@ -3,7 +3,7 @@
 import type { TransactionGate } from './transaction.ts'
 import type { WriteQueue } from './write-queue.ts'
 
-/** What the stores of one file share. */
+/** Shared by the stores of one file. */
 export interface OpenFile {
   readonly queue: WriteQueue
   readonly gate: TransactionGate

@@ -98,7 +98,7 @@ export function configure(db: SqliteDatabase, synchronous: 'full' | 'normal' = '
   db.exec('pragma busy_timeout = 1000')
   db.exec('pragma fullfsync = 1')
   db.exec('pragma checkpoint_fullfsync = 1')
-  // What is erased must not be read from the free pages of the file.
+  // Erased data must not stay readable in free pages of the file.
   db.exec('pragma secure_delete = on')
   db.exec('pragma journal_size_limit = 67108864')
   // Small and often: each one is done within a commit, and deliveries wait for it.

@@ -132,7 +132,7 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   }
 
   async remember(name: string, value: Uint8Array): Promise<void> {
-    // What the owner reads the file by is the owner's to write: an operator may have another key.
+    // Only the owner writes the key check: an operator may have another key.
     if (this.#options.mode === 'operator') return
     await this.#call('remember', { name, value })
   }
@@ -256,7 +256,7 @@ function served(
   return { queue, gate, close }
 }
 
-/** What handlers write and what the inbox writes take turns on one connection. */
+/** Writes of handlers and of the inbox take turns on one connection. */
 function openMemory(open: (file: string) => SqliteDatabase): OpenFile {
   const owned = openInMemory(open)
   const writer = openInline(owned)

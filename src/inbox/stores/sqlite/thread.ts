@@ -5,7 +5,7 @@ import { WebhookError, type WebhookErrorCode } from '../../../foundation/errors.
 import type { BatchAnswer } from './calls.ts'
 import type { OpenWriter } from './inline.ts'
 
-/** What the thread is started with. */
+/** Data that the thread is started with. */
 export interface ThreadData {
   readonly file: string
   readonly driver: string
@@ -15,7 +15,7 @@ export interface ThreadData {
   readonly busy: SharedArrayBuffer
 }
 
-/** What the thread says: first how opening went, then the answer of each batch. */
+/** Messages of the thread: first the result of opening, then the answer to each batch. */
 export type ThreadMessage =
   | { readonly opened: true; readonly epoch: number | undefined }
   | { readonly opened: false; readonly code: WebhookErrorCode; readonly message: string }

@@ -1,7 +1,7 @@
 // Moves the write-ahead log into the file and empties it: when there is nothing else to do, and at
 // once after something was erased, of which the log still has a copy.
 
-/** What the keeper needs of an engine. */
+/** The parts of an engine that a checkpoint uses. */
 export interface LogEngine {
   /** Moves the log and empties it; false while another connection still reads from it. */
   emptyLog(patience?: number): boolean
@@ -20,7 +20,7 @@ export class WalCheckpoint {
 
   constructor(engine: LogEngine) {
     this.#engine = engine
-    // What the process before has left, perhaps with something erased in it.
+    // The log of an earlier process may still contain erased data.
     this.#rest()
   }
 

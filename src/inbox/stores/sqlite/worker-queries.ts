@@ -1,4 +1,4 @@
-// What the receiver and the worker ask of the file, as synchronous work inside a transaction.
+// Queries of the receiver and the worker, run synchronously inside a transaction.
 
 import { defined } from '../../../foundation/defined.ts'
 import type { EventSource } from '../../../protocol/events.ts'
@@ -46,7 +46,7 @@ interface ContentRow {
   readonly body: Uint8Array
 }
 
-/** What the worker's queries work with. */
+/** Dependencies of the worker's queries. */
 export interface WorkerQueryDeps {
   readonly connection: Connection
   readonly lanes: Lanes

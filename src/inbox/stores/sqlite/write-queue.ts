@@ -11,7 +11,7 @@ export interface Writer {
   close(): Promise<void>
 }
 
-/** What else the queue must know of a call. */
+/** Options of a call. */
 export interface CallOptions {
   /** The size of what is written. */
   readonly bytes?: number
@@ -72,7 +72,7 @@ export class WriteQueue {
     })
   }
 
-  /** What nobody waits for must not fill the memory while the disk hangs. */
+  /** Abandoned calls must not fill the memory while the disk hangs. */
   #drop(waiting: PendingCall): void {
     const at = this.#queue.indexOf(waiting)
     if (at === -1) return

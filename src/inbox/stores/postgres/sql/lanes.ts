@@ -1,4 +1,4 @@
-// What the other functions share: the state of a transaction, lanes and their heads, counts.
+// Shared by the other functions: the state of a transaction, lanes and their heads, counts.
 
 export const lanes = [
   /* One snapshot for a whole function would not see what the lane's lock has waited for. */
@@ -66,7 +66,7 @@ begin
   return v_due;
 end $$`,
 
-  /* What one entry of a lane names, the others of the lane get that name none. */
+  /* Entries that name no relation inherit the one that another entry of their lane names. */
   `create function idv.relate_1(p_lane text, p_related text, p_at bigint) returns text
 language plpgsql as $$
 declare v_known text;

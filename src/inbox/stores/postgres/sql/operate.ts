@@ -1,4 +1,4 @@
-// What operators and time ask for: reopen, dismiss, forget, align, purge.
+// Functions for operators and for retention: reopen, dismiss, forget, align, purge.
 
 export const operate = [
   `create function idv.reopen_1(p_ids text, p_from text, p_now bigint, p_replay boolean) returns int
@@ -44,7 +44,7 @@ begin
   return true;
 end $$`,
 
-  /* What is at work keeps its lane until its holder is gone: two must never be at work in one. */
+  /* A leased entry keeps its lane until its holder is gone: a lane never has two at work. */
   `create function idv.forget_1(p_lane text, p_now bigint) returns int language plpgsql as $$
 declare e record; v record; v_erased int := 0;
 begin

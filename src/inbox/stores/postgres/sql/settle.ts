@@ -1,4 +1,4 @@
-// What attempts come to: settlements as a group, checkpoints, leases that go on.
+// Results of attempts: settlements as a group, checkpoints, leases that go on.
 
 export const settle = [
   /*

@@ -1,0 +1,118 @@
+// What may be done with one entry of an inbox: its confirmation, and what really happens.
+import { execFile } from 'node:child_process'
+import { createServer } from 'node:http'
+import { promisify } from 'node:util'
+import { createReceiver, createWorker, sign } from 'idv-webhooks'
+import { inboxConsole } from 'idv-webhooks/console'
+import { createInbox, memoryStore } from 'idv-webhooks/inbox'
+import { toNode } from 'idv-webhooks/node'
+import { expect, test } from 'vitest'
+import { ended, listening } from '../listening.ts'
+import { expectClean } from './chromium.ts'
+import { afterwards, opened } from './opened.ts'
+
+const run = promisify(execFile)
+const secret = 'a-secret-for-the-browser'
+
+/** A receiver on a port, a worker whose handler can be broken, and the console of their inbox. */
+async function start() {
+  const inbox = createInbox({ store: memoryStore(), retry: { attempts: 1 } })
+  const receiver = createReceiver({ secret, inbox, observe: () => {} })
+  const state = { broken: false, handled: [] as string[] }
+  receiver.on('verification.approved', (event, { attempt }) => {
+    if (state.broken) throw new TypeError('the ledger is away')
+    state.handled.push(`${event.id} ${attempt}`)
+  })
+  const worker = createWorker(receiver)
+  await worker.start()
+  const [door, pages] = [
+    createServer(toNode(receiver)),
+    createServer(inboxConsole(inbox, { authorize: 'loopback', interval: 100 }).node),
+  ]
+  afterwards(async () => {
+    await Promise.all([ended(door), ended(pages)])
+    await worker.drain()
+    await inbox.close()
+  })
+  const hook = `${await listening(door)}/webhooks?tenant=it's`
+  const url = await listening(pages)
+  const deliver = async (id: string) => {
+    const data = { id: '2f0c8f5e-0000-4000-8000-000000000001', subjectName: 'O’Brien & "Söhne"' }
+    const body = JSON.stringify({ id, event: 'verification.approved', data })
+    const headers = { 'content-type': 'application/json', ...(await sign(body, { secret })) }
+    expect((await fetch(hook, { method: 'POST', headers, body })).status).toBe(202)
+    const { entries } = await inbox.find()
+    return entries[0]?.id ?? ''
+  }
+  return { inbox, state, deliver, url }
+}
+
+const detailOf = (page: Awaited<ReturnType<typeof opened>>['page']) =>
+  page.getByRole('region', { name: 'Entry' })
+
+test('a kept delivery is copied as a command that sends its exact bytes, which the inbox knows', async () => {
+  const { deliver, url, state } = await start()
+  const id = await deliver('evt_1')
+  const one = await opened()
+  const { page } = one
+  await page.goto(`${url}/#/entries/${id}`)
+  const detail = detailOf(page)
+  await detail.getByRole('button', { name: 'Copy as test' }).waitFor()
+  expect(await detail.getByRole('button', { name: 'Copy as curl' }).count()).toBe(0)
+  await detail.getByRole('button', { name: 'Reveal the payload' }).click()
+  await detail.getByRole('button', { name: 'Copy as curl' }).click()
+  await page.getByText('Copied').first().waitFor()
+  const command = await page.evaluate(() => navigator.clipboard.readText())
+  const { stdout } = await run('sh', ['-c', `${command} -s --max-time 10`])
+  // A duplicate is what was signed, byte for byte.
+  expect(JSON.parse(stdout)).toEqual({ outcome: 'duplicate' })
+  await expect.poll(() => state.handled).toEqual(['evt_1 1'])
+  expectClean(one)
+})
+
+test('replay says that every handler runs again, and then they do', async () => {
+  const { deliver, url, state } = await start()
+  const id = await deliver('evt_1')
+  const one = await opened()
+  const { page } = one
+  await page.goto(`${url}/#/entries/${id}`)
+  const replay = detailOf(page).getByRole('button', { name: 'Replay' })
+  await replay.click()
+  const dialog = page.getByRole('dialog', { name: 'Replay this entry?' })
+  await dialog.getByText('Every handler runs again on the bytes that were kept').waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  expect(state.handled).toEqual(['evt_1 1'])
+  await replay.click()
+  await dialog.getByRole('button', { name: 'Replay' }).click()
+  await expect.poll(() => state.handled).toEqual(['evt_1 1', 'evt_1 1'])
+  await page.getByText('Replay: done').waitFor()
+  expectClean(one)
+})
+
+test('dismiss says that no handler will run, settles the dead letter, and its entity goes on', async () => {
+  const { inbox, deliver, url, state } = await start()
+  state.broken = true
+  const id = await deliver('evt_1')
+  const one = await opened()
+  const { page } = one
+  await page.goto(`${url}/#/entries/${id}`)
+  const detail = detailOf(page)
+  await detail.locator('.badge', { hasText: 'dead' }).waitFor()
+  state.broken = false
+  await detail.getByRole('button', { name: 'Dismiss' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Dismiss this entry?' })
+  await dialog.getByText('It is set aside and no handler runs').waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  expect((await inbox.get(id))?.state).toBe('dead')
+  await detail.getByRole('button', { name: 'Dismiss' }).click()
+  await dialog.getByRole('button', { name: 'Dismiss' }).click()
+  await detail.locator('.badge', { hasText: 'skipped' }).waitFor()
+  await detail.getByText('Somebody dismissed it').waitFor()
+  expect(await inbox.get(id)).toMatchObject({ state: 'skipped', reason: 'DISMISSED' })
+  expect(state.handled).toEqual([])
+  await deliver('evt_2')
+  await expect.poll(() => state.handled).toEqual(['evt_2 1'])
+  expectClean(one)
+})

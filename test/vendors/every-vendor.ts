@@ -1,0 +1,7 @@
+// Every vendor there is; what signs nothing is known by the given addresses.
+import { type AddressOptions, type Vendor, vendors } from 'idv-webhooks/vendors'
+
+export function everyVendor(addresses: AddressOptions): readonly Vendor[] {
+  const { jumio, ondato, ...signing } = vendors
+  return [...Object.values(signing).map((make) => make()), jumio(addresses), ondato(addresses)]
+}
