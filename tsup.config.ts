@@ -14,10 +14,12 @@ const doors = {
   fetch: 'adapters/fetch.ts',
   node: 'adapters/node.ts',
   lambda: 'adapters/lambda.ts',
+  nest: 'adapters/nest.ts',
   protocol: 'src/protocol/index.ts',
   vendors: 'src/vendors/index.ts',
   client: 'src/client/index.ts',
   testing: 'src/testing/index.ts',
+  opentelemetry: 'src/observe/opentelemetry/index.ts',
   console: 'src/console/index.ts',
   // Side by side, for the store starts the writer's thread from the file beside its own.
   inbox: 'src/inbox/index.ts',

@@ -100,13 +100,19 @@ test('the examples compile in strict mode against the packed types', () => {
 })
 
 describe('the example for', () => {
-  test.each(['express', 'fastify', 'hono', 'koa'])('%s receives real deliveries', async (name) => {
-    const { until, started } = start([`${name}.ts`], /listening .*port: (\d+)/s)
-    const port = /port: (\d+)/.exec(await started)?.[1]
-    const replies = await post(`http://127.0.0.1:${port}/webhooks`, event('verification.approved'))
-    expect(replies).toEqual([200, 401])
-    await until(/approved: ver_42/)
-  })
+  test.each(['express', 'fastify', 'hono', 'koa', 'nest', 'opentelemetry'])(
+    '%s receives real deliveries',
+    async (name) => {
+      const { until, started } = start([`${name}.ts`], /listening .*port: (\d+)/s)
+      const port = /port: (\d+)/.exec(await started)?.[1]
+      const replies = await post(
+        `http://127.0.0.1:${port}/webhooks`,
+        event('verification.approved'),
+      )
+      expect(replies).toEqual([200, 401])
+      await until(/approved: ver_42/)
+    },
+  )
 
   test('an inbox answers once an event is kept, handles it, and ends at SIGTERM', async () => {
     const { child, until, started } = start(['inbox.ts'], /listening .*port: (\d+)/s)

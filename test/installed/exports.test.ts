@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import ts from 'typescript'
 import { expect, inject, test } from 'vitest'
 
-const { bare } = inject('installed')
+const { app, bare } = inject('installed')
 const installed = join(bare, 'node_modules/idv-webhooks')
 
 test("every door's exports are those of the snapshot", async () => {
@@ -16,14 +16,15 @@ test("every door's exports are those of the snapshot", async () => {
   const names = doors.map((door) => door.replace(/^\./, 'idv-webhooks'))
   const script = `Promise.all(${JSON.stringify(names)}.map(async (door) => [door, Object.keys(await import(door)).sort()]))
     .then((all) => console.log(JSON.stringify(Object.fromEntries(all))))`
-  const printed = execFileSync(process.execPath, ['-e', script], { cwd: bare, encoding: 'utf8' })
+  const printed = execFileSync(process.execPath, ['-e', script], { cwd: app, encoding: 'utf8' })
   await expect(`${JSON.stringify(JSON.parse(printed), null, 2)}\n`).toMatchFileSnapshot(
     'doors.snapshot',
   )
 })
 
 test('no built file reaches for a package that a user has not', () => {
-  const allowed = /^(node:|\.|#hmac$|zod(\/|$)|raw-body$|fastify-plugin$|fastify$)/
+  const allowed =
+    /^(node:|\.|#hmac$|zod(\/|$)|raw-body$|fastify-plugin$|fastify$|@opentelemetry\/api$|@nestjs\/(common|core)$)/
   const files = readdirSync(join(installed, 'dist'), { recursive: true, encoding: 'utf8' })
   const built = files.filter((file) => /\.(js|d\.ts)$/.test(file))
   expect(built.length).toBeGreaterThan(20)

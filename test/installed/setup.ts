@@ -42,6 +42,13 @@ const frameworks = [
   '@types/react',
   '@types/express',
   '@types/koa',
+  '@opentelemetry/api',
+  '@nestjs/common',
+  '@nestjs/core',
+  '@nestjs/platform-express',
+  'reflect-metadata',
+  'rxjs',
+  '@opentelemetry/sdk-trace-base',
   '@types/pg',
 ]
 const runtimes = ['node@22.18.0', 'node@24.21.0', 'bun@1.4.5', 'deno@2.9.6', 'workerd@1.20261117.1']

@@ -1,7 +1,8 @@
 // Compares this package with the recipe that one writes by hand, in this process, in turns; prints
 // how many times faster it is, everything on, 2 KB. In a process of its own: node ratios.ts.
-import { createReceiver } from 'idv-webhooks'
+import { createReceiver, sign } from 'idv-webhooks'
 import { eventSchemas } from 'idv-webhooks/protocol'
+import { vendors } from 'idv-webhooks/vendors'
 import { compare } from '../../bench/compare.ts'
 import { finish, type Sample, wrongSignature } from '../../bench/contenders/contender.ts'
 import { verifyAndParse } from '../../bench/contenders/recipe.ts'
@@ -29,6 +30,15 @@ const refuse = () => {
     return true
   }
   return false
+}
+
+// A receiver of a vendor in the same process, whose other scheme the engine has seen at work.
+const vendor = vendors.persona()
+const ofVendor = createReceiver({ vendor, secret, observe() {} })
+const told = new TextEncoder().encode(JSON.stringify(vendor.fixtures[0]?.body))
+const besides = { body: told, headers: await sign(told, { secret, scheme: vendor.scheme }) }
+for (let at = 0; process.argv.includes('beside-a-vendor') && at < 5000; at++) {
+  if ((await ofVendor.receive(besides)).kind !== 'ignored') throw new Error('not a vendor event')
 }
 
 const found = await compare(

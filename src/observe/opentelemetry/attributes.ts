@@ -1,0 +1,32 @@
+// What spans and metrics are labelled with: names, codes and numbers, never data of an event. The
+// names are those of the semantic conventions for messaging, where these have one.
+import type { Attributes } from '@opentelemetry/api'
+
+/** The parts of OpenTelemetry's API that are used. */
+export type Api = Pick<
+  typeof import('@opentelemetry/api'),
+  'context' | 'metrics' | 'propagation' | 'trace'
+>
+
+/** What is known of an event, by whoever reports it. */
+export interface Labels {
+  readonly operation: 'receive' | 'process'
+  readonly name: string | undefined
+  readonly vendor: string | undefined
+  readonly handler?: string | undefined
+  /** Why it did not succeed: a code, or the class of an error. */
+  readonly error?: string | undefined
+}
+
+/** Attributes of few values, so that each metric is a small number of series. */
+export function labelled({ operation, name, vendor, handler, error }: Labels): Attributes {
+  return {
+    'messaging.system.name': 'webhook',
+    'messaging.operation.name': operation,
+    'messaging.operation.type': operation,
+    'messaging.destination.name': name,
+    'messaging.destination.subscription.name': handler,
+    'idv_webhooks.vendor': vendor,
+    'error.type': error,
+  }
+}

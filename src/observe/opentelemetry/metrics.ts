@@ -1,0 +1,101 @@
+// The metrics: what became of deliveries, attempts and entries, and how long each took, in seconds.
+import type { Meter } from '@opentelemetry/api'
+import type { AttemptObserved, Observation, OutcomeObserved } from '../observe.ts'
+import { labelled } from './attributes.ts'
+
+/** Seconds: of one run, and from an occurrence to its end, which may be days. */
+const short = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+const long = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400, 604_800]
+
+const histogram = (description: string, explicitBucketBoundaries: number[]) => ({
+  description,
+  unit: 's',
+  advice: { explicitBucketBoundaries },
+})
+
+/** Counts and measures what a receiver and its worker report. */
+export class Metrics {
+  readonly #deliveries
+  readonly #received
+  readonly #processed
+  readonly #settled
+  readonly #deadLetters
+  readonly #age
+  readonly #lag
+  readonly #storeErrors
+
+  constructor(meter: Meter) {
+    const counter = (name: string, unit: string, description: string) =>
+      meter.createCounter(`idv_webhooks.${name}`, { unit, description })
+    this.#deliveries = counter('deliveries', '{delivery}', 'Deliveries by outcome')
+    this.#settled = counter(
+      'entries.settled',
+      '{entry}',
+      'Attempts at entries of an inbox, by state',
+    )
+    this.#deadLetters = counter('dead_letters', '{entry}', 'Entries that became dead letters')
+    this.#storeErrors = counter('store.errors', '{error}', 'Requests that a store did not fulfil')
+    this.#received = meter.createHistogram(
+      'messaging.client.operation.duration',
+      histogram('From the arrival of a delivery to its outcome', short),
+    )
+    this.#processed = meter.createHistogram(
+      'messaging.process.duration',
+      histogram('Duration of one run of one handler', short),
+    )
+    this.#age = meter.createHistogram(
+      'idv_webhooks.entry.age',
+      histogram('From the storing of an entry to the result of an attempt', long),
+    )
+    this.#lag = meter.createHistogram(
+      'idv_webhooks.event.lag',
+      histogram('From the occurrence of an event to the success of a handler', long),
+    )
+  }
+
+  observe(seen: Observation): void {
+    switch (seen.type) {
+      case 'outcome':
+        return this.#outcome(seen)
+      case 'attempt':
+        return this.#attempt(seen)
+      case 'settled': {
+        const attributes = {
+          'idv_webhooks.state': seen.state,
+          'messaging.destination.name': seen.name,
+        }
+        this.#settled.add(1, attributes)
+        this.#age.record(seen.age / 1_000, attributes)
+        if (seen.state === 'dead') {
+          const { name, reason } = seen
+          const dead = { 'messaging.destination.name': name, 'error.type': reason }
+          this.#deadLetters.add(1, dead)
+        }
+        return
+      }
+      case 'store':
+        this.#storeErrors.add(1, { 'idv_webhooks.asked': seen.asked })
+    }
+  }
+
+  /** A handler has succeeded, `milliseconds` after its event occurred. */
+  lag(milliseconds: number, name: string, handler: string): void {
+    const attributes = {
+      'messaging.destination.name': name,
+      'messaging.destination.subscription.name': handler,
+    }
+    this.#lag.record(Math.max(0, milliseconds) / 1_000, attributes)
+  }
+
+  #outcome({ kind, code, name, vendor, duration, legacy }: OutcomeObserved): void {
+    const labels = labelled({ operation: 'receive', name, vendor, error: code })
+    const attributes = { ...labels, 'idv_webhooks.outcome': kind }
+    this.#deliveries.add(1, { ...attributes, 'idv_webhooks.legacy': legacy })
+    this.#received.record(duration / 1_000, attributes)
+  }
+
+  #attempt({ name, vendor, handler, code, duration }: AttemptObserved): void {
+    const labels = labelled({ operation: 'process', name, vendor, handler, error: code })
+    this.#processed.record(duration / 1_000, labels)
+  }
+}

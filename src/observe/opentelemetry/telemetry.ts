@@ -1,0 +1,55 @@
+// openTelemetry: an observer that makes spans and metrics of what a receiver does. It needs no SDK:
+// without one nothing is recorded.
+import * as installed from '@opentelemetry/api'
+import type { Around } from '../../dispatch/around.ts'
+import { invalid, shown } from '../../foundation/check.ts'
+import { type Observe, observedName } from '../observe.ts'
+import type { Api } from './attributes.ts'
+import { Metrics } from './metrics.ts'
+import { Spans } from './spans.ts'
+
+/** An observer for the option `observe`, and what surrounds handlers for the option `around`. */
+export interface Telemetry extends Observe {
+  readonly around: Around
+}
+
+const scope = 'idv-webhooks'
+
+/**
+ * Makes spans and metrics by OpenTelemetry's API; `api` is `@opentelemetry/api` as the application
+ * imports it, where that is not the copy that this package finds.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ * @example
+ * const telemetry = openTelemetry()
+ * createReceiver({ secret, observe: telemetry, around: telemetry.around })
+ */
+export function openTelemetry(api: Api = installed): Telemetry {
+  if (typeof api?.trace?.getTracer !== 'function') {
+    throw invalid(
+      `openTelemetry expects the module @opentelemetry/api, got ${shown(api)}: import * as api from '@opentelemetry/api'`,
+    )
+  }
+  let made: { readonly spans: Spans; readonly metrics: Metrics } | undefined
+  // Not before the first event: meters that are asked for before the SDK starts record nothing.
+  const signals = () => {
+    made ??= {
+      spans: new Spans(api, api.trace.getTracer(scope)),
+      metrics: new Metrics(api.metrics.getMeter(scope)),
+    }
+    return made
+  }
+  const observe: Observe = (seen) => {
+    const { spans, metrics } = signals()
+    metrics.observe(seen)
+    if (seen.type === 'outcome') spans.outcome(seen)
+  }
+  const around: Around = async (run, event, context) => {
+    const { spans, metrics } = signals()
+    await spans.process({ run, event, context })
+    const { name, known, occurredAt, source } = event
+    if (!occurredAt || source === 'replay') return
+    metrics.lag(Date.now() - occurredAt.getTime(), observedName(name, known), context.handler)
+  }
+  return Object.assign(observe, { around })
+}
