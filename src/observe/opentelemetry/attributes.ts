@@ -1,4 +1,4 @@
-// Labels of spans and metrics: names, codes and numbers, never data of an event. The
+// The labels of spans and metrics: names, codes and numbers, never data of an event. The
 // names are those of the semantic conventions for messaging, where these have one.
 import type { Attributes } from '@opentelemetry/api'
 
@@ -8,7 +8,7 @@ export type Api = Pick<
   'context' | 'metrics' | 'propagation' | 'trace'
 >
 
-/** The known fields of an event, from any reporter. */
+/** An event as a span or a metric describes it. */
 export interface Labels {
   readonly operation: 'receive' | 'process'
   readonly name: string | undefined

@@ -20,7 +20,7 @@ const headerGetter: TextMapGetter<HeaderList> = {
   keys: (headers) => headers.map(([name]) => name),
 }
 
-/** Surrounds a handler; its span ends once, with the handler or at its time limit. */
+/** One run of a handler; its span ends once, with the handler or at its time limit. */
 interface Surrounded {
   readonly run: () => Promise<unknown>
   readonly event: WebhookEvent
