@@ -21,13 +21,14 @@ export interface WebhookModuleAsyncOptions
     Pick<WebhookModuleOptions, 'path'> {}
 
 /** Provides the receiver in the modules that import it: `@Inject(webhookReceiver)`. */
-export const webhookReceiver = Symbol.for('idv-webhooks.receiver')
+export const webhookReceiver = Symbol.for('idv-webhooks.nest.receiver')
 
 /**
  * Mounts a receiver in a Nest application.
  *
  * @example @Module({ imports: [WebhookModule.forRoot({ receiver, path: '/webhooks' })] })
  */
+// biome-ignore lint/complexity/noStaticOnlyClass: Nest names a dynamic module by its class.
 export class WebhookModule {
   /** @throws WebhookError `OPTION_INVALID` */
   static forRoot({ receiver, path }: WebhookModuleOptions): DynamicModule {

@@ -56,9 +56,11 @@ export class Metrics {
   observe(seen: Observation): void {
     switch (seen.type) {
       case 'outcome':
-        return this.#outcome(seen)
+        this.#outcome(seen)
+        break
       case 'attempt':
-        return this.#attempt(seen)
+        this.#attempt(seen)
+        break
       case 'settled': {
         const attributes = {
           'idv_webhooks.state': seen.state,
