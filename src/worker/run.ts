@@ -138,7 +138,7 @@ export class WorkerRun {
     }
   }
 
-  /** Whatever goes wrong in it is this entry's, and no other's. */
+  /** A failure here concerns this entry alone. */
   async #attempt(work: Work): Promise<Attempted> {
     const { pipeline, inbox } = this.#deps
     if (this.#abort.signal.aborted) return released

@@ -43,7 +43,9 @@ test('no built file reaches for a package that a user has not', () => {
 })
 
 test('every built file knows no await at its top, so that require() works', () => {
-  for (const door of doorFiles()) {
+  const files = doorFiles()
+  expect(files.length).toBeGreaterThan(15)
+  for (const door of files) {
     const script = `require('${join(installed, door)}')`
     expect(() =>
       execFileSync(process.execPath, ['-e', script], { cwd: bare, stdio: 'pipe' }),
@@ -128,7 +130,11 @@ test('every package whose code is bundled is named with its licence', () => {
 
 function doorFiles(): string[] {
   const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
-    exports: Record<string, { readonly default?: string }>
+    exports: Record<string, { readonly import?: { readonly default: string } }>
   }
-  return Object.values(exports).flatMap((door) => door.default ?? [])
+  // Two need a package that is not installed here.
+  const needy = ['./nest', './opentelemetry']
+  return Object.entries(exports).flatMap(([name, door]) =>
+    needy.includes(name) ? [] : (door.import?.default ?? []),
+  )
 }
