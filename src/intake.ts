@@ -1,5 +1,6 @@
 // A request's way in: what its headers alone decide, and how many bytes may be held, by whom and
 // for how long. A stranger holds only what has really arrived, and not for long.
+import { invalid, shown } from './foundation/check.ts'
 import { type Delivery, HeaderIndex, type HeadersInput } from './foundation/delivery.ts'
 import type { OutcomeCode } from './foundation/errors.ts'
 import type { WebhookEvent } from './protocol/events.ts'
@@ -223,7 +224,13 @@ export class Walk implements Arrived {
   bytes = 0
   event: WebhookEvent | undefined
 
+  /** @throws WebhookError `OPTION_INVALID` for what is not a delivery at all */
   constructor(of: Omit<Delivery, 'body'>, isObserved: boolean) {
+    if (typeof of?.headers !== 'object' || of.headers === null) {
+      throw invalid(
+        `expected a delivery { body, headers }, got ${shown(of)}. In tests make one by await signedDelivery(event)`,
+      )
+    }
     this.headers = new HeaderIndex(of.headers)
     this.url = of.url
     this.method = of.method

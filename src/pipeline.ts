@@ -288,8 +288,7 @@ export class Pipeline {
 
   /** One attempt: runs the handlers given, each with its own context. */
   run(task: Task): readonly HandlerReport[] | Promise<readonly HandlerReport[]> {
-    const { hearAll, attempt } = this.#observers
-    return runTask(task, this.#services, hearAll ? attempt : undefined)
+    return runTask(task, this.#services, this.#observers.attemptsOf(task))
   }
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import {
   type BodyReading,
   createReceiver,
+  createWorker,
   logOutcomes,
   type Observation,
   type Outcome,
@@ -14,7 +15,7 @@ import {
   WebhookError,
   type WebhookEvent,
 } from 'idv-webhooks'
-import { createInbox } from 'idv-webhooks/inbox'
+import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 
@@ -325,6 +326,25 @@ describe('observe', () => {
     expect(message).not.toContain('Canary')
   })
 
+  test('left out, a handler that fails on an entry of an inbox becomes one warning', async () => {
+    vi.stubEnv('NODE_ENV', 'production')
+    const receiver = createReceiver({ secret, inbox: createInbox({ store: memoryStore() }) })
+    const thrower = () => {
+      throw new TypeError('Canary Person is unknown')
+    }
+    receiver.on('client.created', thrower, { id: 'ledger' })
+    for (const id of ['evt_1', 'evt_2']) {
+      await receiver.receive(await delivery({ ...envelope('client.created'), id }))
+    }
+    await createWorker(receiver).runOnce()
+    const [message, ...more] = (await warned('IDV_HANDLER_FAILED')).filter((one) =>
+      one.includes('ledger'),
+    )
+    expect(message).toMatch(/handler ledger failed for client\.created: TypeError.*receiver\.test/)
+    expect(message).not.toContain('Canary')
+    expect(more).toEqual([])
+  })
+
   test('left out, a store that fails is told with the reason and the way on', async () => {
     vi.stubEnv('NODE_ENV', 'production')
     const file = join(tmpdir(), 'idv-no-such-folder', 'inbox.db')
@@ -337,6 +357,13 @@ describe('observe', () => {
 })
 
 describe('what a sender or a bad mount does', () => {
+  test('an event in place of a delivery is an error that says how to make one', () => {
+    const { receiver } = fresh()
+    for (const wrong of [undefined, 'text', { event: 'client.created', data: {} }]) {
+      expect(() => receiver.receive(wrong as never)).toThrow(/delivery.*signedDelivery\(event\)/)
+    }
+  })
+
   test('never makes receive throw', async () => {
     const { receiver } = fresh()
     const bodies = [undefined, null, 'text', { parsed: true }, new ArrayBuffer(1)]

@@ -125,7 +125,7 @@ class HandlerContext implements Context {
 }
 
 /** Hears what became of each handler, and how many milliseconds it ran. */
-type HearAttempt = (report: HandlerReport, task: Task, duration: number) => void
+export type HearAttempt = (report: HandlerReport, task: Task, duration: number) => void
 
 /** Runs an attempt; a promise only where a handler gave one, or the runtime hashes later. */
 export function runTask(

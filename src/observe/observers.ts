@@ -1,8 +1,7 @@
 // Who observes: two ready observers, and the one hub through which a receiver tells them. An
 // observer that throws never reaches a delivery.
 
-import type { HandlerReport } from '../dispatch/handler.ts'
-import type { Task } from '../dispatch/run.ts'
+import type { HearAttempt, Task } from '../dispatch/run.ts'
 import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { OutcomeCode } from '../foundation/errors.ts'
@@ -114,9 +113,13 @@ function warnFailures(): Observe {
       const about = seen.name ? ` (${printable(seen.name)})` : ''
       const attempts = seen.attempt === 1 ? '1 attempt' : `${seen.attempt} attempts`
       return warn(
-        `entry ${seen.entryId}${about} is a dead letter: ${seen.reason} after ${attempts}`,
+        `entry ${seen.entryId}${about} is a dead letter: ${seen.reason} after ${attempts}. Look at it with idv-webhooks inbox show; after the fix run inbox redrive`,
         'IDV_DEAD_LETTER',
       )
+    }
+    if (seen.type === 'attempt' && !seen.ok) {
+      const text = `handler ${seen.handler} failed for ${printable(seen.name)}: ${seen.error}`
+      return once(text, `IDV_${seen.code}`)
     }
     if (seen.type !== 'outcome') return
     if (seen.kind === 'rejected' && seen.code && isDevelopment()) {
@@ -198,7 +201,17 @@ export class Observers {
     return outcome
   }
 
-  readonly attempt = (report: HandlerReport, task: Task, duration: number): void => {
+  /** The default observer hears of the failed attempts of an inbox; outcomes tell the others. */
+  attemptsOf({ entryId }: Task): HearAttempt | undefined {
+    if (this.hearAll) return this.#attempt
+    return entryId === undefined ? undefined : this.#failedAttempt
+  }
+
+  readonly #failedAttempt: HearAttempt = (report, task, duration) => {
+    if (!report.ok) this.#attempt(report, task, duration)
+  }
+
+  readonly #attempt: HearAttempt = (report, task, duration) => {
     const { event, delivery, attempt, entryId } = task
     const details = { event, delivery, attempt, entryId, duration, at: this.#now() }
     this.tell(attemptObserved(report, details))
