@@ -1,4 +1,4 @@
-// Express: mount the receiver above express.json(), which would parse the bytes away.
+// Express: mount the receiver above express.json(), which would consume the raw bytes.
 import express from 'express'
 import { createReceiver } from 'idv-webhooks'
 import { toExpress } from 'idv-webhooks/express'

@@ -49,7 +49,7 @@ export const send = (session: Session) =>
   declare('send', {
     summary: 'send a signed event to an address',
     details: [
-      'Sends a signed event to an address and prints the status and time of each response. Each delivery is a new event; --override id=evt_1 makes them duplicates. Exits 0 if all were accepted, or with --fault if all were refused.',
+      'Sends a signed event to an address and prints the status and time of each response. Each delivery is a new event; --override id=evt_1 with --override createdAt=<time> makes them duplicates. Exits 0 if all were accepted, or with --fault if all were refused.',
       `Events: ${eventNames.join(' ')}`,
       `Legacy: ${legacyNames.join(' ')}`,
     ],
