@@ -109,10 +109,10 @@ describe('a click', () => {
     await card.locator('.badge', { hasText: '403' }).waitFor()
     expect((await api('/clients')).status).toBe(403)
     await plan.selectOption('Enterprise')
-    await card.getByLabel('paid').uncheck()
+    await card.getByLabel('paid').click()
     await card.locator('.badge', { hasText: '402' }).waitFor()
     expect((await api('/clients')).status).toBe(402)
-    await card.getByLabel('paid').check()
+    await card.getByLabel('paid').click()
     await expect.poll(async () => (await api('/clients')).status).toBe(200)
 
     const revoke = card.getByRole('button', { name: 'Revoke' })
