@@ -40,7 +40,7 @@ export function EntryDetail({ id, onClose }: DetailProps) {
     ask: (signal) => ask<Shown>(path, { signal }),
     on: ['changed'],
   })
-  // It moves on by itself, and may be none of those that the inbox's changes are seen by.
+  // An open entry changes without an event of its own, so every change of the inbox reloads it.
   const open = data !== undefined && /^(?:stored|leased|retry)$/.test(data.entry.state)
   // biome-ignore lint/correctness/useExhaustiveDependencies: reload is the same in effect
   useEffect(() => (open ? listen('stats', reload) : undefined), [open])
