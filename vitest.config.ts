@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
@@ -26,6 +27,14 @@ const doors = {
   'idv-webhooks': here('src/index.ts'),
 }
 
+/** Compares times, so nothing else may run beside it. */
+const measured = 'test/signature/timing.test.ts'
+/** A group of its own, after the others, one file at a time. */
+const alone = (groupOrder: number) => ({
+  sequence: { groupOrder },
+  fileParallelism: false,
+})
+
 const alias = (hmac: string) => [
   { find: '#hmac', replacement: here(hmac) },
   ...Object.entries(doors).map(([find, replacement]) => ({
@@ -37,6 +46,8 @@ const alias = (hmac: string) => [
 export default defineConfig({
   test: {
     testTimeout: 20_000,
+    // Tests wait for processes and servers as much as they compute.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
         resolve: { alias: alias('src/signature/hmac/node.ts') },
@@ -50,6 +61,7 @@ export default defineConfig({
             'test/cli/built/**',
             'test/console/browser/**',
             'test/inbox/postgres/**',
+            measured,
           ],
           typecheck: { enabled: true, include: ['test/types/*.test-d.ts'] },
         },
@@ -90,6 +102,7 @@ export default defineConfig({
           include: ['test/{faults,attack,performance}/*.test.ts'],
           globalSetup: 'test/faults/setup.ts',
           testTimeout: 60_000,
+          ...alone(2),
         },
       },
       // Minutes of processor time: `npm run soak` alone runs it.
@@ -107,7 +120,7 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: ['test/console/browser/*.test.ts'],
-          fileParallelism: false,
+          ...alone(1),
           testTimeout: 60_000,
           hookTimeout: 60_000,
           expect: { poll: { timeout: 10_000 } },
@@ -119,8 +132,13 @@ export default defineConfig({
         test: {
           name: 'webcrypto',
           include: ['test/{signature,vendors}/*.test.ts', 'test/{parse,receiver}.test.ts'],
+          exclude: [measured],
         },
       },
+      ...['node', 'web'].map((hmac, nth) => ({
+        resolve: { alias: alias(`src/signature/hmac/${hmac}.ts`) },
+        test: { name: `timing-${hmac}`, include: [measured], ...alone(3 + nth) },
+      })),
     ],
   },
 })

@@ -1,6 +1,7 @@
 // The schema as numbered steps that only add. Functions carry versions in their names, so that old
 // and new processes run side by side while a deployment is under way.
 import { WebhookError } from '../../../foundation/errors.ts'
+import type { PostgresTransaction } from './driver.ts'
 import { claim } from './sql/claim.ts'
 import { keep } from './sql/keep.ts'
 import { lanes } from './sql/lanes.ts'
@@ -55,7 +56,7 @@ export async function migrate(
       const run = (sql: string) => tx.query(statements.text(sql), [])
       // Until the transaction ends: who waited finds it done.
       await tx.query('select pg_advisory_xact_lock(hashtext($1::text))', [`idv-webhooks ${schema}`])
-      await run(`create schema if not exists ${quoted(schema)}`)
+      if (!(await hasSchema(tx, schema))) await run(`create schema ${quoted(schema)}`)
       await run(versions)
       const [row] = await run('select max(version) as version from idv.versions')
       const done = Number(row?.version ?? 0)
@@ -81,6 +82,15 @@ export async function assertSchema(statements: Statements): Promise<void> {
     'STORE_UNSUITABLE',
     `the schema of the inbox has version ${version}, this version of idv-webhooks needs ${newest(migrations)}: run the SQL of postgresSchema() as the owner of the database, or leave migrate: false out`,
   )
+}
+
+/**
+ * Asks the catalogue itself: `create schema if not exists` answers from what this connection looked
+ * up before it waited for the lock, and fails with 23505 where another process made the schema.
+ */
+async function hasSchema(tx: PostgresTransaction, schema: string): Promise<boolean> {
+  const rows = await tx.query('select from pg_catalog.pg_namespace where nspname = $1', [schema])
+  return rows.length > 0
 }
 
 function statementsOf({ version, compatible, statements }: Migration): readonly string[] {
