@@ -35,7 +35,7 @@ async function captureFile(
 
 describe('help', () => {
   const whole = ['sandbox', 'send', 'capture', 'replay', 'verify', 'discover', 'doctor']
-  whole.push('reconcile', 'inbox', 'migrate', 'config')
+  whole.push('reconcile', 'inbox', 'migrate', 'mcp', 'config')
 
   test('of the whole names every command', async () => {
     expect(await golden('help', ['--help'])).toMatchObject({ code: 0, stderr: '' })
