@@ -2,7 +2,7 @@
 import { orAborted } from '../foundation/abortable.ts'
 import { type Clock, steadyClock } from '../foundation/clock.ts'
 import type { Entity } from '../protocol/events.ts'
-import { type EntryPage, InboxAdmin, type InboxStats } from './admin.ts'
+import { type EntryPage, InboxAdmin, type InboxStats, type StatsOptions } from './admin.ts'
 import type { Purged } from './admin-store.ts'
 import { deadline, Shared } from './deadline.ts'
 import { createEncryption, type Encryption } from './encryption.ts'
@@ -52,7 +52,7 @@ export interface Inbox<Tx = unknown> {
   find(query?: EntryQuery): Promise<EntryPage>
   /** One entry. Its payload is a person's data, so it is included only on request. */
   get(id: string, options?: GetOptions): Promise<Entry | undefined>
-  stats(): Promise<InboxStats>
+  stats(options?: StatsOptions): Promise<InboxStats>
   /** Hands dead or skipped entries to the handlers again that have not succeeded; how many. */
   redrive(filter: EntryFilter | string): Promise<number>
   /** Runs every handler of a done entry again from its kept bytes; false when that cannot be. */
@@ -172,8 +172,8 @@ class DurableInbox implements Inbox, WorkSource {
     return (await this.#open()).admin.get(id, options)
   }
 
-  async stats(): Promise<InboxStats> {
-    return (await this.#open()).admin.stats()
+  async stats(options?: StatsOptions): Promise<InboxStats> {
+    return (await this.#open()).admin.stats(options)
   }
 
   redrive(filter: EntryFilter | string): Promise<number> {

@@ -67,9 +67,23 @@ export const inboxTools: readonly Tool[] = [
     name: 'inbox_stats',
     title: 'Statistics of the inbox',
     description:
-      'Counts entries by state, and says how far behind the handlers are: milliseconds since the oldest open entry was kept (oldestAge), and by which the longest waiting one is overdue (lag).',
-    properties: {},
-    run: (session, options) => withInbox(session, options, async ({ inbox }) => inbox.stats()),
+      'Counts entries by state, and says how far behind the handlers are: milliseconds since the oldest open entry was kept (oldestAge), and by which the longest waiting one is overdue (lag). For each handler: percentiles of the milliseconds from an event’s occurrence to done, and the share within the target.',
+    properties: {
+      target: {
+        type: 'integer',
+        minimum: 1,
+        maximum: 2_147_483_647,
+        description: 'Milliseconds within which an event should be done. Default 60000.',
+      },
+      since: text('Only entries done since: ISO 8601. Default: 24 hours ago.'),
+    },
+    run: (session, options, { target, since }) =>
+      withInbox(session, options, async ({ inbox }) =>
+        inbox.stats({
+          target: typeof target === 'number' ? target : 60_000,
+          ...(since !== undefined && { since: String(since) }),
+        }),
+      ),
   },
 ]
 

@@ -42,8 +42,7 @@ async function connect(cwd: string, args: readonly string[], env: Record<string,
     })
     const [first] = content
     const text = first?.type === 'text' ? first.text : ''
-    // Trust is granted here: each test looks at the parts that it asks for.
-    return { isError, text, value: structuredContent as Record<string, never> }
+    return { isError, text, value: structuredContent as Record<string, unknown> }
   }
   return { client, call, said: () => said }
 }
@@ -92,7 +91,8 @@ test('finds, shows and counts entries beside the owner, and changes none', async
   const before = await inbox.find()
   const { call, said } = await connect(cwd, ['--inbox', 'inbox.db'])
   const stats = await call('inbox_stats')
-  expect(stats.value).toMatchObject({ done: 1, dead: 1, lag: 0 })
+  expect(stats.value).toMatchObject({ done: 1, dead: 1, lag: 0, latency: { target: 60_000 } })
+  expect(stats.text).toMatch(/"handler":"crm","entries":1,/)
   const found = await call('inbox_find', { state: ['dead'], name: 'request.approved' })
   expect(found.value.entries).toMatchObject([
     { state: 'dead', name: 'verification.approved', reason: 'NON_RETRYABLE', attempts: 1 },
