@@ -207,8 +207,7 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledAs> {
-    if (!this.#opening) return 'lost'
-    return this.#claims.settle(work, verdict, handled)
+    return this.#opening ? this.#claims.settle(work, verdict, handled) : 'lost'
   }
 
   abandon(work: Work): void {
@@ -257,8 +256,10 @@ class DurableInbox implements Inbox, WorkSource {
     work: (admin: InboxAdmin) => Promise<Result>,
     entryId?: string,
   ): Promise<Result> {
+    const began = performance.now()
     const result = await work((await this.#open()).admin)
-    const operated = { asked, entries: Number(result), ...(entryId !== undefined && { entryId }) }
+    const details = { duration: performance.now() - began, ...(entryId && { entryId }) }
+    const operated = { asked, entries: Number(result), ...details }
     if (operated.entries > 0) for (const report of this.#reports) report(operated)
     this.#wake()
     return result
@@ -286,10 +287,9 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async #begin(): Promise<Opened> {
-    const store = this.#store
+    const [store, { retention }] = [this.#store, this.#limits]
     await store.open(() => this.#wake())
     const fingerprints = createFingerprints(await recallSalt(store, this.#encryption))
-    const { retention } = this.#limits
     const parts = { store, encryption: this.#encryption, fingerprints, now: this.now, retention }
     return { fingerprints, admin: new InboxAdmin(parts) }
   }

@@ -50,6 +50,8 @@ const frameworks = [
   'rxjs',
   '@opentelemetry/sdk-trace-base',
   '@types/pg',
+  'pino',
+  'prom-client',
 ]
 const runtimes = ['node@22.18.0', 'node@24.21.0', 'bun@1.4.5', 'deno@2.9.6', 'workerd@1.20261117.1']
 
