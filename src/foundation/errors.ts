@@ -106,7 +106,7 @@ export function isWebhookError(value: unknown): value is WebhookError {
   return has(value, brand)
 }
 
-/** What an error says, for a message of ours: a WebhookError without its address. */
+/** The message of an error as a part of another message: a WebhookError's without its address. */
 export function reasonOf(error: unknown): string {
   if (isWebhookError(error)) return error.reason
   return error instanceof Error ? error.message : String(error)
