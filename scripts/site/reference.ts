@@ -64,7 +64,7 @@ export async function writeApi(): Promise<readonly string[]> {
     skipErrorChecking: true,
     disableSources: true,
     readme: 'none',
-      excludeInternal: true,
+    excludeInternal: true,
     excludePrivate: true,
     logLevel: 'Error',
     ...markdown,
@@ -73,7 +73,8 @@ export async function writeApi(): Promise<readonly string[]> {
   if (!project) throw new Error('typedoc read no project')
   for (const child of project.children ?? []) {
     const door = doors.find(({ module }) => module === child.name)
-    if (!door) throw new Error(`typedoc names a module ${child.name}, which is the source of no door`)
+    if (!door)
+      throw new Error(`typedoc names a module ${child.name}, which is the source of no door`)
     child.name = door.name
   }
   await app.generateOutputs(project)

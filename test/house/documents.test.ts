@@ -43,3 +43,15 @@ function proseOf(page: string): string[] {
     .replaceAll(/^```.*?^```$/gms, '')
     .split('\n')
 }
+
+test('the programs of the quick start are those of examples/, which the tests run', () => {
+  const shown = [
+    ...textOf('docs/quick-start.md').matchAll(
+      /^\[[^\]]+\]\(\.\.\/(examples\/[^)]+)\)\n\n```ts\n(.*?)```/gms,
+    ),
+  ]
+  expect(shown.length).toBeGreaterThanOrEqual(9)
+  for (const [, file = '', code] of shown) {
+    expect(code, file).toBe(textOf(file).replace(/^(\/\/.*\n)+/, ''))
+  }
+})
