@@ -14,7 +14,7 @@ export interface Installed {
   readonly bare: string
   /** A project with the frameworks of the examples beside it. */
   readonly app: string
-  /** Node executables by version: the floor and the line after it. */
+  /** Node executables by version: one that is too old, the floor and the line after it. */
   readonly nodes: Readonly<Record<string, string>>
   readonly bun: string
   readonly deno: string
@@ -50,8 +50,14 @@ const frameworks = [
   'rxjs',
   '@opentelemetry/sdk-trace-base',
   '@types/pg',
+  'esbuild',
+  'rollup',
+  'vite',
 ]
-const runtimes = ['node@22.18.0', 'node@24.21.0', 'bun@1.4.5', 'deno@2.9.6', 'workerd@1.20261117.1']
+/** Bundlers that build an application in a test, besides those of the list above. */
+const bundlers = ['@rollup/plugin-node-resolve@16.0.3', 'webpack@5.112.2']
+const nodeVersions = ['20.20.2', '22.18.0', '24.21.0']
+const runtimes = ['bun@1.4.5', 'deno@2.9.6', 'workerd@1.20261117.1']
 
 export function setup(project: TestProject): () => void {
   if (!existsSync(join(root, 'dist/index.js'))) {
@@ -85,9 +91,9 @@ export function setup(project: TestProject): () => void {
     return path
   }
   const bare = install('bare', tarball)
-  const app = install('app', tarball, ...pinned)
+  const app = install('app', tarball, ...pinned, ...bundlers)
   const executables = Object.fromEntries(
-    runtimes.map((one) => {
+    [...nodeVersions.map((version) => `node@${version}`), ...runtimes].map((one) => {
       const [name = ''] = one.split('@')
       return [one, join(install('runtime', one), 'node_modules/.bin', name)]
     }),
@@ -96,10 +102,9 @@ export function setup(project: TestProject): () => void {
     tarball,
     bare,
     app,
-    nodes: {
-      '22.18.0': executables['node@22.18.0'] ?? '',
-      '24.21.0': executables['node@24.21.0'] ?? '',
-    },
+    nodes: Object.fromEntries(
+      nodeVersions.map((version) => [version, executables[`node@${version}`] ?? '']),
+    ),
     bun: executables['bun@1.4.5'] ?? '',
     deno: executables['deno@2.9.6'] ?? '',
     workerd: executables['workerd@1.20261117.1'] ?? '',
