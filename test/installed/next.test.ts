@@ -1,14 +1,16 @@
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { exactBodies, notUtf8 } from '../bodies.ts'
 import { pageAt } from './console-page.ts'
 import { edge, exercise, expected } from './exercise.ts'
 import { deliver, post, start } from './program.ts'
 
+const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')
 const { app } = inject('installed')
 const folder = join(app, 'next-app')
@@ -30,14 +32,13 @@ async function serving(cwd: string, args: readonly string[], env: Record<string,
 
 // One app for everything: the example, an inbox on SQLite, a route of the edge runtime. It is built
 // without a secret, and its configuration says nothing about the package.
-beforeAll(() => {
+beforeAll(async () => {
   cpSync(join(root, 'examples/next'), folder, { recursive: true })
   cpSync(join(import.meta.dirname, 'next-app'), folder, { recursive: true })
   const { WEBHOOK_SECRET: _, ...env } = process.env
-  execFileSync(process.execPath, [next, 'build'], {
+  await run(process.execPath, [next, 'build'], {
     cwd: folder,
     env: { ...env, ...inbox('build'), NEXT_TELEMETRY_DISABLED: '1' },
-    stdio: 'pipe',
   })
 }, 180_000)
 
