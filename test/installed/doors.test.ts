@@ -43,7 +43,10 @@ describe('in an empty project', () => {
       'dist',
       'docs',
       'examples',
+      'llms-full.txt',
+      'llms.txt',
       'package.json',
+      'skills',
     ])
   })
 

@@ -117,7 +117,7 @@ test('Node 20 is told in one sentence by every door', async () => {
     for (const door of process.argv.slice(2)) {
       for (const open of [(name) => import(name), async (name) => require(name)]) {
         const error = await open(door).then(() => new Error('it opens'), (thrown) => thrown)
-        ;(said[error.code + ': ' + error.message] ??= []).push(door)
+        ;(said[error.code + ': ' + (error.reason ?? error.message)] ??= []).push(door)
       }
     }
     console.log(JSON.stringify(said))`
