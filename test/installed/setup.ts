@@ -1,6 +1,7 @@
 // Packs the built package and installs it into an empty project, as a user would.
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -61,7 +62,7 @@ const bundlers = ['@rollup/plugin-node-resolve@16.0.3', 'webpack@5.112.2']
 const nodeVersions = ['20.20.2', '22.18.0', '24.21.0']
 const runtimes = ['bun@1.4.5', 'deno@2.9.6', 'workerd@1.20261117.1']
 
-export async function setup(project: TestProject): Promise<() => void> {
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
   if (!existsSync(join(root, 'dist/index.js'))) {
     throw new Error('there is no dist to pack: run npm run build first')
   }
@@ -111,5 +112,6 @@ export async function setup(project: TestProject): Promise<() => void> {
     deno: executables['deno@2.9.6'] ?? '',
     workerd: executables['workerd@1.20261117.1'] ?? '',
   })
-  return () => rmSync(base, { recursive: true, force: true })
+  // Some seconds, in which the workers of the tests end.
+  return () => rm(base, { recursive: true, force: true })
 }
