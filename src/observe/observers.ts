@@ -7,7 +7,6 @@ import type { Clock } from '../foundation/clock.ts'
 import type { OutcomeCode } from '../foundation/errors.ts'
 import { unharmed, warn } from '../foundation/warn.ts'
 import type { Outcome } from '../outcome/outcome.ts'
-import type { Diagnosis } from '../signature/diagnose.ts'
 import {
   attemptObserved,
   describeError,
@@ -58,11 +57,19 @@ export function logOutcomes(options: LogOptions = {}): Observe {
     if (!isDiagnosable(seen) || !mayDiagnose(seen.at)) return write(toLine(details))
     const line = (more?: object) => write(toLine({ ...details, ...more }))
     const written = seen.diagnose().then(
-      (diagnosis) => line(diagnosis && { diagnosis }),
+      (diagnosis) => line(diagnosis ? { diagnosis } : hintFor(seen)),
       () => line(),
     )
     unharmed(() => written, warnOf)
   }
+}
+
+/** Said where nothing is proved: every respelling of the body was tried in vain. */
+const otherSecret =
+  'no configured secret signed this body, and no known change of it on the way explains that: compare the secret and the scheme with those of the sender, unless the delivery is forged'
+
+function hintFor({ code }: OutcomeObserved): { readonly hint: string } | undefined {
+  return code === 'SIGNATURE_MISMATCH' ? { hint: otherSecret } : undefined
 }
 
 /** Other refusals have no diagnosis, and must not use up the budget. */
@@ -127,7 +134,11 @@ function warnFailures(): Observe {
       warned.add(seen.code)
       const text = `webhook refused: ${seen.code}`
       unharmed(
-        () => seen.diagnose().then((found) => once(text, `IDV_${seen.code}`, diagnosed(found))),
+        () =>
+          seen.diagnose().then((found) => {
+            const why = found ? `${found.message}. To fix it, ${found.fix}` : hintFor(seen)?.hint
+            once(text, `IDV_${seen.code}`, why && `: ${why}`)
+          }),
         warnOf,
       )
     }
@@ -139,9 +150,6 @@ function warnFailures(): Observe {
     once(`webhook ${seen.code}${about}${what && `: ${what}`}`, `IDV_${seen.code}`)
   }
 }
-
-const diagnosed = (found: Diagnosis | undefined) =>
-  found ? `: ${found.message}. To fix it, ${found.fix}` : ''
 
 /** A runtime without a process is treated as production. */
 function isDevelopment(): boolean {
