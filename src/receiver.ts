@@ -2,14 +2,8 @@
 // pipeline, is reached by `insideOf` alone.
 
 import type { Handler, HandlerOptions } from './dispatch/handler.ts'
-import type {
-  AnyPattern,
-  EventsWith,
-  KnownPattern,
-  Matching,
-  Pattern,
-  ResourceOf,
-} from './dispatch/patterns.ts'
+import type { AnyPattern, KnownPattern } from './dispatch/known-pattern.ts'
+import type { EventsWith, Matching, Pattern, ResourceOf } from './dispatch/patterns.ts'
 import { checkOptionNames, receiverInside } from './foundation/check.ts'
 import type { Delivery } from './foundation/delivery.ts'
 import { blamingCaller } from './foundation/errors.ts'

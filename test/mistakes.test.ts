@@ -1,7 +1,15 @@
 import { join } from 'node:path'
 import express from 'express'
 import fastify from 'fastify'
-import { createReceiver, createWorker, parse, schemes, sign, verify } from 'idv-webhooks'
+import {
+  createReceiver,
+  createWorker,
+  isWebhookError,
+  parse,
+  schemes,
+  sign,
+  verify,
+} from 'idv-webhooks'
 import { createClient } from 'idv-webhooks/client'
 import { inboxConsole } from 'idv-webhooks/console'
 import { toExpress } from 'idv-webhooks/express'
@@ -149,7 +157,8 @@ test('every mistake in code says what is wrong and how to fix it', async () => {
         () => new Error('NOTHING'),
         (thrown: Error) => thrown,
       )
-    told.push(`${name}\n  ${'code' in error ? `${error.code}: ` : ''}${error.message}\n`)
+    const text = isWebhookError(error) ? `${error.code}: ${error.reason}` : error.message
+    told.push(`${name}\n  ${text}\n`)
   }
   const whole = told.join('\n')
   expect(whole).not.toContain('NOTHING')

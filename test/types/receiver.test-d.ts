@@ -18,7 +18,7 @@ import { canonicalName, strictEventSchemas } from 'idv-webhooks/protocol'
 import type { NextApiHandler } from 'next'
 import { expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
-import type { KnownPattern } from '../../src/dispatch/patterns.ts'
+import type { KnownPattern } from '../../src/dispatch/known-pattern.ts'
 
 const receiver = createReceiver({ secret: 's' })
 
