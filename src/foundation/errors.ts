@@ -44,6 +44,7 @@ export type WebhookErrorCode =
   | 'INBOX_INVALID'
   | 'OPTION_INVALID'
   | 'REGISTERED_TOO_LATE'
+  | 'RUNTIME_UNSUPPORTED'
   | 'SCENARIO_FAILED'
   | 'SCENARIO_INVALID'
   | 'SCHEMA_ASYNC'
@@ -142,3 +143,26 @@ function has(value: unknown, mark: symbol): boolean {
     return false
   }
 }
+
+interface Versions {
+  readonly node?: string
+  readonly v8?: string
+  readonly bun?: string
+  readonly deno?: string
+}
+
+/** Every door reaches this file: an older Node would fail later, at whatever it lacks. */
+function checkNode(): void {
+  const { node, v8, bun, deno } =
+    (globalThis as { process?: { versions?: Versions } }).process?.versions ?? {}
+  // Other runtimes tell a version of Node that they are compatible with.
+  if (node === undefined || v8 === undefined || bun !== undefined || deno !== undefined) return
+  const [major = 0, minor = 0] = node.split('.').map(Number)
+  if (major > 22 || (major === 22 && minor >= 18)) return
+  throw new WebhookError(
+    'RUNTIME_UNSUPPORTED',
+    `idv-webhooks needs Node 22.18 or newer, and this is ${node}`,
+  )
+}
+
+checkNode()
