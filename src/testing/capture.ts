@@ -136,7 +136,7 @@ export function readCapture(capture: string | unknown): ReadCapture {
   const json = typeof capture === 'string' ? parseText(capture) : capture
   if (typeof json !== 'object' || json === null) throw invalid('must be a JSON object')
   if ('delivery' in json) {
-    throw invalid('was already read by readCapture(): pass the capture file itself')
+    throw invalid('was already read by readCapture(): pass the content of the capture file')
   }
   const { headers, body, receivedAt, method, url, scheme, redacted, version, verified, code } =
     json as Readonly<Record<keyof Capture, unknown>>

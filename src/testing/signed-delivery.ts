@@ -118,6 +118,6 @@ function tamperedHeaders(
 function staleClock({ name, tolerance }: Scheme, now: Clock): Clock {
   if (tolerance !== 'none') return () => new Date(now().getTime() - (tolerance + 60) * 1000)
   throw invalid(
-    `scheme ${name} signs no time, so a delivery cannot be stale: use a scheme that signs one`,
+    `scheme ${name} signs no timestamp, so a delivery cannot be stale: use a scheme that signs one`,
   )
 }
