@@ -58,23 +58,58 @@ export type WebhookErrorCode =
   | 'STORE_UNSUITABLE'
   | 'VERIFICATION_UNKNOWN'
 
+/** Codes of process warnings that no outcome carries; a warning's own code begins with `IDV_`. */
+export type WarningCode =
+  | 'ANSWER_STRANGE'
+  | 'DEAD_LETTER'
+  | 'INBOX_MODE'
+  | 'LEGACY_NAME'
+  | 'LEGACY_PATH'
+  | 'OBSERVE_FAILED'
+  | 'POSTGRES_LISTEN'
+  | 'POSTGRES_LOG'
+  | 'RECONCILE_FAILED'
+  | 'RESPOND_FAILED'
+  | 'RESPOND_REFUSED'
+
+/**
+ * The address of the page about a code: its causes, how to tell them apart, and how to fix each.
+ *
+ * @example console.error(outcome.code, errorPage(outcome.code))
+ */
+export function errorPage(code: OutcomeCode | WebhookErrorCode | WarningCode): string {
+  return `https://idv-webhooks.example/errors/${code.toLowerCase().replaceAll('_', '-')}`
+}
+
 const brand = Symbol.for('idv-webhooks.WebhookError')
 
-/** A mistake in how this package is set up or called; `message` says how to fix it. */
+/**
+ * A mistake in how this package is set up or called; `message` says how to fix it, and ends with
+ * the address of the page about its code.
+ */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError'
   readonly code: WebhookErrorCode
+  /** The message without the address. */
+  declare readonly reason: string
 
   constructor(code: WebhookErrorCode, message: string, options?: { readonly cause?: unknown }) {
-    super(message, options)
+    super(`${message} (${errorPage(code)})`, options)
     this.code = code
-    Object.defineProperty(this, brand, { value: true })
+    // Not enumerable: a printed error says everything once.
+    Object.defineProperties(this, { [brand]: { value: true }, reason: { value: message } })
   }
 }
 
 /** Tells a WebhookError, also one of another installed copy of this package. */
 export function isWebhookError(value: unknown): value is WebhookError {
   return has(value, brand)
+}
+
+/** The message of an error as a part of another message: a WebhookError's without its address. */
+export function reasonOf(error: unknown): string {
+  if (isWebhookError(error)) return error.reason
+  return error instanceof Error ? error.message : String(error)
 }
 
 const finalBrand = Symbol.for('idv-webhooks.NonRetryable')

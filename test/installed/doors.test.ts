@@ -62,7 +62,10 @@ describe('in an empty project', () => {
       'dist',
       'docs',
       'examples',
+      'llms-full.txt',
+      'llms.txt',
       'package.json',
+      'skills',
     ])
   })
 
@@ -109,7 +112,7 @@ describe('in an empty project', () => {
     ]
     for (const [command, args] of commands) {
       const { stdout, stderr } = await run(command, args, { cwd: bare })
-      expect(`${command} ${stdout.trim()}${stderr.includes('rror') ? stderr : ''}`).toBe(
+      expect(`${command} ${stdout.trim()}${/error:|Error\b/.test(stderr) ? stderr : ''}`).toBe(
         `${command} ${expected}`,
       )
     }

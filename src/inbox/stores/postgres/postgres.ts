@@ -283,7 +283,7 @@ class PostgresStore implements InboxStore {
     if (isHeard || !this.#opened) return
     warn(
       'notifications of Postgres do not arrive, as behind a pooler in transaction mode: give the driver a listener of its own (`fromPg(pool, { listener })`), or set listen: false; workers look once a second meanwhile',
-      'IDV_POSTGRES_LISTEN',
+      'POSTGRES_LISTEN',
     )
   }
 }
