@@ -40,7 +40,11 @@ const mutations: readonly {
         'v_made := $S.lock_lanes_1(',
         "perform nextval('$S.entries_seq_seq'); v_made := $S.lock_lanes_1(",
       ],
-      ["nextval('$S.entries_seq_seq') as seq", "currval('$S.entries_seq_seq') as seq"],
+      [
+        '(id, state, lane, related, name, received_name, source, occurred_at,',
+        '(seq, id, state, lane, related, name, received_name, source, occurred_at,',
+      ],
+      ["select e.id, 'stored'", "select currval('$S.entries_seq_seq'), e.id, 'stored'"],
     ],
     noticed: 'an entry that commits late is not passed over',
   },

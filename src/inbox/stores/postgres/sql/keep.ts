@@ -120,22 +120,24 @@ begin
   end loop;
 end $$`,
 
-  /* Entries of lanes in which every key is new, all at once. The lanes must be locked. */
+  /*
+   * Entries of lanes in which every key is new, all at once. The lanes must be locked. Numbers come
+   * from the column itself: who may insert may not use the sequence.
+   */
   `create function idv.keep_new_1(p_entries text, p_data bytea, p_but text[])
 returns table (ord int, kind text, entry text) language plpgsql as $$
+declare v_seqs bigint[]; v_ids text[]; v_kept int;
 begin
-  return query with x as (
+  with x as (
     -- As if they came one by one: what an entry names holds for those behind it, and for all that
     -- came before the first name.
     select x.*, (array_agg(x.related) filter (where x.related is not null)
         over (partition by x.lane order by x.ord)) as named,
       (array_agg(x.related) filter (where x.related is not null) over (partition by x.lane
         order by x.ord rows between unbounded preceding and unbounded following)) as names
-    from json_to_recordset(p_entries::json) as x(${columns})
-    where not x.lane = any(p_but) order by x.lane collate "C", x.ord
+    from json_to_recordset(p_entries::json) as x(${columns}) where not x.lane = any(p_but)
   ), e as materialized (
-    select x.*, nextval('idv.entries_seq_seq') as seq, (select r.related from idv.relations r
-      where r.lane = x.lane) as known from x
+    select x.*, (select r.related from idv.relations r where r.lane = x.lane) as known from x
   ), related as (
     insert into idv.relations select distinct on (e.lane) e.lane,
         e.names[cardinality(e.names)], e."storedAt" from e where e.names is not null
@@ -145,6 +147,18 @@ begin
     update idv.entries n set related = f.first from (
         select distinct e.lane, e.names[1] as first from e where e.names is not null and e.known is null
       ) f where n.lane = f.lane and n.related is null
+  ), n as (
+    insert into idv.entries (id, state, lane, related, name, received_name, source, occurred_at,
+        stored_at, bytes)
+      select e.id, 'stored', e.lane, coalesce(e.named[cardinality(e.named)], e.known, e.names[1]),
+        e.name, e."receivedName", e.source, e."occurredAt", e."storedAt", e.bytes
+      from e order by e.lane collate "C", e.ord returning entries.seq, entries.id
+  ) select array_agg(n.seq), array_agg(n.id) into v_seqs, v_ids from n;
+  return query with x as (
+    select x.*, row_number() over (order by x.lane collate "C", x.ord)::int as place
+    from json_to_recordset(p_entries::json) as x(${columns}) where not x.lane = any(p_but)
+  ), e as materialized (
+    select x.*, v_seqs[x.place] as seq from x where v_ids[x.place] = x.id
   ), contents as (
     insert into idv.contents select e.seq, substring(p_data from e.at for e.metadata),
       substring(p_data from e.at + e.metadata for e.body) from e
@@ -152,13 +166,11 @@ begin
     update idv.lanes l set head = f.seq, floor = f.seq, due = f."storedAt" from (
         select distinct on (e.lane) e.lane, e.seq, e."storedAt" from e order by e.lane, e.seq
       ) f where l.lane = f.lane and l.head is null
-  ), entries as (
-    insert into idv.entries (seq, id, state, lane, related, name, received_name, source,
-        occurred_at, stored_at, bytes)
-      select e.seq, e.id, 'stored', e.lane,
-        coalesce(e.named[cardinality(e.named)], e.known, e.names[1]), e.name, e."receivedName",
-        e.source, e."occurredAt", e."storedAt", e.bytes from e
   ) select e.ord, 'stored', e.id from e;
+  get diagnostics v_kept = row_count;
+  if v_kept <> coalesce(cardinality(v_seqs), 0) then
+    raise exception 'entries were numbered in another order than they came';
+  end if;
 end $$`,
 
   /*
