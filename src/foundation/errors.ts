@@ -44,6 +44,7 @@ export type WebhookErrorCode =
   | 'INBOX_INVALID'
   | 'OPTION_INVALID'
   | 'REGISTERED_TOO_LATE'
+  | 'RUNTIME_UNSUPPORTED'
   | 'SCENARIO_FAILED'
   | 'SCENARIO_INVALID'
   | 'SCHEMA_ASYNC'
@@ -106,6 +107,22 @@ export function isWebhookError(value: unknown): value is WebhookError {
   return has(value, brand)
 }
 
+/**
+ * Runs `work`; the stack of a WebhookError that it throws begins where `entry` was called, since
+ * that is where the mistake is. V8 keeps ten frames, and those of this package could fill them.
+ */
+export function blamingCaller<Result>(
+  entry: (...given: never[]) => unknown,
+  work: () => Result,
+): Result {
+  try {
+    return work()
+  } catch (error) {
+    if (isWebhookError(error)) Error.captureStackTrace?.(error, entry)
+    throw error
+  }
+}
+
 /** The message of an error as a part of another message: a WebhookError's without its address. */
 export function reasonOf(error: unknown): string {
   if (isWebhookError(error)) return error.reason
@@ -142,3 +159,26 @@ function has(value: unknown, mark: symbol): boolean {
     return false
   }
 }
+
+interface Versions {
+  readonly node?: string
+  readonly v8?: string
+  readonly bun?: string
+  readonly deno?: string
+}
+
+/** Every door reaches this file: an older Node would fail later, at whatever it lacks. */
+function checkNode(): void {
+  const { node, v8, bun, deno } =
+    (globalThis as { process?: { versions?: Versions } }).process?.versions ?? {}
+  // Other runtimes tell a version of Node that they are compatible with.
+  if (node === undefined || v8 === undefined || bun !== undefined || deno !== undefined) return
+  const [major = 0, minor = 0] = node.split('.').map(Number)
+  if (major > 22 || (major === 22 && minor >= 18)) return
+  throw new WebhookError(
+    'RUNTIME_UNSUPPORTED',
+    `idv-webhooks needs Node 22.18 or newer, and this is ${node}`,
+  )
+}
+
+checkNode()

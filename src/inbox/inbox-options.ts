@@ -66,11 +66,10 @@ const names: readonly (keyof InboxOptions)[] = [
 
 /** @throws WebhookError `OPTION_INVALID`, `INBOX_INVALID`, `STORE_UNSUITABLE` */
 export function checkedInboxOptions(options: InboxOptions): InboxLimits {
-  checkRuntime()
   if (typeof options?.store?.insert !== 'function') {
     throw new WebhookError(
       'INBOX_INVALID',
-      "createInbox expects a store, e.g. createInbox({ store: sqliteStore('inbox.db') })",
+      `createInbox expects a store, got ${shown(options?.store)}: pass createInbox({ store: ${storeFor(options?.store)} })`,
     )
   }
   checkOptionNames('createInbox', options, names)
@@ -104,6 +103,15 @@ function checkParts({ retry = {}, retention = {}, encryption, needs = {} }: Inbo
   checkChoice('needs.erases', needs.erases, ['overwritten', 'unlinked'])
 }
 
+/** The call that makes a store of what was passed in its place: a file or an address. */
+function storeFor(given: unknown): string {
+  if (typeof given !== 'string' || given.length > 60 || /['\s]/.test(given)) {
+    return "sqliteStore('inbox.db')"
+  }
+  if (/^postgres(ql)?:/.test(given)) return 'postgresStore(fromPg(pool))'
+  return `sqliteStore('${given}')`
+}
+
 const orders: readonly StoreCapabilities['order'][] = ['entity', 'none']
 const survival: readonly StoreCapabilities['survives'][] = [
   'nothing',
@@ -135,20 +143,4 @@ function checkNeeds(store: InboxStore, needs: Partial<StoreCapabilities>): void 
 function positive(name: string, value: number): void {
   if (Number.isFinite(value) && value > 0) return
   throw invalid(`${name} must be a number above 0, got ${shown(value)}`)
-}
-
-/**
- * An older Node would fail later, at whatever it lacks.
- *
- * @throws WebhookError `INBOX_INVALID`
- */
-function checkRuntime(): void {
-  const { node, bun, deno } = process.versions
-  if (node === undefined || bun !== undefined || deno !== undefined) return
-  const [major = 0, minor = 0] = node.split('.').map(Number)
-  if (major > 22 || (major === 22 && minor >= 18)) return
-  throw new WebhookError(
-    'INBOX_INVALID',
-    `the inbox of idv-webhooks needs Node 22.18 or newer, and this is ${node}`,
-  )
 }

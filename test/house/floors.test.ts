@@ -120,7 +120,6 @@ describe('imports', () => {
 describe('one dependency, one door', () => {
   test.each([
     ['zod', /^src\/(protocol|sandbox\/schemas)\/|^src\/client\/contract\.ts/],
-    ['raw-body', /^adapters\/node\.ts$/],
     ['fastify-plugin', /^adapters\/fastify\.ts$/],
     ['fastify', /^adapters\/fastify\.ts$/],
     ['leven', /^src\/foundation\/check\.ts$/],

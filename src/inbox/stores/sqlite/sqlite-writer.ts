@@ -26,7 +26,7 @@ function serve(
   parentPort?.on('message', (message: readonly Call[] | 'close') => {
     if (message === 'close') {
       batches.close()
-      parentPort?.close()
+      tell({ closed: true })
       return
     }
     const answer = batches.carryOut(message)
