@@ -9,7 +9,7 @@ import { type Activity, createActivityLog } from './activity.ts'
 import { ConsoleRefusal, type InboxRoute, inboxRoutes } from './inbox-routes.ts'
 import { createInboxStream } from './inbox-stream.ts'
 import { type NodeListener, toNodeListener } from './node-listener.ts'
-import { hostOf, isForeign, isLoopback } from './own-site.ts'
+import { hostOf, isForeign, isLoopback, isPassedOn } from './own-site.ts'
 import { assetResponse, pageResponse, refusalResponse, safeHeaders } from './page.ts'
 import { bringsToken, tokenCookie, tokenOf } from './token.ts'
 
@@ -120,6 +120,10 @@ async function admitted(
     if (!isLoopback(hostOf(request))) {
       const message = 'The Host header does not name this machine: open the console at localhost'
       throw new ConsoleRefusal(403, 'HOST_REFUSED', message)
+    }
+    if (isPassedOn(request)) {
+      const message = 'A proxy or tunnel passed this request on: open the console at localhost'
+      throw new ConsoleRefusal(403, 'FORBIDDEN', message)
     }
     return undefined
   }
