@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
 import { bundleConsole, embedConsole } from './scripts/bundle-console.ts'
+import { bundleWriter, embedWriter } from './scripts/bundle-writer.ts'
 import { thirdPartyNotices } from './scripts/third-party-notices.ts'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
@@ -21,7 +22,6 @@ const doors = {
   testing: 'src/testing/index.ts',
   opentelemetry: 'src/observe/opentelemetry/index.ts',
   console: 'src/console/index.ts',
-  // Side by side, for the store starts the writer's thread from the file beside its own.
   inbox: 'src/inbox/index.ts',
   'inbox-sqlite': 'src/inbox/stores/sqlite/sqlite.ts',
   'inbox-postgres': 'src/inbox/stores/postgres/postgres.ts',
@@ -33,7 +33,6 @@ const doors = {
 const besides = {
   'hmac/node': 'src/signature/hmac/node.ts',
   'hmac/web': 'src/signature/hmac/web.ts',
-  'sqlite-writer': 'src/inbox/stores/sqlite/sqlite-writer.ts',
 }
 
 /** Doors for Node with what they use bundled into them, so that users install nothing extra. */
@@ -54,7 +53,11 @@ const both: Options = {
   splitting: true,
   treeshake: true,
   // One for both builds: it names what either has bundled.
-  esbuildPlugins: [thirdPartyNotices([...inlinedTypes, ...bundle.packages]), embedConsole(bundle)],
+  esbuildPlugins: [
+    thirdPartyNotices([...inlinedTypes, ...bundle.packages]),
+    embedConsole(bundle),
+    embedWriter(await bundleWriter()),
+  ],
 }
 
 export default defineConfig([
@@ -64,8 +67,6 @@ export default defineConfig([
     format: ['esm', 'cjs'],
     entry: { ...doors, ...besides },
     platform: 'neutral',
-    // `import.meta.url` in CommonJS.
-    shims: true,
     // What stands beside a door has no types of its own to give.
     dts: { entry: doors, resolve: inlinedTypes },
   },

@@ -96,10 +96,19 @@ export default defineConfig({
         },
       },
       {
-        // The built package in processes that are killed, starved, attacked and measured.
+        // The built package in processes that are killed and starved.
         test: {
           name: 'faults',
-          include: ['test/{faults,attack,performance}/*.test.ts'],
+          include: ['test/faults/*.test.ts'],
+          globalSetup: 'test/faults/setup.ts',
+          testTimeout: 60_000,
+        },
+      },
+      {
+        // The built package attacked and measured.
+        test: {
+          name: 'measured',
+          include: ['test/{attack,performance}/*.test.ts'],
           globalSetup: 'test/faults/setup.ts',
           testTimeout: 60_000,
           ...alone(2),

@@ -3,11 +3,13 @@ export type { Context, Handler, HandlerFailure, HandlerOptions } from './dispatc
 export type { Clock } from './foundation/clock.ts'
 export type { Delivery, HeaderList, HeadersInput, VerifiedDelivery } from './foundation/delivery.ts'
 export {
+  errorPage,
   type FailedCode,
   isWebhookError,
   NonRetryable,
   type OutcomeCode,
   type RejectedCode,
+  type WarningCode,
   WebhookError,
   type WebhookErrorCode,
 } from './foundation/errors.ts'

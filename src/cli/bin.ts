@@ -8,6 +8,6 @@ const minor = version[1] || 0
 if (major > 22 || (major === 22 && minor >= 18)) {
   import('./main.ts').then((cli) => cli.main())
 } else {
-  console.error(`idv-webhooks needs Node 22.18 or newer; this is ${process.versions.node}`)
+  console.error(`idv-webhooks needs Node 22.18 or newer, and this is ${process.versions.node}`)
   process.exitCode = 1
 }

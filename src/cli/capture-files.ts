@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { reasonOf } from '../foundation/errors.ts'
 import { isWebhookError } from '../index.ts'
 import { type ReadCapture, readCapture } from '../testing/index.ts'
 import { CliError } from './exit-code.ts'
@@ -52,7 +53,7 @@ function readOrSkip(session: Session, full: string): readonly NamedCapture[] {
   try {
     return [read(file, readFileSync(full, 'utf8'))]
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = reasonOf(error)
     ending.failed = true
     out.record({ type: 'unreadable', file, message })
     out.say(`${out.tint('red', 'skipped')} ${printable(message)}`)
@@ -69,7 +70,7 @@ function read(file: string, source: string): NamedCapture {
     return { ...readCapture(source), file, source: source.replace(/^\uFEFF/, '') }
   } catch (error) {
     if (!isWebhookError(error)) throw error
-    throw new CliError(error.code, `${file}: ${error.message}`)
+    throw CliError.from(error, { message: `${file}: ${error.reason}` })
   }
 }
 

@@ -1,5 +1,5 @@
 // The exit codes of the command line, and the errors that select one.
-import { isWebhookError } from '../index.ts'
+import { errorPage, isWebhookError, type WebhookError } from '../index.ts'
 
 /** All exit codes; the help documents them. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
@@ -11,6 +11,16 @@ export class CliError extends Error {
   override readonly name = 'CliError'
   readonly code: string
   readonly exitCode: ExitCode
+  /** The address of the page about the code, if there is one. */
+  readonly page?: string
+
+  /** An error of the package, as one of the command line. */
+  static from(error: WebhookError, options: { message?: string; exitCode?: ExitCode }): CliError {
+    const { message = error.reason, exitCode } = options
+    return Object.assign(new CliError(error.code, message, exitCode), {
+      page: errorPage(error.code),
+    })
+  }
 
   constructor(code: string, message: string, exitCode: ExitCode = exitCodes.usage) {
     super(message)
@@ -24,6 +34,7 @@ export interface Failure {
   readonly code: string
   readonly message: string
   readonly exitCode: ExitCode
+  readonly page?: string
 }
 
 /** Distinguishes interruptions, mistakes of the caller and failures. */
@@ -32,9 +43,9 @@ export function toFailure(error: unknown, signal: AbortSignal): Failure {
     return { code: 'INTERRUPTED', message: 'interrupted', exitCode: exitCodes.interrupted }
   }
   if (error instanceof CliError) return error
-  const message = error instanceof Error ? error.message : String(error)
   // The package throws these for wrong arguments.
-  if (isWebhookError(error)) return { code: error.code, message, exitCode: exitCodes.usage }
+  if (isWebhookError(error)) return CliError.from(error, { exitCode: exitCodes.usage })
+  const message = error instanceof Error ? error.message : String(error)
   const system = error instanceof Error && 'code' in error ? String(error.code) : 'FAILED'
   return { code: system, message, exitCode: exitCodes.failed }
 }

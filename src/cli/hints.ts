@@ -1,7 +1,8 @@
 // The likely reason of a response and the next step, for whoever has just sent something.
+import { errorPage, type OutcomeCode } from '../index.ts'
 import type { Answer, AnswerOutcome } from './deliver.ts'
 
-const byCode: Readonly<Record<string, string>> = {
+const byCode: Readonly<Partial<Record<OutcomeCode, string>>> = {
   SIGNATURE_MISSING:
     'no signature reached the receiver: a proxy drops the header, or the receiver expects another one (use the same scheme on both sides)',
   SIGNATURE_MALFORMED:
@@ -49,8 +50,12 @@ export function hintFor(
 ): string | undefined {
   const { status, error, code } = answer
   if (error !== undefined) return byError[error] ?? `no response (${error})`
-  if (code !== undefined && Object.hasOwn(byCode, code)) return byCode[code]
+  if (isExplained(code)) return `${byCode[code]} (${errorPage(code)})`
   if (status >= 300 && status < 400) return 'a redirect: use the address that it leads to'
   if (status >= 500) return 'the app failed: see its log'
   return byStatus[status]
+}
+
+function isExplained(code: string | undefined): code is OutcomeCode {
+  return code !== undefined && Object.hasOwn(byCode, code)
 }

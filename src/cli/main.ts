@@ -120,8 +120,9 @@ function reportBrokenOutput({ code, message }: NodeJS.ErrnoException): void {
 /** Reports an error on stderr, and under --json on stdout too; returns the exit code. */
 function reportFailure(error: unknown, out: Output, run: FailedRun): ExitCode {
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
-  const { code, message, exitCode } = failureOf(error, run)
-  out.record({ type: 'error', code, message })
+  const { code, message, exitCode, page } = failureOf(error, run)
+  out.record({ type: 'error', code, message, ...(page && { page }) })
   out.say(`${out.tint('red', 'error:')} ${message.split('\n').map(printable).join('\n')}`)
+  if (page) out.say(page)
   return exitCode
 }

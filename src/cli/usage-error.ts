@@ -11,8 +11,8 @@ export interface FailedRun {
 /** The failure behind an error. */
 export function failureOf(error: unknown, { signal, args }: FailedRun): Failure {
   const known = error instanceof CommanderError ? usageError(error, args) : error
-  const { code, message, exitCode } = toFailure(known, signal)
-  return { code, exitCode, message: withoutSecrets(message, args) }
+  const { code, message, exitCode, page } = toFailure(known, signal)
+  return { code, exitCode, page, message: withoutSecrets(message, args) }
 }
 
 function usageError({ code, message }: CommanderError, args: readonly string[]): CliError {

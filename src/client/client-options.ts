@@ -76,7 +76,7 @@ export function createSender(options: ClientOptions): Sender {
   if (pathFamily === 'legacy') {
     warn(
       'the legacy paths are deprecated and may be removed with interface release 2.19.0: use canonical ones',
-      'IDV_LEGACY_PATH',
+      'LEGACY_PATH',
     )
   }
   return {

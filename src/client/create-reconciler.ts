@@ -138,5 +138,5 @@ function inMemory(): WatermarkStore {
 
 function warnFailure(error: unknown): void {
   const what = isApiError(error) ? error.code : error instanceof Error ? error.name : typeof error
-  warn(`a run of reconcile failed (${what}); pass onError to see the error`, 'IDV_RECONCILE_FAILED')
+  warn(`a run of reconcile failed (${what}); pass onError to see the error`, 'RECONCILE_FAILED')
 }

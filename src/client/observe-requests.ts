@@ -29,7 +29,7 @@ export function warnStrangeAnswers(): ObserveRequests {
     for (const field of fresh) warned.add(`${endpoint} ${field}`)
     warn(
       `the response of ${endpoint} is not as documented at ${fresh.join(', ')}; it was used anyway (shown once)`,
-      'IDV_ANSWER_STRANGE',
+      'ANSWER_STRANGE',
     )
   }
 }

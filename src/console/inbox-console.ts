@@ -191,7 +191,7 @@ function refused(error: unknown, request: Request): Response {
     error instanceof ConsoleRefusal
       ? error
       : isWebhookError(error) && error.code === 'OPTION_INVALID'
-        ? { status: 400, code: error.code, message: error.message }
+        ? { status: 400, code: error.code, message: error.reason }
         : { status: 503, code: 'STORE_UNAVAILABLE', message: 'The inbox cannot be read right now' }
   if (request.headers.get('accept')?.includes('text/html')) {
     return refusalResponse({ status, message })

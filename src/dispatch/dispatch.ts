@@ -122,7 +122,7 @@ export class Dispatcher {
         this.#warned.add(pattern)
         warn(
           `'${pattern}' is the older name of '${canonical}': register '${canonical}' instead`,
-          'IDV_LEGACY_NAME',
+          'LEGACY_NAME',
         )
       }
       return canonical

@@ -44,6 +44,7 @@ export type WebhookErrorCode =
   | 'INBOX_INVALID'
   | 'OPTION_INVALID'
   | 'REGISTERED_TOO_LATE'
+  | 'RUNTIME_UNSUPPORTED'
   | 'SCENARIO_FAILED'
   | 'SCENARIO_INVALID'
   | 'SCHEMA_ASYNC'
@@ -58,23 +59,58 @@ export type WebhookErrorCode =
   | 'STORE_UNSUITABLE'
   | 'VERIFICATION_UNKNOWN'
 
+/** Codes of process warnings that no outcome carries; a warning's own code begins with `IDV_`. */
+export type WarningCode =
+  | 'ANSWER_STRANGE'
+  | 'DEAD_LETTER'
+  | 'INBOX_MODE'
+  | 'LEGACY_NAME'
+  | 'LEGACY_PATH'
+  | 'OBSERVE_FAILED'
+  | 'POSTGRES_LISTEN'
+  | 'POSTGRES_LOG'
+  | 'RECONCILE_FAILED'
+  | 'RESPOND_FAILED'
+  | 'RESPOND_REFUSED'
+
+/**
+ * The address of the page about a code: its causes, how to tell them apart, and how to fix each.
+ *
+ * @example console.error(outcome.code, errorPage(outcome.code))
+ */
+export function errorPage(code: OutcomeCode | WebhookErrorCode | WarningCode): string {
+  return `https://idv-webhooks.example/errors/${code.toLowerCase().replaceAll('_', '-')}`
+}
+
 const brand = Symbol.for('idv-webhooks.WebhookError')
 
-/** A mistake in how this package is set up or called; `message` says how to fix it. */
+/**
+ * A mistake in how this package is set up or called; `message` says how to fix it, and ends with
+ * the address of the page about its code.
+ */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError'
   readonly code: WebhookErrorCode
+  /** The message without the address. */
+  declare readonly reason: string
 
   constructor(code: WebhookErrorCode, message: string, options?: { readonly cause?: unknown }) {
-    super(message, options)
+    super(`${message} (${errorPage(code)})`, options)
     this.code = code
-    Object.defineProperty(this, brand, { value: true })
+    // Not enumerable: a printed error says everything once.
+    Object.defineProperties(this, { [brand]: { value: true }, reason: { value: message } })
   }
 }
 
 /** Tells a WebhookError, also one of another installed copy of this package. */
 export function isWebhookError(value: unknown): value is WebhookError {
   return has(value, brand)
+}
+
+/** The message of an error as a part of another message: a WebhookError's without its address. */
+export function reasonOf(error: unknown): string {
+  if (isWebhookError(error)) return error.reason
+  return error instanceof Error ? error.message : String(error)
 }
 
 const finalBrand = Symbol.for('idv-webhooks.NonRetryable')
@@ -107,3 +143,26 @@ function has(value: unknown, mark: symbol): boolean {
     return false
   }
 }
+
+interface Versions {
+  readonly node?: string
+  readonly v8?: string
+  readonly bun?: string
+  readonly deno?: string
+}
+
+/** Every door reaches this file: an older Node would fail later, at whatever it lacks. */
+function checkNode(): void {
+  const { node, v8, bun, deno } =
+    (globalThis as { process?: { versions?: Versions } }).process?.versions ?? {}
+  // Other runtimes tell a version of Node that they are compatible with.
+  if (node === undefined || v8 === undefined || bun !== undefined || deno !== undefined) return
+  const [major = 0, minor = 0] = node.split('.').map(Number)
+  if (major > 22 || (major === 22 && minor >= 18)) return
+  throw new WebhookError(
+    'RUNTIME_UNSUPPORTED',
+    `idv-webhooks needs Node 22.18 or newer, and this is ${node}`,
+  )
+}
+
+checkNode()

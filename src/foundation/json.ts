@@ -20,69 +20,54 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** JSON of at most `most` levels, with no key that could reach a prototype; undefined otherwise. */
+/** JSON of at most `most` levels, without keys that could reach a prototype; undefined otherwise. */
 export function parseJson(text: string, most = deepest): { readonly value: unknown } | undefined {
   try {
-    const value: unknown = mayNamePrototype(text)
-      ? JSON.parse(text, withoutPrototypeKeys)
-      : JSON.parse(text)
-    return mayBeDeeper(text, most) && isDeeper(value, most) ? undefined : { value }
+    const value: unknown = JSON.parse(text)
+    return isContainer(value) && !clean(value, most) ? undefined : { value }
   } catch {
     return undefined
   }
 }
 
-/**
- * Whether a key of the text may be `__proto__`, or `constructor` with a `prototype`: both hold
- * "proto". An escape of an ASCII letter could spell it too, so those go the strict way.
- */
-function mayNamePrototype(text: string): boolean {
-  return text.includes('proto') || (text.includes('\\u00') && /\\u00[567]/.test(text))
-}
-
-/** Each level needs two brackets, so a short text or one with few of them needs no walk. */
-function mayBeDeeper(text: string, most: number): boolean {
-  if (text.length <= most * 2) return false
-  let brackets = 0
-  for (const bracket of '{[') {
-    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
-      if (++brackets > most) return true
-    }
-  }
-  return false
-}
-
 /** Whether JSON is well formed, but nested deeper than `most` levels. */
 export function isDeeperText(text: string, most: number): boolean {
+  // Each level needs two brackets.
+  if (text.length <= most * 2) return false
   try {
-    return mayBeDeeper(text, most) && isDeeper(JSON.parse(text), most)
+    const value: unknown = JSON.parse(text)
+    return isContainer(value) && !clean(value, most)
   } catch {
     return false
   }
 }
 
-/** Whether a value has more than `most` levels of arrays and objects. */
-function isDeeper(value: unknown, most: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (most === 0) return true
-  if (Array.isArray(value)) {
-    for (const one of value) {
-      if (typeof one === 'object' && one !== null && isDeeper(one, most - 1)) return true
-    }
-    return false
+type Container = Record<string, unknown> | readonly unknown[]
+
+const isContainer = (value: unknown): value is Container =>
+  typeof value === 'object' && value !== null
+
+/**
+ * Walks a value that was just parsed, once: drops the keys that could reach a prototype, and answers
+ * whether it has at most `most` levels of arrays and objects.
+ */
+function clean(container: Container, most: number): boolean {
+  if (most <= 0) return false
+  if (Array.isArray(container)) {
+    for (const one of container) if (isContainer(one) && !clean(one, most - 1)) return false
+    return true
   }
-  for (const key in value) {
-    const one: unknown = (value as Readonly<Record<string, unknown>>)[key]
-    if (typeof one === 'object' && one !== null && isDeeper(one, most - 1)) return true
+  const object = container as Record<string, unknown>
+  for (const key in object) {
+    const one = object[key]
+    if (reachesPrototype(key, one)) delete object[key]
+    else if (isContainer(one) && !clean(one, most - 1)) return false
   }
-  return false
+  return true
 }
 
 /** `__proto__` leaks through Object.assign, `constructor.prototype` through deep merges. */
-function withoutPrototypeKeys(key: string, value: unknown): unknown {
-  if (key === '__proto__') return undefined
-  if (key === 'constructor' && typeof value === 'object' && value !== null) {
-    return Object.hasOwn(value, 'prototype') ? undefined : value
-  }
-  return value
+function reachesPrototype(key: string, value: unknown): boolean {
+  if (key === '__proto__') return true
+  return key === 'constructor' && isContainer(value) && Object.hasOwn(value, 'prototype')
 }

@@ -1,18 +1,24 @@
 // Warnings to the operator that no option asked for; used sparingly, never with a person's data.
+import { errorPage, type OutcomeCode, type WarningCode } from './errors.ts'
 
-/** A warning to the operator: a process warning where there is a process. It never throws. */
-export function warn(message: string, code: string): void {
+/**
+ * A warning to the operator, with the address of the page about its code: a process warning where
+ * there is a process. It never throws.
+ */
+export function warn(message: string, about: OutcomeCode | WarningCode): void {
+  const code = `IDV_${about}`
+  const detail = errorPage(about)
   const runtime = (globalThis as { process?: { emitWarning?: typeof process.emitWarning } }).process
   try {
     if (runtime?.emitWarning) {
-      runtime.emitWarning(message, { code })
+      runtime.emitWarning(message, { code, detail })
       return
     }
   } catch {
     // Some edge runtimes define it and refuse the call.
   }
   try {
-    console.warn(`${code}: ${message}`)
+    console.warn(`${code}: ${message}\n${detail}`)
   } catch {}
 }
 
@@ -31,6 +37,6 @@ export function unharmed(look: () => unknown, report: (error: unknown) => void):
 export function warnIfItThrows(name: string, look: () => unknown): void {
   unharmed(look, (error) => {
     const what = error instanceof Error ? error.name : typeof error
-    warn(`${name} threw ${what}`, 'IDV_OBSERVE_FAILED')
+    warn(`${name} threw ${what}`, 'OBSERVE_FAILED')
   })
 }

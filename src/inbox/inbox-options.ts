@@ -66,7 +66,6 @@ const names: readonly (keyof InboxOptions)[] = [
 
 /** @throws WebhookError `OPTION_INVALID`, `INBOX_INVALID`, `STORE_UNSUITABLE` */
 export function checkedInboxOptions(options: InboxOptions): InboxLimits {
-  checkRuntime()
   if (typeof options?.store?.insert !== 'function') {
     throw new WebhookError(
       'INBOX_INVALID',
@@ -135,20 +134,4 @@ function checkNeeds(store: InboxStore, needs: Partial<StoreCapabilities>): void 
 function positive(name: string, value: number): void {
   if (Number.isFinite(value) && value > 0) return
   throw invalid(`${name} must be a number above 0, got ${shown(value)}`)
-}
-
-/**
- * An older Node would fail later, at whatever it lacks.
- *
- * @throws WebhookError `INBOX_INVALID`
- */
-function checkRuntime(): void {
-  const { node, bun, deno } = process.versions
-  if (node === undefined || bun !== undefined || deno !== undefined) return
-  const [major = 0, minor = 0] = node.split('.').map(Number)
-  if (major > 22 || (major === 22 && minor >= 18)) return
-  throw new WebhookError(
-    'INBOX_INVALID',
-    `the inbox of idv-webhooks needs Node 22.18 or newer, and this is ${node}`,
-  )
 }

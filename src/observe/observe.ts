@@ -247,8 +247,8 @@ function frameOf({ stack, message }: Error): string | undefined {
 }
 
 /** Our messages quote the value that was refused last, and a handler may have passed data. */
-function withoutValue({ message }: WebhookError): string {
-  return message.replace(/got string '[\s\S]*$/, 'got a string')
+function withoutValue({ reason }: WebhookError): string {
+  return reason.replace(/got string '[\s\S]*$/, 'got a string')
 }
 
 /** Not an error that somebody derived from ours, whose text is unknown. */

@@ -103,7 +103,7 @@ const mostWarned = 100
  */
 function warnFailures(): Observe {
   const warned = new Set<string>()
-  const once = (text: string, code: string, more = '') => {
+  const once = (text: string, code: OutcomeCode, more = '') => {
     if (warned.has(text) || warned.size >= mostWarned) return
     warned.add(text)
     warn(`${text}${more} (shown once; see all with the observe option)`, code)
@@ -114,29 +114,28 @@ function warnFailures(): Observe {
       const attempts = seen.attempt === 1 ? '1 attempt' : `${seen.attempt} attempts`
       return warn(
         `entry ${seen.entryId}${about} is a dead letter: ${seen.reason} after ${attempts}. Look at it with idv-webhooks inbox show; after the fix run inbox redrive`,
-        'IDV_DEAD_LETTER',
+        'DEAD_LETTER',
       )
     }
-    if (seen.type === 'attempt' && !seen.ok) {
+    if (seen.type === 'attempt' && seen.code) {
       const text = `handler ${seen.handler} failed for ${printable(seen.name)}: ${seen.error}`
-      return once(text, `IDV_${seen.code}`)
+      return once(text, seen.code)
     }
     if (seen.type !== 'outcome') return
-    if (seen.kind === 'rejected' && seen.code && isDevelopment()) {
-      if (warned.has(seen.code)) return
-      warned.add(seen.code)
-      const text = `webhook refused: ${seen.code}`
-      unharmed(
-        () => seen.diagnose().then((found) => once(text, `IDV_${seen.code}`, diagnosed(found))),
-        warnOf,
-      )
+    const { code } = seen
+    if (!code) return
+    if (seen.kind === 'rejected' && isDevelopment()) {
+      if (warned.has(code)) return
+      warned.add(code)
+      const text = `webhook refused: ${code}`
+      unharmed(() => seen.diagnose().then((found) => once(text, code, diagnosed(found))), warnOf)
     }
     if (seen.kind !== 'failed') return
     const describe = isDevelopment() ? inspectError : describeError
     const failures = seen.errors.map((one) => `${one.handler}: ${describe(one.error)}`)
     const what = [seen.message, ...failures].filter(Boolean).join('; ')
     const about = seen.name ? ` for ${printable(seen.name)}` : ''
-    once(`webhook ${seen.code}${about}${what && `: ${what}`}`, `IDV_${seen.code}`)
+    once(`webhook ${code}${about}${what && `: ${what}`}`, code)
   }
 }
 
@@ -225,5 +224,5 @@ export class Observers {
 }
 
 function warnOf(error: unknown): void {
-  warn(`observe threw ${describeError(error)}`, 'IDV_OBSERVE_FAILED')
+  warn(`observe threw ${describeError(error)}`, 'OBSERVE_FAILED')
 }

@@ -115,14 +115,14 @@ async function respondWith(
     const reply = changedReply(outcome, standard, change)
     const isStatus = Number.isInteger(reply.status) && reply.status >= 200 && reply.status <= 599
     if (!isSendable(reply)) {
-      warn('respond returned a header or body that no server can send', 'IDV_RESPOND_REFUSED')
+      warn('respond returned a header or body that no server can send', 'RESPOND_REFUSED')
       return standard
     }
     if (isStatus && !(outcome.kind === 'failed' && reply.status < 300)) return reply
-    warn(`respond returned status ${reply.status} for ${outcome.kind}`, 'IDV_RESPOND_REFUSED')
+    warn(`respond returned status ${reply.status} for ${outcome.kind}`, 'RESPOND_REFUSED')
   } catch (error) {
     const thrown = error instanceof Error ? error.name : typeof error
-    warn(`respond threw ${thrown}: the standard reply was sent`, 'IDV_RESPOND_FAILED')
+    warn(`respond threw ${thrown}: the standard reply was sent`, 'RESPOND_FAILED')
   }
   return standard
 }

@@ -132,7 +132,7 @@ function durable(journal: Journal): Promise<void> {
 function httpErrorOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error
   if (isWebhookError(error) && error.code === 'CALLED_FROM_DELIVERY') {
-    return new HttpError(409, error.message, { code: error.code })
+    return new HttpError(409, error.reason, { code: error.code })
   }
   return new HttpError(500, 'The sandbox failed; please report it')
 }

@@ -1,5 +1,6 @@
 // Handlers of the control plane's routes. Input is checked already; a missing record is 404.
 import { defined } from '../foundation/defined.ts'
+import { reasonOf } from '../foundation/errors.ts'
 import { assemble } from './assemble.ts'
 import { assumptions } from './assumptions.ts'
 import { deleteClient, updateClient } from './clients.ts'
@@ -162,10 +163,7 @@ function stateHandlers({ core, reset, restore, scenario }: ControlTargets) {
       try {
         return scenario()
       } catch (error) {
-        throw new HttpError(
-          409,
-          error instanceof Error ? error.message : 'the scenario is not available',
-        )
+        throw new HttpError(409, reasonOf(error))
       }
     },
     getOutbox: () => ({ data: core.state.outbox.list() }),

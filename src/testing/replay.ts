@@ -137,7 +137,7 @@ function readAt(one: unknown, index: number): ReadCapture {
     return readCapture(one)
   } catch (cause) {
     if (!isWebhookError(cause)) throw cause
-    throw invalid(`captures[${index}]: ${cause.message}`, cause.code, { cause })
+    throw invalid(`captures[${index}]: ${cause.reason}`, cause.code, { cause })
   }
 }
 

@@ -52,6 +52,8 @@ export class Poll {
   async #claimAll(): Promise<void> {
     try {
       while (this.#again && this.#isOpen && this.#deps.hasRoom()) {
+        // Entries that end in the same turn leave their room to one claim, not the first to one alone.
+        await undefined
         this.#again = false
         const { isFull, next } = await this.#deps.claim()
         if (isFull) this.#again = true

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { createClient, ValidationError } from '../../src/client/index.ts'
+import { errorPage } from '../../src/foundation/errors.ts'
 import { clientOf, failure, openSandbox, start } from './service.ts'
 
 const silent = () => {
@@ -242,7 +243,10 @@ describe('options', () => {
       '/v2/api/requests/v1',
       '/v2/api/clients/c1',
     ])
-    expect(warned).toHaveBeenCalledWith(expect.any(String), { code: 'IDV_LEGACY_PATH' })
+    expect(warned).toHaveBeenCalledWith(expect.any(String), {
+      code: 'IDV_LEGACY_PATH',
+      detail: errorPage('LEGACY_PATH'),
+    })
     warned.mockRestore()
   })
 })

@@ -13,6 +13,7 @@ const readme = read('README.md')
 const guides = readdirSync(join(root, 'docs'))
   .filter((file) => file.endsWith('.md'))
   .map((file) => `docs/${file}`)
+const errorPages = readdirSync(join(root, 'docs/errors')).map((file) => `docs/errors/${file}`)
 const manifest = JSON.parse(read('package.json')) as {
   exports: Record<string, unknown>
   scripts: Record<string, string>
@@ -86,7 +87,7 @@ describe('README.md', () => {
   })
 })
 
-test.each(['README.md', ...guides])('%s links to what is in the package', (file) => {
+test.each(['README.md', ...guides, ...errorPages])('%s links to what is in the package', (file) => {
   const installed = join(bare, 'node_modules/idv-webhooks')
   const links = [...read(file).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
   const relative = links.filter((link) => !/^[a-z]+:|^#/.test(link))
@@ -94,6 +95,26 @@ test.each(['README.md', ...guides])('%s links to what is in the package', (file)
     const path = join(installed, file, '..', link.replace(/#.*/, ''))
     expect(existsSync(path), link).toBe(true)
   }
+})
+
+test('the program of each error page prints what it says', async () => {
+  const programs = errorPages.flatMap((file) => {
+    const [, code, output] = /```js\n(.*?)```\n\n```text\n(.*?)```/s.exec(read(file)) ?? []
+    return code === undefined ? [] : [{ name: `${file.replaceAll(/\W/g, '-')}.mjs`, code, output }]
+  })
+  expect(programs.length).toBeGreaterThan(25)
+  for (const { name, code } of programs) writeFileSync(join(bare, name), code)
+  // One process for all, which says where each begins.
+  const driver = `for (const name of ${JSON.stringify(programs.map(({ name }) => name))}) {
+    console.log('>', name)
+    await import('./' + name)
+  }
+  process.exit()`
+  writeFileSync(join(bare, 'error-pages.mjs'), driver)
+  const env: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: 'production' }
+  const { stdout, stderr } = await run(process.execPath, ['error-pages.mjs'], { cwd: bare, env })
+  expect(stdout).toBe(programs.map(({ name, output }) => `> ${name}\n${output}`).join(''))
+  expect(stderr).toBe('')
 })
 
 test('every snippet of the documents compiles as strict TypeScript, against the packed types', async () => {

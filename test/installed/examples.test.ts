@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { get } from 'node:http'
@@ -6,58 +6,18 @@ import { join, resolve } from 'node:path'
 import { sign } from 'idv-webhooks'
 import { createClient } from 'idv-webhooks/client'
 import { createSandbox } from 'idv-webhooks/sandbox'
-import { afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
-import { exactBodies, notUtf8 } from '../bodies.ts'
+import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { pageAt } from './console-page.ts'
+import { post, secret, start as startIn } from './program.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const { app } = inject('installed')
-const secret = 'example-secret'
 const examples = join(root, 'examples')
 
 beforeAll(() => cpSync(examples, join(app, 'examples'), { recursive: true }))
 
-const children: ChildProcess[] = []
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL')
-})
-
-/** Starts a command and resolves once `ready` has been printed. */
-function start(args: readonly string[], ready: RegExp, env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, args, {
-    cwd: join(app, 'examples'),
-    env: {
-      ...process.env,
-      PORT: '0',
-      WEBHOOK_SECRET: secret,
-      NEXT_TELEMETRY_DISABLED: '1',
-      ...env,
-    },
-  })
-  children.push(child)
-  let printed = ''
-  const waiting: [RegExp, (printed: string) => void][] = []
-  const take = (chunk: Buffer) => {
-    printed += chunk
-    for (const [pattern, resolve] of waiting) if (pattern.test(printed)) resolve(printed)
-  }
-  child.stdout?.on('data', take)
-  child.stderr?.on('data', take)
-  const until = (pattern: RegExp) =>
-    new Promise<string>((resolve, reject) => {
-      if (pattern.test(printed)) resolve(printed)
-      waiting.push([pattern, resolve])
-      child.once('exit', (code) => reject(new Error(`it ended with ${code}: ${printed}`)))
-    })
-  return { child, until, started: until(ready) }
-}
-
-async function post(url: string, event: object | Uint8Array) {
-  const body = event instanceof Uint8Array ? event : new TextEncoder().encode(JSON.stringify(event))
-  const headers = { 'content-type': 'application/json', ...(await sign(body, { secret })) }
-  const good = await fetch(url, { method: 'POST', body: new Uint8Array(body), headers })
-  const forged = await fetch(url, { method: 'POST', body: new Uint8Array([...body, 32]), headers })
-  return [good.status, forged.status]
-}
+const start = (args: readonly string[], ready: RegExp, env: Record<string, string> = {}) =>
+  startIn(args, { cwd: join(app, 'examples'), ready, env })
 
 const event = (name: string) => ({ id: 'evt_1', event: name, data: { id: 'ver_42' } })
 
@@ -168,20 +128,6 @@ describe('the example for', () => {
   })
 })
 
-/** The console's page and script, for whom the proxy names and for nobody else. */
-async function pageAt(url: string) {
-  const headers = { 'x-forwarded-user': 'grace' }
-  expect((await fetch(url)).status).toBe(403)
-  const page = await fetch(url, { headers })
-  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
-  const html = (await page.text()).replaceAll('&#34;', '"')
-  const [, file] = /src="([^"]+)"/.exec(html) ?? []
-  const script = await fetch(new URL(file ?? '', url), { headers })
-  expect(script.headers.get('content-type')).toMatch(/javascript/)
-  const ask = async (path: string) => (await fetch(`${url}/api${path}`, { headers })).json()
-  return { headers, page, html, ask }
-}
-
 /** What the console's pages do, on an inbox with one entry. */
 async function consoleAt(url: string) {
   const { headers, page, html, ask } = await pageAt(url)
@@ -239,40 +185,4 @@ test('the example for Lambda answers what a function URL invokes it with', async
   const invoked = { rawPath: '/', headers, requestContext, body, isBase64Encoded: false }
   expect(await handler(invoked)).toMatchObject({ statusCode: 200 })
   expect(await handler({ ...invoked, body: `${body} ` })).toMatchObject({ statusCode: 401 })
-})
-
-describe('the Next.js example', () => {
-  const next = join(app, 'node_modules/next/dist/bin/next')
-
-  test('builds without the secret and receives exact bytes through both routers', async () => {
-    const { WEBHOOK_SECRET: _, ...env } = process.env
-    const folder = join(app, 'examples/next')
-    const options = {
-      cwd: folder,
-      env: { ...env, NEXT_TELEMETRY_DISABLED: '1' },
-      stdio: 'pipe',
-    } as const
-    execFileSync(process.execPath, [next, 'build'], options)
-    const args = [next, 'start', 'next', '-p', '0']
-    const { until, started } = start(args, /localhost:(\d+).*Ready/s, {
-      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
-    })
-    const port = /localhost:(\d+)/.exec(await started)?.[1]
-    for (const path of ['webhooks', 'api/webhooks']) {
-      const url = `http://127.0.0.1:${port}/${path}`
-      expect(await post(url, event('verification.approved')), path).toEqual([200, 401])
-      for (const [name, body] of exactBodies) {
-        expect(await post(url, body), `${path}: ${name}`).toEqual([200, 401])
-      }
-      expect(await post(url, notUtf8), path).toEqual([400, 401])
-      expect((await fetch(url)).status, path).toBe(405)
-      const large = await post(url, new Uint8Array(2 ** 20 + 1).fill(32))
-      expect(large, path).toEqual([413, 413])
-    }
-    await until(/approved: ver_42/)
-    const at = `http://127.0.0.1:${port}/inbox`
-    const { ask } = await pageAt(at)
-    // There is no server of Postgres here, and the console says so.
-    expect(await ask('/entries')).toMatchObject({ code: 'STORE_UNAVAILABLE', statusCode: 503 })
-  })
 })

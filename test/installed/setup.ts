@@ -1,10 +1,13 @@
 // Packs the built package and installs it into an empty project, as a user would.
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 
+const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')
 
 export interface Installed {
@@ -14,7 +17,7 @@ export interface Installed {
   readonly bare: string
   /** A project with the frameworks of the examples beside it. */
   readonly app: string
-  /** Node executables by version: the floor and the line after it. */
+  /** Node executables by version: one that is too old, the floor and the line after it. */
   readonly nodes: Readonly<Record<string, string>>
   readonly bun: string
   readonly deno: string
@@ -50,26 +53,28 @@ const frameworks = [
   'rxjs',
   '@opentelemetry/sdk-trace-base',
   '@types/pg',
+  'esbuild',
+  'rollup',
+  'vite',
 ]
-const runtimes = ['node@22.18.0', 'node@24.21.0', 'bun@1.4.5', 'deno@2.9.6', 'workerd@1.20261117.1']
+/** Bundlers that build an application in a test, besides those of the list above. */
+const bundlers = ['@rollup/plugin-node-resolve@16.0.3', 'webpack@5.112.2']
+const nodeVersions = ['20.20.2', '22.18.0', '24.21.0']
+const runtimes = ['bun@1.4.5', 'deno@2.9.6', 'workerd@1.20261117.1']
 
-export function setup(project: TestProject): () => void {
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
   if (!existsSync(join(root, 'dist/index.js'))) {
     throw new Error('there is no dist to pack: run npm run build first')
   }
   const base = mkdtempSync(join(tmpdir(), 'idv-installed-'))
   const npm = (cwd: string, ...args: string[]) =>
-    execFileSync('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], {
-      cwd,
-      stdio: ['ignore', 'pipe', 'inherit'],
-      encoding: 'utf8',
-    })
+    run('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], { cwd })
   const folder = (name: string) => {
     const path = mkdtempSync(join(base, `${name}-`))
     writeFileSync(join(path, 'package.json'), '{"private":true,"type":"module"}\n')
     return path
   }
-  npm(root, 'pack', '--ignore-scripts', '--pack-destination', base)
+  await npm(root, 'pack', '--ignore-scripts', '--pack-destination', base)
   const file = readdirSync(base).find((name) => name.endsWith('.tgz'))
   if (!file) throw new Error('npm pack made no file')
   const tarball = join(base, file)
@@ -79,30 +84,34 @@ export function setup(project: TestProject): () => void {
   const pinned = frameworks.map(
     (name) => `${name}@${lock.packages[`node_modules/${name}`]?.version}`,
   )
-  const install = (name: string, ...packages: string[]) => {
+  const install = async (name: string, ...packages: string[]) => {
     const path = folder(name)
-    npm(path, 'install', '--prefer-offline', ...packages)
+    await npm(path, 'install', '--prefer-offline', ...packages)
     return path
   }
-  const bare = install('bare', tarball)
-  const app = install('app', tarball, ...pinned)
-  const executables = Object.fromEntries(
-    runtimes.map((one) => {
+  const executables: Record<string, string> = {}
+  const installRuntimes = async () => {
+    for (const one of [...nodeVersions.map((version) => `node@${version}`), ...runtimes]) {
       const [name = ''] = one.split('@')
-      return [one, join(install('runtime', one), 'node_modules/.bin', name)]
-    }),
-  )
+      executables[one] = join(await install('runtime', one), 'node_modules/.bin', name)
+    }
+  }
+  const [bare, app] = await Promise.all([
+    install('bare', tarball),
+    install('app', tarball, ...pinned, ...bundlers),
+    installRuntimes(),
+  ])
   project.provide('installed', {
     tarball,
     bare,
     app,
-    nodes: {
-      '22.18.0': executables['node@22.18.0'] ?? '',
-      '24.21.0': executables['node@24.21.0'] ?? '',
-    },
+    nodes: Object.fromEntries(
+      nodeVersions.map((version) => [version, executables[`node@${version}`] ?? '']),
+    ),
     bun: executables['bun@1.4.5'] ?? '',
     deno: executables['deno@2.9.6'] ?? '',
     workerd: executables['workerd@1.20261117.1'] ?? '',
   })
-  return () => rmSync(base, { recursive: true, force: true })
+  // Some seconds, in which the workers of the tests end.
+  return () => rm(base, { recursive: true, force: true })
 }

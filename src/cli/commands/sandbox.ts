@@ -66,7 +66,7 @@ async function createFor(options: SandboxOptions): Promise<Sandbox> {
     return await createSandbox(options)
   } catch (error) {
     if (!isWebhookError(error) || error.code !== 'SCENARIO_FAILED') throw error
-    throw new CliError(error.code, error.message, exitCodes.failed)
+    throw CliError.from(error, { exitCode: exitCodes.failed })
   }
 }
 

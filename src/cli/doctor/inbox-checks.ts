@@ -2,6 +2,7 @@
 // what waits in it. No entry is shown.
 import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { reasonOf } from '../../foundation/errors.ts'
 import type { InboxStats, StoreCapabilities } from '../../inbox/index.ts'
 import { CliError } from '../exit-code.ts'
 import { type FoundInbox, openFound } from '../inbox/find-inbox.ts'
@@ -22,7 +23,7 @@ export async function checkInbox(session: Session, found: FoundInbox): Promise<r
   try {
     await openFound(session, found)
   } catch (error) {
-    const message = error instanceof Error ? error.message : 'cannot be opened'
+    const message = reasonOf(error)
     // The application has it open, as it should.
     const owned = error instanceof CliError && error.code === 'INBOX_OWNED'
     return [check('', owned ? 'warning' : 'failed', message)]

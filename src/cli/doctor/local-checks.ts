@@ -1,4 +1,5 @@
 // Checks without a receiver: Node, the form of the secret, the clock.
+import { reasonOf } from '../../foundation/errors.ts'
 import { type Scheme, type Secret, verify } from '../../index.ts'
 import { testSecret } from '../../testing/index.ts'
 
@@ -30,7 +31,7 @@ export async function checkSecret(secret: Secret, scheme: Scheme): Promise<Check
     return {
       name,
       state: 'failed',
-      message: error instanceof Error ? error.message : 'is unusable',
+      message: reasonOf(error),
     }
   }
   const warning = (message: string): Check => ({ name, state: 'warning', message })

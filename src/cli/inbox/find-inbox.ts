@@ -94,9 +94,9 @@ export async function openFound(session: Session, { inbox, file }: FoundInbox): 
   } catch (error) {
     const isMissing = isWebhookError(error) && file !== undefined && !existsSync(file)
     if (isMissing && error.code !== 'STORE_SEALED') {
-      throw new CliError('INBOX_MISSING', error.message)
+      throw new CliError('INBOX_MISSING', error.reason)
     }
-    if (isWebhookError(error) && error.code === 'STORE_OWNED') throw owned(error.message, file)
+    if (isWebhookError(error) && error.code === 'STORE_OWNED') throw owned(error.reason, file)
     throw storeError(session, error)
   }
 }
@@ -104,9 +104,8 @@ export async function openFound(session: Session, { inbox, file }: FoundInbox): 
 /** Turns a store's error into one for the person at the terminal. */
 export function storeError(session: Session, error: unknown): unknown {
   if (!isWebhookError(error)) return error
-  const { code, message } = error
-  if (code === 'STORE_SEALED') return encrypted(session)
-  return new CliError(code, message, exitCodes.failed)
+  if (error.code === 'STORE_SEALED') return encrypted(session)
+  return CliError.from(error, { exitCode: exitCodes.failed })
 }
 
 /** A file that the command line opens itself can be opened beside its owner. */

@@ -16,6 +16,8 @@ export interface ErrorLine {
   readonly type: 'error'
   readonly code: string
   readonly message: string
+  /** The address of the page about the code, if there is one. */
+  readonly page?: string
 }
 
 /** A file of a folder that is not a capture and was skipped. */

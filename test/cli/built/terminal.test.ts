@@ -274,7 +274,7 @@ test('an old Node says so in one line and exits 1', async () => {
   const ran = await run(['--help'], { nodeArgs: ['--import', join(cwd, 'old.mjs')] })
   expect(ran).toEqual({
     stdout: '',
-    stderr: 'idv-webhooks needs Node 22.18 or newer; this is 20.19.0\n',
+    stderr: 'idv-webhooks needs Node 22.18 or newer, and this is 20.19.0\n',
     code: 1,
   })
 })

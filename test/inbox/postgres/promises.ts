@@ -32,6 +32,10 @@ const beatOfAnother =
 
 const keepSql = 'select * from idv.keep_1($1::text, $2::bytea)'
 
+/** Rows that this transaction has read. */
+const readSql = `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as n
+  from pg_stat_xact_user_tables where schemaname = split_part('idv.x', '.', 1)`
+
 export const promises = {
   async 'keeping announces nothing within its transaction'({ connect }: Under) {
     const query = await connect()
@@ -52,15 +56,32 @@ export const promises = {
     const client = await connect()
     await client('begin')
     const claimed = await client(
-      'select * from idv.claim_1((select owner from idv.owners where owner > 0), 1, $1, $1, 32, 0, false)',
+      `select * from idv.claim_1((select owner from idv.owners where owner > 0), 1, $1, $1, 32, 0,
+        false, '')`,
       [start + 200_000],
     )
     expect(claimed).toHaveLength(33)
-    const [read] = await client(`select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as n
-      from pg_stat_xact_user_tables where schemaname = split_part('idv.x', '.', 1)`)
+    const [read] = await client(readSql)
     await client('rollback')
     expect(read?.n).toBeGreaterThan(32)
     expect(read?.n).toBeLessThan(1_000)
+  },
+
+  async 'the next of a lane is found without reading what waits behind it'({
+    store,
+    connect,
+  }: Under) {
+    const [keep, query] = [await connect(), await connect()]
+    for (let turn = 0; turn < 4; turn++) {
+      await keep(keepSql, keeping(Array.from({ length: 500 }, () => 'deep')))
+    }
+    const { id, fence, owner } = await claimOne(store)
+    const settlement = { ord: 0, id, fence, owner, to: 'done', at: start, handled: [] }
+    await query('begin')
+    await query('select * from idv.settle_1($1)', [JSON.stringify([settlement])])
+    const [read] = await query(readSql)
+    await query('rollback')
+    expect(read?.n).toBeLessThan(100)
   },
 
   async 'an entry that commits late is not passed over'({ store, connect }: Under) {

@@ -67,7 +67,7 @@ test('a claim that comes late, after it was given up, takes nothing', async () =
     'select owner from idv.owners where owner > 0 order by since desc limit 1',
   )) as [{ owner: number }]
   await query("select idv.recover_1($1, 7, '[]', 0)", [owner])
-  const late = query('select * from idv.claim_1($1, 7, $2, $2, 10, 0, false)', [owner, start])
+  const late = query("select * from idv.claim_1($1, 7, $2, $2, 10, 0, false, '')", [owner, start])
   await expect(late).rejects.toMatchObject({ code: 'P0V01' })
   expect((await store.stats(start)).counts.leased).toBe(0)
 })

@@ -95,7 +95,7 @@ function warnOfLogs(row: PostgresRow): void {
   if (!isLogging || row.log_parameters === '0') return
   warn(
     'Postgres writes the parameters of statements into its log, payloads among them: set log_parameter_max_length = 0, or createInbox({ encryption })',
-    'IDV_POSTGRES_LOG',
+    'POSTGRES_LOG',
   )
 }
 

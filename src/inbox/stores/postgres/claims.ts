@@ -12,7 +12,8 @@ const wholeEvery = 1_000
 const waitEvery = 100
 
 const claimSql = `select *
-  from idv.claim_1($1::int, $2::int, $3::bigint, $4::bigint, $5::int, $6::bigint, $7::boolean)`
+  from idv.claim_1($1::int, $2::int, $3::bigint, $4::bigint, $5::int, $6::bigint, $7::boolean,
+    $8::text)`
 
 /**
  * The earliest time at which a lane may be due. Below it the index holds only dead rows, which a
@@ -30,11 +31,9 @@ class ClaimWindow {
     return isWhole ? 0 : Math.max(0, this.#from - slack)
   }
 
-  claimed(dues: readonly number[], { now, limit }: ClaimRequest, from: number): void {
-    const last = dues.length < limit ? now : Math.max(...dues)
-    // Lanes below the window came from elsewhere: look again at once.
-    if (from === 0 && dues.some((due) => due < this.#from - slack)) this.reset()
-    this.#from = last
+  /** Nothing is known to wait before `next`. */
+  claimed({ now }: ClaimRequest, next = now): void {
+    this.#from = Math.min(now, next)
   }
 
   /** A lane is due at this time. */
@@ -54,6 +53,8 @@ export class OwnerClaims {
   readonly #owner: number
   #ticket = 0
   #waited = Number.NEGATIVE_INFINITY
+  /** The tenant that was served last: tenants take turns. */
+  #served = ''
   /** Tickets of claims whose answers were lost: they may have leased entries. */
   #lost: number[] = []
 
@@ -79,15 +80,15 @@ export class OwnerClaims {
     const ticket = ++this.#ticket
     const from = waits ? 0 : this.window.next()
     const { now, limit, until } = request
-    const values = [this.#owner, ticket, now, Math.floor(until), limit, from, waits]
+    const lease = [this.#owner, ticket, now, Math.floor(until)]
     try {
+      const values = [...lease, limit, from, waits, this.#served]
       const rows = await this.#statements.run(claimSql, values)
       const leased = rows.slice(0, -1)
-      if (!waits) {
-        const dues = leased.map(({ due }) => Number(due))
-        this.window.claimed(dues, request, from)
-      }
-      const next = toNumber(rows.at(-1)?.next)
+      const last = rows.at(-1)
+      const next = toNumber(last?.next)
+      if (!waits) this.window.claimed(request, next)
+      if (typeof last?.served === 'string') this.#served = last.served
       const entries = leased.map((row) => toClaimed(row, this.#owner))
       return { entries, ...(next !== undefined && { next }) }
     } catch (error) {

@@ -1,5 +1,6 @@
 // Calls that travel as a group: while one statement is under way, what comes queues up, so groups
 // form by themselves and nobody waits for a timer.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StatementError } from './statements.ts'
 
 interface QueuedCall<Call, Answer> {
@@ -50,6 +51,8 @@ export class GroupQueue<Call, Answer> {
   async #pump(): Promise<void> {
     if (this.#isSending) return
     this.#isSending = true
+    // Calls of the same turn belong to the same group: the first must not travel alone.
+    await nextTurn()
     for (let group = this.#take(); group.length > 0; group = this.#take()) {
       await this.#answer(group)
     }

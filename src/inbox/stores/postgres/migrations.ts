@@ -3,6 +3,7 @@
 import { WebhookError } from '../../../foundation/errors.ts'
 import type { PostgresTransaction } from './driver.ts'
 import { claim } from './sql/claim.ts'
+import { due } from './sql/due.ts'
 import { keep } from './sql/keep.ts'
 import { lanes } from './sql/lanes.ts'
 import { operate } from './sql/operate.ts'
@@ -23,7 +24,7 @@ export const migrations: readonly Migration[] = [
   {
     version: 1,
     compatible: 1,
-    statements: [...tables, ...lanes, ...keep, ...claim, ...settle, ...owners, ...operate],
+    statements: [...tables, ...lanes, ...keep, ...due, ...claim, ...settle, ...owners, ...operate],
   },
 ]
 

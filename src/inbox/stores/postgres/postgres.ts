@@ -160,7 +160,7 @@ class PostgresStore implements InboxStore {
       dedupeDays: Number.POSITIVE_INFINITY,
       tx: true,
       shared: true,
-      fairness: 'none',
+      fairness: 'tenants',
       erases: 'unlinked',
     }
   }
@@ -175,10 +175,11 @@ class PostgresStore implements InboxStore {
     else await assertSchema(statements)
     const owner = new Owner(statements)
     const announcements = new Announcements(statements, { channel: schema, owner: owner.id })
-    const work = new PostgresWork(statements, owner.id, () => announcements.announce())
+    const announce = () => announcements.announce()
+    const work = new PostgresWork(statements, owner.id, { announce, wake })
     const admin = new PostgresAdmin(statements, () => {
       work.window.reset()
-      announcements.announce()
+      announce()
     })
     await owner.enter()
     const copy = new PostgresCopy(statements, owner.id)
@@ -282,7 +283,7 @@ class PostgresStore implements InboxStore {
     if (isHeard || !this.#opened) return
     warn(
       'notifications of Postgres do not arrive, as behind a pooler in transaction mode: give the driver a listener of its own (`fromPg(pool, { listener })`), or set listen: false; workers look once a second meanwhile',
-      'IDV_POSTGRES_LISTEN',
+      'POSTGRES_LISTEN',
     )
   }
 }

@@ -18,19 +18,27 @@ import { toJson, toLapsed, toNumber } from './rows.ts'
 import type { Statements } from './statements.ts'
 import { ClientTransaction, checkpointSql, checkpointValues } from './transaction.ts'
 
+/** Who hears that there is something to claim. */
+export interface WorkListeners {
+  /** Other processes, soon. */
+  readonly announce: () => void
+  /** This process, at once. */
+  readonly wake: () => void
+}
+
 /** The work of one owner. */
 export class PostgresWork {
   readonly #statements: Statements
   readonly #owner: number
-  readonly #announce: () => void
+  readonly #listeners: WorkListeners
   readonly #claims: OwnerClaims
   readonly #inserts: GroupQueue<NewEntry, Inserted>
   readonly #settlements: GroupQueue<Settlement, { readonly taken: boolean }>
 
-  constructor(statements: Statements, owner: number, announce: () => void) {
+  constructor(statements: Statements, owner: number, listeners: WorkListeners) {
     this.#statements = statements
     this.#owner = owner
-    this.#announce = announce
+    this.#listeners = listeners
     this.#claims = new OwnerClaims(statements, owner)
     this.#inserts = new GroupQueue((entries) => this.#keep(entries))
     this.#settlements = new GroupQueue((settlements) => this.#settle(settlements))
@@ -44,8 +52,13 @@ export class PostgresWork {
     return this.#inserts.call(entry, entry.body.length + entry.metadata.length, signal)
   }
 
-  claim(request: ClaimRequest): Promise<ClaimResult> {
-    return this.#claims.claim(request)
+  async claim(request: ClaimRequest): Promise<ClaimResult> {
+    const result = await this.#claims.claim(request)
+    const { entries, next } = result
+    // More waits than this process takes: others may have looked before it was due.
+    const isMore = entries.length >= request.limit && next !== undefined && next <= request.now
+    if (isMore) this.#listeners.announce()
+    return result
   }
 
   async align({ now, latest, free }: Alignment): Promise<void> {
@@ -97,7 +110,7 @@ export class PostgresWork {
     }
     const stored = entries.filter((_, ord) => answers[ord]?.kind === 'stored')
     for (const { storedAt } of stored) this.window.lower(Math.floor(storedAt))
-    if (stored.length > 0) this.#announce()
+    if (stored.length > 0) this.#listeners.announce()
     return answers
   }
 
@@ -109,10 +122,11 @@ export class PostgresWork {
     })
     const rows = await this.#statements.run('select * from idv.settle_1($1::text)', [toJson(list)])
     const answers: { taken: boolean }[] = []
-    for (const { ord, taken, due } of rows) {
-      answers[Number(ord)] = { taken: taken === true }
-      this.window.lower(toNumber(due))
-    }
+    const dues = rows.flatMap(({ due }) => toNumber(due) ?? [])
+    for (const { ord, taken } of rows) answers[Number(ord)] = { taken: taken === true }
+    for (const due of dues) this.window.lower(due)
+    // A claim that ran beside this statement has not seen the lanes that go on.
+    if (dues.length > 0) this.#listeners.wake()
     return answers
   }
 }

@@ -1,5 +1,5 @@
 // Carries out batches of calls on an open file: each batch is one transaction, and so one sync.
-import { isWebhookError, WebhookError } from '../../../foundation/errors.ts'
+import { isWebhookError, reasonOf, WebhookError } from '../../../foundation/errors.ts'
 import { AdminQueries } from './admin-queries.ts'
 import type { Answer, BatchAnswer, Call, Gives, Handlers, Method } from './calls.ts'
 import { Connection, type Statement } from './connection.ts'
@@ -44,7 +44,7 @@ export class Batches {
       return { ok: true, answers }
     } catch (error) {
       const code = isWebhookError(error) ? error.code : 'STORE_FAILED'
-      return { ok: false, code, message: messageOf(error), fatal: isFatal(error) }
+      return { ok: false, code, message: reasonOf(error), fatal: isFatal(error) }
     }
   }
 
@@ -60,7 +60,7 @@ export class Batches {
     } catch (error) {
       const isHarmless = reads.includes(method) && inTransaction(this.#connection.db)
       if (!isHarmless || isFatal(error)) throw error
-      return { ok: false, message: messageOf(error) }
+      return { ok: false, message: reasonOf(error) }
     }
   }
 
@@ -153,8 +153,4 @@ function erasedBy<M extends Method>(
   const { value } = answer
   if (method === 'forget') return Number(value)
   return method === 'purge' && typeof value === 'object' && 'erased' in value ? value.erased : 0
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'unknown'
 }

@@ -1,6 +1,5 @@
 // The part of a SQLite library that the store uses: node:sqlite by default, better-sqlite3 or any
 // other of this shape instead.
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { WebhookError } from '../../../foundation/errors.ts'
 
@@ -45,6 +44,8 @@ export function loadDriver(driver: SqliteDriver = 'node:sqlite'): (file: string)
 function databaseClass(name: string): DatabaseClass {
   let loaded: unknown
   try {
+    // Bundlers would look for the module in an imported createRequire.
+    const { createRequire } = process.getBuiltinModule('node:module')
     loaded = createRequire(join(process.cwd(), 'package.json'))(name)
   } catch (cause) {
     const message = `the SQLite driver '${name}' cannot be loaded: install it, or leave driver out for node:sqlite`

@@ -154,7 +154,7 @@ function makePrivate(path: string): void {
       const octal = (mode & 0o777).toString(8)
       warn(
         `others may read ${one} (mode ${octal}), and this user cannot change it: chmod 600 it`,
-        'IDV_INBOX_MODE',
+        'INBOX_MODE',
       )
     }
   }

@@ -1,6 +1,6 @@
 // The writer's thread of the SQLite store: carries out one batch after the other.
 import { parentPort, workerData } from 'node:worker_threads'
-import { isWebhookError } from '../../../foundation/errors.ts'
+import { isWebhookError, reasonOf } from '../../../foundation/errors.ts'
 import { Batches } from './batches.ts'
 import type { Call } from './calls.ts'
 import { loadDriver } from './driver.ts'
@@ -18,7 +18,7 @@ function serve(
     owned = mode === 'owner' ? openOwned(opening) : openBeside(opening)
   } catch (error) {
     const code = isWebhookError(error) ? error.code : 'STORE_FAILED'
-    tell({ opened: false, code, message: error instanceof Error ? error.message : String(error) })
+    tell({ opened: false, code, message: reasonOf(error) })
     return
   }
   const batches = new Batches(owned)
@@ -26,7 +26,7 @@ function serve(
   parentPort?.on('message', (message: readonly Call[] | 'close') => {
     if (message === 'close') {
       batches.close()
-      parentPort?.close()
+      tell({ closed: true })
       return
     }
     const answer = batches.carryOut(message)

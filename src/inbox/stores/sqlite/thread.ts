@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads'
 import { WebhookError, type WebhookErrorCode } from '../../../foundation/errors.ts'
 import type { BatchAnswer } from './calls.ts'
 import type { OpenWriter } from './inline.ts'
+import type { WriterScript } from './writer-script.ts'
 
 /** Data that the thread is started with. */
 export interface ThreadData {
@@ -15,20 +16,25 @@ export interface ThreadData {
   readonly busy: SharedArrayBuffer
 }
 
-/** Messages of the thread: first the result of opening, then the answer to each batch. */
+/** Messages of the thread: the result of opening, the answer to each batch, and that it closed. */
 export type ThreadMessage =
   | { readonly opened: true; readonly epoch: number | undefined }
   | { readonly opened: false; readonly code: WebhookErrorCode; readonly message: string }
+  | { readonly closed: true }
   | BatchAnswer
 
-/** `script` is the thread's file; `broken` is called when the thread ended by itself. */
+/** `broken` is called when the thread ended by itself. */
 export function openThread(
-  script: URL,
+  script: WriterScript,
   data: Omit<ThreadData, 'busy'>,
   broken: (message: string) => void,
 ): Promise<OpenWriter> {
   const busy = new SharedArrayBuffer(4)
-  const thread = new Worker(script, { workerData: { ...data, busy }, execArgv: [], name: 'inbox' })
+  const options = { workerData: { ...data, busy }, execArgv: [], name: 'inbox' }
+  const thread =
+    'file' in script
+      ? new Worker(script.file, options)
+      : new Worker(script.text, { ...options, eval: true })
   const writer = new ThreadWriter(thread, new Int32Array(busy), broken)
   return writer.opened
 }
@@ -48,7 +54,9 @@ class ThreadWriter {
     this.opened = new Promise((resolve, reject) => {
       thread.on('message', (message: ThreadMessage) => {
         thread.unref()
-        if (!('opened' in message)) this.#answered?.(message)
+        // Not every runtime lets a thread end itself.
+        if ('closed' in message) void thread.terminate()
+        else if (!('opened' in message)) this.#answered?.(message)
         else if (message.opened) resolve(this.#writer(message.epoch))
         else reject(new WebhookError(message.code, message.message))
       })

@@ -1,74 +1,66 @@
 // Takes the heads of lanes that are due, each with a lease; and gives back what a claim took whose
 // answer was lost.
+import { oneByOne } from './plans.ts'
 
 export const claim = [
   /*
-   * Lanes that are due, locked. Those that another transaction holds are passed over, or waited for:
-   * one that deliveries arrive in without a pause would never be free.
-   */
-  `create function idv.due_1(p_now bigint, p_from bigint, p_limit int, p_wait boolean)
-returns table (lane text, head bigint, due bigint)
-language plpgsql set jit = off set enable_seqscan = off as $$
-begin
-  if not p_wait then
-    return query select x.lane, x.head, x.due from idv.lanes x
-      where x.due is not null and x.due >= p_from and x.due <= p_now
-      order by x.due, x.head limit p_limit for no key update skip locked;
-    return;
-  end if;
-  perform set_config('lock_timeout', '1s', true);
-  -- One alone: who waits while it holds another may wait in a circle.
-  return query select x.lane, x.head, x.due from idv.lanes x
-    where x.due is not null and x.due >= p_from and x.due <= p_now
-    order by x.due, x.head limit 1 for no key update;
-exception when lock_not_available then
-  return;
-end $$`,
-
-  /*
-   * A loop over rows and not one statement: with a limit that is unknown to the planner it would
-   * hash the whole tables. Below p_from nothing waits that is known of: dead rows of an index are
-   * passed over there. A claim whose answer is late finds its ticket voided.
+   * Statements over arrays, whose rows are found one by one: joins that hash would read the whole
+   * tables, for the planner does not know how few are asked for. Below p_from nothing waits that is
+   * known of: dead rows of an index are passed over there. A claim whose answer is late finds its
+   * ticket voided.
    */
   `create function idv.claim_1(
   p_owner int, p_ticket int, p_now bigint, p_until bigint, p_limit int, p_from bigint,
-  p_wait boolean
+  p_wait boolean, p_served text
 ) returns table (id text, fence int, attempt int, name text, source text, occurred_at bigint,
   stored_at bigint, metadata bytea, body bytea, handled text, gap boolean, mark_at bigint,
-  mark_final boolean, mark_decision text, due bigint, next bigint)
-language plpgsql set jit = off set enable_seqscan = off as $$
-declare l record; e record; v_was text; v_voided int; v_stored int := 0; v_retry int := 0;
+  mark_final boolean, mark_decision text, served text, next bigint)
+language plpgsql ${oneByOne} as $$
+declare
+  v_lanes text[]; v_heads bigint[]; v_taken bigint[]; v_voided int; v_stored int := 0;
+  v_retry int := 0; v_served text; v_lane text;
 begin
   perform idv.guard_1();
   select o.voided into v_voided from idv.owners o where o.owner = p_owner for share;
   if v_voided is null or v_voided >= p_ticket then
     raise exception using errcode = 'P0V01', message = 'this claim was given up';
   end if;
-  for l in select x.* from idv.due_1(p_now, p_from, p_limit, p_wait) x loop
-    select x.state into v_was from idv.entries x where x.seq = l.head for no key update;
-    if not found or v_was not in ('stored', 'retry') then
-      perform idv.advance_1(l.lane, p_now);
-      continue;
+  if p_wait then
+    select array_agg(x.lane), array_agg(x.head) into v_lanes, v_heads from idv.await_due_1(p_now) x;
+  else
+    select array_agg(x.lane order by x.turn, x.place) filter (where x.lane is not null),
+        array_agg(x.head order by x.turn, x.place) filter (where x.lane is not null),
+        (array_agg(x.tenant order by x.turn desc, x.place desc))[1]
+      into v_lanes, v_heads, v_served from idv.due_1(p_now, p_from, p_limit, p_served) x;
+  end if;
+  if v_lanes is not null then
+    select array_agg(x.seq), count(*) filter (where x.state = 'stored'),
+        count(*) filter (where x.state = 'retry') into v_taken, v_stored, v_retry
+      from (select e.seq, e.state from idv.entries e where e.seq = any(v_heads)
+        and e.state in ('stored', 'retry') for no key update) x;
+    if cardinality(v_heads) > v_stored + v_retry then
+      for v_lane in select x.lane from unnest(v_lanes, v_heads) x(lane, head)
+          where not x.head = any(coalesce(v_taken, '{}')) loop
+        perform idv.advance_1(v_lane, p_now);
+      end loop;
     end if;
-    update idv.lanes x set due = null where x.lane = l.lane;
-    update idv.entries x set state = 'leased', attempt = x.attempt + 1, fence = x.fence + 1,
-      owner = p_owner, ticket = p_ticket, lease_until = p_until, due = null
-      where x.seq = l.head returning x.* into e;
-    if v_was = 'stored' then v_stored := v_stored - 1; else v_retry := v_retry - 1; end if;
-    id := e.id; fence := e.fence; attempt := e.attempt; name := e.name; source := e.source;
-    occurred_at := e.occurred_at; stored_at := e.stored_at; due := l.due;
-    metadata := null; body := null; mark_at := null; mark_final := null; mark_decision := null;
-    select c.metadata, c.body into metadata, body from idv.contents c where c.seq = l.head;
-    handled := (select json_agg(h.handler order by h.handler) from idv.handled h where h.seq = l.head);
-    gap := exists (select 1 from idv.entries d
-      where d.lane = l.lane and d.seq < l.head and d.state = 'dead');
-    select m.at, m.final, m.decision into mark_at, mark_final, mark_decision
-      from idv.marks m where m.lane = l.lane;
-    return next;
-  end loop;
-  perform idv.count_1(v_stored, -v_stored - v_retry, v_retry, 0, 0, 0);
-  -- The last row says when the next lane is due.
-  id := null; metadata := null; body := null;
+    update idv.lanes x set due = null where x.lane = any(v_lanes) and x.head = any(v_taken);
+    return query with leased as (
+      update idv.entries x set state = 'leased', attempt = x.attempt + 1, fence = x.fence + 1,
+        owner = p_owner, ticket = p_ticket, lease_until = p_until, due = null
+        where x.seq = any(v_taken) returning x.*
+    ) select e.id, e.fence, e.attempt, e.name, e.source, e.occurred_at, e.stored_at, c.metadata,
+      c.body, (select json_agg(h.handler order by h.handler)::text from idv.handled h
+        where h.seq = e.seq),
+      exists (select 1 from idv.entries d
+        where d.lane = e.lane and d.seq < e.seq and d.state = 'dead'),
+      m.at, m.final, m.decision, null::text, null::bigint
+      from leased e left join idv.contents c on c.seq = e.seq left join idv.marks m on m.lane = e.lane
+      order by array_position(v_heads, e.seq);
+  end if;
+  perform idv.count_1(-v_stored, v_stored + v_retry, -v_retry, 0, 0, 0);
+  -- The last row says when the next lane is due, and which tenant was served last.
+  id := null; served := v_served;
   next := (select x.due from idv.lanes x where x.due is not null and x.due >= p_from
     order by x.due limit 1);
   return next;

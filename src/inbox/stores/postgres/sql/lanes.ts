@@ -1,4 +1,5 @@
 // Shared by the other functions: the state of a transaction, lanes and their heads, counts.
+import { oneByOne } from './plans.ts'
 
 export const lanes = [
   /* One snapshot for a whole function would not see what the lane's lock has waited for. */
@@ -50,7 +51,8 @@ begin
 end $$`,
 
   /* The oldest open entry becomes the head; a lane without any is gone. The lane must be locked. */
-  `create function idv.advance_1(p_lane text, p_now bigint) returns bigint language plpgsql as $$
+  `create function idv.advance_1(p_lane text, p_now bigint) returns bigint
+language plpgsql ${oneByOne} as $$
 declare v record; v_due bigint;
 begin
   select e.seq, e.state, coalesce(e.due, e.stored_at) as due into v from idv.entries e

@@ -1,32 +1,91 @@
 // Results of attempts: settlements as a group, checkpoints, leases that go on.
+import { oneByOne } from './plans.ts'
 
 export const settle = [
+  /*
+   * Entries that are done, which most are, in two statements for all of them. Their lanes must be
+   * locked.
+   */
+  `create function idv.done_1(p_settlements text, out ords int[], out due bigint)
+language plpgsql ${oneByOne} as $$
+declare v_lanes text[]; v_times bigint[];
+begin
+  with s as materialized (
+    -- In the order in which leases are renewed, one of those that are given twice.
+    select distinct on (y.lane, y.seq) x.*, y.seq from json_to_recordset(p_settlements::json) as x(
+        ord int, id text, fence int, owner int, "to" text, at bigint, handled json,
+        "highWaterMark" json)
+      join idv.entries y on y.id = x.id where x."to" = 'done' order by y.lane, y.seq, x.ord
+  ), e as (
+    update idv.entries e set state = 'done', settled_at = s.at, reason = null, due = null,
+        failures = null from s
+      where e.seq = s.seq and e.state = 'leased' and e.fence = s.fence and e.owner = s.owner
+      and not e.erased
+      returning e.seq, e.lane, s.ord, s.at, s.handled, s."highWaterMark" as mark
+  ), h as (
+    insert into idv.handled select e.seq, x from e, json_array_elements_text(e.handled) x
+      on conflict do nothing
+  ), m as (
+    insert into idv.marks select e.lane, (e.mark ->> 'at')::bigint, (e.mark ->> 'final')::boolean,
+        e.at, e.mark ->> 'decision' from e where e.mark is not null
+      on conflict (lane) do update set at = greatest(idv.marks.at, excluded.at),
+      final = idv.marks.final or excluded.final, touched = excluded.touched,
+      decision = coalesce(excluded.decision, idv.marks.decision)
+  ) select array_agg(e.ord), array_agg(e.lane), array_agg(e.at) into ords, v_lanes, v_times from e;
+  if ords is null then return; end if;
+  with n as materialized (
+    select v.lane, o.seq, o.due from unnest(v_lanes, v_times) v(lane, at)
+      join idv.lanes l on l.lane = v.lane
+      left join lateral (
+        -- The clock that stored it may have been ahead of this one.
+        select e.seq, case e.state when 'leased' then null
+            when 'stored' then least(coalesce(e.due, e.stored_at), v.at) else e.due end as due
+          from idv.entries e where e.lane = v.lane and e.seq >= coalesce(l.floor, 0)
+          and e.state in ('stored', 'leased', 'retry') order by e.seq limit 1
+      ) o on true
+  ), gone as (
+    delete from idv.lanes l using n where l.lane = n.lane and n.seq is null
+  ), moved as (
+    update idv.lanes l set head = n.seq, floor = n.seq, due = n.due from n
+      where l.lane = n.lane and n.seq is not null returning l.due
+  ) select min(moved.due) into due from moved;
+end $$`,
+
   /*
    * Takes a settlement from the owner of the lease alone: after a failover a fence may be given
    * out twice. The same settlement again answers as the first for as long as the entry stayed so.
    */
   `create function idv.settle_1(p_settlements text)
-returns table (ord int, taken boolean, due bigint) language plpgsql as $$
+returns table (ord int, taken boolean, due bigint)
+language plpgsql ${oneByOne} as $$
 declare
-  s record; e idv.entries; v_retry int := 0; v_done int := 0; v_dead int := 0; v_skipped int := 0;
+  s record; e idv.entries; v_ords int[]; v_due bigint; v_retry int := 0; v_done int := 0;
+  v_dead int := 0; v_skipped int := 0;
 begin
   perform idv.guard_1();
+  perform 1 from idv.lanes l where l.lane in (
+      select y.lane from json_to_recordset(p_settlements::json) as x(id text)
+        join idv.entries y on y.id = x.id)
+    order by l.lane for no key update;
+  select d.ords, d.due into v_ords, v_due from idv.done_1(p_settlements) d;
+  if v_ords is not null then
+    v_done := cardinality(v_ords);
+    return query select x, true, v_due from unnest(v_ords) x;
+  end if;
   for s in select x.*, y.seq, y.lane from json_to_recordset(p_settlements::json) as x(
       ord int, id text, fence int, owner int, "to" text, at bigint, handled json,
       reason text, failures json, due bigint, hold boolean, "highWaterMark" json)
-      left join idv.entries y on y.id = x.id order by y.lane, x.ord loop
+      left join idv.entries y on y.id = x.id
+      where v_ords is null or not x.ord = any(v_ords) order by y.lane, x.ord loop
     ord := s.ord; taken := false; due := null;
     if s.seq is not null then
-      perform 1 from idv.lanes l where l.lane = s.lane for no key update;
       select * into e from idv.entries x where x.seq = s.seq for no key update;
       if e.state = 'leased' and e.fence = s.fence and e.owner = s.owner then
         taken := not e.erased;
-        due := idv.end_attempt_1(e, s."to", s.at, s.handled, s.reason, s.failures, s.due, s.hold,
-          s."highWaterMark");
+        due := idv.end_attempt_1(e, s."to", s.at, s.handled, s.reason, s.failures, s.due, s.hold);
         if taken then
           -- Counted once for the group: two rows for each settlement would be half of its work.
-          v_retry := v_retry + (s."to" = 'retry')::int; v_done := v_done + (s."to" = 'done')::int;
-          v_dead := v_dead + (s."to" = 'dead')::int;
+          v_retry := v_retry + (s."to" = 'retry')::int; v_dead := v_dead + (s."to" = 'dead')::int;
           v_skipped := v_skipped + (s."to" = 'skipped')::int;
         end if;
       elsif e.fence = s.fence and e.owner = s.owner and not e.erased then
@@ -39,10 +98,10 @@ begin
     0, -(v_retry + v_done + v_dead + v_skipped), v_retry, v_done, v_dead, v_skipped);
 end $$`,
 
-  /* Gives the time at which the lane is due next; the caller counts. */
+  /* For what is not done: gives the time at which the lane is due next; the caller counts. */
   `create function idv.end_attempt_1(
   e idv.entries, p_to text, p_at bigint, p_handled json, p_reason text, p_failures json,
-  p_due bigint, p_hold boolean, p_mark json
+  p_due bigint, p_hold boolean
 ) returns bigint language plpgsql as $$
 begin
   if e.erased then return idv.skip_1(e.seq, e.lane, 'FORGOTTEN', p_at); end if;
@@ -57,14 +116,6 @@ begin
   end if;
   update idv.entries set state = p_to, settled_at = p_at, reason = p_reason, due = null,
     failures = case p_to when 'dead' then p_failures end where seq = e.seq;
-  if p_to = 'done' and p_mark is not null then
-    insert into idv.marks
-      values (e.lane, (p_mark ->> 'at')::bigint, (p_mark ->> 'final')::boolean, p_at,
-        p_mark ->> 'decision')
-      on conflict (lane) do update set at = greatest(idv.marks.at, excluded.at),
-      final = idv.marks.final or excluded.final, touched = excluded.touched,
-      decision = coalesce(excluded.decision, idv.marks.decision);
-  end if;
   if p_to = 'dead' and p_hold then return null; end if;
   return idv.advance_1(e.lane, p_at);
 end $$`,

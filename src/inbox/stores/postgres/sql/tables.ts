@@ -60,9 +60,12 @@ export const tables = [
   `create index keys_at on idv.keys (at)`,
   `create index keys_entry on idv.keys (entry)`,
   `create table idv.lanes (
-    lane text collate "C" primary key, head bigint, due bigint, floor bigint
+    lane text collate "C" primary key, head bigint, due bigint, floor bigint,
+    tenant text collate "C" not null generated always as (
+      case when strpos(lane, '.') = 0 then '' else substr(lane, strpos(lane, '.') + 1) end) stored
   ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0)`,
   `create index lanes_due on idv.lanes (due, head) where due is not null`,
+  `create index lanes_turns on idv.lanes (tenant, due, head) where due is not null`,
   `create table idv.marks (
     lane text collate "C" primary key, at bigint, final boolean not null, touched bigint not null,
     decision text

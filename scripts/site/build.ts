@@ -1,0 +1,37 @@
+// Builds the site into site/dist: stages pages, makes the reference, runs VitePress, checks links.
+import { cpSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { build } from 'vitepress'
+import { check } from './check.ts'
+import { llms, llmsFull } from './llms.ts'
+import { decisions, errorPages, groupsOfPages, root } from './pages.ts'
+import { writeApi, writeCommands } from './reference.ts'
+import { stage, staged } from './stage.ts'
+
+rmSync(staged, { recursive: true, force: true })
+stage([...groupsOfPages().flatMap(({ pages }) => pages), ...errorPages(), ...decisions()])
+writeCommands()
+await writeApi()
+await build(join(root, 'site'))
+
+const dist = join(root, 'site/dist')
+// What llms.txt links to: the Markdown itself, at the paths of the package.
+for (const folder of ['docs', 'examples', 'skills']) {
+  cpSync(join(root, folder), join(dist, 'source', folder), { recursive: true })
+}
+for (const file of [
+  'README.md',
+  'SECURITY.md',
+  'CHANGELOG.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+]) {
+  cpSync(join(root, file), join(dist, 'source', file))
+}
+writeFileSync(join(dist, 'llms.txt'), llms('source/'))
+writeFileSync(join(dist, 'llms-full.txt'), llmsFull())
+
+const { pages, links, faults } = check(dist)
+for (const fault of faults) console.error(fault)
+console.log(`${pages} pages, ${links} links, ${faults.length} faults`)
+process.exitCode = faults.length > 0 ? 1 : 0

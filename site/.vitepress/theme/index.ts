@@ -1,0 +1,4 @@
+// The default theme with the fonts of the reader's own system.
+import theme from 'vitepress/theme-without-fonts'
+
+export default theme

@@ -1,0 +1,73 @@
+import ts from 'typescript'
+import { expect, test } from 'vitest'
+import { errorPage, isWebhookError, WebhookError } from '../../src/foundation/errors.ts'
+import { failed, rejected } from '../../src/outcome/table.ts'
+import { eachNode, filesIn, textOf } from './sources.ts'
+
+const pages = filesIn('docs/errors', '.md')
+const codeOf = (page: string) => page.slice(12, -3).toUpperCase().replaceAll('-', '_')
+
+/** The members of a union of literals in errors.ts. */
+function codesOf(name: string): string[] {
+  const codes: string[] = []
+  eachNode('src/foundation/errors.ts', (node) => {
+    if (!ts.isTypeAliasDeclaration(node) || node.name.text !== name) return
+    if (!ts.isUnionTypeNode(node.type)) return
+    for (const type of node.type.types) {
+      if (ts.isLiteralTypeNode(type) && ts.isStringLiteral(type.literal)) {
+        codes.push(type.literal.text)
+      }
+    }
+  })
+  return codes
+}
+
+const outcomes = { ...rejected, ...failed }
+const thrown = codesOf('WebhookErrorCode')
+const warnings = codesOf('WarningCode')
+
+test('every code has a page, and every page a code', () => {
+  expect(thrown.length).toBeGreaterThan(20)
+  expect(warnings.length).toBeGreaterThan(5)
+  expect(pages.map(codeOf).sort()).toEqual(
+    [...Object.keys(outcomes), ...thrown, ...warnings].sort(),
+  )
+})
+
+test.each(pages)(
+  '%s says what kind of code it is, the causes, how to tell, and the fix',
+  (page) => {
+    const code = codeOf(page)
+    const text = textOf(page)
+    const [status] = outcomes[code as keyof typeof outcomes] ?? []
+    const opening = thrown.includes(code)
+      ? 'An error that is thrown: `WebhookError`. '
+      : warnings.includes(code)
+        ? `A process warning: \`IDV_${code}\`. `
+        : `An outcome: \`${code in failed ? 'failed' : 'rejected'}\`, status ${status}. `
+    expect(text).toContain(`# ${code}\n\n${opening}`)
+    expect(text.match(/^## .*/gm)).toEqual(['## Causes', '## How to tell', '## How to fix it'])
+    expect(text).toMatch(/## Causes\n\n- /)
+    // A program that shows a code prints it.
+    const [, printed] = /```text\n(.*?)```/s.exec(text) ?? []
+    if (printed !== undefined) expect(printed).toContain(code)
+  },
+)
+
+test('the index names every page once', () => {
+  const listed = [...textOf('docs/errors.md').matchAll(/^- \[(\w+)\]\(errors\/([\w-]+)\.md\)/gm)]
+  expect(listed.map(([, , page]) => `docs/errors/${page}.md`).sort()).toEqual(pages)
+  for (const [, code = '', page] of listed) {
+    expect(code.toLowerCase().replaceAll('_', '-')).toBe(page)
+  }
+})
+
+test('an error ends with the address of its page, on the site that package.json names', () => {
+  const { homepage } = JSON.parse(textOf('package.json')) as { homepage: string }
+  const error = new WebhookError('STORE_OWNED', 'it is open elsewhere')
+  expect(error.message).toBe(`it is open elsewhere (${homepage}/errors/store-owned)`)
+  expect(error.reason).toBe('it is open elsewhere')
+  expect(Object.keys(error).sort()).toEqual(['code', 'name'])
+  expect(isWebhookError(error)).toBe(true)
+  expect(pages).toContain(`docs/errors/${errorPage('STORE_OWNED').split('/').at(-1)}.md`)
+})

@@ -1,0 +1,31 @@
+// Keeps an event, crashes a handler, and ends with one effect; prints what became of it.
+import { mkdtempSync } from 'node:fs'
+import { createReceiver, createWorker, sign } from 'idv-webhooks'
+import { createInbox } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+
+const secret = 'installed-secret'
+const inbox = createInbox({
+  store: sqliteStore(`${mkdtempSync('inbox-')}/inbox.db`),
+  retry: { attempts: 3, delays: [0] },
+  encryption: { key: 'a1'.repeat(32) },
+})
+const receiver = createReceiver({ secret, inbox, observe: () => {} })
+const counts = []
+const handler = (_event, { tx, attempt }) => {
+  tx.exec('create table if not exists effects (attempt integer)')
+  tx.prepare('insert into effects values (?)').run(attempt)
+  counts.push(tx.prepare('select count(*) as n from effects').get().n)
+  if (attempt === 1) throw new Error('later')
+}
+receiver.on('*', handler, { tx: true })
+const body = new TextEncoder().encode(
+  '{"id":"evt_1","event":"request.approved","data":{"id":"ver_1"}}',
+)
+const headers = await sign(body, { secret })
+const kinds = []
+for (const _ of [1, 2]) kinds.push((await receiver.receive({ body, headers })).kind)
+const report = await createWorker(receiver).runOnce()
+const { done } = await inbox.stats()
+if (process.argv[2] === 'close') await inbox.close()
+console.log(JSON.stringify([kinds, report.retry, done, counts]))

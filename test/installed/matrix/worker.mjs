@@ -1,0 +1,3 @@
+import { serve } from './receiver.mjs'
+
+export default { fetch: serve }

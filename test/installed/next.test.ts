@@ -1,0 +1,95 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { exactBodies, notUtf8 } from '../bodies.ts'
+import { pageAt } from './console-page.ts'
+import { edge, exercise, expected } from './exercise.ts'
+import { deliver, post, start } from './program.ts'
+
+const run = promisify(execFile)
+const root = resolve(import.meta.dirname, '../..')
+const { app } = inject('installed')
+const folder = join(app, 'next-app')
+const next = join(app, 'node_modules/next/dist/bin/next')
+const away = mkdtempSync(join(tmpdir(), 'idv-standalone-'))
+afterAll(() => rmSync(away, { recursive: true, force: true }))
+
+const event = (id: string) => ({ id, event: 'verification.approved', data: { id: 'ver_42' } })
+const inbox = (name: string) => ({ INBOX: join(away, `${name}.db`) })
+
+/** Starts the app and gives its address. */
+async function serving(cwd: string, args: readonly string[], env: Record<string, string>) {
+  const DATABASE_URL = 'postgres://nobody@127.0.0.1:1/none'
+  const all = { DATABASE_URL, NEXT_MANUAL_SIG_HANDLE: 'true', ...env }
+  const ready = /localhost:(\d+).*Ready/s
+  const { child, until, started } = start(args, { cwd, env: all, ready })
+  return { child, until, url: `http://127.0.0.1:${ready.exec(await started)?.[1]}` }
+}
+
+// One app for everything: the example, an inbox on SQLite, a route of the edge runtime. It is built
+// without a secret, and its configuration says nothing about the package.
+beforeAll(async () => {
+  cpSync(join(root, 'examples/next'), folder, { recursive: true })
+  cpSync(join(import.meta.dirname, 'next-app'), folder, { recursive: true })
+  const { WEBHOOK_SECRET: _, ...env } = process.env
+  await run(process.execPath, [next, 'build'], {
+    cwd: folder,
+    env: { ...env, ...inbox('build'), NEXT_TELEMETRY_DISABLED: '1' },
+  })
+}, 180_000)
+
+test('a build opens no inbox', () => {
+  expect(existsSync(inbox('build').INBOX)).toBe(false)
+})
+
+test('the Next.js example receives exact bytes through both routers', async () => {
+  const { until, url: base } = await serving(folder, [next, 'start', '-p', '0'], inbox('start'))
+  for (const path of ['webhooks', 'api/webhooks']) {
+    const url = `${base}/${path}`
+    expect(await post(url, event('evt_1')), path).toEqual([200, 401])
+    for (const [name, body] of exactBodies) {
+      expect(await post(url, body), `${path}: ${name}`).toEqual([200, 401])
+    }
+    expect(await post(url, notUtf8), path).toEqual([400, 401])
+    expect((await fetch(url)).status, path).toBe(405)
+    const large = await post(url, new Uint8Array(2 ** 20 + 1).fill(32))
+    expect(large, path).toEqual([413, 413])
+  }
+  await until(/approved: ver_42/)
+  const { ask } = await pageAt(`${base}/inbox`)
+  // There is no server of Postgres here, and the console says so.
+  expect(await ask('/entries')).toMatchObject({ code: 'STORE_UNAVAILABLE', statusCode: 503 })
+})
+
+test(`the standalone output, moved elsewhere, keeps, handles and ends, and its route of the ${edge} does all that it promises`, async () => {
+  cpSync(join(folder, '.next/standalone'), away, { recursive: true, verbatimSymlinks: true })
+  const { child, until, url } = await serving(join(away, 'next-app'), ['server.js'], inbox('moved'))
+  expect(await deliver(`${url}/kept`, event('evt_1'))).toBe('202 accepted')
+  expect(await deliver(`${url}/kept`, event('evt_1'))).toBe('200 duplicate')
+  await until(/handler 1: ver_42/)
+  expect(await exercise(`${url}/edge`)).toEqual(expected)
+  child.kill('SIGTERM')
+  expect((await once(child, 'exit'))[0]).toBe(0)
+})
+
+test('under next dev an edited handler runs, and no delivery is refused meanwhile', async () => {
+  const { until, url } = await serving(folder, [next, 'dev', '-p', '0'], inbox('dev'))
+  let id = 0
+  const send = () => deliver(`${url}/kept`, event(`evt_${++id}`))
+  expect(await send()).toBe('202 accepted')
+  await until(/handler 1: ver_42/)
+  const file = join(folder, 'inbox-receiver.ts')
+  for (const edit of [2, 3]) {
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/handler \d/, `handler ${edit}`))
+    let hasRun = false
+    const running = until(new RegExp(`handler ${edit}: ver_42`)).then(() => {
+      hasRun = true
+    })
+    while (!hasRun) expect(await send()).toBe('202 accepted')
+    await running
+  }
+})

@@ -1,0 +1,132 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { build } from 'esbuild'
+import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { edge, exercise, expected } from './exercise.ts'
+import { start } from './program.ts'
+
+const run = promisify(execFile)
+const root = resolve(import.meta.dirname, '../..')
+const { app, bare, nodes, bun, deno, workerd } = inject('installed')
+const folder = join(bare, 'matrix')
+
+beforeAll(() => cpSync(join(import.meta.dirname, 'matrix'), folder, { recursive: true }))
+
+type Command = readonly [command: string, ...args: string[]]
+
+const runtimes: Readonly<Record<string, Command>> = {
+  'Node 22.18': [nodes['22.18.0'] as string],
+  'Node 24': [nodes['24.21.0'] as string],
+  'Node 26': [process.execPath],
+  Bun: [bun, 'run'],
+  Deno: [deno, 'run', '-A', '--no-remote'],
+}
+const each = Object.entries(runtimes).map(([name, command]) => ({ name, command }))
+
+async function serving([command, ...args]: Command, ...program: string[]) {
+  const ready = /port: (\d+)/
+  const { started } = start([...args, ...program], { command, cwd: folder, ready })
+  return `http://127.0.0.1:${ready.exec(await started)?.[1]}/`
+}
+
+describe('a receiver at module scope does all that it promises', () => {
+  test.each(each.filter(({ name }) => name.startsWith('Node')))(
+    'on $name, over node:http and over fetch',
+    async ({ command }) => {
+      for (const mount of ['node', 'fetch']) {
+        expect(await exercise(await serving(command, 'node.mjs', mount)), mount).toEqual(expected)
+      }
+    },
+  )
+
+  test('on Bun', async () => {
+    expect(await exercise(await serving(runtimes.Bun as Command, 'bun.mjs'))).toEqual(expected)
+  })
+
+  test('on Deno', async () => {
+    expect(await exercise(await serving(runtimes.Deno as Command, 'deno.mjs'))).toEqual(expected)
+  })
+
+  test('on workerd', async () => {
+    const outfile = join(folder, 'bundled/worker.js')
+    await build({
+      entryPoints: [join(folder, 'worker.mjs')],
+      outfile,
+      bundle: true,
+      format: 'esm',
+      platform: 'neutral',
+      mainFields: ['module', 'main'],
+      conditions: ['workerd', 'worker', 'browser'],
+    })
+    expect(await exercise(await servingWorker(join(folder, 'bundled')))).toEqual(expected)
+  })
+})
+
+/** The address of a real workerd that runs worker.js of a folder. */
+async function servingWorker(cwd: string): Promise<string> {
+  const config = `using Workerd = import "/workerd/workerd.capnp";
+    const config :Workerd.Config = (
+      services = [(name = "main", worker = (
+        modules = [(name = "worker", esModule = embed "worker.js")],
+        compatibilityDate = "2026-01-01",
+      ))],
+      sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+    );`
+  writeFileSync(join(cwd, 'config.capnp'), config)
+  const child = spawn(workerd, ['serve', '--control-fd=3', 'config.capnp'], {
+    cwd,
+    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [told] = (await once(child.stdio[3] as NodeJS.ReadableStream, 'data')) as [Buffer]
+  const { port } = JSON.parse(told.toString()) as { port: number }
+  return `http://127.0.0.1:${port}/`
+}
+
+test.each(each)(
+  'the inbox on SQLite works on $name, closes without a word and lets the process end',
+  async ({ command: [command, ...args] }) => {
+    for (const ending of ['close', 'leave']) {
+      const ran = await run(command, [...args, 'inbox.mjs', ending], { cwd: folder })
+      expect(ran.stdout.trim(), ending).toBe('[["accepted","duplicate"],1,1,[1,1]]')
+      // Node 22 says that its SQLite is experimental.
+      expect(ran.stderr.replaceAll(/^.*ExperimentalWarning.*$|^\(Use `node.*$|\n/gm, '')).toBe('')
+    }
+  },
+)
+
+test('the documents name these runtimes and no others', () => {
+  const text = readFileSync(join(root, 'docs/receiver.md'), 'utf8')
+  const [, table = ''] = /## Runtimes and modules\n(.*?)\n(?=## |$)/s.exec(text) ?? []
+  const rows = [...table.matchAll(/^\| (?!runtime|-)(.*?) \|/gm)].map(([, name]) => name)
+  expect(rows).toEqual([...Object.keys(runtimes), 'workerd (Cloudflare Workers)', edge])
+})
+
+test('Node 20 is told in one sentence by every door', async () => {
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    exports: Record<string, unknown>
+  }
+  const doors = Object.keys(manifest.exports).filter((door) => door !== './package.json')
+  const script = `
+    import { createRequire } from 'node:module'
+    const require = createRequire(import.meta.url)
+    const said = {}
+    for (const door of process.argv.slice(2)) {
+      for (const open of [(name) => import(name), async (name) => require(name)]) {
+        const error = await open(door).then(() => new Error('it opens'), (thrown) => thrown)
+        ;(said[error.code + ': ' + (error.reason ?? error.message)] ??= []).push(door)
+      }
+    }
+    console.log(JSON.stringify(said))`
+  writeFileSync(join(app, 'old-node.mjs'), script)
+  const names = doors.map((door) => door.replace(/^\./, 'idv-webhooks'))
+  const { stdout } = await run(nodes['20.20.2'] as string, ['old-node.mjs', ...names], { cwd: app })
+  const sentence =
+    'RUNTIME_UNSUPPORTED: idv-webhooks needs Node 22.18 or newer, and this is 20.20.2'
+  const said = JSON.parse(stdout) as Record<string, string[]>
+  expect(Object.keys(said)).toEqual([sentence])
+  expect(new Set(said[sentence])).toEqual(new Set(names))
+})

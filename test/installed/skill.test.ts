@@ -1,0 +1,66 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, expect, inject, test } from 'vitest'
+import { llms, llmsFull } from '../../scripts/site/llms.ts'
+
+const run = promisify(execFile)
+const { app, bare } = inject('installed')
+const installed = join(bare, 'node_modules/idv-webhooks')
+const skill = readFileSync(join(installed, 'skills/mount-receiver/SKILL.md'), 'utf8')
+const blocks = (language: string) =>
+  [...skill.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, code = '']) =>
+    code.trim(),
+  )
+
+let child: ChildProcess | undefined
+afterAll(() => child?.kill('SIGKILL'))
+
+test('the skill has a name and a description, by which an agent finds it', () => {
+  const [, front = ''] = /^---\n(.*?)\n---\n/s.exec(skill) ?? []
+  const fields = Object.fromEntries(
+    front.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.split(': ')[1]]),
+  )
+  expect(Object.keys(fields)).toEqual(['name', 'description'])
+  expect(fields.name).toBe('mount-receiver')
+  expect(front.length).toBeLessThan(1024)
+})
+
+test('the programs and commands of the skill do what it says', async () => {
+  const folder = join(app, 'skill')
+  mkdirSync(folder, { recursive: true })
+  const [program = '', handlers = ''] = blocks('js')
+  const listening = '.on("listening", function () { console.log("port", this.address().port) })'
+  const [mounted, port] = program.split(/app\.listen\((\d+)\)/)
+  writeFileSync(join(folder, 'app.mjs'), `${mounted}app.listen(0)${listening}`)
+  const env = { ...process.env, WEBHOOK_SECRET: 'a-secret-of-the-skill' }
+  child = spawn(process.execPath, ['app.mjs'], { cwd: folder, env })
+  const actual = await new Promise<string>((done) => {
+    child?.stdout?.on('data', (chunk) => {
+      const [, found] = /port (\d+)/.exec(String(chunk)) ?? []
+      if (found) done(found)
+    })
+  })
+  // npx finds the installed command without asking a registry.
+  const commands = blocks('sh').filter((line) => line.startsWith('npx '))
+  expect(commands.map((line) => line.split(' ')[2])).toEqual(['send', 'doctor'])
+  for (const line of commands) {
+    const [, ...args] = line.replace(`localhost:${port}`, `127.0.0.1:${actual}`).split(' ')
+    const { stdout } = await run('npx', ['--no-install', ...args], { cwd: app, env })
+    expect(stdout).toMatch(args[1] === 'send' ? /handled/ : /holds .*exact bytes/s)
+  }
+  writeFileSync(join(folder, 'handlers.test.mjs'), handlers)
+  const { stdout } = await run(process.execPath, ['--test', 'handlers.test.mjs'], { cwd: folder })
+  expect(stdout).toMatch(/pass 1\b/)
+})
+
+test('llms.txt and llms-full.txt of the package are those of its documents', () => {
+  const list = readFileSync(join(installed, 'llms.txt'), 'utf8')
+  expect(list).toBe(llms())
+  expect(readFileSync(join(installed, 'llms-full.txt'), 'utf8')).toBe(llmsFull())
+  const links = [...list.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link)
+  expect(links.length).toBeGreaterThan(20)
+  for (const link of links) expect(() => readFileSync(join(installed, link)), link).not.toThrow()
+  expect(resolve(installed, links[0] ?? '')).toBe(join(installed, 'README.md'))
+})
