@@ -32,7 +32,7 @@ export function toNodeListener(
     if (loopbackOnly && !/^(127\.|::1$|::ffff:127\.)/.test(address)) {
       outgoing.writeHead(403).end()
       const message = `inboxConsole: it was reached at ${address} with authorize: 'loopback' and refused; give authorize: (request) => …`
-      if (!warned) warn(message, 'IDV_CONSOLE_NOT_LOOPBACK')
+      if (!warned) warn(message, 'CONSOLE_NOT_LOOPBACK')
       warned = true
       return
     }

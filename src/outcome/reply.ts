@@ -69,10 +69,10 @@ export class Replies {
     try {
       const reply = this.#responder?.handshake?.(request)
       if (!reply || isSendable(reply)) return reply
-      warn('handshake returned a header or body that no server can send', 'IDV_RESPOND_REFUSED')
+      warn('handshake returned a header or body that no server can send', 'RESPOND_REFUSED')
     } catch (error) {
       const thrown = error instanceof Error ? error.name : typeof error
-      warn(`handshake threw ${thrown}: it was passed over`, 'IDV_RESPOND_FAILED')
+      warn(`handshake threw ${thrown}: it was passed over`, 'RESPOND_FAILED')
     }
     return undefined
   }

@@ -250,6 +250,21 @@ describe('access', () => {
     expect((await session(send)).token).not.toBe(token)
   })
 
+  test('a page of another site has nothing read for it', async () => {
+    const { inbox } = await filled()
+    const { fetch } = inboxConsole(inbox, { authorize: () => true })
+    const status = async (site: string, path = '/api/overview') => {
+      const headers = { 'sec-fetch-site': site }
+      return (await fetch(new Request(`http://app.test${path}`, { headers }))).status
+    }
+    for (const path of ['/api/overview', '/api/entries?search=a', '/api/events']) {
+      expect(await status('cross-site', path), path).toBe(403)
+    }
+    expect(await status('same-site')).toBe(403)
+    expect([await status('same-origin'), await status('none')]).toEqual([200, 200])
+    expect(await status('cross-site', '/')).toBe(200)
+  })
+
   test("'loopback' answers under a name of this machine alone", async () => {
     const { inbox } = await filled()
     const { fetch } = inboxConsole(inbox, { authorize: 'loopback' })
