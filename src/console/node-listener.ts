@@ -31,7 +31,7 @@ export function toNodeListener(
     const address = incoming.socket.localAddress ?? ''
     if (loopbackOnly && !/^(127\.|::1$|::ffff:127\.)/.test(address)) {
       outgoing.writeHead(403).end()
-      const message = `inboxConsole: it was reached at ${address} with authorize: 'loopback' and refused; give authorize: (request) => …`
+      const message = `inboxConsole: reached at ${address} with authorize: 'loopback' and refused: pass authorize: (request) => boolean`
       if (!warned) warn(message, 'CONSOLE_NOT_LOOPBACK')
       warned = true
       return
