@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
 import { bundleConsole, embedConsole } from './scripts/bundle-console.ts'
 import { bundleWriter, embedWriter } from './scripts/bundle-writer.ts'
+import { peerHints } from './scripts/peer-hints.ts'
 import { thirdPartyNotices } from './scripts/third-party-notices.ts'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
@@ -67,6 +68,12 @@ export default defineConfig([
     format: ['esm', 'cjs'],
     entry: { ...doors, ...besides },
     platform: 'neutral',
+    plugins: [
+      peerHints({
+        '@nestjs/core': '@nestjs/core @nestjs/common',
+        '@opentelemetry/api': '@opentelemetry/api',
+      }),
+    ],
     // What stands beside a door has no types of its own to give.
     dts: { entry: doors, resolve: inlinedTypes },
   },

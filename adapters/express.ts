@@ -1,6 +1,6 @@
 // Express 4 and 5.
 import type { ServerResponse } from 'node:http'
-import { checkReceiver, type HandlesRequests } from './mount.ts'
+import { checkNoOptions, checkReceiver, type HandlesRequests } from './mount.ts'
 import { type NodeRequest, sendReply, toIncoming } from './node.ts'
 
 const fix =
@@ -11,8 +11,9 @@ const fix =
  *
  * @example app.post('/webhooks', toExpress(receiver)) // above app.use(express.json())
  */
-export function toExpress(receiver: HandlesRequests) {
+export function toExpress(receiver: HandlesRequests, ...options: readonly never[]) {
   checkReceiver('toExpress', receiver)
+  checkNoOptions('toExpress', options)
   return (
     request: NodeRequest,
     response: ServerResponse,

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { checkReceiver, type HandlesRequests } from './mount.ts'
+import { checkNoOptions, checkPath, checkReceiver, type HandlesRequests } from './mount.ts'
 import { letGo, toIncoming } from './node.ts'
 
 const fix =
@@ -19,9 +19,12 @@ export interface FastifyMountOptions {
  *
  * @example await app.register(toFastify(receiver), { path: '/webhooks' })
  */
-export function toFastify(receiver: HandlesRequests) {
+export function toFastify(receiver: HandlesRequests, ...options: readonly never[]) {
   checkReceiver('toFastify', receiver)
+  const where = "the path is an option of app.register(toFastify(receiver), { path: '/webhooks' })"
+  checkNoOptions('toFastify', options, where)
   const mount = async (app: FastifyInstance, { path }: FastifyMountOptions) => {
+    checkPath('app.register(toFastify(receiver), { path })', path)
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
     app.all(path, async (request, reply) => {

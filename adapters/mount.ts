@@ -32,6 +32,21 @@ export function checkReceiver(by: string, receiver: HandlesRequests): void {
   throw refusal(`${by} expects a receiver from createReceiver(): ${by}(receiver)`)
 }
 
+/** Refuses options of an adapter that has none; `where` says where they belong. */
+export function checkNoOptions(
+  by: string,
+  given: readonly unknown[],
+  where = 'options belong in createReceiver({ … })',
+): void {
+  if (given.every((one) => one === undefined)) return
+  throw refusal(`${by} takes a receiver alone: ${where}`)
+}
+
+export function checkPath(by: string, path: unknown): void {
+  if (typeof path === 'string') return
+  throw refusal(`${by} expects the option path, e.g. { path: '/webhooks' }`)
+}
+
 export function checkMount(
   by: string,
   options: FetchMountOptions,

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
-import { checkReceiver, type HandlesRequests } from './mount.ts'
+import { checkNoOptions, checkReceiver, type HandlesRequests } from './mount.ts'
 
 export type { HandlesRequests }
 
@@ -17,8 +17,9 @@ const fix =
   'the body was read before the receiver: hand it the untouched request, before any body parser (Koa: mount it before koa-body and pass ctx.req; Nest: NestFactory.create(App, { rawBody: true }))'
 
 /** A listener for `http.createServer`; methods other than POST are answered with 405. */
-export function toNode(receiver: HandlesRequests) {
+export function toNode(receiver: HandlesRequests, ...options: readonly never[]) {
   checkReceiver('toNode', receiver)
+  checkNoOptions('toNode', options)
   return async (request: NodeRequest, response: ServerResponse): Promise<void> => {
     sendReply(request, response, await receiver.handle(toIncoming(request, { fix })))
   }

@@ -1,6 +1,7 @@
 // The options of a receiver, checked when it is created.
 
 import type { Around } from './dispatch/around.ts'
+import type { DispatcherOptions } from './dispatch/dispatch.ts'
 import {
   checkFunction,
   checkMilliseconds,
@@ -23,6 +24,7 @@ export interface Keeper<Tx = unknown> {
   keep(arrival: Arrival): Promise<Kept>
   /** Rejects where the store does not answer; a probe of `doctor` asks, and leaves nothing. */
   check?(): Promise<void>
+  readonly capabilities?: { readonly tx: boolean }
   /** Types `context.tx`; it is never there. */
   readonly '~tx'?: () => Tx
 }
@@ -135,4 +137,20 @@ export function isReader(client: unknown): client is ResourceReader {
   if (typeof client !== 'object' || client === null) return false
   const { verifications, clients } = client as Partial<Record<string, { readonly get?: unknown }>>
   return [verifications, clients].every((one) => typeof one?.get === 'function')
+}
+
+/** The handlers that this receiver cannot have. `canReverse`: the sender takes decisions back. */
+export function registrationLimits(
+  inbox: Keeper | undefined,
+  canReverse: boolean,
+): DispatcherOptions {
+  return { hearsReversals: !canReverse || inbox !== undefined, withoutTx: withoutTx(inbox) }
+}
+
+function withoutTx(inbox: Keeper | undefined): string | undefined {
+  if (!inbox) {
+    return "needs an inbox in a database: pass inbox: createInbox({ store: sqliteStore('inbox.db') }) to createReceiver"
+  }
+  if (inbox.capabilities?.tx !== false) return undefined
+  return 'needs a store with transactions, which this inbox does not have: use sqliteStore or postgresStore'
 }

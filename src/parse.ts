@@ -155,9 +155,17 @@ function isOwn(delivery: VerifiedDelivery, source: EventSource): boolean {
   return source !== 'webhook' && delivery.headers.length === 0
 }
 
+/** A name and a preset that was not called are what people pass instead of a preset. */
+function vendorHint(vendor: unknown): string {
+  const name = typeof vendor === 'string' && /^[a-z]\w*$/i.test(vendor) ? vendor : 'onfido'
+  return `pass vendors.${name}(), with vendors from 'idv-webhooks/vendors'`
+}
+
 function vendorReader(vendor: Vendor, { envelope }: ParseOptions): EnvelopeReader {
   if (!Array.isArray(vendor?.reading?.rules)) {
-    throw invalid(`vendor must be one of vendors.*() or of defineVendor(), got ${shown(vendor)}`)
+    throw invalid(
+      `vendor must be one of vendors.*() or of defineVendor(), got ${shown(vendor)}: ${vendorHint(vendor)}`,
+    )
   }
   if (envelope !== undefined) {
     throw invalid('vendor reads the envelope itself: leave out the option envelope')

@@ -26,7 +26,7 @@ import {
 } from './intake.ts'
 import type { Observation, Observe } from './observe/observe.ts'
 import { Observers } from './observe/observers.ts'
-import { checkedOptions, type Keeper, type ReceiverOptions } from './options.ts'
+import { checkedOptions, type Keeper, type ReceiverOptions, registrationLimits } from './options.ts'
 import { attempted, noDiagnosis, type Outcome, proofRefused, refusal } from './outcome/outcome.ts'
 import { Replies, type Reply } from './outcome/reply.ts'
 import { createParser, type Parsed, type Parser } from './parse.ts'
@@ -79,7 +79,8 @@ export class Pipeline {
     }
     this.finality = new Finality(vendor?.finality)
     const names = [...eventNames, ...Object.keys(options.schemas ?? {})]
-    this.#dispatcher = new Dispatcher(names, !this.finality.canReverse || !!options.inbox)
+    const registrable = registrationLimits(options.inbox, this.finality.canReverse)
+    this.#dispatcher = new Dispatcher(names, registrable)
   }
 
   get dispatcher(): Dispatcher {
@@ -209,7 +210,7 @@ export class Pipeline {
 
   #receive(walk: Walk, body: Uint8Array): Outcome | Promise<Outcome> {
     if (!(body instanceof Uint8Array)) {
-      const message = 'delivery.body must be the exact bytes (a Uint8Array)'
+      const message = `delivery.body must be the exact bytes (a Uint8Array), got ${typeof body}: read the request without parsing it`
       return refusal('BODY_CONSUMED', message)
     }
     walk.body = body

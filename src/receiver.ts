@@ -2,15 +2,11 @@
 // pipeline, is reached by `insideOf` alone.
 
 import type { Handler, HandlerOptions } from './dispatch/handler.ts'
-import type {
-  EventsWith,
-  LegacyPattern,
-  Matching,
-  Pattern,
-  ResourceOf,
-} from './dispatch/patterns.ts'
+import type { AnyPattern, KnownPattern } from './dispatch/known-pattern.ts'
+import type { EventsWith, Matching, Pattern, ResourceOf } from './dispatch/patterns.ts'
 import { checkOptionNames, receiverInside } from './foundation/check.ts'
 import type { Delivery } from './foundation/delivery.ts'
+import { blamingCaller } from './foundation/errors.ts'
 import type { Incoming } from './intake.ts'
 import type { ReceiverOptions } from './options.ts'
 import type { Outcome } from './outcome/outcome.ts'
@@ -35,8 +31,8 @@ export interface Receiver<Events = EventMap, Tx = unknown> {
     options?: HandlerOptions,
   ): this
   /** @deprecated `request.*` is the older name: register the `verification.*` name. */
-  on<const P extends Pattern<Events> | LegacyPattern>(
-    pattern: P | readonly P[],
+  on<const P extends AnyPattern<Events>>(
+    pattern: KnownPattern<Events, P> | readonly KnownPattern<Events, P>[],
     handler: Handler<Matching<Events, P>, ResourceOf<P>, Tx>,
     options?: HandlerOptions,
   ): this
@@ -69,15 +65,16 @@ export function createReceiver<Tx = undefined>(
   options: ReceiverOptions<Record<never, never>, Tx>,
 ): Receiver<EventMap, Tx>
 export function createReceiver<Events, Tx>(options: ReceiverOptions): Receiver<Events, Tx> {
-  const pipeline = new Pipeline(options)
+  const pipeline = blamingCaller(createReceiver, () => new Pipeline(options))
   const receiver: Receiver<Events, Tx> = {
     // Trust is granted here: the pattern's type chose the type of the event.
     on(pattern: string | readonly string[], handler: unknown, more?: HandlerOptions) {
-      pipeline.dispatcher.on(pattern, handler as Handler, more)
+      blamingCaller(receiver.on, () => pipeline.dispatcher.on(pattern, handler as Handler, more))
       return receiver
     },
     fallback(handler: unknown, more?: HandlerOptions) {
-      pipeline.dispatcher.fallback(handler as Handler, more)
+      const register = () => pipeline.dispatcher.fallback(handler as Handler, more)
+      blamingCaller(receiver.fallback, register)
       return receiver
     },
     receive: (delivery: Delivery) => pipeline.receive(delivery),

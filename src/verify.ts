@@ -39,7 +39,7 @@ export function createVerifier(options: Omit<VerifyOptions, 'now'>): Verifier {
   const { scheme = serviceScheme, authenticity = 'signature' } = options
   if (!Array.isArray(scheme?.template)) {
     throw invalid(
-      `scheme must be created with schemes.define() or another builder of schemes, got ${shown(scheme)}`,
+      `scheme must be created with schemes.define() or another builder of schemes, got ${shown(scheme)}${schemeHint(scheme)}`,
       'SCHEME_INVALID',
     )
   }
@@ -52,6 +52,15 @@ export function createVerifier(options: Omit<VerifyOptions, 'now'>): Verifier {
   }
   return new SchemeVerifier(scheme, options.secret)
 }
+
+/** The name of a builder, or a builder that was not called, instead of what it returns. */
+function schemeHint(scheme: unknown): string {
+  if (typeof scheme === 'function') return ': call it, e.g. schemes.service()'
+  const name = builders.find((one) => one === scheme)
+  return name === undefined ? '' : `: pass schemes.${name}(${name === 'service' ? '' : '{ … }'})`
+}
+
+const builders = ['service', 'timestamped', 'standardWebhooks', 'token', 'ip', 'define']
 
 const proofs = {
   signature: 'a signature',

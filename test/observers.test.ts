@@ -1,5 +1,5 @@
 // What the default observer tells, and what a diagnosis reads, by where the program runs.
-import { createReceiver, sign, verify } from 'idv-webhooks'
+import { createReceiver, logOutcomes, sign, verify } from 'idv-webhooks'
 import { afterEach, expect, test, vi } from 'vitest'
 
 const secret = 'the-secret-of-the-observers'
@@ -15,6 +15,10 @@ async function warningsOf(work: () => Promise<unknown>): Promise<string> {
   const hear = (warning: Error) => warnings.push(warning.message)
   process.on('warning', hear)
   await work()
+  // Diagnoses wait for each other, so those of the work have ended with this one.
+  const headers = await sign('{}', { secret })
+  const proof = await verify({ body: bytes('[]'), headers }, { secret })
+  if (!proof.ok) await proof.diagnose()
   await new Promise((resolve) => setTimeout(resolve, 50))
   process.off('warning', hear)
   return warnings.join('\n')
@@ -50,6 +54,43 @@ test('outside production a warning shows the whole error of a handler, and none 
   const told = await warningsOf(failing)
   expect(told).toContain('HANDLER_FAILED')
   expect(told).not.toContain('CANARY')
+})
+
+test('a wrong secret is named as what to compare, in the warning and in the log', async () => {
+  const refused = async (observe?: ReturnType<typeof logOutcomes>) => {
+    const receiver = createReceiver({ secret, ...(observe && { observe }) })
+    const headers = await sign('{}', { secret: 'another-secret' })
+    await receiver.receive({ body: bytes('{}'), headers })
+  }
+  vi.stubEnv('NODE_ENV', 'development')
+  const advice = /compare the secret and the scheme with those of the sender/
+  expect(await warningsOf(refused)).toMatch(advice)
+  const lines: string[] = []
+  await refused(logOutcomes({ write: (line) => lines.push(line) }))
+  await expect.poll(() => lines).toHaveLength(1)
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ hint: expect.stringMatching(advice) })
+})
+
+test('an error that a driver threw is placed in the application that called it', async () => {
+  const errors: string[] = []
+  const receiver = createReceiver({
+    secret,
+    observe: (seen) => void (seen.type === 'attempt' && errors.push(seen.error ?? '')),
+  })
+  const frames = [
+    'at run (node:sqlite:12:3)',
+    'at Object.run (file:///app/node_modules/idv-webhooks/dist/chunk-A.js:1:2)',
+    'at save (file:///app/src/save.js:7:5)',
+  ]
+  for (const count of [3, 2]) {
+    receiver.on('*', () => {
+      const stack = ['Error: boom', ...frames.slice(0, count)].join('\n    ')
+      throw Object.assign(new Error('boom'), { stack })
+    })
+  }
+  const body = bytes('{"event":"client.created","data":{"id":"c"}}')
+  await receiver.receive({ body, headers: await sign(body, { secret }) })
+  expect(errors).toEqual(['Error at save (file:///app/src/save.js:7:5)', `Error ${frames[0]}`])
 })
 
 test('bodies of more than 64 KiB are not parsed for a diagnosis, smaller ones are', async () => {

@@ -1,4 +1,5 @@
 import { createReceiver, parse, sign, verify } from 'idv-webhooks'
+import { strictEventSchemas } from 'idv-webhooks/protocol'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 
@@ -265,6 +266,16 @@ describe('schemas of your own', () => {
         entity: { type: 'matter', id: 'm' },
       },
     )
+  })
+
+  test('the strict ones report a value that is not documented, and deliver the event', async () => {
+    const later = { event: 'verification.approved', data: { id: 'v', status: 'later', extra: 1 } }
+    const issues = [{ path: ['status'], message: expect.any(String) }]
+    const schemas = strictEventSchemas
+    expect(await eventOf(later, { schemas })).toMatchObject({ data: later.data, issues })
+    const known = { ...later, data: { ...later.data, status: 'approved' } }
+    expect(await eventOf(known, { schemas })).not.toHaveProperty('issues')
+    expect(await eventOf(later, {})).not.toHaveProperty('issues')
   })
 
   test('custom schemas that cannot work are refused at creation', () => {

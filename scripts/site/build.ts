@@ -4,12 +4,17 @@ import { join } from 'node:path'
 import { build } from 'vitepress'
 import { check } from './check.ts'
 import { llms, llmsFull } from './llms.ts'
-import { decisions, errorPages, groupsOfPages, root } from './pages.ts'
+import { decisions, errorPages, groupsOfPages, root, skills } from './pages.ts'
 import { writeApi, writeCommands } from './reference.ts'
 import { stage, staged } from './stage.ts'
 
 rmSync(staged, { recursive: true, force: true })
-stage([...groupsOfPages().flatMap(({ pages }) => pages), ...errorPages(), ...decisions()])
+stage([
+  ...groupsOfPages().flatMap(({ pages }) => pages),
+  ...errorPages(),
+  ...decisions(),
+  ...skills(),
+])
 writeCommands()
 await writeApi()
 await build(join(root, 'site'))

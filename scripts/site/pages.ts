@@ -54,6 +54,11 @@ export function groupsOfPages(): Group[] {
 }
 
 export const errorPages = (): Page[] => filesOf('docs/errors').map(pageOf)
+export const skills = (): Page[] =>
+  readdirSync(join(root, 'skills')).map((name) => ({
+    ...pageOf(`skills/${name}/SKILL.md`),
+    path: `skills/${name}.md`,
+  }))
 export const decisions = (): Page[] => filesOf('docs/decisions').map(pageOf)
 
 function filesOf(folder: string): string[] {

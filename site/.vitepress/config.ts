@@ -2,8 +2,8 @@
 import { defineConfig } from 'vitepress'
 import { decisions, errorPages, groupsOfPages, type Page } from '../../scripts/site/pages.ts'
 
-const item = ({ title, path }: Page) => ({
-  text: title,
+const item = ({ file, title, path }: Page) => ({
+  text: file === 'README.md' ? 'Overview' : title.replaceAll('`', ''),
   link: `/${path.replace(/(index)?\.md$/, '')}`,
 })
 

@@ -151,7 +151,7 @@ async function create<Name extends 'createVerification' | 'createClient'>(
 function endless(endpoint: 'listVerifications' | 'listClients', path: string) {
   return new MalformedResponseError({
     code: 'RESPONSE_MALFORMED',
-    message: 'the list does not end: every page says that another follows, with nothing new',
+    message: 'the list does not end: every page announces another one and brings nothing new',
     requestInfo: { endpoint, method: 'GET', path, attempts: 1 },
   })
 }

@@ -19,7 +19,7 @@ export interface DerivedEvent {
 /** Changes that no run can find; part of every report. */
 export const unseen = [
   'client.updated: the list of clients cannot be sorted or filtered by update, and a record does not show what changed',
-  'a client that was deleted permanently, if the service ever does that: it is no longer listed',
+  'a client that was deleted permanently: it is no longer listed',
   'a client, if another one is deleted while pages are being read from a list that hides deleted ones; a run from an earlier time finds it',
   'the resource as it was at the event: handlers get it as it is now',
   'when a verification was decided: `updatedAt` stands for it, so a decided one that changes again after the inbox has forgotten it looks newly decided',

@@ -98,7 +98,7 @@ function checkOptions(inbox: Inbox, options: InboxConsoleOptions): void {
   const { authorize, onActivity, interval } = options ?? {}
   if (authorize === undefined) {
     throw invalid(
-      "inboxConsole: `authorize` must say who may look: give (request) => …, or 'loopback' on your own machine",
+      "inboxConsole: `authorize` is required: pass (request) => boolean, or 'loopback' on your own machine",
     )
   }
   if (authorize !== 'loopback') checkFunction('authorize', authorize, '(request) => boolean')
@@ -126,14 +126,14 @@ async function admitted(
   const verdict = await verdictOf(authorize, request)
   if (verdict === true) return undefined
   if (typeof verdict === 'string' && verdict !== '') return verdict
-  throw new ConsoleRefusal(403, 'FORBIDDEN', 'You may not look into this inbox')
+  throw new ConsoleRefusal(403, 'FORBIDDEN', 'You are not allowed to see this inbox')
 }
 
 async function verdictOf(authorize: (request: Request) => unknown, request: Request) {
   try {
     return await authorize(request)
   } catch {
-    const message = 'Whether you may look into this inbox could not be found out'
+    const message = 'Could not check whether you may see this inbox'
     throw new ConsoleRefusal(503, 'AUTHORIZE_FAILED', message)
   }
 }
@@ -144,7 +144,7 @@ function refuseForged(request: Request): void {
     throw new ConsoleRefusal(403, 'ORIGIN_REFUSED', 'The request comes from another site')
   }
   if (bringsToken(request)) return
-  throw new ConsoleRefusal(403, 'TOKEN_MISSING', 'The page is too old: load it again')
+  throw new ConsoleRefusal(403, 'TOKEN_MISSING', 'This page is out of date: reload it')
 }
 
 function document(request: Request, config: Parameters<typeof pageResponse>[0]): Response {
@@ -188,7 +188,11 @@ function refused(error: unknown, request: Request): Response {
       ? error
       : isWebhookError(error) && error.code === 'OPTION_INVALID'
         ? { status: 400, code: error.code, message: error.reason }
-        : { status: 503, code: 'STORE_UNAVAILABLE', message: 'The inbox cannot be read right now' }
+        : {
+            status: 503,
+            code: 'STORE_UNAVAILABLE',
+            message: 'The inbox is not available right now',
+          }
   if (request.headers.get('accept')?.includes('text/html')) {
     return refusalResponse({ status, message })
   }

@@ -148,7 +148,11 @@ function changeRoutes({ inbox, activity }: RouteDeps): readonly InboxRoute[] {
       changes: true,
       async answer({ body: { entity, tenant }, by }) {
         if (typeof entity !== 'string') {
-          throw new ConsoleRefusal(400, 'BAD_REQUEST', 'Say who is forgotten: { entity }')
+          throw new ConsoleRefusal(
+            400,
+            'BAD_REQUEST',
+            'The body must name the entity to forget: { entity }',
+          )
         }
         const of = typeof tenant === 'string' ? { tenant } : {}
         const entries = await inbox.forget(entity, of)
@@ -164,7 +168,7 @@ const past = { redrive: 'redriven', replay: 'replayed', dismiss: 'dismissed' } a
 async function found(inbox: Inbox, id: string, withDelivery = false): Promise<Entry> {
   const entry = await inbox.get(id, { withDelivery })
   if (entry) return entry
-  throw new ConsoleRefusal(404, 'NOT_FOUND', 'No entry has this id (any more)')
+  throw new ConsoleRefusal(404, 'NOT_FOUND', 'No entry has this id; it may have been erased')
 }
 
 function erased(): ConsoleRefusal {

@@ -29,7 +29,7 @@ export function toNodeListener(
       outgoing.writeHead(403).end()
       throw new WebhookError(
         'OPTION_INVALID',
-        `inboxConsole: it was mounted at ${address} with authorize: 'loopback'; give authorize: (request) => …`,
+        `inboxConsole: mounted at ${address} with authorize: 'loopback': pass authorize: (request) => boolean`,
       )
     }
     const gone = new AbortController()

@@ -8,12 +8,21 @@ import type { Handler, HandlerOptions, Registration } from './handler.ts'
 
 const optionNames: readonly (keyof HandlerOptions)[] = ['id', 'stale', 'tx']
 
+/** The handlers that can be registered. */
+export interface DispatcherOptions {
+  /** False where the sender reverses decisions and nothing remembers them. Default true. */
+  readonly hearsReversals?: boolean
+  /** Why no handler can have `context.tx`; undefined where one can. */
+  readonly withoutTx?: string | undefined
+}
+
 /** The registered handlers of a receiver. */
 export class Dispatcher {
   readonly #registrations: Registration[] = []
   readonly #fallbacks: Registration[] = []
   readonly #names: readonly string[]
   readonly #hearsReversals: boolean
+  readonly #withoutTx: string | undefined
   readonly #warned = new Set<string>()
   /** The handlers of each known name, once registration has ended. */
   readonly #byName = new Map<string, readonly Registration[]>()
@@ -21,13 +30,14 @@ export class Dispatcher {
   #ofUnknown: readonly Registration[] = []
   #frozen = false
 
-  /**
-   * `names` are the canonical names of all events that can be registered; `hearsReversals` is false
-   * where the sender reverses decisions and nothing remembers them.
-   */
-  constructor(names: readonly string[], hearsReversals = true) {
+  /** `names` are the canonical names of all events that can be registered. */
+  constructor(
+    names: readonly string[],
+    { hearsReversals = true, withoutTx }: DispatcherOptions = {},
+  ) {
     this.#names = names
     this.#hearsReversals = hearsReversals
+    this.#withoutTx = withoutTx
   }
 
   on(patterns: string | readonly string[], handler: Handler, options: HandlerOptions = {}): void {
@@ -102,6 +112,9 @@ export class Dispatcher {
       throw invalid(`${what} must be a function, got ${shown(handler)}`, 'HANDLER_INVALID')
     }
     checkHandlerOptions(what, options)
+    if (options.tx && this.#withoutTx !== undefined) {
+      throw invalid(`{ tx: true } of ${what} ${this.#withoutTx}`, 'HANDLER_INVALID')
+    }
     const all = [...this.#registrations, ...this.#fallbacks]
     const name = patterns.join(',')
     const same = all.filter((one) => one.patterns.join(',') === name).length

@@ -107,6 +107,22 @@ export function isWebhookError(value: unknown): value is WebhookError {
   return has(value, brand)
 }
 
+/**
+ * Runs `work`; the stack of a WebhookError that it throws begins where `entry` was called, since
+ * that is where the mistake is. V8 keeps ten frames, and those of this package could fill them.
+ */
+export function blamingCaller<Result>(
+  entry: (...given: never[]) => unknown,
+  work: () => Result,
+): Result {
+  try {
+    return work()
+  } catch (error) {
+    if (isWebhookError(error)) Error.captureStackTrace?.(error, entry)
+    throw error
+  }
+}
+
 /** The message of an error as a part of another message: a WebhookError's without its address. */
 export function reasonOf(error: unknown): string {
   if (isWebhookError(error)) return error.reason

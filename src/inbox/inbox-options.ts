@@ -69,7 +69,7 @@ export function checkedInboxOptions(options: InboxOptions): InboxLimits {
   if (typeof options?.store?.insert !== 'function') {
     throw new WebhookError(
       'INBOX_INVALID',
-      "createInbox expects a store, e.g. createInbox({ store: sqliteStore('inbox.db') })",
+      `createInbox expects a store, got ${shown(options?.store)}: pass createInbox({ store: ${storeFor(options?.store)} })`,
     )
   }
   checkOptionNames('createInbox', options, names)
@@ -101,6 +101,15 @@ function checkParts({ retry = {}, retention = {}, encryption, needs = {} }: Inbo
   checkChoice('needs.tx', needs.tx, [true, false])
   checkChoice('needs.shared', needs.shared, [true, false])
   checkChoice('needs.erases', needs.erases, ['overwritten', 'unlinked'])
+}
+
+/** The call that makes a store of what was passed in its place: a file or an address. */
+function storeFor(given: unknown): string {
+  if (typeof given !== 'string' || given.length > 60 || /['\s]/.test(given)) {
+    return "sqliteStore('inbox.db')"
+  }
+  if (/^postgres(ql)?:/.test(given)) return 'postgresStore(fromPg(pool))'
+  return `sqliteStore('${given}')`
 }
 
 const orders: readonly StoreCapabilities['order'][] = ['entity', 'none']

@@ -237,13 +237,22 @@ const frame =
 
 const stackHead = /^[\w$.]{1,80}(?: \[\w{1,60}\])?(?:: |(?=\n|$))/
 
-/** Where it was thrown. A stack begins with the message, which is cut off before anybody looks. */
+/** Frames of this package and of Node: a driver's error passes through them. */
+const inside = /[\\/]idv-webhooks[\\/]dist[\\/]|[ (]node:/
+
+/**
+ * Where it was thrown, in the application if any frame is there. A stack begins with the message,
+ * which is cut off before anybody looks.
+ */
 function frameOf({ stack, message }: Error): string | undefined {
   if (typeof stack !== 'string' || typeof message !== 'string') return undefined
   const head = stackHead.exec(stack)?.[0]
   if (head === undefined || !stack.startsWith(message, head.length)) return undefined
   const lines = stack.slice(head.length + message.length).split('\n', 20)
-  return lines.map((line) => line.trim()).find((line) => line.length <= 240 && frame.test(line))
+  const frames = lines
+    .map((line) => line.trim())
+    .filter((line) => line.length <= 240 && frame.test(line))
+  return frames.find((line) => !inside.test(line)) ?? frames[0]
 }
 
 /** Our messages quote the value that was refused last, and a handler may have passed data. */

@@ -58,11 +58,19 @@ export function logOutcomes(options: LogOptions = {}): Observe {
     if (!isDiagnosable(seen) || !mayDiagnose(seen.at)) return write(toLine(details))
     const line = (more?: object) => write(toLine({ ...details, ...more }))
     const written = seen.diagnose().then(
-      (diagnosis) => line(diagnosis && { diagnosis }),
+      (diagnosis) => line(diagnosis ? { diagnosis } : hintFor(seen)),
       () => line(),
     )
     unharmed(() => written, warnOf)
   }
+}
+
+/** Said where nothing is proved: every respelling of the body was tried in vain. */
+const otherSecret =
+  'no configured secret signed this body, and no known change of it on the way explains that: compare the secret and the scheme with those of the sender, unless the delivery is forged'
+
+function hintFor({ code }: OutcomeObserved): { readonly hint: string } | undefined {
+  return code === 'SIGNATURE_MISMATCH' ? { hint: otherSecret } : undefined
 }
 
 /** Other refusals have no diagnosis, and must not use up the budget. */
@@ -128,7 +136,11 @@ function warnFailures(): Observe {
       if (warned.has(code)) return
       warned.add(code)
       const text = `webhook refused: ${code}`
-      unharmed(() => seen.diagnose().then((found) => once(text, code, diagnosed(found))), warnOf)
+      const say = (found: Diagnosis | undefined) => {
+        const why = found ? `${found.message}. To fix it, ${found.fix}` : hintFor(seen)?.hint
+        once(text, code, why === undefined ? '' : `: ${why}`)
+      }
+      unharmed(() => seen.diagnose().then(say), warnOf)
     }
     if (seen.kind !== 'failed') return
     const describe = isDevelopment() ? inspectError : describeError
@@ -138,9 +150,6 @@ function warnFailures(): Observe {
     once(`webhook ${code}${about}${what && `: ${what}`}`, code)
   }
 }
-
-const diagnosed = (found: Diagnosis | undefined) =>
-  found ? `: ${found.message}. To fix it, ${found.fix}` : ''
 
 /** A runtime that does not tell is treated as production. */
 function isDevelopment(): boolean {

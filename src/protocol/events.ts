@@ -6,6 +6,8 @@ import {
   type ReceivedVerification,
   receivedClientSchema,
   receivedVerificationSchema,
+  strictClientSchema,
+  strictVerificationSchema,
 } from './resources.ts'
 
 /** The schema of the resource that each event carries (section 6; resources of section 2). */
@@ -19,6 +21,22 @@ export const eventSchemas = {
   'client.created': receivedClientSchema,
   'client.updated': receivedClientSchema,
   'client.deleted': receivedClientSchema,
+} as const
+
+/**
+ * The same with the documented values of each enum alone, for `createReceiver({ schemas })`: a
+ * misspelt value is a type error, and a value that the service added later is in `event.issues`.
+ */
+export const strictEventSchemas = {
+  'verification.created': strictVerificationSchema,
+  'verification.submitted': strictVerificationSchema,
+  'verification.approved': strictVerificationSchema,
+  'verification.rejected': strictVerificationSchema,
+  'verification.canceled': strictVerificationSchema,
+  'verification.expired': strictVerificationSchema,
+  'client.created': strictClientSchema,
+  'client.updated': strictClientSchema,
+  'client.deleted': strictClientSchema,
 } as const
 
 /** The resource type of each event. */

@@ -15,6 +15,7 @@ export {
   eventSchemas,
   type Issue,
   type KnownEvent,
+  strictEventSchemas,
   type UnknownEvent,
   type WebhookEvent,
 } from './events.ts'
@@ -52,6 +53,8 @@ export {
   receivedClientSchema,
   receivedVerificationSchema,
   requirementNames,
+  type StrictClient,
+  type StrictVerification,
   type ThirdParty,
   terminalStatuses,
   thirdPartySchema,

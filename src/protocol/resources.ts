@@ -205,15 +205,37 @@ export const receivedVerificationSchema = openVerificationSchema.partial().requi
 /** The resource of a `client.*` event: only `id` is sure to be there. */
 export const receivedClientSchema = openClientSchema.partial().required({ id: true })
 
+/**
+ * The same with the documented values alone: another value is an issue of the event, and for the
+ * compiler a misspelt value is an error.
+ */
+export const strictVerificationSchema: z.ZodType<StrictVerification> = verificationSchema
+  .partial()
+  .required({ id: true })
+/** The same for the resource of a `client.*` event. */
+export const strictClientSchema: z.ZodType<StrictClient> = clientSchema
+  .partial()
+  .required({ id: true })
+
+/** Without the index signature of a loose object, so that a misspelt field is a type error. */
+type Fields<Value> = {
+  [Key in keyof Value as string extends Key ? never : Key]: Value[Key]
+}
+
+/** The same with all but the id optional. */
+type Received<Value extends { readonly id: unknown }> = Fields<Partial<Value> & Pick<Value, 'id'>>
+
 export type VerificationType = (typeof verificationTypes)[number]
 export type VerificationStatus = (typeof verificationStatuses)[number]
 export type Requirement = (typeof requirementNames)[number]
 export type MemberType = (typeof memberTypes)[number]
-export type Verification = z.infer<typeof openVerificationSchema>
-export type AssembledVerification = z.infer<typeof openAssembledSchema>
+export interface Verification extends Fields<z.infer<typeof openVerificationSchema>> {}
+export interface AssembledVerification extends Fields<z.infer<typeof openAssembledSchema>> {}
 export type ThirdParty = z.infer<typeof thirdPartySchema>
-export type Client = z.infer<typeof openClientSchema>
+export interface Client extends Fields<z.infer<typeof openClientSchema>> {}
 export type Pagination = z.infer<typeof paginationSchema>
 export type ErrorBody = z.infer<typeof errorBodySchema>
-export type ReceivedVerification = z.infer<typeof receivedVerificationSchema>
-export type ReceivedClient = z.infer<typeof receivedClientSchema>
+export interface ReceivedVerification extends Fields<z.infer<typeof receivedVerificationSchema>> {}
+export interface ReceivedClient extends Fields<z.infer<typeof receivedClientSchema>> {}
+export interface StrictVerification extends Received<z.infer<typeof verificationSchema>> {}
+export interface StrictClient extends Received<z.infer<typeof clientSchema>> {}

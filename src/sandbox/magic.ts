@@ -1,4 +1,4 @@
-// Subject names that decide how a verification goes on by itself, right after its creation.
+// Subject names that trigger a result how a verification goes on by itself, right after its creation.
 import type { ActionName } from './transitions.ts'
 
 /** The behavior that a magic name selects. */

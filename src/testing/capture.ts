@@ -54,11 +54,16 @@ export interface CaptureOptions {
 /**
  * Makes a capture of a delivery.
  *
- * @throws WebhookError `SECRET_INVALID`
+ * @throws WebhookError `SECRET_INVALID`, `CAPTURE_INVALID`
  * @example writeFileSync('approved.json', JSON.stringify(await capture(context.delivery), null, 2))
  */
 export async function capture(delivery: Delivery, options: CaptureOptions = {}): Promise<Capture> {
   checkOptionNames('capture', options, ['scheme', 'secret', 'redact', 'method', 'proof'])
+  if (!(delivery?.body instanceof Uint8Array) || !delivery.headers) {
+    const message =
+      'capture expects a delivery { body, headers }, e.g. context.delivery of a handler'
+    throw refusal(message, 'CAPTURE_INVALID')
+  }
   const { scheme = schemes.service(), redact = true, method = 'POST', proof } = options
   const receivedAt = delivery.receivedAt ?? systemClock()
   const headers = headerList(delivery.headers)
@@ -131,7 +136,7 @@ export function readCapture(capture: string | unknown): ReadCapture {
   const json = typeof capture === 'string' ? parseText(capture) : capture
   if (typeof json !== 'object' || json === null) throw invalid('must be a JSON object')
   if ('delivery' in json) {
-    throw invalid('was already read by readCapture(): pass the capture file itself')
+    throw invalid('was already read by readCapture(): pass the content of the capture file')
   }
   const { headers, body, receivedAt, method, url, scheme, redacted, version, verified, code } =
     json as Readonly<Record<keyof Capture, unknown>>

@@ -1,6 +1,6 @@
 // A complete event of each name, current and legacy, as the sandbox would send it. The people in it
 // are made up, and every call returns the same values.
-import { invalid, suggestion } from '../foundation/check.ts'
+import { checkOptionNames, invalid, suggestion } from '../foundation/check.ts'
 import type { EventData } from '../protocol/events.ts'
 import {
   type CanonicalName,
@@ -104,7 +104,7 @@ const clientSteps: Readonly<Record<string, Partial<Client>>> = {
 /**
  * A complete event of a name, the same at every call; `overrides` change single fields.
  *
- * @throws WebhookError `EVENT_NAME_UNKNOWN`
+ * @throws WebhookError `EVENT_NAME_UNKNOWN`, `OPTION_INVALID`
  * @example fixture('verification.approved', { data: { id: 'ver_1' } })
  */
 export function fixture<const Name extends FixtureName>(
@@ -121,6 +121,7 @@ export function fixture<const Name extends FixtureName>(
   const [type, step = ''] = canonicalName(name).split('.')
   const resource =
     type === 'client' ? { ...client, ...clientSteps[step] } : { ...verification, ...steps[step] }
+  checkOverrides(overrides, resource)
   const { data, ...envelope } = overrides
   // The name determines the resource, which the compiler cannot follow.
   return {
@@ -131,3 +132,14 @@ export function fixture<const Name extends FixtureName>(
     data: { ...resource, ...data },
   } as Fixture<Name>
 }
+
+/** @throws WebhookError `OPTION_INVALID` for what the envelope does not have */
+function checkOverrides(overrides: object, resource: object): void {
+  const field = Object.keys(overrides ?? {}).find((name) => Object.hasOwn(resource, name))
+  if (field !== undefined && !envelopeFields.includes(field)) {
+    throw invalid(`'${field}' is a field of the data: fixture(name, { data: { ${field}: … } })`)
+  }
+  checkOptionNames('fixture', overrides, envelopeFields)
+}
+
+const envelopeFields: readonly string[] = ['id', 'createdAt', 'data']

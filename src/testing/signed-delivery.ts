@@ -33,9 +33,12 @@ const names: readonly (keyof SignedDeliveryOptions)[] = [
   'tamper',
 ]
 
+/** Bytes that `fetch` takes. Before TypeScript 5.7 Uint8Array is not generic. */
+type Bytes = ReturnType<TextEncoder['encode']>
+
 /** A delivery whose headers are a plain record, ready for any HTTP client. */
 export interface SignedDelivery extends Delivery {
-  readonly body: Uint8Array<ArrayBuffer>
+  readonly body: Bytes
   readonly headers: Readonly<Record<string, string>>
   readonly receivedAt: Date
 }
@@ -78,20 +81,20 @@ export async function signedDelivery(
 /** Like the test secret, it fits every key decoding. */
 const wrongSecret = 'bad0bad0'.repeat(8)
 
-function bytesOf(event: unknown): Uint8Array<ArrayBuffer> {
+function bytesOf(event: unknown): Bytes {
   if (event instanceof Uint8Array) return Uint8Array.from(event)
   return new TextEncoder().encode(typeof event === 'string' ? event : JSON.stringify(event))
 }
 
 /** Signed in one spelling and received in another, as after a parser or proxy on the way. */
-function reserialized(exact: Uint8Array<ArrayBuffer>) {
+function reserialized(exact: Bytes) {
   const json: unknown = JSON.parse(new TextDecoder().decode(exact))
   const compact = bytesOf(JSON.stringify(json))
   const changed = compact.length !== exact.length || compact.some((byte, at) => byte !== exact[at])
   return { signed: changed ? exact : bytesOf(JSON.stringify(json, null, 2)), arrives: compact }
 }
 
-function tamperedBody(exact: Uint8Array<ArrayBuffer>, tamper: Tampering | undefined) {
+function tamperedBody(exact: Bytes, tamper: Tampering | undefined) {
   if (tamper === 'truncated') return exact.slice(0, Math.floor(exact.length / 2))
   if (tamper !== 'tampered') return exact
   if (exact.length === 0) return bytesOf('{}')
@@ -115,6 +118,6 @@ function tamperedHeaders(
 function staleClock({ name, tolerance }: Scheme, now: Clock): Clock {
   if (tolerance !== 'none') return () => new Date(now().getTime() - (tolerance + 60) * 1000)
   throw invalid(
-    `scheme ${name} signs no time, so a delivery cannot be stale: use a scheme that signs one`,
+    `scheme ${name} signs no timestamp, so a delivery cannot be stale: use a scheme that signs one`,
   )
 }

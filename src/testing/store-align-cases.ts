@@ -10,7 +10,7 @@ const alignment = { now: start, latest: start + 1_000, free: true }
 
 export const aligningCases: readonly StoreCase[] = [
   {
-    name: 'lets nothing that is stored wait for a clock that was ahead',
+    name: 'does not delay stored entries because an earlier clock was ahead',
     needs: 'order',
     run: async (store) => {
       const lane = 'ahead'
@@ -28,7 +28,7 @@ export const aligningCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'brings retries no further than the latest time, and leaves those before it alone',
+    name: 'moves retries to the latest time at most, and leaves earlier ones unchanged',
     run: async (store) => {
       const [far, near] = [newEntry(), newEntry({ storedAt: start + 1 })]
       for (const entry of [far, near]) await store.insert(entry)
@@ -46,7 +46,7 @@ export const aligningCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'frees the lanes that dead entries hold where that is asked, and only there',
+    name: 'frees the lanes held by dead entries only where asked',
     needs: 'order',
     run: async (store) => {
       const lane = 'freed'
@@ -61,7 +61,7 @@ export const aligningCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'takes nothing away that holds its lane, however old, until a person has ended that',
+    name: 'erases no entry that holds its lane, however old, until somebody redrives or dismisses it',
     needs: 'order',
     run: async (store) => {
       const lane = 'held for long'

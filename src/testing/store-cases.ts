@@ -54,7 +54,7 @@ export async function claim(
 /** Claims one entry, or fails. */
 export async function claimOne(store: InboxStore, now = start): Promise<Claimed> {
   const [entry] = await claim(store, 1, now)
-  if (!entry) throw new Error('there was nothing to claim')
+  if (!entry) throw new Error('nothing was claimed')
   return entry
 }
 
@@ -83,7 +83,7 @@ export function settle(store: InboxStore, claimed: Claimed, ending: Ending): Pro
 
 export const keepingCases: readonly StoreCase[] = [
   {
-    name: 'gives back exactly what was kept',
+    name: 'returns exactly the bytes that were stored',
     run: async (store) => {
       const entry = newEntry({ occurredAt: start - 5, storedAt: start })
       same(await store.insert(entry), { kind: 'stored', id: entry.id })
@@ -95,7 +95,7 @@ export const keepingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'keeps bytes that nobody understood: without a key or a name',
+    name: 'stores bytes without a key or a name',
     run: async (store) => {
       const { key: _, name: __, receivedName: ___, ...bare } = newEntry()
       same((await store.insert(bare)).kind, 'stored')
@@ -104,7 +104,7 @@ export const keepingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'tells a duplicate by its key, whatever became of the first',
+    name: 'detects a duplicate by its key, whatever the state of the first',
     run: async (store) => {
       const entry = newEntry()
       const again = () =>
@@ -123,7 +123,7 @@ export const keepingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'stores one of many that come with one key at once',
+    name: 'stores one of many concurrent entries with the same key',
     run: async (store) => {
       const { key, digest } = newEntry()
       const copies = Array.from({ length: 64 }, () => newEntry({ key: key ?? '', digest }))
@@ -133,7 +133,7 @@ export const keepingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'keeps other bytes under a known key as evidence, once, and never hands them out',
+    name: 'keeps other bytes under a known key as evidence, once, and never claims them',
     run: async (store) => {
       const entry = newEntry()
       const other = newEntry({ key: entry.key ?? '' })
@@ -168,7 +168,7 @@ export const keepingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'tells the same occurrence under another name, and only under another',
+    name: 'detects the same occurrence under another name, and only under another',
     run: async (store) => {
       const aliases = (name: string) => [{ key: 'occurrence', name }]
       const first = newEntry({ aliases: aliases('old') })
@@ -184,7 +184,7 @@ export const keepingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'remembers what is set beside the entries',
+    name: 'keeps the values that are set beside the entries',
     run: async (store) => {
       same(await store.recall('salt', Uint8Array.of(1)), Uint8Array.of(1))
       same(await store.recall('salt', Uint8Array.of(2)), Uint8Array.of(1))

@@ -16,7 +16,7 @@ const failed = { reason: 'HANDLER_FAILED', failures } as const
 
 export const settlingCases: readonly StoreCase[] = [
   {
-    name: 'takes nothing from a lease that was lost',
+    name: 'rejects a settlement under a lost lease',
     run: async (store) => {
       await store.insert(newEntry())
       const first = await claimOne(store)
@@ -32,7 +32,7 @@ export const settlingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'takes the same settlement again, whose answer may have been lost, and counts it once',
+    name: 'accepts a repeated settlement and counts it once',
     run: async (store) => {
       const endings = [
         { to: 'done' },
@@ -59,7 +59,7 @@ export const settlingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'hands the checkpoints of handlers to the next attempt',
+    name: 'passes the checkpoints of handlers to the next attempt',
     run: async (store) => {
       await store.insert(newEntry())
       const first = await claimOne(store)
@@ -69,7 +69,7 @@ export const settlingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'counts no attempt that was released, and fences it all the same',
+    name: 'does not count a released attempt, but raises its fence',
     run: async (store) => {
       await store.insert(newEntry())
       const first = await claimOne(store)
@@ -81,7 +81,7 @@ export const settlingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'has what was released due at once, whatever clock released it',
+    name: 'makes a released entry due at once, whatever the clock of its owner',
     run: async (store) => {
       await store.insert(newEntry())
       await settle(store, await claimOne(store), { to: 'retry', due: start, ...failed })
@@ -92,7 +92,7 @@ export const settlingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'shows why an entry ended',
+    name: 'records why an entry ended',
     run: async (store) => {
       for (let at = 0; at < 3; at++) await store.insert(newEntry())
       const [one, two, three] = await claim(store)
@@ -112,7 +112,7 @@ export const settlingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'lists leases past their time, unless they were renewed',
+    name: 'lists expired leases, unless they were renewed',
     run: async (store) => {
       await store.insert(newEntry())
       await store.insert(newEntry())
@@ -125,7 +125,7 @@ export const settlingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'gives what an owner left leased, and all the rest, to the next one',
+    name: 'gives the next owner everything, including what the former one had leased',
     needs: 'restart',
     run: async (store, { again }) => {
       const [left, waiting] = [newEntry(), newEntry()]
@@ -143,7 +143,7 @@ export const settlingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'commits a checkpoint with the transaction, and only under its lease',
+    name: 'commits a checkpoint with the transaction, only under its lease',
     needs: 'tx',
     run: async (store) => {
       await store.insert(newEntry())
@@ -197,7 +197,7 @@ export const adminCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'reopens what ended, in its place before younger entries',
+    name: 'reopens an ended entry in its place before younger ones',
     needs: 'order',
     run: async (store) => {
       const lane = 'reopened'
@@ -220,7 +220,7 @@ export const adminCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'counts by state, and knows how far behind it is',
+    name: 'counts by state and reports the lag',
     run: async (store) => {
       same(await store.stats(start), { counts: none })
       await store.insert(newEntry({ storedAt: start - 100 }))

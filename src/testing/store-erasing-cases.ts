@@ -10,7 +10,7 @@ const none = { stored: 0, leased: 0, retry: 0, done: 0, dead: 0, skipped: 0 }
 
 export const erasingCases: readonly StoreCase[] = [
   {
-    name: 'forgets an entity: payloads go, open entries are skipped, a holder loses its lease',
+    name: 'forgets an entity: erases payloads, skips open entries, revokes leases',
     run: async (store) => {
       const lane = 'person'
       const leased = newEntry({ lane })
@@ -34,7 +34,7 @@ export const erasingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'starts nothing in a lane of which something forgotten is still at work',
+    name: 'starts nothing in a lane while a forgotten entry is still being handled',
     needs: 'order',
     run: async (store) => {
       const lane = 'at-work'
@@ -65,7 +65,7 @@ export const erasingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'finds and forgets what is of one tenant, or of any',
+    name: 'finds and forgets entries of one tenant, or of all',
     run: async (store) => {
       const lane = 'whose'
       const entries = [
@@ -88,7 +88,7 @@ export const erasingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'relates a whole lane to what any entry of it names',
+    name: 'relates a whole lane to the entities that any of its entries names',
     run: async (store) => {
       const lane = 'related-later'
       const [before, naming, after] = [{}, { related: 'client' }, {}].map((given) =>
@@ -106,7 +106,7 @@ export const erasingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'relates a lane to what only a duplicate of it names',
+    name: 'relates a lane to entities that only a duplicate names',
     run: async (store) => {
       const lane = 'related-by-alias'
       const alias = (name: string) => ({ lane, aliases: [{ key: 'alias', name }] })
@@ -118,7 +118,7 @@ export const erasingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'knows what a lane is related to for as long as it has entries',
+    name: 'keeps the relations of a lane for as long as it has entries',
     run: async (store) => {
       const lane = 'long-related'
       const at = (days: number) => ({ lane, storedAt: start + days * day })
@@ -139,7 +139,7 @@ export const erasingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'erases what handlers said of a payload with it, when forgotten and after its time',
+    name: 'erases the errors of handlers with the payload, when forgotten and after the retention',
     run: async (store) => {
       const entries = [newEntry({ lane: 'retried' }), newEntry({ lane: 'dead' }), newEntry()]
       for (const entry of entries) await store.insert(entry)
@@ -156,7 +156,7 @@ export const erasingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'forgets what tells the bytes apart with them',
+    name: 'erases digests with the bytes',
     run: async (store) => {
       const entry = newEntry()
       const known = { kind: 'duplicate', id: entry.id }
@@ -166,7 +166,7 @@ export const erasingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'erases payloads after their time and forgets keys after theirs',
+    name: 'erases payloads and keys after their retention',
     run: async (store) => {
       const [done, dead, open] = [newEntry(), newEntry(), newEntry()]
       for (const entry of [done, dead]) await store.insert(entry)

@@ -9,7 +9,7 @@ const failed = { reason: 'HANDLER_FAILED', failures: [] } as const
 
 export const laneCases: readonly StoreCase[] = [
   {
-    name: 'hands out one at a time and in arrival order for each lane',
+    name: 'claims one entry at a time for each lane, in order of arrival',
     needs: 'order',
     run: async (store) => {
       const lane = 'one'
@@ -41,7 +41,7 @@ export const laneCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'gives no more than asked, the longest waiting first',
+    name: 'claims no more than asked, the longest waiting first',
     run: async (store) => {
       const young = newEntry({ storedAt: start + 2 })
       const old = newEntry({ storedAt: start + 1 })
@@ -58,7 +58,7 @@ export const laneCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'holds a lane until its retry is due, tells when, and lets the others pass',
+    name: 'holds a lane until its retry is due, reports when, and lets other lanes pass',
     run: async (store) => {
       const lane = 'retried'
       const [first, second, other] = [newEntry({ lane }), newEntry({ lane }), newEntry()]
@@ -74,7 +74,7 @@ export const laneCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'goes on after a dead entry, and tells those behind of the gap',
+    name: 'continues after a dead entry, and tells later entries about the gap',
     needs: 'order',
     run: async (store) => {
       const lane = 'gapped'
@@ -87,7 +87,7 @@ export const laneCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'stops a lane at a dead entry that holds it, until that is redriven or dismissed',
+    name: 'stops a lane at a dead entry that holds it until it is redriven or dismissed',
     needs: 'order',
     run: async (store) => {
       const lane = 'held'
@@ -110,7 +110,7 @@ export const laneCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'lets waiting tenants take turns, however long one of them has waited',
+    name: 'lets waiting tenants take turns, however long one has waited',
     needs: 'fairness',
     run: async (store) => {
       const lane = (tenant: string, at: number) => ({ lane: `fair ${at}.${tenant}` })
@@ -133,7 +133,7 @@ export const laneCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'tells what was done last in a lane',
+    name: 'reports what was done last in a lane',
     run: async (store) => {
       const lane = 'marked'
       for (let at = 0; at < 3; at++) await store.insert(newEntry({ lane }))
@@ -147,7 +147,7 @@ export const laneCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'remembers the last decision of a lane until another is given',
+    name: 'keeps the last decision of a lane until another is set',
     run: async (store) => {
       const lane = 'decided'
       for (let at = 0; at < 4; at++) await store.insert(newEntry({ lane }))

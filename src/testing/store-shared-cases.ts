@@ -19,7 +19,7 @@ const failed = { reason: 'HANDLER_FAILED', failures: [] } as const
 
 export const sharedCases: readonly StoreCase[] = [
   {
-    name: 'stores one of many entries with one key that come through two handles at once',
+    name: 'stores one of many concurrent entries with the same key through two handles',
     needs: 'shared',
     run: async (store, { beside }) => {
       const stores = [store, await beside()]
@@ -34,7 +34,7 @@ export const sharedCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'tells the same occurrence under two names apart when both come at once',
+    name: 'detects the same occurrence under two names when both arrive at once',
     needs: 'shared',
     run: async (store, { beside }) => {
       const other = await beside()
@@ -48,7 +48,7 @@ export const sharedCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'keeps the order of each handle in one lane, and passes no entry over',
+    name: 'keeps the order of each handle in one lane and skips no entry',
     needs: 'shared',
     run: async (store, { beside }) => {
       const stores = [store, await beside()] as const
@@ -84,7 +84,7 @@ export const sharedCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'hands no entry and no lane to two handles',
+    name: 'gives no entry and no lane to two handles',
     needs: 'shared',
     run: async (store, { beside }) => {
       const stores = [store, await beside()]
@@ -97,7 +97,7 @@ export const sharedCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'holds a lease for as long as its owner lives, and lets it lapse when that closes',
+    name: 'holds a lease while its owner lives, and releases it when the owner closes',
     needs: 'shared',
     run: async (store, { beside }) => {
       const other = await beside()
@@ -112,7 +112,7 @@ export const sharedCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'refuses the fence of another owner',
+    name: 'rejects the fence of another owner',
     needs: 'shared',
     run: async (store, { beside }) => {
       const other = await beside()
@@ -131,7 +131,7 @@ export const sharedCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'forgets what another handle is working on',
+    name: 'forgets an entry that another handle is working on',
     needs: 'shared',
     run: async (store, { beside }) => {
       const other = await beside()
@@ -147,7 +147,7 @@ export const sharedCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'wakes every handle when an entry is kept or opened again beside it',
+    name: 'wakes every handle when another one stores or reopens an entry',
     needs: 'shared',
     run: async (store, { beside }) => {
       const woken = await waking(beside)
@@ -163,7 +163,7 @@ export const sharedCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'gives one value to all who recall it at once',
+    name: 'returns one value to all concurrent calls of recall',
     needs: 'shared',
     run: async (store, { beside }) => {
       const stores: readonly InboxStore[] = [store, await beside(), await beside()]
@@ -174,7 +174,7 @@ export const sharedCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'takes batches whose lanes cross each other without waiting in a circle',
+    name: 'stores batches with crossing lanes without a deadlock',
     needs: 'shared',
     run: async (store, { beside }) => {
       const other = await beside()
@@ -191,7 +191,7 @@ export const sharedCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'has one clock for all its handles',
+    name: 'uses one clock for all handles',
     needs: 'shared',
     run: async (store, { beside }) => {
       const other = await beside()

@@ -170,7 +170,7 @@ describe('access', () => {
   test('there is no console without authorize, nor one for everybody in production', async () => {
     const { inbox } = await filled()
     const make = (options: unknown) => () => inboxConsole(inbox, options as InboxConsoleOptions)
-    expect(make({})).toThrow(/`authorize` must say who may look/)
+    expect(make({})).toThrow(/`authorize` is required/)
     expect(make({ authorize: true })).toThrow(/authorize/)
     expect(make({ authorize: 'loopback', readonly: true })).toThrow(/readOnly/)
     vi.stubEnv('NODE_ENV', 'production')
@@ -214,7 +214,7 @@ describe('access', () => {
       403,
       'text/html; charset=utf-8',
     ])
-    expect(await refused.text()).toContain('<h1>You may not look into this inbox</h1>')
+    expect(await refused.text()).toContain('<h1>You are not allowed to see this inbox</h1>')
   })
 
   test('a proxy that passes on another host stands in nobody’s way', async () => {

@@ -43,13 +43,13 @@ const handles = (make = sharedMemory()) => ({
 describeInboxStore('shared memory', { ...handles(), runner })
 
 const flaws: readonly (readonly [Flaw, string])[] = [
-  ['owner', 'refuses the fence of another owner'],
-  ['lapses', 'holds a lease for as long as its owner lives, and lets it lapse when that closes'],
-  ['stays', 'holds a lease for as long as its owner lives, and lets it lapse when that closes'],
-  ['wake', 'wakes every handle when an entry is kept or opened again beside it'],
-  ['clock', 'has one clock for all its handles'],
-  ['order', 'keeps the order of each handle in one lane, and passes no entry over'],
-  ['key', 'stores one of many entries with one key that come through two handles at once'],
+  ['owner', 'rejects the fence of another owner'],
+  ['lapses', 'holds a lease while its owner lives, and releases it when the owner closes'],
+  ['stays', 'holds a lease while its owner lives, and releases it when the owner closes'],
+  ['wake', 'wakes every handle when another one stores or reopens an entry'],
+  ['clock', 'uses one clock for all handles'],
+  ['order', 'keeps the order of each handle in one lane and skips no entry'],
+  ['key', 'stores one of many concurrent entries with the same key through two handles'],
 ]
 
 test.each(flaws)('the suite notices a shared store with the flaw %s', async (flaw, name) => {

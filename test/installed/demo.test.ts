@@ -28,7 +28,9 @@ test('the demo shows every outcome, ends by itself and leaves nothing to be done
   ]) {
     expect(seen).toContain(line)
   }
-  expect(stderr.replaceAll(/^.*(ExperimentalWarning|trace-warnings|IDV_).*\n/gm, '')).toBe('')
+  expect(
+    stderr.replaceAll(/^.*(ExperimentalWarning|trace-warnings|IDV_|\/errors\/).*\n/gm, ''),
+  ).toBe('')
 })
 
 test('at a terminal the consoles stay up to be looked at, until a key is pressed', async () => {

@@ -396,7 +396,7 @@ describe('replay', () => {
   test('replay says which capture is invalid, and that one was already read', async () => {
     const [one] = await captures()
     await expect(replay(fresh(), [one, readCapture(one)])).rejects.toThrow(
-      'captures[1]: the capture was already read by readCapture(): pass the capture file itself',
+      'captures[1]: the capture was already read by readCapture(): pass the content of the capture file',
     )
     await expect(replay(fresh(), one as never)).rejects.toThrow('replay needs a list of captures')
   })

@@ -7,16 +7,18 @@ import {
   parse,
   type Receiver,
   type UnknownEvent,
+  type VerificationStatus,
   verify,
   type WebhookEvent,
 } from 'idv-webhooks'
 import { toExpress } from 'idv-webhooks/express'
 import { toFastify } from 'idv-webhooks/fastify'
 import { toNextPages } from 'idv-webhooks/next'
-import { canonicalName } from 'idv-webhooks/protocol'
+import { canonicalName, strictEventSchemas } from 'idv-webhooks/protocol'
 import type { NextApiHandler } from 'next'
 import { expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
+import type { KnownPattern } from '../../src/dispatch/known-pattern.ts'
 
 const receiver = createReceiver({ secret: 's' })
 
@@ -29,8 +31,14 @@ test('an event is typed by its name', () => {
     expectTypeOf(event.entity.id).toEqualTypeOf<string>()
     expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>()
     expectTypeOf(context.fetch).returns.resolves.exclude<null>().toHaveProperty('score')
-    // @ts-expect-error a verification has no such field of its own type
-    event.data.nameFirst satisfies string | null | undefined
+    // @ts-expect-error a verification has no such field
+    event.data.nameFirst
+    // @ts-expect-error a misspelt field
+    event.data.staus === 'approved'
+    // @ts-expect-error also of the current resource
+    context.fetch().then((found) => found?.scroe)
+    // What the service added later is read by its name.
+    if ('riskLevel' in event.data) expectTypeOf(event.data.riskLevel).toBeUnknown()
     // @ts-expect-error what travels is readonly
     event.name = 'verification.approved'
   })
@@ -72,6 +80,42 @@ test('an enum value that was added later does not break an exhaustive switch', (
         return data.status
     }
   })
+})
+
+test('the strict schemas make an error of a misspelt value, the open ones let later values in', () => {
+  receiver.on('verification.approved', ({ data }) => data.status === 'on_hold')
+  const strict = createReceiver({ secret: 's', schemas: strictEventSchemas })
+  strict.on('verification.approved', ({ data }) => {
+    expectTypeOf(data.status).toEqualTypeOf<VerificationStatus | undefined>()
+    expectTypeOf(data.subjectName).toEqualTypeOf<string | null | undefined>()
+    // @ts-expect-error a misspelt value
+    if (data.status === 'aproved') return
+    // @ts-expect-error a misspelt field
+    data.staus
+  })
+  strict.on('client.*', ({ data }) => {
+    // @ts-expect-error a misspelt value
+    return data.memberType === 'busines'
+  })
+})
+
+test('the error of a misspelt name says which name is meant', () => {
+  type Told<Name extends string> = KnownPattern<EventMap, Name>
+  type Meant<
+    Name extends string,
+    Known extends string,
+  > = `There is no event '${Name}'. Did you mean '${Known}'?`
+  type Unknown<Name extends string> =
+    `There is no event '${Name}'. For events that this version does not know, use fallback() or '*'`
+  type Names = 'verification.approved' | 'verification.*' | '*' | 'request.approved'
+  expectTypeOf<Told<Names>>().toEqualTypeOf<Names>()
+  type Misspelt = 'aproved' | 'approvved' | 'apporved' | 'approveD'
+  type Approved<Name> = Name extends string ? Meant<Name, 'verification.approved'> : never
+  type Wrong = `verification.${Misspelt}`
+  expectTypeOf<Told<Wrong>>().toEqualTypeOf<Approved<Wrong>>()
+  expectTypeOf<Told<'approved'>>().toEqualTypeOf<Meant<'approved', 'verification.approved'>>()
+  expectTypeOf<Told<'clients.*'>>().toEqualTypeOf<Meant<'clients.*', 'client.*'>>()
+  expectTypeOf<Told<'invoice.paid'>>().toEqualTypeOf<Unknown<'invoice.paid'>>()
 })
 
 test('an unknown name does not compile; a legacy one does, deprecated', () => {

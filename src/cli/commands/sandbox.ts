@@ -35,7 +35,7 @@ export const sandbox = (session: Session) =>
     summary: 'run the whole service on this machine',
     details: [
       'Serves the API under /v2/api and the control routes under /_sandbox, on loopback. Prints an API key, the secret of its deliveries unless you provide one, and every event as it happens.',
-      'API keys: key_acme, key_globex and key_initech work; key_revoked, key_unpaid, key_noplan and key_limited respond 401, 402, 403 and 429. Subject names that decide by themselves: "Auto Approve", "Auto Reject", "Auto Review", "No Answer".',
+      'API keys: key_acme, key_globex and key_initech work; key_revoked, key_unpaid, key_noplan and key_limited respond 401, 402, 403 and 429. Subject names that trigger a result by themselves: "Auto Approve", "Auto Reject", "Auto Review", "No Answer".',
     ],
     examples: [
       'idv-webhooks sandbox --to http://localhost:3000/webhooks',

@@ -37,7 +37,7 @@ export function ActivityPage({ title, path, on, hrefOf, children }: ActivityProp
   return (
     <Page title={title}>
       {problem && <Failed problem={problem} />}
-      {data && list.length === 0 && <Empty title="Nothing was done yet">{children}</Empty>}
+      {data && list.length === 0 && <Empty title="No activity yet">{children}</Empty>}
       {list.length > 0 && (
         <div class="card table">
           <table>

@@ -53,7 +53,7 @@ export async function send(path: string, options: CallOptions = {}): Promise<Res
     if (signal?.aborted) throw error
     throw new Problem(0, {
       code: 'UNREACHABLE',
-      message: 'The server does not answer. Is it still running?',
+      message: 'No response from the server. Is it still running?',
     })
   }
 }

@@ -91,8 +91,8 @@ function text({ kind, autocomplete }: StepField, common: string, value: string):
 }
 
 const endings: Readonly<Record<string, readonly [string, string]>> = {
-  submitted: ['Thank you', 'Everything has arrived. You need not do anything more.'],
-  pending_review: ['Thank you', 'What you gave is being looked at.'],
+  submitted: ['Thank you', 'We have received everything. There is nothing more to do.'],
+  pending_review: ['Thank you', 'Your details are being reviewed.'],
   approved: ['You are verified', 'You may close this page.'],
   rejected: ['This verification was rejected', 'Please ask who invited you.'],
   canceled: ['This verification was canceled', 'Please ask who invited you.'],

@@ -29,7 +29,7 @@ const field = (
 export const stepForms: Readonly<Record<string, StepForm>> = {
   document: {
     title: 'Your document',
-    words: 'Have your passport, driving licence or identity card at hand.',
+    words: 'Have your passport, driving licence or identity card ready.',
     fields: [
       field('type', 'Kind of document', 'choice', {
         choices: {
@@ -38,13 +38,13 @@ export const stepForms: Readonly<Record<string, StepForm>> = {
           identity_card: 'Identity card',
         },
       }),
-      field('number', 'Number of the document'),
+      field('number', 'Document number'),
       field('validUntil', 'Valid until', 'date'),
     ],
   },
   person: {
     title: 'About you',
-    words: 'As it stands in your document.',
+    words: 'As shown in your document.',
     fields: [
       field('fullName', 'Full name', 'text', { autocomplete: 'name' }),
       field('dateOfBirth', 'Date of birth', 'date', { autocomplete: 'bday' }),
@@ -52,7 +52,7 @@ export const stepForms: Readonly<Record<string, StepForm>> = {
   },
   location: {
     title: 'Where you are',
-    words: 'The address at which you live.',
+    words: 'Your home address.',
     fields: [
       field('addressLine1', 'Street and number', 'text', { autocomplete: 'address-line1' }),
       field('city', 'City', 'text', { autocomplete: 'address-level2' }),
@@ -68,15 +68,14 @@ export const stepForms: Readonly<Record<string, StepForm>> = {
   },
   biometric_face: {
     title: 'Your face',
-    words:
-      'Hold your face in the frame. The sandbox uses no camera: a tick stands for the picture.',
+    words: 'Hold your face in the frame. The sandbox uses no camera: tick the box instead.',
     fields: [field('pictureTaken', 'I have taken the picture of my face', 'check')],
   },
   business: {
     title: 'Your business',
-    words: 'The business that you act for.',
+    words: 'The business you represent.',
     fields: [
-      field('name', 'Name of the business', 'text', { autocomplete: 'organization' }),
+      field('name', 'Business name', 'text', { autocomplete: 'organization' }),
       field('registrationNumber', 'Registration number'),
     ],
   },
@@ -89,7 +88,7 @@ export const stepForms: Readonly<Record<string, StepForm>> = {
   },
   financial: {
     title: 'Your finances',
-    words: 'Where the money comes from that you will use.',
+    words: 'Where the money you will use comes from.',
     fields: [
       field('sourceOfFunds', 'Source of funds', 'choice', {
         choices: {
@@ -104,20 +103,20 @@ export const stepForms: Readonly<Record<string, StepForm>> = {
   },
   consent: {
     title: 'Your consent',
-    words: 'Without it nothing can be verified.',
-    fields: [field('agreed', 'I agree that what I give is used to verify my identity', 'check')],
+    words: 'We cannot verify you without it.',
+    fields: [field('agreed', 'I agree that my details are used to verify my identity', 'check')],
   },
   attestation: {
     title: 'Your word',
-    words: 'Please read once more what you gave.',
+    words: 'Please review your details.',
     fields: [
-      field('truthful', 'Everything that I gave is true', 'check'),
+      field('truthful', 'Everything I entered is true', 'check'),
       field('signature', 'Your name, as a signature', 'text', { autocomplete: 'name' }),
     ],
   },
   estate: {
     title: 'The estate',
-    words: 'What this verification is about.',
+    words: 'The details of this verification.',
     fields: [field('property', 'Property or estate')],
   },
 }

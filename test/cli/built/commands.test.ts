@@ -33,6 +33,17 @@ async function captureFile(
   return made
 }
 
+test('an error of the package names its page once, on a line of its own', async () => {
+  const to = ['send', 'client.created', '--to', 'http://127.0.0.1:1/']
+  const quoted = { env: { WEBHOOK_SECRET: '"a-secret"' } }
+  const ran = await golden('error-page', to, quoted)
+  expect(ran.code).toBe(2)
+  expect(ran.stderr.match(/https:\S+\/errors\/secret-invalid/g)).toHaveLength(1)
+  const { records } = await runJson(to, quoted)
+  expect(records[0]?.message).not.toContain('https:')
+  expect(ran.stderr).toContain(`\n${records[0]?.page}\n`)
+})
+
 describe('help', () => {
   const whole = ['sandbox', 'send', 'capture', 'replay', 'verify', 'discover', 'doctor']
   whole.push('reconcile', 'inbox', 'migrate', 'config')

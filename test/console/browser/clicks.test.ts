@@ -82,7 +82,7 @@ describe('a click', () => {
 
     await detail.getByRole('button', { name: 'Delete' }).click()
     const dialog = page.getByRole('dialog', { name: 'Delete this client?' })
-    await dialog.getByText('It stays readable with active false').waitFor()
+    await dialog.getByText('It remains readable with active: false').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     expect(await answered(api(`/clients/${id}`))).toMatchObject({ active: true })
     await detail.getByRole('button', { name: 'Delete' }).click()

@@ -79,7 +79,7 @@ test('replay says that every handler runs again, and then they do', async () => 
   const replay = detailOf(page).getByRole('button', { name: 'Replay' })
   await replay.click()
   const dialog = page.getByRole('dialog', { name: 'Replay this entry?' })
-  await dialog.getByText('Every handler runs again on the bytes that were kept').waitFor()
+  await dialog.getByText('Every handler runs again on the stored bytes').waitFor()
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   await dialog.waitFor({ state: 'detached' })
   expect(state.handled).toEqual(['evt_1 1'])
@@ -102,7 +102,7 @@ test('dismiss says that no handler will run, settles the dead letter, and its en
   state.broken = false
   await detail.getByRole('button', { name: 'Dismiss' }).click()
   const dialog = page.getByRole('dialog', { name: 'Dismiss this entry?' })
-  await dialog.getByText('It is set aside and no handler runs').waitFor()
+  await dialog.getByText('No handler runs for it').waitFor()
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   await dialog.waitFor({ state: 'detached' })
   expect((await inbox.get(id))?.state).toBe('dead')

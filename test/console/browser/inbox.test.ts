@@ -97,7 +97,7 @@ test('a failing handler leaves a dead letter, which is redriven once it is mende
   state.broken = false
   await detail.getByRole('button', { name: 'Redrive' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByText('Handlers that succeeded are not run again').waitFor()
+  await dialog.getByText('Handlers that succeeded do not run again').waitFor()
   await dialog.getByRole('button', { name: 'Redrive' }).click()
   await detail.locator('.badge', { hasText: 'done' }).first().waitFor()
   await detail.getByRole('button', { name: 'Replay' }).waitFor()

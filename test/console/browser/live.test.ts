@@ -56,7 +56,7 @@ test('200 deliveries a second keep the list smooth', async () => {
   const one = await opened()
   const { page } = one
   await page.goto(`${url}/#/deliveries`)
-  await page.getByText('Nothing was sent yet').waitFor()
+  await page.getByText('Nothing sent yet').waitFor()
   const quiet = await page.evaluate(frames)
   let made = 0
   const begun = Date.now()

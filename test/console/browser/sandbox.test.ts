@@ -84,7 +84,7 @@ test('a verification goes from its creation over the subject’s phone to its ap
   await phone.page.getByRole('button', { name: 'Continue' }).click()
   expect(await phone.page.locator('.wrong').count()).toBe(3)
   await phone.page.getByLabel('Kind of document').selectOption('Passport')
-  await phone.page.getByLabel('Number of the document').fill('X1234567')
+  await phone.page.getByLabel('Document number').fill('X1234567')
   await phone.page.getByLabel('Valid until').fill('2031-05-01')
   await phone.page.getByRole('button', { name: 'Continue' }).click()
   await phone.page.getByLabel('Full name').fill('Ada Lovelace')
@@ -94,7 +94,7 @@ test('a verification goes from its creation over the subject’s phone to its ap
   expect(wide).toBeLessThanOrEqual(380)
   await phone.page.getByLabel('I agree').check()
   await phone.page.getByRole('button', { name: 'Submit' }).click()
-  await phone.page.getByText('Everything has arrived').waitFor()
+  await phone.page.getByText('We have received everything').waitFor()
 
   const steps = page.getByTestId('steps')
   await steps.getByText('passport').waitFor()
@@ -111,7 +111,7 @@ test('a verification goes from its creation over the subject’s phone to its ap
   const names = rows.map((text) => /verification\.\w+/.exec(text)?.[0])
   expect(names).toEqual(['verification.approved', 'verification.submitted', 'verification.created'])
   await expect.poll(() => received).toEqual([...names].reverse())
-  await page.getByText('It has ended').waitFor()
+  await page.getByText('It is final').waitFor()
   for (const one of [desk, phone, other]) expectClean(one)
 })
 

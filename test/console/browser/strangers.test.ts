@@ -83,7 +83,7 @@ describe('whoever clicks in another order than was thought of', () => {
     await page.getByText('cannot approve a verification that is rejected').waitFor()
     await page.unroute('**/_console/verifications/**')
     await page.reload()
-    await detail.getByText('It has ended').waitFor()
+    await detail.getByText('It is final').waitFor()
     expect(await detail.getByRole('button', { name: 'Approve' }).count()).toBe(0)
     expectClean(one)
   })
@@ -128,7 +128,7 @@ describe('whoever clicks in another order than was thought of', () => {
     await sandbox.reset()
     for (const [{ page }, name, title] of [
       [one, 'Verification', 'No verification yet'],
-      [other, 'Delivery', 'Nothing was sent yet'],
+      [other, 'Delivery', 'Nothing sent yet'],
     ] as const) {
       const detail = page.getByRole('region', { name, exact: true })
       await detail.getByText('NOT_FOUND').waitFor()
@@ -164,7 +164,7 @@ describe('whoever clicks in another order than was thought of', () => {
     await page.reload()
     await page.locator('.row').waitFor()
     state.down = true
-    await page.locator('.live', { hasText: 'the inbox cannot be read' }).waitFor()
+    await page.locator('.live', { hasText: 'the inbox is not available' }).waitFor()
     await page.locator('.row').click()
     await page.getByText('STORE_UNAVAILABLE').first().waitFor()
     await deliver(body('evt_2'))

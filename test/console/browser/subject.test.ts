@@ -49,7 +49,7 @@ test('what a subject fills in stays text on their page and on every page that sh
     await page.getByRole('button', { name: /Continue|Submit/ }).click()
     await page.locator('.wrong').waitFor({ state: 'detached' })
   }
-  await page.getByText('Everything has arrived').waitFor()
+  await page.getByText('We have received everything').waitFor()
   expect(await page.locator(elements).count()).toBe(0)
 
   await desk.page.goto(`${url}/#/verifications/${id}`)

@@ -122,7 +122,7 @@ function Nothing({ filtered }: { readonly filtered: boolean }) {
     return (
       <Empty title="The inbox is empty">
         <p>
-          Deliveries that your receiver accepts are kept here until they are handled. Send one with{' '}
+          Deliveries that your receiver accepts appear here. Send one with{' '}
           <code>npx idv-webhooks send</code>.
         </p>
       </Empty>
@@ -131,8 +131,8 @@ function Nothing({ filtered }: { readonly filtered: boolean }) {
   return (
     <Empty title="Nothing fits">
       <p>
-        An entry is found by a part of its id or of its event’s name, and by the whole id of its
-        event or entity: those are kept as hashes.
+        Search by part of an entry id or event name, or by a full event or entity id (these are
+        stored as hashes).
       </p>
       <button type="button" onClick={() => go(href(['entries']))}>
         Show all
@@ -143,9 +143,9 @@ function Nothing({ filtered }: { readonly filtered: boolean }) {
 
 function RedriveAll() {
   const redrive = async () => {
-    const title = 'Redrive every dead letter that fits?'
+    const title = 'Redrive all matching dead letters?'
     const text =
-      'Each goes back to the handlers that have not succeeded yet, in the order of arrival of its entity. Handlers that succeeded are not run again.'
+      'Each runs the handlers that have not succeeded yet, in order of arrival for each entity. Handlers that succeeded do not run again.'
     if (!(await confirm({ title, text, yes: 'Redrive' }))) return
     await attempt(async () => {
       const body = Object.fromEntries(route.peek().query)
@@ -153,7 +153,7 @@ function RedriveAll() {
         method: 'POST',
         body,
       })
-      return `${entries} go to the handlers again`
+      return `${entries} will be handled again`
     })
   }
   return (

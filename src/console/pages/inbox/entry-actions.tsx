@@ -18,14 +18,14 @@ const choices: readonly EntryAction[] = [
     from: ['dead', 'skipped'],
     title: 'Redrive',
     words:
-      'It goes back to the handlers that have not succeeded yet, with all its attempts. Handlers that succeeded are not run again.',
+      'The handlers that have not succeeded yet run again, with all attempts available. Handlers that succeeded do not run again.',
   },
   {
     name: 'replay',
     from: ['done'],
     title: 'Replay',
     words:
-      'Every handler runs again on the bytes that were kept, also those that succeeded: what they do must bear being done twice.',
+      'Every handler runs again on the stored bytes, including those that succeeded: their effects must be idempotent.',
   },
   {
     name: 'dismiss',
@@ -33,7 +33,7 @@ const choices: readonly EntryAction[] = [
     title: 'Dismiss',
     danger: true,
     words:
-      'It is set aside and no handler runs, until somebody redrives it. Later events of its entity, where they wait for it, go on.',
+      'No handler runs for it unless somebody redrives it. Later events of its entity that wait for it continue.',
   },
 ]
 
@@ -78,7 +78,7 @@ function Forget({ entry, onDone }: { readonly entry: Entry; readonly onDone: () 
   const forget = async () => {
     const title = `Forget ${entity}?`
     const text =
-      'The payloads of every event about it are erased, those of its verifications too when it is a client. What still waits is skipped. This cannot be undone.'
+      'Erases the payload of every event about this entity and, for a client, of its verifications. Entries that still wait are skipped. This cannot be undone.'
     if (!(await confirm({ title, text, yes: 'Forget', danger: true }))) return
     await attempt(async () => {
       const { tenant } = entry

@@ -70,7 +70,7 @@ function Whole({ shown: { entry, shape }, onClose, onDone }: WholeProps) {
         <Handlers entry={entry} />
         {entry.erased ? (
           <p class="notice">
-            The payload was erased; the entry stays so that duplicates are known.
+            The payload was erased. The entry remains so that duplicates are recognized.
           </p>
         ) : (
           <PayloadSection entry={entry} shape={shape} />
@@ -128,15 +128,15 @@ function PayloadView({ payload }: { readonly payload: Payload }) {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  HANDLER_FAILED: 'A handler threw at every attempt. Mend it, then redrive.',
-  HANDLER_TIMEOUT: 'A handler took longer than its time limit at every attempt.',
-  NON_RETRYABLE: 'A handler said that no further attempt would help.',
-  CRASHED: 'The process ended while it was handled, again and again.',
-  UNREADABLE: 'What is kept of it cannot be read: a key is missing, or it is damaged.',
+  HANDLER_FAILED: 'A handler threw on every attempt. Fix it, then redrive.',
+  HANDLER_TIMEOUT: 'A handler exceeded its timeout on every attempt.',
+  NON_RETRYABLE: 'A handler threw NonRetryable: no further attempt was made.',
+  CRASHED: 'The process ended repeatedly while handling it.',
+  UNREADABLE: 'The stored entry cannot be read: its encryption key is missing, or it is damaged.',
   NO_HANDLER: 'No handler is registered for it. Register one, then redrive.',
-  CONFLICT: 'Its id had arrived before with other bytes. It is kept as evidence.',
+  CONFLICT: 'An earlier delivery had the same id and other bytes. This one is kept as evidence.',
   DISMISSED: 'Somebody dismissed it.',
-  FORGOTTEN: 'The person that it was about was forgotten.',
+  FORGOTTEN: 'The person it concerned was forgotten.',
 }
 
 function Why({ entry: { reason, state } }: { readonly entry: Entry }) {

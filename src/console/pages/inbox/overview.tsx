@@ -133,14 +133,14 @@ function Arrivals({ of: { history }, words: span }: ArrivalsProps) {
       ) : (
         <Empty title="Nothing arrived">
           <p>
-            As soon as your receiver accepts a delivery it stands here, and under Entries with what
-            became of it.
+            Deliveries appear here as soon as your receiver accepts them, and under Entries with
+            their outcome.
           </p>
         </Empty>
       )}
       {readBackTo && (
         <p class="hint">
-          Only the newest 5,000 are counted; they reach back to <Time at={readBackTo} />.
+          Only the newest 5,000 are counted, back to <Time at={readBackTo} />.
         </p>
       )}
     </section>
@@ -154,7 +154,7 @@ function Legacy({ of: { history } }: { readonly of: Overview }) {
       <h2>Legacy names</h2>
       {names.length === 0 ? (
         <p>
-          None arrived in this span. Once that has held for a week, refuse them with{' '}
+          None arrived in this period. After a week without any, reject them with{' '}
           <code>legacy: 'reject'</code>.
         </p>
       ) : (

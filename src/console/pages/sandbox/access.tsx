@@ -34,7 +34,7 @@ export function AccessPage() {
       {problem && <Failed problem={problem} />}
       {made && (
         <div class="notice">
-          The new key is shown this once: <code>{made.key}</code>{' '}
+          The new key is shown only once: <code>{made.key}</code>{' '}
           <Copy text={() => made.key}>Copy</Copy>
         </div>
       )}

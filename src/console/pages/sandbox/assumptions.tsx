@@ -25,18 +25,17 @@ export function AssumptionsPage() {
     <Page title="Assumptions">
       {problem && <Failed problem={problem} />}
       <p class="muted">
-        The service’s document does not say everything. This is what the sandbox does where it is
-        silent.
+        Where the service’s documentation leaves something open, the sandbox does this.
       </p>
       {data && (
         <>
           <div class="columns">
             <Pairs
-              title="Subject names that decide"
+              title="Subject names that trigger a result"
               pairs={data.magicNames.map(({ name, effect }) => [name, effect])}
             />
             <Pairs
-              title="API keys that decide"
+              title="API keys that trigger a result"
               pairs={data.magicKeys.map(({ key, effect }) => [key, effect])}
             />
           </div>

@@ -23,7 +23,7 @@ export function ClientsPage() {
       what="client"
       row={(one) => <Row of={one} />}
       detail={ClientDetail}
-      none="A client is a record of your own customer that verifications can be linked to."
+      none="A client is a record of your customer. Verifications can be linked to it."
     />
   )
 }
@@ -100,7 +100,7 @@ function Whole({ shown, onClose }: { readonly shown: Shown; readonly onClose: ()
 
 function Delete({ id }: { readonly id: string }) {
   const remove = async () => {
-    const text = 'It stays readable with active false, and client.deleted is sent.'
+    const text = 'It remains readable with active: false, and client.deleted is sent.'
     if (!(await confirm({ title: 'Delete this client?', text, yes: 'Delete', danger: true })))
       return
     await attempt(async () => {

@@ -88,8 +88,8 @@ export function ClockPage() {
           </button>
         </form>
         <p class="hint">
-          What falls due on the way happens in the order of time: retries, expiries, ends of old
-          secrets. While it stands still no minute ends, so a rate limit that is reached stays so.
+          Everything that falls due on the way happens in chronological order: retries, expiries,
+          ends of old secrets. While the clock is frozen, rate limits do not reset.
         </p>
       </article>
     </Page>
@@ -99,12 +99,12 @@ export function ClockPage() {
 function Reset() {
   const reset = async () => {
     const text =
-      'Every verification, client, delivery and mail goes, and what was changed of subscriptions, keys, clock and faults. It is as it was at the start.'
+      'Deletes every verification, client, delivery and e-mail, and restores subscriptions, keys, clock and faults to their initial state.'
     const title = 'Reset the whole sandbox?'
     if (!(await confirm({ title, text, yes: 'Reset everything', danger: true }))) return
     await attempt(async () => {
       await call(`${control}/reset`, { method: 'POST' })
-      return 'Everything is as it was at the start'
+      return 'The sandbox was reset'
     })
   }
   return (

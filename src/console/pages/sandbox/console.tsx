@@ -67,8 +67,8 @@ function Reveals() {
   return (
     <ActivityPage title="Reveals" path={`${config.base}/reveals`} on={[]} hrefOf={() => undefined}>
       <p>
-        A person’s data is masked on every page. Each time somebody reveals it, or copies a
-        delivery, that is recorded here: so it will be in the console of your inbox.
+        Personal data is masked on every page. Each time somebody reveals it or copies a delivery,
+        that is recorded here, as in the console of your inbox.
       </p>
     </ActivityPage>
   )

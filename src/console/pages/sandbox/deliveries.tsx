@@ -111,7 +111,7 @@ function Row({ of, host }: { readonly of: DeliverySummary; readonly host: string
 function Nothing({ filtered, alone }: { readonly filtered: boolean; readonly alone: boolean }) {
   if (filtered) {
     return (
-      <Empty title="Nothing fits these filters">
+      <Empty title="Nothing matches these filters">
         <button type="button" onClick={() => go(href(['deliveries']))}>
           Clear the filters
         </button>
@@ -119,11 +119,11 @@ function Nothing({ filtered, alone }: { readonly filtered: boolean; readonly alo
     )
   }
   return (
-    <Empty title="Nothing was sent yet">
+    <Empty title="Nothing sent yet">
       <p>
         {alone
           ? 'Events go to subscriptions: add the address of your receiver first.'
-          : 'Events are sent as things happen: create a verification, or act on one.'}
+          : 'Create a verification, or act on one, to send events.'}
       </p>
       <div class="actions">
         {alone && (
@@ -144,14 +144,14 @@ function ResendFailed() {
   if (failed === 0) return null
   const resend = async () => {
     const title = `Send ${failed} failed deliveries again?`
-    const text = 'Each is signed with today’s secret and sent once more, at once.'
+    const text = 'Each is signed with the current secret and sent again immediately.'
     if (!(await confirm({ title, text, yes: 'Send again' }))) return
     await attempt(async () => {
       const { resent } = await call<{ readonly resent: number }>(`${control}/resend`, {
         method: 'POST',
         body: { status: 'failed' },
       })
-      return `${resent} are on their way`
+      return `${resent} are being sent`
     })
   }
   return (

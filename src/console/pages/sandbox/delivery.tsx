@@ -58,9 +58,7 @@ function Whole({ shown: { delivery, proofs }, onClose, onDone }: WholeProps) {
       <div class="stack">
         <DeliveryFacts delivery={delivery} />
         <section>
-          <h3>
-            {delivery.attempts.length === 0 ? 'No attempt yet' : 'Attempts, the latest first'}
-          </h3>
+          <h3>{delivery.attempts.length === 0 ? 'No attempt yet' : 'Attempts, latest first'}</h3>
           {delivery.attempts
             .map((one, at) => (
               <AttemptView

@@ -42,8 +42,8 @@ export function FaultsPage() {
       {data && faults.length === 0 ? (
         <Empty title="Nothing goes wrong">
           <p>
-            Switch a fault on to see what your receiver does with it: a duplicate, a wrong
-            signature, a broken connection. A fault that is counted ends by itself.
+            Switch a fault on to see how your receiver copes: a duplicate, a wrong signature, a
+            broken connection. A fault with a count ends by itself.
           </p>
         </Empty>
       ) : (
@@ -91,7 +91,7 @@ export function FaultsPage() {
 
 function howOften({ times, probability }: Fault): string {
   const count = times === undefined ? 'always' : times === 1 ? 'once' : `${times} times`
-  return probability === undefined ? count : `${count}, by a chance of ${probability}`
+  return probability === undefined ? count : `${count}, with probability ${probability}`
 }
 
 /** Every kind that the control plane takes, from its own document. */

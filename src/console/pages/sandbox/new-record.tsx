@@ -74,8 +74,8 @@ function Form({ what, operation, path, document }: NewProps & { document: ApiDoc
       {problem && <Failed problem={problem} />}
       {errors.length > 0 && (
         <p class="notice" data-tone="bad" role="alert">
-          {errors.length === 1 ? 'One field is' : `${errors.length} fields are`} not as the API
-          takes them.
+          {errors.length === 1 ? 'One field is' : `${errors.length} fields are`} not valid for the
+          API.
         </p>
       )}
       <SchemaFields {...{ schema, document, values, errors }} onChange={setValues} />
@@ -88,7 +88,7 @@ function Form({ what, operation, path, document }: NewProps & { document: ApiDoc
         </a>
         {what === 'verification' && (
           <span class="hint">
-            A subject named “Auto Approve”, “Auto Reject” or “Auto Review” goes its way by itself.
+            A subject named “Auto Approve”, “Auto Reject” or “Auto Review” is decided automatically.
           </span>
         )}
       </div>

@@ -86,7 +86,7 @@ const New = ({ what }: { readonly what: string }) => (
 )
 
 const NoMatch = ({ list }: { readonly list: string }) => (
-  <Empty title="Nothing fits these filters">
+  <Empty title="Nothing matches these filters">
     <button type="button" onClick={() => go(href([list]))}>
       Clear the filters
     </button>

@@ -26,10 +26,10 @@ export function SubscriptionsPage() {
       {problem && <Failed problem={problem} />}
       <NewSubscription onDone={reload} />
       {data && list.length === 0 && (
-        <Empty title="No subscription yet">
+        <Empty title="No subscriptions yet">
           <p>
-            Start your receiver, enter its address above, and give it the secret that is shown then:
-            every event of the sandbox is signed with it and sent there.
+            Start your receiver, enter its address above, and configure it with the secret shown
+            then. Every event of the sandbox is signed with it and sent there.
           </p>
         </Empty>
       )}
@@ -152,8 +152,8 @@ async function revealed(id: string): Promise<string> {
 
 async function rotate({ id }: Subscription, onDone: () => void): Promise<void> {
   const text =
-    'A new secret signs every delivery from now on. The old one signs beside it for a day, so that nothing is refused while the receiver changes over.'
-  if (!(await confirm({ title: 'Give it a new secret?', text, yes: 'Rotate' }))) return
+    'A new secret signs every delivery from now on. The old one also signs for a day, so that nothing is refused while you update the receiver.'
+  if (!(await confirm({ title: 'Rotate its secret?', text, yes: 'Rotate' }))) return
   await attempt(async () => {
     await call(`${path}/${id}/rotate`, { method: 'POST', body: {} })
     onDone()
@@ -162,7 +162,7 @@ async function rotate({ id }: Subscription, onDone: () => void): Promise<void> {
 }
 
 async function remove({ id, url }: Subscription, onDone: () => void): Promise<void> {
-  const text = `Nothing more is sent to ${url}, and what is on its way is dropped.`
+  const text = `Nothing more is sent to ${url}; pending deliveries are dropped.`
   if (!(await confirm({ title: 'Remove this subscription?', text, yes: 'Remove', danger: true }))) {
     return
   }

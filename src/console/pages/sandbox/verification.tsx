@@ -113,9 +113,9 @@ function Whole({ shown, onClose }: { readonly shown: Shown; readonly onClose: ()
 }
 
 const warnings: Readonly<Record<string, string>> = {
-  cancel: 'It ends for good, and verification.canceled is sent to every subscription.',
-  reject: 'It ends for good, and verification.rejected is sent to every subscription.',
-  expire: 'Its link ends now, and verification.expired is sent to every subscription.',
+  cancel: 'This is final. verification.canceled is sent to every subscription.',
+  reject: 'This is final. verification.rejected is sent to every subscription.',
+  expire: 'Its link expires now. verification.expired is sent to every subscription.',
 }
 
 /** A button for exactly what is legal now. */
@@ -133,7 +133,7 @@ function Actions({ shown: { verification, allowed } }: { readonly shown: Shown }
       return `Done: ${action}`
     })
   }
-  if (allowed.length === 0) return <p class="hint">It has ended: no action is possible any more.</p>
+  if (allowed.length === 0) return <p class="hint">It is final: no further action is possible.</p>
   return (
     <fieldset class="actions" aria-label="Actions">
       {allowed.map((action) => (

@@ -15,7 +15,7 @@ export function VerificationsPage() {
       what="verification"
       row={(one) => <Row of={one} />}
       detail={VerificationDetail}
-      none="Create one here or over the API. Its subject gets a link, its events go to every subscription, and each step shows up in this list by itself."
+      none="Create one here or through the API. Its subject gets a link, its events go to every subscription, and this list updates by itself."
       more={
         <a class="button" href={href(['subscriptions'])}>
           Add a subscription

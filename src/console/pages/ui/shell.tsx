@@ -114,8 +114,8 @@ function Navigation({ groups, at }: { groups: readonly PlaceGroup[]; at: string 
 const liveWords = {
   connecting: 'connecting',
   live: 'live',
-  lost: 'connection lost, trying again',
-  unavailable: 'the inbox cannot be read, trying again',
+  lost: 'connection lost, reconnecting',
+  unavailable: 'the inbox is not available, retrying',
 }
 
 function Live() {
