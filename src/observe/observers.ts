@@ -19,6 +19,7 @@ import {
   type OutcomeObserved,
   outcomeObserved,
   printable,
+  timed,
   unprintable,
 } from './observe.ts'
 
@@ -209,7 +210,7 @@ export class Observers {
   ): Outcome {
     if (this.hearAll || outcome.kind === 'failed' || this.#isFirstRefusal(outcome)) {
       const duration = performance.now() - began
-      this.tell(outcomeObserved(outcome, { at: this.#now(), bytes, duration, event }))
+      this.tell(outcomeObserved(outcome, { ...timed(this.#now(), duration), bytes, event }))
     }
     return outcome
   }
@@ -226,7 +227,7 @@ export class Observers {
 
   readonly #attempt: HearAttempt = (report, task, duration) => {
     const { event, delivery, attempt, entryId } = task
-    const details = { event, delivery, attempt, entryId, duration, at: this.#now() }
+    const details = { ...timed(this.#now(), duration), event, delivery, attempt, entryId }
     this.tell(attemptObserved(report, details))
   }
 
