@@ -28,24 +28,29 @@ const pick = fc.nat({ max: 30 })
 const entryAt = (at: number) => `entry-${at}`
 let inserted = 0
 
+const arrival = fc.record({
+  key: fc.nat({ max: 12 }),
+  digest: fc.nat({ max: 1 }),
+  alias: fc.nat({ max: 5 }),
+  related: fc.option(fc.nat({ max: 1 }).map((at) => `client-${at}`)),
+})
+
+/** What comes at once in one lane answers as if it came one by one. */
 const insert = fc
-  .record({
-    lane,
-    key: fc.nat({ max: 12 }),
-    digest: fc.nat({ max: 1 }),
-    alias: fc.nat({ max: 5 }),
-    related: fc.option(fc.nat({ max: 1 }).map((at) => `client-${at}`)),
-  })
-  .map(({ lane: name, key, digest, alias, related: client }): Step => {
+  .record({ lane, arrivals: fc.array(arrival, { minLength: 1, maxLength: 4 }) })
+  .map(({ lane: name, arrivals }): Step => {
     return {
-      spelled: `insert in ${name}, key ${key}, digest ${digest}, alias ${alias}, of ${client}`,
+      spelled: `insert in ${name}: ${JSON.stringify(arrivals)}`,
       run: ({ store }, now) => {
-        const id = entryAt(inserted)
-        const aliases = alias < 3 && { aliases: [{ key: `alias ${key}`, name: `name ${alias}` }] }
-        const content = { metadata: Uint8Array.of(1), body: Uint8Array.of(inserted) }
-        const related = client !== null && { related: client }
-        const metadata = { id, lane: name, key: `key-${key}`, digest: `${digest}`, storedAt: now }
-        return store.insert(newEntry({ ...metadata, ...aliases, ...related, ...content }))
+        const entries = arrivals.map(({ key, digest, alias, related: client }, at) => {
+          const id = at === 0 ? entryAt(inserted) : `${entryAt(inserted)}-${at}`
+          const aliases = alias < 3 && { aliases: [{ key: `alias ${key}`, name: `name ${alias}` }] }
+          const content = { metadata: Uint8Array.of(1), body: Uint8Array.of(inserted, at) }
+          const related = client !== null && { related: client }
+          const metadata = { id, lane: name, key: `key-${key}`, digest: `${digest}`, storedAt: now }
+          return newEntry({ ...metadata, ...aliases, ...related, ...content })
+        })
+        return Promise.all(entries.map((entry) => store.insert(entry)))
       },
     }
   })
@@ -72,15 +77,19 @@ const endings: readonly ((now: number) => object)[] = [
   () => ({ to: 'released' }),
 ]
 
-const settle = fc.tuple(pick, fc.nat({ max: endings.length - 1 })).map(([at, how]): Step => {
+const ending = fc.tuple(pick, fc.nat({ max: endings.length - 1 }))
+const settle = fc.array(ending, { minLength: 1, maxLength: 4 }).map((all): Step => {
   return {
-    spelled: `settle claim ${at} by ending ${how}`,
+    spelled: `settle ${all.map(([at, how]) => `claim ${at} by ending ${how}`).join(', ')}`,
     run: async ({ store, claimed }, now) => {
-      const entry = claimed[at % Math.max(1, claimed.length)]
-      if (!entry) return 'nothing'
-      const lease = leaseOf(entry)
-      const common = { lease, at: now, handled: at % 2 === 0 ? ['even'] : [] }
-      return store.settle({ ...common, ...endings[how]?.(now) } as unknown as Settlement)
+      const settled = all.map(async ([at, how]) => {
+        const entry = claimed[at % Math.max(1, claimed.length)]
+        if (!entry) return 'nothing'
+        const lease = leaseOf(entry)
+        const common = { lease, at: now, handled: at % 2 === 0 ? ['even'] : [] }
+        return store.settle({ ...common, ...endings[how]?.(now) } as unknown as Settlement)
+      })
+      return Promise.all(settled)
     },
   }
 })

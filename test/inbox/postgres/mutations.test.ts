@@ -18,8 +18,8 @@ const mutations: readonly {
     name: 'NOTIFY in the transaction that keeps',
     changes: [
       [
-        'perform $S.count_1(v_stored, 0, 0, 0, 0, v_skipped);',
-        "perform $S.count_1(v_stored, 0, 0, 0, 0, v_skipped); perform pg_notify('x', '');",
+        'perform $S.count_1(v_stored, 0, 0, 0, 0, 0);',
+        "perform $S.count_1(v_stored, 0, 0, 0, 0, 0); perform pg_notify('x', '');",
       ],
     ],
     noticed: 'keeping announces nothing within its transaction',
@@ -37,12 +37,14 @@ const mutations: readonly {
     name: 'the number of an entry before the lock of its lane',
     changes: [
       [
-        'v_made := $S.lock_lane_1(e.lane, null);',
-        `v_seq := nextval(pg_get_serial_sequence('$S.entries', 'seq'));
-         v_made := $S.lock_lane_1(e.lane, null);`,
+        'v_made := $S.lock_lanes_1(',
+        "perform nextval('$S.entries_seq_seq'); v_made := $S.lock_lanes_1(",
       ],
-      ['as n (id, state', 'as n (seq, id, state'],
-      ["values (e.id, case kind when 'stored'", "values (v_seq, e.id, case kind when 'stored'"],
+      [
+        '(id, state, lane, related, name, received_name, source, occurred_at,',
+        '(seq, id, state, lane, related, name, received_name, source, occurred_at,',
+      ],
+      ["select e.id, 'stored'", "select currval('$S.entries_seq_seq'), e.id, 'stored'"],
     ],
     noticed: 'an entry that commits late is not passed over',
   },

@@ -9,8 +9,9 @@ import { startServer, temporary } from '../server.ts'
 import type { ChildOptions } from './child.ts'
 import { Cluster, type Query, queries } from './cluster.ts'
 import { Load, secret } from './load.ts'
-import { everyStep, now, Processes } from './processes.ts'
-import { judge, type Line, type Outage, type Verdict } from './verdict.ts'
+import { now, Processes } from './processes.ts'
+import { steps } from './steps.ts'
+import { judge, type Line, type Span, type Verdict } from './verdict.ts'
 
 /** How much of it there is. */
 export interface CampaignOptions {
@@ -69,7 +70,7 @@ class Campaign {
   readonly #processes = new Processes()
   readonly #load = new Load(() => this.#processes.port)
   readonly #proxies: FaultProxy[] = []
-  readonly #outages: Outage[] = []
+  readonly #outages: Span[] = []
   readonly #done = { kills: 0, crashes: 0, steps: {} as Record<string, number> }
   readonly #ends: (() => unknown)[] = []
   readonly #query: Query = queries(() => this.#url)
@@ -170,15 +171,19 @@ class Campaign {
     }
   }
 
+  /** Receivers and workers at the same time, each at one step after the other. */
   async #killAtSteps(): Promise<void> {
-    const { rounds } = this.#options
-    for (let round = 0; round < rounds; round++) {
-      for (const [role, step] of everyStep) {
+    await Promise.all([this.#killAtStepsOf('receiver'), this.#killAtStepsOf('worker')])
+  }
+
+  async #killAtStepsOf(role: 'receiver' | 'worker'): Promise<void> {
+    for (let round = 0; round < this.#options.rounds; round++) {
+      for (const step of steps[role]) {
+        // Tried again: another fault may have ended the process before it came there.
         for (let left = 10; left > 0; left--) {
-          const isDead = await this.#processes.killAt(role, step, 8_000)
-          if (isDead) this.#done.steps[step] = (this.#done.steps[step] ?? 0) + 1
-          await sleep(isDead ? 300 : 100)
-          if (isDead) break
+          if (!(await this.#processes.killAt(role, step, 8_000))) continue
+          this.#done.steps[step] = (this.#done.steps[step] ?? 0) + 1
+          break
         }
       }
     }

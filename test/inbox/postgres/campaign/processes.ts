@@ -5,7 +5,6 @@ import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChildOptions } from './child.ts'
-import { steps } from './steps.ts'
 import type { Stop } from './verdict.ts'
 
 /** Milliseconds of a clock that all processes of the machine share. */
@@ -24,6 +23,7 @@ export class Processes {
   /** Processes that ended by themselves: none may. */
   crashed = 0
   readonly #running = new Map<string, Running>()
+  readonly #killedByLot = new WeakSet<ChildProcess>()
   #isOver = false
 
   start(options: ChildOptions): Promise<void> {
@@ -63,24 +63,36 @@ export class Processes {
   killAny(): boolean {
     const all = [...this.#running.values()]
     const one = all[randomInt(all.length)]
-    return one?.isReady === true && one.process.kill('SIGKILL')
+    if (one?.isReady !== true || !one.process.kill('SIGKILL')) return false
+    this.#killedByLot.add(one.process)
+    return true
   }
 
-  /** Kills a process of the role when it reaches the step; false when it did not within the time. */
+  /** Has a process of the role kill itself at a step; false when it did not within the time. */
   async killAt(role: ChildOptions['role'], step: string, limit: number): Promise<boolean> {
-    const all = [...this.#running.values()].filter(
-      ({ options, isReady }) => options.role === role && isReady,
-    )
-    const one = all[randomInt(Math.max(1, all.length))]
-    if (!one?.process.connected) return false
+    const end = performance.now() + limit
+    let child = this.#drawn(role)
+    for (; !child?.connected; child = this.#drawn(role)) {
+      if (performance.now() > end) return false
+      await sleep(50)
+    }
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    one.process.once('exit', () => resolve(true))
-    one.process.send(step, () => {})
+    const one = child
+    one.once('exit', () => resolve(!this.#killedByLot.has(one)))
+    one.send(step, () => {})
     const timer = setTimeout(() => resolve(false), limit)
     const isDead = await promise
     clearTimeout(timer)
-    if (!isDead && one.process.connected) one.process.send('', () => {})
+    if (!isDead && one.connected) one.send('', () => {})
     return isDead
+  }
+
+  /** A process of the role that is up. */
+  #drawn(role: ChildOptions['role']): ChildProcess | undefined {
+    const all = [...this.#running.values()].filter(
+      ({ options, isReady }) => options.role === role && isReady,
+    )
+    return all[randomInt(Math.max(1, all.length))]?.process
   }
 
   /** Stops one for a while, as when its machine is suspended. */
@@ -103,8 +115,3 @@ export class Processes {
     for (const { process } of this.#running.values()) process.kill('SIGKILL')
   }
 }
-
-/** Every step with the role of the process that takes it. */
-export const everyStep = Object.entries(steps).flatMap(([role, names]) =>
-  names.map((name) => [role as ChildOptions['role'], name] as const),
-)

@@ -16,8 +16,8 @@ export interface Stop {
   readonly pid: number
 }
 
-/** The server did not answer. */
-export interface Outage {
+/** A stretch of time. */
+export interface Span {
   readonly from: number
   readonly to: number
 }
@@ -28,7 +28,8 @@ export interface Evidence {
   readonly acked: ReadonlyMap<string, readonly string[]>
   readonly lines: readonly Line[]
   readonly stops: readonly Stop[]
-  readonly outages: readonly Outage[]
+  /** When the server did not answer. */
+  readonly outages: readonly Span[]
   /** Committed effects, in the order of their commits within an entity. */
   readonly effects: readonly { readonly event: string; readonly entity: string }[]
   /** The number of entries, and of the ids of events that they were kept under. */
@@ -46,6 +47,8 @@ export interface Verdict {
   readonly inversions: number
   /** From the end of a process to the next run of what it had in hand, outages included. */
   readonly slowestRecovery: number
+  /** The same less the outages, which the promise leaves out. */
+  readonly slowestBesideOutages: number
   readonly recoveries: number
   /** From the server's return to the next run of any handler. */
   readonly slowestReturn: number
@@ -67,6 +70,7 @@ export function judge(evidence: Evidence): Verdict {
   for (const { event } of effects) counts.set(event, (counts.get(event) ?? 0) + 1)
   const runs = runsOf(evidence)
   const recoveries = recoveriesOf(runs)
+  const besideOutages = recoveries.map((one) => lengthOf(one) - outageWithin(one, evidence.outages))
   return {
     acked: all.length,
     lost: all.filter((id) => !counts.has(id)).length,
@@ -77,7 +81,8 @@ export function judge(evidence: Evidence): Verdict {
       (sum, [entity, ids]) => sum + inversions(entity, ids, effects),
       0,
     ),
-    slowestRecovery: Math.max(0, ...recoveries),
+    slowestRecovery: Math.max(0, ...recoveries.map(lengthOf)),
+    slowestBesideOutages: Math.max(0, ...besideOutages),
     recoveries: recoveries.length,
     slowestReturn: slowestReturn(evidence),
   }
@@ -129,14 +134,21 @@ function inversions(entity: string, ids: readonly string[], effects: Evidence['e
 }
 
 /** What was in hand when its process ended, and was not over: a commit may have been the last. */
-function recoveriesOf(runs: readonly Run[]): readonly number[] {
+function recoveriesOf(runs: readonly Run[]): readonly Span[] {
   const by = Map.groupBy(runs, ({ id }) => id)
   return runs
     .filter(({ wasStopped }) => wasStopped)
     .flatMap((run) => {
       const next = by.get(run.id)?.find(({ from }) => from > run.to)
-      return next ? [next.from - run.to] : []
+      return next ? [{ from: run.to, to: next.from }] : []
     })
+}
+
+const lengthOf = ({ from, to }: Span) => to - from
+
+function outageWithin({ from, to }: Span, outages: readonly Span[]): number {
+  const within = outages.map((one) => Math.min(to, one.to) - Math.max(from, one.from))
+  return within.reduce((sum, time) => sum + Math.max(0, time), 0)
 }
 
 function slowestReturn({ lines, outages }: Evidence): number {

@@ -1,7 +1,29 @@
 // Keeps a group of deliveries in one statement: one round trip, one commit.
 import { mostConflicts } from '../../../entry.ts'
+import { oneByOne } from './plans.ts'
+
+const columns = `ord int, id text, lane text, key text, digest text, aliases json, related text,
+  name text, "receivedName" text, source text, "occurredAt" bigint, "storedAt" bigint, bytes int,
+  at int, metadata int, body int`
 
 export const keep = [
+  /* Locks lanes in their order, and creates those that are not there: these it gives. */
+  `create function idv.lock_lanes_1(p_lanes text[]) returns text[] language plpgsql as $$
+declare v_made text[] := '{}'; v_new text[]; v_held int;
+begin
+  loop
+    with made as (
+      insert into idv.lanes (lane) select x from unnest(p_lanes) x order by x collate "C"
+        on conflict do nothing returning lane
+    ) select array_agg(lane) into v_new from made;
+    v_made := v_made || coalesce(v_new, '{}');
+    perform 1 from idv.lanes l where l.lane = any(p_lanes) order by l.lane for no key update;
+    get diagnostics v_held = row_count;
+    exit when v_held = cardinality(p_lanes);
+  end loop;
+  return v_made;
+end $$`,
+
   /*
    * Adds a key, or says whose it is. Another transaction that adds the same key is waited for; one
    * that is purged in between is tried again.
@@ -41,22 +63,14 @@ begin
   return v_alias;
 end $$`,
 
-  /*
-   * The lane's lock comes before the number of the entry: a lane's numbers are in the order of the
-   * commits, and a late commit never falls below the lane's floor, where no claim would see it.
-   */
-  `create function idv.keep_1(p_entries text, p_data bytea)
+  /* Entries of lanes in which a key is known, one by one. The lanes must be locked. */
+  `create function idv.keep_known_1(p_entries text, p_data bytea, p_lanes text[])
 returns table (ord int, kind text, entry text) language plpgsql as $$
 declare
-  e record; k record; v_made boolean; v_alias text; v_seq bigint; v_related text; v_conflict text;
-  v_kept boolean; v_stored int := 0; v_skipped int := 0;
+  e record; k record; v_alias text; v_seq bigint; v_related text; v_conflict text; v_kept boolean;
 begin
-  perform idv.guard_1();
-  for e in select x.* from json_to_recordset(p_entries::json) as x(
-      ord int, id text, lane text, key text, digest text, aliases json, related text, name text,
-      "receivedName" text, source text, "occurredAt" bigint, "storedAt" bigint, bytes int,
-      at int, metadata int, body int) order by x.lane collate "C", x.ord loop
-    v_made := idv.lock_lane_1(e.lane, null);
+  for e in select x.* from json_to_recordset(p_entries::json) as x(${columns})
+      where x.lane = any(p_lanes) order by x.lane collate "C", x.ord loop
     ord := e.ord; entry := e.id; kind := 'stored'; v_kept := true; v_conflict := null;
     if e.key is not null then
       select * into k from idv.key_1(e.key, e.id, e.digest, null, e."storedAt");
@@ -97,16 +111,105 @@ begin
       insert into idv.contents values (v_seq,
         substring(p_data from e.at for e.metadata), substring(p_data from e.at + e.metadata for e.body));
       if kind = 'stored' then
-        v_stored := v_stored + 1; v_made := false;
         update idv.lanes l set head = v_seq, floor = v_seq, due = e."storedAt"
           where l.lane = e.lane and l.head is null;
-      else
-        v_skipped := v_skipped + 1;
       end if;
+      perform idv.count_1((kind = 'stored')::int, 0, 0, 0, 0, (kind = 'conflict')::int);
     end if;
-    if v_made then delete from idv.lanes l where l.lane = e.lane and l.head is null; end if;
     return next;
   end loop;
-  perform idv.count_1(v_stored, 0, 0, 0, 0, v_skipped);
+end $$`,
+
+  /*
+   * Entries of lanes in which every key is new, all at once. The lanes must be locked. Numbers come
+   * from the column itself: who may insert may not use the sequence.
+   */
+  `create function idv.keep_new_1(p_entries text, p_data bytea, p_but text[])
+returns table (ord int, kind text, entry text) language plpgsql as $$
+declare v_seqs bigint[]; v_ids text[]; v_kept int;
+begin
+  with x as (
+    -- As if they came one by one: what an entry names holds for those behind it, and for all that
+    -- came before the first name.
+    select x.*, (array_agg(x.related) filter (where x.related is not null)
+        over (partition by x.lane order by x.ord)) as named,
+      (array_agg(x.related) filter (where x.related is not null) over (partition by x.lane
+        order by x.ord rows between unbounded preceding and unbounded following)) as names
+    from json_to_recordset(p_entries::json) as x(${columns}) where not x.lane = any(p_but)
+  ), e as materialized (
+    select x.*, (select r.related from idv.relations r where r.lane = x.lane) as known from x
+  ), related as (
+    insert into idv.relations select distinct on (e.lane) e.lane,
+        e.names[cardinality(e.names)], e."storedAt" from e where e.names is not null
+        order by e.lane, e.ord desc
+      on conflict (lane) do update set related = excluded.related, at = excluded.at
+  ), earlier as (
+    update idv.entries n set related = f.first from (
+        select distinct e.lane, e.names[1] as first from e where e.names is not null and e.known is null
+      ) f where n.lane = f.lane and n.related is null
+  ), n as (
+    insert into idv.entries (id, state, lane, related, name, received_name, source, occurred_at,
+        stored_at, bytes)
+      select e.id, 'stored', e.lane, coalesce(e.named[cardinality(e.named)], e.known, e.names[1]),
+        e.name, e."receivedName", e.source, e."occurredAt", e."storedAt", e.bytes
+      from e order by e.lane collate "C", e.ord returning entries.seq, entries.id
+  ) select array_agg(n.seq), array_agg(n.id) into v_seqs, v_ids from n;
+  return query with x as (
+    select x.*, row_number() over (order by x.lane collate "C", x.ord)::int as place
+    from json_to_recordset(p_entries::json) as x(${columns}) where not x.lane = any(p_but)
+  ), e as materialized (
+    select x.*, v_seqs[x.place] as seq from x where v_ids[x.place] = x.id
+  ), contents as (
+    insert into idv.contents select e.seq, substring(p_data from e.at for e.metadata),
+      substring(p_data from e.at + e.metadata for e.body) from e
+  ), heads as (
+    update idv.lanes l set head = f.seq, floor = f.seq, due = f."storedAt" from (
+        select distinct on (e.lane) e.lane, e.seq, e."storedAt" from e order by e.lane, e.seq
+      ) f where l.lane = f.lane and l.head is null
+  ) select e.ord, 'stored', e.id from e;
+  get diagnostics v_kept = row_count;
+  if v_kept <> coalesce(cardinality(v_seqs), 0) then
+    raise exception 'entries were numbered in another order than they came';
+  end if;
+end $$`,
+
+  /*
+   * A lane's lock comes before the number of an entry: a lane's numbers are in the order of the
+   * commits, and a late commit never falls below the lane's floor, where no claim would see it.
+   */
+  `create function idv.keep_1(p_entries text, p_data bytea)
+returns table (ord int, kind text, entry text)
+language plpgsql ${oneByOne} as $$
+declare v_made text[]; v_known text[]; v_added text[]; v_stored int;
+begin
+  perform idv.guard_1();
+  v_made := idv.lock_lanes_1(array(
+    select distinct x.lane collate "C" from json_to_recordset(p_entries::json) as x(lane text)));
+  with e as (
+    select * from json_to_recordset(p_entries::json) as x(${columns})
+  ), wanted as materialized (
+    select e.lane, e.id, e.digest, e."storedAt" as at, e.key, null as name
+      from e where e.key is not null
+    union all select e.lane, e.id, e.digest, e."storedAt", a ->> 'key', a ->> 'name'
+      from e, json_array_elements(e.aliases) a
+  ), added as (
+    -- In the order of the keys, so that two that add the same ones do not wait in a circle.
+    insert into idv.keys select w.key, w.id, w.digest, w.name, w.at from wanted w
+      order by w.key collate "C" on conflict do nothing returning keys.key, keys.entry
+  ) select array(select distinct w.lane from wanted w
+        where (w.key, w.id) not in (select a.key, a.entry from added a)),
+      array(select a.key from added a) into v_known, v_added;
+  if cardinality(v_known) > 0 then
+    delete from idv.keys k where k.key = any(v_added) and k.entry in (
+      select x.id from json_to_recordset(p_entries::json) as x(id text, lane text)
+        where x.lane = any(v_known));
+  end if;
+  return query select * from idv.keep_new_1(p_entries, p_data, v_known);
+  get diagnostics v_stored = row_count;
+  perform idv.count_1(v_stored, 0, 0, 0, 0, 0);
+  if cardinality(v_known) > 0 then
+    return query select * from idv.keep_known_1(p_entries, p_data, v_known);
+    delete from idv.lanes l where l.lane = any(v_made) and l.head is null;
+  end if;
 end $$`,
 ] as const

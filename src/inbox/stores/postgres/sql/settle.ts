@@ -11,16 +11,17 @@ language plpgsql ${oneByOne} as $$
 declare v_lanes text[]; v_times bigint[];
 begin
   with s as materialized (
-    -- In the order in which leases are renewed, one of those that are given twice.
+    -- In the order in which leases are renewed; of those that end one attempt the first counts.
     select distinct on (y.lane, y.seq) x.*, y.seq from json_to_recordset(p_settlements::json) as x(
         ord int, id text, fence int, owner int, "to" text, at bigint, handled json,
         "highWaterMark" json)
-      join idv.entries y on y.id = x.id where x."to" = 'done' order by y.lane, y.seq, x.ord
+      join idv.entries y on y.id = x.id and y.fence = x.fence and y.owner = x.owner
+        and y.state = 'leased' order by y.lane, y.seq, x.ord
   ), e as (
     update idv.entries e set state = 'done', settled_at = s.at, reason = null, due = null,
         failures = null from s
-      where e.seq = s.seq and e.state = 'leased' and e.fence = s.fence and e.owner = s.owner
-      and not e.erased
+      where s."to" = 'done' and e.seq = s.seq and e.state = 'leased' and e.fence = s.fence
+      and e.owner = s.owner and not e.erased
       returning e.seq, e.lane, s.ord, s.at, s.handled, s."highWaterMark" as mark
   ), h as (
     insert into idv.handled select e.seq, x from e, json_array_elements_text(e.handled) x
