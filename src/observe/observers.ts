@@ -21,6 +21,7 @@ import {
   type OutcomeObserved,
   outcomeObserved,
   printable,
+  timed,
   unprintable,
 } from './observe.ts'
 
@@ -214,7 +215,8 @@ export class Observers {
     const isWarned = outcome.kind === 'failed' || this.#isFirstRefusal(outcome, headers)
     if (this.hearAll || isWarned) {
       const duration = performance.now() - began
-      const seen = outcomeObserved(outcome, { at: this.#now(), bytes, duration, event })
+      const observed = { ...timed(this.#now(), duration), bytes, event }
+      const seen = outcomeObserved(outcome, observed)
       if (this.#hearsAll || isWarned) this.#observer(seen)
       this.#tellListeners(seen)
     }
@@ -233,7 +235,7 @@ export class Observers {
 
   readonly #attempt: HearAttempt = (report, task, duration) => {
     const { event, delivery, attempt, entryId } = task
-    const details = { event, delivery, attempt, entryId, duration, at: this.#now() }
+    const details = { ...timed(this.#now(), duration), event, delivery, attempt, entryId }
     this.tell(attemptObserved(report, details))
   }
 

@@ -36,7 +36,7 @@ describe('README.md', () => {
     async ({ file, at, code, output }) => {
       const name = `${file.replaceAll(/\W/g, '-')}-${at}.mjs`
       // Where a door needs its peer, that is there.
-      const cwd = /idv-webhooks\/(opentelemetry|nest)'/.test(code) ? app : bare
+      const cwd = /idv-webhooks\/(opentelemetry|nest)'|'(pino|prom-client)'/.test(code) ? app : bare
       writeFileSync(join(cwd, name), code)
       // Outside production the first refusal of each code is a warning too.
       const env: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: 'production' }

@@ -53,6 +53,8 @@ const frameworks = [
   'rxjs',
   '@opentelemetry/sdk-trace-base',
   '@types/pg',
+  'pino',
+  'prom-client',
   'esbuild',
   'rollup',
   'vite',
