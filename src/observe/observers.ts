@@ -154,11 +154,16 @@ function warnFailures(): Observe {
   }
 }
 
-/** A runtime without a process is treated as production. */
+/** A runtime that does not tell is treated as production. */
 function isDevelopment(): boolean {
   const { env } =
     (globalThis as { process?: { env?: Record<string, string | undefined> } }).process ?? {}
-  return env !== undefined && env.NODE_ENV !== 'production'
+  try {
+    return env !== undefined && env.NODE_ENV !== 'production'
+  } catch {
+    // Deno without --allow-env.
+    return false
+  }
 }
 
 /** An error with its text and stack, for a developer's own machine. */
