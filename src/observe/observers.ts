@@ -4,9 +4,11 @@
 import type { HearAttempt, Task } from '../dispatch/run.ts'
 import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import type { Clock } from '../foundation/clock.ts'
+import type { HeaderIndex } from '../foundation/delivery.ts'
 import type { OutcomeCode } from '../foundation/errors.ts'
 import { unharmed, warn } from '../foundation/warn.ts'
 import type { Outcome } from '../outcome/outcome.ts'
+import { probeAgent } from '../protocol/names.ts'
 import type { Diagnosis } from '../signature/diagnose.ts'
 import {
   attemptObserved,
@@ -173,6 +175,12 @@ function inspectError(error: unknown): string {
   }
 }
 
+/** The parts of a delivery's walk that are observed. */
+interface Observed extends Pick<OutcomeDetails, 'bytes' | 'event'> {
+  readonly began: number
+  readonly headers: HeaderIndex
+}
+
 /** Tells all observers of a receiver, and makes nothing where nobody would hear it. */
 export class Observers {
   readonly #observer: Observe
@@ -194,6 +202,10 @@ export class Observers {
 
   tell(seen: Observation): void {
     this.#observer(seen)
+    this.#tellListeners(seen)
+  }
+
+  #tellListeners(seen: Observation): void {
     for (const listener of this.#listeners) listener(seen)
   }
 
@@ -204,13 +216,14 @@ export class Observers {
   }
 
   /** The default observer hears of failures, and of the first refusal of each code, alone. */
-  outcome(
-    outcome: Outcome,
-    { bytes, began, event }: Pick<OutcomeDetails, 'bytes' | 'event'> & { readonly began: number },
-  ): Outcome {
-    if (this.hearAll || outcome.kind === 'failed' || this.#isFirstRefusal(outcome)) {
+  outcome(outcome: Outcome, { bytes, began, event, headers }: Observed): Outcome {
+    const isWarned = outcome.kind === 'failed' || this.#isFirstRefusal(outcome, headers)
+    if (this.hearAll || isWarned) {
       const duration = performance.now() - began
-      this.tell(outcomeObserved(outcome, { ...timed(this.#now(), duration), bytes, event }))
+      const observed = { ...timed(this.#now(), duration), bytes, event }
+      const seen = outcomeObserved(outcome, observed)
+      if (this.#hearsAll || isWarned) this.#observer(seen)
+      this.#tellListeners(seen)
     }
     return outcome
   }
@@ -231,8 +244,10 @@ export class Observers {
     this.tell(attemptObserved(report, details))
   }
 
-  #isFirstRefusal(outcome: Outcome): boolean {
+  #isFirstRefusal(outcome: Outcome, headers: HeaderIndex): boolean {
     if (outcome.kind !== 'rejected' || this.#refusals.has(outcome.code)) return false
+    // The warnings are for mistakes of the application, and doctor reports its probes itself.
+    if (headers.values('user-agent')[0] === probeAgent) return false
     this.#refusals.add(outcome.code)
     return true
   }
