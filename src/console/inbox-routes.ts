@@ -59,7 +59,7 @@ function readRoutes({ inbox, activity, now }: RouteDeps): readonly InboxRoute[] 
       path: /^\/overview$/,
       async answer({ query }) {
         const asked = query.get('span') ?? '1h'
-        const span: Span = asked in spans ? (asked as Span) : '1h'
+        const span: Span = Object.hasOwn(spans, asked) ? (asked as Span) : '1h'
         const [stats, history] = await Promise.all([inbox.stats(), historyOf(inbox, span, now())])
         return { stats, history, capabilities: inbox.capabilities, now: now().toISOString() }
       },

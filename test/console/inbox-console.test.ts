@@ -151,6 +151,8 @@ test('over Postgres, as PGlite has it, everything is the same', async () => {
   const read = async (path: string) => (await send(`/api${path}`)).json()
   const { post } = await session(send)
   expect((await read('/overview')).stats).toMatchObject({ dead: 2, done: 0 })
+  // A span that is none, whatever objects inherit.
+  expect((await read('/overview?span=toString')).history).toEqual((await read('/overview')).history)
   const [entry] = (await read('/entries?search=evt_2')).entries
   expect(entry).toMatchObject({ state: 'dead', reason: 'HANDLER_FAILED' })
   expect(JSON.stringify(await read(`/entries/${entry.id}`))).not.toContain('Canary')
