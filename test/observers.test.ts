@@ -56,6 +56,15 @@ test('outside production a warning shows the whole error of a handler, and none 
   expect(told).not.toContain('CANARY')
 })
 
+test('a refused probe of doctor leaves the warning to the first refusal of a sender', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  const receiver = createReceiver({ secret })
+  const refuse = (agent: string) =>
+    warningsOf(() => receiver.receive({ body: bytes('{}'), headers: { 'User-Agent': agent } }))
+  expect(await refuse('idv-webhooks-doctor')).toBe('')
+  expect(await refuse('a-sender')).toContain('SIGNATURE_MISSING')
+})
+
 test('a wrong secret is named as what to compare, in the warning and in the log', async () => {
   const refused = async (observe?: ReturnType<typeof logOutcomes>) => {
     const receiver = createReceiver({ secret, ...(observe && { observe }) })

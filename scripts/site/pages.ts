@@ -25,10 +25,10 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   'Get started': ['README.md', 'docs/quick-start.md', 'docs/concepts.md', 'docs/recipes.md'],
   Receive: ['receiver', 'schemes', 'vendors', 'frameworks', 'lambda', 'migrate'].map(guide),
   Keep: ['inbox', 'scale', 'console', 'observability'].map(guide),
-  'Build and test': ['testing', 'sandbox', 'client', 'cli'].map(guide),
+  'Build and test': ['testing', 'sandbox', 'client', 'cli', 'mcp'].map(guide),
   'When something fails': ['docs/errors.md'],
   About: [
-    ...['privacy', 'comparison', 'performance'].map(guide),
+    ...['privacy', 'comparison', 'performance', 'versioning'].map(guide),
     'SECURITY.md',
     'CHANGELOG.md',
     'ARCHITECTURE.md',

@@ -60,6 +60,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/migrate.ts')).migrate,
   },
   {
+    name: 'mcp',
+    summary: 'serve an inbox to coding agents (MCP), read only',
+    load: async () => (await import('./commands/mcp.ts')).mcp,
+  },
+  {
     name: 'config',
     summary: 'show the settings in effect and their sources',
     load: async () => (await import('./commands/config.ts')).config,

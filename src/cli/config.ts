@@ -1,6 +1,6 @@
 // The config file: found in the current folder, loaded once. settings.ts defines its keys.
 import { existsSync, readFileSync } from 'node:fs'
-import { registerHooks } from 'node:module'
+import * as nodeModule from 'node:module'
 import { basename, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { CliError } from './exit-code.ts'
@@ -50,9 +50,10 @@ function exported(module: Record<string, unknown>): unknown {
 async function load(file: string): Promise<Record<string, unknown>> {
   const url = pathToFileURL(file).href
   const isModule = /\.[jt]s$/.test(file) && /^export\s/m.test(readFileSync(file, 'utf8'))
-  if (!isModule) return import(url)
+  // Bun has no such hooks, and takes the file for a module by itself.
+  if (!isModule || !('registerHooks' in nodeModule)) return import(url)
   const format = file.endsWith('.ts') ? 'module-typescript' : 'module'
-  const hooks = registerHooks({
+  const hooks = nodeModule.registerHooks({
     load: (at, context, next) => next(at, at === url ? { ...context, format } : context),
   })
   try {

@@ -23,6 +23,14 @@ export function momentFrom(now: Clock) {
   }
 }
 
+/** Reads an option that is a duration, in milliseconds: 500ms, 60s, 15m, 2h, 7d. */
+export function durationFrom(text: string): number {
+  const [, many, unit = ''] = /^(\d+)(ms|[smhd])$/.exec(text) ?? []
+  const duration = Number(many) * (unit === 'ms' ? 1 : unit === 's' ? 1000 : (units[unit] ?? 0))
+  if (many !== undefined && duration > 0 && duration <= 2_147_483_647) return duration
+  throw new InvalidArgumentError('Pass a duration such as 500ms, 60s, 15m or 2h, up to 24d.')
+}
+
 /** A duration in its largest unit: "3 days", "40 s". */
 export function spanOf(milliseconds: number): string {
   const seconds = Math.floor(milliseconds / 1000)

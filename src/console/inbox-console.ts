@@ -9,7 +9,7 @@ import { type Activity, createActivityLog } from './activity.ts'
 import { ConsoleRefusal, type InboxRoute, inboxRoutes } from './inbox-routes.ts'
 import { createInboxStream } from './inbox-stream.ts'
 import { type NodeListener, toNodeListener } from './node-listener.ts'
-import { hostOf, isForeign, isLoopback } from './own-site.ts'
+import { hostOf, isForeign, isLoopback, isPassedOn } from './own-site.ts'
 import { assetResponse, pageResponse, refusalResponse, safeHeaders } from './page.ts'
 import { bringsToken, tokenCookie, tokenOf } from './token.ts'
 
@@ -64,6 +64,8 @@ export function inboxConsole(inbox: Inbox, options: InboxConsoleOptions): InboxC
     if (request.method === 'GET' && /^\/?$/.test(path)) {
       return document(request, { door: 'inbox', title, base, readOnly })
     }
+    // Nobody reads the answer there, but its cost and its time would tell.
+    if (path.startsWith('/api/')) refuseForeign(request)
     const asset = request.method === 'GET' ? await assetResponse(path.slice(1)) : undefined
     if (asset) return asset
     if (path === '/api/events' && request.method === 'GET') return stream.open(request.signal)
@@ -121,6 +123,10 @@ async function admitted(
       const message = 'The Host header does not name this machine: open the console at localhost'
       throw new ConsoleRefusal(403, 'HOST_REFUSED', message)
     }
+    if (isPassedOn(request)) {
+      const message = 'A proxy or tunnel passed this request on: open the console at localhost'
+      throw new ConsoleRefusal(403, 'FORBIDDEN', message)
+    }
     return undefined
   }
   const verdict = await verdictOf(authorize, request)
@@ -138,11 +144,15 @@ async function verdictOf(authorize: (request: Request) => unknown, request: Requ
   }
 }
 
+/** A page of another site may ask for nothing; who types an address may. */
+function refuseForeign(request: Request): void {
+  const isTyped = request.method === 'GET' && request.headers.get('sec-fetch-site') === 'none'
+  if (isTyped || !isForeign(request)) return
+  throw new ConsoleRefusal(403, 'ORIGIN_REFUSED', 'The request comes from another site')
+}
+
 /** A change must come from a page of this console, with its token. */
 function refuseForged(request: Request): void {
-  if (isForeign(request)) {
-    throw new ConsoleRefusal(403, 'ORIGIN_REFUSED', 'The request comes from another site')
-  }
   if (bringsToken(request)) return
   throw new ConsoleRefusal(403, 'TOKEN_MISSING', 'This page is out of date: reload it')
 }

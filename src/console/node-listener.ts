@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
-import { WebhookError } from '../foundation/errors.ts'
+import { warn } from '../foundation/warn.ts'
 
 /** A request on which a framework may have left what it knows. */
 export type MountedRequest = IncomingMessage & {
@@ -18,38 +18,72 @@ export type NodeListener = (request: MountedRequest, response: ServerResponse) =
 
 type Handle = (request: Request, mount: string) => Promise<Response>
 
-/** @throws WebhookError `OPTION_INVALID` out of the listener, reached over more than `loopbackOnly` */
+/**
+ * A listener that never rejects: an app that leaves its promise alone, as `http.createServer` does,
+ * would be ended by whoever asks. Reached over more than `loopbackOnly`, it refuses and warns.
+ */
 export function toNodeListener(
   handle: Handle,
   { loopbackOnly }: { readonly loopbackOnly: boolean },
 ): NodeListener {
+  let warned = false
   return async (incoming, outgoing) => {
     const address = incoming.socket.localAddress ?? ''
     if (loopbackOnly && !/^(127\.|::1$|::ffff:127\.)/.test(address)) {
       outgoing.writeHead(403).end()
-      throw new WebhookError(
-        'OPTION_INVALID',
-        `inboxConsole: mounted at ${address} with authorize: 'loopback': pass authorize: (request) => boolean`,
-      )
+      const message = `inboxConsole: reached at ${address} with authorize: 'loopback' and refused: pass authorize: (request) => boolean`
+      if (!warned) warn(message, 'CONSOLE_NOT_LOOPBACK')
+      warned = true
+      return
     }
     const gone = new AbortController()
     outgoing.once('close', () => gone.abort())
-    const request = await toRequest(incoming, gone.signal)
-    await reply(await handle(request, incoming.baseUrl ?? ''), outgoing, gone.signal)
+    try {
+      const request = await toRequest(incoming, gone.signal)
+      const response = request ? await handle(request, incoming.baseUrl ?? '') : malformed()
+      await reply(response, outgoing)
+    } catch {
+      // The client has left, or a stream broke after the head of its answer.
+      outgoing.destroy()
+    }
   }
 }
 
-async function toRequest(incoming: MountedRequest, signal: AbortSignal): Promise<Request> {
-  const { method = 'GET', originalUrl, url = '/', rawHeaders } = incoming
-  const headers = new Headers()
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '')
-  }
-  const secure = 'encrypted' in incoming.socket && incoming.socket.encrypted === true
-  const host = headers.get('host') ?? 'localhost'
-  const target = new URL(originalUrl ?? url, `${secure ? 'https' : 'http'}://${host}`)
+function malformed(): Response {
+  const statusCode = 400
+  const message = 'The request is malformed'
+  return Response.json({ code: 'BAD_REQUEST', message, statusCode }, { status: statusCode })
+}
+
+/** Undefined where the web's Request cannot hold its target, method or headers. */
+async function toRequest(
+  incoming: MountedRequest,
+  signal: AbortSignal,
+): Promise<Request | undefined> {
+  const { method = 'GET', rawHeaders } = incoming
+  const target = targetOf(incoming)
+  if (!target) return undefined
   const body = method === 'GET' || method === 'HEAD' ? undefined : await textOf(incoming)
-  return new Request(target, { method, headers, signal, ...(body !== undefined && { body }) })
+  try {
+    const headers = new Headers()
+    for (let at = 0; at < rawHeaders.length; at += 2) {
+      headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '')
+    }
+    return new Request(target, { method, headers, signal, ...(body !== undefined && { body }) })
+  } catch {
+    return undefined
+  }
+}
+
+/** The address that was asked for; a Host that is more than a name would move its path. */
+function targetOf({ originalUrl, url = '/', headers, socket }: MountedRequest): URL | undefined {
+  const secure = 'encrypted' in socket && socket.encrypted === true
+  const own = URL.parse(`${secure ? 'https' : 'http'}://${headers.host ?? 'localhost'}`)
+  if (!own || own.href !== `${own.origin}/`) return undefined
+  const asked = originalUrl ?? url
+  if (asked.startsWith('/')) return URL.parse(own.origin + asked) ?? undefined
+  const { pathname = '/', search = '' } = URL.parse(asked) ?? {}
+  return URL.parse(own.origin + (pathname.startsWith('/') ? pathname : '/') + search) ?? undefined
 }
 
 const maxBody = 65_536
@@ -67,19 +101,11 @@ async function textOf(incoming: MountedRequest): Promise<string> {
   return text
 }
 
-async function reply(
-  response: Response,
-  outgoing: ServerResponse,
-  signal: AbortSignal,
-): Promise<void> {
+async function reply(response: Response, outgoing: ServerResponse): Promise<void> {
   for (const [name, value] of response.headers) outgoing.appendHeader(name, value)
   outgoing.writeHead(response.status)
   outgoing.flushHeaders()
-  if (!response.body) return void outgoing.end()
-  try {
+  if (response.body) {
     await pipeline(Readable.fromWeb(response.body as ReadableStream), outgoing)
-  } catch (error) {
-    // A client that has left is not an error.
-    if (!signal.aborted) throw error
-  }
+  } else outgoing.end()
 }

@@ -24,3 +24,21 @@ export function isForeign(request: Request): boolean {
   const own = request.headers.get('host') ?? new URL(request.url).host
   return URL.parse(origin)?.host !== own
 }
+
+const loopbackAddress = /^(?:127(?:\.\d{1,3}){3}|\[?::1\]?|::ffff:127(?:\.\d{1,3}){3})(?::\d+)?$/i
+
+/**
+ * Whether a proxy or a tunnel says that it passes on a request from outside this machine. Many of
+ * them put `localhost` into the Host header.
+ */
+export function isPassedOn({ headers }: Request): boolean {
+  if (headers.has('forwarded')) return true
+  const named = headers.get('x-forwarded-host')
+  if (named !== null && !isLoopback(named.replace(/:\d+$/, ''))) return true
+  return ['x-forwarded-for', 'x-real-ip', 'cf-connecting-ip'].some((name) =>
+    headers
+      .get(name)
+      ?.split(',')
+      .some((one) => !loopbackAddress.test(one.trim())),
+  )
+}

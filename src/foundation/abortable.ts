@@ -23,6 +23,24 @@ export function sleep(ms: number, signal?: AbortSignal, { ref = true } = {}): Pr
   })
 }
 
+/** The result of `work`, or a `TimeoutError` after `ms` milliseconds: for work that may never end. */
+export async function inTime<Value>(
+  work: PromiseLike<Value>,
+  ms: number,
+  what: string,
+): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    const message = `${what} took longer than ${ms} ms`
+    timer = setTimeout(() => reject(new DOMException(message, 'TimeoutError')), ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /**
  * The result of `work`, or a rejection with the signal's reason when that comes first. For work
  * that may ignore the signal. The signal keeps nothing of it once either has happened.

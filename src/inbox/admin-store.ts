@@ -68,6 +68,26 @@ export interface Purged {
   readonly deleted: number
 }
 
+/** Asks for the latency of handlers, among the entries done since. */
+export interface LatencyQuery {
+  readonly since: number
+  /** Milliseconds: the most that is counted as within. */
+  readonly target: number
+  /** Only this many entries, the ones that were done last. */
+  readonly limit: number
+}
+
+/** Milliseconds from occurrence to done, of the entries that a handler took part in. */
+export interface StoredLatency {
+  readonly handler: string
+  readonly entries: number
+  readonly within: number
+  readonly p50: number
+  readonly p95: number
+  readonly p99: number
+  readonly longest: number
+}
+
 export interface StoreStats {
   readonly counts: Readonly<Record<EntryState, number>>
   /** When the oldest entry at the head of a lane was stored. */
@@ -76,6 +96,8 @@ export interface StoreStats {
   readonly due?: number
   /** When the newest of the entries was stored that still exist. */
   readonly newest?: number
+  /** Where it was asked for; sorted by handler. */
+  readonly latency?: readonly StoredLatency[]
 }
 
 /** The part of a store that operators use. */
@@ -96,5 +118,10 @@ export interface AdminStore {
    * person ends that. In a shared store one process at a time purges; the others get zeros.
    */
   purge(purge: Purge): Promise<Purged>
-  stats(now: number): Promise<StoreStats>
+  /**
+   * With `latency` also that of each handler that has succeeded: from the occurrence of the event,
+   * or its storing where the sender names no time, until the entry was done. Replays and erased
+   * entries are left out. The percentile p is the least value that p % do not exceed.
+   */
+  stats(now: number, latency?: LatencyQuery): Promise<StoreStats>
 }

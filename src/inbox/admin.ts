@@ -1,15 +1,16 @@
 // The inbox as an operator sees it: look entries up, run them again, erase what must go.
-import { checkOptionNames } from '../foundation/check.ts'
+import { checkMilliseconds, checkOptionNames } from '../foundation/check.ts'
 import type { Clock } from '../foundation/clock.ts'
 import { WebhookError } from '../foundation/errors.ts'
 import type { Entity } from '../protocol/events.ts'
-import type { Purged, StoredEntry, StoreQuery } from './admin-store.ts'
+import type { LatencyQuery, Purged, StoredEntry, StoreQuery, StoreStats } from './admin-store.ts'
 import { unpackDelivery, unpackMetadata } from './content.ts'
 import type { Encryption } from './encryption.ts'
 import type { Entry, EntryState } from './entry.ts'
 import {
   checkEntity,
   checkId,
+  checkMoment,
   checkQuery,
   checkRedrive,
   type EntryFilter,
@@ -32,6 +33,35 @@ export interface InboxStats extends Readonly<Record<EntryState, number>> {
   readonly oldestAge?: number
   /** Milliseconds by which the longest waiting entry is overdue; 0 when nothing waits. */
   readonly lag: number
+  /** With a `target`: how long events take from their occurrence to done. */
+  readonly latency?: InboxLatency
+}
+
+/** Options of `stats`. */
+export interface StatsOptions {
+  /** Milliseconds from an event's occurrence within which it should be done. */
+  readonly target: number
+  /** Measures entries done since then: the last 24 hours by default. */
+  readonly since?: Date | string
+}
+
+/** The latency of each handler, among the last 10,000 entries done since. */
+export interface InboxLatency {
+  readonly target: number
+  readonly since: Date
+  readonly handlers: readonly HandlerLatency[]
+}
+
+/** Times in milliseconds, from the occurrence of an event until its entry was done. */
+export interface HandlerLatency {
+  readonly handler: string
+  readonly entries: number
+  /** The share of entries done within the target, from 0 to 1. */
+  readonly share: number
+  readonly p50: number
+  readonly p95: number
+  readonly p99: number
+  readonly longest: number
 }
 
 /** Days after which payloads and keys go. */
@@ -52,6 +82,8 @@ export interface AdminDeps {
 
 const day = 24 * 60 * 60 * 1000
 const pageSize = 500
+/** Few enough that the store answers within milliseconds while it works. */
+const mostMeasured = 10_000
 
 /** The operator's side of an open inbox. */
 export class InboxAdmin {
@@ -81,13 +113,15 @@ export class InboxAdmin {
     return found && this.#toEntry(found)
   }
 
-  async stats(): Promise<InboxStats> {
+  async stats(options?: StatsOptions): Promise<InboxStats> {
     const now = this.#now()
-    const { counts, oldest, due } = await this.#deps.store.stats(now)
+    const asked = options && latencyQuery(options, now)
+    const { counts, oldest, due, latency } = await this.#deps.store.stats(now, asked)
     return {
       ...counts,
       ...(oldest !== undefined && { oldestAge: Math.max(0, now - oldest) }),
       lag: due === undefined ? 0 : Math.max(0, now - due),
+      ...(asked && { latency: toLatency(asked, latency) }),
     }
   }
 
@@ -222,6 +256,22 @@ export class InboxAdmin {
       ...(delivery && { delivery }),
     }
   }
+}
+
+function latencyQuery(options: StatsOptions, now: number): LatencyQuery {
+  checkOptionNames('stats', options, ['target', 'since'])
+  const { target, since = new Date(now - day) } = options
+  checkMilliseconds('stats: target', target)
+  checkMoment('stats: since', since)
+  return { target, since: new Date(since).getTime(), limit: mostMeasured }
+}
+
+function toLatency(
+  { target, since }: LatencyQuery,
+  found: StoreStats['latency'] = [],
+): InboxLatency {
+  const handlers = found.map(({ within, ...rest }) => ({ ...rest, share: within / rest.entries }))
+  return { target, since: new Date(since), handlers }
 }
 
 function isSetAside({ reason }: StoredEntry): boolean {

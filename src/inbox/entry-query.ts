@@ -103,9 +103,13 @@ function checkFilter(
     if (value === undefined || typeof value === 'string') continue
     throw invalid(`${by}: ${field} must be a string, got ${kindOf(value)}`)
   }
-  if (since !== undefined && !isMoment(since)) {
-    throw invalid(`${by}: since must be a Date or a string like 2026-01-31T12:00:00Z`)
-  }
+  if (since !== undefined) checkMoment(`${by}: since`, since)
+}
+
+/** @throws WebhookError `OPTION_INVALID` */
+export function checkMoment(name: string, value: unknown): void {
+  if (isMoment(value)) return
+  throw invalid(`${name} must be a Date or a string like 2026-01-31T12:00:00Z`)
 }
 
 function filterObject<Query extends object>(by: string, query: Query): Query {

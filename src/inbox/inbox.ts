@@ -2,7 +2,7 @@
 import { orAborted } from '../foundation/abortable.ts'
 import { type Clock, steadyClock } from '../foundation/clock.ts'
 import type { Entity } from '../protocol/events.ts'
-import { type EntryPage, InboxAdmin, type InboxStats } from './admin.ts'
+import { type EntryPage, InboxAdmin, type InboxStats, type StatsOptions } from './admin.ts'
 import type { Purged } from './admin-store.ts'
 import { deadline, Shared } from './deadline.ts'
 import { createEncryption, type Encryption } from './encryption.ts'
@@ -52,7 +52,7 @@ export interface Inbox<Tx = unknown> {
   find(query?: EntryQuery): Promise<EntryPage>
   /** One entry. Its payload is a person's data, so it is included only on request. */
   get(id: string, options?: GetOptions): Promise<Entry | undefined>
-  stats(): Promise<InboxStats>
+  stats(options?: StatsOptions): Promise<InboxStats>
   /** Hands dead or skipped entries to the handlers again that have not succeeded; how many. */
   redrive(filter: EntryFilter | string): Promise<number>
   /** Runs every handler of a done entry again from its kept bytes; false when that cannot be. */
@@ -172,8 +172,8 @@ class DurableInbox implements Inbox, WorkSource {
     return (await this.#open()).admin.get(id, options)
   }
 
-  async stats(): Promise<InboxStats> {
-    return (await this.#open()).admin.stats()
+  async stats(options?: StatsOptions): Promise<InboxStats> {
+    return (await this.#open()).admin.stats(options)
   }
 
   redrive(filter: EntryFilter | string): Promise<number> {
@@ -207,8 +207,7 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledAs> {
-    if (!this.#opening) return 'lost'
-    return this.#claims.settle(work, verdict, handled)
+    return this.#opening ? this.#claims.settle(work, verdict, handled) : 'lost'
   }
 
   abandon(work: Work): void {
@@ -257,8 +256,10 @@ class DurableInbox implements Inbox, WorkSource {
     work: (admin: InboxAdmin) => Promise<Result>,
     entryId?: string,
   ): Promise<Result> {
+    const began = performance.now()
     const result = await work((await this.#open()).admin)
-    const operated = { asked, entries: Number(result), ...(entryId !== undefined && { entryId }) }
+    const details = { duration: performance.now() - began, ...(entryId && { entryId }) }
+    const operated = { asked, entries: Number(result), ...details }
     if (operated.entries > 0) for (const report of this.#reports) report(operated)
     this.#wake()
     return result
@@ -286,10 +287,9 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async #begin(): Promise<Opened> {
-    const store = this.#store
+    const [store, { retention }] = [this.#store, this.#limits]
     await store.open(() => this.#wake())
     const fingerprints = createFingerprints(await recallSalt(store, this.#encryption))
-    const { retention } = this.#limits
     const parts = { store, encryption: this.#encryption, fingerprints, now: this.now, retention }
     return { fingerprints, admin: new InboxAdmin(parts) }
   }

@@ -1,4 +1,11 @@
-export type { EntryPage, InboxStats, RetentionDays } from './admin.ts'
+export type {
+  EntryPage,
+  HandlerLatency,
+  InboxLatency,
+  InboxStats,
+  RetentionDays,
+  StatsOptions,
+} from './admin.ts'
 export type * from './admin-store.ts'
 export type * from './copy-store.ts'
 export type { EncryptionKey, EncryptionOptions } from './encryption.ts'

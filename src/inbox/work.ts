@@ -67,8 +67,18 @@ export interface Swept {
 export interface Operated {
   readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'
   readonly entries: number
+  /** Milliseconds that it took. */
+  readonly duration: number
   /** Where one was named. */
   readonly entryId?: string
+}
+
+/** A request that the store did not fulfil. */
+export interface FailedRequest {
+  readonly asked: string
+  readonly error: unknown
+  /** When it was made, by `performance.now()`. */
+  readonly began: number
 }
 
 /** The parts of an inbox that a worker uses. */

@@ -11,10 +11,19 @@ import { isLegacyName } from '../protocol/names.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
 import type { Diagnosis } from '../signature/diagnose.ts'
 
-/** The result of a delivery; safe to log, because it holds no data of the event. */
-export interface OutcomeObserved {
-  readonly type: 'outcome'
+/** When it was over, when it began, and the milliseconds between. */
+export interface Timed {
   readonly at: Date
+  readonly startedAt: Date
+  readonly duration: number
+}
+
+/**
+ * The result of a delivery, timed from its arrival to its outcome; safe to log, because it holds no
+ * data of the event.
+ */
+export interface OutcomeObserved extends Timed {
+  readonly type: 'outcome'
   readonly kind: OutcomeKind
   readonly code?: OutcomeCode
   readonly message?: string
@@ -32,17 +41,14 @@ export interface OutcomeObserved {
   readonly tenant?: string
   readonly conflict?: true
   readonly bytes: number
-  /** Milliseconds from its arrival to its outcome. */
-  readonly duration: number
   /** The errors that handlers threw. They may hold the event's data, so this is not enumerable. */
   readonly errors: readonly HandlerFailure[]
   diagnose(): Promise<Diagnosis | undefined>
 }
 
 /** One run of one handler. */
-export interface AttemptObserved {
+export interface AttemptObserved extends Timed {
   readonly type: 'attempt'
-  readonly at: Date
   readonly name: string
   readonly eventId?: string
   readonly vendor?: string
@@ -52,8 +58,8 @@ export interface AttemptObserved {
   readonly handler: string
   readonly attempt: number
   readonly ok: boolean
-  /** Milliseconds that the handler ran. */
-  readonly duration: number
+  /** Milliseconds from the occurrence of the event to this success; replays have none. */
+  readonly lag?: number
   readonly code?: HandlerFailure['code']
   /** Class and place of what it threw, not the text. */
   readonly error?: string
@@ -61,8 +67,11 @@ export interface AttemptObserved {
   readonly entryId?: string
 }
 
-/** With an inbox: what became of one attempt at an entry, one that a crash ended too. */
-export interface SettledObserved {
+/**
+ * With an inbox: what became of one attempt at an entry, timed from its claim. Of an attempt that a
+ * crash ended the start is unknown.
+ */
+export interface SettledObserved extends Partial<Timed> {
   readonly type: 'settled'
   readonly at: Date
   readonly entryId: string
@@ -76,9 +85,8 @@ export interface SettledObserved {
 }
 
 /** With a worker: somebody moved entries by the methods of this process's inbox. */
-export interface OperatedObserved {
+export interface OperatedObserved extends Timed {
   readonly type: 'operated'
-  readonly at: Date
   readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'
   /** How many. */
   readonly entries: number
@@ -87,9 +95,8 @@ export interface OperatedObserved {
 }
 
 /** With a worker: nothing came for much longer than usual. */
-export interface SilenceObserved {
+export interface SilenceObserved extends Timed {
   readonly type: 'silence'
-  readonly at: Date
   /** When the last delivery came. */
   readonly since: Date
   /** The median gap before, in milliseconds. */
@@ -97,9 +104,8 @@ export interface SilenceObserved {
 }
 
 /** With a worker: the store did not do what it was asked; the worker tries again. */
-export interface StoreObserved {
+export interface StoreObserved extends Timed {
   readonly type: 'store'
-  readonly at: Date
   readonly asked: string
   readonly error: string
 }
@@ -115,23 +121,28 @@ export type Observation =
 /** The `observe` option. */
 export type Observe = (seen: Observation) => void
 
+/** The times of what ended at `at`. */
+export function timed(at: Date, duration: number): Timed {
+  return { at, startedAt: new Date(at.getTime() - duration), duration }
+}
+
 /** Details of an observation beside the outcome. */
-export interface OutcomeDetails {
-  readonly at: Date
+export interface OutcomeDetails extends Timed {
   readonly bytes: number
-  readonly duration: number
   readonly event: WebhookEvent | undefined
 }
 
 /** An outcome as observers see it. What may hold the event's data cannot be enumerated. */
 export function outcomeObserved(
   outcome: Outcome,
-  { at, bytes, duration, event }: OutcomeDetails,
+  { at, startedAt, duration, bytes, event }: OutcomeDetails,
 ): OutcomeObserved {
   const { kind, authenticity, secretId, tenant } = outcome
   const seen = defined({
     type: 'outcome' as const,
     at,
+    startedAt,
+    duration,
     kind,
     code: 'code' in outcome ? outcome.code : undefined,
     message: 'message' in outcome ? outcome.message : undefined,
@@ -146,7 +157,6 @@ export function outcomeObserved(
     tenant,
     conflict: 'conflict' in outcome ? outcome.conflict : undefined,
     bytes,
-    duration,
   })
   const diagnose = async () => ('diagnose' in outcome ? outcome.diagnose() : undefined)
   const hidden = { errors: { value: errorsOf(outcome) }, diagnose: { value: diagnose } }
@@ -154,23 +164,23 @@ export function outcomeObserved(
 }
 
 /** Details of an observation beside the report of the attempt. */
-export interface AttemptDetails {
-  readonly at: Date
+export interface AttemptDetails extends Timed {
   readonly event: WebhookEvent
   readonly delivery: Pick<VerifiedDelivery, 'tenant' | 'authenticity'>
   readonly attempt: number
   readonly entryId: string | undefined
-  readonly duration: number
 }
 
 /** One run of one handler as observers see it. */
 export function attemptObserved(
   report: HandlerReport,
-  { at, event, delivery, attempt, entryId, duration }: AttemptDetails,
+  { at, startedAt, duration, event, delivery, attempt, entryId }: AttemptDetails,
 ): AttemptObserved {
   return defined({
     type: 'attempt' as const,
     at,
+    startedAt,
+    duration,
     name: observedName(event.name, event.known),
     eventId: event.id,
     vendor: event.vendor,
@@ -180,10 +190,15 @@ export function attemptObserved(
     handler: report.handler,
     attempt,
     ok: report.ok,
-    duration,
+    lag: report.ok ? lagOf(event, at) : undefined,
     code: report.ok ? undefined : report.code,
     error: report.ok ? undefined : describeError(report.error),
   })
+}
+
+function lagOf({ occurredAt, source }: WebhookEvent, at: Date): number | undefined {
+  if (!occurredAt || source === 'replay') return undefined
+  return Math.max(0, at.getTime() - occurredAt.getTime())
 }
 
 /** Returns the name that observers may see: a person's name is not an event's name. */

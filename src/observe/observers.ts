@@ -4,9 +4,11 @@
 import type { HearAttempt, Task } from '../dispatch/run.ts'
 import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import type { Clock } from '../foundation/clock.ts'
+import type { HeaderIndex } from '../foundation/delivery.ts'
 import type { OutcomeCode } from '../foundation/errors.ts'
 import { unharmed, warn } from '../foundation/warn.ts'
 import type { Outcome } from '../outcome/outcome.ts'
+import { probeAgent } from '../protocol/names.ts'
 import type { Diagnosis } from '../signature/diagnose.ts'
 import {
   attemptObserved,
@@ -19,6 +21,7 @@ import {
   type OutcomeObserved,
   outcomeObserved,
   printable,
+  timed,
   unprintable,
 } from './observe.ts'
 
@@ -151,11 +154,16 @@ function warnFailures(): Observe {
   }
 }
 
-/** A runtime without a process is treated as production. */
+/** A runtime that does not tell is treated as production. */
 function isDevelopment(): boolean {
   const { env } =
     (globalThis as { process?: { env?: Record<string, string | undefined> } }).process ?? {}
-  return env !== undefined && env.NODE_ENV !== 'production'
+  try {
+    return env !== undefined && env.NODE_ENV !== 'production'
+  } catch {
+    // Deno without --allow-env.
+    return false
+  }
 }
 
 /** An error with its text and stack, for a developer's own machine. */
@@ -165,6 +173,12 @@ function inspectError(error: unknown): string {
   } catch {
     return 'unreadable'
   }
+}
+
+/** The parts of a delivery's walk that are observed. */
+interface Observed extends Pick<OutcomeDetails, 'bytes' | 'event'> {
+  readonly began: number
+  readonly headers: HeaderIndex
 }
 
 /** Tells all observers of a receiver, and makes nothing where nobody would hear it. */
@@ -188,6 +202,10 @@ export class Observers {
 
   tell(seen: Observation): void {
     this.#observer(seen)
+    this.#tellListeners(seen)
+  }
+
+  #tellListeners(seen: Observation): void {
     for (const listener of this.#listeners) listener(seen)
   }
 
@@ -198,13 +216,14 @@ export class Observers {
   }
 
   /** The default observer hears of failures, and of the first refusal of each code, alone. */
-  outcome(
-    outcome: Outcome,
-    { bytes, began, event }: Pick<OutcomeDetails, 'bytes' | 'event'> & { readonly began: number },
-  ): Outcome {
-    if (this.hearAll || outcome.kind === 'failed' || this.#isFirstRefusal(outcome)) {
+  outcome(outcome: Outcome, { bytes, began, event, headers }: Observed): Outcome {
+    const isWarned = outcome.kind === 'failed' || this.#isFirstRefusal(outcome, headers)
+    if (this.hearAll || isWarned) {
       const duration = performance.now() - began
-      this.tell(outcomeObserved(outcome, { at: this.#now(), bytes, duration, event }))
+      const observed = { ...timed(this.#now(), duration), bytes, event }
+      const seen = outcomeObserved(outcome, observed)
+      if (this.#hearsAll || isWarned) this.#observer(seen)
+      this.#tellListeners(seen)
     }
     return outcome
   }
@@ -221,12 +240,14 @@ export class Observers {
 
   readonly #attempt: HearAttempt = (report, task, duration) => {
     const { event, delivery, attempt, entryId } = task
-    const details = { event, delivery, attempt, entryId, duration, at: this.#now() }
+    const details = { ...timed(this.#now(), duration), event, delivery, attempt, entryId }
     this.tell(attemptObserved(report, details))
   }
 
-  #isFirstRefusal(outcome: Outcome): boolean {
+  #isFirstRefusal(outcome: Outcome, headers: HeaderIndex): boolean {
     if (outcome.kind !== 'rejected' || this.#refusals.has(outcome.code)) return false
+    // The warnings are for mistakes of the application, and doctor reports its probes itself.
+    if (headers.values('user-agent')[0] === probeAgent) return false
     this.#refusals.add(outcome.code)
     return true
   }

@@ -1,4 +1,5 @@
 // The HTTP reply to an outcome: a code, never a cause. What a user overrides never hides a failure.
+import { inTime } from '../foundation/abortable.ts'
 import type { HeadersInput } from '../foundation/delivery.ts'
 import { type OutcomeCode, WebhookError } from '../foundation/errors.ts'
 import { warn } from '../foundation/warn.ts'
@@ -59,8 +60,21 @@ export class Replies {
 
   /** The reply to a handshake, or to a method other than POST: neither carries a delivery. */
   beforeDelivery({ method, url, headers }: ArrivedRequest): Reply | undefined {
-    const handshake = this.#responder?.handshake?.({ method, url, headers })
+    const handshake = this.#handshake({ method, url, headers })
     return handshake ?? (method === 'POST' ? undefined : methodNotAllowed)
+  }
+
+  /** A stranger's address or headers may make the user's function throw: then it has no answer. */
+  #handshake(request: HandshakeRequest): Reply | undefined {
+    try {
+      const reply = this.#responder?.handshake?.(request)
+      if (!reply || isSendable(reply)) return reply
+      warn('handshake returned a header or body that no server can send', 'RESPOND_REFUSED')
+    } catch (error) {
+      const thrown = error instanceof Error ? error.name : typeof error
+      warn(`handshake threw ${thrown}: it was passed over`, 'RESPOND_FAILED')
+    }
+    return undefined
   }
 
   /** A promise only where a function answers. */
@@ -82,6 +96,9 @@ function overrideOf(respond: RespondOption, outcome: Outcome): ReplyChange {
   return (code && respond[code]) ?? respond[outcome.kind]
 }
 
+/** Milliseconds for an answer of a responder. */
+const responderTimeout = 5_000
+
 /** The reply that a responder makes; the standard one where it fails, or hides a failure of ours. */
 async function respondWith(
   responder: Responder,
@@ -90,7 +107,10 @@ async function respondWith(
 ): Promise<Reply> {
   const standard = standardReply(outcome)
   try {
-    const change = await responder(outcome, event)
+    const answer = responder(outcome, event)
+    // The delivery is decided already: its sender must not wait for ever to hear so.
+    const change =
+      answer instanceof Promise ? await inTime(answer, responderTimeout, 'respond') : await answer
     if (change === undefined) return standard
     const reply = changedReply(outcome, standard, change)
     const isStatus = Number.isInteger(reply.status) && reply.status >= 200 && reply.status <= 599

@@ -25,6 +25,8 @@ export const legacyNames = [
 
 /** The event of a probe by `idv-webhooks doctor`: it is proved and answered, never kept or handled. */
 export const probeName = 'idv-webhooks.doctor'
+/** The user agent of its probes, refused ones included: it only keeps a warning from being shown. */
+export const probeAgent = 'idv-webhooks-doctor'
 
 /** The two families of events, as patterns. */
 export const families = ['verification.*', 'client.*'] as const

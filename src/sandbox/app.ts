@@ -10,7 +10,7 @@ import { controlPath, createControl } from './control.ts'
 import { controlHandlers } from './control-handlers.ts'
 import type { Core } from './core.ts'
 import { eventStream } from './event-stream.ts'
-import { guardHost, guardOrigin, isLoopback } from './host-guard.ts'
+import { guardedPath, guardHost, guardOrigin, isLoopback } from './host-guard.ts'
 import { HttpError, methodNotAllowed, notFound } from './http-error.ts'
 import type { Journal } from './journal.ts'
 import { apiIndex, controlIndex, rootIndex } from './landing.ts'
@@ -97,7 +97,7 @@ function createRouter(options: AppOptions): Hono {
  * on loopback it is guarded against pages that rebind a name, elsewhere it is meant to be reached.
  */
 function guard(request: Request, { listenHost, hosts }: AppOptions): void {
-  const { pathname } = new URL(request.url)
+  const pathname = guardedPath(request)
   const own = { listenHost: listenHost(), hosts }
   const isControl = [controlPath, consolePath].some((path) => `${pathname}/`.startsWith(`${path}/`))
   if (isControl || isLoopback(own.listenHost)) guardHost(request, own)

@@ -11,6 +11,7 @@ import { assemble, stepData } from './assemble.ts'
 import { controlPath } from './control.ts'
 import type { Core } from './core.ts'
 import { jsonBody } from './exchange.ts'
+import { guardedPath } from './host-guard.ts'
 import { HttpError, methodNotAllowed, notFound } from './http-error.ts'
 import { profile } from './profile.ts'
 import { allowedIn } from './transitions.ts'
@@ -26,7 +27,7 @@ export function createSandboxConsole(core: Core) {
   const routes = createRoutes(core)
   return (request: Request): Response | Promise<Response> | undefined => {
     const { pathname } = new URL(request.url)
-    refuseUntokened(request, pathname)
+    refuseUntokened(request, guardedPath(request))
     if (pathname.startsWith(`${consolePath}/`)) return routes.fetch(request)
     if (request.method !== 'GET' || !wantsPage(request)) return undefined
     if (pathname === '/') return page(request)

@@ -42,3 +42,10 @@ function isOwnName(host: string, { listenHost, hosts }: OwnNames): boolean {
   // Rebinding needs a name: an address in the Host header cannot have been resolved by a page.
   return name === listenHost.toLowerCase() || address.test(name)
 }
+
+/** The path as the router reads it: `/%5Fsandbox` is `/_sandbox` there, and must be guarded as that. */
+export function guardedPath(request: Request): string {
+  return new URL(request.url).pathname.replaceAll(/%([0-7][\da-f])/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  )
+}

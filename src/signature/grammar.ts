@@ -2,7 +2,7 @@
 // strictly and cheaply, for every stranger's request comes here.
 import type { PairsGrammar, Scheme } from '../protocol/scheme-definition.ts'
 import { digestHex, fromBase64, fromBase64url, fromHex, toHex } from './encoding.ts'
-import { digestLength, isHmac, signatureLength } from './hmac/hmac.ts'
+import { digestLength, isHmac, isPublicKey, signatureLength } from './hmac/hmac.ts'
 import { type Jws, readJws } from './jws.ts'
 
 /** Signatures that claim to prove the same bytes, with the time that they sign, if any. */
@@ -16,10 +16,15 @@ export interface Claim {
 
 /** More signatures than any rotation needs would only cost us work. */
 const mostSignatures = 16
+/** One of a public key costs a hash of the whole body each, and an expensive check. */
+const mostPublicSignatures = 4
 /** Each time of its own costs an HMAC over the whole body for each key. */
 const mostTimes = 3
 /** Longer than any token that a sender writes. */
 const longestToken = 4096
+
+const mostOf = ({ algorithm }: Scheme) =>
+  isPublicKey(algorithm) ? mostPublicSignatures : mostSignatures
 
 const utf8 = new TextEncoder()
 
@@ -51,7 +56,7 @@ export function readAllClaims(
 ): readonly Claim[] | undefined {
   const found = values.flatMap((value) => readClaims(scheme, value) ?? [])
   const total = found.reduce((sum, claim) => sum + claim.signatures.length, 0)
-  return found.length > 0 && total <= mostSignatures ? found : undefined
+  return found.length > 0 && total <= mostOf(scheme) ? found : undefined
 }
 
 const trimmed = (text: string) => text.trim()
@@ -63,7 +68,7 @@ function claimsOf(scheme: Scheme, texts: string | readonly string[]): readonly C
     const digest = decode(scheme, texts)
     return digest === undefined ? undefined : [{ signatures: [digest] }]
   }
-  if (texts.length > mostSignatures) return undefined
+  if (texts.length > mostOf(scheme)) return undefined
   const signatures = decodeAll(scheme, texts)
   return signatures.length > 0 ? [{ signatures }] : undefined
 }
@@ -135,7 +140,7 @@ function groupedClaims(
   pairs: PairsGrammar,
   groups: readonly Group[],
 ): readonly Claim[] | undefined {
-  if (groups.reduce((sum, { texts }) => sum + texts.length, 0) > mostSignatures) return undefined
+  if (groups.reduce((sum, { texts }) => sum + texts.length, 0) > mostOf(scheme)) return undefined
   const timed = pairs.timestamp !== undefined
   const claims = groups.flatMap(({ timestamp, texts }): Claim[] => {
     if (timed && !timestamp) return []

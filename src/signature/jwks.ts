@@ -1,5 +1,6 @@
 // Public keys by address: fetched when they are needed, kept, and asked for again no oftener than a
 // stranger's made-up key ids deserve. The algorithm is the receiver's, never the sender's.
+import { inTime } from '../foundation/abortable.ts'
 import { readStream } from '../foundation/bytes.ts'
 import {
   checkMilliseconds,
@@ -39,8 +40,8 @@ export interface PublicKey {
 
 /** Gives the keys that may have signed under a key id; what `jwks` makes. */
 export interface KeySource {
-  /** Rejects only where no key at all could be had. */
-  keysFor(keyId: string | undefined): Promise<readonly PublicKey[]>
+  /** Rejects only where no key at all could be had. `address` is whose request asks, if known. */
+  keysFor(keyId: string | undefined, address?: string): Promise<readonly PublicKey[]>
 }
 
 /** Reads one key by its id, from an API that gives them one by one; undefined when the API has no such key. */
@@ -120,7 +121,11 @@ class PublishedKeys implements KeySource {
     const { maxAge, staleFor, now } = this.#settings
     const isKnown = () =>
       this.#keys.length > 0 && (keyId === undefined || this.#keys.some(({ id }) => id === keyId))
-    if (!isKnown() || now().getTime() - this.#fetchedAt >= maxAge) await this.#refresh()
+    if (!isKnown() || now().getTime() - this.#fetchedAt >= maxAge) {
+      // Kept keys may serve: an address that hangs holds no delivery up for the whole of its time.
+      const fresh = this.#refresh()
+      await (isKnown() ? inTime(fresh, patience, 'the key server').catch(() => {}) : fresh)
+    }
     if (this.#keys.length === 0 || now().getTime() - this.#fetchedAt >= maxAge + staleFor) {
       throw new Error('no public keys could be fetched', { cause: this.#failure })
     }
@@ -149,6 +154,9 @@ class PublishedKeys implements KeySource {
     }
   }
 }
+
+/** Milliseconds for which a delivery whose key is kept waits for newer ones. */
+const patience = 1_000
 
 async function readJson(url: string, { fetch, timeout, maxBytes }: Settings): Promise<unknown> {
   const signal = AbortSignal.timeout(timeout)
@@ -191,31 +199,43 @@ interface KeptKey {
   readonly at: number
 }
 
+interface Load {
+  readonly at: number
+  readonly address: string | undefined
+}
+
 /** Keys that an API gives one by one; made-up ids may cost only a few requests. */
 class KeysById implements KeySource {
   readonly #load: LoadKey
   readonly #settings: Settings
   readonly #kept = new Map<string, KeptKey>()
   readonly #flights = new Map<string, Promise<readonly PublicKey[]>>()
-  /** When the last loads began; at most `mostLoads` in a cooldown. */
-  #loads: number[] = []
+  /** The loads of the last cooldown: at most `mostLoads`, of one address at most half of them. */
+  #loads: readonly Load[] = []
 
   constructor(load: LoadKey, settings: Settings) {
     this.#load = load
     this.#settings = settings
   }
 
-  async keysFor(keyId: string | undefined): Promise<readonly PublicKey[]> {
-    if (keyId === undefined || !/^[\w.:~-]{1,200}$/.test(keyId)) return []
+  async keysFor(keyId: string | undefined, address?: string): Promise<readonly PublicKey[]> {
+    // Dots alone would lead an address that is made of them up.
+    if (keyId === undefined || !/^(?!\.+$)[\w.:~-]{1,200}$/.test(keyId)) return []
     const { maxAge, now } = this.#settings
     const kept = this.#kept.get(keyId)
     if (kept && now().getTime() - kept.at < maxAge) return kept.keys
     const flight = this.#flights.get(keyId)
     if (flight) return flight
     const at = now().getTime()
-    this.#loads = this.#loads.filter((one) => at - one < this.#settings.cooldown)
-    if (this.#loads.length >= mostLoads) return this.#stale(kept, at)
-    this.#loads.push(at)
+    this.#loads = this.#loads.filter((one) => at - one.at < this.#settings.cooldown)
+    const own = this.#loads.filter((one) => one.address === address)
+    if (this.#loads.length >= mostLoads || (address && own.length >= mostLoads / 2)) {
+      const stale = this.#stale(kept, at)
+      if (stale.length > 0) return stale
+      // It may be a genuine key's, and made-up ones have used the requests up: 503 is sent again.
+      throw new Error('too many unknown key ids: the key is not asked for now')
+    }
+    this.#loads = [...this.#loads, { at, address }]
     const load = this.#loadKey(keyId, kept).finally(() => this.#flights.delete(keyId))
     this.#flights.set(keyId, load)
     return load
@@ -225,15 +245,14 @@ class KeysById implements KeySource {
     const { timeout, algorithms: allowed, now } = this.#settings
     const at = now().getTime()
     try {
-      const jwk = await bounded(
-        this.#load(keyId, { signal: AbortSignal.timeout(timeout) }),
-        timeout,
-      )
+      const loading = this.#load(keyId, { signal: AbortSignal.timeout(timeout) })
+      const jwk = await inTime(loading, timeout, 'the look-up of a key')
       // The id is the one that was asked for: the answer has no say in it.
       const keys = jwk ? keyOf({ ...jwk, kid: keyId }, allowed) : []
+      this.#kept.delete(keyId)
+      if (keys.length === 0) return keys
       if (this.#kept.size >= mostKeys) this.#kept.delete(this.#kept.keys().next().value as string)
-      if (keys.length > 0) this.#kept.set(keyId, { keys, at })
-      else this.#kept.delete(keyId)
+      this.#kept.set(keyId, { keys, at })
       return keys
     } catch (error) {
       const stale = this.#stale(kept, at)
@@ -250,15 +269,3 @@ class KeysById implements KeySource {
 
 /** Requests for keys in one cooldown. */
 const mostLoads = 10
-
-async function bounded<Value>(work: Promise<Value>, timeout: number): Promise<Value> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('the look-up of a key took too long')), timeout)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}

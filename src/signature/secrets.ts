@@ -117,19 +117,36 @@ function publicKeysOf(source: KeySource, { algorithm, name }: Scheme): SecretLoo
     )
   }
   const made = new WeakMap<PublicKey, SecretKey>()
-  return async (_, keyId) => {
-    const found = await source.keysFor(keyId)
-    return found.flatMap((key) => {
-      if (key.algorithm !== algorithm) return []
-      let ready = made.get(key)
-      if (!ready) {
-        const secret = defined({ id: key.id, value: key.der })
-        ready = new SecretKey(secret, makeHmacKey(key.der, algorithm), 'key')
-        made.set(key, ready)
-      }
-      return [ready]
-    })
+  const keyOf = (key: PublicKey): SecretKey => {
+    const known = made.get(key)
+    if (known) return known
+    const secret = defined({ id: key.id, value: key.der })
+    const ready = new SecretKey(secret, makeHmacKey(key.der, algorithm), 'key')
+    made.set(key, ready)
+    return ready
   }
+  return async ({ address }, keyId) => {
+    const found = await source.keysFor(keyId, address)
+    return usable(
+      found.filter((key) => key.algorithm === algorithm),
+      keyOf,
+    )
+  }
+}
+
+/** A broken key of a set harms no other (RFC 7517); where none is whole the first fault is thrown. */
+function usable(found: readonly PublicKey[], keyOf: (key: PublicKey) => SecretKey) {
+  const faults: unknown[] = []
+  const keys = found.flatMap((key) => {
+    try {
+      return [keyOf(key)]
+    } catch (fault) {
+      faults.push(fault)
+      return []
+    }
+  })
+  if (keys.length === 0 && faults.length > 0) throw faults[0]
+  return keys
 }
 
 /** Turns secrets into keys. */

@@ -1,6 +1,12 @@
 // Proves one delivery by a scheme and its keys: headers first, then every valid key with every claim.
 // Refusals are values, and hold what a diagnosis needs.
-import { type HeaderIndex, markVerified, type VerifiedDelivery } from '../foundation/delivery.ts'
+import { inTime } from '../foundation/abortable.ts'
+import {
+  type HeaderIndex,
+  type HeaderList,
+  markVerified,
+  type VerifiedDelivery,
+} from '../foundation/delivery.ts'
 import { type RejectedCode, WebhookError } from '../foundation/errors.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import { AddressList } from './addresses.ts'
@@ -108,7 +114,8 @@ export class SchemeVerifier implements Verifier {
     try {
       const delivery = { body, headers: headers.list, url, method, address, receivedAt }
       const keyId = claims.ok ? claims.claims[0]?.jws?.keyId : undefined
-      keys = await inTime(lookUp(delivery, keyId))
+      // One that never answers must not hold its delivery.
+      keys = await inTime(lookUp(delivery, keyId), lookUpTimeout, 'the look-up of secrets')
     } catch (error) {
       return new Refused('SECRET_UNAVAILABLE', { error })
     }
@@ -163,7 +170,13 @@ export class SchemeVerifier implements Verifier {
       }
     }
     if (results.some((one) => typeof one !== 'boolean')) {
-      return Promise.all(results).then((settled) => tried[settled.indexOf(true)])
+      return Promise.allSettled(results).then((settled) => {
+        const at = settled.findIndex((one) => one.status === 'fulfilled' && one.value)
+        const broken = settled.find((one) => one.status === 'rejected')
+        // A broken key harms no other: it only matters where nothing else proves the delivery.
+        if (at < 0 && broken) throw broken.reason
+        return tried[at]
+      })
     }
     return tried[results.indexOf(true)]
   }
@@ -183,7 +196,7 @@ export class SchemeVerifier implements Verifier {
     const { authenticity } = this.#scheme
     return markVerified({
       body,
-      headers,
+      headers: authenticity === 'token' ? this.#withoutToken(headers) : headers,
       receivedAt,
       url,
       secretId,
@@ -191,6 +204,13 @@ export class SchemeVerifier implements Verifier {
       signedId,
       authenticity,
     })
+  }
+
+  /** The token is the secret itself: whatever keeps or shows the delivery must not hold it. */
+  #withoutToken({ list }: HeaderIndex): HeaderList {
+    const { header, headers = [header] } = this.#scheme
+    const names = headers.map((name) => name.toLowerCase())
+    return list.filter(([name]) => !names.includes(name))
   }
 
   #evidence(keys: readonly SecretKey[], { body, headers, claims, url, method, now }: Arrived) {
@@ -228,20 +248,6 @@ class Refused implements Refusal {
 function unusableKey(cause: unknown): WebhookError {
   const message = 'the runtime could not import the key: check that it is whole and of this scheme'
   return new WebhookError('SECRET_INVALID', message, { cause })
-}
-
-/** Bounds a look-up of secrets: one that never answers must not hold its delivery. */
-async function inTime<Value>(work: Promise<Value>): Promise<Value> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => {
-    const message = `the look-up of secrets took longer than ${lookUpTimeout} ms`
-    timer = setTimeout(() => reject(new DOMException(message, 'TimeoutError')), lookUpTimeout)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 /** A clock that tells no time proves nothing with a secret that is bounded in time. */

@@ -1,4 +1,5 @@
 // Cases for every store: attempts end, operators search, and time passes.
+import type { NewEntry } from '../inbox/work-store.ts'
 import { same } from './same.ts'
 import {
   claim,
@@ -243,6 +244,34 @@ export const adminCases: readonly StoreCase[] = [
         oldest: start - 100,
         newest,
       })
+    },
+  },
+  {
+    name: 'measures each handler from occurrence to done, without replays and what is erased',
+    run: async (store) => {
+      const done = async (given: Partial<NewEntry>, ...handled: string[]) => {
+        const entry = newEntry({ storedAt: start - 1, ...given })
+        await store.insert(entry)
+        await settle(store, await claimOne(store), { to: 'done', handled })
+        return entry
+      }
+      for (const took of [10, 20, 30]) await done({ occurredAt: start - took }, 'crm', 'mail')
+      await done({ occurredAt: start - 4_000 }, 'crm')
+      await done({ storedAt: start - 70 }, 'unknown')
+      const replayed = await done({ occurredAt: start - 9_000 }, 'mail')
+      const replay = { ids: [replayed.id], from: ['done' as const], now: start, replay: true }
+      await store.reopen(replay)
+      await settle(store, await claimOne(store), { to: 'done', handled: ['mail'] })
+      await store.forget((await done({ lane: 'erased' }, 'crm')).lane, start)
+      const asked = { since: start, target: 20, limit: 100 }
+      const mail = { handler: 'mail', entries: 3, within: 2, p50: 20, p95: 30, p99: 30 }
+      same((await store.stats(start, asked)).latency, [
+        { ...mail, handler: 'crm', entries: 4, p95: 4_000, p99: 4_000, longest: 4_000 },
+        { ...mail, longest: 30 },
+        { handler: 'unknown', entries: 1, within: 0, p50: 70, p95: 70, p99: 70, longest: 70 },
+      ])
+      same((await store.stats(start, { ...asked, since: start + 1 })).latency, [])
+      same((await store.stats(start, { ...asked, limit: 0 })).latency, [])
     },
   },
 ]

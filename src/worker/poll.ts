@@ -15,7 +15,7 @@ export interface PollDeps {
   readonly now: Clock
   hasRoom(): boolean
   claim(): Promise<Polled>
-  failed(error: unknown): void
+  failed(error: unknown, began: number): void
 }
 
 const longestSleep = 1_000
@@ -56,18 +56,20 @@ export class Poll {
   }
 
   async #claimAll(): Promise<void> {
+    let began = performance.now()
     try {
       while (this.#again && this.#isOpen && this.#deps.hasRoom()) {
         // Entries that end at the same time leave their room to one claim, not the first to one alone.
         await nextTurn()
         this.#again = false
+        began = performance.now()
         const { isFull, next } = await this.#deps.claim()
         if (isFull) this.#again = true
         else this.#sleepUntil(next)
       }
     } catch (error) {
       this.#again = false
-      this.#deps.failed(error)
+      this.#deps.failed(error, began)
       this.#sleepUntil(undefined)
     }
   }

@@ -1,6 +1,6 @@
 // When a worker erases what is past its retention: at most once an hour, and no longer than a drain
 // or the caller's bounds allow.
-import type { WorkSource } from '../inbox/work.ts'
+import type { FailedRequest, WorkSource } from '../inbox/work.ts'
 
 export const hour = 60 * 60 * 1000
 
@@ -15,11 +15,11 @@ export interface SweepBounds {
 /** The retention sweeps of one worker. */
 export class Retention {
   readonly #inbox: WorkSource
-  readonly #failed: (asked: string, error: unknown) => void
+  readonly #failed: (failed: FailedRequest) => void
   #doneAt: number | undefined
   #isSweeping = false
 
-  constructor(inbox: WorkSource, failed: (asked: string, error: unknown) => void) {
+  constructor(inbox: WorkSource, failed: (failed: FailedRequest) => void) {
     this.#inbox = inbox
     this.#failed = failed
   }
@@ -30,11 +30,12 @@ export class Retention {
     const age = start - (this.#doneAt ?? Number.NEGATIVE_INFINITY)
     if (this.#isSweeping || (age >= 0 && age < hour * 0.9)) return
     this.#isSweeping = true
+    const began = performance.now()
     try {
       const goesOn = () => !signal.aborted && this.#now() - start < timeout
       if (await this.#inbox.purgeWhile(goesOn)) this.#doneAt = start
     } catch (error) {
-      this.#failed('purge', error)
+      this.#failed({ asked: 'purge', error, began })
     } finally {
       this.#isSweeping = false
     }

@@ -4,7 +4,7 @@
 import { RunningHandlers } from '../dispatch/run.ts'
 import { sleep } from '../foundation/abortable.ts'
 import { defined } from '../foundation/defined.ts'
-import type { SettledAs, Work, WorkSource } from '../inbox/work.ts'
+import type { FailedRequest, SettledAs, Work, WorkSource } from '../inbox/work.ts'
 import { describeError } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { type Attempted, attempt } from './attempt.ts'
@@ -17,8 +17,16 @@ export interface RunDeps {
   readonly concurrency: number
   /** There is room for another claim. */
   onCapacity(): void
-  onSettled(work: Work, verdict: Attempted['verdict'], state: SettledAs): void
-  onStoreError(asked: string, error: unknown): void
+  onSettled(work: Work, settled: SettledAttempt): void
+  onStoreError(failed: FailedRequest): void
+}
+
+/** How an attempt was settled. */
+export interface SettledAttempt {
+  readonly verdict: Attempted['verdict']
+  readonly state: SettledAs
+  /** Milliseconds since its claim. */
+  readonly duration: number
 }
 
 /** The result of a claim: its attempts, and when the next lane is due. */
@@ -122,12 +130,13 @@ export class WorkerRun {
   }
 
   async #work(work: Work, isLate: boolean): Promise<SettledAs> {
+    const began = performance.now()
     this.#unsettled++
     this.#active.add(work)
     this.#heartbeat ??= this.#startHeartbeat()
     try {
       const attempted = isLate ? released : await this.#attempt(work)
-      const settling = this.#settle(work, attempted)
+      const settling = this.#settle(work, attempted, began)
       // At once, so that the claim of the next shares the commit that settles this one.
       this.#leave(work)
       return await settling
@@ -151,10 +160,11 @@ export class WorkerRun {
     }
   }
 
-  async #settle(work: Work, attempted: Attempted): Promise<SettledAs> {
+  async #settle(work: Work, attempted: Attempted, began: number): Promise<SettledAs> {
     const state = await this.#orLost(this.#settleAtLast(work, attempted))
     this.#deps.inbox.abandon(work)
-    this.#deps.onSettled(work, attempted.verdict, state)
+    const duration = performance.now() - began
+    this.#deps.onSettled(work, { verdict: attempted.verdict, state, duration })
     return state
   }
 
@@ -174,10 +184,11 @@ export class WorkerRun {
   /** Until the store takes it: a handler that has succeeded must not run again for a full disk. */
   async #settleAtLast(work: Work, { verdict, handled }: Attempted): Promise<SettledAs> {
     for (let wait = 100; ; wait = Math.min(wait * 2, 5_000)) {
+      const began = performance.now()
       try {
         return await this.#deps.inbox.settle(work, verdict, handled)
       } catch (error) {
-        this.#deps.onStoreError('settle', error)
+        this.#deps.onStoreError({ asked: 'settle', error, began })
         if (this.#abort.signal.aborted) return 'lost'
         // It takes its room back: while nothing can be settled nothing more is claimed.
         this.#active.add(work)
@@ -201,7 +212,10 @@ export class WorkerRun {
     const beat = setInterval(async () => {
       if (isRenewing) return
       isRenewing = true
-      await this.#deps.inbox.renew().catch((error) => this.#deps.onStoreError('renew', error))
+      const began = performance.now()
+      await this.#deps.inbox
+        .renew()
+        .catch((error) => this.#deps.onStoreError({ asked: 'renew', error, began }))
       isRenewing = false
     }, this.#deps.inbox.lease / 3)
     beat.unref?.()

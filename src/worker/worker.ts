@@ -4,8 +4,8 @@
 import { checkOptionNames, insideOf, invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import { WebhookError } from '../foundation/errors.ts'
-import type { SettledAs, Swept, Work, WorkSource } from '../inbox/work.ts'
-import { describeError, type Observation } from '../observe/observe.ts'
+import type { FailedRequest, SettledAs, Swept, Work, WorkSource } from '../inbox/work.ts'
+import { describeError, type Observation, timed } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { Receiver } from '../receiver.ts'
 import { IdleWatch } from './idle-watch.ts'
@@ -98,10 +98,12 @@ class InboxWorker implements Worker {
     this.#inbox = inbox
     this.#options = checkedWorkerOptions(options)
     this.#idle = new IdleWatch(this.#options.silenceFactor)
-    this.#retention = new Retention(inbox, (asked, error) => this.#failed(asked, error))
+    this.#retention = new Retention(inbox, (failed) => this.#failed(failed))
     if (operated.has(pipeline)) return
     operated.add(pipeline)
-    inbox.onOperated((one) => this.#report({ type: 'operated', ...one }))
+    inbox.onOperated(({ duration, ...one }) => {
+      pipeline.observe({ type: 'operated', ...timed(pipeline.now(), duration), ...one })
+    })
   }
 
   start(): Promise<void> {
@@ -180,7 +182,7 @@ class InboxWorker implements Worker {
       now: this.#inbox.now,
       hasRoom: () => run.free > 0,
       claim: () => run.claim(),
-      failed: (error) => this.#failed('claim', error),
+      failed: (error, began) => this.#failed({ asked: 'claim', error, began }),
     })
     this.#poll = poll
     return poll
@@ -192,11 +194,11 @@ class InboxWorker implements Worker {
       inbox: this.#inbox,
       concurrency: this.#options.concurrency,
       onCapacity: () => this.#poll?.wake(),
-      onSettled: ({ lease, ...work }, verdict, state) => {
+      onSettled: ({ lease, ...work }, { verdict, state, duration }) => {
         const reason = 'reason' in verdict ? verdict.reason : undefined
-        this.#reportSettled({ ...work, id: lease.id, state, reason })
+        this.#reportSettled({ ...work, id: lease.id, state, reason, duration })
       },
-      onStoreError: (asked, error) => this.#failed(asked, error),
+      onStoreError: (failed) => this.#failed(failed),
     })
     return this.#run
   }
@@ -225,12 +227,13 @@ class InboxWorker implements Worker {
   }
 
   async #sweep(): Promise<void> {
+    const began = performance.now()
     try {
       const swept = await this.#inbox.sweep()
       this.#reportCrashed(swept)
       if (swept.length > 0) this.#poll?.wake()
     } catch (error) {
-      this.#failed('sweep', error)
+      this.#failed({ asked: 'sweep', error, began })
     }
   }
 
@@ -247,40 +250,43 @@ class InboxWorker implements Worker {
   async #checkIdle(): Promise<void> {
     const silent = this.#idle.check(this.#pipeline.now().getTime())
     if (!silent) return
+    const began = performance.now()
     try {
       const newest = await this.#inbox.lastStored()
       if (newest !== undefined && newest > silent.since) return this.#idle.arrived(newest)
     } catch (error) {
-      return this.#failed('stats', error)
+      return this.#failed({ asked: 'stats', error, began })
     }
-    this.#report({ type: 'silence', since: new Date(silent.since), usual: silent.usual })
+    const at = this.#pipeline.now()
+    const since = new Date(silent.since)
+    const duration = at.getTime() - silent.since
+    const { usual } = silent
+    this.#pipeline.observe({ type: 'silence', at, startedAt: since, duration, since, usual })
   }
 
   #reportCrashed(swept: readonly Swept[]): void {
     for (const one of swept) this.#reportSettled({ ...one, reason: 'CRASHED' })
   }
 
-  #reportSettled({ id, state, attempt, name, reason, storedAt }: SettledEntry): void {
+  #reportSettled({ id, storedAt, duration, ...work }: SettledEntry): void {
     const age = Math.max(0, this.#inbox.now().getTime() - storedAt)
-    this.#report(
-      defined({ type: 'settled' as const, entryId: id, state, attempt, name, reason, age }),
-    )
+    const { state, attempt, name, reason } = work
+    const at = this.#pipeline.now()
+    const times = duration === undefined ? { at } : timed(at, duration)
+    const seen = { type: 'settled' as const, ...times, entryId: id }
+    this.#pipeline.observe(defined({ ...seen, state, attempt, name, reason, age }))
   }
 
-  #failed(asked: string, error: unknown): void {
-    this.#report({ type: 'store', asked, error: describeError(error) })
-  }
-
-  #report(seen: WithoutTime<Observation>): void {
-    this.#pipeline.observe({ ...seen, at: this.#pipeline.now() })
+  #failed({ asked, error, began }: FailedRequest): void {
+    const times = timed(this.#pipeline.now(), performance.now() - began)
+    this.#pipeline.observe({ type: 'store', ...times, asked, error: describeError(error) })
   }
 }
-
-/** A union without one field of all its parts. */
-type WithoutTime<Union> = Union extends unknown ? Omit<Union, 'at'> : never
 
 interface SettledEntry extends Pick<Work, 'attempt' | 'name' | 'storedAt'> {
   readonly id: string
   readonly state: SettledAs
   readonly reason?: string | undefined
+  /** Unknown where its process crashed. */
+  readonly duration?: number
 }

@@ -1,5 +1,6 @@
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { PGlite } from '@electric-sql/pglite'
 import express from 'express'
@@ -249,6 +250,21 @@ describe('access', () => {
     expect((await session(send)).token).not.toBe(token)
   })
 
+  test('a page of another site has nothing read for it', async () => {
+    const { inbox } = await filled()
+    const { fetch } = inboxConsole(inbox, { authorize: () => true })
+    const status = async (site: string, path = '/api/overview') => {
+      const headers = { 'sec-fetch-site': site }
+      return (await fetch(new Request(`http://app.test${path}`, { headers }))).status
+    }
+    for (const path of ['/api/overview', '/api/entries?search=a', '/api/events']) {
+      expect(await status('cross-site', path), path).toBe(403)
+    }
+    expect(await status('same-site')).toBe(403)
+    expect([await status('same-origin'), await status('none')]).toEqual([200, 200])
+    expect(await status('cross-site', '/')).toBe(200)
+  })
+
   test("'loopback' answers under a name of this machine alone", async () => {
     const { inbox } = await filled()
     const { fetch } = inboxConsole(inbox, { authorize: 'loopback' })
@@ -266,21 +282,69 @@ describe('access', () => {
     .flat()
     .find((one) => one && !one.internal && one.family === 'IPv4')?.address
 
-  test.runIf(outside)("'loopback' throws when it is reached from outside", async () => {
+  test("'loopback' believes no proxy or tunnel that rewrites the Host header", async () => {
+    const { inbox } = await filled()
+    const { fetch } = inboxConsole(inbox, { authorize: 'loopback' })
+    const status = async (headers: Record<string, string>) =>
+      (await fetch(new Request('http://localhost:3000/api/entries', { headers }))).status
+    // As `next dev` adds them to a request from this machine.
+    const own = { 'x-forwarded-for': '::ffff:127.0.0.1', 'x-forwarded-host': 'localhost:3000' }
+    expect(await status(own)).toBe(200)
+    expect(await status({ 'x-forwarded-for': '203.0.113.7' })).toBe(403)
+    expect(await status({ 'x-forwarded-for': '127.0.0.1, 203.0.113.7' })).toBe(403)
+    expect(await status({ 'x-forwarded-host': 'abc.tunnel.example' })).toBe(403)
+    expect(await status({ forwarded: 'for=203.0.113.7' })).toBe(403)
+  })
+
+  test.runIf(outside)("'loopback' refuses and warns when it is reached from outside", async () => {
     const { inbox } = await filled()
     const { node } = inboxConsole(inbox, { authorize: 'loopback' })
-    const thrown = Promise.withResolvers<unknown>()
-    const server = createServer((request, response) =>
-      node(request, response).catch(thrown.resolve),
-    )
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const ended: Promise<void>[] = []
+    const server = createServer((request, response) => ended.push(node(request, response)))
     await new Promise<void>((ready) => server.listen(0, '0.0.0.0', ready))
     closing.push(() => server.close())
     const { port } = server.address() as AddressInfo
-    const status = await new Promise((resolve) => {
-      const headers = { host: 'localhost' }
-      httpRequest({ host: outside, port, headers }, (answer) => resolve(answer.statusCode)).end()
-    })
-    expect(status).toBe(403)
-    expect(await thrown.promise).toMatchObject({ code: 'OPTION_INVALID' })
+    const status = () =>
+      new Promise((resolve) => {
+        const headers = { host: 'localhost' }
+        httpRequest({ host: outside, port, headers }, (answer) => resolve(answer.statusCode)).end()
+      })
+    expect([await status(), await status()]).toEqual([403, 403])
+    // Rejected, it would end a process whose server leaves the promise alone.
+    await Promise.all(ended)
+    const codes = warned.mock.calls.map(([, options]) => (options as { code: string }).code)
+    warned.mockRestore()
+    expect(codes).toEqual(['IDV_CONSOLE_NOT_LOOPBACK'])
   })
+})
+
+test('a stranger’s malformed request is answered or dropped, and ends no process', async () => {
+  const { inbox } = await filled()
+  const { node } = inboxConsole(inbox, { authorize: () => false })
+  const ended: Promise<void>[] = []
+  const server = createServer((request, response) => ended.push(node(request, response)))
+  closing.push(() => server.close())
+  const { port } = new URL(await listening(server))
+  const send = (text: string, hangUp = false) =>
+    new Promise<string>((resolve) => {
+      let answer = ''
+      const socket = connect(Number(port), '127.0.0.1')
+      socket.on('data', (data) => {
+        answer += data
+        socket.destroy()
+      })
+      socket.on('close', () => resolve(answer.slice(9, 12)))
+      socket.write(text, () => hangUp && setTimeout(() => socket.destroy(), 20))
+    })
+  expect(await send('GET // HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('403')
+  expect(await send('OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('403')
+  expect(await send('GET http://a.test/b HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('403')
+  expect(await send('GET / HTTP/1.1\r\nHost: [\r\n\r\n')).toBe('400')
+  expect(await send('GET / HTTP/1.1\r\nHost: localhost/x?\r\n\r\n')).toBe('400')
+  expect(await send('TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('400')
+  const half = 'POST /api/forget HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{'
+  expect(await send(half, true)).toBe('')
+  expect(ended).toHaveLength(7)
+  await Promise.all(ended)
 })

@@ -44,13 +44,11 @@ function proseOf(page: string): string[] {
     .split('\n')
 }
 
-test('the programs of the quick start are those of examples/, which the tests run', () => {
-  const shown = [
-    ...textOf('docs/quick-start.md').matchAll(
-      /^\[[^\]]+\]\(\.\.\/(examples\/[^)]+)\)\n\n```ts\n(.*?)```/gms,
-    ),
-  ]
-  expect(shown.length).toBeGreaterThanOrEqual(9)
+test('programs that link to examples/ are those, which the tests run', () => {
+  const shown = ['docs/quick-start.md', 'docs/frameworks.md'].flatMap((page) => [
+    ...textOf(page).matchAll(/^\[[^\]]+\]\(\.\.\/(examples\/[^)]+)\)\n\n```ts\n(.*?)```/gms),
+  ])
+  expect(shown.length).toBeGreaterThanOrEqual(10)
   for (const [, file = '', code] of shown) {
     expect(code, file).toBe(textOf(file).replace(/^(\/\/.*\n)+/, ''))
   }

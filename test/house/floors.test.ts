@@ -125,6 +125,7 @@ describe('one dependency, one door', () => {
     ['leven', /^src\/foundation\/check\.ts$/],
     ['@opentelemetry/api', /^src\/observe\/opentelemetry\//],
     ['@nestjs', /^adapters\/nest\.ts$/],
+    ['@modelcontextprotocol', /^src\/cli\/mcp\/serve\.ts$/],
     ['commander', /^src\/cli\/(?!migrate|discover|doctor)/],
     ['@babel/parser', /^src\/cli\/migrate\/code\/syntax\.ts$/],
     ['magic-string', /^src\/cli\/migrate\/code\/rewrite\.ts$/],

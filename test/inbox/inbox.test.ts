@@ -202,6 +202,40 @@ describe('looking', () => {
     await worker.runOnce()
     expect(await inbox.stats()).toEqual({ ...none, done: 1, skipped: 1, lag: 0 })
   })
+
+  test('tells how long events take from occurrence to done, and the share within a target', async () => {
+    const clock = fakeClock()
+    const { deliver, inbox, receiver, worker } = setUp({ now: clock.now })
+    receiver.on('client.*', () => {}, { id: 'crm' })
+    const occurredAt = (seconds: number) =>
+      new Date(clock.now().getTime() - seconds * 1_000).toISOString()
+    for (const seconds of [1, 30, 90]) {
+      const id = `c${seconds}`
+      await deliver({ ...event('client.created', { id }), createdAt: occurredAt(seconds) })
+    }
+    await worker.runOnce()
+    const { latency } = await inbox.stats({ target: 60_000 })
+    const times = { p50: 30_000, p95: 90_000, p99: 90_000, longest: 90_000 }
+    expect(latency).toEqual({
+      target: 60_000,
+      since: new Date(clock.now().getTime() - 86_400_000),
+      handlers: [{ handler: 'crm', entries: 3, share: 2 / 3, ...times }],
+    })
+    clock.advance({ days: 2 })
+    expect((await inbox.stats({ target: 60_000 })).latency?.handlers).toEqual([])
+    const since = '2020-01-01T00:00:00Z'
+    expect((await inbox.stats({ target: 1, since })).latency?.handlers).toMatchObject([
+      { entries: 3, share: 0 },
+    ])
+    for (const options of [
+      {},
+      { target: '60s' },
+      { target: 1, since: 'x' },
+      { goal: 1, target: 1 },
+    ]) {
+      await expect(inbox.stats(options as never)).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+    }
+  })
 })
 
 describe('running again', () => {

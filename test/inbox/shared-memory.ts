@@ -72,6 +72,6 @@ function handleOf({ data, owners, holders }: Shared, owner: number, flaw?: Flaw)
     dismiss: (id, now) => data.dismiss(id, now),
     forget: (lane, now) => data.forget(lane, now),
     purge: (purge) => data.purge(purge),
-    stats: (now) => data.stats(now),
+    stats: (now, latency) => data.stats(now, latency),
   }
 }

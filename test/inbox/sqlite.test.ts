@@ -364,7 +364,9 @@ describe('the file', () => {
   test('is refused where it cannot be trusted or written', async () => {
     const folder = temporaryFolder()
     const missing = open(join(folder, 'none', 'inbox.db'))
-    await expect(missing).rejects.toMatchObject({ message: /folder .*none does not exist/ })
+    await expect(missing).rejects.toThrow(/folder .*none does not exist: create it/)
+    const long = open(join(folder, 'long'.repeat(99), 'inbox.db'))
+    await expect(long).rejects.toThrow(/folder .* cannot be opened: ENAMETOOLONG/)
     await expect(open('file:inbox')).rejects.toMatchObject({ code: 'STORE_UNSUITABLE' })
     expect(() => sqliteStore('')).toThrow(/needs a path/)
     mkdirSync(join(folder, 'directory.db'))

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { expect, inject, test } from 'vitest'
 
 const run = promisify(execFile)
-const { bare, nodes } = inject('installed')
+const { bare, bun, nodes } = inject('installed')
 const command = join(bare, 'node_modules/.bin/idv-webhooks')
 const example = resolve(import.meta.dirname, '../../examples/captures/request-approved.json')
 
@@ -13,6 +13,7 @@ test.each([
   ['this Node', () => process.execPath],
   ['Node 22.18', () => nodes['22.18.0'] as string],
   ['Node 24', () => nodes['24.21.0'] as string],
+  ['Bun', () => bun],
 ])('the command line works on %s with nothing else installed', async (_, node) => {
   writeFileSync(join(bare, 'capture.json'), readFileSync(example))
   writeFileSync(join(bare, 'legacy.ts'), "on('request.approved')\n")

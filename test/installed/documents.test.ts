@@ -36,7 +36,7 @@ describe('README.md', () => {
     async ({ file, at, code, output }) => {
       const name = `${file.replaceAll(/\W/g, '-')}-${at}.mjs`
       // Where a door needs its peer, that is there.
-      const cwd = /idv-webhooks\/(opentelemetry|nest)'/.test(code) ? app : bare
+      const cwd = /idv-webhooks\/(opentelemetry|nest)'|'(pino|prom-client)'/.test(code) ? app : bare
       writeFileSync(join(cwd, name), code)
       // Outside production the first refusal of each code is a warning too.
       const env: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: 'production' }
@@ -118,7 +118,9 @@ test('the program of each error page prints what it says', async () => {
 })
 
 test('every snippet of the documents compiles as strict TypeScript, against the packed types', async () => {
-  const shown = ['README.md', ...guides].flatMap((file) =>
+  // Recipes of frameworks are compiled beside these, in frameworks.test.ts.
+  const compiled = guides.filter((file) => file !== 'docs/frameworks.md')
+  const shown = ['README.md', ...compiled].flatMap((file) =>
     // A JavaScript program that shows its output is run instead.
     [...read(file).matchAll(/```(?:ts\n(.*?)```|js\n((?:(?!```).)*)```(?!\n+```text))/gs)]
       .flatMap(([, typed, plain = '']) => [typed ?? plain])

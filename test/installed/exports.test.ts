@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import ts from 'typescript'
@@ -51,62 +51,6 @@ test('every built file knows no await at its top, so that require() works', () =
       execFileSync(process.execPath, ['-e', script], { cwd: bare, stdio: 'pipe' }),
     ).not.toThrow()
   }
-})
-
-test('CommonJS sees the types under module nodenext and node16, by require and by import()', () => {
-  const compile = (text: string, module: ts.ModuleKind) => {
-    const file = join(bare, 'consumer.cts')
-    writeFileSync(file, text)
-    const program = ts.createProgram([file], {
-      module,
-      target: ts.ScriptTarget.ES2023,
-      strict: true,
-      skipLibCheck: true,
-      noEmit: true,
-      types: [],
-    })
-    return program.getSemanticDiagnostics(program.getSourceFile(file)).map(({ code }) => code)
-  }
-  const required =
-    "import { createReceiver } from 'idv-webhooks'\ncreateReceiver({ secret: 'x' })\n"
-  const imported =
-    "import('idv-webhooks').then(({ createReceiver }) => createReceiver({ secret: 'x' }))\n"
-  expect(compile(required, ts.ModuleKind.NodeNext)).toEqual([])
-  expect(compile(imported, ts.ModuleKind.Node16)).toEqual([])
-  expect(compile(required, ts.ModuleKind.Node16)).toEqual([])
-})
-
-test('every door has its types under moduleResolution node10, which reads no exports', () => {
-  const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
-    exports: Record<string, { readonly require?: { readonly types?: string } }>
-  }
-  const doors = Object.keys(exports).filter((door) => door !== './package.json')
-  expect(doors).toEqual(expect.arrayContaining(['./console', './vendors', './inbox/sqlite']))
-  const names = doors.map((door) => door.replace(/^\./, 'idv-webhooks'))
-  const file = join(bare, 'node10.ts')
-  const used = names.map((name, at) => `import * as door${at} from '${name}'\nvoid door${at}\n`)
-  const typed = `import { inboxConsole } from 'idv-webhooks/console'
-    import { vendors } from 'idv-webhooks/vendors'
-    const wrong: [string, string] = [inboxConsole, vendors]\n`
-  writeFileSync(file, `${used.join('')}${typed}`)
-  const program = ts.createProgram([file], {
-    module: ts.ModuleKind.CommonJS,
-    moduleResolution: ts.ModuleResolutionKind.Node10,
-    ignoreDeprecations: '6.0',
-    target: ts.ScriptTarget.ES2023,
-    strict: true,
-    skipLibCheck: true,
-    noEmit: true,
-    types: [],
-  })
-  const found = program
-    .getSemanticDiagnostics(program.getSourceFile(file))
-    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))
-  // Names that were found as `any` would fit anywhere.
-  expect(found).toEqual([
-    expect.stringContaining('=> InboxConsole'),
-    expect.stringContaining('=> Vendor'),
-  ])
 })
 
 test('every package whose code is bundled is named with its licence', () => {

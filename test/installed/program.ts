@@ -54,7 +54,7 @@ export function start(args: readonly string[], options: Starting) {
       waiting.push([pattern, resolve])
       child.once('exit', (code) => reject(new Error(`it ended with ${code}: ${printed}`)))
     })
-  return { child, until, started: until(ready) }
+  return { child, until, started: until(ready), printed: () => printed }
 }
 
 /** The bytes of an event, or bytes as they are. */

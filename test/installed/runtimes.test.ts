@@ -10,10 +10,12 @@ import { start } from './program.ts'
 
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')
-const { app, bare, nodes, bun, deno, workerd } = inject('installed')
+const { app, bare, nodes, bun, deno, workerds } = inject('installed')
 const folder = join(bare, 'matrix')
 
 beforeAll(() => cpSync(join(import.meta.dirname, 'matrix'), folder, { recursive: true }))
+
+const files = ['--allow-read', '--allow-write', '--allow-sys=statfs']
 
 type Command = readonly [command: string, ...args: string[]]
 
@@ -22,14 +24,19 @@ const runtimes: Readonly<Record<string, Command>> = {
   'Node 24': [nodes['24.21.0'] as string],
   'Node 26': [process.execPath],
   Bun: [bun, 'run'],
-  Deno: [deno, 'run', '-A', '--no-remote'],
+  // Nothing but the network and the inbox's file is allowed.
+  Deno: [deno, 'run', '--no-prompt', '--no-remote', '--allow-net', ...files],
 }
 const each = Object.entries(runtimes).map(([name, command]) => ({ name, command }))
 
-async function serving([command, ...args]: Command, ...program: string[]) {
+/** Exercises a program of the matrix; its log must hold no fault of the package's own. */
+async function exerciseProgram([command, ...args]: Command, ...program: string[]) {
   const ready = /port: (\d+)/
-  const { started } = start([...args, ...program], { command, cwd: folder, ready })
-  return `http://127.0.0.1:${ready.exec(await started)?.[1]}/`
+  const { started, until, printed } = start([...args, ...program], { command, cwd: folder, ready })
+  const became = await exercise(`http://127.0.0.1:${ready.exec(await started)?.[1]}/`)
+  await until(/IDV_HANDLER_FAILED/)
+  expect(printed()).not.toContain('IDV_OBSERVE_FAILED')
+  return became
 }
 
 describe('a receiver at module scope does all that it promises', () => {
@@ -37,17 +44,17 @@ describe('a receiver at module scope does all that it promises', () => {
     'on $name, over node:http and over fetch',
     async ({ command }) => {
       for (const mount of ['node', 'fetch']) {
-        expect(await exercise(await serving(command, 'node.mjs', mount)), mount).toEqual(expected)
+        expect(await exerciseProgram(command, 'node.mjs', mount), mount).toEqual(expected)
       }
     },
   )
 
   test('on Bun', async () => {
-    expect(await exercise(await serving(runtimes.Bun as Command, 'bun.mjs'))).toEqual(expected)
+    expect(await exerciseProgram(runtimes.Bun as Command, 'bun.mjs')).toEqual(expected)
   })
 
   test('on Deno', async () => {
-    expect(await exercise(await serving(runtimes.Deno as Command, 'deno.mjs'))).toEqual(expected)
+    expect(await exerciseProgram(runtimes.Deno as Command, 'deno.mjs')).toEqual(expected)
   })
 
   test('on workerd', async () => {
@@ -61,12 +68,15 @@ describe('a receiver at module scope does all that it promises', () => {
       mainFields: ['module', 'main'],
       conditions: ['workerd', 'worker', 'browser'],
     })
-    expect(await exercise(await servingWorker(join(folder, 'bundled')))).toEqual(expected)
+    for (const workerd of workerds) {
+      const url = await servingWorker(workerd, join(folder, 'bundled'))
+      expect(await exercise(url), workerd).toEqual(expected)
+    }
   })
 })
 
 /** The address of a real workerd that runs worker.js of a folder. */
-async function servingWorker(cwd: string): Promise<string> {
+async function servingWorker(workerd: string, cwd: string): Promise<string> {
   const config = `using Workerd = import "/workerd/workerd.capnp";
     const config :Workerd.Config = (
       services = [(name = "main", worker = (
@@ -81,7 +91,12 @@ async function servingWorker(cwd: string): Promise<string> {
     stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
-  const [told] = (await once(child.stdio[3] as NodeJS.ReadableStream, 'data')) as [Buffer]
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`workerd ended with ${code}`)
+  })
+  const listening = once(child.stdio[3] as NodeJS.ReadableStream, 'data')
+  const [told] = (await Promise.race([listening, ended])) as [Buffer]
+  ended.catch(() => {})
   const { port } = JSON.parse(told.toString()) as { port: number }
   return `http://127.0.0.1:${port}/`
 }

@@ -21,7 +21,8 @@ export interface Installed {
   readonly nodes: Readonly<Record<string, string>>
   readonly bun: string
   readonly deno: string
-  readonly workerd: string
+  /** The newest, and one that allows less at module scope. */
+  readonly workerds: readonly string[]
 }
 
 declare module 'vitest' {
@@ -53,6 +54,8 @@ const frameworks = [
   'rxjs',
   '@opentelemetry/sdk-trace-base',
   '@types/pg',
+  'pino',
+  'prom-client',
   'esbuild',
   'rollup',
   'vite',
@@ -60,7 +63,8 @@ const frameworks = [
 /** Bundlers that build an application in a test, besides those of the list above. */
 const bundlers = ['@rollup/plugin-node-resolve@16.0.3', 'webpack@5.112.2']
 const nodeVersions = ['20.20.2', '22.18.0', '24.21.0']
-const runtimes = ['bun@1.4.5', 'deno@2.9.6', 'workerd@1.20261117.1']
+const workerds = ['workerd@1.20261117.1', 'workerd@1.20260730.1']
+const runtimes = ['bun@1.4.5', 'deno@2.9.6', ...workerds]
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   if (!existsSync(join(root, 'dist/index.js'))) {
@@ -110,7 +114,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     ),
     bun: executables['bun@1.4.5'] ?? '',
     deno: executables['deno@2.9.6'] ?? '',
-    workerd: executables['workerd@1.20261117.1'] ?? '',
+    workerds: workerds.map((one) => executables[one] ?? ''),
   })
   // Some seconds, in which the workers of the tests end.
   return () => rm(base, { recursive: true, force: true })

@@ -67,6 +67,15 @@ describe('a shared token', () => {
     }
   })
 
+  test('is neither kept nor handed on: it is the secret', async () => {
+    const inbox = createInbox({ store: memoryStore() })
+    const receiver = createReceiver({ secret, scheme: token, authenticity: 'token', inbox })
+    await receiver.receive({ body, headers: { 'X-Token': secret, 'x-other': 'kept' } })
+    const { entries } = await inbox.find()
+    const entry = await inbox.get(entries[0]?.id ?? '', { withDelivery: true })
+    expect(entry?.delivery?.headers).toEqual([['x-other', 'kept']])
+  })
+
   test('is compared whole: no part, no other case, nothing around it', async () => {
     for (const [scheme, header, value] of [
       [token, 'x-token', secret],

@@ -199,6 +199,16 @@ test('P-256 signatures are taken as two numbers and as DER, and nothing else', a
   }
 })
 
+test('a forgery costs four checks of a key, not sixteen', async () => {
+  const [vector] = rfc8032
+  const given = { body: new Uint8Array(), genuine: vector?.signature ?? '', key: vector?.key ?? '' }
+  const wrong = (count: number) => Array<string>(count).fill('00'.repeat(64))
+  const verdict = (header: readonly string[]) =>
+    told(define({}), given.key, { body: given.body, header: header.join(',') })
+  expect(await verdict([...wrong(3), given.genuine])).toBe(true)
+  expect(await verdict([...wrong(4), given.genuine])).toBe('SIGNATURE_MALFORMED')
+})
+
 test('a private key signs and verifies, a public one cannot sign', async () => {
   for (const [algorithm, pair] of [
     ['ed25519', generateKeyPairSync('ed25519')],

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { createReceiver, type Responder, type Scheme, sign } from 'idv-webhooks'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { challenges, senders, vendors } from 'idv-webhooks/vendors'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 
 const secret = 'a-secret-of-thirty-two-characters'
 const json = { 'content-type': 'application/json' }
@@ -114,6 +114,16 @@ describe('a delivery that was kept', () => {
     }
   })
 
+  test('is answered though respond never ends', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const respond = () => new Promise<undefined>(() => {})
+    const receiver = createReceiver({ vendor: onfido, secret, inbox: inbox(), respond })
+    const reply = post(receiver, onfido.fixtures[0]?.body ?? {}, onfido.scheme)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect((await reply).body).toBe('{"outcome":"accepted"}')
+  })
+
   test('keeps the handshake of its own respond', async () => {
     const respond = challenges.dropbox()
     const receiver = createReceiver({ vendor: veriff, secret, respond })
@@ -124,6 +134,18 @@ describe('a delivery that was kept', () => {
 })
 
 describe('a handshake before any event', () => {
+  test('that fails at what a stranger asks is passed over', async () => {
+    const respond = Object.assign(() => undefined, {
+      handshake: ({ url }: { url: string | undefined }) => ({
+        ...{ status: 200, headers: { 'x-echo': url ?? '' } },
+        body: new URL(url ?? '').host,
+      }),
+    })
+    expect((await get(respond, 'http://[/')).status).toBe(405)
+    expect((await get(respond, 'http://a.test/\r\nx')).status).toBe(405)
+    expect((await get(respond, 'http://a.test/')).body).toBe('a.test')
+  })
+
   test('of Meta is answered only with our token', async () => {
     const respond = challenges.meta({ verifyToken: 'ours' })
     const url = (token: string) =>

@@ -3,7 +3,7 @@
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
 import { inWords, presetToCode, toCode } from '../discover/paste.ts'
 import { type Fit, type SearchResult, searchScheme } from '../discover/search.ts'
-import { exitCodes } from '../exit-code.ts'
+import { type ExitCode, exitCodes } from '../exit-code.ts'
 import { count, type Output, printable } from '../output.ts'
 import { eventOf, type Preset, presetsFor, toDefinition } from '../presets.ts'
 import type { DiscoveredCommon } from '../records/proving.ts'
@@ -40,9 +40,16 @@ export const discover = (session: Session) =>
     .option('--template <text>', 'another template of what is signed; repeatable', repeated)
     .option('--header <name>', 'the signature header to use, if there are several')
     .addOption(secretFileOption())
-    .action(act<DiscoverOptions>(session, (options, paths) => run(session, options, paths)))
+    .action(
+      act<DiscoverOptions>(session, (options, paths) => discoverScheme(session, options, paths)),
+    )
 
-async function run(session: Session, options: DiscoverOptions, paths: readonly string[]) {
+/** Searches for the scheme of captures and reports it. */
+export async function discoverScheme(
+  session: Session,
+  options: DiscoverOptions,
+  paths: readonly string[],
+): Promise<ExitCode> {
   const { out, signal } = session
   const captures = await readCaptures(session, paths)
   const exact = captures.filter(({ redacted }) => !redacted)

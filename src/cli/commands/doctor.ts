@@ -11,7 +11,7 @@ import { frameworkOf } from '../doctor/framework.ts'
 import { checkInbox } from '../doctor/inbox-checks.ts'
 import { type Check, checkClock, checkNode, checkSecret } from '../doctor/local-checks.ts'
 import { type Probe, probeEvent } from '../doctor/probes.ts'
-import { CliError, exitCodes } from '../exit-code.ts'
+import { CliError, type ExitCode, exitCodes } from '../exit-code.ts'
 import { findInbox } from '../inbox/find-inbox.ts'
 import { type InboxChoice, inboxOption } from '../inbox/inbox-option.ts'
 import { count, printable, withoutUser } from '../output.ts'
@@ -59,9 +59,10 @@ export const doctor = (session: Session) =>
     .addOption(inboxOption())
     .addOption(secretFileOption())
     .addOption(schemeOption())
-    .action(act<DoctorOptions>(session, (options) => run(session, options)))
+    .action(act<DoctorOptions>(session, (options) => runDoctor(session, options)))
 
-async function run(session: Session, options: DoctorOptions) {
+/** Checks what there is to check, and reports it. */
+export async function runDoctor(session: Session, options: DoctorOptions): Promise<ExitCode> {
   const { to, timeout } = options
   const scheme = chosenScheme(session, options) ?? schemes.service()
   const isOpen = to === undefined && options.capture === undefined

@@ -2,7 +2,7 @@
 import { schemes, type VerifyResult, verify as verifyDelivery } from '../../index.ts'
 import { testSecret } from '../../testing/index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
-import { CliError, exitCodes } from '../exit-code.ts'
+import { CliError, type ExitCode, exitCodes } from '../exit-code.ts'
 import { type Output, printable } from '../output.ts'
 import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
 import {
@@ -37,9 +37,16 @@ export const verify = (session: Session) =>
       '--at <time>',
       'the time to compare a signed time with: now, or ISO 8601 (default: when it was received)',
     )
-    .action(act<VerifyOptions>(session, (options, paths) => run(session, options, paths)))
+    .action(
+      act<VerifyOptions>(session, (options, paths) => verifyCaptures(session, options, paths)),
+    )
 
-async function run(session: Session, options: VerifyOptions, paths: readonly string[]) {
+/** Verifies captures and reports each. */
+export async function verifyCaptures(
+  session: Session,
+  options: VerifyOptions,
+  paths: readonly string[],
+): Promise<ExitCode> {
   const captures = await readCaptures(session, paths)
   const redactedOnly = captures.every(({ redacted }) => redacted)
   const secrets = await (redactedOnly ? findSecrets : needSecrets)(session, options)

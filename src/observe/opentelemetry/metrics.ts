@@ -80,15 +80,6 @@ export class Metrics {
     }
   }
 
-  /** A handler has succeeded, `milliseconds` after its event occurred. */
-  lag(milliseconds: number, name: string, handler: string): void {
-    const attributes = {
-      'messaging.destination.name': name,
-      'messaging.destination.subscription.name': handler,
-    }
-    this.#lag.record(Math.max(0, milliseconds) / 1_000, attributes)
-  }
-
   #outcome({ kind, code, name, vendor, duration, legacy }: OutcomeObserved): void {
     const labels = labelled({ operation: 'receive', name, vendor, error: code })
     const attributes = { ...labels, 'idv_webhooks.outcome': kind }
@@ -96,8 +87,14 @@ export class Metrics {
     this.#received.record(duration / 1_000, attributes)
   }
 
-  #attempt({ name, vendor, handler, code, duration }: AttemptObserved): void {
+  #attempt({ name, vendor, handler, code, duration, lag }: AttemptObserved): void {
     const labels = labelled({ operation: 'process', name, vendor, handler, error: code })
     this.#processed.record(duration / 1_000, labels)
+    if (lag === undefined) return
+    const attributes = {
+      'messaging.destination.name': name,
+      'messaging.destination.subscription.name': handler,
+    }
+    this.#lag.record(lag / 1_000, attributes)
   }
 }

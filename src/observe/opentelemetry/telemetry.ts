@@ -3,7 +3,7 @@
 import * as installed from '@opentelemetry/api'
 import type { Around } from '../../dispatch/around.ts'
 import { invalid, shown } from '../../foundation/check.ts'
-import { type Observe, observedName } from '../observe.ts'
+import type { Observe } from '../observe.ts'
 import type { Api } from './attributes.ts'
 import { Metrics } from './metrics.ts'
 import { Spans } from './spans.ts'
@@ -44,12 +44,6 @@ export function openTelemetry(api: Api = installed): Telemetry {
     metrics.observe(seen)
     if (seen.type === 'outcome') spans.outcome(seen)
   }
-  const around: Around = async (run, event, context) => {
-    const { spans, metrics } = signals()
-    await spans.process({ run, event, context })
-    const { name, known, occurredAt, source } = event
-    if (!occurredAt || source === 'replay') return
-    metrics.lag(Date.now() - occurredAt.getTime(), observedName(name, known), context.handler)
-  }
+  const around: Around = (run, event, context) => signals().spans.process({ run, event, context })
   return Object.assign(observe, { around })
 }

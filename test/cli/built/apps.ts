@@ -7,11 +7,15 @@ import {
   type Server,
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import fastify from 'fastify'
+import { Hono } from 'hono'
 import { createReceiver, type Receiver, schemes, toReply, verify } from 'idv-webhooks'
 import { toExpress } from 'idv-webhooks/express'
 import { toFastify } from 'idv-webhooks/fastify'
+import { toFetch } from 'idv-webhooks/fetch'
+import { toLambda } from 'idv-webhooks/lambda'
 import { toNextPages } from 'idv-webhooks/next'
 import { toNode } from 'idv-webhooks/node'
 import { apiResolver } from 'next/dist/server/api-utils/node/api-resolver.js'
@@ -73,6 +77,35 @@ const reparse = (body: Buffer) => {
   }
 }
 
+/** The Pages Router's own code around a route. */
+function servePages(route: object): Promise<string> {
+  const context = { previewModeId: 'a', previewModeEncryptionKey: 'b', previewModeSigningKey: 'c' }
+  return serve((request, response) => {
+    response.setHeader('x-powered-by', 'Next.js')
+    void apiResolver(request, response, {}, route, context as never, false)
+  })
+}
+
+const unparsed = { api: { bodyParser: false } }
+
+/** A function behind an HTTP API: headers are joined, bodies are base64, and 6 MiB is the most. */
+function gateway(handler: ReturnType<typeof toLambda>): RequestListener {
+  return async (request, response) => {
+    const body = await bytesOf(request)
+    if (body.length > 6 * 1024 ** 2) {
+      response.writeHead(413).end()
+      return
+    }
+    const joined = Object.entries(request.headersDistinct).map(([name, all]) => [name, String(all)])
+    const reply = await handler({
+      ...{ version: '2.0', rawPath: request.url ?? '/', headers: Object.fromEntries(joined) },
+      requestContext: { http: { method: request.method ?? '', sourceIp: '203.0.113.9' } },
+      ...{ body: body.toString('base64'), isBase64Encoded: true },
+    })
+    response.writeHead(reply.statusCode, reply.headers).end(reply.body)
+  }
+}
+
 /** Each gives the address of its route. */
 export const apps = {
   sound: () => serve(toNode(receiver())),
@@ -83,6 +116,14 @@ export const apps = {
     await app.ready()
     return serve((request, response) => app.routing(request, response))
   },
+  'sound, hono': () => {
+    const app = new Hono()
+    const receive = toFetch(receiver())
+    app.post('/webhooks', (context) => receive(context.req.raw))
+    return serve(getRequestListener(app.fetch))
+  },
+  'sound, next': () => servePages({ default: toNextPages(receiver()), config: unparsed }),
+  'sound, lambda': () => serve(gateway(toLambda(receiver()))),
   'express.json() first': () =>
     serve(express().use(express.json()).post('/webhooks', toExpress(receiver()))),
   'express.json(), then JSON.stringify': () => {
@@ -113,19 +154,8 @@ export const apps = {
     await app.ready()
     return serve((request, response) => app.routing(request, response))
   },
-  // The Pages Router's own code, with the body parser that a route gets by default.
-  'the Pages Router with its body parser': () => {
-    const route = { default: toNextPages(receiver()) }
-    const context = {
-      previewModeId: 'a',
-      previewModeEncryptionKey: 'b',
-      previewModeSigningKey: 'c',
-    }
-    return serve((request, response) => {
-      response.setHeader('x-powered-by', 'Next.js')
-      void apiResolver(request, response, {}, route, context as never, false)
-    })
-  },
+  // With the body parser that a route gets by default.
+  'the Pages Router with its body parser': () => servePages({ default: toNextPages(receiver()) }),
   async 'a proxy that re-serialises'() {
     return serve(proxyTo(await serve(toNode(receiver())), reparse))
   },

@@ -46,7 +46,7 @@ test('an error of the package names its page once, on a line of its own', async 
 
 describe('help', () => {
   const whole = ['sandbox', 'send', 'capture', 'replay', 'verify', 'discover', 'doctor']
-  whole.push('reconcile', 'inbox', 'migrate', 'config')
+  whole.push('reconcile', 'inbox', 'migrate', 'mcp', 'config')
 
   test('of the whole names every command', async () => {
     expect(await golden('help', ['--help'])).toMatchObject({ code: 0, stderr: '' })

@@ -21,13 +21,27 @@ const doctor = async (app: keyof typeof apps) => {
   return { code, causes, fails, advice: of('cause'), framework: summary?.framework }
 }
 
+/** The warnings of the process until the test ends. */
+function hearWarnings(): readonly string[] {
+  const warnings: string[] = []
+  const hear = ({ message }: Error) => warnings.push(message)
+  process.on('warning', hear)
+  onTestFinished(() => void process.off('warning', hear))
+  return warnings
+}
+
 describe('a sound receiver', () => {
   test.each([
     ['sound', 'unknown'],
     ['sound, express', 'express'],
     ['sound, fastify', 'fastify'],
-  ] as const)('%s keeps every guarantee', async (app, framework) => {
+    ['sound, hono', 'hono'],
+    ['sound, next', 'next'],
+    ['sound, lambda', 'unknown'],
+  ] as const)('%s keeps every guarantee, and its log stays empty', async (app, framework) => {
+    const warnings = hearWarnings()
     expect(await doctor(app)).toEqual({ code: 0, causes: [], fails: [], advice: [], framework })
+    expect(warnings).toEqual([])
   })
 })
 
@@ -161,8 +175,9 @@ describe('what is left in an inbox', () => {
     return { file, inbox, url: await serve(toNode(own)) }
   }
 
-  test('is nothing, and no handler ran: every probe is sent, and the event is known', async () => {
+  test('is nothing, no handler ran and nobody was warned: every probe is sent, and the event is known', async () => {
     let runs = 0
+    const warnings = hearWarnings()
     const { inbox, url } = await appWithInbox({}, () => {
       runs++
     })
@@ -173,6 +188,7 @@ describe('what is left in an inbox', () => {
     expect(stderr).not.toContain('left in the inbox')
     expect((await inbox.find({ limit: 1 })).entries).toEqual([])
     expect(runs).toBe(0)
+    expect(warnings).toEqual([])
   })
 
   test('of a receiver that does not know probes is one entry, however often doctor runs', async () => {

@@ -64,6 +64,7 @@ async function told(app: Application, args: readonly string[], options: RunOptio
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'ENTRY-ID')
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'WHEN')
     .replaceAll(/\d+ s( open)?$/gm, 'N s$1')
+    .replaceAll(/\d+ days/g, 'N days')
     .replaceAll(/ \(\S+inbox\.test\.ts:\d+:\d+\)/g, ' (PLACE)')
     .replaceAll(/{"id":"\d"/g, '{"id":"DIGIT"')
   return { ...ran, text }

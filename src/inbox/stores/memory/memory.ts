@@ -2,6 +2,7 @@
 
 import { defined } from '../../../foundation/defined.ts'
 import type {
+  LatencyQuery,
   Purge,
   Purged,
   Reopening,
@@ -24,6 +25,7 @@ import type {
 import { HighWaterMarks } from './high-water-marks.ts'
 import { MemoryKeys } from './keys.ts'
 import { MemoryLanes } from './lanes.ts'
+import { latencyOf } from './latency.ts'
 import { MemoryRelations } from './relations.ts'
 import { erase, fits, isAbout, type Row, toClaimed, toStored } from './row.ts'
 import { MemoryRows } from './rows.ts'
@@ -232,7 +234,7 @@ class MemoryStore implements InboxStore<undefined> {
     return { erased, deleted }
   }
 
-  async stats(now: number): Promise<StoreStats> {
+  async stats(now: number, latency?: LatencyQuery): Promise<StoreStats> {
     const counts = { stored: 0, leased: 0, retry: 0, done: 0, dead: 0, skipped: 0 }
     const rows = [...this.#rows.values()]
     for (const state of entryStates) {
@@ -242,7 +244,7 @@ class MemoryStore implements InboxStore<undefined> {
     const newest = rows.at(-1)?.storedAt
     const next = this.#lanes.next()
     const due = next !== undefined && next <= now ? next : undefined
-    return defined({ counts, oldest, due, newest })
+    return defined({ counts, oldest, due, newest, latency: latency && latencyOf(rows, latency) })
   }
 
   #add(entry: NewEntry, state: EntryState): Row {

@@ -1,13 +1,16 @@
 // Queries of operators, of retention and of the inbox itself, beside the work.
 import type {
+  LatencyQuery,
   Purge,
   Purged,
   Reopening,
   StoredEntry,
+  StoredLatency,
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
 import { findStatement } from './find.ts'
+import { latencySql } from './latency.ts'
 import { storable, toBytes, toJson, toNumber, toStored } from './rows.ts'
 import type { Statements } from './statements.ts'
 
@@ -74,7 +77,7 @@ export class PostgresAdmin {
     return { erased: Number(erased), deleted: Number(deleted) }
   }
 
-  async stats(now: number): Promise<StoreStats> {
+  async stats(now: number, latency?: LatencyQuery): Promise<StoreStats> {
     const row = await this.#statements.first(statsSql, [Math.floor(now)], long)
     const counts = row.counts === null ? {} : JSON.parse(String(row.counts))
     const [oldest, due, newest] = [row.oldest, row.due, row.newest].map(toNumber)
@@ -83,7 +86,22 @@ export class PostgresAdmin {
       ...(oldest !== undefined && { oldest }),
       ...(due !== undefined && { due }),
       ...(newest !== undefined && { newest }),
+      ...(latency && { latency: await this.#latency(latency) }),
     }
+  }
+
+  async #latency({ since, limit, target }: LatencyQuery): Promise<readonly StoredLatency[]> {
+    const values = [Math.floor(since), limit, target]
+    const rows = await this.#statements.run(latencySql, values, long)
+    return rows.map(({ handler, ...row }) => ({
+      handler: String(handler),
+      entries: Number(row.entries),
+      within: Number(row.within),
+      p50: Number(row.p50),
+      p95: Number(row.p95),
+      p99: Number(row.p99),
+      longest: Number(row.longest),
+    }))
   }
 
   async #change(sql: string, values: readonly (string | number | boolean)[]): Promise<number> {

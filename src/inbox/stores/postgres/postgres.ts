@@ -11,6 +11,7 @@ import { type Clock, steadyClock } from '../../../foundation/clock.ts'
 import { WebhookError } from '../../../foundation/errors.ts'
 import { warn } from '../../../foundation/warn.ts'
 import type {
+  LatencyQuery,
   Purge,
   Purged,
   Reopening,
@@ -257,8 +258,8 @@ class PostgresStore implements InboxStore {
     return this.#admin.purge(purge)
   }
 
-  async stats(now: number): Promise<StoreStats> {
-    return this.#admin.stats(now)
+  async stats(now: number, latency?: LatencyQuery): Promise<StoreStats> {
+    return this.#admin.stats(now, latency)
   }
 
   get copy(): CopyStore {

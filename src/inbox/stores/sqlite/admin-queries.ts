@@ -1,12 +1,20 @@
 // Queries of operators and of retention: find, reopen, dismiss, forget, purge, count.
 import { defined } from '../../../foundation/defined.ts'
 import type { EventSource } from '../../../protocol/events.ts'
-import type { Purged, StoredEntry, StoreQuery, StoreStats } from '../../admin-store.ts'
+import type {
+  LatencyQuery,
+  Purged,
+  StoredEntry,
+  StoredLatency,
+  StoreQuery,
+  StoreStats,
+} from '../../admin-store.ts'
 import type { EntryFailure, EntryReason, EntryState } from '../../entry.ts'
 import type { Gives, Takes } from './calls.ts'
 import type { Connection, Head, Statement } from './connection.ts'
 import type { SqliteValue } from './driver.ts'
 import type { Lanes } from './lanes.ts'
+import { latencySql } from './latency.ts'
 
 interface EntryRow {
   readonly seq: number
@@ -117,7 +125,7 @@ export class AdminQueries {
     return { erased: past.length, deleted }
   }
 
-  stats({ now }: Takes<'stats'>): StoreStats {
+  stats({ now, latency }: Takes<'stats'>): StoreStats {
     const counts = { stored: 0, leased: 0, retry: 0, done: 0, dead: 0, skipped: 0 }
     for (const { state, count } of this.#sql.counts.all()) counts[state] = count
     return defined({
@@ -125,7 +133,12 @@ export class AdminQueries {
       oldest: this.#sql.oldest.get()?.at,
       due: this.#sql.due.get(now)?.at,
       newest: this.#sql.newest.get()?.at,
+      latency: latency && this.#latency(latency),
     })
+  }
+
+  #latency({ since, limit, target }: LatencyQuery): readonly StoredLatency[] {
+    return this.#connection.statement<StoredLatency>(latencySql).all(since, limit, target)
   }
 
   /** Sets an entry aside; a lane whose head it was goes on. */

@@ -1,6 +1,7 @@
 // The calls to the writer, as one list for both threads: what each takes and what it gives.
 import type { WebhookErrorCode } from '../../../foundation/errors.ts'
 import type {
+  LatencyQuery,
   Purge,
   Purged,
   Reopening,
@@ -39,7 +40,7 @@ export interface Calls {
   dismiss: CallOf<{ readonly id: string; readonly now: number }, boolean>
   forget: CallOf<{ readonly lane: string; readonly now: number }, number>
   purge: CallOf<Purge, Purged>
-  stats: CallOf<{ readonly now: number }, StoreStats>
+  stats: CallOf<{ readonly now: number; readonly latency?: LatencyQuery | undefined }, StoreStats>
   recall: CallOf<{ readonly name: string; readonly initial: Uint8Array }, Uint8Array>
   remember: CallOf<{ readonly name: string; readonly value: Uint8Array }, void>
   copyOut: CallOf<CopyRequest, readonly CopyRow[]>

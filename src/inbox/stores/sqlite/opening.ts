@@ -127,7 +127,10 @@ export function canonicalPath(file: string): string {
     return existsSync(file) ? realpathSync(file) : join(realpathSync(folder), basename(file))
   } catch (cause) {
     if (cause instanceof WebhookError) throw cause
-    throw new WebhookError('STORE_FAILED', `folder ${folder} does not exist: create it`, { cause })
+    const { code, message } = cause as { code?: unknown; message?: unknown }
+    const isMissing = code === 'ENOENT' || code === 'ENOTDIR'
+    const why = isMissing ? 'does not exist: create it' : `cannot be opened: ${message}`
+    throw new WebhookError('STORE_FAILED', `folder ${folder} ${why}`, { cause })
   }
 }
 

@@ -3,6 +3,7 @@
 import { checkChoice, checkOptionNames, invalid, shown } from '../../../foundation/check.ts'
 import { WebhookError } from '../../../foundation/errors.ts'
 import type {
+  LatencyQuery,
   Purge,
   Purged,
   Reopening,
@@ -195,8 +196,8 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
     return this.#call('purge', purge)
   }
 
-  stats(now: number): Promise<StoreStats> {
-    return this.#call('stats', { now })
+  stats(now: number, latency?: LatencyQuery): Promise<StoreStats> {
+    return this.#call('stats', { now, latency })
   }
 
   get copy(): CopyStore {

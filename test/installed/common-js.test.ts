@@ -1,0 +1,154 @@
+import { execFile } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+
+const run = promisify(execFile)
+const { bare, nodes, tarball } = inject('installed')
+const base = mkdtempSync(join(tmpdir(), 'idv-common-js-'))
+afterAll(() => rm(base, { recursive: true, force: true }), 60_000)
+
+const compilers = { '5.4': '5.4.5', '5.9': '5.9.3', '6.0': '6.0.3', '7.0': '7.0.2' } as const
+const zod = 'zod@3.23.8'
+
+/** A CommonJS application of the classic kind: zod 3, Jest, and whatever TypeScript. */
+const app = join(base, 'app')
+beforeAll(async () => {
+  cpSync(join(import.meta.dirname, 'common-js'), app, { recursive: true })
+  for (const type of ['cts', 'mts']) {
+    cpSync(join(app, 'consumer.ts'), join(app, `consumer.${type}`))
+  }
+  writeFileSync(join(app, 'package.json'), '{"private":true}')
+  const typescripts = Object.entries(compilers).map(
+    ([name, version]) => `typescript-${name}@npm:typescript@${version}`,
+  )
+  const others = [zod, 'jest@30.5.2', 'express@5.3.0', '@types/node@22.20.5']
+  const options = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
+  await run('npm', ['install', ...options, tarball, ...others, ...typescripts], { cwd: app })
+}, 180_000)
+
+test.each([
+  ['this Node', process.execPath],
+  ['Node 22.18', nodes['22.18.0'] ?? ''],
+])('Jest runs tests of a CommonJS application by default on %s', async (_, node) => {
+  const { stderr } = await run(node, ['node_modules/jest/bin/jest.js', '--ci'], { cwd: app })
+  expect(stderr).toContain('Tests:       2 passed, 2 total')
+})
+
+const isFull = process.env.MATRIX === 'full'
+
+/** The ways in which TypeScript finds modules, and what of the application it then compiles. */
+const resolutions = {
+  node10: { module: 'commonjs', files: ['consumer.ts'] },
+  node16: { module: 'node16', files: ['consumer.cts', 'consumer.mts'] },
+  nodenext: { module: 'nodenext', files: ['consumer.mts', 'consumer.cts'] },
+  bundler: { module: 'esnext', files: ['consumer.ts'] },
+} as const
+
+async function diagnosticsOf(
+  version: keyof typeof compilers,
+  moduleResolution: keyof typeof resolutions,
+): Promise<string> {
+  const { module, files: all } = resolutions[moduleResolution]
+  // The older compilers take their time.
+  const files = isFull || version === '7.0' ? all : all.slice(0, 1)
+  const compilerOptions = {
+    ...{ strict: true, noEmit: true, skipLibCheck: false, esModuleInterop: true },
+    ...{ target: 'es2022', lib: ['es2023', 'dom'], types: ['node'], module, moduleResolution },
+    ...(version === '6.0' && moduleResolution === 'node10' && { ignoreDeprecations: '6.0' }),
+  }
+  const config = `tsconfig-${version}-${moduleResolution}.json`
+  writeFileSync(join(app, config), JSON.stringify({ compilerOptions, files }))
+  const tsc = `node_modules/typescript-${version}/bin/tsc`
+  const failed = (error: { readonly stdout: string }) => error
+  const { stdout } = await run(process.execPath, [tsc, '-p', config], { cwd: app }).catch(failed)
+  return stdout
+}
+
+describe('TypeScript', () => {
+  // Each version and each resolution; all pairs of them with MATRIX=full, in three minutes.
+  const few = ['5.4 node10', '5.9 nodenext', '6.0 bundler']
+  const quick = ['7.0 node16', '7.0 nodenext', '7.0 bundler']
+  const all = Object.keys(compilers).flatMap((version) =>
+    Object.keys(resolutions).map((resolution) => `${version} ${resolution}`),
+  )
+  // TypeScript 7 has no node10 any more.
+  const full = all.filter((pair) => pair !== '7.0 node10')
+
+  test.each(isFull ? full : [...few, ...quick])(
+    '%s finds every type, declarations included, and the typos',
+    async (pair) => {
+      const [version, resolution] = pair.split(' ') as [never, never]
+      expect(await diagnosticsOf(version, resolution)).toBe('')
+    },
+  )
+
+  test('finds the types of every door in what node10 reads', () => {
+    const manifest = JSON.parse(
+      readFileSync(join(bare, 'node_modules/idv-webhooks/package.json'), 'utf8'),
+    ) as {
+      exports: Record<string, { readonly import: { readonly types: string } }>
+      types: string
+      typesVersions: { '*': Record<string, readonly string[]> }
+    }
+    const { '.': main, './package.json': _, ...doors } = manifest.exports
+    expect(main?.import.types).toBe(manifest.types)
+    expect(manifest.typesVersions['*']).toEqual(
+      Object.fromEntries(
+        Object.entries(doors).map(([door, { import: found }]) => [door.slice(2), [found.types]]),
+      ),
+    )
+  })
+})
+
+const program = `
+const { createReceiver, sign } = require('idv-webhooks')
+const { z } = require('zod')
+const own = z.object({ id: z.string() })
+const secret = 'a-secret-beside-zod'
+const receiver = createReceiver({ secret })
+receiver.on('client.created', ({ data }) => console.log(own.parse(data).id))
+const body = new TextEncoder().encode('{"event":"client.created","data":{"id":"cli_1"}}')
+sign(body, { secret })
+  .then((headers) => receiver.receive({ body, headers }))
+  .then(({ kind }) => console.log(kind, typeof z.iso))
+`
+
+describe('an application with zod 3 installs the package beside it', () => {
+  test.each([
+    ['npm', undefined, []],
+    ['pnpm', 'pnpm@12.21.0', ['install', '--ignore-scripts']],
+    ['yarn', 'yarn@1.22.22', ['install', '--no-lockfile', '--ignore-scripts']],
+  ])('with %s', async (name, manager, args) => {
+    const folder = manager === undefined ? app : join(base, name)
+    if (manager !== undefined) {
+      const tools = join(base, `${name}-itself`)
+      const options = ['--prefer-offline', '--ignore-scripts', '--prefix', tools]
+      await run('npm', ['install', ...options, manager])
+      cpSync(join(app, 'consumer.ts'), join(folder, 'consumer.ts'))
+      const dependencies = { 'idv-webhooks': `file:${tarball}`, zod: zod.replace('zod@', '') }
+      writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }))
+      const PATH = `${dirname(process.execPath)}${delimiter}${process.env.PATH}`
+      const command = join(tools, 'node_modules/.bin', name)
+      await run(command, args, { cwd: folder, env: { ...process.env, PATH } })
+    }
+    writeFileSync(join(folder, 'beside.cjs'), program)
+    const { stdout } = await run(process.execPath, ['beside.cjs'], { cwd: folder })
+    expect(stdout).toBe('cli_1\nhandled undefined\n')
+  })
+})
+
+test.each([
+  ['nest', '@nestjs/core @nestjs/common'],
+  ['opentelemetry', '@opentelemetry/api'],
+])('the CommonJS door /%s says what to install where its peer is missing', async (door, peers) => {
+  const script = `try { require('idv-webhooks/${door}') } catch (error) {
+    console.log(error.code, error.message)
+  }`
+  const { stdout } = await run(process.execPath, ['-e', script], { cwd: bare })
+  expect(stdout).toMatch(/^MODULE_NOT_FOUND /)
+  expect(stdout).toContain(`npm install ${peers}\n`)
+})
