@@ -122,7 +122,7 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
   ],
   "This package's own errors": [receiver('an error of our own is told with its code and fix')],
   '`forget` and retention erase them': [
-    'src/testing/store-erasing-cases.ts: erases what handlers said of a payload with it',
+    'src/testing/store-erasing-cases.ts: erases the errors of handlers with the payload',
   ],
   'Tenants share no key': [
     'test/inbox/tenants.test.ts: whose ids are the same are neither duplicates nor conflicts',
