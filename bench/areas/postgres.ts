@@ -63,9 +63,19 @@ async function ingest(server: Server): Promise<Section> {
   }
 }
 
+interface Drain {
+  readonly processes: number
+  readonly entries: number
+  /** Milliseconds that a handler waits, as for another service; 0 is a handler that does nothing. */
+  readonly wait: number
+  /** Handlers at a time in each process. */
+  readonly concurrency: number
+}
+
 /** Worker processes that drain what waits; entries a second of all together. */
-async function drainBy(server: Server, processes: number, entries: number): Promise<number> {
-  const schema = `drain_${processes}`
+async function drainBy(server: Server, drain: Drain): Promise<number> {
+  const { processes, entries, wait, concurrency } = drain
+  const schema = `drain_${processes}_${wait}`
   const { store, close } = await opened(server, schema)
   const inbox = createInbox({ store, timeout: 60_000 })
   const receiver = createReceiver({ secret, inbox, observe() {} })
@@ -76,7 +86,7 @@ async function drainBy(server: Server, processes: number, entries: number): Prom
   const script = join(import.meta.dirname, '../postgres-worker.ts')
   const children: ChildProcess[] = []
   for (let at = 0; at < processes; at++) {
-    const child = fork(script, [server.url, schema])
+    const child = fork(script, [server.url, schema, String(wait), String(concurrency)])
     children.push(child)
     await new Promise((resolve) => child.once('message', resolve))
   }
@@ -94,21 +104,33 @@ async function drainBy(server: Server, processes: number, entries: number): Prom
 }
 
 async function drain(server: Server, entries: number): Promise<Section> {
-  const [one, two] = [await drainBy(server, 1, entries), await drainBy(server, 2, entries)]
+  const busy = { entries, wait: 0, concurrency: 128 }
+  const waiting = { entries: entries / 2, wait: 10, concurrency: 16 }
+  const one = await drainBy(server, { ...busy, processes: 1 })
+  const two = await drainBy(server, { ...busy, processes: 2 })
+  const oneWaits = await drainBy(server, { ...waiting, processes: 1 })
+  const twoWait = await drainBy(server, { ...waiting, processes: 2 })
+  const row = (name: string, rate: number, of: number) => {
+    return { name, ours: true, values: { rate, ratio: rate / of } }
+  }
   return {
     id: 'postgres-drain',
-    title: `Ordered drain of ${entries} deliveries of 500 entities by workers, handlers that do nothing`,
+    title: `Ordered drain of ${entries} deliveries of 500 entities by workers`,
+    note: 'Handlers that do nothing keep the processors busy: where two share everything, a second process has little left to add.',
     columns: [
       { key: 'rate', label: 'a second', unit: 'count' },
       { key: 'ratio', label: 'of one process', unit: 'ratio' },
     ],
     rows: [
-      { name: 'one process', ours: true, values: { rate: one, ratio: 1 } },
-      { name: 'two processes', ours: true, values: { rate: two, ratio: two / one } },
+      row('handlers that do nothing, one process', one, one),
+      row('handlers that do nothing, two processes', two, one),
+      row('16 handlers that wait 10 ms, one process', oneWaits, oneWaits),
+      row('16 handlers that wait 10 ms, two processes', twoWait, oneWaits),
     ],
     targets: [
-      { row: 'one process', column: 'rate', atLeast: 4_000 },
-      { row: 'two processes', column: 'ratio', atLeast: 1 },
+      { row: 'handlers that do nothing, one process', column: 'rate', atLeast: 4_000 },
+      { row: 'handlers that do nothing, two processes', column: 'ratio', atLeast: 1 },
+      { row: '16 handlers that wait 10 ms, two processes', column: 'ratio', atLeast: 1 },
     ],
   }
 }

@@ -20,6 +20,12 @@ export interface PollDeps {
 
 const longestSleep = 1_000
 
+/** Node has it, and timers that are due come before it; other runtimes have a timer of 0 alone. */
+const { setImmediate: soon = setTimeout } = globalThis as {
+  readonly setImmediate?: (run: () => void) => unknown
+}
+const nextTurn = () => new Promise<void>((resolve) => void soon(resolve))
+
 /** Claims one page after the other, never two at a time. */
 export class Poll {
   readonly #deps: PollDeps
@@ -53,8 +59,8 @@ export class Poll {
     let began = performance.now()
     try {
       while (this.#again && this.#isOpen && this.#deps.hasRoom()) {
-        // Entries that end in the same turn leave their room to one claim, not the first to one alone.
-        await undefined
+        // Entries that end at the same time leave their room to one claim, not the first to one alone.
+        await nextTurn()
         this.#again = false
         began = performance.now()
         const { isFull, next } = await this.#deps.claim()
