@@ -8,7 +8,7 @@ import {
   type WorkerMountOptions,
 } from './mount.ts'
 
-export type { HttpEvent }
+export type { HttpEvent, WorkerMountOptions }
 
 /** The part of Lambda's context that is used. */
 export interface LambdaContext {
