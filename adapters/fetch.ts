@@ -6,9 +6,11 @@ import {
   type FetchMountOptions,
   type HandlesRequests,
   runAfterReply,
+  type WorkerMountOptions,
 } from './mount.ts'
 
-export { type FetchMountOptions, type HandlesRequests, runAfterReply }
+export type { FetchMountOptions, HandlesRequests, WorkerMountOptions }
+export { runAfterReply }
 
 const message =
   'the body was read before the receiver: hand it the untouched Request, before request.json() or a body parser'

@@ -13,8 +13,6 @@ import {
 } from './mount.ts'
 import { type NodeRequest, sendReply, toIncoming } from './node.ts'
 
-export type { WorkerMountOptions }
-
 const fix =
   'Next.js parsed the body before the receiver: add export const config = { api: { bodyParser: false } } beside the default export'
 

@@ -68,12 +68,19 @@ export function logOutcomes(options: LogOptions = {}): Observe {
   }
 }
 
-/** Said where nothing is proved: every respelling of the body was tried in vain. */
-const otherSecret =
-  'no configured secret signed this body, and no known change of it on the way explains that: compare the secret and the scheme with those of the sender, unless the delivery is forged'
+/** Said where nothing is proved; every respelling of a body was tried in vain. */
+const hints: Readonly<Partial<Record<OutcomeCode, string>>> = {
+  SIGNATURE_MISMATCH:
+    'no configured secret signed this body, and no known change of it on the way explains that: compare the secret and the scheme with those of the sender, unless the delivery is forged',
+  SIGNATURE_MISSING:
+    'the signature header of the scheme did not arrive: a proxy drops it, or the sender signs in another way (idv-webhooks capture --raw, then discover, finds the scheme)',
+  SIGNATURE_MALFORMED:
+    'the signature header has another form than the scheme: the sender signs in another way (idv-webhooks capture --raw, then discover, finds the scheme)',
+}
 
 function hintFor({ code }: OutcomeObserved): { readonly hint: string } | undefined {
-  return code === 'SIGNATURE_MISMATCH' ? { hint: otherSecret } : undefined
+  const hint = code && hints[code]
+  return hint ? { hint } : undefined
 }
 
 /** Other refusals have no diagnosis, and must not use up the budget. */

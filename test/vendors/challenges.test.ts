@@ -115,11 +115,16 @@ describe('a delivery that was kept', () => {
   })
 
   test('is answered though respond never ends', async () => {
-    vi.useFakeTimers()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
-    const respond = () => new Promise<undefined>(() => {})
+    const asked = Promise.withResolvers<void>()
+    const respond = () => {
+      asked.resolve()
+      return new Promise<undefined>(() => {})
+    }
     const receiver = createReceiver({ vendor: onfido, secret, inbox: inbox(), respond })
     const reply = post(receiver, onfido.fixtures[0]?.body ?? {}, onfido.scheme)
+    await asked.promise
     await vi.advanceTimersByTimeAsync(60_000)
     expect((await reply).body).toBe('{"outcome":"accepted"}')
   })

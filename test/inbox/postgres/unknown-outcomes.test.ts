@@ -83,7 +83,7 @@ test('effects whose commit was lost are there once, and their handler does not r
     { name: string },
   ]
   await handle.query(`insert into ${name} values (1)`)
-  proxy.loseAnswerTo('commit')
+  proxy.loseAnswerTo('commit\0')
   await expect(tx?.commit()).rejects.toEqual(refusal('STORE_FAILED'))
   const failed = { to: 'retry', due: start, reason: 'HANDLER_FAILED', failures: [] } as const
   await settle(store, claimed, failed)
