@@ -1,6 +1,6 @@
 // Writes the pages where VitePress reads them, with links that lead to other pages of the site.
 import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, extname, join, posix } from 'node:path'
+import { basename, dirname, extname, join, posix } from 'node:path'
 import { type Page, root } from './pages.ts'
 
 export const staged = join(root, 'site/pages')
@@ -12,6 +12,7 @@ export function stage(pages: readonly Page[]): string[] {
     ...pages.map(({ file, path }) => [file, path] as const),
     ...examples.map((file) => [file, `${file}.md`] as const),
     ...examples.map((file) => [dirname(file), 'examples/index.md'] as const),
+    ...downloads().map((file) => [file, `/${basename(file)}`] as const),
     ['docs/decisions', 'decisions/index.md'] as const,
   ])
   for (const page of pages) {
@@ -34,6 +35,7 @@ export function stage(pages: readonly Page[]): string[] {
     ),
   )
   cpSync(join(root, 'docs/images'), join(staged, 'images'), { recursive: true })
+  for (const file of downloads()) cpSync(join(root, file), join(staged, 'public', basename(file)))
   return examples
 }
 
@@ -51,6 +53,8 @@ function relinked({ file, path }: Page, text: string, places: ReadonlyMap<string
     const source = posix.normalize(posix.join(posix.dirname(file), to)).replace(/\/$/, '')
     const place = source.startsWith('docs/images/') ? source.slice(5) : places.get(source)
     if (place === undefined) throw new Error(`${file} links to ${target}, which has no page`)
+    // A file that is no page keeps its own address.
+    if (place.startsWith('/')) return `](${place})`
     const relative = posix.relative(posix.dirname(path), place)
     const dotted = relative.startsWith('.') ? relative : `./${relative}`
     return `](${dotted}${hash === undefined ? '' : `#${hash}`})`
@@ -68,6 +72,12 @@ const exampleOf = (file: string) => {
 
 const listOf = (title: string, entries: readonly (readonly [string, string])[]) =>
   `# ${title}\n\n${entries.map(([name, to]) => `- [${name.replaceAll(/[[\]]/g, '\\$&')}](<${to}>)`).join('\n')}\n`
+
+/** Files beside the guides that readers take away. */
+const downloads = () =>
+  readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => `docs/${name}`)
 
 function filesBelow(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
