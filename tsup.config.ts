@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
 import { bundleConsole, embedConsole } from './scripts/bundle-console.ts'
 import { bundleWriter, embedWriter } from './scripts/bundle-writer.ts'
+import { lazyRequire } from './scripts/lazy-require.ts'
 import { peerHints } from './scripts/peer-hints.ts'
 import { thirdPartyNotices } from './scripts/third-party-notices.ts'
 
@@ -69,6 +70,7 @@ export default defineConfig([
     entry: { ...doors, ...besides },
     platform: 'neutral',
     plugins: [
+      lazyRequire,
       peerHints({
         '@nestjs/core': '@nestjs/core @nestjs/common',
         '@opentelemetry/api': '@opentelemetry/api',
@@ -94,6 +96,7 @@ export default defineConfig([
     format: 'cjs',
     entry: tools,
     platform: 'node',
+    plugins: [lazyRequire],
     define: { __VERSION__: JSON.stringify(version) },
     shims: true,
     dts: { entry: tools },

@@ -1,0 +1,15 @@
+// A plugin of the build: what a CommonJS door loads later, it requires. Jest runs CommonJS in a context
+// of its own, where import() works behind a flag alone.
+import type { Options } from 'tsup'
+
+type Plugin = NonNullable<Options['plugins']>[number]
+
+const ownImport = /\bimport\((["']\.\/[^"']+["'])\)/g
+
+export const lazyRequire: Plugin = {
+  name: 'lazy-require',
+  renderChunk(code, { path }) {
+    if (!path.endsWith('.cjs')) return undefined
+    return { code: code.replace(ownImport, 'Promise.resolve().then(() => require($1))') }
+  },
+}
