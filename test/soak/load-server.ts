@@ -17,6 +17,8 @@ receiver.on('*', () => {
 const worker = createWorker(receiver, { concurrency: 64 })
 await worker.start()
 const server = createServer(toNode(receiver)).listen(0, '127.0.0.1')
+// As behind a proxy: it must not close a kept connection on which the next delivery is under way.
+server.keepAliveTimeout = 65_000
 const tell = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
 
 server.on('listening', () => tell({ port: (server.address() as AddressInfo).port }))

