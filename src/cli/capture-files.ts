@@ -34,13 +34,17 @@ function fromPath(session: Session, path: string): readonly NamedCapture[] {
   const { cwd } = session
   const full = resolve(cwd, path)
   const found = statOf(full)
-  if (!found) throw new CliError('CAPTURE_MISSING', `${path} does not exist`)
+  if (!found) throw new CliError('CAPTURE_MISSING', `${path} does not exist: check the path`)
   if (!found.isDirectory()) return [read(path, readFileSync(full, 'utf8'))]
   const files = readdirSync(full)
     .filter((name) => name.endsWith('.json'))
     .sort()
     .map((name) => join(full, name))
-  if (files.length === 0) throw new CliError('CAPTURE_MISSING', `${path} contains no .json files`)
+  if (files.length === 0)
+    throw new CliError(
+      'CAPTURE_MISSING',
+      `${path} contains no .json files: record deliveries with idv-webhooks capture --dir ${path}`,
+    )
   const captures = files.flatMap((file) => readOrSkip(session, file))
   if (captures.length > 0) return captures
   throw new CliError('CAPTURE_MISSING', `${path} contains no captures`)

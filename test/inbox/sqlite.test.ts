@@ -369,8 +369,12 @@ describe('the file', () => {
     await expect(long).rejects.toThrow(/folder .* cannot be opened: ENAMETOOLONG/)
     await expect(open('file:inbox')).rejects.toMatchObject({ code: 'STORE_UNSUITABLE' })
     expect(() => sqliteStore('')).toThrow(/needs a path/)
+    const address = () => sqliteStore('postgres://app:the-password@db/app')
+    expect(address).toThrow(/got an address: Postgres has postgresStore\(\)/)
+    expect(address).not.toThrow(/the-password/)
     mkdirSync(join(folder, 'directory.db'))
-    await expect(open(join(folder, 'directory.db'))).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    const within = open(join(folder, 'directory.db'))
+    await expect(within).rejects.toThrow(/directory\.db is a folder: name a file in it, e\.g\. /)
     chmodSync(folder, 0o700)
   })
 

@@ -130,7 +130,8 @@ const asText = (value: string | Uint8Array) =>
 
 function readJson({ cwd }: Session, file: string): unknown {
   const path = resolve(cwd, file)
-  if (!existsSync(path)) throw new CliError('FILE_MISSING', `${file} does not exist`)
+  if (!existsSync(path))
+    throw new CliError('FILE_MISSING', `${file} does not exist: check the path`)
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch {

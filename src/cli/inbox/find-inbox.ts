@@ -49,6 +49,9 @@ export async function findInbox(
     const store = await postgresStoreAt(path, { cwd })
     return { ...madeInbox(session, store, opening), where: shownUrl(path) }
   }
+  if (path !== undefined && /^[a-z][a-z+.-]+:\/\//i.test(path)) {
+    throw new CliError('USAGE', 'an inbox is an SQLite file or postgres://…, not another address')
+  }
   if (path !== undefined) {
     const file = resolve(cwd, path)
     const { sqliteStore } = await import('../../inbox/stores/sqlite/sqlite.ts')

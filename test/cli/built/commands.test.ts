@@ -12,7 +12,7 @@ const env = { WEBHOOK_SECRET: secret }
 /** Runs and holds the whole transcript to its file. */
 async function golden(name: string, args: readonly string[], options: RunOptions = {}) {
   const ran = await run(args, options)
-  const hidden = options.cwd ? { [options.cwd]: 'CWD' } : {}
+  const hidden = { [options.cwd ?? root]: 'CWD' }
   await expect(transcript(args, ran, hidden)).toMatchFileSnapshot(`transcripts/${name}.txt`)
   return ran
 }
@@ -147,6 +147,23 @@ describe('a mistake in the call is 2, on stderr alone', () => {
     ['migrate data without a table', ['migrate', 'data', '--dialect', 'sqlite']],
     ['both modes', ['migrate', 'code', '--write', '--check']],
     ['an export that is applied', ['migrate', 'subscriptions', 'export.json', '--apply']],
+    ['a secret as an argument', ['send', 'client.created', '--secret', 'abc']],
+    ['an address of another protocol', ['send', 'client.created', '--to', 'ftp://a.test']],
+    ['a port that is too high', ['sandbox', '--port', '99999']],
+    ['no inbox', ['inbox', 'list']],
+    ['an inbox that is missing', ['inbox', 'list', '--inbox', 'nowhere.db']],
+    ['an inbox of another database', ['inbox', 'list', '--inbox', 'mysql://localhost/app']],
+    ['an unknown state', ['inbox', 'list', '--inbox', 'nowhere.db', '--state', 'finished']],
+    ['an unknown command of the inbox', ['inbox', 'lst']],
+    ['half of a move', ['inbox', 'move', 'inbox.db']],
+    ['a folder without captures', ['replay', 'src', '--to', 'http://127.0.0.1:9/']],
+    ['a missing config file', ['--config', 'nowhere.mjs', 'config']],
+    ['a config file that has other keys', ['--config', 'tsup.config.ts', 'config']],
+    ['no address of the API', ['reconcile']],
+    ['a folder that is missing', ['migrate', 'code', 'nowhere']],
+    ['an unknown dialect', ['migrate', 'data', '--dialect', 'oracle', '--table', 't']],
+    ['an unknown shell', ['completion', 'ksh']],
+    ['a secret on the stdin of mcp', ['mcp', '--secret-file', '-']],
   ])('%s', async (name, args) => {
     const options = /scheme/.test(name) ? { env } : {}
     const ran = await golden(`usage-${name.replaceAll(/\W+/g, '-')}`, args, options)

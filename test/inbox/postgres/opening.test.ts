@@ -55,6 +55,19 @@ test('rejects a pool in place of a driver, and says what to write', () => {
   expect(make).toThrow(/expects a driver, e\.g\. postgresStore\(fromPg\(pool\)\)/)
 })
 
+test.each([
+  [{ port: '1' }, /connection to Postgres failed \(ECONNREFUSED\): start it, or check host/],
+  [{ pathname: '/nowhere' }, /Postgres refused \(3D000\): create the database, or check its name/],
+])('says what to do where %j cannot be reached', async (change, message) => {
+  const pool = new pg.Pool({ connectionString: Object.assign(new URL(servers.pg18), change).href })
+  onTestFinished(() => pool.end())
+  const store = postgresStore(fromPg(pool))
+  await expect(store.open(() => {})).rejects.toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringMatching(message),
+  })
+})
+
 test.each<[PostgresRow, RegExp]>([
   [{ version: 120_000 }, /must be PostgreSQL 13 or later/],
   [{ encoding: 'SQL_ASCII' }, /must have the encoding UTF8/],

@@ -20,7 +20,7 @@ export function sourceFiles(
   const files = paths.flatMap((path) => {
     const full = resolve(cwd, path)
     const found = statOf(full)
-    if (!found) throw new CliError('FILE_MISSING', `${path} does not exist`)
+    if (!found) throw new CliError('FILE_MISSING', `${path} does not exist: check the path`)
     if (found.isDirectory()) return inFolder(realpathSync(full))
     return [realpathSync(full)]
   })

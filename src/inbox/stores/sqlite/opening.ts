@@ -253,9 +253,17 @@ function otherFile(path: string, cause: unknown): WebhookError {
   )
 }
 
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
 function explained(error: unknown, path: string): WebhookError {
   if (error instanceof WebhookError) return error
   if (isFatal(error)) return isSqlite(path) ? damaged(path, error) : otherFile(path, error)
+  if (isFolder(path)) {
+    const message = `the inbox ${path} is a folder: name a file in it, e.g. ${join(path, 'inbox.db')}`
+    return new WebhookError('STORE_FAILED', message, { cause: error })
+  }
   const said = error instanceof Error ? error.message : String(error)
   const message = `the inbox ${path} cannot be opened (${said}): the folder must be there, and this user must be allowed to write in it`
   return new WebhookError('STORE_FAILED', message, { cause: error })

@@ -75,6 +75,12 @@ export function sqliteStore(
   if (typeof file !== 'string' || file === '') {
     throw invalid(`sqliteStore needs a path, e.g. sqliteStore('inbox.db'), got ${shown(file)}`)
   }
+  // Never shown: it may hold a password.
+  if (/^[a-z][a-z+.-]+:\/\//i.test(file)) {
+    throw invalid(
+      'sqliteStore needs the path of a file, got an address: Postgres has postgresStore() of idv-webhooks/inbox/postgres',
+    )
+  }
   checkOptionNames('sqliteStore', options, optionNames)
   checkChoice('check', options.check, ['integrity', 'quick'])
   checkChoice('mode', options.mode, ['owner', 'operator'])
