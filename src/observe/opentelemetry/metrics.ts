@@ -14,7 +14,7 @@ const histogram = (description: string, explicitBucketBoundaries: number[]) => (
   advice: { explicitBucketBoundaries },
 })
 
-/** A sender may make names up: beyond this many, only those of the service have series of their own. */
+/** A sender may make names up: beyond this many, they share one series. */
 const mostNames = 100
 const otherName = '(other)'
 
