@@ -106,7 +106,11 @@ function refusalOf({ url = '/', headers }: IncomingMessage) {
   if (!url.startsWith('/')) return { status: 400, reason: 'its target is not a path' }
   const { origin, host } = headers
   const isOwn = origin === undefined || (URL.canParse(origin) && new URL(origin).host === host)
-  return isOwn ? undefined : { status: 403, reason: 'a web page of another origin sent it' }
+  // An image or a form of a page need not send an Origin.
+  const isForeign = /^(?:cross|same)-site$/.test(String(headers['sec-fetch-site']))
+  return isOwn && !isForeign
+    ? undefined
+    : { status: 403, reason: 'a web page of another origin sent it' }
 }
 
 const hopByHop = /^(connection|transfer-encoding|content-length|keep-alive)$/i
@@ -142,7 +146,26 @@ function urlOf(request: IncomingMessage): string {
 function forwarded(request: IncomingMessage, arrival: Arrival, options: RecorderOptions) {
   if (options.to === undefined) return undefined
   const url = onwardUrl(request.url ?? '/', options.to)
-  return deliver({ ...arrival, url }, { ...options, mostBytes: Number.POSITIVE_INFINITY })
+  const headers = [...arrival.headers, ...passedOn(request)]
+  return deliver({ ...arrival, headers, url }, { ...options, mostBytes: Number.POSITIVE_INFINITY })
+}
+
+const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i
+const loopbackAddress = /^(?:127\.|::1$|::ffff:127\.)/
+
+/**
+ * Headers that tell the app who asked, and under which name: forwarding replaces the Host header and
+ * the address. An app that answers loopback alone refuses others by them.
+ */
+function passedOn({ headers, socket }: IncomingMessage): [name: string, value: string][] {
+  const { host = 'localhost' } = headers
+  const { remoteAddress = '' } = socket
+  return [
+    ...(loopbackHost.test(host) ? [] : ([['X-Forwarded-Host', host]] as [string, string][])),
+    ...(loopbackAddress.test(remoteAddress)
+      ? []
+      : ([['X-Forwarded-For', remoteAddress]] as [string, string][])),
+  ]
 }
 
 /**

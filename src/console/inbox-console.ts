@@ -84,6 +84,8 @@ export function inboxConsole(inbox: Inbox, options: InboxConsoleOptions): InboxC
   const handle = async (request: Request, mount = ''): Promise<Response> => {
     const response = await answer(request, mount).catch((error) => refused(error, request))
     for (const [name, value] of Object.entries(safeHeaders)) response.headers.set(name, value)
+    // What a cache on the way keeps would be shown to others.
+    if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store')
     return response
   }
   const loopbackOnly = options.authorize === 'loopback'
@@ -168,9 +170,19 @@ function routeOf(routes: readonly InboxRoute[], method: string, path: string) {
   const below = path.startsWith('/api/') ? path.slice('/api'.length) : ''
   for (const route of routes) {
     const match = route.method === method ? route.path.exec(below) : null
-    if (match) return { route, params: match.slice(1).map(decodeURIComponent) }
+    const params = match && decoded(match.slice(1))
+    if (params) return { route, params }
   }
   throw new ConsoleRefusal(404, 'NOT_FOUND', 'Path not found')
+}
+
+/** Undefined where one is malformed: no id is. */
+function decoded(params: readonly string[]): readonly string[] | undefined {
+  try {
+    return params.map(decodeURIComponent)
+  } catch {
+    return undefined
+  }
 }
 
 const maxBody = 65_536

@@ -23,11 +23,20 @@ export function guardHost(request: Request, own: OwnNames): void {
 
 /** Throws 403 for a request that a page of another site sent. */
 export function guardOrigin(request: Request): void {
-  const origin = request.headers.get('origin')
-  if (origin === null) return
+  const { headers } = request
+  const origin = headers.get('origin')
+  if (origin === null && !isEmbedding(headers)) return
   const expected = request.headers.get('host') ?? new URL(request.url).host
-  if (URL.parse(origin)?.host === expected) return
-  throw new HttpError(403, 'The Origin header names another site', { code: 'ORIGIN_REFUSED' })
+  if (origin !== null && URL.parse(origin)?.host === expected) return
+  throw new HttpError(403, 'A page of another site sent the request', { code: 'ORIGIN_REFUSED' })
+}
+
+/** Whether a page of another site embeds the answer: images, scripts and frames send no Origin. */
+function isEmbedding(headers: Headers): boolean {
+  const site = headers.get('sec-fetch-site')
+  return (
+    (site === 'cross-site' || site === 'same-site') && headers.get('sec-fetch-dest') !== 'document'
+  )
 }
 
 /** Whether it listens on loopback, or not at all. */

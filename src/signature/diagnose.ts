@@ -16,6 +16,7 @@ export interface Diagnosis {
     | 'body-reserialized'
     | 'trailing-newline'
     | 'byte-order-mark'
+    | 'bytes-as-json'
     | 'secret-outside-validity'
     | 'secret-encoding'
     | 'clock-skew'
@@ -117,7 +118,7 @@ async function proves(evidence: Evidence, key: SecretKey, body: Uint8Array): Pro
   return false
 }
 
-type BodyCause = 'body-reserialized' | 'trailing-newline' | 'byte-order-mark'
+type BodyCause = 'body-reserialized' | 'trailing-newline' | 'byte-order-mark' | 'bytes-as-json'
 
 const utf8 = new TextEncoder()
 const mark = [0xef, 0xbb, 0xbf]
@@ -136,10 +137,21 @@ function* bodyVariants(body: Uint8Array): Generator<readonly [BodyCause, Uint8Ar
   const text = decodeUtf8(body)
   const json = text === undefined ? undefined : parseJson(text)
   if (json === undefined) return
+  const bytes = bytesIn(json.value)
+  if (bytes) yield ['bytes-as-json', bytes]
   for (const spelling of spellings(json.value, body.length * mostGrowth)) {
     yield ['body-reserialized', utf8.encode(spelling)]
     yield ['body-reserialized', utf8.encode(`${spelling}\n`)]
   }
+}
+
+/** The bytes in the JSON of a Buffer or of another Uint8Array, which JSON.stringify writes. */
+function bytesIn(json: unknown): Uint8Array | undefined {
+  if (typeof json !== 'object' || json === null) return undefined
+  const numbers: unknown = 'data' in json ? json.data : Object.values(json)
+  if (!Array.isArray(numbers) || numbers.length === 0) return undefined
+  const isByte = (value: unknown) => Number.isInteger(value) && value === (Number(value) & 255)
+  return numbers.every(isByte) ? Uint8Array.from(numbers) : undefined
 }
 
 /** The ways in which common serialisers spell the same JSON, none longer than `most` letters. */
@@ -195,6 +207,14 @@ function bodyDiagnosis(cause: BodyCause): Diagnosis {
       message:
         'the body verifies after it is serialised differently: a parser or proxy changed it on the way',
       fix: parsedFirst,
+    }
+  }
+  if (cause === 'bytes-as-json') {
+    return {
+      cause,
+      message:
+        'the body is the JSON of a Buffer, whose bytes verify: an HTTP client or a proxy serialised them',
+      fix: 'send the bytes as they are, or as text, e.g. .send(new TextDecoder().decode(body)) with supertest',
     }
   }
   const what = cause === 'trailing-newline' ? 'a line break at its end' : 'a byte order mark'

@@ -109,6 +109,8 @@ class PublishedKeys implements KeySource {
   #keys: readonly PublicKey[] = []
   #fetchedAt = Number.NEGATIVE_INFINITY
   #triedAt = Number.NEGATIVE_INFINITY
+  /** How many answers had keys. */
+  #answers = 0
   #failure: unknown
   #flight: Promise<void> | undefined
 
@@ -121,6 +123,7 @@ class PublishedKeys implements KeySource {
     const { maxAge, staleFor, now } = this.#settings
     const isKnown = () =>
       this.#keys.length > 0 && (keyId === undefined || this.#keys.some(({ id }) => id === keyId))
+    const before = this.#answers
     if (!isKnown() || now().getTime() - this.#fetchedAt >= maxAge) {
       // Kept keys may serve: an address that hangs holds no delivery up for the whole of its time.
       const fresh = this.#refresh()
@@ -128,6 +131,11 @@ class PublishedKeys implements KeySource {
     }
     if (this.#keys.length === 0 || now().getTime() - this.#fetchedAt >= maxAge + staleFor) {
       throw new Error('no public keys could be fetched', { cause: this.#failure })
+    }
+    if (!isKnown() && this.#answers === before) {
+      // A sender may have just begun to sign by it, and repeats what is answered with 503.
+      const cause = this.#failure
+      throw new Error('the key id is unknown, and newer keys could not be fetched now', { cause })
     }
     return keyId === undefined ? this.#keys : this.#keys.filter(({ id }) => id === keyId)
   }
@@ -148,6 +156,8 @@ class PublishedKeys implements KeySource {
     try {
       this.#keys = keysOf(await readJson(this.#url, this.#settings), this.#settings.algorithms)
       this.#fetchedAt = this.#settings.now().getTime()
+      this.#answers += 1
+      this.#failure = undefined
     } catch (error) {
       // The kept keys serve on, for as long as `staleFor` says.
       this.#failure = error
@@ -197,6 +207,8 @@ function keyOf(jwk: Jwk, allowed: readonly PublicKeyName[]): readonly PublicKey[
 interface KeptKey {
   readonly keys: readonly PublicKey[]
   readonly at: number
+  /** When it was last asked for again. */
+  readonly triedAt: number
 }
 
 interface Load {
@@ -210,7 +222,7 @@ class KeysById implements KeySource {
   readonly #settings: Settings
   readonly #kept = new Map<string, KeptKey>()
   readonly #flights = new Map<string, Promise<readonly PublicKey[]>>()
-  /** The loads of the last cooldown: at most `mostLoads`, of one address at most half of them. */
+  /** The loads of unknown ids in the last cooldown: at most `mostLoads`, for one address half. */
   #loads: readonly Load[] = []
 
   constructor(load: LoadKey, settings: Settings) {
@@ -221,24 +233,32 @@ class KeysById implements KeySource {
   async keysFor(keyId: string | undefined, address?: string): Promise<readonly PublicKey[]> {
     // Dots alone would lead an address that is made of them up.
     if (keyId === undefined || !/^(?!\.+$)[\w.:~-]{1,200}$/.test(keyId)) return []
-    const { maxAge, now } = this.#settings
+    const { maxAge, cooldown, now } = this.#settings
+    const at = now().getTime()
     const kept = this.#kept.get(keyId)
-    if (kept && now().getTime() - kept.at < maxAge) return kept.keys
+    if (kept && at - kept.at < maxAge) return kept.keys
     const flight = this.#flights.get(keyId)
     if (flight) return flight
-    const at = now().getTime()
-    this.#loads = this.#loads.filter((one) => at - one.at < this.#settings.cooldown)
-    const own = this.#loads.filter((one) => one.address === address)
-    if (this.#loads.length >= mostLoads || (address && own.length >= mostLoads / 2)) {
+    // A kept key is asked for again whatever strangers do: it may have been withdrawn.
+    if (kept ? at - kept.triedAt < cooldown : !this.#mayLoad(address, at)) {
       const stale = this.#stale(kept, at)
       if (stale.length > 0) return stale
       // It may be a genuine key's, and made-up ones have used the requests up: 503 is sent again.
       throw new Error('too many unknown key ids: the key is not asked for now')
     }
-    this.#loads = [...this.#loads, { at, address }]
+    if (kept) this.#kept.set(keyId, { ...kept, triedAt: at })
     const load = this.#loadKey(keyId, kept).finally(() => this.#flights.delete(keyId))
     this.#flights.set(keyId, load)
     return load
+  }
+
+  /** Whether an unknown id may be asked for; counts it. */
+  #mayLoad(address: string | undefined, at: number): boolean {
+    this.#loads = this.#loads.filter((one) => at - one.at < this.#settings.cooldown)
+    const own = this.#loads.filter((one) => one.address === address)
+    const isFree = this.#loads.length < mostLoads && (!address || own.length < mostLoads / 2)
+    if (isFree) this.#loads = [...this.#loads, { at, address }]
+    return isFree
   }
 
   async #loadKey(keyId: string, kept: KeptKey | undefined): Promise<readonly PublicKey[]> {
@@ -252,7 +272,7 @@ class KeysById implements KeySource {
       this.#kept.delete(keyId)
       if (keys.length === 0) return keys
       if (this.#kept.size >= mostKeys) this.#kept.delete(this.#kept.keys().next().value as string)
-      this.#kept.set(keyId, { keys, at })
+      this.#kept.set(keyId, { keys, at, triedAt: at })
       return keys
     } catch (error) {
       const stale = this.#stale(kept, at)

@@ -12,6 +12,7 @@ import type { Scheme } from '../protocol/scheme.ts'
 import { AddressList } from './addresses.ts'
 import { type HeaderClaims, HeaderInspector } from './claims.ts'
 import type { Diagnosis, Evidence } from './diagnose.ts'
+import type { Claim } from './grammar.ts'
 import {
   type SecretKey,
   type SecretLookUp,
@@ -67,6 +68,9 @@ export interface Verifier {
   /** A promise only where keys are looked up, or the runtime's HMAC gives one. */
   prove(arrived: Arrived): Refusal | VerifiedDelivery | Promise<Refusal | VerifiedDelivery>
 }
+
+/** Bytes that are hashed before others get their turn: a few milliseconds. */
+const bytesPerTurn = 8 * 1_048_576
 
 /** Milliseconds for a look-up of secrets. */
 const lookUpTimeout = 5_000
@@ -160,6 +164,10 @@ export class SchemeVerifier implements Verifier {
       if (typeof matched === 'boolean') return matched ? key : undefined
       return matched.then((one) => (one ? key : undefined))
     }
+    if (keys.length * claims.length * body.length > bytesPerTurn) {
+      const valid = keys.filter((one) => isValid(one, now))
+      return this.#matchInTurns(valid, claims, values)
+    }
     const tried: SecretKey[] = []
     const results: (boolean | Promise<boolean>)[] = []
     for (const key of keys) {
@@ -179,6 +187,33 @@ export class SchemeVerifier implements Verifier {
       })
     }
     return tried[results.indexOf(true)]
+  }
+
+  /** The same where a stranger's body costs many HMACs: others get their turn between them. */
+  async #matchInTurns(
+    keys: readonly SecretKey[],
+    claims: readonly Claim[],
+    values: SignedValues,
+  ): Promise<SecretKey | undefined> {
+    let found: SecretKey | undefined
+    let broken: { readonly reason: unknown } | undefined
+    let bytes = 0
+    for (const [key, claim] of keys.flatMap((key) =>
+      claims.map((claim) => [key, claim] as const),
+    )) {
+      bytes += values.body.length
+      if (bytes > bytesPerTurn) {
+        bytes = 0
+        await new Promise((resolve) => setTimeout(resolve, 0))
+      }
+      try {
+        if (await matches(key, this.#scheme, claim, values)) found ??= key
+      } catch (reason) {
+        broken ??= { reason }
+      }
+    }
+    if (!found && broken) throw broken.reason
+    return found
   }
 
   #judge(

@@ -321,6 +321,16 @@ describe('access', () => {
   })
 })
 
+test('no answer about an entry may be cached, and a malformed id is not found', async () => {
+  const { inbox, entry } = await filled()
+  const { fetch } = inboxConsole(inbox, { authorize: () => true })
+  for (const path of ['/api/entries', `/api/entries/${entry}`, '/api/overview', '/api/none']) {
+    const { headers } = await fetch(new Request(`http://localhost${path}`))
+    expect(headers.get('cache-control'), path).toBe('no-store')
+  }
+  expect((await fetch(new Request('http://localhost/api/entries/%ff'))).status).toBe(404)
+})
+
 test('a stranger’s malformed request is answered or dropped, and ends no process', async () => {
   const { inbox } = await filled()
   const { node } = inboxConsole(inbox, { authorize: () => false })

@@ -22,10 +22,14 @@ beforeAll(async () => {
     cpSync(join(app, 'consumer.ts'), join(app, `consumer.${type}`))
   }
   writeFileSync(join(app, 'package.json'), '{"private":true}')
+  // The test that the guide shows, of an application such as it names.
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/testing.md'), 'utf8')
+  const [, shown = ''] = /```cjs\n(.*?)```/s.exec(guide) ?? []
+  writeFileSync(join(app, 'guide.test.cjs'), shown)
   const typescripts = Object.entries(compilers).map(
     ([name, version]) => `typescript-${name}@npm:typescript@${version}`,
   )
-  const others = [zod, 'jest@30.5.2', 'express@5.3.0', '@types/node@22.20.5']
+  const others = [zod, 'jest@30.5.2', 'express@5.3.0', 'supertest@7.3.2', '@types/node@22.20.5']
   const options = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
   await run('npm', ['install', ...options, tarball, ...others, ...typescripts], { cwd: app })
 }, 180_000)
@@ -35,7 +39,7 @@ test.each([
   ['Node 22.18', nodes['22.18.0'] ?? ''],
 ])('Jest runs tests of a CommonJS application by default on %s', async (_, node) => {
   const { stderr } = await run(node, ['node_modules/jest/bin/jest.js', '--ci'], { cwd: app })
-  expect(stderr).toContain('Tests:       3 passed, 3 total')
+  expect(stderr).toContain('Tests:       4 passed, 4 total')
   expect(stderr).not.toContain('IDV_OBSERVE_FAILED')
 })
 

@@ -26,8 +26,8 @@ async function serving(cwd: string, args: readonly string[], env: Record<string,
   const DATABASE_URL = 'postgres://nobody@127.0.0.1:1/none'
   const all = { DATABASE_URL, NEXT_MANUAL_SIG_HANDLE: 'true', ...env }
   const ready = /localhost:(\d+).*Ready/s
-  const { child, until, started } = start(args, { cwd, env: all, ready })
-  return { child, until, url: `http://127.0.0.1:${ready.exec(await started)?.[1]}` }
+  const { child, until, started, printed } = start(args, { cwd, env: all, ready })
+  return { child, until, printed, url: `http://127.0.0.1:${ready.exec(await started)?.[1]}` }
 }
 
 // One app for everything: the example, an inbox on SQLite, a route of the edge runtime. It is built
@@ -76,8 +76,8 @@ test(`the standalone output, moved elsewhere, keeps, handles and ends, and its r
   expect((await once(child, 'exit'))[0]).toBe(0)
 })
 
-test('under next dev an edited handler runs, and no delivery is refused meanwhile', async () => {
-  const { until, url } = await serving(folder, [next, 'dev', '-p', '0'], inbox('dev'))
+test('under next dev an edited handler runs, no delivery is refused meanwhile, and the console opens no second inbox', async () => {
+  const { until, printed, url } = await serving(folder, [next, 'dev', '-p', '0'], inbox('dev'))
   let id = 0
   const send = () => deliver(`${url}/kept`, event(`evt_${++id}`))
   expect(await send()).toBe('202 accepted')
@@ -92,4 +92,8 @@ test('under next dev an edited handler runs, and no delivery is refused meanwhil
     while (!hasRun) expect(await send()).toBe('202 accepted')
     await running
   }
+  // Next.js loads a route with a parameter in a second process too.
+  const { ask } = await pageAt(`${url}/kept/console`)
+  expect(await ask('/entries')).toMatchObject({ entries: expect.any(Array) })
+  expect(printed()).not.toContain('STORE_OWNED')
 })

@@ -116,6 +116,22 @@ test('through the inbox the span still links to the sender, in each attempt', as
   )
 })
 
+test('names that a sender makes up are a bounded number of series', async () => {
+  const receiver = create()
+  receiver.on('verification.approved', () => {})
+  receiver.fallback(() => {}, { id: 'rest' })
+  for (let at = 0; at < 300; at += 1) {
+    await receiver.receive(await signedDelivery({ event: `made.up_${at}`, data: {} }))
+  }
+  await receiver.receive(await signedDelivery(event))
+  const named = await pointsOf('messaging.process.duration')
+  const names = named.map((point) => point['messaging.destination.name'])
+  expect(names).toContain('verification.approved')
+  expect(names).toContain('(other)')
+  expect(names.length).toBeLessThanOrEqual(102)
+  expect((await pointsOf('idv_webhooks.deliveries')).length).toBeLessThanOrEqual(102)
+})
+
 test('an entry that fails for good counts as a dead letter, with its age', async () => {
   const inbox = createInbox({ store: memoryStore(), retry: { attempts: 1 } })
   const receiver = create({ inbox })

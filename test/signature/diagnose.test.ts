@@ -43,6 +43,20 @@ describe('a mismatch is diagnosed by what was proved', () => {
     })
   })
 
+  test.each([
+    ['a Buffer', (text: string) => Buffer.from(text)],
+    ['a Uint8Array', utf8],
+  ])('the bytes were sent as the JSON of %s', async (_, bytesOf) => {
+    const arrived = JSON.stringify(bytesOf(compact))
+    expect(await diagnosis(compact, arrived)).toMatchObject({
+      cause: 'bytes-as-json',
+      fix: expect.stringContaining('as they are'),
+    })
+    const others = arrived.replace(/\d+(?=\D*$)/, '256')
+    expect(await diagnosis(compact, others)).toBeUndefined()
+    expect(await diagnosis(compact, JSON.stringify(bytesOf('not signed')))).toBeUndefined()
+  })
+
   test('a line break at the end came or went', async () => {
     for (const end of ['\n', '\r\n']) {
       for (const text of [compact, 'not json']) {

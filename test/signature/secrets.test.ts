@@ -1,5 +1,5 @@
 import { createReceiver, isWebhookError, schemes, sign, verify } from 'idv-webhooks'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 
 const body = new TextEncoder().encode('{"event":"verification.approved","data":{"id":"ver_1"}}')
 const utf8 = (text: string) => new TextEncoder().encode(text)
@@ -115,6 +115,26 @@ describe('a look-up of secrets', () => {
     await receiver.receive({ body, headers: {} })
     expect(asked).toBe(0)
   })
+})
+
+test('many of them let others get their turn while a large body is tried', async () => {
+  const secrets = Array.from({ length: 64 }, (_, at) => ({
+    value: `s3cret-of-tenant-${at}`,
+    tenant: `tenant-${at}`,
+  }))
+  const receiver = createReceiver({ secret: secrets, observe: () => {} })
+  const text = JSON.stringify({ event: 'client.created', data: { id: 'x'.repeat(1_000_000) } })
+  let turns = 0
+  const timer = setInterval(() => {
+    turns += 1
+  }, 0)
+  onTestFinished(() => clearInterval(timer))
+  const receive = async (secret: string) =>
+    receiver.receive({ body: utf8(text), headers: await sign(text, { secret }) })
+  const forged = await receive('s3cret-of-nobody')
+  expect(forged).toMatchObject({ kind: 'rejected', code: 'SIGNATURE_MISMATCH' })
+  expect(turns).toBeGreaterThan(2)
+  expect(await receive('s3cret-of-tenant-63')).toMatchObject({ tenant: 'tenant-63' })
 })
 
 test('WebhookError is told across installed copies', async () => {

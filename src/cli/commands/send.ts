@@ -17,6 +17,7 @@ import {
 import { CliError } from '../exit-code.ts'
 import { printable } from '../output.ts'
 import { override } from '../override.ts'
+import { readFailure } from '../read-failure.ts'
 import { repeated } from '../repeated.ts'
 import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
 import { needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
@@ -149,8 +150,8 @@ async function bytesOf({ cwd, stdin }: Session, name: string): Promise<Uint8Arra
   if (name === '-') return buffer(stdin)
   try {
     return readFileSync(resolve(cwd, name))
-  } catch {
-    throw new CliError('FILE_MISSING', `${name} cannot be read`)
+  } catch (error) {
+    throw new CliError('FILE_MISSING', `${name} ${readFailure(error)}`)
   }
 }
 

@@ -1,5 +1,6 @@
 // The metrics: what became of deliveries, attempts and entries, and how long each took, in seconds.
 import type { Meter } from '@opentelemetry/api'
+import { isEventName } from '../../protocol/names.ts'
 import type { AttemptObserved, Observation, OutcomeObserved } from '../observe.ts'
 import { labelled } from './attributes.ts'
 
@@ -13,6 +14,10 @@ const histogram = (description: string, explicitBucketBoundaries: number[]) => (
   advice: { explicitBucketBoundaries },
 })
 
+/** A sender may make names up: beyond this many, they share one series. */
+const mostNames = 100
+const otherName = '(other)'
+
 /** Counts and measures what a receiver and its worker report. */
 export class Metrics {
   readonly #deliveries
@@ -23,6 +28,8 @@ export class Metrics {
   readonly #age
   readonly #lag
   readonly #storeErrors
+  /** The names that got series of their own, beside those of the service. */
+  readonly #names = new Set<string>()
 
   constructor(meter: Meter) {
     const counter = (name: string, unit: string, description: string) =>
@@ -64,13 +71,13 @@ export class Metrics {
       case 'settled': {
         const attributes = {
           'idv_webhooks.state': seen.state,
-          'messaging.destination.name': seen.name,
+          'messaging.destination.name': this.#label(seen.name),
         }
         this.#settled.add(1, attributes)
         this.#age.record(seen.age / 1_000, attributes)
         if (seen.state === 'dead') {
-          const { name, reason } = seen
-          const dead = { 'messaging.destination.name': name, 'error.type': reason }
+          const name = this.#label(seen.name)
+          const dead = { 'messaging.destination.name': name, 'error.type': seen.reason }
           this.#deadLetters.add(1, dead)
         }
         return
@@ -80,14 +87,23 @@ export class Metrics {
     }
   }
 
-  #outcome({ kind, code, name, vendor, duration, legacy }: OutcomeObserved): void {
+  #label(name: string | undefined): string | undefined {
+    if (name === undefined || isEventName(name) || this.#names.has(name)) return name
+    if (this.#names.size >= mostNames) return otherName
+    this.#names.add(name)
+    return name
+  }
+
+  #outcome({ kind, code, name: given, vendor, duration, legacy }: OutcomeObserved): void {
+    const name = this.#label(given)
     const labels = labelled({ operation: 'receive', name, vendor, error: code })
     const attributes = { ...labels, 'idv_webhooks.outcome': kind }
     this.#deliveries.add(1, { ...attributes, 'idv_webhooks.legacy': legacy })
     this.#received.record(duration / 1_000, attributes)
   }
 
-  #attempt({ name, vendor, handler, code, duration, lag }: AttemptObserved): void {
+  #attempt({ name: given, vendor, handler, code, duration, lag }: AttemptObserved): void {
+    const name = this.#label(given)
     const labels = labelled({ operation: 'process', name, vendor, handler, error: code })
     this.#processed.record(duration / 1_000, labels)
     if (lag === undefined) return

@@ -4,8 +4,10 @@ import { createServer, type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { sign, verify } from 'idv-webhooks'
+import { inboxConsole } from 'idv-webhooks/console'
+import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { type Capture, fixture, readCapture, testSecret } from 'idv-webhooks/testing'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { apps, secret, serve } from './apps.ts'
 import { folder, run, runJson, start } from './run.ts'
 
@@ -261,6 +263,9 @@ test('a web page cannot send a delivery, nor a request choose another host', asy
     fetch(url, { method: 'POST', body: '{}', headers: { origin, 'content-type': 'text/plain' } })
   expect((await from('https://evil.test')).status).toBe(403)
   expect((await from('null')).status).toBe(403)
+  // An image of a page sends no Origin.
+  const image = await fetch(url, { headers: { 'sec-fetch-site': 'cross-site' } })
+  expect(image.status).toBe(403)
   const answer = await new Promise<string>((resolve) => {
     const socket = connect(Number(port), '127.0.0.1', () => {
       socket.write('POST x://y HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')
@@ -276,6 +281,30 @@ test('a web page cannot send a delivery, nor a request choose another host', asy
   const { stderr } = await ended
   expect(stderr).toContain('a request was refused: a web page of another origin sent it')
   expect(files().length).toBe(1)
+})
+
+test('an app that answers loopback alone learns that it was asked under another name', async () => {
+  const inbox = inboxConsole(createInbox({ store: memoryStore() }), { authorize: 'loopback' })
+  const app = createServer(inbox.node)
+  await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void app.close())
+  const { port } = app.address() as { port: number }
+  const { url, child, ended } = await recording(['--to', `http://localhost:${port}`])
+  const status = (host: string, more = {}) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const headers = { host, ...more }
+      const asked = request(`${url}/api/entries`, { headers }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+      asked.on('error', reject).end()
+    })
+  expect(await status('localhost')).toBe(200)
+  // By DNS rebinding, or through a tunnel that adds no header of its own.
+  expect(await status('evil.test')).toBe(403)
+  expect(await status('evil.test', { 'x-forwarded-host': 'localhost' })).toBe(403)
+  child.kill('SIGINT')
+  await ended
 })
 
 test('a body beyond the bound is refused and not kept', async () => {

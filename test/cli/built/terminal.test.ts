@@ -274,7 +274,8 @@ test('an old Node says so in one line and exits 1', async () => {
   const ran = await run(['--help'], { nodeArgs: ['--import', join(cwd, 'old.mjs')] })
   expect(ran).toEqual({
     stdout: '',
-    stderr: 'idv-webhooks needs Node 22.18 or newer, and this is 20.19.0\n',
+    stderr:
+      'idv-webhooks needs Node 22.18 or newer, and this is 20.19.0: install a newer one (https://nodejs.org), or put it first in PATH\n',
     code: 1,
   })
 })

@@ -37,7 +37,7 @@ async function run(session: Session, options: ShowOptions, ids: readonly string[
       else {
         missing += 1
         out.record({ type: 'missing', id })
-        out.say(`${printable(id)} is not in the inbox`)
+        out.say(`${printable(id)} is not in the inbox: inbox list shows the ids of its entries`)
       }
     }
     return missing === 0 ? exitCodes.ok : exitCodes.failed

@@ -21,6 +21,7 @@ import {
   subscriptionService,
 } from '../../migrate/subscriptions/subscription-routes.ts'
 import { count, printable } from '../../output.ts'
+import { readFailure } from '../../read-failure.ts'
 import { findSecrets, type SecretOptions, secretFileOption } from '../../secrets.ts'
 import { act, declare, type Session } from '../../session.ts'
 
@@ -76,8 +77,8 @@ async function readExport(session: Session, source: string) {
       source === '-'
         ? await text(session.stdin)
         : readFileSync(resolve(session.cwd, source), 'utf8')
-  } catch {
-    throw new CliError('FILE_MISSING', `${source} cannot be read`)
+  } catch (error) {
+    throw new CliError('FILE_MISSING', `${source} ${readFailure(error)}`)
   }
   let json: unknown
   try {
