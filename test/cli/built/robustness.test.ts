@@ -35,7 +35,7 @@ describe('odd files', () => {
       expect(ran).toMatchObject({
         code: 2,
         stdout: '',
-        stderr: expect.stringMatching(/does not exist\n$/),
+        stderr: expect.stringMatching(/does not exist: check the path\n$/),
       })
       expect((await run(['migrate', 'code', name], { cwd })).code).toBe(2)
     }
