@@ -12,6 +12,8 @@ import { type Area, isContradicted, joined, type Report, type Section } from './
 import { toMarkdown, verdicts } from './table.ts'
 
 const here = import.meta.dirname
+/** Sections whose charts stand in docs/performance.md. */
+const published = ['everything-2K', 'wrong-signature-2K', 'injected-express-2K']
 const areas = readdirSync(join(here, 'areas')).map((file) => file.replace(/\.ts$/, ''))
 
 const { values, positionals } = parseArgs({
@@ -21,7 +23,7 @@ const { values, positionals } = parseArgs({
     /** Sizes, or the frameworks of http. */
     only: { type: 'string', multiple: true },
     node: { type: 'string' },
-    /** Copies tables and charts into docs/. */
+    /** Puts the charts that docs/performance.md shows into docs/images. */
     publish: { type: 'boolean', default: false },
     /** Measures once and prints JSON: how this file runs itself. */
     once: { type: 'string' },
@@ -60,7 +62,11 @@ async function all(wanted: readonly string[]): Promise<void> {
     const markdown = text.join('\n')
     console.log(markdown)
     writeFileSync(join(out, `${name}.md`), markdown)
-    draw(reports, origin, [out, ...(values.publish ? [join(here, '../docs/images')] : [])])
+    draw(reports, origin, out)
+    if (values.publish) {
+      const shown = reports.filter(({ id }) => published.includes(id))
+      draw(shown, origin, join(here, '../docs/images'))
+    }
     missed.push(...reports.flatMap(verdicts).filter(({ ok }) => !ok))
   }
   for (const { what } of missed) console.error(`missed: ${what}`)
@@ -116,13 +122,9 @@ function nodeOf(major: string | undefined): string {
   return node
 }
 
-function draw(reports: readonly Report[], origin: string, folders: readonly string[]): void {
+function draw(reports: readonly Report[], origin: string, folder: string): void {
   for (const report of reports) {
     const svg = toSvg(report, origin)
-    if (svg === undefined) continue
-    for (const folder of folders) {
-      mkdirSync(folder, { recursive: true })
-      writeFileSync(join(folder, `bench-${report.id}.svg`), svg)
-    }
+    if (svg !== undefined) writeFileSync(join(folder, `bench-${report.id}.svg`), svg)
   }
 }

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { sign } from 'idv-webhooks'
 import { createClient } from 'idv-webhooks/client'
@@ -11,7 +12,7 @@ import { pageAt } from './console-page.ts'
 import { post, secret, start as startIn } from './program.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-const { app } = inject('installed')
+const { app, tarball } = inject('installed')
 const examples = join(root, 'examples')
 
 beforeAll(() => cpSync(examples, join(app, 'examples'), { recursive: true }))
@@ -73,6 +74,24 @@ describe('the example for', () => {
       await until(/approved: ver_42/)
     },
   )
+
+  test('nest receives them on Nest 12, too', async () => {
+    const cwd = mkdtempSync(join(tmpdir(), 'idv-nest-12-'))
+    onTestFinished(() => rmSync(cwd, { recursive: true, force: true }))
+    writeFileSync(join(cwd, 'package.json'), '{"private":true,"type":"module"}')
+    cpSync(join(examples, 'nest.ts'), join(cwd, 'nest.ts'))
+    const nest = ['common', 'core', 'platform-express'].map((name) => `@nestjs/${name}@12.5.1`)
+    const packages = [tarball, ...nest, 'reflect-metadata@0.2.2', 'rxjs@7.8.2']
+    execFileSync('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...packages], {
+      cwd,
+      stdio: 'pipe',
+    })
+    const { until, started } = startIn(['nest.ts'], { cwd, ready: /listening .*port: (\d+)/s })
+    const port = /port: (\d+)/.exec(await started)?.[1]
+    const url = `http://127.0.0.1:${port}/webhooks`
+    expect(await post(url, event('verification.approved'))).toEqual([200, 401])
+    await until(/approved: ver_42/)
+  })
 
   test('an inbox answers once an event is kept, handles it, and ends at SIGTERM', async () => {
     const { child, until, started } = start(['inbox.ts'], /listening .*port: (\d+)/s)
