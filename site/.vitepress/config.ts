@@ -16,6 +16,7 @@ export default defineConfig({
   cleanUrls: true,
   lastUpdated: false,
   markdown: {
+    languageAlias: { cjs: 'js' },
     // As GitHub and npm do, so that one link holds everywhere.
     anchor: {
       slugify: (text) =>

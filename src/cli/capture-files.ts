@@ -35,7 +35,7 @@ function fromPath(session: Session, path: string): readonly NamedCapture[] {
   const full = resolve(cwd, path)
   const found = statOf(full)
   if (!found) throw new CliError('CAPTURE_MISSING', `${path} does not exist: check the path`)
-  if (!found.isDirectory()) return [read(path, readFileSync(full, 'utf8'))]
+  if (!found.isDirectory()) return [read(path, textOf(full, path))]
   const files = readdirSync(full)
     .filter((name) => name.endsWith('.json'))
     .sort()
@@ -55,7 +55,7 @@ function readOrSkip(session: Session, full: string): readonly NamedCapture[] {
   const { cwd, out, ending } = session
   const file = relative(cwd, full)
   try {
-    return [read(file, readFileSync(full, 'utf8'))]
+    return [read(file, textOf(full, file))]
   } catch (error) {
     const message = reasonOf(error)
     ending.failed = true
@@ -63,6 +63,23 @@ function readOrSkip(session: Session, full: string): readonly NamedCapture[] {
     out.say(`${out.tint('red', 'skipped')} ${printable(message)}`)
     return []
   }
+}
+
+/** More than any delivery: a larger file is not read. */
+const mostBytes = 256 * 1024 ** 2
+
+/** A pipe without a writer would hold the process for ever, and a device has no end. */
+function textOf(full: string, path: string): string {
+  const found = statOf(full)
+  if (!found?.isFile()) {
+    const message = `${path} is not a file: pass a file, or - to read stdin`
+    throw new CliError('CAPTURE_INVALID', message)
+  }
+  if (found.size <= mostBytes) return readFileSync(full, 'utf8')
+  throw new CliError(
+    'CAPTURE_INVALID',
+    `${path} is too large for a capture: it has ${found.size} bytes`,
+  )
 }
 
 function read(file: string, source: string): NamedCapture {

@@ -28,6 +28,7 @@ export async function main(): Promise<void> {
   const out = createOutput({ stdout, stderr, json: early.json, color: early.color })
   const ending: Ending = { exitCode: exitCodes.ok }
   const signal = interruption(ending)
+  const ended = expectEnd(out)
   try {
     refuseSecretArguments(args)
     const session = await createSession(early, { out, signal, ending })
@@ -35,7 +36,19 @@ export async function main(): Promise<void> {
     process.exitCode = signal.aborted ? exitCodes.interrupted : ending.exitCode
   } catch (error) {
     process.exitCode = reportFailure(error, out, { signal, args })
+  } finally {
+    ended()
   }
+}
+
+/** A run that waits for what cannot come, such as a promise of the config file, has not succeeded. */
+function expectEnd(out: Output): () => void {
+  const stuck = () => {
+    process.exitCode = exitCodes.failed
+    out.say('error: the run ended without a result: check `await` in the config file')
+  }
+  process.once('beforeExit', stuck)
+  return () => void process.off('beforeExit', stuck)
 }
 
 type Base = Pick<Session, 'out' | 'signal' | 'ending'>

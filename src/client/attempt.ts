@@ -34,7 +34,7 @@ export interface Attempt {
 }
 
 /** A page of 100 records is far smaller; a larger body is not a response of this service. */
-const maxBytes = 64 * 1024 ** 2
+const maxBytes = 16 * 1024 ** 2
 /** The same for error responses, which are small. */
 const maxErrorBytes = 1024 ** 2
 

@@ -65,7 +65,8 @@ export function refusedAnswer({ answer, requestInfo, retryAfter, redact }: Refus
       })
   }
   if (status >= 500) return new ServerError(init('SERVER_ERROR'), { retryAfter: seconds })
-  return new ApiError(init(redact(body?.code ?? `HTTP_${status}`)))
+  const code = redact(body?.code ?? '')
+  return new ApiError(init(/^\w{1,60}$/.test(code) ? code : `HTTP_${status}`))
 }
 
 function errorBody({ text }: Answered) {

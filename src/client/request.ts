@@ -12,7 +12,7 @@ import {
   type RequestDetails,
   TimeoutError,
 } from './api-error.ts'
-import { type Attempted, attempt, type Fetch } from './attempt.ts'
+import { type Answered, type Attempted, attempt, type Fetch } from './attempt.ts'
 import { endpoints } from './contract.ts'
 import type { Limiter } from './limiter.ts'
 import { faultCode, provesUnsent, showable } from './network-fault.ts'
@@ -138,14 +138,9 @@ function understandAnswer(
 ): Understood {
   const { status, headers, text } = answer
   if (status >= 200 && status < 300) {
-    if (text !== undefined && isDeeperText(text, deepestAnswer)) {
-      return malformed(info, `the response is nested deeper than ${deepestAnswer} levels`, 'never')
-    }
     const parsed = text === undefined ? undefined : parseJson(text, deepestAnswer)
-    // Truncated on its way, if it is declared as JSON; otherwise it would be the same next time.
-    const cut = /json/i.test(headers.get('content-type') ?? '')
-    if (!parsed) return malformed(info, 'the response is not JSON', cut ? 'reads' : 'never')
-    const reading = readAnswer(info.endpoint, parsed.value)
+    if (text === undefined || !parsed) return unreadable(info, { text, headers })
+    const reading = readAnswer(info.endpoint, parsed.value, text.length)
     return reading.ok ? reading : malformed(info, reading.why, 'never')
   }
   const retryAfter = readRetryAfter(headers, sender.now())
@@ -158,6 +153,15 @@ function understandAnswer(
   if (status === 429) return failure(error, { repeat: 'again', retryAfter, unclear: false })
   if (status >= 500) return failure(error, { repeat: 'reads', retryAfter, unclear: true })
   return failure(error, { repeat: 'never', unclear: false })
+}
+
+function unreadable(info: RequestDetails, { text, headers }: Pick<Answered, 'text' | 'headers'>) {
+  if (text !== undefined && isDeeperText(text, deepestAnswer)) {
+    return malformed(info, `the response is nested deeper than ${deepestAnswer} levels`, 'never')
+  }
+  // Truncated on its way, if it is declared as JSON; otherwise it would be the same next time.
+  const cut = /json/i.test(headers.get('content-type') ?? '')
+  return malformed(info, 'the response is not JSON', cut ? 'reads' : 'never')
 }
 
 function malformed(

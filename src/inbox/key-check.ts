@@ -10,14 +10,21 @@ import { noteUnencrypted } from './unencrypted-entries.ts'
  * The salt that the store was begun with; stored again when the key has changed.
  *
  * @throws WebhookError `STORE_SEALED` when no key decrypts it, `STORE_UNSUITABLE` when it was stored
- * without a key or the inbox was moved; the store is closed then
+ * without a key or the inbox was moved; the store is closed then, as after any other failure
  */
 export async function recallSalt(store: InboxStore, encryption: Encryption): Promise<Uint8Array> {
+  return saltOf(store, encryption).catch(async (error: unknown) => {
+    // The next delivery opens it again, and one opening would be left without an end.
+    await store.close().catch(() => {})
+    throw error
+  })
+}
+
+async function saltOf(store: InboxStore, encryption: Encryption): Promise<Uint8Array> {
   await assertNotMoved(store)
   const kept = await store.recall('salt', encryption.encrypt(randomBytes(32), 'salt'))
   const salt = encryption.decrypt(kept, 'salt')
   if (!salt) {
-    await store.close()
     throw new WebhookError(
       encryption.isRefused(kept) ? 'STORE_UNSUITABLE' : 'STORE_SEALED',
       encryption.isRefused(kept)

@@ -122,7 +122,6 @@ async function move(from: Side, to: Side, options: MoveOptions): Promise<MoveRep
 export async function assertNotMoved(store: InboxStore): Promise<void> {
   const { state } = await stateOf(store)
   if (state === 'none') return
-  await store.close()
   throw unsuitable(
     state === 'moved'
       ? 'this inbox was moved to another store: use that one'

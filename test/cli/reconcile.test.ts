@@ -7,7 +7,7 @@ import { createInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { createSandbox } from '../../src/sandbox/create-sandbox.ts'
-import { clientOf } from '../client/service.ts'
+import { clientOf, serve } from '../client/service.ts'
 import { temporaryFolder } from '../inbox/temporary.ts'
 
 const cli = join(import.meta.dirname, '../../dist/cli.js')
@@ -78,6 +78,20 @@ test('creates no inbox unless it is told to, and none on a dry run', async () =>
   }
   expect((await run([...since, '--create-inbox', '--json'])).code).toBe(0)
   expect(existsSync(file)).toBe(true)
+})
+
+test('ids of the service cannot steer the terminal', async () => {
+  const { run } = await open({ inbox: true })
+  const id = 'ver_\u001b[31m\u0007\nsecond line'
+  const page = { page: 1, limit: 100, total: 1, totalPages: 1, hasNext: false, hasPrev: false }
+  const { baseUrl } = await serve((_, response) => {
+    response.end(JSON.stringify({ data: [{ id, createdAt: 'never' }], pagination: page }))
+  })
+  const { stderr, stdout } = await run([...since, '--base-url', baseUrl])
+  expect(stderr).toContain(
+    'unread   verification ver_\\u001b[31m\\u0007\\u000asecond line: its times',
+  )
+  expect(stdout + stderr).not.toContain('\u001b')
 })
 
 test('goes on from its watermark file', async () => {

@@ -792,3 +792,44 @@ test('a response that is not quite as documented is used, and reported', async (
     })
   }
 })
+
+test('a response of many megabytes is refused, and one of a megabyte is used without a list of its oddities', async () => {
+  const record = (bytes: number) =>
+    JSON.stringify({ id: 'v1', requirements: Array(bytes / 2).fill(1) })
+  const seen: RequestObserved[] = []
+  const observe = (one: RequestObserved) => seen.push(one)
+  const dense = await script({ status: 200, body: record(500_000) })
+  expect((await client(dense.baseUrl).verifications.get('v1')).requirements).toHaveLength(250_000)
+  const long = await script({ status: 200, body: record(2 ** 20) })
+  const read = await client(long.baseUrl, { observe }).verifications.get('v1')
+  expect(read.requirements).toHaveLength(2 ** 19)
+  expect(seen[0]).toMatchObject({ ok: true })
+  expect(seen[0]).not.toHaveProperty('strange')
+  const longer = await script({ status: 200, body: record(2 ** 24) })
+  expect(await failure(client(longer.baseUrl).verifications.get('v1'))).toMatchObject({
+    code: 'RESPONSE_MALFORMED',
+    message: expect.stringContaining('too large'),
+  })
+})
+
+test('of a page with more records than any has, the first hundred are checked', async () => {
+  const data = Array.from({ length: 300 }, (_, at) => ({
+    id: `v${at}`,
+    type: at < 200 ? 'idv' : 7,
+  }))
+  const { pagination } = JSON.parse(page)
+  const { baseUrl } = await script({ status: 200, body: JSON.stringify({ data, pagination }) })
+  const seen: RequestObserved[] = []
+  const api = client(baseUrl, { observe: (one) => seen.push(one) })
+  expect((await api.verifications.list()).data).toHaveLength(300)
+  expect(seen[0]?.strange).toContain('data.*.orgId')
+  expect(seen[0]?.strange).not.toContain('data.*.type')
+})
+
+test('the code of an error response is a word, or that of its status', async () => {
+  for (const code of ['X'.repeat(100_000), 'EVIL\u001b[31m', 'two words']) {
+    const body = JSON.stringify({ statusCode: 418, code, message: 'no' })
+    const { baseUrl } = await script({ status: 418, body })
+    expect(await failure(client(baseUrl).clients.list())).toMatchObject({ code: 'HTTP_418' })
+  }
+})

@@ -129,7 +129,7 @@ describe('one dependency, one door', () => {
     ['commander', /^src\/cli\/(?!migrate|discover|doctor)/],
     ['@babel/parser', /^src\/cli\/migrate\/code\/syntax\.ts$/],
     ['magic-string', /^src\/cli\/migrate\/code\/rewrite\.ts$/],
-    ['diff', /^src\/cli\/migrate\/code\/report\.ts$/],
+    ['diff', /^src\/cli\/migrate\/code\/patch\.ts$/],
     ['ignore', /^src\/cli\/migrate\/code\/(exclusion|source-files)\.ts$/],
   ])('%s is imported only where it belongs', (name, allowed) => {
     const users = outside.filter(({ to }) => to === name || to.startsWith(`${name}/`))

@@ -1,7 +1,7 @@
 import { createReceiver, createWorker, isWebhookError, schemes, sign } from 'idv-webhooks'
 import { createInbox, type InboxOptions, memoryStore } from 'idv-webhooks/inbox'
 import { fakeClock, signedDelivery } from 'idv-webhooks/testing'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { event, setUp } from './admin.ts'
 
 const day = 24 * 60 * 60 * 1000
@@ -375,6 +375,22 @@ describe('privacy', () => {
     expect(await again.inbox.redrive({})).toBe(1)
     expect(await again.worker.runOnce()).toMatchObject({ done: 1 })
   })
+})
+
+test('a store that opens and then fails is closed before it is opened again', async () => {
+  const store = memoryStore()
+  const opened = vi.spyOn(store, 'open')
+  const closed = vi.spyOn(store, 'close')
+  const { recall } = store
+  const failing = vi.spyOn(store, 'recall').mockRejectedValue(new Error('the disk is full'))
+  const inbox = createInbox({ store })
+  for (let time = 0; time < 3; time++) await expect(inbox.open()).rejects.toThrow('disk is full')
+  expect(closed).toHaveBeenCalledTimes(3)
+  failing.mockImplementation(recall.bind(store))
+  await inbox.open()
+  expect(opened).toHaveBeenCalledTimes(4)
+  await inbox.close()
+  expect(closed).toHaveBeenCalledTimes(4)
 })
 
 describe('createInbox refuses', () => {

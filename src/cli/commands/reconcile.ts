@@ -13,7 +13,7 @@ import { type FoundInbox, withInbox } from '../inbox/find-inbox.ts'
 import { inboxOption } from '../inbox/inbox-option.ts'
 import { fromVariable, isPostgresUrl } from '../inbox/postgres-inbox.ts'
 import { momentFrom } from '../moment.ts'
-import { count } from '../output.ts'
+import { count, printable } from '../output.ts'
 import { act, addressFrom, declare, type Session, wholeFrom } from '../session.ts'
 import { watermarkFile } from '../watermark-file.ts'
 
@@ -126,9 +126,9 @@ function printReport({ out }: Session, report: ReconcileReport): void {
   out.data(`missing  ${[events.missing, ...names].join(', ')}`)
   if (gap.oldest) out.data(`gap      ${gap.oldest} to ${gap.newest}`)
   if (!dryRun) out.data(`added    ${events.fed}; ${events.arrived} arrived meanwhile`)
-  for (const { name, id, code } of failures) out.say(`failed   ${name} ${id}: ${code}`)
+  for (const { name, id, code } of failures) out.say(`failed   ${name} ${printable(id)}: ${code}`)
   for (const { type, id } of unreadable.records)
-    out.say(`unread   ${type} ${id}: its times cannot be read`)
+    out.say(`unread   ${type} ${printable(id)}: its times cannot be read`)
   out.say('The API does not reveal, so no run can find:')
   for (const line of unseen) out.say(`  ${line}`)
 }

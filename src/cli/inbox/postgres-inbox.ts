@@ -1,7 +1,8 @@
 // An inbox in Postgres, by its address: the driver is the one that the user has installed. Addresses
 // hold passwords, so they come from the environment and are shown without them.
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { InboxStore } from '../../inbox/index.ts'
 import type {
@@ -16,12 +17,17 @@ import type { Session } from '../session.ts'
 export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//i.test(text)
 
 /** The value of the variable that `env:NAME` names; other texts as they are. */
-export function fromVariable({ env }: Pick<Session, 'env'>, text: string): string {
+export function fromVariable({ env, cwd }: Pick<Session, 'env' | 'cwd'>, text: string): string {
   const name = /^env:(\w+)$/.exec(text)?.[1]
   if (name === undefined) return text
   const value = env[name]
-  if (value) return value
-  throw new CliError('USAGE', `the variable ${name} is not set: it should name the inbox`)
+  if (!value)
+    throw new CliError('USAGE', `the variable ${name} is not set: it should name the inbox`)
+  const isAddress = /^[a-z][a-z+.-]+:\/\//i.test(value)
+  if (isAddress || /\.\w+$/.test(value) || existsSync(resolve(cwd, value))) return value
+  // Not repeated: it may be the variable of a secret.
+  const message = `the variable ${name} holds neither an address postgres://… nor the path of a file`
+  throw new CliError('USAGE', message)
 }
 
 /** The address without user, password and options. */

@@ -18,7 +18,7 @@ const colors: Readonly<Record<EntryState, Style>> = {
 
 /** The state of an entry, in color. */
 export const paintState = (out: Output, state: EntryState, width = 0): string =>
-  out.paint(colors[state], state.padEnd(width))
+  out.paint(colors[state] ?? 'dim', printable(state).padEnd(width))
 
 /** An entry as a line of --json, without its delivery. */
 export function entryRecord({ delivery: _, ...entry }: Entry) {
@@ -29,13 +29,13 @@ export function entryRecord({ delivery: _, ...entry }: Entry) {
 export function entryLine(out: Output, entry: Entry): string {
   const { id, state, name, entity, receivedAt, attempts, reason, erased } = entry
   const columns = [
-    id,
+    printable(id),
     paintState(out, state, 7),
     stamp(receivedAt),
     printable(name ?? '(unread)').padEnd(24),
     entity ? printable(`${entity.type}:${entity.id}`) : '-',
     attempts > 1 ? `${attempts} attempts` : '',
-    reason ?? '',
+    printable(reason ?? ''),
     erased ? 'erased' : '',
   ]
   return columns.filter((column) => column !== '').join('  ')
@@ -50,7 +50,10 @@ export function entryDetails(
   const { name, receivedName, entity, failures, handled, generation, delivery } = entry
   const details: readonly (readonly [string, string | undefined])[] = [
     ['entry', entry.id],
-    ['state', `${paintState(out, entry.state)}${entry.reason ? `, ${entry.reason}` : ''}`],
+    [
+      'state',
+      `${paintState(out, entry.state)}${entry.reason ? `, ${printable(entry.reason)}` : ''}`,
+    ],
     ['event', eventOf(name, receivedName)],
     ['event id', entry.eventId],
     ['entity', entity && `${entity.type}:${entity.id}`],

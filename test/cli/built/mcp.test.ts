@@ -1,5 +1,6 @@
 // The server is spoken to by the official client, over the stdio of the built command.
-import { writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -181,4 +182,20 @@ test('ends with its stdin and at a signal, and refuses a secret on stdin', async
     code: 2,
     stderr: expect.stringContaining('stdin carries the protocol'),
   })
+})
+
+test('a pipe that nobody writes into, and a device without an end, hold up neither server nor command', async () => {
+  const { cwd } = await project()
+  mkdirSync(join(cwd, 'mixed'))
+  execFileSync('mkfifo', [join(cwd, 'pipe'), join(cwd, 'mixed/pipe.json')])
+  const { call } = await connect(cwd, ['--inbox', 'inbox.db'])
+  for (const path of ['pipe', '/dev/zero', '/dev/stdin']) {
+    const refused = await call('verify', { captures: [path] })
+    expect(refused).toMatchObject({ isError: true })
+    expect(refused.text).toContain(`${path} is not a file`)
+  }
+  expect((await call('inbox_stats')).value).toMatchObject({ done: 1 })
+  const mixed = await run(['verify', 'mixed'], { cwd, env: { WEBHOOK_SECRET: secret } })
+  expect(mixed.stderr).toContain('mixed/pipe.json is not a file')
+  expect(mixed.code).toBe(2)
 })

@@ -27,6 +27,30 @@ describe('odd files', () => {
     expect(code).toBe(1)
   })
 
+  test('a config file that never ends loading is a failure', async () => {
+    const cwd = folder()
+    writeFileSync(join(cwd, 'idv-webhooks.config.mjs'), 'await new Promise(() => {})')
+    writeFileSync(join(cwd, 'a.json'), await taken())
+    const ran = await run(['verify', 'a.json'], { cwd, env })
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('without a result') })
+  })
+
+  test('a variable that holds a secret in place of an inbox is not shown', async () => {
+    const cwd = folder()
+    for (const args of [
+      ['inbox', 'stats', '--inbox', 'env:WEBHOOK_SECRET'],
+      ['inbox', 'move', 'env:WEBHOOK_SECRET', 'other.db', '--dry-run'],
+    ]) {
+      const { stderr, code } = await run(args, {
+        cwd,
+        env: { WEBHOOK_SECRET: 'pass phrase of ours' },
+      })
+      expect(stderr).toContain('the variable WEBHOOK_SECRET')
+      expect(stderr).not.toContain('phrase')
+      expect(code).toBe(2)
+    }
+  })
+
   test('a link to itself and a name that is too long are missing files', async () => {
     const cwd = folder()
     symlinkSync('loop.json', join(cwd, 'loop.json'))

@@ -1,7 +1,8 @@
 // Who is woken when there is something to claim that no delivery announces.
+import { fromPg, type PostgresDriver, postgresStore } from 'idv-webhooks/inbox/postgres'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
-import { schemaOn } from './servers.ts'
+import { freshSchema, poolOf, schemaOn } from './servers.ts'
 
 const start = Date.UTC(2026, 0, 1)
 
@@ -42,4 +43,34 @@ test('a process that takes as much as it can, of more, wakes the others', async 
   wakes[1].mockClear()
   expect(await claim(here, 1)).toHaveLength(1)
   await expect.poll(() => wakes[1].mock.calls.length).toBeGreaterThan(0)
+})
+
+test('a connection to listen that comes back while the store closes is closed as well', async () => {
+  const back = Promise.withResolvers<void>()
+  const closed = vi.fn(async () => {})
+  const losses: (() => void)[] = []
+  const driver: PostgresDriver = {
+    ...fromPg(poolOf()),
+    listen: async (_channel, _heard, lost) => {
+      losses.push(lost)
+      if (losses.length === 1) return { close: async () => {} }
+      await back.promise
+      return { close: closed }
+    },
+  }
+  const store = postgresStore(driver, { schema: freshSchema() })
+  await store.open(() => {})
+  losses[0]?.()
+  await expect.poll(() => losses.length).toBe(2)
+  await store.close()
+  back.resolve()
+  await expect.poll(() => closed.mock.calls.length).toBe(1)
+})
+
+test('a store that cannot listen gives no sign of life afterwards, however often it is opened', async () => {
+  const { schema, query } = schemaOn()
+  const listen = () => Promise.reject(new Error('no connection is left'))
+  const store = postgresStore({ ...fromPg(poolOf()), listen }, { schema })
+  for (let time = 0; time < 3; time++) await expect(store.open(() => {})).rejects.toThrow()
+  expect(await query('select owner from idv.owners where owner <> 0')).toEqual([])
 })

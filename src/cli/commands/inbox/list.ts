@@ -5,7 +5,7 @@ import { type FilterOptions, filterOf, withFilter } from '../../inbox/filter-opt
 import { withInbox } from '../../inbox/find-inbox.ts'
 import { type InboxChoice, inboxOption } from '../../inbox/inbox-option.ts'
 import { entryLine, entryRecord } from '../../inbox/print-entry.ts'
-import { count } from '../../output.ts'
+import { count, printable } from '../../output.ts'
 import { act, declare, type Session, wholeFrom } from '../../session.ts'
 
 interface ListOptions extends FilterOptions, InboxChoice {
@@ -46,7 +46,7 @@ async function run(session: Session, options: ListOptions) {
     } while (cursor !== undefined && printed < options.limit)
     out.record({ type: 'page', entries: printed, ...(cursor && { cursor }) })
     out.say(count(printed, 'entry', 'entries'))
-    if (cursor) out.say(`more may follow: --cursor ${cursor}`)
+    if (cursor) out.say(`more may follow: --cursor ${printable(cursor)}`)
     return exitCodes.ok
   })
 }

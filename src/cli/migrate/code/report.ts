@@ -1,15 +1,13 @@
 // The output of migrate code, for people and as JSON lines.
-import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff'
 import { count, type Output, printable, printableSource } from '../../output.ts'
 import type { MigratedFile } from './migrate-files.ts'
+import { unifiedDiff } from './patch.ts'
 import type { EndedFile, Totals } from './totals.ts'
 
-/** A unified diff that `git apply` and `patch -p1` take. */
 function diffOf({ file, input, output }: MigratedFile): string {
   // Of a file outside of the current folder: neither tool accepts `a/../x`.
   const name = file.replaceAll('\\', '/').replace(/^(?:\.\.\/)+/, '')
-  const patch = structuredPatch(`a/${name}`, `b/${name}`, input, output, '', '', { context: 3 })
-  return formatPatch(patch, FILE_HEADERS_ONLY)
+  return unifiedDiff({ name, input, output })
 }
 
 /** How files are reported. */

@@ -156,18 +156,20 @@ interface Collision {
 /** Legacy names whose replacement already exists in the same place. */
 function collisionsOf(names: readonly Occurrence[]): ReadonlyMap<string, Collision> {
   const collisions = new Map<string, Collision>()
+  const byText = Map.groupBy(names, ({ text }) => text)
   for (const { node, text, place } of names) {
     const to = replacementOf(text)
     if (to === undefined || collisions.has(text)) continue
-    const met = names.find(
-      (other) =>
-        other.text === to &&
-        place !== undefined &&
-        other.place?.kind === place.kind &&
-        other.place.scope === place.scope,
-    )
+    const met = byText
+      .get(to)
+      ?.find(
+        (other) =>
+          place !== undefined &&
+          other.place?.kind === place.kind &&
+          other.place.scope === place.scope,
+      )
     if (!met) continue
-    const others = names.filter((one) => one.text === text && one.node !== node)
+    const others = (byText.get(text) ?? []).filter((one) => one.node !== node)
     collisions.set(text, { first: node, meets: met.node, others: others.map((one) => one.node) })
   }
   return collisions
@@ -199,8 +201,8 @@ function createSource(text: string, ignored: Ignored) {
   const edited = new MagicString(text)
   const starts = lineStarts(text)
   const position = (node: SyntaxNode): Position => {
-    const line = starts.findLastIndex((start) => start <= node.start)
-    return { line: line + 1, column: node.start - (starts[line] ?? 0) + 1 }
+    const line = lineOf(starts, node.start)
+    return { line, column: node.start - (starts[line - 1] ?? 0) + 1 }
   }
   return {
     output: () => edited.toString(),
@@ -225,6 +227,17 @@ function createSource(text: string, ignored: Ignored) {
       return [{ ...at, kind, text: short, suggestion }]
     },
   }
+}
+
+/** The line of an offset, from 1: the last that starts at or before it. */
+function lineOf(starts: readonly number[], offset: number): number {
+  let [low, high] = [0, starts.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((starts[middle] ?? 0) <= offset) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 function lineStarts(text: string): readonly number[] {

@@ -83,7 +83,11 @@ export class Announcements {
       this.#listener = undefined
       void this.#listenAgain()
     }
-    this.#listener = await driver.listen?.(this.#channel, (payload) => this.#hear(payload), lost)
+    const hear = (payload: string) => this.#hear(payload)
+    const listener = await driver.listen?.(this.#channel, hear, lost)
+    if (this.#isOpen) this.#listener = listener
+    // The store was closed meanwhile: the connection would keep the process.
+    else await listener?.close()
   }
 
   /** One at a time: after a failover connections are scarce. */

@@ -185,7 +185,11 @@ class PostgresStore implements InboxStore {
     await owner.enter()
     const copy = new PostgresCopy(statements, owner.id)
     this.#opened = { owner, announcements, work, admin, copy }
-    await announcements.open(wake, this.#options.listen)
+    await announcements.open(wake, this.#options.listen).catch(async (error: unknown) => {
+      // Or its signs of life go on, beside those of the next opening.
+      await this.close()
+      throw error
+    })
     if (this.#options.listen) void this.#warnOfSilence(announcements)
   }
 
