@@ -67,6 +67,11 @@ const mutations: readonly {
     noticed: 'the next of a lane is found without reading what waits behind it',
   },
   {
+    name: 'a settlement by the index of leased entries',
+    changes: [[/ \|\| '' = 'leased'/g, " = 'leased'"]],
+    noticed: 'a settlement reads what it settles, whatever else is or was leased',
+  },
+  {
     name: 'silence that is never judged',
     changes: [['everyone.watched - o.watched > p_grace', 'false']],
     noticed: 'an owner that fell silent is gone, also when its connections still stand',

@@ -6,3 +6,10 @@
  */
 export const oneByOne = `set jit = off set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan`
+
+/**
+ * Whether an entry that is found by its id or number is leased. An expression, so that no planner
+ * takes the index of leased entries for it: while an old snapshot is held, that has every entry
+ * which was leased since.
+ */
+export const isLeased = (state: string): string => `${state} || '' = 'leased'`

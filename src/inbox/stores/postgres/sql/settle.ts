@@ -1,5 +1,5 @@
 // Results of attempts: settlements as a group, checkpoints, leases that go on.
-import { oneByOne } from './plans.ts'
+import { isLeased, oneByOne } from './plans.ts'
 
 export const settle = [
   /*
@@ -15,12 +15,14 @@ begin
     select distinct on (y.lane, y.seq) x.*, y.seq from json_to_recordset(p_settlements::json) as x(
         ord int, id text, fence int, owner int, "to" text, at bigint, handled json,
         "highWaterMark" json)
-      join idv.entries y on y.id = x.id and y.fence = x.fence and y.owner = x.owner
-        and y.state = 'leased' order by y.lane, y.seq, x.ord
+      cross join lateral (select e.seq, e.lane, e.state, e.fence, e.owner from idv.entries e
+        where e.id = x.id offset 0) y
+      where y.state = 'leased' and y.fence = x.fence and y.owner = x.owner
+      order by y.lane, y.seq, x.ord
   ), e as (
     update idv.entries e set state = 'done', settled_at = s.at, reason = null, due = null,
         failures = null from s
-      where s."to" = 'done' and e.seq = s.seq and e.state = 'leased' and e.fence = s.fence
+      where s."to" = 'done' and e.seq = s.seq and ${isLeased('e.state')} and e.fence = s.fence
       and e.owner = s.owner and not e.erased
       returning e.seq, e.lane, s.ord, s.at, s.handled, s."highWaterMark" as mark
   ), h as (
@@ -128,7 +130,7 @@ declare v_seq bigint;
 begin
   perform idv.guard_1();
   select seq into v_seq from idv.entries where id = p_id and fence = p_fence and owner = p_owner
-    and state = 'leased' and not erased for share;
+    and ${isLeased('state')} and not erased for share;
   if not found then return false; end if;
   insert into idv.handled values (v_seq, p_handler) on conflict do nothing;
   return true;
@@ -143,6 +145,6 @@ begin
     order by e.lane, e.seq for no key update;
   update idv.entries e set lease_until = p_until
     from json_to_recordset(p_leases::json) as x(id text, fence int)
-    where e.id = x.id and e.fence = x.fence and e.owner = p_owner and e.state = 'leased';
+    where e.id = x.id and e.fence = x.fence and e.owner = p_owner and ${isLeased('e.state')};
 end $$`,
 ] as const
