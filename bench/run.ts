@@ -13,7 +13,7 @@ import { toMarkdown, verdicts } from './table.ts'
 
 const here = import.meta.dirname
 /** Sections whose charts stand in docs/performance.md. */
-const published = ['everything-2K', 'wrong-signature-2K', 'injected-express-2K']
+const published = ['everything-2K', 'wrong-signature-2K']
 const areas = readdirSync(join(here, 'areas')).map((file) => file.replace(/\.ts$/, ''))
 
 const { values, positionals } = parseArgs({
