@@ -129,7 +129,7 @@ function storedIn(file: string): { readonly stored: number; readonly done: numbe
   return counts
 }
 
-/** Milliseconds of a plain sync from which the disk is said to stall, and of catching up after it. */
+/** Milliseconds: a plain sync that takes longer is a stall of the disk; catching up takes a while. */
 const stall = 25
 const catchUp = 300
 
@@ -185,9 +185,9 @@ function report(counts: ReturnType<typeof storedIn>): Bound[] {
     { what: 'acknowledged and not stored', is: acked - counts.stored, most: 0 },
     { what: 'not handled', is: counts.stored - counts.done, most: 0 },
     {
-      what: 'p99.9 of an ack, ms, while the disk does not stall',
+      what: 'p99.9 of an ack, ms',
       is: part(
-        acks.filter((ack) => ack.at > warmUp && !isInStall(ack)).map(({ took }) => took),
+        acks.filter(({ at }) => at > warmUp).map(({ took }) => took),
         0.999,
       ),
       most: 50,
@@ -242,10 +242,10 @@ try {
       `${is <= most ? 'ok  ' : 'MISS'} ${what}: ${Math.round(is * 10) / 10} (at most ${most})`,
     )
   }
-  const whole = acks.filter(({ at }) => at > warmUp).map(({ took }) => took)
+  const others = acks.filter((ack) => ack.at > warmUp && !isInStall(ack)).map(({ took }) => took)
   const slowest = Math.round(Math.max(0, ...stalls.map(({ took }) => took)))
   console.log(
-    `p99.9 of every ack: ${part(whole, 0.999).toFixed(1)} ms; stalls of the disk: ${stalls.length}, the longest ${slowest} ms`,
+    `outside of stalls p99.9 ${part(others, 0.999).toFixed(1)} ms; stalls of the disk: ${stalls.length}, the longest ${slowest} ms`,
   )
   console.log(
     `${acks.length} deliveries at ${rate}/s; load of the machine ${loadavg()

@@ -14,7 +14,13 @@ import { isWebhookError } from '../../index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import type { Session } from '../session.ts'
 import type { InboxChoice } from './inbox-option.ts'
-import { fromVariable, isPostgresUrl, postgresStoreAt, shownUrl } from './postgres-inbox.ts'
+import {
+  fromVariable,
+  isAddress,
+  isPostgresUrl,
+  postgresStoreAt,
+  shownUrl,
+} from './postgres-inbox.ts'
 
 /** An inbox that is not open yet, and where it is. */
 export interface FoundInbox {
@@ -49,7 +55,7 @@ export async function findInbox(
     const store = await postgresStoreAt(path, { cwd })
     return { ...madeInbox(session, store, opening), where: shownUrl(path) }
   }
-  if (path !== undefined && /^[a-z][a-z+.-]+:\/\//i.test(path)) {
+  if (path !== undefined && isAddress(path)) {
     throw new CliError('USAGE', 'an inbox is an SQLite file or postgres://…, not another address')
   }
   if (path !== undefined) {

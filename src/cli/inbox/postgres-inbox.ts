@@ -16,6 +16,9 @@ import type { Session } from '../session.ts'
 /** Whether an inbox is named by the address of a database, not by a file. */
 export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//i.test(text)
 
+/** Whether a text is the address of anything, not a path. */
+export const isAddress = (text: string): boolean => /^[a-z][a-z+.-]+:\/\//i.test(text)
+
 /** The value of the variable that `env:NAME` names; other texts as they are. */
 export function fromVariable({ env, cwd }: Pick<Session, 'env' | 'cwd'>, text: string): string {
   const name = /^env:(\w+)$/.exec(text)?.[1]
@@ -23,8 +26,7 @@ export function fromVariable({ env, cwd }: Pick<Session, 'env' | 'cwd'>, text: s
   const value = env[name]
   if (!value)
     throw new CliError('USAGE', `the variable ${name} is not set: it should name the inbox`)
-  const isAddress = /^[a-z][a-z+.-]+:\/\//i.test(value)
-  if (isAddress || /\.\w+$/.test(value) || existsSync(resolve(cwd, value))) return value
+  if (isAddress(value) || /\.\w+$/.test(value) || existsSync(resolve(cwd, value))) return value
   // Not repeated: it may be the variable of a secret.
   const message = `the variable ${name} holds neither an address postgres://… nor the path of a file`
   throw new CliError('USAGE', message)

@@ -89,15 +89,15 @@ function late(limit: number): StatementError {
 }
 
 /** The way out, by the codes that a first connection ends with. */
-const fixes: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'start it, or check host and port',
-  ENOTFOUND: 'check the host',
-  ETIMEDOUT: 'check host, port and firewall',
-  '28P01': 'check user and password',
-  '28000': 'check user, password and pg_hba.conf',
-  '3D000': 'create the database, or check its name',
-  '42501': 'give the role rights, or let another role make the schema',
-}
+const fixes = new Map([
+  ['ECONNREFUSED', 'start it, or check host and port'],
+  ['ENOTFOUND', 'check the host'],
+  ['ETIMEDOUT', 'check host, port and firewall'],
+  ['28P01', 'check user and password'],
+  ['28000', 'check user, password and pg_hba.conf'],
+  ['3D000', 'create the database, or check its name'],
+  ['42501', 'give the role rights, or let another role make the schema'],
+])
 
 /** Says what went wrong by its code alone; errors of our own stay as they are. */
 export function toStoreError(error: unknown): StatementError {
@@ -106,7 +106,7 @@ export function toStoreError(error: unknown): StatementError {
   const known = typeof code === 'string' && /^[\w-]{1,40}$/.test(code) ? code : undefined
   const sqlState = known !== undefined && /^[0-9A-Z]{5}$/.test(known) ? known : undefined
   const what = sqlState === undefined ? 'the connection to Postgres failed' : 'Postgres refused'
-  const fix = known === undefined ? undefined : fixes[known]
+  const fix = fixes.get(known ?? '')
   const said = known === undefined ? what : `${what} (${known})`
   return new StatementError('STORE_FAILED', fix ? `${said}: ${fix}` : said, sqlState)
 }
