@@ -183,7 +183,8 @@ function fill(file: string, backlog: number): void {
     const { lastInsertRowid } = entry.run(`id-${at}`, `lane-${at % 500}`, at)
     content.run(lastInsertRowid, Buffer.alloc(200), Buffer.alloc(600))
   }
-  db.exec(`insert into idv_lanes select lane, min(seq), min(stored_at), min(seq) from idv_entries group by lane;
+  db.exec(`insert into idv_lanes select lane, min(seq), min(stored_at), min(seq), ''
+      from idv_entries group by lane;
     update idv_counts set count = ${backlog} where state = 'stored'; commit`)
   db.close()
 }
