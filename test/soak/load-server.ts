@@ -23,8 +23,9 @@ const tell = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
 
 server.on('listening', () => tell({ port: (server.address() as AddressInfo).port }))
 const samples = setInterval(() => {
-  const { heapUsed, rss } = process.memoryUsage()
-  tell({ heap: heapUsed / 1e6, rss: rss / 1e6, handled })
+  const { heapUsed, heapTotal, external, rss } = process.memoryUsage()
+  const outside = rss - heapTotal - external
+  tell({ heap: heapUsed / 1e6, outside: outside / 1e6, rss: rss / 1e6, handled })
 }, 1_000)
 
 process.on('SIGTERM', async () => {

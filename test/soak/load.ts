@@ -34,6 +34,8 @@ interface Sample {
   readonly at: number
   readonly heap: number
   readonly rss: number
+  /** What is neither V8's heap nor buffers: code, stacks, SQLite's pages, what the allocator keeps. */
+  readonly outside: number
   readonly handled: number
 }
 
@@ -166,6 +168,10 @@ function minuteOf(minute: number, length: number) {
     'sync worst': part(plain, 1),
     // Between two collections the heap rises: its least is what is kept.
     heap: Math.min(...memory.map(({ heap }) => heap)),
+    outside: part(
+      memory.map(({ outside }) => outside),
+      0.5,
+    ),
     rss: part(
       memory.map(({ rss }) => rss),
       0.5,

@@ -102,7 +102,9 @@ export function configure(db: SqliteDatabase, synchronous: 'full' | 'normal' = '
   db.exec('pragma secure_delete = on')
   db.exec('pragma journal_size_limit = 67108864')
   // Small and often: each one is done within a commit, and deliveries wait for it.
-  db.exec('pragma wal_autocheckpoint = 1000')
+  db.exec('pragma wal_autocheckpoint = 500')
+  // KiB: a batch of deliveries that change more pages than fit would write some of them twice.
+  db.exec('pragma cache_size = -4000')
 }
 
 const networkFileSystems: readonly number[] = [0x6969, 0x517b, 0xff534d42, 0xfe534d42]
