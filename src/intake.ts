@@ -1,5 +1,6 @@
 // A request's way in: what its headers alone decide, and how many bytes may be held, by whom and
 // for how long. A stranger holds only what has really arrived, and not for long.
+import { Bag, type Placed } from './foundation/bag.ts'
 import { invalid, shown } from './foundation/check.ts'
 import { type Delivery, HeaderIndex, type HeadersInput } from './foundation/delivery.ts'
 import type { OutcomeCode } from './foundation/errors.ts'
@@ -69,11 +70,16 @@ function isJsonLike(contentType: string): boolean {
   return /^[a-z0-9!#$&^_.-]+\/(?:[a-z0-9!#$&^_.-]+\+)?json$/i.test(type)
 }
 
+/** So many addresses are known before those that hold nothing are looked for. */
+const leastAddresses = 1_000
+
 /** Counts the bytes of all bodies that are held, and ends what takes too long. */
 export class Intake {
   readonly #limits: IntakeLimits
-  readonly #readings = new Set<Reading>()
+  readonly #readings = new Bag<Reading>()
+  /** Bytes by address. Those without any stay for a while: most come back. */
   readonly #held = new Map<string, number>()
+  #mostAddresses = leastAddresses
   #total = 0
 
   constructor(limits: IntakeLimits) {
@@ -95,7 +101,7 @@ export class Intake {
 
   /** Ends all reading that is under way. */
   stop(code: OutcomeCode & BodyFault['code']): void {
-    for (const reading of this.#readings) reading.stop({ code })
+    for (const reading of this.#readings.all()) reading.stop({ code })
   }
 
   /** True when the bytes may be held: within the bound of all, and within one address's half. */
@@ -104,15 +110,21 @@ export class Intake {
     this.#total += bytes
     if (address === undefined) return this.#total <= maxInFlightBytes
     const held = (this.#held.get(address) ?? 0) + bytes
-    if (held > 0) this.#held.set(address, held)
-    else this.#held.delete(address)
+    this.#held.set(address, held)
+    if (this.#held.size > this.#mostAddresses) this.#forgetIdle()
     const share = Math.max(maxBytes, Math.floor(maxInFlightBytes / 2))
     return this.#total <= maxInFlightBytes && held <= share
+  }
+
+  #forgetIdle(): void {
+    for (const [address, bytes] of this.#held) if (bytes === 0) this.#held.delete(address)
+    this.#mostAddresses = Math.max(leastAddresses, 2 * this.#held.size)
   }
 }
 
 /** One body that is being read, or is held while its delivery is handled. */
-export class Reading implements BodyReading {
+export class Reading implements BodyReading, Placed {
+  place = -1
   readonly limit: number
   bytes = 0
   readonly #hold: (bytes: number) => boolean

@@ -1,6 +1,7 @@
 // One attempt at an event: its handlers in turn, each within its time, with a context that makes what
 // costs something when it is asked for.
 import { sha256, sha256Hex } from '#hmac'
+import { Bag, type Placed } from '../foundation/bag.ts'
 import { idempotencyKeyOf, type VerifiedDelivery } from '../foundation/delivery.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import type { Superseded } from '../protocol/finality.ts'
@@ -11,7 +12,7 @@ import type { Context, HandlerFailure, HandlerReport, Registration } from './han
 
 /** The handlers that run at a time, so that a drain can abort them together. */
 export class RunningHandlers {
-  readonly #running = new Set<HandlerRun>()
+  readonly #running = new Bag<HandlerRun>()
   #reason: unknown
 
   add(run: HandlerRun): void {
@@ -26,7 +27,7 @@ export class RunningHandlers {
   /** Aborts those that run, and all that are still to come. */
   abort(reason: unknown): void {
     this.#reason = reason
-    for (const run of this.#running) run.abort(reason)
+    for (const run of this.#running.all()) run.abort(reason)
     this.#running.clear()
   }
 }
@@ -231,7 +232,8 @@ interface Started {
 }
 
 /** A handler that gave a promise, within its time; a late end of it counts for nothing. */
-class HandlerRun {
+class HandlerRun implements Placed {
+  place = -1
   readonly #started: Started
   #end: ((report: HandlerReport) => void) | undefined
   #timer: ReturnType<typeof setTimeout> | undefined

@@ -4,6 +4,7 @@ import { type Clock, steadyClock } from '../foundation/clock.ts'
 import type { Entity } from '../protocol/events.ts'
 import { type EntryPage, InboxAdmin, type InboxStats, type StatsOptions } from './admin.ts'
 import type { Purged } from './admin-store.ts'
+import { Claims } from './claims.ts'
 import { deadline, Shared } from './deadline.ts'
 import { createEncryption, type Encryption } from './encryption.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
@@ -14,15 +15,7 @@ import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbo
 import { recallSalt } from './key-check.ts'
 import { toNewEntry } from './new-entry.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
-import {
-  Claims,
-  type Operated,
-  type SettledAs,
-  type Swept,
-  type Verdict,
-  type Work,
-  type WorkSource,
-} from './work.ts'
+import type { Operated, SettledAs, Swept, Verdict, Work, WorkSource } from './work.ts'
 import type { Inserted } from './work-store.ts'
 
 /**

@@ -3,6 +3,7 @@
 
 import { RunningHandlers } from '../dispatch/run.ts'
 import { sleep } from '../foundation/abortable.ts'
+import { Bag, type Placed } from '../foundation/bag.ts'
 import { defined } from '../foundation/defined.ts'
 import type { FailedRequest, SettledAs, Work, WorkSource } from '../inbox/work.ts'
 import { describeError } from '../observe/observe.ts'
@@ -37,20 +38,41 @@ export interface ClaimedAttempts {
   readonly isFull: boolean
 }
 
+interface Pending extends Placed {
+  readonly promise: Promise<unknown>
+}
+
+/** An entry that waits for the store to take what became of it. */
+interface Settling extends Placed {
+  /** Ends the wait. */
+  readonly lose: () => void
+}
+
+/** One entry's part of the concurrency. */
+interface Room {
+  isTaken: boolean
+}
+
+interface Begun {
+  readonly room: Room
+  /** By `performance.now()`. */
+  readonly began: number
+}
+
 const released: Attempted = { verdict: { kind: 'released' }, handled: [] }
 
 /** Shared by all that claims for one worker, so that its concurrency holds for all together. */
 export class WorkerRun {
   readonly #deps: RunDeps
-  readonly #active = new Set<Work>()
   /** Everything that a drain waits for: handlers at work, commits on their way. */
-  readonly #pending = new Set<Promise<unknown>>()
+  readonly #pending = new Bag<Pending>()
   readonly #abort = new AbortController()
   readonly #running = new RunningHandlers()
   readonly #ending = new AbortController()
-  /** Functions that end the wait for the store, one for each entry that is being settled. */
-  readonly #giveUps = new Set<() => void>()
+  readonly #settling = new Bag<Settling>()
   #isOver = false
+  /** Entries that take up room. */
+  #active = 0
   #waiting: (() => void)[] = []
   #reserved = 0
   #unsettled = 0
@@ -71,7 +93,7 @@ export class WorkerRun {
   }
 
   get free(): number {
-    return this.#deps.concurrency - this.#active.size - this.#reserved
+    return this.#deps.concurrency - this.#active - this.#reserved
   }
 
   /** Waits for room, claims as many as there is room for, and works on them. */
@@ -102,12 +124,14 @@ export class WorkerRun {
     clearTimeout(abort)
     clearTimeout(giveUp)
     this.#isOver = true
-    for (const lose of [...this.#giveUps]) lose()
+    for (const settling of this.#settling.all()) settling.lose()
     this.#stopHeartbeat()
   }
 
   async #quiet(): Promise<void> {
-    while (this.#pending.size > 0) await Promise.allSettled([...this.#pending])
+    while (this.#pending.size > 0) {
+      await Promise.allSettled(this.#pending.all().map(({ promise }) => promise))
+    }
   }
 
   async #claim(most: number): Promise<ClaimedAttempts> {
@@ -131,18 +155,19 @@ export class WorkerRun {
 
   async #work(work: Work, isLate: boolean): Promise<SettledAs> {
     const began = performance.now()
+    const room: Room = { isTaken: false }
     this.#unsettled++
-    this.#active.add(work)
+    this.#take(room)
     this.#heartbeat ??= this.#startHeartbeat()
     try {
       const attempted = isLate ? released : await this.#attempt(work)
-      const settling = this.#settle(work, attempted, began)
+      const settling = this.#settle(work, attempted, { room, began })
       // At once, so that the claim of the next shares the commit that settles this one.
-      this.#leave(work)
+      this.#leave(room)
       return await settling
     } finally {
       this.#unsettled--
-      this.#leave(work)
+      this.#leave(room)
       if (this.#unsettled === 0) this.#stopHeartbeat()
     }
   }
@@ -160,8 +185,8 @@ export class WorkerRun {
     }
   }
 
-  async #settle(work: Work, attempted: Attempted, began: number): Promise<SettledAs> {
-    const state = await this.#orLost(this.#settleAtLast(work, attempted))
+  async #settle(work: Work, attempted: Attempted, { room, began }: Begun): Promise<SettledAs> {
+    const state = await this.#orLost(this.#settleAtLast(work, attempted, room))
     this.#deps.inbox.abandon(work)
     const duration = performance.now() - began
     this.#deps.onSettled(work, { verdict: attempted.verdict, state, duration })
@@ -174,15 +199,15 @@ export class WorkerRun {
    */
   #orLost(settling: Promise<SettledAs>): Promise<SettledAs> {
     return new Promise((resolve, reject) => {
-      const lose = () => resolve('lost')
-      if (this.#isOver) lose()
-      this.#giveUps.add(lose)
-      settling.finally(() => this.#giveUps.delete(lose)).then(resolve, reject)
+      const waiting: Settling = { place: -1, lose: () => resolve('lost') }
+      if (this.#isOver) waiting.lose()
+      this.#settling.add(waiting)
+      settling.finally(() => this.#settling.delete(waiting)).then(resolve, reject)
     })
   }
 
   /** Until the store takes it: a handler that has succeeded must not run again for a full disk. */
-  async #settleAtLast(work: Work, { verdict, handled }: Attempted): Promise<SettledAs> {
+  async #settleAtLast(work: Work, { verdict, handled }: Attempted, room: Room): Promise<SettledAs> {
     for (let wait = 100; ; wait = Math.min(wait * 2, 5_000)) {
       const began = performance.now()
       try {
@@ -191,14 +216,22 @@ export class WorkerRun {
         this.#deps.onStoreError({ asked: 'settle', error, began })
         if (this.#abort.signal.aborted) return 'lost'
         // It takes its room back: while nothing can be settled nothing more is claimed.
-        this.#active.add(work)
+        this.#take(room)
         await sleep(wait, this.#abort.signal).catch(() => {})
       }
     }
   }
 
-  #leave(work: Work): void {
-    if (!this.#active.delete(work)) return
+  #take(room: Room): void {
+    if (room.isTaken) return
+    room.isTaken = true
+    this.#active++
+  }
+
+  #leave(room: Room): void {
+    if (!room.isTaken) return
+    room.isTaken = false
+    this.#active--
     this.#wake()
     this.#deps.onCapacity()
   }
@@ -227,12 +260,13 @@ export class WorkerRun {
     this.#heartbeat = undefined
   }
 
-  async #track<Result>(work: Promise<Result>): Promise<Result> {
-    this.#pending.add(work)
+  async #track<Result>(promise: Promise<Result>): Promise<Result> {
+    const pending: Pending = { place: -1, promise }
+    this.#pending.add(pending)
     try {
-      return await work
+      return await promise
     } finally {
-      this.#pending.delete(work)
+      this.#pending.delete(pending)
     }
   }
 }

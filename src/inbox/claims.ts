@@ -1,0 +1,197 @@
+// Claims with their deliveries opened, and what an attempt's end means by the plan of retries.
+import { Bag } from '../foundation/bag.ts'
+import type { Clock } from '../foundation/clock.ts'
+import { defined } from '../foundation/defined.ts'
+import { isFinal } from '../protocol/names.ts'
+import { unpackDelivery } from './content.ts'
+import type { Encryption } from './encryption.ts'
+import type { EntryFailure, EntryReason } from './entry.ts'
+import type { Retry } from './retry.ts'
+import type { InboxStore } from './store.ts'
+import { assertNoneUnencrypted } from './unencrypted-entries.ts'
+import type { Occurrence, SettledAs, Swept, Verdict, Work } from './work.ts'
+import type { Claimed, HighWaterMark, Lease, Settlement } from './work-store.ts'
+
+/** Dependencies of Claims. */
+export interface ClaimsDeps {
+  readonly store: InboxStore
+  readonly encryption: Encryption
+  readonly retry: Retry
+  readonly now: Clock
+  /** Milliseconds for which a claim holds without being renewed. */
+  readonly lease: number
+  readonly hold: boolean
+}
+
+/** Milliseconds between the returns of entries that one crash interrupted. */
+const apart = 50
+
+const day = 24 * 60 * 60 * 1000
+
+/** Claims and settles for the workers of one inbox. */
+export class Claims {
+  readonly #deps: ClaimsDeps
+  /** Entries claimed here and not yet settled: alive, whatever their lease says. */
+  readonly #held = new Bag<Work>()
+  /** The latest time that lanes are in line with; none before the first claim. */
+  #seen: number | undefined
+
+  constructor(deps: ClaimsDeps) {
+    this.#deps = deps
+  }
+
+  async claim(limit: number) {
+    const { store, lease } = this.#deps
+    const now = await this.#alignedNow()
+    const { entries, next } = await store.claim({ now, limit, until: now + lease })
+    const works = entries.map((entry) => this.#toWork(entry))
+    for (const work of works) this.#held.add(work)
+    return { works, ...(next !== undefined && { next }) }
+  }
+
+  async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledAs> {
+    const settlement = this.#settlement(work, verdict, handled)
+    const isTaken = await this.#deps.store.settle(settlement)
+    this.abandon(work)
+    return isTaken ? settlement.to : 'lost'
+  }
+
+  abandon(work: Work): void {
+    this.#held.delete(work)
+  }
+
+  /** An entry was kept at that time: a claim before it means that the clock went back. */
+  noticeTime(at: number): void {
+    if (this.#seen !== undefined && at > this.#seen) this.#seen = at
+  }
+
+  /** The store was closed: another may have claimed since. */
+  reset(): void {
+    this.#held.clear()
+    this.#seen = undefined
+  }
+
+  async renew(): Promise<void> {
+    if (this.#held.size === 0) return
+    const leases = this.#held.all().map(({ lease }) => lease)
+    await this.#deps.store.renew(leases, this.#now() + this.#deps.lease)
+  }
+
+  async sweep(): Promise<readonly Swept[]> {
+    const lapsed = await this.#deps.store.lapsed(await this.#alignedNow())
+    const held = new Set(this.#held.all().map(({ lease }) => keyOf(lease)))
+    const swept: Swept[] = []
+    for (const [at, gone] of lapsed.filter((lease) => !held.has(keyOf(lease))).entries()) {
+      const { id, fence: _, owner: __, attempt, ...rest } = gone
+      const failed = { reason: 'CRASHED', failures: [], attempt } as const
+      // Of those that a crash interrupted one may have caused it: they come back at once but one
+      // by one, so that it takes no neighbours along a second time.
+      const wait = attempt === 1 ? at * apart : undefined
+      const settlement = this.#failure(leaseOf(gone), failed, wait)
+      const isTaken = await this.#deps.store.settle({ ...settlement, handled: [] })
+      if (isTaken) swept.push({ id, attempt, ...rest, state: settlement.to })
+    }
+    return swept
+  }
+
+  /** The time, once the lanes know that the clock was set: at the start, or back since. */
+  async #alignedNow(): Promise<number> {
+    const now = this.#now()
+    const { store, encryption, retry, hold } = this.#deps
+    if (this.#seen === undefined) await assertNoneUnencrypted(store, encryption)
+    if (this.#seen === undefined || now < this.#seen) {
+      await store.align({ now, latest: now + retry.longest, free: !hold })
+    }
+    this.#seen = now
+    return now
+  }
+
+  #now(): number {
+    return this.#deps.now().getTime()
+  }
+
+  #toWork(entry: Claimed): Work {
+    const { attempt, name, source, storedAt, handled, gap, highWaterMark } = entry
+    const opened = openedOf(entry, this.#deps.encryption)
+    return {
+      place: -1,
+      lease: leaseOf(entry),
+      attempt,
+      source,
+      storedAt,
+      ...(name !== undefined && { name }),
+      ...opened,
+      handled,
+      gap,
+      ...(highWaterMark && { highWaterMark }),
+    }
+  }
+
+  #settlement({ lease, attempt }: Work, verdict: Verdict, handled: readonly string[]): Settlement {
+    const at = this.#now()
+    switch (verdict.kind) {
+      case 'done': {
+        const highWaterMark = verdict.occurrence && highWaterMarkOf(verdict.occurrence, at)
+        return { to: 'done', lease, at, handled, ...(highWaterMark && { highWaterMark }) }
+      }
+      case 'skipped':
+        return { to: 'skipped', lease, at, handled, reason: verdict.reason }
+      case 'released':
+        return { to: 'released', lease, at, handled }
+      case 'failed': {
+        const { reason, failures, fatal } = verdict
+        const last = fatal ? Number.POSITIVE_INFINITY : attempt
+        return { ...this.#failure(lease, { reason, failures, attempt: last }), handled }
+      }
+    }
+  }
+
+  #failure(
+    lease: Lease,
+    failed: {
+      readonly reason: EntryReason
+      readonly failures: readonly EntryFailure[]
+      readonly attempt: number
+    },
+    wait?: number,
+  ) {
+    const { attempt, ...why } = failed
+    const at = this.#now()
+    const delay = this.#deps.retry.delayAfter(attempt)
+    if (delay === undefined)
+      return { to: 'dead', lease, at, hold: this.#deps.hold, ...why } as const
+    return { to: 'retry', lease, at, due: at + (wait ?? delay), ...why } as const
+  }
+}
+
+/** One claim of one entry. */
+function keyOf({ id, fence }: Lease): string {
+  return `${fence} ${id}`
+}
+
+function leaseOf({ id, fence, owner }: Lease): Lease {
+  return defined({ id, fence, owner })
+}
+
+/** Never throws: what is wrong with one entry must not keep the others that were claimed with it. */
+function openedOf(
+  { id, metadata, body }: Claimed,
+  encryption: Encryption,
+): Pick<Work, 'delivery' | 'isHopeless'> {
+  if (!metadata || !body || encryption.isRefused(metadata) || encryption.isRefused(body)) {
+    return { isHopeless: true }
+  }
+  try {
+    const delivery = unpackDelivery(id, { metadata, body }, encryption)
+    return delivery ? { delivery } : {}
+  } catch {
+    return {}
+  }
+}
+
+/** A time far in the future would make every later event of the entity stale. */
+function highWaterMarkOf({ name, occurredAt, decision }: Occurrence, now: number): HighWaterMark {
+  const at = occurredAt?.getTime()
+  const trusted = at !== undefined && at > now + day ? undefined : at
+  return defined({ final: isFinal(name), at: trusted, decision })
+}
