@@ -7,9 +7,13 @@ import {
   type PostgresRow,
   type PostgresTransaction,
   type PostgresValue,
+  rolledBack,
 } from './driver.ts'
 
-interface PendingStatement extends Promise<readonly PostgresRow[]> {
+/** Rows, with the first word of what the server has done. */
+type Rows = readonly PostgresRow[] & { readonly command?: string }
+
+interface PendingStatement extends Promise<Rows> {
   cancel(): void
 }
 
@@ -64,7 +68,7 @@ interface UnsentStatement {
   reject(error: Error): void
 }
 
-/** What postgres.js shows of a connection to the statement that it carries out. */
+/** The connection that carries a statement out, as postgres.js shows it to the statement. */
 interface Carrier {
   onclose: ((error: Error) => void) | null
 }
@@ -144,7 +148,8 @@ class ReservedTransaction<Reserved extends PostgresJsConnection>
   /** Statements of a connection go out in the order in which they were asked for. */
   async #last(how: 'commit' | 'rollback'): Promise<void> {
     if (this.#isDead) throw dead()
-    await this.#watch(this.#reserved.unsafe(how))
+    const { command } = await this.#watch(this.#reserved.unsafe(how))
+    if (how === 'commit' && command === 'ROLLBACK') throw new Error(rolledBack)
   }
 
   /** One that died has left for the pool by itself. */
