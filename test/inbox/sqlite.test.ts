@@ -591,6 +591,19 @@ describe('beside its owner', () => {
   })
 })
 
+test('the guide names every file that lies beside an open inbox', async () => {
+  const file = temporaryFile()
+  const { worker, deliver } = setUp({ store: sqliteStore(file) })
+  await worker.start()
+  await deliver(event())
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/inbox.md'), 'utf8')
+  const names = readdirSync(dirname(file))
+  expect(names.length).toBeGreaterThan(4)
+  expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([])
+  const [, ignored = ''] = /```gitignore\n(.*)\*\n```/.exec(guide) ?? []
+  expect(names.filter((name) => !name.startsWith(ignored || '?'))).toEqual([])
+})
+
 test('many arrivals at once share commits', async () => {
   const file = temporaryFile()
   let commits = 0
