@@ -3,7 +3,7 @@
 import type { Lease, StoreTx } from '../../work-store.ts'
 import type { PostgresTransaction } from './driver.ts'
 import { storable } from './rows.ts'
-import { StatementError, type Statements, toStoreError } from './statements.ts'
+import { type Statements, statementError, toStoreError } from './statements.ts'
 
 export const checkpointSql = 'select idv.checkpoint_1($1::int, $2::text, $3::int, $4::text) as held'
 
@@ -45,7 +45,7 @@ export class ClientTransaction implements StoreTx {
   }
 
   async commit(): Promise<boolean> {
-    if (this.#over !== undefined) throw new StatementError('STORE_FAILED', this.#over)
+    if (this.#over !== undefined) throw statementError('STORE_FAILED', this.#over)
     this.#over = 'the transaction is committed'
     const tx = await this.#begun
     if (!tx) return true
@@ -73,7 +73,7 @@ export class ClientTransaction implements StoreTx {
       await tx.rollback()
       const message =
         'the handler ended the transaction: leave begin, commit and rollback to the inbox'
-      throw new StatementError('STORE_FAILED', message)
+      throw statementError('STORE_FAILED', message)
     }
     const isHeld = row?.held === true
     await (isHeld ? tx.commit() : tx.rollback())
@@ -85,7 +85,7 @@ export class ClientTransaction implements StoreTx {
   }
 
   async #begin(): Promise<PostgresTransaction> {
-    if (this.#over !== undefined) throw new StatementError('STORE_FAILED', this.#over)
+    if (this.#over !== undefined) throw statementError('STORE_FAILED', this.#over)
     this.#begun ??= this.#statements.within(limit, (signal) => {
       return this.#statements.driver.begin(signal)
     })
