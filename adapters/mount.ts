@@ -26,10 +26,14 @@ export interface FetchMountOptions extends WorkerMountOptions {
 export const workerOptions: readonly string[] = ['worker', 'waitUntil']
 const fetchOptions = [...workerOptions, 'address']
 
-/** Checked where it is mounted, not at the first delivery. */
-export function checkReceiver(by: string, receiver: HandlesRequests): void {
+/** Checked where it is mounted, not at the first delivery; `call` shows how it is passed. */
+export function checkReceiver(
+  by: string,
+  receiver: HandlesRequests,
+  call = `${by}(receiver)`,
+): void {
   if (typeof receiver?.handle === 'function') return
-  throw refusal(`${by} expects a receiver from createReceiver(): ${by}(receiver)`)
+  throw refusal(`${by} expects a receiver from createReceiver(): ${call}`)
 }
 
 /** Refuses options of an adapter that has none; `where` says where they belong. */

@@ -32,7 +32,8 @@ export const webhookReceiver = Symbol.for('idv-webhooks.nest.receiver')
 export class WebhookModule {
   /** @throws WebhookError `OPTION_INVALID` */
   static forRoot({ receiver, path }: WebhookModuleOptions): DynamicModule {
-    checkReceiver('WebhookModule.forRoot', receiver)
+    const call = 'WebhookModule.forRoot({ receiver, path })'
+    checkReceiver('WebhookModule.forRoot', receiver, call)
     return WebhookModule.forRootAsync({ path, useFactory: () => receiver })
   }
 
@@ -61,7 +62,8 @@ export class WebhookModule {
 }
 
 const mountAt = (path: string) => (receiver: HandlesRequests, host: HttpAdapterHost) => {
-  checkReceiver('WebhookModule', receiver)
+  const call = 'useFactory: () => createReceiver({ … })'
+  checkReceiver('WebhookModule.forRootAsync', receiver, call)
   // At once, or in a testing module as soon as it has an application.
   host.init$.subscribe(() => {
     const { httpAdapter } = host

@@ -172,55 +172,6 @@ export class Reading implements BodyReading, Placed {
   }
 }
 
-/** Deliveries that began between two waits of `InFlight`: counted, for a set would cost each more. */
-class Generation {
-  size = 0
-  ended: (() => void) | undefined
-
-  leave(): void {
-    this.size -= 1
-    if (this.size === 0) this.ended?.()
-  }
-}
-
-/** A delivery that is counted, until it leaves. */
-export interface AtWork {
-  leave(): void
-}
-
-/** The deliveries that are at work, for those who wait until they have ended. */
-export class InFlight {
-  #current = new Generation()
-  /** Resolves when all generations before the current one have ended. */
-  #earlier: Promise<void> | undefined
-
-  /** Counts one delivery more. */
-  enter(): AtWork {
-    this.#current.size += 1
-    return this.#current
-  }
-
-  /** Resolves when what is at work now has ended. */
-  settled(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const generation = this.#current
-    if (generation.size === 0) resolve()
-    else generation.ended = resolve
-    this.#current = new Generation()
-    const both = Promise.all([this.#earlier, promise]).then(() => {
-      if (this.#earlier === both) this.#earlier = undefined
-    })
-    this.#earlier = both
-    return both
-  }
-
-  /** Resolves when nothing is at work. */
-  async none(): Promise<void> {
-    do await this.settled()
-    while (this.#current.size > 0 || this.#earlier)
-  }
-}
-
 /** One delivery on its way through: each fact about it is worked out once, and handed on here. */
 export class Walk implements Arrived {
   readonly headers: HeaderIndex

@@ -4,7 +4,9 @@ import { isProbe, toArrival } from './arrival.ts'
 import { Dispatcher } from './dispatch/dispatch.ts'
 import { ResourceReads } from './dispatch/fetch-resource.ts'
 import type { HandlerReport } from './dispatch/handler.ts'
-import { type ContextServices, RunningHandlers, runTask, type Task } from './dispatch/run.ts'
+import { type AtWork, InFlight } from './dispatch/in-flight.ts'
+import { type ContextServices, runTask, type Task } from './dispatch/run.ts'
+import { RunningHandlers } from './dispatch/running.ts'
 import { checkMilliseconds } from './foundation/check.ts'
 import { type Clock, systemClock } from './foundation/clock.ts'
 import { defined } from './foundation/defined.ts'
@@ -15,15 +17,7 @@ import {
   withProof,
 } from './foundation/delivery.ts'
 import type { OutcomeCode } from './foundation/errors.ts'
-import {
-  type AtWork,
-  admit,
-  declaredLength,
-  type Incoming,
-  InFlight,
-  Intake,
-  Walk,
-} from './intake.ts'
+import { admit, declaredLength, type Incoming, Intake, Walk } from './intake.ts'
 import type { Observation, Observe } from './observe/observe.ts'
 import { Observers } from './observe/observers.ts'
 import { checkedOptions, type Keeper, type ReceiverOptions, registrationLimits } from './options.ts'

@@ -24,7 +24,7 @@ import { toNode } from 'idv-webhooks/node'
 import { createSandbox } from 'idv-webhooks/sandbox'
 import { capture, fakeClock, fixture, replay, signedDelivery } from 'idv-webhooks/testing'
 import { vendors } from 'idv-webhooks/vendors'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 const secret = 'a-secret-of-the-mistakes'
 const make = (options: object) => () => createReceiver({ secret, ...options } as never)
@@ -79,6 +79,13 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
     await own.receive({ body, headers: {} })
     own.on('*', handler)
   },
+  'a handler after the start of a worker': async () => {
+    const own = createReceiver({ secret, inbox: createInbox({ store: memoryStore() }) })
+    const worker = createWorker(own)
+    await worker.start()
+    await worker.drain()
+    own.on('*', handler)
+  },
   'a store that is a file name': () => createInbox(given({ store: 'inbox.db' })),
   'a store that is an address': () => createInbox(given({ store: 'postgres://db/app' })),
   'a misspelt option of an inbox': () => createInbox(given({ store: memoryStore(), retries: 3 })),
@@ -101,6 +108,7 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
   'options of toFetch': () => toFetch(receiver(), given({ workers: 1 })),
   'a worker that is none': () => toNextPages(receiver(), given({ worker: {} })),
   'another event for Lambda': () => toLambda(receiver())(given({ Records: [] })),
+  'a receiver alone for Nest': () => WebhookModule.forRoot(given(receiver())),
   'a path for Nest without a slash': () =>
     WebhookModule.forRoot({ receiver: receiver(), path: 'webhooks' }),
   'a body that was parsed': async () => {
@@ -138,6 +146,14 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
     createClient(given({ baseUrl: 'http://localhost', apiKey: 'k', retries: 3 })),
   'a console without authorize': () =>
     inboxConsole(createInbox({ store: memoryStore() }), given({})),
+  'a console for loopback in production': () => {
+    vi.stubEnv('NODE_ENV', 'production')
+    try {
+      inboxConsole(createInbox({ store: memoryStore() }), { authorize: 'loopback' })
+    } finally {
+      vi.unstubAllEnvs()
+    }
+  },
   'a misspelt option of the sandbox': () => createSandbox(given({ sed: 7 })),
   'a fixture of no event': () => fixture(given('verification.aproved')),
   'a field beside the data of a fixture': () =>

@@ -1,6 +1,7 @@
 // What the default observer tells, and what a diagnosis reads, by where the program runs.
 import { createReceiver, logOutcomes, sign, verify } from 'idv-webhooks'
 import { afterEach, expect, test, vi } from 'vitest'
+import { event, setUp } from './inbox/admin.ts'
 
 const secret = 'the-secret-of-the-observers'
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -54,6 +55,30 @@ test('outside production a warning shows the whole error of a handler, and none 
   const told = await warningsOf(failing)
   expect(told).toContain('HANDLER_FAILED')
   expect(told).not.toContain('CANARY')
+})
+
+test('outside production the warning of a worker shows the whole error once, the inbox never', async () => {
+  const told = async () => {
+    const { inbox, worker, receiver, deliver } = setUp({ receiver: { observe: undefined } })
+    const name = 'verification.approved'
+    receiver.on(name, () => {
+      throw new Error('no account for CANARY')
+    })
+    const warned = await warningsOf(async () => {
+      await deliver(event(name))
+      await worker.runOnce()
+    })
+    const [entry] = (await inbox.find({})).entries
+    expect(entry).toMatchObject({ state: 'dead', attempts: 3 })
+    expect(JSON.stringify(entry)).not.toContain('CANARY')
+    return warned
+  }
+  vi.stubEnv('NODE_ENV', 'development')
+  expect((await told()).match(/CANARY/g)).toHaveLength(1)
+  vi.stubEnv('NODE_ENV', 'production')
+  const inProduction = await told()
+  expect(inProduction).toMatch(/failed for verification\.approved: Error at .*observers\.test\.ts/)
+  expect(inProduction).not.toContain('CANARY')
 })
 
 test('a refused probe of doctor leaves the warning to the first refusal of a sender', async () => {

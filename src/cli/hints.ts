@@ -37,7 +37,7 @@ const byStatus: Readonly<Record<number, string>> = {
   400: 'refused before the receiver? A body parser may have read the body first',
   401: 'the route may require a login, or use another secret',
   403: 'a firewall, a CSRF check or a login refuses it before the route',
-  404: 'the route does not exist: check the path of the address',
+  404: 'no route takes a POST there: check the path of the address, and that the route is for POST',
   405: 'the route does not take POST: check how it is registered',
   413: 'a body parser or proxy before the receiver has a lower limit',
   415: 'a body parser before the receiver expects another content type',

@@ -108,7 +108,7 @@ function checkOptions(inbox: Inbox, options: InboxConsoleOptions): void {
   if (authorize !== 'loopback') checkFunction('authorize', authorize, '(request) => boolean')
   else if (globalThis.process?.env?.NODE_ENV === 'production') {
     throw invalid(
-      "inboxConsole: `authorize` must be a function in production, got 'loopback': people behind a proxy look like loopback there",
+      "inboxConsole: `authorize` must be a function in production, got 'loopback': people behind a proxy look like loopback there. Pass authorize: process.env.NODE_ENV === 'production' ? (request) => … : 'loopback'",
     )
   }
   if (onActivity !== undefined) checkFunction('onActivity', onActivity, '(activity) => {}')
@@ -134,7 +134,9 @@ async function admitted(
   const verdict = await verdictOf(authorize, request)
   if (verdict === true) return undefined
   if (typeof verdict === 'string' && verdict !== '') return verdict
-  throw new ConsoleRefusal(403, 'FORBIDDEN', 'You are not allowed to see this inbox')
+  const message =
+    'You are not allowed to see this inbox: sign in to the application first; its option `authorize` decides'
+  throw new ConsoleRefusal(403, 'FORBIDDEN', message)
 }
 
 async function verdictOf(authorize: (request: Request) => unknown, request: Request) {

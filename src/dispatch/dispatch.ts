@@ -104,7 +104,7 @@ export class Dispatcher {
     const what = `the handler for ${patterns.join(', ')}`
     if (this.#frozen) {
       throw invalid(
-        `${what} was registered after the first delivery, which it has missed: register handlers at start-up`,
+        `${what} was registered after the first delivery or the start of a worker: register all handlers first, then start the worker and the server`,
         'REGISTERED_TOO_LATE',
       )
     }

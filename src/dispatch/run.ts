@@ -1,7 +1,6 @@
 // One attempt at an event: its handlers in turn, each within its time, with a context that makes what
 // costs something when it is asked for.
 import { sha256, sha256Hex } from '#hmac'
-import { Bag, type Placed } from '../foundation/bag.ts'
 import { idempotencyKeyOf, type VerifiedDelivery } from '../foundation/delivery.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import type { Superseded } from '../protocol/finality.ts'
@@ -9,28 +8,7 @@ import type { Authenticity } from '../protocol/scheme-definition.ts'
 import { toHex } from '../signature/encoding.ts'
 import { type Around, runAround } from './around.ts'
 import type { Context, HandlerFailure, HandlerReport, Registration } from './handler.ts'
-
-/** The handlers that run at a time, so that a drain can abort them together. */
-export class RunningHandlers {
-  readonly #running = new Bag<HandlerRun>()
-  #reason: unknown
-
-  add(run: HandlerRun): void {
-    if (this.#reason !== undefined) run.abort(this.#reason)
-    else this.#running.add(run)
-  }
-
-  delete(run: HandlerRun): void {
-    this.#running.delete(run)
-  }
-
-  /** Aborts those that run, and all that are still to come. */
-  abort(reason: unknown): void {
-    this.#reason = reason
-    for (const run of this.#running.all()) run.abort(reason)
-    this.#running.clear()
-  }
-}
+import type { RunningHandler, RunningHandlers } from './running.ts'
 
 /** Additions of an inbox to a handler's context. */
 export interface ContextExtras {
@@ -207,6 +185,9 @@ class Run {
   /** A promise only where the handler gave one. */
   #report(registration: Registration, began: number): HandlerReport | Promise<HandlerReport> {
     const { id: handler, handler: handle } = registration
+    const { reason } = this.running
+    // What it began now would be aborted in the same turn, and begun again after the restart.
+    if (reason !== undefined) return { ok: false, handler, code: 'DRAINING', error: reason }
     const context = new HandlerContext(this, handler)
     const { event } = this.task
     const { around } = this.#services
@@ -232,7 +213,7 @@ interface Started {
 }
 
 /** A handler that gave a promise, within its time; a late end of it counts for nothing. */
-class HandlerRun implements Placed {
+class HandlerRun implements RunningHandler {
   place = -1
   readonly #started: Started
   #end: ((report: HandlerReport) => void) | undefined

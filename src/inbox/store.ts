@@ -49,8 +49,8 @@ export interface InboxStore<Tx = unknown> extends WorkStore<Tx>, AdminStore, Met
   /** Known before `open`, which verifies what depends on the server. */
   readonly capabilities: StoreCapabilities
   /**
-   * Where the entries are, if one process owns them; known once it is open. When a second inbox of
-   * the process starts a worker on the same place, that worker replaces the first.
+   * Where the entries are, if one process owns them; known once it is open. When a second receiver
+   * of the process has a worker on the same place, that worker replaces the first.
    */
   readonly place?: string | undefined
   /** Moves a whole inbox to another store; there while it is open, where the store can. */

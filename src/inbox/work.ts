@@ -80,7 +80,7 @@ export interface WorkSource {
   readonly now: Clock
   /** Milliseconds for which a claim holds without being renewed. */
   readonly lease: number
-  /** Where the entries are, of which one inbox of a process has the worker; known once it is open. */
+  /** Where the entries are, of which one receiver of a process has the worker; known once it is open. */
   readonly place: string | undefined
   /** Milliseconds between two looks for leases whose holder is gone. */
   readonly sweepEvery: number

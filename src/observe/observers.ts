@@ -248,7 +248,11 @@ export class Observers {
   readonly #attempt: HearAttempt = (report, task, duration) => {
     const { event, delivery, attempt, entryId } = task
     const details = { ...timed(this.#now(), duration), event, delivery, attempt, entryId }
-    this.tell(attemptObserved(report, details))
+    const seen = attemptObserved(report, details)
+    // A developer's own machine, and no observer that could log it: the warning shows it whole.
+    const isWhole = !this.#hearsAll && !report.ok && isDevelopment()
+    this.#observer(isWhole ? { ...seen, error: inspectError(report.error) } : seen)
+    this.#tellListeners(seen)
   }
 
   #isFirstRefusal(outcome: Outcome, headers: HeaderIndex): boolean {

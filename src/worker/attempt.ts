@@ -2,7 +2,7 @@
 // verdict. Handlers throw what they like; it ends as a verdict.
 
 import type { HandlerFailure, Registration } from '../dispatch/handler.ts'
-import type { RunningHandlers } from '../dispatch/run.ts'
+import type { RunningHandlers } from '../dispatch/running.ts'
 import { defined } from '../foundation/defined.ts'
 import { isNonRetryable } from '../foundation/errors.ts'
 import type { EntryFailure } from '../inbox/entry.ts'

@@ -1,7 +1,7 @@
 // One stretch of a worker's work, from its first claim to a drain: how many entries are at work, how
 // each attempt is settled, and when all of it is over.
 
-import { RunningHandlers } from '../dispatch/run.ts'
+import { RunningHandlers } from '../dispatch/running.ts'
 import { sleep } from '../foundation/abortable.ts'
 import { Bag, type Placed } from '../foundation/bag.ts'
 import { defined } from '../foundation/defined.ts'

@@ -1,21 +1,22 @@
-// Which started worker handles the entries of a file within one process: the newest one. A
-// development server loads the program again after an edit, and the new handlers must run.
+// Which started worker handles the entries of an inbox within one process: the newest one. A
+// development server loads a module again after an edit, and the new handlers must run.
 
 interface Holder {
-  readonly inbox: object
+  readonly pipeline: object
   readonly stops: Set<() => void>
 }
 
 const registry = Symbol.for('idv-webhooks.workers')
 
 /**
- * Takes a place over from the workers of an older inbox, which are stopped; several workers of the
- * same inbox share it. The function that it returns leaves the place.
+ * Takes a place over from the workers of an older receiver, which are stopped; several workers of
+ * the same receiver share it. The function that it returns leaves the place.
  */
-export function takeOver(place: string, inbox: object, stop: () => void): () => void {
-  const holders = holdersOfProcess()
+export function takeOver(place: string | object, pipeline: object, stop: () => void): () => void {
+  const { files, inboxes } = holdersOfProcess()
+  const holders: Holders = typeof place === 'string' ? files : inboxes
   const before = holders.get(place)
-  const holder = before?.inbox === inbox ? before : { inbox, stops: new Set<() => void>() }
+  const holder = before?.pipeline === pipeline ? before : { pipeline, stops: new Set<() => void>() }
   holders.set(place, holder)
   holder.stops.add(stop)
   if (before && before !== holder) for (const old of [...before.stops]) old()
@@ -25,9 +26,21 @@ export function takeOver(place: string, inbox: object, stop: () => void): () => 
   }
 }
 
+/** A file's by its path, whichever inbox opened it; any other inbox's by itself. */
+interface Registry {
+  readonly files: Map<string, Holder>
+  readonly inboxes: WeakMap<object, Holder>
+}
+
+interface Holders {
+  get(place: unknown): Holder | undefined
+  set(place: unknown, holder: Holder): unknown
+  delete(place: unknown): boolean
+}
+
 /** One for all copies of this package in a process. */
-function holdersOfProcess(): Map<string, Holder> {
-  const all = globalThis as { [registry]?: Map<string, Holder> }
-  all[registry] ??= new Map()
+function holdersOfProcess(): Registry {
+  const all = globalThis as { [registry]?: Registry }
+  all[registry] ??= { files: new Map(), inboxes: new WeakMap() }
   return all[registry]
 }

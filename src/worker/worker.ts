@@ -170,9 +170,7 @@ class InboxWorker implements Worker {
       this.#inbox.onWork(() => poll.wake()),
       this.#options.onSignal(() => this.#end()),
     ]
-    if (place !== undefined) {
-      this.#endings.push(takeOver(place, this.#inbox, () => void this.drain()))
-    }
+    this.#endings.push(takeOver(place ?? this.#inbox, this.#pipeline, () => void this.drain()))
     poll.wake()
     this.#sweepRetention(run)
   }

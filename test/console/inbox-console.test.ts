@@ -217,7 +217,10 @@ describe('access', () => {
       403,
       'text/html; charset=utf-8',
     ])
-    expect(await refused.text()).toContain('<h1>You are not allowed to see this inbox</h1>')
+    const said = 'You are not allowed to see this inbox: sign in to the application first'
+    expect(await refused.text()).toContain(`<h1>${said}; its option \`authorize\` decides</h1>`)
+    const other = await fetch(new Request('http://app.test/'))
+    expect((await other.json()).message).toContain(said)
   })
 
   test('a proxy that passes on another host stands in nobody’s way', async () => {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
-import { memoryStore } from 'idv-webhooks/inbox'
+import { type EncryptionOptions, type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { signedDelivery } from 'idv-webhooks/testing'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { event, setUp } from './admin.ts'
+import { sharedMemory } from './shared-memory.ts'
 import { temporaryFile } from './temporary.ts'
 
 const encryption = { key: 'a1'.repeat(32) }
@@ -139,5 +140,54 @@ test('once a person is forgotten, nothing tells which bytes came', async () => {
     authenticity: 'signature',
     kind: 'duplicate',
     entryId: expect.any(String),
+  })
+})
+
+describe('a rolling change of the key, where several processes share the store', () => {
+  const [first, second] = ['a1'.repeat(32), 'b2'.repeat(32)]
+  const before = { key: first }
+  const announced = { key: first, previous: [second] }
+  const changed = { key: second, previous: [first] }
+  const joining = (store: () => InboxStore) => (given: EncryptionOptions) => {
+    const made = setUp({ store: store(), encryption: given, ...once })
+    made.receiver.on('*', () => {})
+    return made
+  }
+
+  test('first announces the new key to all, then encrypts with it: each process reads all', async () => {
+    const join = joining(sharedMemory())
+    const old = join(before)
+    await old.deliver(event())
+    // Step one, beside the processes from before.
+    const one = join(announced)
+    await one.deliver(event())
+    expect(await old.worker.runOnce()).toMatchObject({ done: 2 })
+    await old.inbox.close()
+    // Step two, beside those of step one.
+    const two = join(changed)
+    await two.deliver(event())
+    expect(await one.worker.runOnce()).toMatchObject({ done: 1 })
+    await one.deliver(event())
+    expect(await two.worker.runOnce()).toMatchObject({ done: 1 })
+    // A process of step one may start again, a roll-back to it too, and whoever comes after it.
+    const again = join(announced)
+    await two.deliver(event())
+    expect(await again.worker.runOnce()).toMatchObject({ done: 1 })
+    await join(changed).inbox.open()
+    await join({ key: second }).inbox.open()
+  })
+
+  test('in one step leaves a process with the old key alone unable to read or to start', async () => {
+    const join = joining(sharedMemory())
+    const old = join(before)
+    await old.deliver(event())
+    const two = join(changed)
+    await two.deliver(event())
+    expect(await old.worker.runOnce()).toMatchObject({ done: 1, dead: 1 })
+    await expect(join(before).inbox.open()).rejects.toMatchObject({ code: 'STORE_SEALED' })
+    // What opens it again, and what becomes of the dead letter.
+    await join(announced).inbox.open()
+    expect(await two.inbox.redrive({ state: 'dead' })).toBe(1)
+    expect(await two.worker.runOnce()).toMatchObject({ done: 1 })
   })
 })

@@ -97,6 +97,77 @@ describe('context.tx', () => {
     return runs
   }
 
+  // SQLite rolls the whole transaction back for these, whatever the handler makes of the error.
+  const rollingBack = {
+    'a statement that says so': "insert or rollback into taken values ('one')",
+    'a table that says so': "insert into strict_taken values ('one')",
+    'a trigger that says so': "insert into guarded values ('one')",
+    'a full disk':
+      "pragma max_page_count = 60; insert into taken values (printf('%.*c', 900000, 'x'))",
+  }
+  const tables = `create table taken (id text unique); insert into taken values ('one');
+    create table strict_taken (id text unique on conflict rollback);
+    insert into strict_taken values ('one'); create table guarded (id text);
+    create trigger guard before insert on guarded begin select raise(rollback, 'no'); end`
+
+  test.each(Object.entries(rollingBack))(
+    'keeps nothing of a handler that swallowed the error of %s',
+    async (_, sql) => {
+      const { deliver, receiver, worker, effects, inbox, db } = await ready({
+        retry: { attempts: 2, delays: [0] },
+      })
+      db.exec(tables)
+      const attempts: string[] = []
+      const swallow = (tx: SqliteTransaction) => {
+        expect(() => tx.exec(sql)).toThrow()
+        if (sql.includes('max_page_count')) db.exec('pragma max_page_count = 1000000')
+      }
+      receiver.on(
+        'verification.approved',
+        ({ id }, { tx, attempt }) => {
+          write(tx, id, attempt)
+          swallow(tx as SqliteTransaction)
+          attempts.push('at the end')
+        },
+        { tx: true, id: 'ends' },
+      )
+      receiver.on(
+        'client.created',
+        ({ id }, { tx, attempt }) => {
+          swallow(tx as SqliteTransaction)
+          attempts.push('before another')
+          const message = 'a statement failed and ended the whole transaction'
+          expect(() => write(tx, id, attempt)).toThrow(message)
+        },
+        { tx: true, id: 'goes-on' },
+      )
+      await deliver(event())
+      await deliver(event('client.created', { id: 'c' }))
+      expect(await worker.runOnce()).toMatchObject({ retry: 2, dead: 2, done: 0 })
+      expect(effects()).toEqual([])
+      expect(attempts.sort()).toEqual([
+        ...['at the end', 'at the end'],
+        ...['before another', 'before another'],
+      ])
+      const [last, first] = (await inbox.find()).entries
+      expect([last?.handled, first?.handled]).toEqual([[], []])
+    },
+  )
+
+  test('is refused when the handler put another transaction in its place', async () => {
+    const { deliver, receiver, worker, inbox } = await ready({ retry: { attempts: 1 } })
+    const handler = ({ id }: { readonly id?: string }, { tx, attempt }: Context) => {
+      write(tx, id, attempt)
+      const handle = tx as SqliteTransaction
+      handle.exec('commit; begin')
+    }
+    receiver.on('*', handler, { tx: true })
+    await deliver(event())
+    expect(await worker.runOnce()).toMatchObject({ dead: 1, done: 0 })
+    const [entry] = (await inbox.find()).entries
+    expect(entry).toMatchObject({ handled: [], failures: [{ code: 'HANDLER_FAILED' }] })
+  })
+
   test('belongs to one handler at a time, and the others wait for their turn to start', async () => {
     expect(await contended(0)).toBe(8)
     expect(await contended(160)).toBe(8)
@@ -518,6 +589,19 @@ describe('beside its owner', () => {
     application(file).exec('create table mine (id text)')
     await expect(open()).rejects.toMatchObject({ code: 'STORE_UNSUITABLE' })
   })
+})
+
+test('the guide names every file that lies beside an open inbox', async () => {
+  const file = temporaryFile()
+  const { worker, deliver } = setUp({ store: sqliteStore(file) })
+  await worker.start()
+  await deliver(event())
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/inbox.md'), 'utf8')
+  const names = readdirSync(dirname(file))
+  expect(names.length).toBeGreaterThan(4)
+  expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([])
+  const [, ignored = ''] = /```gitignore\n(.*)\*\n```/.exec(guide) ?? []
+  expect(names.filter((name) => !name.startsWith(ignored || '?'))).toEqual([])
 })
 
 test('many arrivals at once share commits', async () => {

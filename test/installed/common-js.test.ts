@@ -14,6 +14,12 @@ afterAll(() => rm(base, { recursive: true, force: true }), 60_000)
 const compilers = { '5.4': '5.4.5', '5.9': '5.9.3', '6.0': '6.0.3', '7.0': '7.0.2' } as const
 const zod = 'zod@3.23.8'
 
+/** The programs in CommonJS of a guide. */
+function shownIn(page: string): readonly string[] {
+  const guide = readFileSync(join(import.meta.dirname, '../..', page), 'utf8')
+  return [...guide.matchAll(/^```cjs\n(.*?)^```/gms)].map(([, shown = '']) => shown)
+}
+
 /** A CommonJS application of the classic kind: zod 3, Jest, and whatever TypeScript. */
 const app = join(base, 'app')
 beforeAll(async () => {
@@ -22,10 +28,11 @@ beforeAll(async () => {
     cpSync(join(app, 'consumer.ts'), join(app, `consumer.${type}`))
   }
   writeFileSync(join(app, 'package.json'), '{"private":true}')
-  // The test that the guide shows, of an application such as it names.
-  const guide = readFileSync(join(import.meta.dirname, '../../docs/testing.md'), 'utf8')
-  const [, shown = ''] = /```cjs\n(.*?)```/s.exec(guide) ?? []
-  writeFileSync(join(app, 'guide.test.cjs'), shown)
+  // The tests that the guide shows, of an application such as it names.
+  for (const [at, shown] of shownIn('docs/testing.md').entries()) {
+    const [, name = `guide-${at}.test.cjs`] = /^\/\/ (\S+\.js)\n/.exec(shown) ?? []
+    writeFileSync(join(app, name), shown)
+  }
   const typescripts = Object.entries(compilers).map(
     ([name, version]) => `typescript-${name}@npm:typescript@${version}`,
   )
@@ -39,8 +46,27 @@ test.each([
   ['Node 22.18', nodes['22.18.0'] ?? ''],
 ])('Jest runs tests of a CommonJS application by default on %s', async (_, node) => {
   const { stderr } = await run(node, ['node_modules/jest/bin/jest.js', '--ci'], { cwd: app })
-  expect(stderr).toContain('Tests:       4 passed, 4 total')
+  expect(stderr).toContain('Tests:       5 passed, 5 total')
   expect(stderr).not.toContain('IDV_OBSERVE_FAILED')
+})
+
+test.each([
+  ['starts, and ends at SIGTERM', 'inbox.db', 0, ''],
+  ['exits with the reason why it cannot start', 'no-such-folder/inbox.db', 1, 'STORE_'],
+])('the worker of the guide in CommonJS %s', async (_, file, code, said) => {
+  const shown = shownIn('docs/inbox.md')
+  expect(shown).toHaveLength(1)
+  const program = `${shown[0]}
+worker.start().then(() => process.kill(process.pid, 'SIGTERM'), () => {})`
+  const name = join(app, `worker-${code}.cjs`)
+  writeFileSync(name, program.replace('inbox.db', file))
+  const env = { ...process.env, WEBHOOK_SECRET: 'a-secret-of-the-guide' }
+  const ended = await run(process.execPath, [name], { cwd: app, env }).then(
+    ({ stderr }) => ({ code: 0, stderr }),
+    (error: { readonly code: number; readonly stderr: string }) => error,
+  )
+  expect(ended.code).toBe(code)
+  expect(said === '' ? ended.stderr : ended.stderr.includes(said)).toBe(said === '' ? '' : true)
 })
 
 const isFull = process.env.MATRIX === 'full'

@@ -141,7 +141,10 @@ test('every snippet of the documents compiles as strict TypeScript, against the 
   })
   const tsc = join(app, 'node_modules/typescript/bin/tsc')
   const target = ['--module', 'esnext', '--moduleResolution', 'bundler', '--target', 'es2023']
-  const options = ['--strict', '--noEmit', '--skipLibCheck', ...target, '--types', 'node']
+  // NestJS has decorators of parameters.
+  const decorators = ['--experimentalDecorators', '--emitDecoratorMetadata']
+  const strict = ['--strict', '--noEmit', '--skipLibCheck', '--types', 'node']
+  const options = [...strict, ...target, ...decorators]
   const all = [...options, 'surroundings.ts', ...files]
   const { stdout } = await run(process.execPath, [tsc, ...all], { cwd: app }).catch(
     (failed: { stdout: string }) => failed,

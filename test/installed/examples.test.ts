@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path'
 import { sign } from 'idv-webhooks'
 import { createClient } from 'idv-webhooks/client'
 import { createSandbox } from 'idv-webhooks/sandbox'
+import { ModuleKind, ScriptTarget, transpileModule } from 'typescript'
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { pageAt } from './console-page.ts'
 import { post, secret, start as startIn } from './program.ts'
@@ -74,6 +75,26 @@ describe('the example for', () => {
       await until(/approved: ver_42/)
     },
   )
+
+  test('nest that the guide shows keeps, and handles once all handlers are registered', async () => {
+    const guide = readFileSync(join(root, 'docs/receiver.md'), 'utf8')
+    const [, shown = ''] = /```ts\n(\/\/ main\.ts\n.*?)```/s.exec(guide) ?? []
+    const decorated = { experimentalDecorators: true, emitDecoratorMetadata: true }
+    const compilerOptions = { ...decorated, module: ModuleKind.ESNext, target: ScriptTarget.ES2022 }
+    const { outputText } = transpileModule(shown.replace('inbox.db', 'nest-guide.db'), {
+      compilerOptions,
+    })
+    writeFileSync(
+      join(app, 'examples/nest-guide.mjs'),
+      `${outputText}\nconsole.log(server(app))
+      function server(app) { return app.getHttpServer().address() }`,
+    )
+    const { until, started } = start(['nest-guide.mjs'], /port: (\d+)/s)
+    const port = /port: (\d+)/.exec(await started)?.[1]
+    const url = `http://127.0.0.1:${port}/webhooks`
+    expect(await post(url, event('verification.approved'))).toEqual([202, 401])
+    await until(/approved: ver_42/)
+  })
 
   test('nest receives them on Nest 12, too', async () => {
     const cwd = mkdtempSync(join(tmpdir(), 'idv-nest-12-'))
@@ -204,4 +225,14 @@ test('the example for Lambda answers what a function URL invokes it with', async
   const invoked = { rawPath: '/', headers, requestContext, body, isBase64Encoded: false }
   expect(await handler(invoked)).toMatchObject({ statusCode: 200 })
   expect(await handler({ ...invoked, body: `${body} ` })).toMatchObject({ statusCode: 401 })
+
+  // The bundle that the guide makes exports it beside a package.json of ES modules, too.
+  const guide = readFileSync(join(root, 'docs/lambda.md'), 'utf8')
+  const [, command = ''] = /`npx esbuild ([^`]+)`/.exec(guide) ?? []
+  const cwd = join(app, 'examples')
+  const run = (...args: string[]) => execFileSync(process.execPath, args, { cwd }).toString()
+  execFileSync(join(app, 'node_modules/.bin/esbuild'), command.split(' '), { cwd, stdio: 'pipe' })
+  const [, shown = ''] = /`(import \{ handler \} [^`]+)`/.exec(guide) ?? []
+  const program = `${shown}\nconsole.log((await handler(${JSON.stringify(invoked)})).statusCode)`
+  expect(run('--input-type=module', '-e', program)).toMatch(/200\n$/)
 })

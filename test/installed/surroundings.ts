@@ -39,6 +39,8 @@ declare global {
   const secretOfTenant: (url: string | undefined) => Promise<string>
   const fetchReport: (id: string, how: { signal: AbortSignal }) => Promise<{ score: number }>
   const updateCard: () => void
+  const inboxConsole: typeof import('idv-webhooks/console').inboxConsole
+  const operatorOf: (cookie: string | null) => Promise<{ email: string } | undefined>
   const since: Date
   const stdout: string
   const after: (work: Promise<unknown>) => void

@@ -1,5 +1,6 @@
 // From the first claim to a drain: what is at work is alive, is settled once, and comes to an end.
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Context } from 'idv-webhooks'
 import { memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, test, vi } from 'vitest'
@@ -59,6 +60,28 @@ describe.each(stores)('at work on %s', (_, store) => {
     expect(settled()).toEqual(['done'])
     expect(await once).toMatchObject({ done: 1 })
     expect(await inbox.stats()).toMatchObject({ done: 1, stored: 1 })
+  })
+
+  test('a drain whose grace ran out begins no further handler, in turn or not', async () => {
+    const { deliver, receiver, worker, inbox } = fresh()
+    const began: string[] = []
+    const hangs =
+      (id: string) =>
+      async (_: unknown, { attempt }: Context) => {
+        began.push(`${id} ${attempt}`)
+        if (attempt === 1 && began.length === 1) await new Promise(() => {})
+      }
+    receiver.on('verification.approved', hangs('first'), { id: 'first' })
+    receiver.on('verification.approved', hangs('second'), { id: 'second' })
+    await deliver(event())
+    await worker.start()
+    await until(() => began.length === 1)
+    await worker.drain({ grace: 5 })
+    await delay(20)
+    expect(began).toEqual(['first 1'])
+    expect((await inbox.find()).entries).toMatchObject([{ state: 'stored', handled: [] }])
+    await worker.runOnce()
+    expect(began).toEqual(['first 1', 'first 1', 'second 1'])
   })
 
   test('a drain whose grace ran out leaves runOnce and start as they were', async () => {

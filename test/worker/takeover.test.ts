@@ -1,5 +1,8 @@
 // A development server loads the program again after an edit, beside what it loaded before.
+import { createReceiver, createWorker } from 'idv-webhooks'
+import { memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { testSecret } from 'idv-webhooks/testing'
 import { expect, test } from 'vitest'
 import { event, setUp, until } from '../inbox/admin.ts'
 import { temporaryFile } from '../inbox/temporary.ts'
@@ -58,9 +61,33 @@ test('what an older worker is at when it is replaced ends there, once', async ()
   expect(await fresh.inbox.stats()).toMatchObject({ done: 1, leased: 0 })
 })
 
-test('two workers of one inbox work side by side', async () => {
+test.each([
+  ['a file', () => sqliteStore(temporaryFile())],
+  ['memory', memoryStore],
+])(
+  'the newest receiver has the worker, also of an inbox that was not loaded again: %s',
+  async (_, store) => {
+    const { inbox, receiver, worker, deliver } = setUp({ store: store() })
+    const ran: string[] = []
+    receiver.on('*', () => void ran.push('first'))
+    await worker.start()
+    await deliver(event('client.created', { id: 'a' }))
+    await until(() => ran.length === 1)
+    const edited = createReceiver({ secret: testSecret, inbox })
+    edited.on('*', () => void ran.push('edited'))
+    const newer = createWorker(edited)
+    await newer.start()
+    for (let at = 0; at < 5; at++) {
+      await deliver(event('client.created', { id: `b${at}` }))
+      await until(() => ran.length === 2 + at)
+    }
+    expect(ran).toEqual(['first', ...Array(5).fill('edited')])
+    await newer.drain()
+  },
+)
+
+test('two workers of one receiver work side by side', async () => {
   const { deliver, inbox, receiver, worker } = setUp({ store: sqliteStore(temporaryFile()) })
-  const { createWorker } = await import('idv-webhooks')
   let running = 0
   let most = 0
   receiver.on('*', async () => {

@@ -159,9 +159,7 @@ async function probe(session: Session, target: Target) {
   const [failed, unproved] = [many('fails'), many('not provable')]
   out.record({ type: 'summary', probes, failed, unproved, causes, framework })
   const open = unproved > 0 ? `, ${unproved} not provable here` : ''
-  out.say(
-    `${probes - failed - unproved} of ${count(probes, 'probe')} hold, ${failed} failed${open}`,
-  )
+  out.say(`${probes - failed - unproved} of ${probes} probes hold, ${failed} failed${open}`)
   return failed > 0 || clock.state === 'failed' ? exitCodes.failed : exitCodes.ok
 }
 

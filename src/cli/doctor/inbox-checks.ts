@@ -90,17 +90,9 @@ function checkEncryption(encrypted: boolean): Check {
       )
 }
 
-const longestLag = 5 * 60_000
-
 function checkStats({ dead, lag }: InboxStats): readonly Check[] {
   return [
-    lag > longestLag
-      ? check(
-          'worker',
-          'failed',
-          `an entry has been waiting for ${spanOf(lag)}: is a worker running?`,
-        )
-      : check('worker', 'ok', 'no entry waits for long'),
+    checkLag(lag),
     dead > 0
       ? check(
           'dead letters',
@@ -109,4 +101,14 @@ function checkStats({ dead, lag }: InboxStats): readonly Check[] {
         )
       : check('dead letters', 'ok', 'none'),
   ]
+}
+
+const unusualLag = 30_000
+const longestLag = 5 * 60_000
+
+/** Entries that are due wait for less than a second where a worker keeps up. */
+function checkLag(lag: number): Check {
+  if (lag < unusualLag) return check('worker', 'ok', 'no entry waits for long')
+  const message = `an entry has been waiting for ${spanOf(lag)}: usually no worker was started (createWorker(receiver).start()), or it cannot keep up`
+  return check('worker', lag > longestLag ? 'failed' : 'warning', message)
 }

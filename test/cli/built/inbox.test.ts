@@ -436,6 +436,20 @@ describe('doctor looks at the inbox', () => {
     expect(inbox.filter(({ state, name }) => state !== 'ok' && name !== 'inbox disk')).toEqual([])
   })
 
+  test.each([
+    [20, 'ok'],
+    [76, 'warning'],
+    [400, 'failed'],
+  ])('whose entry has been waiting for %i s: %s', async (seconds, state) => {
+    const now = () => new Date(Date.now() - seconds * 1000)
+    const app = await application({ now })
+    await app.deliver('client.created', '1')
+    const { records } = await runJson(['doctor', '--inbox', app.file], { env })
+    const found = records.find(({ name }) => name === 'inbox worker')
+    expect(found?.state).toBe(state)
+    if (state !== 'ok') expect(found?.message).toContain('createWorker(receiver).start()')
+  })
+
   test('that has dead letters, is readable at rest, and that no worker drains', async () => {
     const app = await oneOfEach({ now: () => new Date(Date.now() - 3_600_000) })
     const { records, code } = await runJson(['doctor', '--inbox', app.file], { env })

@@ -133,7 +133,7 @@ describe('odd words', () => {
 
   test('one probe that fails does not hold', async () => {
     const ran = await run(['doctor', '--to', 'http://127.0.0.1:9/'], { env })
-    expect(ran.stderr).toContain('0 of 1 probe hold, 1 failed')
+    expect(ran.stderr).toContain('0 of 1 probes hold, 1 failed')
   })
 })
 

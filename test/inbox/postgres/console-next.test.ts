@@ -5,7 +5,7 @@ import { createInbox } from 'idv-webhooks/inbox'
 import { fromPg, postgresStore } from 'idv-webhooks/inbox/postgres'
 import { signedDelivery } from 'idv-webhooks/testing'
 import pg from 'pg'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { poolOf, servers } from './servers.ts'
 
 const secret = 'a-secret-for-tests'
@@ -34,6 +34,9 @@ test('the console of the Next.js example shows and reveals what the inbox keeps'
   expect(kept.kind).toBe('accepted')
 
   process.env.DATABASE_URL = connectionString
+  // As built; in development it lets in this machine.
+  vi.stubEnv('NODE_ENV', 'production')
+  onTestFinished(() => void vi.unstubAllEnvs())
   const { GET, POST } = await import('../../../examples/next/app/inbox/[[...path]]/route.ts')
   const ask = (path: string, headers: Record<string, string> = { 'x-forwarded-user': 'grace' }) =>
     new Request(`http://app.test/inbox${path}`, { headers })

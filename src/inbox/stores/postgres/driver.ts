@@ -3,6 +3,10 @@
 /** Ends with the transaction: a checkpoint without it would not commit with the effects. */
 export const txMark = "set local idv_webhooks.tx = 'open'"
 
+/** The error of a commit that the server answered with a rollback. */
+export const rolledBack =
+  'the transaction was rolled back: a statement failed that the handler did not wait for'
+
 /** Begins a transaction; a handler that hangs in it must not hold back vacuum for ever. */
 export const beginSql = `begin isolation level read committed;
   set local idle_in_transaction_session_timeout = '60s'; ${txMark}`
@@ -28,6 +32,12 @@ export interface PostgresListener {
   close(): Promise<void>
 }
 
+/** A transaction that begins at its first use. */
+export interface LazyTransaction<Tx> {
+  /** Calls `work` with the handle of the open transaction; rejects once that is over. */
+  use<Result>(work: (handle: Tx) => Promise<Result>): Promise<Result>
+}
+
 /** A driver of Postgres; `Tx` is what handlers get as `context.tx`. */
 export interface PostgresDriver<Tx = unknown> {
   readonly name: string
@@ -43,8 +53,11 @@ export interface PostgresDriver<Tx = unknown> {
     signal: AbortSignal,
   ): Promise<readonly PostgresRow[]>
   begin(signal: AbortSignal): Promise<PostgresTransaction<Tx>>
-  /** A handle that begins its transaction at its first use; without it, it begins before. */
-  lazily?(begun: () => Promise<Tx>): Tx
+  /**
+   * A handle that begins its transaction at its first use; without it, it begins before. Each
+   * statement is sent in `use`.
+   */
+  lazily?(transaction: LazyTransaction<Tx>): Tx
   /** `lost` is called once when the connection has ended by itself. */
   listen?(
     channel: string,

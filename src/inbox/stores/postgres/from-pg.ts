@@ -6,16 +6,22 @@ import {
   type PostgresRow,
   type PostgresTransaction,
   type PostgresValue,
+  rolledBack,
 } from './driver.ts'
 
 /** The part of a `pg` client that the store and handlers use. */
 export interface PgClient {
-  query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: PostgresRow[] }>
+  query(text: string, values?: readonly unknown[]): Promise<PgResult>
+}
+
+interface PgResult {
+  readonly rows: PostgresRow[]
+  /** The first word of what the server has done. */
+  readonly command?: string
 }
 
 interface PooledClient extends PgClient {
   on(event: 'error', listener: () => void): unknown
-  off(event: 'error', listener: () => void): unknown
   release(broken?: boolean): void
 }
 
@@ -29,7 +35,7 @@ interface ListeningClient extends PgClient {
 /** A pool of `pg`, by its shape. */
 export interface PgPool {
   connect(): Promise<PooledClient>
-  on(event: 'error', listener: () => void): unknown
+  on(event: 'error' | 'connect', listener: () => void): unknown
 }
 
 /** Options of `fromPg`. */
@@ -42,8 +48,19 @@ export interface FromPgOptions {
 }
 
 const ignore = () => {}
-/** Pools whose idle clients have a listener for their errors. */
-const guarded = new WeakSet<PgPool>()
+/** Pools and clients that have a listener for errors. */
+const guarded = new WeakSet<PgPool | PooledClient>()
+
+/** For good: between two users of a client nobody else would hear that its connection has ended. */
+function guard(subject: PgPool | PooledClient): void {
+  if (!guarded.has(subject)) subject.on('error', ignore)
+  guarded.add(subject)
+}
+
+function guardFirst(...heard: readonly unknown[]): void {
+  // Trust is granted here: a pool tells its new client.
+  guard(heard[0] as PooledClient)
+}
 
 /**
  * The driver for a pool of `pg`. Give the pool a `connectionTimeoutMillis`, so that a server that
@@ -52,8 +69,9 @@ const guarded = new WeakSet<PgPool>()
  * @example postgresStore(fromPg(new pg.Pool({ connectionString, connectionTimeoutMillis: 5_000 })))
  */
 export function fromPg(pool: PgPool, options: FromPgOptions = {}): PostgresDriver<PgClient> {
-  if (!guarded.has(pool)) pool.on('error', ignore)
-  guarded.add(pool)
+  // Before the pool hands a new client on, which may end in that very moment.
+  if (!guarded.has(pool)) pool.on('connect', guardFirst)
+  guard(pool)
   return {
     name: 'pg',
     query: async (text, values, signal) => {
@@ -65,9 +83,7 @@ export function fromPg(pool: PgPool, options: FromPgOptions = {}): PostgresDrive
       await aborting(client, signal, () => client.query(beginSql), 'keep')
       return transaction(client)
     },
-    lazily: (begun) => ({
-      query: async (...statement) => (await begun()).query(...statement),
-    }),
+    lazily: (tx) => ({ query: (...statement) => tx.use((client) => client.query(...statement)) }),
     listen: async (channel, heard, lost) => {
       const client = options.listener?.() ?? clientLike(pool)
       client.on('error', ignore)
@@ -99,10 +115,8 @@ function toParameter(value: PostgresValue): unknown {
 async function connected(pool: PgPool, signal: AbortSignal): Promise<PooledClient> {
   signal.throwIfAborted()
   const client = await pool.connect()
-  if (!signal.aborted) {
-    client.on('error', ignore)
-    return client
-  }
+  guard(client)
+  if (!signal.aborted) return client
   client.release()
   throw signal.reason
 }
@@ -116,7 +130,7 @@ async function aborting<Result>(
 ): Promise<Result> {
   let isOut = true
   const back = (broken?: boolean) => {
-    if (isOut) giveBack(client, broken)
+    if (isOut) client.release(broken)
     isOut = false
   }
   const stop = () => back(true)
@@ -133,27 +147,24 @@ async function aborting<Result>(
   }
 }
 
-function giveBack(client: PooledClient, broken = false): void {
-  client.release(broken)
-  // A destroyed client may still fail while it ends.
-  if (!broken) client.off('error', ignore)
-}
-
 function transaction(client: PooledClient): PostgresTransaction<PgClient> {
   let isOut = true
   const back = (broken = false) => {
-    if (isOut) giveBack(client, broken)
+    if (isOut) client.release(broken)
     isOut = false
   }
   const end = async (how: 'commit' | 'rollback') => {
     if (!isOut) return
+    let command: string | undefined
     try {
-      await client.query(how)
-      back()
+      command = (await client.query(how)).command
     } catch (error) {
       back(true)
       throw error
     }
+    back()
+    // A commit of a transaction in which a statement failed is answered so, and not as an error.
+    if (how === 'commit' && command === 'ROLLBACK') throw new Error(rolledBack)
   }
   return {
     handle: client,

@@ -55,9 +55,7 @@ export function fromPglite(db: Pglite): PostgresDriver<PgliteClient> {
         destroy: () => void rollback().catch(() => {}),
       }
     },
-    lazily: (begun) => ({
-      query: async (text, values) => (await begun()).query(text, values),
-    }),
+    lazily: (tx) => ({ query: (text, values) => tx.use((open) => open.query(text, values)) }),
     listen: async (channel, heard) => ({ close: await db.listen(channel, heard) }),
   }
 }

@@ -23,6 +23,7 @@ export class ClientTransaction implements StoreTx {
   readonly #lease: Lease
   readonly #handler: string
   #begun: Promise<PostgresTransaction> | undefined
+  #open: PostgresTransaction | undefined
   #over: string | undefined
   handle: unknown
 
@@ -39,13 +40,14 @@ export class ClientTransaction implements StoreTx {
     handler: string,
   ): Promise<ClientTransaction> {
     const tx = new ClientTransaction(statements, lease, handler)
-    const begun = async () => (await tx.#begin()).handle
-    tx.handle = statements.driver.lazily?.(begun) ?? (await begun())
+    const { driver } = statements
+    const lazy = driver.lazily?.({ use: (work) => tx.#use(work) })
+    tx.handle = lazy ?? (await tx.#begin()).handle
     return tx
   }
 
   async commit(): Promise<boolean> {
-    if (this.#over !== undefined) throw statementError('STORE_FAILED', this.#over)
+    this.#assertOpen()
     this.#over = 'the transaction is committed'
     const tx = await this.#begun
     if (!tx) return true
@@ -84,11 +86,28 @@ export class ClientTransaction implements StoreTx {
     await this.#statements.within(limit, () => tx.rollback()).catch(() => tx.destroy())
   }
 
+  /**
+   * At once when it has begun, so that the statement goes out before whatever ends the transaction.
+   * One that ended while a statement waited for it to begin refuses that statement.
+   */
+  async #use<Result>(work: (handle: unknown) => Promise<Result>): Promise<Result> {
+    this.#assertOpen()
+    if (!this.#open) {
+      await this.#begin()
+      this.#assertOpen()
+    }
+    return work(this.#open?.handle)
+  }
+
   async #begin(): Promise<PostgresTransaction> {
-    if (this.#over !== undefined) throw statementError('STORE_FAILED', this.#over)
     this.#begun ??= this.#statements.within(limit, (signal) => {
       return this.#statements.driver.begin(signal)
     })
-    return this.#begun
+    this.#open = await this.#begun
+    return this.#open
+  }
+
+  #assertOpen(): void {
+    if (this.#over !== undefined) throw statementError('STORE_FAILED', this.#over)
   }
 }

@@ -26,6 +26,12 @@ interface Waiting {
 
 const longestHold = 1_000
 const closed = 'the inbox is closed'
+const endedByHandler =
+  'the handler ended the transaction itself: leave begin, commit and rollback to the inbox'
+const rolledBack =
+  'a statement failed and ended the whole transaction: let its error end the handler'
+/** Ends with the transaction: a checkpoint without it would not commit with the effects. */
+const mark = 'idv_webhooks'
 
 /** Gives handlers their turn, one after the other; while one writes, the writer waits. */
 export class TransactionGate {
@@ -62,9 +68,10 @@ export class TransactionGate {
     try {
       this.#connection ??= this.#open()
       const { db } = this.#connection
-      db.exec('begin immediate')
+      db.exec(`begin immediate; savepoint ${mark}`)
       return db
     } catch (error) {
+      if (this.#connection) this.undo(this.#connection.db)
       this.#queue.resume()
       throw error
     }
@@ -155,6 +162,7 @@ class HandlerTransaction implements StoreTx<SqliteTransaction> {
       return true
     }
     const held = this.#gate.checkpoint(db, this.#lease, this.#handler)
+    this.#assertOwn(db)
     if (held) db.exec('commit')
     this.end('the transaction is committed')
     return held
@@ -190,11 +198,26 @@ class HandlerTransaction implements StoreTx<SqliteTransaction> {
 
   #use<Result>(work: (db: SqliteDatabase) => Result): Result {
     const db = this.#begun()
-    const result = work(db)
+    let result: Result
+    try {
+      result = work(db)
+    } catch (error) {
+      // A handler that goes on after this error must not write outside of the transaction.
+      if (!inTransaction(db)) this.end(rolledBack)
+      throw error
+    }
     if (inTransaction(db)) return result
-    this.end(
-      'the handler ended the transaction itself: leave begin, commit and rollback to the inbox',
-    )
-    throw new Error(this.#over)
+    this.end(endedByHandler)
+    throw new Error(endedByHandler)
+  }
+
+  /** Refuses a transaction that a handler began in place of the one that it ended. */
+  #assertOwn(db: SqliteDatabase): void {
+    try {
+      db.exec(`release ${mark}`)
+    } catch (cause) {
+      this.end(endedByHandler)
+      throw new Error(endedByHandler, { cause })
+    }
   }
 }

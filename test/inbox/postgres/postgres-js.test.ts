@@ -1,0 +1,114 @@
+// A reserved connection of postgres.js outlives its transaction, so what a handler holds must not.
+import { fromPostgresJs, postgresStore } from 'idv-webhooks/inbox/postgres'
+import postgres from 'postgres'
+import { expect, onTestFinished, test } from 'vitest'
+import { claimOne, leaseOf, newEntry } from '../../../src/testing/store-cases.ts'
+import { startProxy } from './proxy.ts'
+import { freshSchema, poolOf, servers } from './servers.ts'
+
+const connect = (url: string, max: number) => {
+  const sql = postgres(url, { max, onnotice: () => {} })
+  onTestFinished(() => sql.end({ timeout: 1 }))
+  return sql
+}
+
+/** One claimed entry, and a table for the effects of its handler. */
+async function atWork(max: number) {
+  const sql = connect(servers.pg18, max)
+  const schema = freshSchema()
+  const store = postgresStore(fromPostgresJs(sql), { schema, listen: false })
+  await store.open(() => {})
+  onTestFinished(() => store.close())
+  const table = `effects_${schema}`
+  await poolOf().query(`create table public.${table} (what text)`)
+  await store.insert(newEntry())
+  const tx = await store.transaction?.(leaseOf(await claimOne(store)), 'h')
+  if (!tx) throw new Error('the store has no transactions')
+  const effects = async () => {
+    const { rows } = await poolOf().query(`select what from public.${table} order by what`)
+    return rows.map(({ what }) => what)
+  }
+  return { sql, store, tx, table, effects }
+}
+
+const ends = ['commit', 'rollback'] as const
+
+test.each(ends)(
+  'after its %s a handler writes nothing more, in whatever way it tries',
+  async (end) => {
+    const { sql, tx, table, effects } = await atWork(2)
+    const late = tx.handle as postgres.ReservedSql
+    const name = late(table)
+    await late`insert into ${name} values ('in time')`
+    const unsent = late`insert into ${name} values ('made before, sent after')`
+    await tx[end]()
+    const refused = { code: 'STORE_FAILED', message: /handler is over/ }
+    await expect(unsent).rejects.toMatchObject(refused)
+    await expect(late`insert into ${name} values ('late')`).rejects.toMatchObject(refused)
+    await expect(late.unsafe(`insert into ${table} values ('late')`)).rejects.toMatchObject(refused)
+    await expect(late.notify('late', '')).rejects.toMatchObject(refused)
+    // The connection is free again, and belongs to whoever asks next.
+    const other = await sql.reserve()
+    const another = await sql.reserve()
+    await Promise.all([other`begin`, another`begin`])
+    await expect(late`insert into ${name} values ('late')`).rejects.toMatchObject(refused)
+    await Promise.all([other`commit`, another`commit`])
+    other.release()
+    another.release()
+    expect(await effects()).toEqual(end === 'commit' ? ['in time'] : [])
+  },
+)
+
+test('what a handler sent without waiting for it belongs to its transaction', async () => {
+  const { tx, table, effects } = await atWork(1)
+  const handle = tx.handle as postgres.ReservedSql
+  const sent = handle`insert into ${handle(table)} values ('not awaited')`.execute()
+  expect(await tx.commit()).toBe(true)
+  await sent
+  expect(await effects()).toEqual(['not awaited'])
+})
+
+test('a handler cannot release the connection of its transaction', async () => {
+  const { tx } = await atWork(1)
+  expect(() => (tx.handle as postgres.ReservedSql).release()).toThrow('the inbox releases it')
+  await tx.rollback()
+})
+
+test('a begin that is answered after its time gives its connection back', async () => {
+  const proxy = await startProxy(servers.pg18, onTestFinished)
+  const sql = connect(proxy.url, 1)
+  await sql`select 1`
+  const late = new AbortController()
+  proxy.hold(true)
+  const begun = fromPostgresJs(sql).begin(late.signal)
+  begun.catch(() => {})
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  late.abort(new Error('nobody waits'))
+  proxy.hold(false)
+  await expect(begun).rejects.toThrow('nobody waits')
+  const [row] = await sql`select current_setting('idv_webhooks.tx', true) as mark`
+  expect(row?.mark).not.toBe('open')
+})
+
+test.each([
+  ['as it commits', 0],
+  ['before it commits', 200],
+])(
+  'a connection that died %s leaves its place in the pool, and the process alone',
+  async (_, wait) => {
+    const { sql, tx, table, effects } = await atWork(1)
+    const handle = tx.handle as postgres.ReservedSql
+    const [backend] = await handle`select pg_backend_pid() as pid`
+    await handle`insert into ${handle(table)} values ('lost with it')`
+    await poolOf().query('select pg_terminate_backend($1)', [backend?.pid])
+    if (wait > 0) {
+      await new Promise((resolve) => setTimeout(resolve, wait))
+      await expect(handle`select 1`).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    }
+    await expect(tx.commit()).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    // postgres.js may tell the error of the old connection once more, to its next statement.
+    const one = () => sql`select 1 as one`
+    expect([...(await one().catch(one))]).toEqual([{ one: 1 }])
+    expect(await effects()).toEqual([])
+  },
+)
