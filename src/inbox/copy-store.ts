@@ -49,6 +49,11 @@ export interface CopyStore {
   /** The last key that was added. */
   last(table: CopyTable): Promise<CopyKey | undefined>
   tally(): Promise<CopyTally>
+  /**
+   * Resolves once every transaction has ended that may not have seen the setting `move`, which was
+   * stored before: from now on nobody but this process changes anything.
+   */
+  quiesce(): Promise<void>
   /** The last step: numbers of new entries go on after the highest, states are counted. */
   finish(): Promise<void>
 }
@@ -59,3 +64,21 @@ export const moveSetting = 'move'
 export const originSetting = 'origin'
 /** Settings that belong to one store and are not copied. */
 export const ownSettings: readonly string[] = [moveSetting, originSetting]
+
+/** Messages of `STORE_UNSUITABLE` for a store that was moved, or is being moved. */
+export const moveRefusals = {
+  moved: 'this inbox was moved to another store: use that one',
+  moving: 'this inbox is being moved: run `idv-webhooks inbox move` again until it is complete',
+} as const
+
+/** The value of the setting `move`. */
+export interface MoveState {
+  readonly state: keyof typeof moveRefusals | 'none'
+  readonly id: string
+}
+
+/** Reads the setting `move`. */
+export function moveStateOf(setting: Uint8Array | undefined): MoveState {
+  const [state = '', id = ''] = new TextDecoder().decode(setting).split(' ')
+  return { state: state === 'moving' || state === 'moved' ? state : 'none', id }
+}

@@ -13,6 +13,7 @@ import type { EntryFilter, EntryQuery, ForgetOptions, GetOptions } from './entry
 import { createFingerprints, type Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { recallSalt } from './key-check.ts'
+import { assertNotMoved } from './move.ts'
 import { toNewEntry } from './new-entry.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 import type { Operated, SettledAs, Swept, Verdict, Work, WorkSource } from './work.ts'
@@ -154,7 +155,8 @@ class DurableInbox implements Inbox, WorkSource {
 
   async check(): Promise<void> {
     const { signal, stop } = deadline(this.timeout)
-    await orAborted(this.stats(), signal).finally(stop)
+    const answer = this.stats().then(() => assertNotMoved(this.#store))
+    await orAborted(answer, signal).finally(stop)
   }
 
   async find(query: EntryQuery = {}): Promise<EntryPage> {

@@ -8,7 +8,10 @@ import {
   type CopyTable,
   type CopyTally,
   copyTables,
+  type MoveState,
+  moveRefusals,
   moveSetting,
+  moveStateOf,
   originSetting,
 } from './copy-store.ts'
 import type { InboxStore } from './store.ts'
@@ -39,13 +42,6 @@ export interface MoveReport {
   /** Counts of both stores, by what was counted; `to` is missing unless they were compared. */
   readonly from: CopyTally
   readonly to?: CopyTally
-}
-
-type Moving = 'moving' | 'moved'
-
-interface MoveState {
-  readonly state: Moving | 'none'
-  readonly id: string
 }
 
 interface Side {
@@ -97,10 +93,10 @@ async function move(from: Side, to: Side, options: MoveOptions): Promise<MoveRep
   await assertAlone([from, to], isResumed ? patience : 0)
   if (dryRun) return { state: 'planned', isResumed, from: await from.copy.tally() }
   const id = from.progress.id || randomUUID()
-  // First the one that is left: from now on no application opens it.
+  // First the one that is left: from now on no application opens it, or works on it.
   await from.store.remember(moveSetting, bytes('moving', id))
   await to.store.remember(moveSetting, bytes('moving', id))
-  await assertAlone([from, to], 0).catch(async (error: unknown) => {
+  await quiesce([from, to]).catch(async (error: unknown) => {
     if (!isResumed) await giveUp([from, to])
     throw error
   })
@@ -122,11 +118,7 @@ async function move(from: Side, to: Side, options: MoveOptions): Promise<MoveRep
 export async function assertNotMoved(store: InboxStore): Promise<void> {
   const { state } = await stateOf(store)
   if (state === 'none') return
-  throw unsuitable(
-    state === 'moved'
-      ? 'this inbox was moved to another store: use that one'
-      : 'this inbox is being moved: run `idv-webhooks inbox move` again until it is complete',
-  )
+  throw unsuitable(moveRefusals[state])
 }
 
 async function sideOf(store: InboxStore): Promise<Side> {
@@ -163,6 +155,12 @@ async function assertAlone(sides: readonly Side[], wait: number): Promise<void> 
       `${others} other processes have the ${store.name} inbox open: stop them, wait 15 seconds, and try again`,
     )
   }
+}
+
+/** A process that is silent is not counted: what it had begun ends before anything is copied. */
+async function quiesce(sides: readonly Side[]): Promise<void> {
+  await assertAlone(sides, 0)
+  for (const { copy } of sides) await copy.quiesce()
 }
 
 async function giveUp(sides: readonly Side[]): Promise<void> {
@@ -202,11 +200,10 @@ function assertSame({ from, to }: { readonly from: CopyTally; readonly to: CopyT
 const nothing = new Uint8Array()
 const encoder = new TextEncoder()
 const text = (value: Uint8Array) => new TextDecoder().decode(value)
-const bytes = (state: Moving, id: string) => encoder.encode(`${state} ${id}`)
+const bytes = (state: keyof typeof moveRefusals, id: string) => encoder.encode(`${state} ${id}`)
 
 async function stateOf(store: InboxStore): Promise<MoveState> {
-  const [state = '', id = ''] = text(await store.recall(moveSetting, nothing)).split(' ')
-  return { state: state === 'moving' || state === 'moved' ? state : 'none', id }
+  return moveStateOf(await store.recall(moveSetting, nothing))
 }
 
 function unsuitable(message: string): WebhookError {

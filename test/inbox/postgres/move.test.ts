@@ -1,6 +1,7 @@
 // An inbox that is moved from SQLite to Postgres and back: nothing is lost, nothing comes twice, and
 // a move that is interrupted anywhere goes on.
 import { DatabaseSync } from 'node:sqlite'
+import { toReply } from 'idv-webhooks'
 import {
   type CopyRow,
   type CopyTable,
@@ -8,12 +9,14 @@ import {
   type InboxStore,
   moveInbox,
 } from 'idv-webhooks/inbox'
+import { fromPg, postgresStore } from 'idv-webhooks/inbox/postgres'
 import { type SqliteDatabase, sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { copyTables } from '../../../src/inbox/copy-store.ts'
-import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { claim, claimOne, leaseOf, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { event, setUp, until } from '../admin.ts'
 import { temporaryFile } from '../temporary.ts'
-import { schemaOn } from './servers.ts'
+import { poolOf, schemaOn } from './servers.ts'
 
 const onThisThread = (file: string) => new DatabaseSync(file) as unknown as SqliteDatabase
 
@@ -213,11 +216,6 @@ test('an inbox that was moved, or is being moved, is not opened', async () => {
   const signal = AbortSignal.abort()
   const stopped = moveInbox(sqliteStore(file), open(), { signal })
   await expect(stopped).rejects.toThrow()
-  const unsuitable = (message: RegExp) =>
-    expect.objectContaining({
-      code: 'STORE_UNSUITABLE',
-      message: expect.stringMatching(message),
-    })
   for (const store of [sqliteStore(file), open()]) {
     await expect(createInbox({ store }).open()).rejects.toEqual(unsuitable(/is being moved/))
   }
@@ -229,6 +227,131 @@ test('an inbox that was moved, or is being moved, is not opened', async () => {
   const target = createInbox({ store: open() })
   await target.open()
   await target.close()
+})
+
+const unsuitable = (message: RegExp) =>
+  expect.objectContaining({ code: 'STORE_UNSUITABLE', message: expect.stringMatching(message) })
+
+/** A store whose process falls silent, as if it was frozen, and comes back by its next call. */
+async function silentOn({ schema, query }: ReturnType<typeof schemaOn>) {
+  const driver = fromPg(poolOf())
+  let isSilent = false
+  const store = postgresStore(
+    {
+      ...driver,
+      query: async (...asked) => {
+        if (isSilent && asked[0].includes('beat_1')) throw new Error('frozen')
+        return driver.query(...asked)
+      },
+    },
+    { schema, listen: false },
+  )
+  const fallSilent = async () => {
+    isSilent = true
+    await query('update idv.owners set seen = seen - 60000 where owner <> 0')
+  }
+  return { store, fallSilent }
+}
+
+test('a store that was silent while its inbox was moved changes nothing in it', async () => {
+  const source = schemaOn(undefined, { listen: false })
+  const { query, schema, open } = source
+  const { store, fallSilent } = await silentOn(source)
+  await opened(store)
+  for (const lane of ['begun', 'other', 'waiting']) await store.insert(newEntry({ lane }))
+  const [begun, other] = [await claimOne(store), await claimOne(store)]
+  await query('create table idv.effects (n int)')
+  const tx = await store.transaction?.(leaseOf(begun), 'h')
+  if (!tx) throw new Error('this store has transactions')
+  await tx.handle.query(`insert into "${schema}".effects values (1)`)
+  await fallSilent()
+  const file = temporaryFile()
+  const stop = new AbortController()
+  const interrupted = { signal: stop.signal, onProgress: () => stop.abort() }
+  await expect(moveInbox(open(), sqliteStore(file), interrupted)).rejects.toThrow()
+  const calls: Record<string, () => Promise<unknown>> = {
+    insert: () => store.insert(newEntry()),
+    claim: () => claim(store),
+    settle: () => settle(store, other, { to: 'done' }),
+    checkpoint: () => store.checkpoint(leaseOf(other), 'h'),
+    renew: () => store.renew([leaseOf(begun)], start),
+    reopen: () => store.reopen({ ids: [begun.id], from: ['leased'], now: start }),
+    dismiss: () => store.dismiss(begun.id, start),
+    forget: () => store.forget('waiting', start),
+    align: () => store.align({ now: start, latest: start, free: true }),
+    purge: () => store.purge({ doneBefore: 1, deadBefore: 1, keysBefore: start + 9e9, limit: 9 }),
+  }
+  for (const [name, call] of Object.entries(calls)) {
+    await expect(call(), name).rejects.toEqual(unsuitable(/is being moved: run/))
+  }
+  expect((await moveInbox(open(), sqliteStore(file))).state).toBe('moved')
+  for (const [name, call] of Object.entries({ ...calls, commit: () => tx.commit() })) {
+    await expect(call(), name).rejects.toEqual(unsuitable(/was moved to another store/))
+  }
+  expect(await query('select * from idv.effects')).toEqual([])
+  expect(await everythingIn(sqliteStore(file))).toEqual(await everythingIn(open()))
+})
+
+test('a receiver and a worker that were silent while their inbox was moved say so', async () => {
+  const source = schemaOn(undefined, { listen: false })
+  const { store, fallSilent } = await silentOn(source)
+  const { deliver, receiver, seen, settled, worker } = setUp({ store })
+  receiver.on('*', () => {})
+  await worker.start()
+  expect(await deliver(event())).toMatchObject({ kind: 'accepted' })
+  await until(() => settled().includes('done'))
+  await fallSilent()
+  await moveInbox(source.open(), sqliteStore(temporaryFile()))
+  for (const sent of [event(), event('idv-webhooks.doctor')]) {
+    const outcome = await deliver(sent)
+    const error = unsuitable(/was moved/)
+    expect(outcome).toMatchObject({ kind: 'failed', code: 'STORE_UNAVAILABLE', error })
+    expect(toReply(outcome).status).toBe(503)
+  }
+  const told = () =>
+    seen.flatMap((one) => (one.type === 'store' && one.asked === 'claim' ? [one.error] : []))
+  await until(() => told().length > 0)
+  expect(told()[0]).toContain('STORE_UNSUITABLE: this inbox was moved')
+  expect(await source.query('select state from idv.entries')).toEqual([{ state: 'done' }])
+})
+
+test('an operator that had the file open changes nothing in it once it is moved', async () => {
+  const [file, to] = [temporaryFile(), temporaryFile()]
+  await fill(sqliteStore(file))
+  const operator = await opened(sqliteStore(file, { mode: 'operator' }))
+  const [dead] = await operator.find({ states: ['dead'], limit: 1 })
+  const id = dead?.id ?? ''
+  const calls: Record<string, () => Promise<unknown>> = {
+    reopen: () => operator.reopen({ ids: [id], from: ['dead'], now: start }),
+    dismiss: () => operator.dismiss(id, start),
+    forget: () => operator.forget('waiting', start),
+    purge: () => operator.purge({ doneBefore: 1, deadBefore: 1, keysBefore: 1, limit: 9 }),
+  }
+  await moveInbox(sqliteStore(file), sqliteStore(to))
+  for (const [name, call] of Object.entries(calls)) {
+    await expect(call(), name).rejects.toEqual(unsuitable(/was moved to another store/))
+  }
+  expect(await everythingIn(sqliteStore(to))).toEqual(await everythingIn(sqliteStore(file)))
+})
+
+test('a move waits for a checkpoint that is about to commit, and copies it', async () => {
+  const { open, query, schema } = schemaOn(undefined, { listen: false })
+  const store = await opened(open())
+  await store.insert(newEntry())
+  const { id, fence, owner } = await claimOne(store)
+  await store.close()
+  const client = await poolOf().connect()
+  onTestFinished(() => client.release(true))
+  await client.query('begin')
+  const values = [owner, id, fence, 'h']
+  await client.query(`select "${schema}".checkpoint_1($1, $2, $3, $4)`, values)
+  const file = temporaryFile()
+  const moving = moveInbox(open(), sqliteStore(file))
+  const waits = `select 1 from pg_locks k where not k.granted and k.relation = 'idv.settings'::regclass`
+  await expect.poll(() => query(waits), { timeout: 10_000 }).toHaveLength(1)
+  await client.query('commit')
+  expect((await moving).state).toBe('moved')
+  expect((await everythingIn(sqliteStore(file))).handled).toMatchObject([{ handler: 'h' }])
 })
 
 test('a move needs an empty target, and both applications stopped', async () => {

@@ -111,6 +111,16 @@ const mutations: readonly {
     changes: [["perform set_config('synchronous_commit', 'on', true);", 'null;']],
     noticed: 'what is acknowledged is synced, whatever the session prefers',
   },
+  {
+    name: 'work in an inbox that was moved',
+    changes: [["and s.value <> ''", "and s.value = ''"]],
+    noticed: 'an inbox that is moved, or was, takes no more work',
+  },
+  {
+    name: 'retention in an inbox that was moved',
+    changes: [[/perform "\w+"\.guard_1\(\);(?=\s+erased := 0)/, '']],
+    noticed: 'an inbox that is moved, or was, takes no more work',
+  },
 ]
 
 /** A store over a schema of its own, with changes. */

@@ -32,6 +32,21 @@ const beatOfAnother =
 
 const keepSql = 'select * from idv.keep_1($1::text, $2::bytea)'
 
+/** Everything that changes entries; a claim needs an owner, so it comes first. */
+const workSql = [
+  "select idv.claim_1(0, 1, 0, 0, 1, 0, false, '')",
+  "select idv.keep_1('[]', '')",
+  "select idv.recover_1(1, 0, '[]', 0)",
+  "select idv.settle_1('[]')",
+  "select idv.checkpoint_1(1, 'x', 1, 'h')",
+  "select idv.renew_1(1, '[]', 0)",
+  "select idv.reopen_1('[]', '[]', 0, false)",
+  "select idv.dismiss_1('x', 0)",
+  "select idv.forget_1('x', 0)",
+  'select idv.align_1(0, 0, true)',
+  'select idv.purge_1(0, 0, 0, 1)',
+]
+
 /** Rows that this transaction has read. */
 const readSql = `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as n
   from pg_stat_xact_user_tables where schemaname = split_part('idv.x', '.', 1)`
@@ -205,6 +220,21 @@ export const promises = {
     const [row] = await query("select current_setting('synchronous_commit') as setting")
     await query('rollback')
     expect(row).toEqual({ setting: 'on' })
+  },
+
+  async 'an inbox that is moved, or was, takes no more work'({ query }: Under) {
+    const set = `insert into idv.settings values ('move', $1)
+      on conflict (name) do update set value = excluded.value`
+    for (const [value, code] of [
+      ['moving 1', 'P0V03'],
+      ['moved 1', 'P0V02'],
+    ]) {
+      await query(set, [Buffer.from(value ?? '')])
+      for (const call of workSql) await expect(query(call), call).rejects.toMatchObject({ code })
+    }
+    // A move that was given up.
+    await query(set, [Buffer.alloc(0)])
+    for (const call of workSql.slice(1)) await query(call)
   },
 } as const
 

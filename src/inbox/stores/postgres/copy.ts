@@ -31,6 +31,11 @@ const tallySql = `select json_build_object(
   'states', (select coalesce(json_object_agg(s.state, s.n), '{}') from
     (select state, count(*) as n from idv.entries group by state) s))::text as tally`
 
+/* Everyone who asked whether the inbox was moved holds a lock on the settings until its commit. */
+const quiesceSql = `do $$ begin
+  lock table idv.settings in access exclusive mode;
+end $$`
+
 const endSql = `with gone as (delete from idv.counts)
   select setval(pg_get_serial_sequence('idv.entries', 'seq'),
     greatest((select coalesce(max(seq), 0) from idv.entries), 1))`
@@ -92,6 +97,10 @@ export class PostgresCopy implements CopyStore {
     const { tally } = await this.#statements.first(tallySql, [], long)
     const { states, ...counts } = JSON.parse(String(tally))
     return { ...counts, ...states }
+  }
+
+  async quiesce(): Promise<void> {
+    await this.#statements.run(quiesceSql, [], long)
   }
 
   async finish(): Promise<void> {

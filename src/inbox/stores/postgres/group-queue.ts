@@ -1,7 +1,7 @@
 // Calls that travel as a group: while one statement is under way, what comes queues up, so groups
 // form by themselves and nobody waits for a timer.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { StatementError } from './statements.ts'
+import { isRefused, statementError } from './statements.ts'
 
 interface QueuedCall<Call, Answer> {
   readonly call: Call
@@ -30,7 +30,7 @@ export class GroupQueue<Call, Answer> {
         const at = this.#queue.indexOf(waiting)
         if (at === -1) return
         this.#queue.splice(at, 1)
-        reject(new StatementError('STORE_FAILED', 'the caller stopped waiting for the answer'))
+        reject(statementError('STORE_FAILED', 'the caller stopped waiting for the answer'))
       }
       const waiting = { call, bytes, resolve, reject }
       signal?.addEventListener('abort', drop, { once: true })
@@ -74,13 +74,12 @@ export class GroupQueue<Call, Answer> {
       for (const [at, { resolve, reject }] of group.entries()) {
         const answer = answers[at]
         if (answer === undefined)
-          reject(new StatementError('STORE_FAILED', 'Postgres returned no row for this call'))
+          reject(statementError('STORE_FAILED', 'Postgres returned no row for this call'))
         else resolve(answer)
       }
     } catch (error) {
-      const isRefused = error instanceof StatementError && error.isRefused
       // One refused call must not fail the others: each is sent alone.
-      if (isRefused && group.length > 1) for (const one of group) await this.#answer([one])
+      if (isRefused(error) && group.length > 1) for (const one of group) await this.#answer([one])
       else for (const { reject } of group) reject(error)
     }
   }

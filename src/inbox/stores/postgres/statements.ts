@@ -1,26 +1,38 @@
 // Statements with a time limit on our side. Errors carry an SQLSTATE and words of our own: the
 // message of a server may hold data of an entry.
 import { orAborted } from '../../../foundation/abortable.ts'
-import { WebhookError } from '../../../foundation/errors.ts'
+import { defined } from '../../../foundation/defined.ts'
+import { isWebhookError, WebhookError } from '../../../foundation/errors.ts'
+import { moveRefusals } from '../../copy-store.ts'
 import type { PostgresDriver, PostgresRow, PostgresValue } from './driver.ts'
 
 /** Serialization failures and deadlocks: the transaction was undone as a whole. */
 const repeatable = ['40001', '40P01']
 const mostRepeats = 5
 
-/** An error of the server; `sqlState` is missing where the connection failed. */
-export class StatementError extends WebhookError {
-  readonly sqlState: string | undefined
+type StatementCode = 'STORE_FAILED' | 'STORE_TIMEOUT' | 'STORE_UNSUITABLE'
 
-  constructor(code: 'STORE_FAILED' | 'STORE_TIMEOUT', message: string, sqlState?: string) {
-    super(code, message)
-    this.sqlState = sqlState
-  }
+/** The errors of the functions in the schema once the inbox is moved. */
+const refusals = new Map<string | undefined, string>([
+  ['P0V02', moveRefusals.moved],
+  ['P0V03', moveRefusals.moving],
+])
 
-  /** Whether the server itself refused the statement because of what was in it. */
-  get isRefused(): boolean {
-    return /^(22|23|54)/.test(this.sqlState ?? '')
-  }
+/** An error of this store; `sqlState` is there where the server refused a statement. */
+export type StatementError = WebhookError & { readonly sqlState?: string }
+
+/** No class of its own: observers show the text of a `WebhookError`, and not of what extends it. */
+export function statementError(
+  code: StatementCode,
+  message: string,
+  sqlState?: string,
+): StatementError {
+  return Object.assign(new WebhookError(code, message), defined({ sqlState }))
+}
+
+/** Whether the server itself refused the statement because of what was in it. */
+export function isRefused(error: unknown): boolean {
+  return /^(22|23|54)/.test(toStoreError(error).sqlState ?? '')
 }
 
 /** Statements on any connection of the driver's pool, in the schema of the store. */
@@ -85,7 +97,7 @@ export function quoted(name: string): string {
 }
 
 function late(limit: number): StatementError {
-  return new StatementError('STORE_TIMEOUT', `Postgres did not answer within ${limit} ms`)
+  return statementError('STORE_TIMEOUT', `Postgres did not answer within ${limit} ms`)
 }
 
 /** The way out, by the codes that a first connection ends with. */
@@ -101,12 +113,14 @@ const fixes = new Map([
 
 /** Says what went wrong by its code alone; errors of our own stay as they are. */
 export function toStoreError(error: unknown): StatementError {
-  if (error instanceof StatementError) return error
+  if (isWebhookError(error)) return error
   const { code } = (error ?? {}) as { readonly code?: unknown }
   const known = typeof code === 'string' && /^[\w-]{1,40}$/.test(code) ? code : undefined
   const sqlState = known !== undefined && /^[0-9A-Z]{5}$/.test(known) ? known : undefined
+  const refusal = refusals.get(sqlState)
+  if (refusal !== undefined) return statementError('STORE_UNSUITABLE', refusal, sqlState)
   const what = sqlState === undefined ? 'the connection to Postgres failed' : 'Postgres refused'
   const fix = fixes.get(known ?? '')
   const said = known === undefined ? what : `${what} (${known})`
-  return new StatementError('STORE_FAILED', fix ? `${said}: ${fix}` : said, sqlState)
+  return statementError('STORE_FAILED', fix ? `${said}: ${fix}` : said, sqlState)
 }

@@ -3,7 +3,7 @@
 import type { Lease, StoreTx } from '../../work-store.ts'
 import type { PostgresTransaction } from './driver.ts'
 import { storable } from './rows.ts'
-import { StatementError, type Statements, toStoreError } from './statements.ts'
+import { type Statements, statementError, toStoreError } from './statements.ts'
 
 export const checkpointSql = 'select idv.checkpoint_1($1::int, $2::text, $3::int, $4::text) as held'
 
@@ -75,7 +75,7 @@ export class ClientTransaction implements StoreTx {
       await tx.rollback()
       const message =
         'the handler ended the transaction: leave begin, commit and rollback to the inbox'
-      throw new StatementError('STORE_FAILED', message)
+      throw statementError('STORE_FAILED', message)
     }
     const isHeld = row?.held === true
     await (isHeld ? tx.commit() : tx.rollback())
@@ -108,6 +108,6 @@ export class ClientTransaction implements StoreTx {
   }
 
   #assertOpen(): void {
-    if (this.#over !== undefined) throw new StatementError('STORE_FAILED', this.#over)
+    if (this.#over !== undefined) throw statementError('STORE_FAILED', this.#over)
   }
 }

@@ -1,5 +1,6 @@
 // Queries of operators and of retention: find, reopen, dismiss, forget, purge, count.
 import { defined } from '../../../foundation/defined.ts'
+import { WebhookError } from '../../../foundation/errors.ts'
 import type { EventSource } from '../../../protocol/events.ts'
 import type {
   LatencyQuery,
@@ -9,6 +10,7 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
+import { moveRefusals, moveSetting, moveStateOf } from '../../copy-store.ts'
 import type { EntryFailure, EntryReason, EntryState } from '../../entry.ts'
 import type { Gives, Takes } from './calls.ts'
 import type { Connection, Head, Statement } from './connection.ts'
@@ -73,6 +75,7 @@ export class AdminQueries {
   }
 
   reopen({ ids, from, now, replay = false }: Takes<'reopen'>): number {
+    this.#assertNotMoved()
     let reopened = 0
     for (const id of ids) {
       const head = this.#connection.head(id)
@@ -87,6 +90,7 @@ export class AdminQueries {
   }
 
   dismiss({ id, now }: Takes<'dismiss'>): boolean {
+    this.#assertNotMoved()
     const head = this.#connection.head(id)
     if (head?.state !== 'dead') return false
     this.skip(head, 'DISMISSED', now)
@@ -94,6 +98,7 @@ export class AdminQueries {
   }
 
   forget({ lane, now }: Takes<'forget'>): number {
+    this.#assertNotMoved()
     const { sql: isAbout, values } = about(lane)
     const sql = `select seq, id, lane, state, attempt, fence, erased from idv_entries e
       where ${isAbout} and e.erased = 0`
@@ -108,6 +113,7 @@ export class AdminQueries {
   }
 
   purge({ doneBefore, deadBefore, keysBefore, limit }: Takes<'purge'>): Purged {
+    this.#assertNotMoved()
     const past = (['done', 'dead', 'skipped'] as const).flatMap((state) =>
       this.#sql.settled.all(state, state === 'done' ? doneBefore : deadBefore, limit),
     )
@@ -123,6 +129,12 @@ export class AdminQueries {
     // With the last page alone, for it reads a row for each relation.
     if (past.length < limit && deleted < limit) this.#sql.deleteRelations.run(keysBefore)
     return { erased: past.length, deleted }
+  }
+
+  /** An operator may have opened the file before: what it changes now would reach nobody. */
+  #assertNotMoved(): void {
+    const { state } = moveStateOf(this.#sql.setting.get(moveSetting)?.value)
+    if (state !== 'none') throw new WebhookError('STORE_UNSUITABLE', moveRefusals[state])
   }
 
   stats({ now, latency }: Takes<'stats'>): StoreStats {

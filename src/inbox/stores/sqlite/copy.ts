@@ -30,6 +30,8 @@ export function copyBy(call: CopyCall): CopyStore {
     add: (table, rows) => call('copyIn', { table, rows }),
     last: (table) => call('copyLast', { table }),
     tally: () => call('copyTally', undefined),
+    // One transaction writes at a time: storing the setting has waited for the others.
+    quiesce: async () => {},
     finish: () => call('copyEnd', undefined),
   }
 }

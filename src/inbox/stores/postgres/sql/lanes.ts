@@ -1,9 +1,15 @@
 // Shared by the other functions: the state of a transaction, lanes and their heads, counts.
+import { moveSetting } from '../../../copy-store.ts'
 import { oneByOne } from './plans.ts'
 
 export const lanes = [
-  /* One snapshot for a whole function would not see what the lane's lock has waited for. */
+  /*
+   * Called first by every function that changes entries. One snapshot for a whole function would not
+   * see what the lane's lock has waited for. A process that was silent while the inbox was moved may
+   * still have it open; the lock that this look takes on the settings is what a move waits for.
+   */
   `create function idv.guard_1() returns void language plpgsql as $$
+declare v_move bytea;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception using errcode = '25001',
@@ -11,6 +17,11 @@ begin
   end if;
   if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then
     perform set_config('synchronous_commit', 'on', true);
+  end if;
+  select s.value into v_move from idv.settings s where s.name = '${moveSetting}' and s.value <> '';
+  if found then
+    raise exception using message = 'the inbox was moved, or is being moved',
+      errcode = case substring(v_move from 1 for 6) when 'moving' then 'P0V03' else 'P0V02' end;
   end if;
 end $$`,
 

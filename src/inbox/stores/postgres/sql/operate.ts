@@ -99,6 +99,7 @@ end $$`,
 returns table (erased int, deleted int) language plpgsql as $$
 declare v_entries int; v_done int; v_dead int; v_skipped int;
 begin
+  perform idv.guard_1();
   erased := 0; deleted := 0;
   if not pg_try_advisory_xact_lock(hashtext('idv.purge')) then return next; return; end if;
   with past as (

@@ -139,6 +139,7 @@ end $$`,
   `create function idv.renew_1(p_owner int, p_leases text, p_until bigint) returns void
 language plpgsql as $$
 begin
+  perform idv.guard_1();
   -- In the order in which settlements lock them.
   perform 1 from idv.entries e where e.id in (
       select x.id from json_to_recordset(p_leases::json) as x(id text, fence int))
