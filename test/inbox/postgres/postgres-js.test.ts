@@ -112,3 +112,22 @@ test.each([
     expect(await effects()).toEqual([])
   },
 )
+
+test('a commit that was given up gives its connection back once', async () => {
+  const proxy = await startProxy(servers.pg18, onTestFinished)
+  const sql = connect(proxy.url, 1)
+  const tx = await fromPostgresJs(sql).begin(new AbortController().signal)
+  proxy.hold(true)
+  const committed = tx.commit()
+  tx.destroy()
+  proxy.hold(false)
+  await committed
+  const first = await sql.reserve()
+  await first`begin`
+  const second = sql.reserve()
+  const late = new Promise((resolve) => setTimeout(resolve, 200, 'waits'))
+  expect(await Promise.race([second.then(() => 'shares it'), late])).toBe('waits')
+  await first`commit`
+  first.release()
+  ;(await second).release()
+})

@@ -87,6 +87,7 @@ class ReservedTransaction<Reserved extends PostgresJsConnection>
   readonly #reserved: Reserved
   #isOver = false
   #isDead = false
+  #isReleased = false
 
   private constructor(reserved: Reserved) {
     this.#reserved = reserved
@@ -152,9 +153,14 @@ class ReservedTransaction<Reserved extends PostgresJsConnection>
     if (how === 'commit' && command === 'ROLLBACK') throw new Error(rolledBack)
   }
 
-  /** One that died has left for the pool by itself. */
+  /**
+   * Once, for by then it may be somebody else's: a commit that was given up may end after its
+   * rollback. One that died has left for the pool by itself.
+   */
   #release(): void {
-    if (!this.#isDead) this.#reserved.release()
+    if (this.#isDead || this.#isReleased) return
+    this.#isReleased = true
+    this.#reserved.release()
   }
 
   #guarded(reserved: Reserved): Reserved {
