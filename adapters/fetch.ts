@@ -32,6 +32,7 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
   checkReceiver('toFetch', receiver)
   checkMount('toFetch', options)
   return async (request: Request, ...context: readonly unknown[]): Promise<Response> => {
+    const waitUntil = options.waitUntil ?? waitUntilOf(context)
     let isUnread = false
     const onUnread = () => {
       isUnread = true
@@ -42,12 +43,10 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
       headers: request.headers,
       // Trust is granted here: the host's own arguments are those that the function is typed for.
       address: options.address?.(request, ...(context as never[])),
+      waitUntil,
       read: (reading) => readBody(request, { reading, onUnread }),
     })
-    if (options.worker) {
-      const waitUntil = options.waitUntil ?? waitUntilOf(context)
-      runAfterReply(status, { worker: options.worker, waitUntil })
-    }
+    if (options.worker) runAfterReply(status, { worker: options.worker, waitUntil })
     const response = new Response(bodiless.has(status) ? null : body, { status, headers })
     // Some hosts read on what was given up, or wait for it: the reply ends the connection.
     return isUnread ? endRefused(response) : response

@@ -15,6 +15,8 @@ export interface Incoming {
   readonly headers: HeadersInput
   /** The address of the connected client, if the runtime knows it. */
   readonly address?: string | undefined
+  /** Keeps a host awake that stops after its reply, for observers that are not done by then. */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
   /** The exact bytes, or the reason why they are missing. */
   read(reading: BodyReading): Promise<Uint8Array | BodyFault>
 }
@@ -210,6 +212,7 @@ export class Walk implements Arrived {
   readonly method: string | undefined
   readonly address: string | undefined
   readonly receivedAt: Date | undefined
+  readonly waitUntil: Incoming['waitUntil']
   /** When it began, by `performance.now()`; 0 where nobody observes. */
   readonly began: number
   now = 0
@@ -219,7 +222,7 @@ export class Walk implements Arrived {
   event: WebhookEvent | undefined
 
   /** @throws WebhookError `OPTION_INVALID` for what is not a delivery at all */
-  constructor(of: Omit<Delivery, 'body'>, isObserved: boolean) {
+  constructor(of: Omit<Delivery, 'body'> & Pick<Incoming, 'waitUntil'>, isObserved: boolean) {
     if (typeof of?.headers !== 'object' || of.headers === null) {
       throw invalid(
         `expected a delivery { body, headers }, got ${shown(of)}. In tests make one by await signedDelivery(event)`,
@@ -230,6 +233,7 @@ export class Walk implements Arrived {
     this.method = of.method
     this.address = of.address
     this.receivedAt = of.receivedAt
+    this.waitUntil = of.waitUntil
     this.began = isObserved ? performance.now() : 0
   }
 }
