@@ -6,24 +6,26 @@ type Values<Value> = Readonly<Record<string, Value | undefined>> | null | undefi
 
 /** Fields shared by events of API Gateway (formats 1.0 and 2.0), ALBs and function URLs. */
 export interface HttpEvent {
-  readonly httpMethod?: string
-  readonly path?: string
-  readonly rawPath?: string
-  readonly rawQueryString?: string
+  readonly httpMethod?: string | undefined
+  readonly path?: string | undefined
+  readonly rawPath?: string | undefined
+  readonly rawQueryString?: string | undefined
   readonly headers?: Values<string>
   readonly multiValueHeaders?: Values<readonly string[]>
   readonly queryStringParameters?: Values<string>
   readonly multiValueQueryStringParameters?: Values<readonly string[]>
-  readonly body?: string | null
-  readonly isBase64Encoded?: boolean
-  readonly requestContext?: {
-    readonly http?: { readonly method: string; readonly sourceIp: string }
-    readonly identity?: { readonly sourceIp: string }
-    readonly elb?: unknown
-    /** With the stage, which `path` lacks. */
-    readonly path?: string
-    readonly domainName?: string
-  }
+  readonly body?: string | null | undefined
+  readonly isBase64Encoded?: boolean | undefined
+  readonly requestContext?:
+    | {
+        readonly http?: { readonly method: string; readonly sourceIp: string } | undefined
+        readonly identity?: { readonly sourceIp: string } | undefined
+        readonly elb?: unknown
+        /** With the stage, which `path` lacks. */
+        readonly path?: string | undefined
+        readonly domainName?: string | undefined
+      }
+    | undefined
 }
 
 /** The request of an event; undefined where the event is not one of a request. */

@@ -38,7 +38,11 @@ export interface LambdaReply {
 export function toLambda(receiver: HandlesRequests, options: LambdaMountOptions = {}) {
   checkReceiver('toLambda', receiver)
   checkMount('toLambda', options, ['worker'])
-  return async (event: HttpEvent, context?: LambdaContext): Promise<LambdaReply> => {
+  // Generic, so that the literal event of a test may have all that the real ones have.
+  return async <Event extends HttpEvent>(
+    event: Event,
+    context?: LambdaContext,
+  ): Promise<LambdaReply> => {
     const incoming = readEvent(event)
     if (!incoming) throw new WebhookError('OPTION_INVALID', notHttp)
     const reply = await receiver.handle(incoming)

@@ -51,9 +51,11 @@ export class WebhookModule {
       inject: [webhookReceiver, HttpAdapterHost],
       useFactory: mountAt(path),
     }
-    // A class for each call: older versions of Nest take equal modules for one.
+    // A class for each call: older versions of Nest take equal modules for one. Nest logs its name.
+    const module = class extends WebhookModule {}
+    Object.defineProperty(module, 'name', { value: 'WebhookModule' })
     return {
-      module: class extends WebhookModule {},
+      module,
       imports,
       providers: [receiver, mount],
       exports: [webhookReceiver],

@@ -120,6 +120,15 @@ describe.each(adapters)('on %s', (_, adapter) => {
   })
 })
 
+test('the log of Nest calls each of several modules WebhookModule', () => {
+  const mounted = ['/one', '/other'].map((path) =>
+    WebhookModule.forRoot({ receiver: receiverOf().receiver, path }),
+  )
+  const [one, other] = mounted.map(({ module }) => module)
+  expect(one).not.toBe(other)
+  expect([one?.name, other?.name]).toEqual(['WebhookModule', 'WebhookModule'])
+})
+
 test('a wrong mount is refused where it is made', async () => {
   const { receiver } = receiverOf()
   const path = '/webhooks'

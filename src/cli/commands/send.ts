@@ -50,7 +50,7 @@ export const send = (session: Session) =>
   declare('send', {
     summary: 'send a signed event to an address',
     details: [
-      'Sends a signed event to an address and prints the status and time of each response. Each delivery is a new event; --override id=evt_1 with --override createdAt=<time> makes them duplicates. Exits 0 if all were accepted, or with --fault if all were refused.',
+      'Sends a signed event to an address and prints the status and time of each response. Each delivery is a new event about a new verification or client; --override data.id=ver_1 sends several about one, and with --override id=evt_1 and --override createdAt=<time> they are duplicates. Exits 0 if all were accepted, or with --fault if all were refused.',
       `Events: ${eventNames.join(' ')}`,
       `Legacy: ${legacyNames.join(' ')}`,
     ],
@@ -141,7 +141,9 @@ async function bodyMaker(
   const name = event as FixtureName
   return () => {
     const createdAt = session.now().toISOString()
-    const fresh = fixture(name, { id: `evt_${crypto.randomUUID()}`, createdAt })
+    // Of its own entity: an inbox keeps the events of one waiting behind one of them that failed.
+    const data = { id: crypto.randomUUID() }
+    const fresh = fixture(name, { id: `evt_${crypto.randomUUID()}`, createdAt, data })
     return override(fresh, { sets, remove })
   }
 }

@@ -207,11 +207,11 @@ describe('send', () => {
     expect(await golden('send', args, { env })).toMatchObject({ code: 0 })
   })
 
-  test('sends what was overridden, an event of its own each time', async () => {
+  test('sends what was overridden, an event about a client of its own each time', async () => {
     const own = receiver()
-    const seen: { id: string | undefined; city: unknown; phone: boolean }[] = []
+    const seen: { id: string | undefined; client: string; city: unknown; phone: boolean }[] = []
     own.on('client.updated', ({ id, data }) => {
-      seen.push({ id, city: data.city, phone: 'phone' in data })
+      seen.push({ id, client: data.id, city: data.city, phone: 'phone' in data })
     })
     const { toNode } = await import('idv-webhooks/node')
     const to = await serve(toNode(own))
@@ -220,6 +220,10 @@ describe('send', () => {
     expect(await run(args, { env })).toMatchObject({ code: 0 })
     expect(seen.map(({ city, phone }) => [city, phone])).toEqual(Array(2).fill(['Ottawa', false]))
     expect(new Set(seen.map(({ id }) => id)).size).toBe(2)
+    expect(new Set(seen.map(({ client }) => client)).size).toBe(2)
+    const named = ['--override', 'data.id=cli_1']
+    expect(await run([...args, ...named], { env })).toMatchObject({ code: 0 })
+    expect(seen.slice(2).map(({ client }) => client)).toEqual(['cli_1', 'cli_1'])
   })
 
   test('sends the exact bytes of a file', async () => {
