@@ -515,14 +515,17 @@ test('no work of an inbox reads all of its entries', async () => {
   const [work, other] = [/^(?:select|update|delete|with)/, /idv_settings|order by seq desc limit 1/]
   const plans = [...asked]
     .filter((sql) => work.test(sql) && !other.test(sql))
-    .flatMap((sql) => {
+    .map((sql) => {
       const values = Array.from({ length: sql.split('?').length - 1 }, () => 0)
-      return db.prepare(`explain query plan ${sql}`).all(...values)
+      const steps = db.prepare(`explain query plan ${sql}`).all(...values)
+      return { sql, plan: steps.map(({ detail }) => String(detail)) }
     })
-  const details = plans.map(({ detail }) => String(detail))
-  expect(details).toContainEqual(expect.stringContaining('idv_entries_erased'))
-  expect(details.filter((one) => /^SCAN (?:idv_entries|e)\b/.test(one))).toEqual([])
-  expect(details.filter((one) => one.endsWith('idv_entries_state (state=?)'))).toEqual([])
+  const isWhole = (step: string) => /^SCAN (?:idv_entries|e)\b/.test(step)
+  expect(plans.filter(({ plan }) => plan.some(isWhole))).toEqual([])
+  // Almost all entries are done, so that an index by state is no help with those.
+  const ofDone = plans.filter(({ sql }) => sql.includes("'done'"))
+  expect(ofDone).toHaveLength(1)
+  expect(ofDone.filter(({ plan }) => plan.join().includes('idv_entries_state'))).toEqual([])
 })
 
 describe('who looks', () => {
@@ -544,7 +547,9 @@ describe('who looks', () => {
   test('does not wait for the writer, nor the writer for a search', async () => {
     const { deliver, inbox, receiver, worker } = setUp({ store: sqliteStore(temporaryFile()) })
     let found = 0
-    const look = async () => {
+    const look = async (_: unknown, { tx }: Context) => {
+      // From its first statement on, the handler has the writer's place.
+      ;(tx as SqliteTransaction).exec('create table if not exists seen (id text)')
       found = (await inbox.find()).entries.length
     }
     receiver.on('*', look, { tx: true })
