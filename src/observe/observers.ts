@@ -24,6 +24,7 @@ import {
   timed,
   unprintable,
 } from './observe.ts'
+import { settledWarnings } from './warn-settled.ts'
 
 /** Options of `logOutcomes`. */
 export interface LogOptions {
@@ -121,20 +122,14 @@ const mostWarned = 100
  */
 function warnFailures(): Observe {
   const warned = new Set<string>()
+  const settled = settledWarnings()
   const once = (text: string, code: OutcomeCode, more = '') => {
     if (warned.has(text) || warned.size >= mostWarned) return
     warned.add(text)
     warn(`${text}${more} (shown once; see all with the observe option)`, code)
   }
   return (seen) => {
-    if (seen.type === 'settled' && seen.state === 'dead') {
-      const about = seen.name ? ` (${printable(seen.name)})` : ''
-      const attempts = seen.attempt === 1 ? '1 attempt' : `${seen.attempt} attempts`
-      return warn(
-        `entry ${seen.entryId}${about} is a dead letter: ${seen.reason} after ${attempts}. Look at it with idv-webhooks inbox show; after the fix run inbox redrive`,
-        'DEAD_LETTER',
-      )
-    }
+    if (seen.type === 'settled') return settled(seen, isDevelopment())
     if (seen.type === 'attempt' && seen.code) {
       const text = `handler ${seen.handler} failed for ${printable(seen.name)}: ${seen.error}`
       return once(text, seen.code)
