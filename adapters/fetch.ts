@@ -3,6 +3,7 @@ import type { BodyFault, BodyReading } from '../src/index.ts'
 import {
   checkMount,
   checkReceiver,
+  endRefused,
   type FetchMountOptions,
   type HandlesRequests,
   runAfterReply,
@@ -12,8 +13,11 @@ import {
 export type { FetchMountOptions, HandlesRequests, WorkerMountOptions }
 export { runAfterReply }
 
-const message =
-  'the body was read before the receiver: hand it the untouched Request, before request.json() or a body parser'
+const consumed: BodyFault = {
+  code: 'BODY_CONSUMED',
+  message:
+    'the body was read before the receiver: hand it the untouched Request, before request.json() or a body parser',
+}
 
 /** A Response of such a status with a body throws. */
 const bodiless = new Set([204, 205, 304])
@@ -28,19 +32,24 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
   checkReceiver('toFetch', receiver)
   checkMount('toFetch', options)
   return async (request: Request, ...context: readonly unknown[]): Promise<Response> => {
+    const waitUntil = options.waitUntil ?? waitUntilOf(context)
+    let isUnread = false
+    const onUnread = () => {
+      isUnread = true
+    }
     const { status, headers, body } = await receiver.handle({
       method: request.method,
       url: request.url,
       headers: request.headers,
       // Trust is granted here: the host's own arguments are those that the function is typed for.
       address: options.address?.(request, ...(context as never[])),
-      read: (reading) => readBody(request, reading),
+      waitUntil,
+      read: (reading) => readBody(request, { reading, onUnread }),
     })
-    if (options.worker) {
-      const waitUntil = options.waitUntil ?? waitUntilOf(context)
-      runAfterReply(status, { worker: options.worker, waitUntil })
-    }
-    return new Response(bodiless.has(status) ? null : body, { status, headers })
+    if (options.worker) runAfterReply(status, { worker: options.worker, waitUntil })
+    const response = new Response(bodiless.has(status) ? null : body, { status, headers })
+    // Some hosts read on what was given up, or wait for it: the reply ends the connection.
+    return isUnread ? endRefused(response) : response
   }
 }
 
@@ -52,13 +61,49 @@ function waitUntilOf(context: readonly unknown[]): FetchMountOptions['waitUntil'
   return host && ((work) => host.waitUntil(work))
 }
 
-async function readBody(request: Request, reading: BodyReading): Promise<Uint8Array | BodyFault> {
-  if (request.bodyUsed || request.body?.locked) return { code: 'BODY_CONSUMED', message }
+/** How a body is read, and what to call when it is given up early. */
+interface BodyReader {
+  readonly reading: BodyReading
+  readonly onUnread: () => void
+}
+
+function readBody(request: Request, how: BodyReader): Promise<Uint8Array | BodyFault> {
+  if (request.bodyUsed) return Promise.resolve(consumed)
+  const length = request.headers.get('content-length')
+  const isDeclared = length !== null && !request.headers.has('transfer-encoding')
+  if (isDeclared && how.reading.reserve(Number(length))) return readWhole(request, how)
+  return readChunks(request, how)
+}
+
+/** A short body, without a stream: on several hosts that costs more than the delivery itself. */
+function readWhole(
+  request: Request,
+  { reading, onUnread }: BodyReader,
+): Promise<Uint8Array | BodyFault> {
+  return new Promise((resolve) => {
+    reading.onStop((fault) => {
+      onUnread()
+      resolve(fault)
+    })
+    request.arrayBuffer().then(
+      (bytes) => resolve(new Uint8Array(bytes)),
+      // A body that was read elsewhere, or is locked, is a TypeError; a connection that broke is not.
+      (error) => resolve(error instanceof TypeError ? consumed : { code: 'BODY_INCOMPLETE' }),
+    )
+  })
+}
+
+async function readChunks(
+  request: Request,
+  { reading, onUnread }: BodyReader,
+): Promise<Uint8Array | BodyFault> {
+  if (request.body?.locked) return consumed
   if (!request.body) return new Uint8Array()
   const reader = request.body.getReader()
   return new Promise((resolve) => {
     const chunks: Uint8Array[] = []
     const stop = (fault: BodyFault) => {
+      onUnread()
       resolve(fault)
       // Not awaited: a stream that never ends need not agree to be cancelled.
       reader.cancel().catch(() => {})

@@ -15,6 +15,8 @@ export interface Incoming {
   readonly headers: HeadersInput
   /** The address of the connected client, if the runtime knows it. */
   readonly address?: string | undefined
+  /** Keeps a host awake that stops after its reply, for observers that are not done by then. */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
   /** The exact bytes, or the reason why they are missing. */
   read(reading: BodyReading): Promise<Uint8Array | BodyFault>
 }
@@ -31,6 +33,11 @@ export interface BodyReading {
   readonly limit: number
   /** Counts bytes as they arrive; a fault ends the reading. */
   take(bytes: number): BodyFault | undefined
+  /**
+   * Counts a short body of a declared length before it arrives, so that it may be read in one go.
+   * False where it may not: then `take` counts each chunk.
+   */
+  reserve(length: number): boolean
   /** Registers how the reading is ended from outside: at its deadline, or by a drain. */
   onStop(stop: (fault: BodyFault) => void): void
 }
@@ -73,30 +80,44 @@ function isJsonLike(contentType: string): boolean {
 /** So many addresses are known before those that hold nothing are looked for. */
 const leastAddresses = 1_000
 
+/** The most bytes of a body that are counted before they arrive. */
+const mostReserved = 16 * 1024
+
 /** Counts the bytes of all bodies that are held, and ends what takes too long. */
 export class Intake {
-  readonly #limits: IntakeLimits
+  readonly limits: IntakeLimits
   readonly #readings = new Bag<Reading>()
   /** Bytes by address. Those without any stay for a while: most come back. */
   readonly #held = new Map<string, number>()
   #mostAddresses = leastAddresses
   #total = 0
+  /** Bytes that were counted before they arrived. */
+  #reserved = 0
 
   constructor(limits: IntakeLimits) {
-    this.#limits = limits
+    this.limits = limits
   }
 
   /** Begins to read one body; `end` it when its delivery is answered. */
   begin(address: string | undefined): Reading {
-    const reading = new Reading(this.#limits, (bytes) => this.#hold(bytes, address))
+    const reading = new Reading(this, address)
     this.#readings.add(reading)
     return reading
   }
 
-  end(reading: Reading, address: string | undefined): void {
+  end(reading: Reading): void {
     reading.done()
     this.#readings.delete(reading)
-    this.#hold(-reading.bytes, address)
+    this.#reserved -= reading.reserved
+    this.hold(-reading.bytes, reading.address)
+  }
+
+  /** Whether a short body may be counted before it arrives: all of them have a quarter. */
+  reserve(length: number): boolean {
+    const isShort = length >= 0 && length <= mostReserved
+    if (!isShort || this.#reserved + length > this.limits.maxInFlightBytes / 4) return false
+    this.#reserved += length
+    return true
   }
 
   /** Ends all reading that is under way. */
@@ -105,8 +126,8 @@ export class Intake {
   }
 
   /** True when the bytes may be held: within the bound of all, and within one address's half. */
-  #hold(bytes: number, address: string | undefined): boolean {
-    const { maxBytes, maxInFlightBytes } = this.#limits
+  hold(bytes: number, address: string | undefined): boolean {
+    const { maxBytes, maxInFlightBytes } = this.limits
     this.#total += bytes
     if (address === undefined) return this.#total <= maxInFlightBytes
     const held = (this.#held.get(address) ?? 0) + bytes
@@ -125,26 +146,37 @@ export class Intake {
 /** One body that is being read, or is held while its delivery is handled. */
 export class Reading implements BodyReading, Placed {
   place = -1
-  readonly limit: number
   bytes = 0
-  readonly #hold: (bytes: number) => boolean
-  readonly #timeout: number
+  reserved = 0
+  readonly address: string | undefined
+  readonly #intake: Intake
   #timer: ReturnType<typeof setTimeout> | undefined
   #stop: ((fault: BodyFault) => void) | undefined
   #stopped: BodyFault | undefined
 
-  constructor({ maxBytes, bodyTimeout }: IntakeLimits, hold: (bytes: number) => boolean) {
-    this.limit = maxBytes
-    this.#timeout = bodyTimeout
-    this.#hold = hold
+  constructor(intake: Intake, address: string | undefined) {
+    this.#intake = intake
+    this.address = address
+  }
+
+  get limit(): number {
+    return this.#intake.limits.maxBytes
   }
 
   take(bytes: number): BodyFault | undefined {
     if (this.#stopped) return this.#stopped
     this.bytes += bytes
-    const fits = this.#hold(bytes)
+    const fits = this.#intake.hold(bytes, this.address)
     if (this.bytes > this.limit) return { code: 'BODY_TOO_LARGE' }
     return fits ? undefined : { code: 'OVERLOADED' }
+  }
+
+  reserve(length: number): boolean {
+    if (!this.#intake.reserve(length)) return false
+    this.reserved = length
+    if (!this.take(length)) return true
+    this.take(-length)
+    return false
   }
 
   onStop(stop: (fault: BodyFault) => void): void {
@@ -153,8 +185,9 @@ export class Reading implements BodyReading, Placed {
       return
     }
     this.#stop = stop
-    const message = `the body did not arrive within ${this.#timeout} ms (bodyTimeout)`
-    this.#timer = setTimeout(() => this.stop({ code: 'BODY_INCOMPLETE', message }), this.#timeout)
+    const { bodyTimeout } = this.#intake.limits
+    const message = `the body did not arrive within ${bodyTimeout} ms (bodyTimeout)`
+    this.#timer = setTimeout(() => this.stop({ code: 'BODY_INCOMPLETE', message }), bodyTimeout)
   }
 
   stop(fault: BodyFault): void {
@@ -179,6 +212,7 @@ export class Walk implements Arrived {
   readonly method: string | undefined
   readonly address: string | undefined
   readonly receivedAt: Date | undefined
+  readonly waitUntil: Incoming['waitUntil']
   /** When it began, by `performance.now()`; 0 where nobody observes. */
   readonly began: number
   now = 0
@@ -188,7 +222,7 @@ export class Walk implements Arrived {
   event: WebhookEvent | undefined
 
   /** @throws WebhookError `OPTION_INVALID` for what is not a delivery at all */
-  constructor(of: Omit<Delivery, 'body'>, isObserved: boolean) {
+  constructor(of: Omit<Delivery, 'body'> & Pick<Incoming, 'waitUntil'>, isObserved: boolean) {
     if (typeof of?.headers !== 'object' || of.headers === null) {
       throw invalid(
         `expected a delivery { body, headers }, got ${shown(of)}. In tests make one by await signedDelivery(event)`,
@@ -199,6 +233,7 @@ export class Walk implements Arrived {
     this.method = of.method
     this.address = of.address
     this.receivedAt = of.receivedAt
+    this.waitUntil = of.waitUntil
     this.began = isObserved ? performance.now() : 0
   }
 }

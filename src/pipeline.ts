@@ -198,7 +198,7 @@ export class Pipeline {
       walk.body = body
       return await this.#prove(walk)
     } finally {
-      this.#intake.end(reading, address)
+      this.#intake.end(reading)
     }
   }
 

@@ -1,6 +1,14 @@
 // What the default observer tells, and what a diagnosis reads, by where the program runs.
-import { createReceiver, logOutcomes, NonRetryable, sign, verify } from 'idv-webhooks'
-import { afterEach, expect, test, vi } from 'vitest'
+import {
+  createReceiver,
+  logOutcomes,
+  NonRetryable,
+  type Receiver,
+  sign,
+  verify,
+} from 'idv-webhooks'
+import { toFetch } from 'idv-webhooks/fetch'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { event, setUp } from './inbox/admin.ts'
 
 const secret = 'the-secret-of-the-observers'
@@ -25,10 +33,14 @@ async function warningsOf(work: () => Promise<unknown>): Promise<string> {
   return warnings.join('\n')
 }
 
+/** Delivers a body that something changed on its way. */
+async function refuse(receiver: Receiver, signed: string, arrived: string) {
+  await receiver.receive({ body: bytes(arrived), headers: await sign(signed, { secret }) })
+}
+
 async function refusedTwice() {
   const receiver = createReceiver({ secret })
-  const headers = await sign('{"a":1}', { secret })
-  for (let at = 0; at < 2; at++) await receiver.receive({ body: bytes('{ "a": 1 }'), headers })
+  for (let at = 0; at < 2; at++) await refuse(receiver, '{"a":1}', '{ "a": 1 }')
 }
 
 test('the first refusal of each code is diagnosed outside production, and none within', async () => {
@@ -38,6 +50,17 @@ test('the first refusal of each code is diagnosed outside production, and none w
   expect(told).toMatch(/SIGNATURE_MISMATCH: .{20,}/)
   vi.stubEnv('NODE_ENV', 'production')
   expect(await warningsOf(refusedTwice)).toBe('')
+})
+
+test('a refusal of the same code with another cause is diagnosed too', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  const told = await warningsOf(async () => {
+    const receiver = createReceiver({ secret })
+    await receiver.receive({ body: bytes('{}'), headers: await sign('{}', { secret: 'another' }) })
+    await refuse(receiver, '{"a":1}', '{ "a": 1 }')
+    await refuse(receiver, '{"a":1}', '{"a":1}\n')
+  })
+  expect(told.match(/no configured secret|serialised differently|line break/g)).toHaveLength(3)
 })
 
 test('outside production a warning shows the whole error of a handler, and none within', async () => {
@@ -173,4 +196,52 @@ test('bodies of more than 64 KiB are not parsed for a diagnosis, smaller ones ar
   }
   expect(await causeOf(60_000)).toBe('body-reserialized')
   expect(await causeOf(70_000)).toBe(undefined)
+})
+
+test('forgeries on the machine of a developer are diagnosed ten times a minute', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  let asked = 0
+  const now = () => {
+    asked += 1
+    return new Date('2026-03-01T12:00:00Z')
+  }
+  const receiver = createReceiver({ secret, now })
+  const askedBy = async () => {
+    const before = asked
+    await refuse(receiver, '{"a":1}', '{ "a": 1 }')
+    return asked - before
+  }
+  const first = await askedBy()
+  for (let at = 1; at < 10; at++) expect(await askedBy()).toBe(first)
+  expect(await askedBy()).toBeLessThan(first)
+})
+
+test('a diagnosis does not wait for ever for one whose request was dropped', async () => {
+  const headers = await sign('{"a":1}', { secret })
+  const proof = () => verify({ body: bytes('{ "a": 1 }'), headers }, { secret })
+  const [dropped, next] = [await proof(), await proof()]
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  if (!dropped.ok) void dropped.diagnose()
+  while (vi.getTimerCount() < 1) await Promise.resolve()
+  vi.clearAllTimers()
+  const found = next.ok ? undefined : next.diagnose()
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(await found).toMatchObject({ cause: 'body-reserialized' })
+})
+
+test('the host is kept awake for the lines that a diagnosis waits for', async () => {
+  const lines: string[] = []
+  const receiver = createReceiver({
+    secret,
+    observe: logOutcomes({ write: (line) => lines.push(line) }),
+  })
+  const waited: Promise<unknown>[] = []
+  const context = { waitUntil: (work: Promise<unknown>) => waited.push(work) }
+  const headers = { 'content-type': 'application/json', ...(await sign('{"a":1}', { secret })) }
+  const request = new Request('http://x/', { method: 'POST', headers, body: '{ "a": 1 }' })
+  await toFetch(receiver)(request, {}, context)
+  expect([lines.length, waited.length]).toEqual([0, 1])
+  await Promise.all(waited)
+  expect(lines.join()).toContain('body-reserialized')
 })

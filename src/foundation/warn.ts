@@ -10,7 +10,8 @@ export function warn(message: string, about: OutcomeCode | WarningCode): void {
   const detail = errorPage(about)
   const runtime = (globalThis as { process?: { emitWarning?: typeof process.emitWarning } }).process
   try {
-    if (runtime?.emitWarning) {
+    // workerd has the call, and prints nothing.
+    if (runtime?.emitWarning && !isWorkerd()) {
       runtime.emitWarning(message, { code, detail })
       return
     }
@@ -22,15 +23,28 @@ export function warn(message: string, about: OutcomeCode | WarningCode): void {
   } catch {}
 }
 
-/** Runs an observer: what it throws, now or later, is reported by `report` and does no harm. */
-export function unharmed(look: () => unknown, report: (error: unknown) => void): void {
+/** Cloudflare Workers, and what runs them on a developer's machine. */
+export function isWorkerd(): boolean {
+  const { navigator: host } = globalThis as { readonly navigator?: { readonly userAgent?: string } }
+  return host?.userAgent === 'Cloudflare-Workers'
+}
+
+/**
+ * Runs an observer: what it throws, now or later, is reported by `report` and does no harm. Returns
+ * the promise of one that is not done yet.
+ */
+export function unharmed(
+  look: () => unknown,
+  report: (error: unknown) => void,
+): Promise<unknown> | undefined {
   try {
     const looked = look()
     // An async observer rejects; nobody awaits it, and unhandled it would end the process.
-    if (typeof looked === 'object' && looked !== null) Promise.resolve(looked).catch(report)
+    if (typeof looked === 'object' && looked !== null) return Promise.resolve(looked).catch(report)
   } catch (error) {
     report(error)
   }
+  return undefined
 }
 
 /** The same, reported as a warning that names the observer and the class of what it threw. */

@@ -120,7 +120,10 @@ export type Observation =
   | SilenceObserved
   | StoreObserved
 
-/** The `observe` option. */
+/**
+ * The `observe` option. Nobody waits for a promise that it returns, but hosts that stop after the
+ * reply stay awake for it.
+ */
 export type Observe = (seen: Observation) => void
 
 /** The times of what ended at `at`. */

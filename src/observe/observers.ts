@@ -6,7 +6,8 @@ import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/c
 import type { Clock } from '../foundation/clock.ts'
 import type { HeaderIndex } from '../foundation/delivery.ts'
 import type { OutcomeCode } from '../foundation/errors.ts'
-import { unharmed, warn } from '../foundation/warn.ts'
+import { isWorkerd, unharmed, warn } from '../foundation/warn.ts'
+import type { Incoming } from '../intake.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import { probeAgent } from '../protocol/names.ts'
 import type { Diagnosis } from '../signature/diagnose.ts'
@@ -61,11 +62,10 @@ export function logOutcomes(options: LogOptions = {}): Observe {
     const details = { ...seen, ...(handlers.length > 0 && { handlers }) }
     if (!isDiagnosable(seen) || !mayDiagnose(seen.at)) return write(toLine(details))
     const line = (more?: object) => write(toLine({ ...details, ...more }))
-    const written = seen.diagnose().then(
+    return seen.diagnose().then(
       (diagnosis) => line(diagnosis ? { diagnosis } : hintFor(seen)),
       () => line(),
     )
-    unharmed(() => written, warnOf)
   }
 }
 
@@ -115,18 +115,21 @@ function toLine(seen: object): string {
 }
 
 const mostWarned = 100
+/** So many refusals a minute are looked at on a developer's machine. */
+const refusalsPerMinute = 10
 
 /**
  * The default observer: a process warning for each kind of failure on our side and, in development
- * (NODE_ENV is not `production`), for the first refusal of each code with its diagnosis.
+ * (NODE_ENV is not `production`), for the first refusal of each code and cause.
  */
 function warnFailures(): Observe {
   const warned = new Set<string>()
   const settled = settledWarnings()
   const once = (text: string, code: OutcomeCode, more = '') => {
-    if (warned.has(text) || warned.size >= mostWarned) return
-    warned.add(text)
-    warn(`${text}${more} (shown once; see all with the observe option)`, code)
+    const whole = `${text}${more}`
+    if (warned.has(whole) || warned.size >= mostWarned) return
+    warned.add(whole)
+    warn(`${whole} (shown once; see all with the observe option)`, code)
   }
   return (seen) => {
     if (seen.type === 'settled') return settled(seen, isDevelopment())
@@ -137,15 +140,12 @@ function warnFailures(): Observe {
     if (seen.type !== 'outcome') return
     const { code } = seen
     if (!code) return
-    if (seen.kind === 'rejected' && isDevelopment()) {
-      if (warned.has(code)) return
-      warned.add(code)
-      const text = `webhook refused: ${code}`
+    if (seen.kind === 'rejected') {
       const say = (found: Diagnosis | undefined) => {
         const why = found ? `${found.message}. To fix it, ${found.fix}` : hintFor(seen)?.hint
-        once(text, code, why === undefined ? '' : `: ${why}`)
+        once(`webhook refused: ${code}`, code, why === undefined ? '' : `: ${why}`)
       }
-      unharmed(() => seen.diagnose().then(say), warnOf)
+      return seen.diagnose().then(say)
     }
     if (seen.kind !== 'failed') return
     const describe = isDevelopment() ? inspectError : describeError
@@ -158,12 +158,12 @@ function warnFailures(): Observe {
 
 /** A runtime that does not tell is treated as production. */
 function isDevelopment(): boolean {
-  const { env } =
-    (globalThis as { process?: { env?: Record<string, string | undefined> } }).process ?? {}
   try {
-    return env !== undefined && env.NODE_ENV !== 'production'
+    // Written out, for bundlers put the mode in its place.
+    const mode = process.env.NODE_ENV
+    return isWorkerd() ? mode === 'development' : mode !== 'production'
   } catch {
-    // Deno without --allow-env.
+    // No process, or Deno without --allow-env.
     return false
   }
 }
@@ -181,15 +181,16 @@ function inspectError(error: unknown): string {
 interface Observed extends Pick<OutcomeDetails, 'bytes' | 'event'> {
   readonly began: number
   readonly headers: HeaderIndex
+  readonly waitUntil: Incoming['waitUntil']
 }
 
 /** Tells all observers of a receiver, and makes nothing where nobody would hear it. */
 export class Observers {
-  readonly #observer: Observe
+  readonly #observer: (seen: Observation) => Promise<unknown> | undefined
   readonly #hearsAll: boolean
   readonly #now: Clock
   readonly #listeners = new Set<Observe>()
-  readonly #refusals = new Set<OutcomeCode>()
+  readonly #mayWarn = perMinute(refusalsPerMinute)
 
   constructor(observe: Observe | undefined, now: Clock) {
     const observer = observe ?? warnFailures()
@@ -217,14 +218,15 @@ export class Observers {
     return () => this.#listeners.delete(listener)
   }
 
-  /** The default observer hears of failures, and of the first refusal of each code, alone. */
-  outcome(outcome: Outcome, { bytes, began, event, headers }: Observed): Outcome {
-    const isWarned = outcome.kind === 'failed' || this.#isFirstRefusal(outcome, headers)
+  /** The default observer hears of failures and, in development, of some refusals, alone. */
+  outcome(outcome: Outcome, { bytes, began, event, headers, waitUntil }: Observed): Outcome {
+    const isWarned = outcome.kind === 'failed' || this.#isWarned(outcome, headers)
     if (this.hearAll || isWarned) {
       const duration = performance.now() - began
       const observed = { ...timed(this.#now(), duration), bytes, event }
       const seen = outcomeObserved(outcome, observed)
-      if (this.#hearsAll || isWarned) this.#observer(seen)
+      const pending = this.#hearsAll || isWarned ? this.#observer(seen) : undefined
+      if (pending) waitUntil?.(pending)
       this.#tellListeners(seen)
     }
     return outcome
@@ -250,12 +252,11 @@ export class Observers {
     this.#tellListeners(seen)
   }
 
-  #isFirstRefusal(outcome: Outcome, headers: HeaderIndex): boolean {
-    if (outcome.kind !== 'rejected' || this.#refusals.has(outcome.code)) return false
+  #isWarned({ kind }: Outcome, headers: HeaderIndex): boolean {
+    if (this.#hearsAll || kind !== 'rejected' || !isDevelopment()) return false
     // The warnings are for mistakes of the application, and doctor reports its probes itself.
     if (headers.values('user-agent')[0] === probeAgent) return false
-    this.#refusals.add(outcome.code)
-    return true
+    return this.#mayWarn(this.#now())
   }
 }
 

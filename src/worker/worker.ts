@@ -2,6 +2,7 @@
 // It shares the receiver's pipeline and asks its inbox for work.
 
 import { checkOptionNames, insideOf, invalid, shown } from '../foundation/check.ts'
+import { stopwatch } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { WebhookError } from '../foundation/errors.ts'
 import type {
@@ -139,15 +140,15 @@ class InboxWorker implements Worker {
     const run = this.#openRun()
     await this.#ready()
     const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
-    const start = this.#inbox.now().getTime()
+    const elapsed = stopwatch(this.#inbox.now)
     for (let left = limit; left > 0; ) {
-      if (!run.isOpen || this.#inbox.now().getTime() - start >= timeout) break
+      if (!run.isOpen || elapsed() >= timeout) break
       const { attempts } = await run.claim(left)
       if (attempts.length === 0) break
       left -= attempts.length
       for (const state of await Promise.all(attempts)) report[state]++
     }
-    const left = timeout - (this.#inbox.now().getTime() - start)
+    const left = timeout - elapsed()
     if (run.isOpen && left > 0) await this.#sweepRetention(run, left)
     return report
   }

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import express4 from 'express4'
 import fastify from 'fastify'
@@ -114,6 +115,38 @@ describe('a body that an earlier parser consumed', () => {
     const reply = await toFetch(receiver)(request)
     expect([reply.status, reply.headers.get('retry-after')]).toEqual([503, '5'])
     expect(seen).toMatchObject([{ message: expect.stringContaining('request.json()') }])
+  })
+
+  const reading: Record<string, (request: Request) => unknown> = {
+    'was read': (request) => request.text(),
+    'is being read': (request) => void request.text(),
+    'is locked': (request) => request.body?.getReader(),
+  }
+  test.each(Object.entries(reading))(
+    'is 503 over fetch when it %s, its length declared',
+    async (_, read) => {
+      const { receiver, seen } = fresh()
+      const length = { 'content-length': String(body.length) }
+      const headers = {
+        ...length,
+        'content-type': 'application/json',
+        ...(await sign(body, { secret })),
+      }
+      const request = new Request('http://app.test/webhooks', { method: 'POST', body, headers })
+      await read(request)
+      expect((await toFetch(receiver)(request)).status).toBe(503)
+      expect(seen).toMatchObject([{ code: 'BODY_CONSUMED' }])
+    },
+  )
+
+  test('is 503 on @hono/node-server when the Node request was read before', async () => {
+    const { receiver } = fresh()
+    const listener = getRequestListener(toFetch(receiver))
+    const reply = await post(async (request, response) => {
+      for await (const _ of request);
+      await listener(request, response)
+    })
+    expect(reply).toEqual(consumed)
   })
 })
 

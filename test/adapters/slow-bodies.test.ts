@@ -1,6 +1,7 @@
 // Strangers that hold sockets: a body that does not come, comes slowly or never ends.
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import fastify from 'fastify'
 import { createReceiver, sign } from 'idv-webhooks'
@@ -47,6 +48,7 @@ const mounts: Record<string, () => Promise<number>> = {
     closing.push(() => app.close())
     return (app.server.address() as AddressInfo).port
   },
+  '@hono/node-server': () => listen(getRequestListener(toFetch(receiverOf()))),
 }
 
 interface Stranger {
@@ -109,6 +111,27 @@ describe.each(Object.entries(mounts))('over %s', (_, mount) => {
     expect(await genuine(port)).toBe(200)
     await Promise.all(idle.map(({ closed }) => closed))
     expect(idle[0]?.answer()).toMatch(/^HTTP\/1\.1 400 [\s\S]*BODY_INCOMPLETE/)
+  })
+
+  test('so do eighty whose bodies would be short', async () => {
+    const port = await mount()
+    const idle = Array.from({ length: 80 }, () => stranger(port, [forged, 'Content-Length: 16000']))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(await genuine(port)).toBe(200)
+    await Promise.all(idle.map(({ closed }) => closed))
+    expect(idle.map(({ answer }) => answer())).toEqual(
+      idle.map(() => expect.stringMatching(/^HTTP\/1\.1 400 [\s\S]*BODY_INCOMPLETE/)),
+    )
+    expect(await genuine(port)).toBe(200)
+  })
+
+  test('a sender that goes away in the middle of a body leaves the next one alone', async () => {
+    const port = await mount()
+    const { socket } = stranger(port, [forged, 'Content-Length: 2000'])
+    socket.write('{"event":')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    socket.destroy()
+    expect(await genuine(port)).toBe(200)
   })
 
   test('a body that drips is cut off after the deadline', async () => {

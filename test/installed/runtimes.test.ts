@@ -67,38 +67,51 @@ describe('a receiver at module scope does all that it promises', () => {
       platform: 'neutral',
       mainFields: ['module', 'main'],
       conditions: ['workerd', 'worker', 'browser'],
+      // As `wrangler dev` writes it.
+      define: { 'process.env.NODE_ENV': '"development"' },
     })
     for (const workerd of workerds) {
-      const url = await servingWorker(workerd, join(folder, 'bundled'))
-      expect(await exercise(url), workerd).toEqual(expected)
+      for (const flags of ['', '"nodejs_compat"']) {
+        const { url, printed } = await servingWorker(workerd, join(folder, 'bundled'), flags)
+        expect(await exercise(url), workerd).toEqual(expected)
+        await expect.poll(printed).toMatch(/IDV_HANDLER_FAILED.*Error: broken/)
+        await expect.poll(printed).toMatch(/IDV_SIGNATURE_MISMATCH.*serialised differently/)
+      }
     }
   })
 })
 
-/** The address of a real workerd that runs worker.js of a folder. */
-async function servingWorker(workerd: string, cwd: string): Promise<string> {
+/** A real workerd that runs worker.js of a folder. */
+async function servingWorker(workerd: string, cwd: string, flags: string) {
   const config = `using Workerd = import "/workerd/workerd.capnp";
     const config :Workerd.Config = (
       services = [(name = "main", worker = (
         modules = [(name = "worker", esModule = embed "worker.js")],
         compatibilityDate = "2026-01-01",
+        compatibilityFlags = [${flags}],
       ))],
       sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
     );`
   writeFileSync(join(cwd, 'config.capnp'), config)
   const child = spawn(workerd, ['serve', '--control-fd=3', 'config.capnp'], {
     cwd,
-    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk) => {
+      text += chunk
+    })
+  }
   const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`workerd ended with ${code}`)
+    throw new Error(`workerd ended with ${code}: ${text}`)
   })
   const listening = once(child.stdio[3] as NodeJS.ReadableStream, 'data')
   const [told] = (await Promise.race([listening, ended])) as [Buffer]
   ended.catch(() => {})
   const { port } = JSON.parse(told.toString()) as { port: number }
-  return `http://127.0.0.1:${port}/`
+  return { url: `http://127.0.0.1:${port}/`, printed: () => text }
 }
 
 test.each(each)(

@@ -12,7 +12,7 @@ import {
 import { fixture, signedDelivery, testSecret } from 'idv-webhooks/testing'
 import pg from 'pg'
 import postgres from 'postgres'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { claimOne, leaseOf, newEntry } from '../../../src/testing/store-cases.ts'
 import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'
 
@@ -20,11 +20,13 @@ interface Queried {
   query(text: string): Promise<unknown>
 }
 
-const freshPglite = async () => {
-  const db = await PGlite.create()
-  onTestFinished(() => db.close())
-  return db
+let pglite: Promise<PGlite> | undefined
+/** One for all tests, for it takes a second to make; each has a schema of its own in it. */
+const sharedPglite = () => {
+  pglite ??= PGlite.create()
+  return pglite
 }
+afterAll(async () => (await pglite)?.close())
 
 /** One event through a receiver and a worker, handled with `context.tx`. */
 async function handleOnce<Tx>(store: InboxStore<Tx>, handler: (tx: Tx) => unknown, attempts = 1) {
@@ -81,10 +83,9 @@ describe('an event is handled once, with its effects, through the driver for', (
   })
 
   test('PGlite', async () => {
-    const db = new PGlite()
-    onTestFinished(() => db.close())
+    const db = await sharedPglite()
     await db.exec('create table effects (id int)')
-    const store = postgresStore(fromPglite(db))
+    const store = postgresStore(fromPglite(db), { schema: freshSchema() })
     expect(store.capabilities.survives).toBe('nothing')
     const insert = 'insert into effects values ($1)'
     const { states } = await handleOnce(store, (tx) => tx.query(insert, [1]), 2)
@@ -143,12 +144,76 @@ test('a statement that no handler waits for belongs to its transaction, or fails
   expect((await poolOf().query(`select id from ${table}`)).rows).toEqual([])
 })
 
+const drivers = {
+  pg: () => ({ driver: fromPg(poolOf()) as PostgresDriver, query: 'query' as const }),
+  PGlite: async () => ({
+    driver: fromPglite(await sharedPglite()) as PostgresDriver,
+    query: 'query' as const,
+  }),
+  'postgres.js': () => ({
+    driver: fromPostgresJs(sqlOf()) as PostgresDriver,
+    query: 'unsafe' as const,
+  }),
+}
+type Send = (what: string) => Promise<unknown>
+
+/** Handlers that return before their statements are answered, or even sent. */
+const hasty: Record<string, (send: Send) => unknown> = {
+  'its first statement': (send) => void send('one').catch(() => {}),
+  'an async function of its own': (send) => {
+    const save = async () => {
+      for (const what of ['one', 'two', 'three']) {
+        await send(what)
+        // A query builder takes some turns of its own for each.
+        for (let turn = 0; turn < 20; turn++) await undefined
+      }
+    }
+    save().catch(() => {})
+  },
+  'the rest of a chain': async (send) => {
+    await send('one')
+    send('two')
+      .then(() => send('three'))
+      .then(() => Promise.all([send('four'), send('five')]))
+      .catch(() => {})
+  },
+}
+
+test.each(Object.keys(drivers) as (keyof typeof drivers)[])(
+  'what a handler asked for and did not await commits with it: %s',
+  async (name) => {
+    const { driver, query } = await drivers[name]()
+    const store = postgresStore(driver, { schema: freshSchema(), listen: false })
+    await store.open(() => {})
+    onTestFinished(() => store.close())
+    const signal = new AbortController().signal
+    await driver.query('create table if not exists public.hasty (name text, what text)', [], signal)
+    for (const [what, handler] of Object.entries(hasty)) {
+      await store.insert(newEntry())
+      const tx = await store.transaction?.(leaseOf(await claimOne(store)), 'h')
+      if (!tx) throw new Error('the store has no transactions')
+      const handle = tx.handle as Record<typeof query, (sql: string) => Promise<unknown>>
+      let sent = 0
+      const counted = `${name} ${what}`
+      await handler((one) => {
+        sent++
+        return handle[query](`insert into public.hasty values ('${counted}', '${one}')`)
+      })
+      expect(await tx.commit()).toBe(true)
+      const count = `select count(*)::int as n from public.hasty where name = '${counted}'`
+      const effects = await driver.query(count, [], signal)
+      expect([what, effects]).toEqual([what, [{ n: sent }]])
+      expect(sent).toBe({ its: 1, an: 3, the: 5 }[what.split(' ')[0] as 'its'])
+    }
+  },
+)
+
 // Each is asked for in the turn in which the attempt ends, or a few after it.
 test.each(['pg', 'PGlite'])(
   'what is asked for as an attempt ends is not written after its rollback: %s',
   async (name) => {
     const schema = freshSchema()
-    const db: Queried = name === 'pg' ? poolOf() : await freshPglite()
+    const db: Queried = name === 'pg' ? poolOf() : await sharedPglite()
     const driver = name === 'pg' ? fromPg(db as pg.Pool) : fromPglite(db as PGlite)
     const store = postgresStore(driver as PostgresDriver<Queried>, { schema })
     await store.open(() => {})

@@ -40,7 +40,7 @@ test.each(ends)(
     const late = tx.handle as postgres.ReservedSql
     const name = late(table)
     await late`insert into ${name} values ('in time')`
-    const unsent = late`insert into ${name} values ('made before, sent after')`
+    const unsent = late`${name}`
     await tx[end]()
     const refused = { code: 'STORE_FAILED', message: /handler is over/ }
     await expect(unsent).rejects.toMatchObject(refused)
@@ -68,9 +68,36 @@ test('what a handler sent without waiting for it belongs to its transaction', as
   expect(await effects()).toEqual(['not awaited'])
 })
 
-test('a handler cannot release the connection of its transaction', async () => {
+test('a statement that a handler made and never awaited fails its attempt', async () => {
+  const { tx, table, effects } = await atWork(1)
+  const handle = tx.handle as postgres.ReservedSql
+  const name = handle(table)
+  await handle`insert into ${name} values ('awaited')`
+  handle`insert into ${name} values ('forgotten')`
+  await expect(tx.commit()).rejects.toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringContaining('did not await'),
+  })
+  expect(await effects()).toEqual([])
+})
+
+test('parts of other statements are not taken for forgotten ones', async () => {
+  const { tx, table, effects } = await atWork(1)
+  const handle = tx.handle as postgres.ReservedSql
+  const name = handle(table)
+  const part = handle`select 'part'`
+  void handle`order by 1`
+  const values = handle`(select 'value')`
+  await handle`insert into ${name} ${part}`
+  await handle`insert into ${name} values (${values})`
+  expect(await tx.commit()).toBe(true)
+  expect(await effects()).toEqual(['part', 'value'])
+})
+
+test('a handler cannot release its connection, or let it read a file', async () => {
   const { tx } = await atWork(1)
   expect(() => (tx.handle as postgres.ReservedSql).release()).toThrow('the inbox releases it')
+  expect(() => (tx.handle as postgres.ReservedSql).file('x.sql')).toThrow('has no file()')
   await tx.rollback()
 })
 
@@ -130,4 +157,44 @@ test('a commit that was given up gives its connection back once', async () => {
   await first`commit`
   first.release()
   ;(await second).release()
+})
+
+/** A transaction of somebody who waited for the connection, and whether it is still open. */
+async function beginNext(sql: postgres.Sql) {
+  const next = await sql.reserve()
+  await next`begin`
+  await next`set local idv_webhooks.tx = 'mine'`
+  return async () => {
+    const [row] = await next`select current_setting('idv_webhooks.tx', true) as mark`
+    await next`rollback`
+    next.release()
+    return row?.mark === 'mine'
+  }
+}
+
+test('a commit that the server refuses touches nobody else on its connection', async () => {
+  const { sql, tx, table } = await atWork(1)
+  const handle = tx.handle as postgres.ReservedSql
+  await handle.unsafe(`alter table ${table} add unique (what) deferrable initially deferred`)
+  await handle`insert into ${handle(table)} values ('twice'), ('twice')`
+  const next = beginNext(sql)
+  await expect(tx.commit()).rejects.toMatchObject({ sqlState: '23505' })
+  await tx.rollback()
+  expect(await (await next)()).toBe(true)
+})
+
+test('a transaction that has ended sends nothing more to its connection', async () => {
+  const sql = connect(servers.pg18, 1)
+  const begin = () => fromPostgresJs(sql).begin(new AbortController().signal)
+  const [committed, destroyed] = [
+    await begin().then((tx) => tx.commit().then(() => tx)),
+    await begin(),
+  ]
+  destroyed.destroy()
+  const isOpen = await beginNext(sql)
+  await expect(destroyed.commit()).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  await expect(committed.commit()).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  await committed.rollback()
+  committed.destroy()
+  expect(await isOpen()).toBe(true)
 })

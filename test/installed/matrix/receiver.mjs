@@ -16,9 +16,9 @@ receiver.on('verification.submitted', async () => {
 const deliver = toFetch(receiver)
 
 /** GET tells what has begun, DELETE drains, everything else is a delivery. */
-export async function serve(request) {
+export async function serve(request, ...context) {
   if (request.method === 'GET') return new Response(begun)
-  if (request.method !== 'DELETE') return deliver(request)
+  if (request.method !== 'DELETE') return deliver(request, ...context)
   await receiver.drain()
   return new Response('drained')
 }

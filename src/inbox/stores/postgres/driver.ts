@@ -20,8 +20,12 @@ export type PostgresValue = string | number | boolean | Uint8Array | null
 /** A transaction on a connection of its own, in isolation level read committed. */
 export interface PostgresTransaction<Tx = unknown> {
   readonly handle: Tx
+  /** How many statements the handle has sent; for drivers without `lazily`. */
+  readonly sent?: number
   query(text: string, values: readonly PostgresValue[]): Promise<readonly PostgresRow[]>
+  /** Rejects when the transaction was ended before, and when the server answers with a rollback. */
   commit(): Promise<void>
+  /** Does nothing when it has ended: its connection may be somebody else's by then. */
   rollback(): Promise<void>
   /** Closes the connection and whatever is in progress on it. */
   destroy(): void

@@ -64,6 +64,11 @@ export function fromPostgresJs<Reserved extends PostgresJsConnection>(
 
 /** A statement of postgres.js: sent by its `handler` when somebody first waits for it. */
 interface UnsentStatement {
+  readonly strings: readonly string[]
+  readonly args: readonly unknown[]
+  readonly executed: boolean
+  /** Set where it was written into another statement. */
+  readonly fragment?: boolean
   handler(statement: UnsentStatement): unknown
   reject(error: Error): void
 }
@@ -85,9 +90,12 @@ class ReservedTransaction<Reserved extends PostgresJsConnection>
 {
   readonly handle: Reserved
   readonly #reserved: Reserved
+  /** Statements that the handler made and has not awaited. */
+  readonly #unsent = new Set<UnsentStatement>()
+  #sent = 0
   #isOver = false
   #isDead = false
-  #isReleased = false
+  #ending: Promise<void> | undefined
 
   private constructor(reserved: Reserved) {
     this.#reserved = reserved
@@ -109,58 +117,55 @@ class ReservedTransaction<Reserved extends PostgresJsConnection>
     begun.then(
       // Nobody waited for it any more: it must not keep its connection.
       () => signal.aborted && void tx.rollback(),
-      () => tx.#release(),
+      () => tx.#isDead || reserved.release(),
     )
     await begun
     signal.throwIfAborted()
     return tx
   }
 
+  get sent(): number {
+    return this.#sent
+  }
+
   query(text: string, values: readonly PostgresValue[]): Promise<readonly PostgresRow[]> {
-    return run(this.handle, { text, values })
+    const unsafe: PostgresJsConnection['unsafe'] = (...parts) =>
+      this.#checked(this.#reserved.unsafe(...parts))
+    return run({ unsafe }, { text, values })
   }
 
   async commit(): Promise<void> {
-    this.#end()
-    try {
-      await this.#last('commit')
-    } finally {
-      this.#release()
-    }
+    if (this.#ending) throw over()
+    if ([...this.#unsent].some(isForgotten)) throw new WebhookError('STORE_FAILED', forgotten)
+    this.#ending = this.#end('commit')
+    await this.#ending
   }
 
   async rollback(): Promise<void> {
-    this.#end()
-    await this.#last('rollback').catch(() => {})
-    this.#release()
+    this.#ending ??= this.#end('rollback')
+    await this.#ending.catch(() => {})
   }
 
   destroy(): void {
     void this.rollback()
   }
 
-  /** A turn later: what the handler sent before, without waiting for it, belongs to it. */
-  #end(): void {
+  /**
+   * Once: afterwards the connection may be somebody else's. What the handler asked for in this turn
+   * is sent before. A connection that has died left for the pool by itself.
+   */
+  async #end(how: 'commit' | 'rollback'): Promise<void> {
     queueMicrotask(() => {
       this.#isOver = true
     })
-  }
-
-  /** Statements of a connection go out in the order in which they were asked for. */
-  async #last(how: 'commit' | 'rollback'): Promise<void> {
-    if (this.#isDead) throw dead()
-    const { command } = await this.#watch(this.#reserved.unsafe(how))
-    if (how === 'commit' && command === 'ROLLBACK') throw new Error(rolledBack)
-  }
-
-  /**
-   * Once, for by then it may be somebody else's: a commit that was given up may end after its
-   * rollback. One that died has left for the pool by itself.
-   */
-  #release(): void {
-    if (this.#isDead || this.#isReleased) return
-    this.#isReleased = true
-    this.#reserved.release()
+    try {
+      if (this.#isDead) throw dead()
+      // Statements of a connection go out in the order in which they were asked for.
+      const { command } = await this.#watch(this.#reserved.unsafe(how))
+      if (how === 'commit' && command === 'ROLLBACK') throw new Error(rolledBack)
+    } finally {
+      if (!this.#isDead) this.#reserved.release()
+    }
   }
 
   #guarded(reserved: Reserved): Reserved {
@@ -172,7 +177,8 @@ class ReservedTransaction<Reserved extends PostgresJsConnection>
         const value: unknown = Reflect.get(target, name)
         if (typeof value !== 'function') return value
         return (...parts: unknown[]) => {
-          if (name === 'release') throw new WebhookError('STORE_FAILED', 'the inbox releases it')
+          const misuse = misuses.get(name)
+          if (misuse !== undefined) throw new WebhookError('STORE_FAILED', misuse)
           // It sends at once, by a statement that nobody sees.
           const refusal = name === 'notify' ? this.#refusal() : undefined
           if (refusal) return Promise.reject(refusal)
@@ -184,9 +190,21 @@ class ReservedTransaction<Reserved extends PostgresJsConnection>
 
   #guard<Value>(value: Value): Value {
     if (!isStatement(value)) return value
+    this.#unsent.add(value)
+    for (const part of value.args.flat()) if (isStatement(part)) this.#unsent.delete(part)
+    return this.#checked(value, () => {
+      this.#unsent.delete(value)
+      this.#sent++
+    })
+  }
+
+  /** Refuses it at the moment at which it would be sent. */
+  #checked<Value>(value: Value, sending = () => {}): Value {
+    if (!isStatement(value)) return value
     const { handler } = value
     value.handler = (statement) => {
       const refusal = this.#refusal()
+      sending()
       if (refusal) statement.reject(refusal)
       else handler(statement)
     }
@@ -205,15 +223,32 @@ class ReservedTransaction<Reserved extends PostgresJsConnection>
   }
 
   #refusal(): Error | undefined {
-    if (this.#isOver) {
-      const message = 'the handler is over, and its transaction with it'
-      return new WebhookError('STORE_FAILED', message)
-    }
+    if (this.#isOver) return over()
     return this.#isDead ? dead() : undefined
   }
 }
 
+/** Methods of a reserved connection that a handler must not call. */
+const misuses = new Map<string | symbol, string>([
+  ['release', 'the inbox releases it'],
+  // It reads first and sends then, and nothing can stop it in between.
+  ['file', 'context.tx has no file(): read the file, and give its text to unsafe()'],
+])
+
+const over = () =>
+  new WebhookError('STORE_FAILED', 'the handler is over, and its transaction with it')
+
 const dead = () => new WebhookError('STORE_FAILED', 'the connection of the transaction has ended')
+
+const forgotten =
+  'the handler made a statement of context.tx that it did not await, so it was never sent: await it'
+
+/** Whether a statement that was not sent is more than a part for another statement. */
+function isForgotten({ strings, executed, fragment }: UnsentStatement): boolean {
+  return !executed && fragment !== true && statementWord.test(strings[0] ?? '')
+}
+
+const statementWord = /^\s*(insert|update|delete|merge|select|with|call|do|copy|truncate)\b/i
 
 function isStatement(value: unknown): value is UnsentStatement {
   const { handler, reject } = (value ?? {}) as Partial<UnsentStatement>

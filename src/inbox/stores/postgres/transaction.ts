@@ -14,6 +14,9 @@ export const checkpointValues = ({ id, fence, owner = 0 }: Lease, handler: strin
 const commitSql = `select case when current_setting('idv_webhooks.tx', true) = 'open'
   then idv.checkpoint_1($1::int, $2::text, $3::int, $4::text) end as held`
 
+const committed = 'the transaction is committed'
+const abandoned = 'the handler is over, and its transaction with it'
+
 /** Milliseconds for a transaction to begin, or to end, before its connection is destroyed. */
 const limit = 5_000
 
@@ -24,6 +27,8 @@ export class ClientTransaction implements StoreTx {
   readonly #handler: string
   #begun: Promise<PostgresTransaction> | undefined
   #open: PostgresTransaction | undefined
+  /** Statements that were asked for through a lazy handle. */
+  #asked = 0
   #over: string | undefined
   handle: unknown
 
@@ -48,13 +53,18 @@ export class ClientTransaction implements StoreTx {
 
   async commit(): Promise<boolean> {
     this.#assertOpen()
-    this.#over = 'the transaction is committed'
+    if (!this.#begun) {
+      this.#over = committed
+      return true
+    }
+    // What waits for it to begin goes out first: reactions run in the order of their calls.
     const tx = await this.#begun
-    if (!tx) return true
     try {
       return await this.#statements.within(limit, () => this.#commit(tx))
     } catch (error) {
       // A statement that the server refused can be rolled back; any other error leaves it unknown.
+      if (this.#over === abandoned) throw toStoreError(error)
+      this.#over = abandoned
       if (toStoreError(error).sqlState === undefined) tx.destroy()
       else await this.#undo(tx)
       throw toStoreError(error)
@@ -63,23 +73,36 @@ export class ClientTransaction implements StoreTx {
 
   async rollback(): Promise<void> {
     if (this.#over !== undefined) return
-    this.#over = 'the handler is over, and its transaction with it'
+    this.#over = abandoned
     const tx = await this.#begun?.catch(() => undefined)
     if (tx) await this.#undo(tx)
   }
 
+  /**
+   * The statements of a connection are answered in their order. So it is committed when nothing was
+   * asked for while the checkpoint was written: not even by what went on after an earlier answer.
+   */
   async #commit(tx: PostgresTransaction): Promise<boolean> {
+    const sql = this.#statements.text(commitSql)
     const values = checkpointValues(this.#lease, this.#handler)
-    const [row] = await tx.query(this.#statements.text(commitSql), values)
-    if (row?.held === null) {
+    const asked = () => this.#asked + (tx.sent ?? 0)
+    let held: unknown
+    let before: number
+    do {
+      before = asked()
+      const [row] = await tx.query(sql, values)
+      held = row?.held
+      this.#assertOpen()
+    } while (held === true && asked() !== before)
+    if (held === null) {
       await tx.rollback()
       const message =
         'the handler ended the transaction: leave begin, commit and rollback to the inbox'
       throw statementError('STORE_FAILED', message)
     }
-    const isHeld = row?.held === true
-    await (isHeld ? tx.commit() : tx.rollback())
-    return isHeld
+    this.#over = held === true ? committed : abandoned
+    await (held === true ? tx.commit() : tx.rollback())
+    return held === true
   }
 
   async #undo(tx: PostgresTransaction): Promise<void> {
@@ -88,23 +111,32 @@ export class ClientTransaction implements StoreTx {
 
   /**
    * At once when it has begun, so that the statement goes out before whatever ends the transaction.
-   * One that ended while a statement waited for it to begin refuses that statement.
+   * One that was rolled back while a statement waited for it to begin refuses that statement.
    */
   async #use<Result>(work: (handle: unknown) => Promise<Result>): Promise<Result> {
     this.#assertOpen()
-    if (!this.#open) {
-      await this.#begin()
-      this.#assertOpen()
-    }
-    return work(this.#open?.handle)
+    if (this.#open) return this.#send(this.#open, work)
+    return this.#begin().then((tx) => this.#send(tx, work))
   }
 
-  async #begin(): Promise<PostgresTransaction> {
-    this.#begun ??= this.#statements.within(limit, (signal) => {
-      return this.#statements.driver.begin(signal)
-    })
-    this.#open = await this.#begun
-    return this.#open
+  async #send<Result>(
+    { handle }: PostgresTransaction,
+    work: (handle: unknown) => Promise<Result>,
+  ): Promise<Result> {
+    this.#assertOpen()
+    this.#asked++
+    return work(handle)
+  }
+
+  /** Gives one promise to all: they go on in the order in which they asked. */
+  #begin(): Promise<PostgresTransaction> {
+    this.#begun ??= this.#statements
+      .within(limit, (signal) => this.#statements.driver.begin(signal))
+      .then((tx) => {
+        this.#open = tx
+        return tx
+      })
+    return this.#begun
   }
 
   #assertOpen(): void {
