@@ -25,6 +25,7 @@ import {
   timed,
   unprintable,
 } from './observe.ts'
+import { settledWarnings } from './warn-settled.ts'
 
 /** Options of `logOutcomes`. */
 export interface LogOptions {
@@ -123,6 +124,7 @@ const refusalsPerMinute = 10
  */
 function warnFailures(): Observe {
   const warned = new Set<string>()
+  const settled = settledWarnings()
   const once = (text: string, code: OutcomeCode, more = '') => {
     const whole = `${text}${more}`
     if (warned.has(whole) || warned.size >= mostWarned) return
@@ -130,14 +132,7 @@ function warnFailures(): Observe {
     warn(`${whole} (shown once; see all with the observe option)`, code)
   }
   return (seen) => {
-    if (seen.type === 'settled' && seen.state === 'dead') {
-      const about = seen.name ? ` (${printable(seen.name)})` : ''
-      const attempts = seen.attempt === 1 ? '1 attempt' : `${seen.attempt} attempts`
-      return warn(
-        `entry ${seen.entryId}${about} is a dead letter: ${seen.reason} after ${attempts}. Look at it with idv-webhooks inbox show; after the fix run inbox redrive`,
-        'DEAD_LETTER',
-      )
-    }
+    if (seen.type === 'settled') return settled(seen, isDevelopment())
     if (seen.type === 'attempt' && seen.code) {
       const text = `handler ${seen.handler} failed for ${printable(seen.name)}: ${seen.error}`
       return once(text, seen.code)

@@ -9,7 +9,7 @@ import {
   invalid,
   shown,
 } from '../foundation/check.ts'
-import { type Clock, systemClock } from '../foundation/clock.ts'
+import { type Clock, createAgeClock } from '../foundation/clock.ts'
 import type { PublicKeyName } from '../protocol/scheme-definition.ts'
 import { type Jwk, jwkBytes } from './public-keys.ts'
 
@@ -77,7 +77,7 @@ export function jwks(source: string | URL | LoadKey, options: JwksOptions): KeyS
     cooldown: 30_000,
     staleFor: 86_400_000,
     maxBytes: 65_536,
-    now: systemClock,
+    now: createAgeClock(),
     ...options,
   }
   const pinned: unknown = options.algorithms
@@ -124,7 +124,7 @@ class PublishedKeys implements KeySource {
     const isKnown = () =>
       this.#keys.length > 0 && (keyId === undefined || this.#keys.some(({ id }) => id === keyId))
     const before = this.#answers
-    if (!isKnown() || now().getTime() - this.#fetchedAt >= maxAge) {
+    if (!isKnown() || isOver(maxAge, this.#fetchedAt, now)) {
       // Kept keys may serve: an address that hangs holds no delivery up for the whole of its time.
       const fresh = this.#refresh()
       await (isKnown() ? inTime(fresh, patience, 'the key server').catch(() => {}) : fresh)
@@ -143,7 +143,7 @@ class PublishedKeys implements KeySource {
   async #refresh(): Promise<void> {
     const { cooldown, now } = this.#settings
     if (!this.#flight) {
-      if (now().getTime() - this.#triedAt < cooldown) return
+      if (!isOver(cooldown, this.#triedAt, now)) return
       this.#triedAt = now().getTime()
       this.#flight = this.#fetch().finally(() => {
         this.#flight = undefined
@@ -163,6 +163,12 @@ class PublishedKeys implements KeySource {
       this.#failure = error
     }
   }
+}
+
+/** Also where the clock went back since, so that nothing waits until it has caught up. */
+function isOver(ms: number, since: number, now: Clock): boolean {
+  const age = now().getTime() - since
+  return age < 0 || age >= ms
 }
 
 /** Milliseconds for which a delivery whose key is kept waits for newer ones. */
@@ -236,11 +242,11 @@ class KeysById implements KeySource {
     const { maxAge, cooldown, now } = this.#settings
     const at = now().getTime()
     const kept = this.#kept.get(keyId)
-    if (kept && at - kept.at < maxAge) return kept.keys
+    if (kept && !isOver(maxAge, kept.at, now)) return kept.keys
     const flight = this.#flights.get(keyId)
     if (flight) return flight
     // A kept key is asked for again whatever strangers do: it may have been withdrawn.
-    if (kept ? at - kept.triedAt < cooldown : !this.#mayLoad(address, at)) {
+    if (kept ? !isOver(cooldown, kept.triedAt, now) : !this.#mayLoad(address, at)) {
       const stale = this.#stale(kept, at)
       if (stale.length > 0) return stale
       // It may be a genuine key's, and made-up ones have used the requests up: 503 is sent again.
@@ -254,7 +260,8 @@ class KeysById implements KeySource {
 
   /** Whether an unknown id may be asked for; counts it. */
   #mayLoad(address: string | undefined, at: number): boolean {
-    this.#loads = this.#loads.filter((one) => at - one.at < this.#settings.cooldown)
+    const { cooldown, now } = this.#settings
+    this.#loads = this.#loads.filter((one) => !isOver(cooldown, one.at, now))
     const own = this.#loads.filter((one) => one.address === address)
     const isFree = this.#loads.length < mostLoads && (!address || own.length < mostLoads / 2)
     if (isFree) this.#loads = [...this.#loads, { at, address }]

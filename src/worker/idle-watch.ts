@@ -25,6 +25,8 @@ export class IdleWatch {
   /** Reports each silence once. */
   check(now: number): { readonly since: number; readonly usual: number } | undefined {
     if (this.#isReported || this.#last === undefined || this.#gaps.length < fewest) return undefined
+    // A clock that was set back would hold a report until it has caught up.
+    this.#last = Math.min(this.#last, now)
     const sorted = this.#gaps.toSorted((one, two) => one - two)
     const usual = sorted[Math.floor(sorted.length / 2)] ?? 0
     if (now - this.#last < Math.max(60_000, usual * this.#factor)) return undefined

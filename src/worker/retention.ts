@@ -1,5 +1,6 @@
 // When a worker erases what is past its retention: at most once an hour, and no longer than a drain
 // or the caller's bounds allow.
+import { stopwatch } from '../foundation/clock.ts'
 import type { FailedRequest, WorkSource } from '../inbox/work.ts'
 
 export const hour = 60 * 60 * 1000
@@ -31,8 +32,9 @@ export class Retention {
     if (this.#isSweeping || (age >= 0 && age < hour * 0.9)) return
     this.#isSweeping = true
     const began = performance.now()
+    const elapsed = stopwatch(this.#inbox.now)
     try {
-      const goesOn = () => !signal.aborted && this.#now() - start < timeout
+      const goesOn = () => !signal.aborted && elapsed() < timeout
       if (await this.#inbox.purgeWhile(goesOn)) this.#doneAt = start
     } catch (error) {
       this.#failed({ asked: 'purge', error, began })

@@ -2,9 +2,17 @@
 // It shares the receiver's pipeline and asks its inbox for work.
 
 import { checkOptionNames, insideOf, invalid, shown } from '../foundation/check.ts'
+import { stopwatch } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { WebhookError } from '../foundation/errors.ts'
-import type { FailedRequest, SettledAs, Swept, Work, WorkSource } from '../inbox/work.ts'
+import type {
+  FailedRequest,
+  SettledAs,
+  SettledWork,
+  Swept,
+  Work,
+  WorkSource,
+} from '../inbox/work.ts'
 import { describeError, type Observation, timed } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { Receiver } from '../receiver.ts'
@@ -132,15 +140,15 @@ class InboxWorker implements Worker {
     const run = this.#openRun()
     await this.#ready()
     const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
-    const start = this.#inbox.now().getTime()
+    const elapsed = stopwatch(this.#inbox.now)
     for (let left = limit; left > 0; ) {
-      if (!run.isOpen || this.#inbox.now().getTime() - start >= timeout) break
+      if (!run.isOpen || elapsed() >= timeout) break
       const { attempts } = await run.claim(left)
       if (attempts.length === 0) break
       left -= attempts.length
       for (const state of await Promise.all(attempts)) report[state]++
     }
-    const left = timeout - (this.#inbox.now().getTime() - start)
+    const left = timeout - elapsed()
     if (run.isOpen && left > 0) await this.#sweepRetention(run, left)
     return report
   }
@@ -192,9 +200,9 @@ class InboxWorker implements Worker {
       inbox: this.#inbox,
       concurrency: this.#options.concurrency,
       onCapacity: () => this.#poll?.wake(),
-      onSettled: ({ lease, ...work }, { verdict, state, duration }) => {
+      onSettled: ({ lease, ...work }, { verdict, ...settled }) => {
         const reason = 'reason' in verdict ? verdict.reason : undefined
-        this.#reportSettled({ ...work, id: lease.id, state, reason, duration })
+        this.#reportSettled({ ...work, ...settled, id: lease.id, reason })
       },
       onStoreError: (failed) => this.#failed(failed),
     })
@@ -268,11 +276,11 @@ class InboxWorker implements Worker {
 
   #reportSettled({ id, storedAt, duration, ...work }: SettledEntry): void {
     const age = Math.max(0, this.#inbox.now().getTime() - storedAt)
-    const { state, attempt, name, reason } = work
+    const { state, attempt, name, reason, dueAt } = work
     const at = this.#pipeline.now()
     const times = duration === undefined ? { at } : timed(at, duration)
     const seen = { type: 'settled' as const, ...times, entryId: id }
-    this.#pipeline.observe(defined({ ...seen, state, attempt, name, reason, age }))
+    this.#pipeline.observe(defined({ ...seen, state, attempt, name, reason, dueAt, age }))
   }
 
   #failed({ asked, error, began }: FailedRequest): void {
@@ -281,9 +289,8 @@ class InboxWorker implements Worker {
   }
 }
 
-interface SettledEntry extends Pick<Work, 'attempt' | 'name' | 'storedAt'> {
+interface SettledEntry extends Pick<Work, 'attempt' | 'name' | 'storedAt'>, SettledWork {
   readonly id: string
-  readonly state: SettledAs
   readonly reason?: string | undefined
   /** Unknown where its process crashed. */
   readonly duration?: number

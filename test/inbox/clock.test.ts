@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { steadyClock } from '../../src/foundation/clock.ts'
+import { createAgeClock, steadyClock, stopwatch } from '../../src/foundation/clock.ts'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -10,4 +10,25 @@ test('the steady clock goes on when the clock of the system is set', () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 86_400_000 })
   expect(steadyClock().getTime()).toBeGreaterThanOrEqual(before)
   expect(steadyClock().getTime() - before).toBeLessThan(60_000)
+})
+
+test('the clock for ages goes on when the clock of the system is set back, and follows it ahead', () => {
+  const clock = createAgeClock()
+  const before = clock().getTime()
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 86_400_000 })
+  const after = clock().getTime()
+  expect(after).toBeGreaterThanOrEqual(before)
+  expect(after - before).toBeLessThan(60_000)
+  vi.setSystemTime(before + 86_400_000)
+  expect(clock().getTime() - before).toBeGreaterThanOrEqual(86_400_000)
+})
+
+test('a stopwatch goes on when its clock is set back', async () => {
+  let at = 1_000
+  const elapsed = stopwatch(() => new Date(at))
+  at -= 1_000
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(elapsed()).toBeGreaterThan(0)
+  at += 60_000
+  expect(elapsed()).toBe(59_000)
 })

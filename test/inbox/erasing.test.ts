@@ -191,17 +191,17 @@ describe('a worker erases what is past its retention', () => {
     await inbox.close()
   })
 
-  const manyPages = async () => {
+  const manyPages = async (step = 1_000) => {
     const store = memoryStore()
     const set = setUp({ store, now: () => new Date(time) })
     let time = Date.UTC(2026, 0, 1)
     let pages = 0
     let isBroken = false
     const asked = Promise.withResolvers<void>()
-    // As if there were always another page, each of which takes a second.
+    // As if there were always another page, each of which takes a second by the clock.
     store.purge = async () => {
       pages++
-      time += 1_000
+      time += step
       asked.resolve()
       await new Promise((resolve) => setImmediate(resolve))
       if (isBroken) throw new Error('the disk is full')
@@ -224,6 +224,14 @@ describe('a worker erases what is past its retention', () => {
     await worker.runOnce()
     // What failed is no purge: the next drain tries again.
     expect(seen.filter(({ type }) => type === 'store')).toHaveLength(2)
+  })
+
+  test('no longer than runOnce may take, by whatever its clock is set back', async () => {
+    const { worker, fail, seen } = await manyPages(-3_600_000)
+    const late = setTimeout(() => fail(true), 2_000)
+    await worker.runOnce({ timeout: 20 })
+    clearTimeout(late)
+    expect(seen.filter(({ type }) => type === 'store')).toEqual([])
   })
 
   test('no longer than until a drain, which waits for one page at most', async () => {

@@ -17,7 +17,7 @@ import {
   verify,
 } from 'idv-webhooks'
 import { vendors } from 'idv-webhooks/vendors'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 
 const body = Buffer.from('{"webhook_code":"STATUS_UPDATED","identity_verification_id":"idv_1"}')
 const start = Date.UTC(2026, 4, 1)
@@ -226,6 +226,38 @@ describe('keys by address', () => {
     expect(await server.told(source, token)).toBe('SECRET_UNAVAILABLE')
   })
 
+  test('are asked for again though the clock was set back', async () => {
+    const server = new KeyServer()
+    const source = server.source()
+    await server.told(source, tokenOf(first.privateKey))
+    server.keys = [jwkOf(second, { kid: 'k2' })]
+    server.at -= 3_600_000
+    expect(await server.told(source, tokenOf(second.privateKey, { kid: 'k2' }))).toBe('k2')
+    server.at += 30_000
+    expect(await server.told(source, tokenOf(first.privateKey))).toBe('SIGNATURE_MISMATCH')
+  })
+
+  test('age by a clock of their own, which goes on when the one of the system is set', async () => {
+    const server = new KeyServer()
+    const real = Date.now()
+    onTestFinished(() => void vi.useRealTimers())
+    vi.useFakeTimers({ toFake: ['Date'], now: real + 3_600_000 })
+    const fetch = async () => server.answer(null)
+    const options = { algorithms: ['es256'], fetch, maxAge: 60_000, cooldown: 1 } as const
+    const source = jwks('https://keys.example/jwks.json', options)
+    await server.told(source, tokenOf(first.privateKey))
+    server.keys = [jwkOf(second, { kid: 'k2' })]
+    vi.setSystemTime(real)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(await server.told(source, tokenOf(second.privateKey, { kid: 'k2' }))).toBe('k2')
+    // A machine that slept: the steady clock may not have counted that.
+    server.keys = [jwkOf(first, { kid: 'k1' })]
+    vi.setSystemTime(real + 7_200_000)
+    expect(await server.told(source, tokenOf(second.privateKey, { kid: 'k2' }))).toBe(
+      'SIGNATURE_MISMATCH',
+    )
+  })
+
   test('serve on while the address hangs, and hold no delivery up for long', async () => {
     const server = new KeyServer()
     const source = server.source({ timeout: 60_000 })
@@ -362,6 +394,17 @@ describe('keys that an API gives one by one', () => {
     const told = await Promise.all([server.told(keys, token), server.told(keys, token)])
     expect([...told, await server.told(keys, token)]).toEqual(['k1', 'k1', 'k1'])
     expect(asked).toEqual(['k1'])
+  })
+
+  test('are asked for again though the clock was set back', async () => {
+    let at = start
+    let key: Jwk | undefined = jwkOf(first, {})
+    const keys = source(async () => key, { now: () => new Date(at) })
+    const server = new KeyServer()
+    expect(await server.told(keys, tokenOf(first.privateKey))).toBe('k1')
+    key = undefined
+    at -= 3_600_000
+    expect(await server.told(keys, tokenOf(first.privateKey))).toBe('SIGNATURE_MISMATCH')
   })
 
   test('cost a stranger with made-up ids ten requests in a cooldown, and no strange id one', async () => {

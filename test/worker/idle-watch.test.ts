@@ -18,3 +18,11 @@ test('silence is not reported of a sender that has hardly sent anything', () => 
   for (let at = 0; at < 10; at++) watch.arrived(at)
   expect(watch.check(1e9)).toBeUndefined()
 })
+
+test('silence is reported in time though the clock was set back', () => {
+  const watch = new IdleWatch(10)
+  const ahead = 3_600_000
+  for (let at = 0; at < 30; at++) watch.arrived(ahead + at * 1_000)
+  expect(watch.check(30_000)).toBeUndefined()
+  expect(watch.check(90_000)).toEqual({ since: 30_000, usual: 1_000 })
+})
