@@ -1,5 +1,12 @@
 // What the default observer tells, and what a diagnosis reads, by where the program runs.
-import { createReceiver, logOutcomes, type Receiver, sign, verify } from 'idv-webhooks'
+import {
+  createReceiver,
+  logOutcomes,
+  NonRetryable,
+  type Receiver,
+  sign,
+  verify,
+} from 'idv-webhooks'
 import { toFetch } from 'idv-webhooks/fetch'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { event, setUp } from './inbox/admin.ts'
@@ -73,6 +80,16 @@ test('outside production a warning shows the whole error of a handler, and none 
   expect(told).not.toContain('CANARY')
 })
 
+test('a warning shows an error of this package without its stack, outside production too', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  const told = await warningsOf(async () => {
+    const receiver = createReceiver({ secret: () => undefined })
+    await receiver.receive({ body: bytes('{}'), headers: await sign('{}', { secret }) })
+  })
+  expect(told).toContain('the `secret` function returned undefined: set the environment variable')
+  expect(told).not.toMatch(/\n {4}at /)
+})
+
 test('outside production the warning of a worker shows the whole error once, the inbox never', async () => {
   const told = async () => {
     const { inbox, worker, receiver, deliver } = setUp({ receiver: { observe: undefined } })
@@ -95,6 +112,43 @@ test('outside production the warning of a worker shows the whole error once, the
   const inProduction = await told()
   expect(inProduction).toMatch(/failed for verification\.approved: Error at .*observers\.test\.ts/)
   expect(inProduction).not.toContain('CANARY')
+})
+
+test('outside production a worker warns until when an entry and its entity wait, and none within', async () => {
+  const told = async () => {
+    const retry = { attempts: 12, delays: [100_000], random: () => 1 }
+    const { worker, receiver, deliver } = setUp({ retry, receiver: { observe: undefined } })
+    receiver.on('*', () => {
+      throw new Error('billing is down')
+    })
+    const { entryId } = (await deliver(event())) as { entryId: string }
+    return { entryId, warned: await warningsOf(() => worker.runOnce()) }
+  }
+  vi.stubEnv('NODE_ENV', 'development')
+  const { entryId, warned } = await told()
+  expect(warned).toContain(
+    `entry ${entryId} (verification.approved) failed at attempt 1: the next attempt is due in 1 min 40 s, and later events of the same entity wait for it. After the fix, idv-webhooks inbox redrive ${entryId} runs it at once`,
+  )
+  vi.stubEnv('NODE_ENV', 'production')
+  expect((await told()).warned).not.toContain('the next attempt is due')
+})
+
+test('outside production a dead letter that dies again is a hint that the old handler may run', async () => {
+  const told = async () => {
+    const { inbox, worker, receiver, deliver } = setUp({ receiver: { observe: undefined } })
+    receiver.on('*', () => {
+      throw new NonRetryable('no account')
+    })
+    await deliver(event())
+    const first = await warningsOf(() => worker.runOnce())
+    expect(await inbox.redrive({ state: 'dead' })).toBe(1)
+    return [first, await warningsOf(() => worker.runOnce())]
+  }
+  const hint = /is a dead letter: NON_RETRYABLE after 1 attempt.* the process may still run the old/
+  vi.stubEnv('NODE_ENV', 'development')
+  expect((await told()).map((text) => hint.test(text))).toEqual([false, true])
+  vi.stubEnv('NODE_ENV', 'production')
+  expect((await told()).map((text) => hint.test(text))).toEqual([false, false])
 })
 
 test('a refused probe of doctor leaves the warning to the first refusal of a sender', async () => {

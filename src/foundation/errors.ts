@@ -73,6 +73,7 @@ export type WarningCode =
   | 'RECONCILE_FAILED'
   | 'RESPOND_FAILED'
   | 'RESPOND_REFUSED'
+  | 'RETRY_WAITS'
 
 /**
  * The address of the page about a code: its causes, how to tell them apart, and how to fix each.

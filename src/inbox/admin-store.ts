@@ -44,7 +44,7 @@ export interface StoreQuery {
   readonly withBody?: boolean
 }
 
-/** Opens entries again that have ended. */
+/** Opens entries again that have ended, or wait for their retry: due at `now`, attempts from 1. */
 export interface Reopening {
   readonly ids: readonly string[]
   readonly from: readonly EntryState[]

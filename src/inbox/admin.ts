@@ -17,6 +17,7 @@ import {
   type EntryQuery,
   type ForgetOptions,
   type GetOptions,
+  redrivenFrom,
 } from './entry-query.ts'
 import type { Fingerprints } from './fingerprint.ts'
 import type { InboxStore } from './store.ts'
@@ -133,9 +134,7 @@ export class InboxAdmin {
     checkRedrive(asked)
     const filter = typeof asked === 'string' ? { id: asked } : asked
     const named = filter.id !== undefined
-    const from = (['dead', 'skipped'] as const).filter((state) =>
-      filter.state === undefined ? true : [filter.state].flat().includes(state),
-    )
+    const from = redrivenFrom(filter)
     let redriven = 0
     let after: string | undefined
     do {

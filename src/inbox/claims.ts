@@ -9,7 +9,7 @@ import type { EntryFailure, EntryReason } from './entry.ts'
 import type { Retry } from './retry.ts'
 import type { InboxStore } from './store.ts'
 import { assertNoneUnencrypted } from './unencrypted-entries.ts'
-import type { Occurrence, SettledAs, Swept, Verdict, Work } from './work.ts'
+import type { Occurrence, SettledWork, Swept, Verdict, Work } from './work.ts'
 import type { Claimed, HighWaterMark, Lease, Settlement } from './work-store.ts'
 
 /** Dependencies of Claims. */
@@ -49,11 +49,11 @@ export class Claims {
     return { works, ...(next !== undefined && { next }) }
   }
 
-  async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledAs> {
+  async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledWork> {
     const settlement = this.#settlement(work, verdict, handled)
     const isTaken = await this.#deps.store.settle(settlement)
     this.abandon(work)
-    return isTaken ? settlement.to : 'lost'
+    return isTaken ? { state: settlement.to, ...dueOf(settlement) } : { state: 'lost' }
   }
 
   abandon(work: Work): void {
@@ -89,7 +89,8 @@ export class Claims {
       const wait = attempt === 1 ? at * apart : undefined
       const settlement = this.#failure(leaseOf(gone), failed, wait)
       const isTaken = await this.#deps.store.settle({ ...settlement, handled: [] })
-      if (isTaken) swept.push({ id, attempt, ...rest, state: settlement.to })
+      if (!isTaken) continue
+      swept.push({ id, attempt, ...rest, state: settlement.to, ...dueOf(settlement) })
     }
     return swept
   }
@@ -163,6 +164,9 @@ export class Claims {
     return { to: 'retry', lease, at, due: at + (wait ?? delay), ...why } as const
   }
 }
+
+const dueOf = (settlement: Pick<Settlement, 'to'> & { readonly due?: number }) =>
+  settlement.due === undefined ? {} : { dueAt: new Date(settlement.due) }
 
 /** One claim of one entry. */
 function keyOf({ id, fence }: Lease): string {

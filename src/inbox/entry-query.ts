@@ -41,7 +41,7 @@ export interface ForgetOptions {
 }
 
 const filters: readonly string[] = ['id', 'state', 'name', 'entity', 'tenant', 'since', 'search']
-const redrivable: readonly EntryState[] = ['dead', 'skipped']
+const redrivable: readonly EntryState[] = ['dead', 'skipped', 'retry']
 
 /** @throws WebhookError `OPTION_INVALID` */
 export function checkQuery(query: EntryQuery): void {
@@ -57,6 +57,15 @@ export function checkQuery(query: EntryQuery): void {
 export function checkRedrive(filter: EntryFilter | string): void {
   if (typeof filter === 'string') checkId('redrive', filter)
   else checkFilter('redrive', filterObject('redrive', filter), redrivable)
+}
+
+/**
+ * The states that a redrive moves entries from. One that waits for its retry is not among them
+ * unless it is meant: by its id, or by its state.
+ */
+export function redrivenFrom({ id, state }: EntryFilter): readonly EntryState[] {
+  if (state !== undefined) return redrivable.filter((one) => [state].flat().includes(one))
+  return id === undefined ? redrivable.filter((one) => one !== 'retry') : redrivable
 }
 
 /** @throws WebhookError `OPTION_INVALID` */

@@ -16,7 +16,7 @@ import { recallSalt } from './key-check.ts'
 import { assertNotMoved } from './move.ts'
 import { toNewEntry } from './new-entry.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
-import type { Operated, SettledAs, Swept, Verdict, Work, WorkSource } from './work.ts'
+import type { Operated, SettledWork, Swept, Verdict, Work, WorkSource } from './work.ts'
 import type { Inserted } from './work-store.ts'
 
 /**
@@ -47,7 +47,10 @@ export interface Inbox<Tx = unknown> {
   /** One entry. Its payload is a person's data, so it is included only on request. */
   get(id: string, options?: GetOptions): Promise<Entry | undefined>
   stats(options?: StatsOptions): Promise<InboxStats>
-  /** Hands dead or skipped entries to the handlers again that have not succeeded; how many. */
+  /**
+   * Hands dead or skipped entries to the handlers again that have not succeeded; how many. By its id
+   * or with `state: 'retry'` also one that waits for its retry, at once.
+   */
   redrive(filter: EntryFilter | string): Promise<number>
   /** Runs every handler of a done entry again from its kept bytes; false when that cannot be. */
   replay(id: string): Promise<boolean>
@@ -201,8 +204,8 @@ class DurableInbox implements Inbox, WorkSource {
     return this.#claims.claim(limit)
   }
 
-  async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledAs> {
-    return this.#opening ? this.#claims.settle(work, verdict, handled) : 'lost'
+  async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledWork> {
+    return this.#opening ? this.#claims.settle(work, verdict, handled) : { state: 'lost' }
   }
 
   abandon(work: Work): void {

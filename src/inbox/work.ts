@@ -48,6 +48,12 @@ export interface Occurrence {
 /** The result of an attempt: `lost` if another worker holds the entry by now. */
 export type SettledAs = Settlement['to'] | 'lost'
 
+/** How an attempt was settled, and when the next one of a `retry` is due. */
+export interface SettledWork {
+  readonly state: SettledAs
+  readonly dueAt?: Date
+}
+
 /** An entry whose holder was gone, and what the crash came to. */
 export interface Swept {
   readonly id: string
@@ -55,6 +61,8 @@ export interface Swept {
   readonly name?: string
   readonly storedAt: number
   readonly state: 'retry' | 'dead'
+  /** When the next attempt is due. */
+  readonly dueAt?: Date
 }
 
 /** An operator's action on entries, by the inbox's own methods. */
@@ -90,7 +98,7 @@ export interface WorkSource {
   close(): Promise<void>
   claim(limit: number): Promise<{ readonly works: readonly Work[]; readonly next?: number }>
   /** Resolves after the commit; `lost` as well when the inbox was closed meanwhile. */
-  settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledAs>
+  settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledWork>
   /** Nobody will settle it here any more: its lease may lapse. */
   abandon(work: Work): void
   checkpoint(work: Work, handler: string): Promise<boolean>

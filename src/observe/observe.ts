@@ -80,6 +80,8 @@ export interface SettledObserved extends Partial<Timed> {
   readonly attempt: number
   readonly name?: string
   readonly reason?: string
+  /** When the next attempt of a `retry` is due; later events of the same entity wait for it. */
+  readonly dueAt?: Date
   /** Milliseconds since it was kept. */
   readonly age: number
 }

@@ -5,7 +5,7 @@ import type { HearAttempt, Task } from '../dispatch/run.ts'
 import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { HeaderIndex } from '../foundation/delivery.ts'
-import type { OutcomeCode } from '../foundation/errors.ts'
+import { isWebhookError, type OutcomeCode } from '../foundation/errors.ts'
 import { isWorkerd, unharmed, warn } from '../foundation/warn.ts'
 import type { Incoming } from '../intake.ts'
 import type { Outcome } from '../outcome/outcome.ts'
@@ -25,6 +25,7 @@ import {
   timed,
   unprintable,
 } from './observe.ts'
+import { settledWarnings } from './warn-settled.ts'
 
 /** Options of `logOutcomes`. */
 export interface LogOptions {
@@ -123,6 +124,7 @@ const refusalsPerMinute = 10
  */
 function warnFailures(): Observe {
   const warned = new Set<string>()
+  const settled = settledWarnings()
   const once = (text: string, code: OutcomeCode, more = '') => {
     const whole = `${text}${more}`
     if (warned.has(whole) || warned.size >= mostWarned) return
@@ -130,14 +132,7 @@ function warnFailures(): Observe {
     warn(`${whole} (shown once; see all with the observe option)`, code)
   }
   return (seen) => {
-    if (seen.type === 'settled' && seen.state === 'dead') {
-      const about = seen.name ? ` (${printable(seen.name)})` : ''
-      const attempts = seen.attempt === 1 ? '1 attempt' : `${seen.attempt} attempts`
-      return warn(
-        `entry ${seen.entryId}${about} is a dead letter: ${seen.reason} after ${attempts}. Look at it with idv-webhooks inbox show; after the fix run inbox redrive`,
-        'DEAD_LETTER',
-      )
-    }
+    if (seen.type === 'settled') return settled(seen, isDevelopment())
     if (seen.type === 'attempt' && seen.code) {
       const text = `handler ${seen.handler} failed for ${printable(seen.name)}: ${seen.error}`
       return once(text, seen.code)
@@ -153,8 +148,11 @@ function warnFailures(): Observe {
       return seen.diagnose().then(say)
     }
     if (seen.kind !== 'failed') return
-    const describe = isDevelopment() ? inspectError : describeError
-    const failures = seen.errors.map((one) => `${one.handler}: ${describe(one.error)}`)
+    const failures = seen.errors.map(({ handler, error }) => {
+      // Our own error says what to do; where it was thrown, inside the package, tells nobody more.
+      const isOwn = handler === 'receiver' && isWebhookError(error)
+      return `${handler}: ${isDevelopment() && !isOwn ? inspectError(error) : describeError(error)}`
+    })
     const what = [seen.message, ...failures].filter(Boolean).join('; ')
     const about = seen.name ? ` for ${printable(seen.name)}` : ''
     once(`webhook ${code}${about}${what && `: ${what}`}`, code)

@@ -221,6 +221,26 @@ export const adminCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'reopens an entry that waits for its retry: due at once, in its place, attempts from 1',
+    needs: 'order',
+    run: async (store) => {
+      const lane = 'waiting'
+      const [first, second] = [newEntry({ lane }), newEntry({ lane })]
+      for (const entry of [first, second]) await store.insert(entry)
+      const failing = await claimOne(store)
+      const due = start + 60_000
+      await settle(store, failing, { to: 'retry', due, handled: ['a'], ...failed })
+      same(await claim(store), [], 'before it is due')
+      const reopening = { ids: [first.id, second.id], from: ['retry' as const], now: start }
+      same(await store.reopen(reopening), 1)
+      const again = await claimOne(store)
+      same([again.id, again.attempt, again.handled], [first.id, 1, ['a']])
+      same(await store.reopen(reopening), 0, 'while it is at work')
+      await settle(store, again, { to: 'done' })
+      same((await claimOne(store)).id, second.id)
+    },
+  },
+  {
     name: 'counts by state and reports the lag',
     run: async (store) => {
       same(await store.stats(start), { counts: none })

@@ -5,7 +5,7 @@ import { RunningHandlers } from '../dispatch/running.ts'
 import { sleep } from '../foundation/abortable.ts'
 import { Bag, type Placed } from '../foundation/bag.ts'
 import { defined } from '../foundation/defined.ts'
-import type { FailedRequest, SettledAs, Work, WorkSource } from '../inbox/work.ts'
+import type { FailedRequest, SettledAs, SettledWork, Work, WorkSource } from '../inbox/work.ts'
 import { describeError } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { type Attempted, attempt } from './attempt.ts'
@@ -23,9 +23,8 @@ export interface RunDeps {
 }
 
 /** How an attempt was settled. */
-export interface SettledAttempt {
+export interface SettledAttempt extends SettledWork {
   readonly verdict: Attempted['verdict']
-  readonly state: SettledAs
   /** Milliseconds since its claim. */
   readonly duration: number
 }
@@ -186,20 +185,20 @@ export class WorkerRun {
   }
 
   async #settle(work: Work, attempted: Attempted, { room, began }: Begun): Promise<SettledAs> {
-    const state = await this.#orLost(this.#settleAtLast(work, attempted, room))
+    const settled = await this.#orLost(this.#settleAtLast(work, attempted, room))
     this.#deps.inbox.abandon(work)
     const duration = performance.now() - began
-    this.#deps.onSettled(work, { verdict: attempted.verdict, state, duration })
-    return state
+    this.#deps.onSettled(work, { verdict: attempted.verdict, ...settled, duration })
+    return settled.state
   }
 
   /**
    * The result of the work, or `lost` once the run is over. Not a race against one promise: that would
    * keep something of every entry for as long as the worker runs.
    */
-  #orLost(settling: Promise<SettledAs>): Promise<SettledAs> {
+  #orLost(settling: Promise<SettledWork>): Promise<SettledWork> {
     return new Promise((resolve, reject) => {
-      const waiting: Settling = { place: -1, lose: () => resolve('lost') }
+      const waiting: Settling = { place: -1, lose: () => resolve({ state: 'lost' }) }
       if (this.#isOver) waiting.lose()
       this.#settling.add(waiting)
       settling.finally(() => this.#settling.delete(waiting)).then(resolve, reject)
@@ -207,14 +206,18 @@ export class WorkerRun {
   }
 
   /** Until the store takes it: a handler that has succeeded must not run again for a full disk. */
-  async #settleAtLast(work: Work, { verdict, handled }: Attempted, room: Room): Promise<SettledAs> {
+  async #settleAtLast(
+    work: Work,
+    { verdict, handled }: Attempted,
+    room: Room,
+  ): Promise<SettledWork> {
     for (let wait = 100; ; wait = Math.min(wait * 2, 5_000)) {
       const began = performance.now()
       try {
         return await this.#deps.inbox.settle(work, verdict, handled)
       } catch (error) {
         this.#deps.onStoreError({ asked: 'settle', error, began })
-        if (this.#abort.signal.aborted) return 'lost'
+        if (this.#abort.signal.aborted) return { state: 'lost' }
         // It takes its room back: while nothing can be settled nothing more is claimed.
         this.#take(room)
         await sleep(wait, this.#abort.signal).catch(() => {})

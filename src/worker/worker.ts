@@ -5,7 +5,14 @@ import { checkOptionNames, insideOf, invalid, shown } from '../foundation/check.
 import { stopwatch } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { WebhookError } from '../foundation/errors.ts'
-import type { FailedRequest, SettledAs, Swept, Work, WorkSource } from '../inbox/work.ts'
+import type {
+  FailedRequest,
+  SettledAs,
+  SettledWork,
+  Swept,
+  Work,
+  WorkSource,
+} from '../inbox/work.ts'
 import { describeError, type Observation, timed } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { Receiver } from '../receiver.ts'
@@ -193,9 +200,9 @@ class InboxWorker implements Worker {
       inbox: this.#inbox,
       concurrency: this.#options.concurrency,
       onCapacity: () => this.#poll?.wake(),
-      onSettled: ({ lease, ...work }, { verdict, state, duration }) => {
+      onSettled: ({ lease, ...work }, { verdict, ...settled }) => {
         const reason = 'reason' in verdict ? verdict.reason : undefined
-        this.#reportSettled({ ...work, id: lease.id, state, reason, duration })
+        this.#reportSettled({ ...work, ...settled, id: lease.id, reason })
       },
       onStoreError: (failed) => this.#failed(failed),
     })
@@ -269,11 +276,11 @@ class InboxWorker implements Worker {
 
   #reportSettled({ id, storedAt, duration, ...work }: SettledEntry): void {
     const age = Math.max(0, this.#inbox.now().getTime() - storedAt)
-    const { state, attempt, name, reason } = work
+    const { state, attempt, name, reason, dueAt } = work
     const at = this.#pipeline.now()
     const times = duration === undefined ? { at } : timed(at, duration)
     const seen = { type: 'settled' as const, ...times, entryId: id }
-    this.#pipeline.observe(defined({ ...seen, state, attempt, name, reason, age }))
+    this.#pipeline.observe(defined({ ...seen, state, attempt, name, reason, dueAt, age }))
   }
 
   #failed({ asked, error, began }: FailedRequest): void {
@@ -282,9 +289,8 @@ class InboxWorker implements Worker {
   }
 }
 
-interface SettledEntry extends Pick<Work, 'attempt' | 'name' | 'storedAt'> {
+interface SettledEntry extends Pick<Work, 'attempt' | 'name' | 'storedAt'>, SettledWork {
   readonly id: string
-  readonly state: SettledAs
   readonly reason?: string | undefined
   /** Unknown where its process crashed. */
   readonly duration?: number

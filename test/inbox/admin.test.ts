@@ -49,7 +49,7 @@ describe.each(stores)('an operator of %s', (_, store) => {
       })
     await refused(
       inbox.redrive({ state: 'done' }),
-      /state must be 'dead' or 'skipped', got string 'done'/,
+      /state must be 'dead', 'skipped' or 'retry', got string 'done'/,
     )
     await refused(inbox.redrive({ status: 'dead' } as object), /no filter 'status'/)
     await refused(inbox.redrive(''), /expects the id/)
@@ -104,6 +104,34 @@ describe.each(stores)('an operator of %s', (_, store) => {
     }
     expect(await inbox.redrive({})).toBe(600)
     expect(ran).toEqual(newest.toReversed())
+  })
+
+  test('runs what waits for its retry at once: by its id or its state, not by another filter', async () => {
+    const retry = { attempts: 12, delays: [3_600_000], random: () => 1 }
+    const { inbox, deliver, receiver, worker } = setUp({ store: store(), retry })
+    const ran: (string | undefined)[] = []
+    let broken = true
+    receiver.on('*', ({ id }, { attempt }) => {
+      if (broken) throw new Error('no')
+      ran.push(`${id} ${attempt}`)
+    })
+    const [first, second] = [event(), event()]
+    const { entryId } = (await deliver(first)) as { entryId: string }
+    await deliver(second)
+    await worker.runOnce()
+    broken = false
+    expect(await inbox.redrive({})).toBe(0)
+    expect(await inbox.redrive({ entity: 'verification:ver_1' })).toBe(0)
+    expect(await worker.runOnce()).toMatchObject({ done: 0 })
+    expect(await inbox.redrive(entryId)).toBe(1)
+    expect(await worker.runOnce()).toMatchObject({ done: 2 })
+    expect(ran).toEqual([`${first.id} 1`, `${second.id} 1`])
+    broken = true
+    await deliver(event())
+    await worker.runOnce()
+    broken = false
+    expect(await inbox.redrive({ state: 'retry' })).toBe(1)
+    expect(await worker.runOnce()).toMatchObject({ done: 1 })
   })
 
   test('is observed where a worker is', async () => {

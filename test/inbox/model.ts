@@ -96,7 +96,7 @@ const settle = fc.array(ending, { minLength: 1, maxLength: 4 }).map((all): Step 
 
 const desk = fc.oneof(
   fc.tuple(pick, fc.boolean()).map(([at, replay]): Step => {
-    const from = replay ? (['done'] as const) : (['dead', 'skipped'] as const)
+    const from = replay ? (['done'] as const) : (['dead', 'skipped', 'retry'] as const)
     return {
       spelled: `reopen entry ${at}${replay ? ' as a replay' : ''}`,
       run: ({ store }, now) => store.reopen({ ids: [entryAt(at)], from, now, replay }),

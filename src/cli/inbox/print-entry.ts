@@ -25,8 +25,8 @@ export function entryRecord({ delivery: _, ...entry }: Entry) {
   return { type: 'entry', ...entry } as const
 }
 
-/** One line of a list. */
-export function entryLine(out: Output, entry: Entry): string {
+/** One line of a list; `notes` are its last columns. */
+export function entryLine(out: Output, entry: Entry, notes: readonly string[] = []): string {
   const { id, state, name, entity, receivedAt, attempts, reason, erased } = entry
   const columns = [
     printable(id),
@@ -37,6 +37,7 @@ export function entryLine(out: Output, entry: Entry): string {
     attempts > 1 ? `${attempts} attempts` : '',
     printable(reason ?? ''),
     erased ? 'erased' : '',
+    ...notes,
   ]
   return columns.filter((column) => column !== '').join('  ')
 }

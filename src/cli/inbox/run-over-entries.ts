@@ -17,6 +17,8 @@ export interface EntryAction {
   /** The start of the confirmation, before "12 entries". */
   readonly warning: string
   readonly states: readonly EntryState[]
+  /** Those that a filter without a state finds; all of `states` by default. */
+  readonly unasked?: readonly EntryState[]
   /** Whether an entry needs to be named explicitly. */
   readonly needsId?: (entry: Entry) => boolean
   /** Returns how many entries were affected. */
@@ -112,7 +114,7 @@ function reasonAgainst(entry: Entry, states: readonly EntryState[]): string | un
 
 async function filtered(
   { out, signal }: Session,
-  { states, needsId }: EntryAction,
+  { states, unasked = states, needsId }: EntryAction,
   { inbox, filter }: { readonly inbox: Inbox; readonly filter: ReturnType<typeof filterOf> },
 ): Promise<readonly Entry[]> {
   const entries: Entry[] = []
@@ -120,7 +122,7 @@ async function filtered(
   let leftOut = 0
   do {
     signal.throwIfAborted()
-    const query = { state: states, ...filter, limit: pageSize, ...(cursor && { cursor }) }
+    const query = { state: unasked, ...filter, limit: pageSize, ...(cursor && { cursor }) }
     const page = await inbox.find(query)
     for (const entry of page.entries) {
       if (entry.erased) continue

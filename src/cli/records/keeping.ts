@@ -5,6 +5,8 @@ import type { CopyTally, Entry, InboxStats, MoveProgress } from '../../inbox/ind
 /** `inbox list` and `inbox show`: an entry, without its delivery. */
 export type EntryLine = Omit<Entry, 'delivery'> & {
   readonly type: 'entry'
+  /** `inbox list`: the id of an earlier entry about the same entity, for whose retry it waits. */
+  readonly waitsFor?: string
   /** `inbox show`: the secret that signed it. */
   readonly secretId?: string
   /** `inbox show`: the body as text, or as base64 when it is not text. */

@@ -1,7 +1,7 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createReceiver, createWorker, NonRetryable } from 'idv-webhooks'
-import { createInbox, type EncryptionOptions } from 'idv-webhooks/inbox'
+import { createInbox, type InboxOptions } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { type FixtureName, fixture, signedDelivery } from 'idv-webhooks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -11,8 +11,10 @@ import { folder, type RunOptions, run, runAtTerminal, runJson, transcript } from
 const people = /Robin|robin@|555-0100|Kim Sample|Example Street/
 const ownKey = 'YYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYY='
 
+type Settings = Pick<InboxOptions, 'encryption' | 'retry'> & { now?: () => Date }
+
 /** An application that keeps deliveries in a file; approvals fail for good, the rest succeeds. */
-async function application(settings: { now?: () => Date; encryption?: EncryptionOptions } = {}) {
+async function application(settings: Settings = {}) {
   const cwd = folder()
   const inbox = createInbox({ store: sqliteStore(join(cwd, 'inbox.db')), ...settings })
   await inbox.open()
@@ -24,10 +26,12 @@ async function application(settings: { now?: () => Date; encryption?: Encryption
     ...(settings.now && { now: settings.now }),
   })
   const ran: string[] = []
+  const state = { isDown: false }
   receiver.on(
     '*',
     ({ name, source }) => {
       ran.push(`${name} ${source}`)
+      if (state.isDown) throw new Error('billing is down')
       if (name === 'verification.approved') throw new NonRetryable('Robin is not in the books')
     },
     { id: 'books' },
@@ -38,7 +42,7 @@ async function application(settings: { now?: () => Date; encryption?: Encryption
     const now = settings.now ?? (() => new Date())
     return (await receiver.receive(await signedDelivery(event, { secret, now }))).kind
   }
-  return { cwd, inbox, worker, deliver, ran, file: join(cwd, 'inbox.db') }
+  return { cwd, inbox, worker, deliver, ran, state, file: join(cwd, 'inbox.db') }
 }
 
 type Application = Awaited<ReturnType<typeof application>>
@@ -102,6 +106,32 @@ describe('looking, beside the application that owns the file', () => {
     const entries = records.filter(({ type }) => type === 'entry')
     expect(entries.map(({ name }) => name)).toEqual(names)
     expect(records.at(-1)).toMatchObject({ type: 'page', entries: names.length })
+  })
+
+  test('list tells when a retry is due, and what waits for it; redrive runs it at once', async () => {
+    const app = await application({ retry: { delays: [3_600_000], random: () => 1 } })
+    app.state.isDown = true
+    await app.deliver('client.created', '1')
+    await app.deliver('client.updated', '2', { id: 'ver_1' })
+    await app.deliver('verification.created', '3')
+    await app.worker.runOnce()
+    const { stdout } = await told(app, ['list', '--inbox', 'inbox.db'])
+    const [other, waiting, failed] = stdout.trimEnd().split('\n')
+    const [id = ''] = failed?.split(' ') ?? []
+    expect(failed).toMatch(/ retry .* HANDLER_FAILED {2}due \d{4}-\S+Z \(in 59 min\)$/)
+    expect(waiting?.endsWith(` waits for ${id}`)).toBe(true)
+    expect(other).toMatch(/ retry .* due /)
+    const { records } = await runJson(['inbox', 'list', '--inbox', app.file])
+    expect(records.map(({ waitsFor }) => waitsFor)).toEqual([undefined, id, undefined, undefined])
+
+    app.state.isDown = false
+    app.ran.length = 0
+    const redrive = ['inbox', 'redrive', '--inbox', app.file, '--yes']
+    expect((await run([...redrive, '--since', '1h'])).stderr).toBe('nothing to redrive\n')
+    expect((await run([...redrive, id])).stdout).toBe('redriven 1 of 1 entry\n')
+    await app.worker.runOnce()
+    expect(app.ran).toEqual(['client.created webhook', 'client.updated webhook'])
+    expect((await run([...redrive, '--state', 'retry'])).stdout).toBe('redriven 1 of 1 entry\n')
   })
 
   test('list goes on where the page before ended', async () => {

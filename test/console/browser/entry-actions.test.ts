@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { promisify } from 'node:util'
 import { createReceiver, createWorker, sign } from 'idv-webhooks'
 import { inboxConsole } from 'idv-webhooks/console'
-import { createInbox, memoryStore } from 'idv-webhooks/inbox'
+import { createInbox, memoryStore, type RetryOptions } from 'idv-webhooks/inbox'
 import { toNode } from 'idv-webhooks/node'
 import { expect, test } from 'vitest'
 import { ended, listening } from '../listening.ts'
@@ -15,8 +15,8 @@ const run = promisify(execFile)
 const secret = 'a-secret-for-the-browser'
 
 /** A receiver on a port, a worker whose handler can be broken, and the console of their inbox. */
-async function start() {
-  const inbox = createInbox({ store: memoryStore(), retry: { attempts: 1 } })
+async function start(retry: RetryOptions = { attempts: 1 }) {
+  const inbox = createInbox({ store: memoryStore(), retry })
   const receiver = createReceiver({ secret, inbox, observe: () => {} })
   const state = { broken: false, handled: [] as string[] }
   receiver.on('verification.approved', (event, { attempt }) => {
@@ -87,6 +87,24 @@ test('replay says that every handler runs again, and then they do', async () => 
   await dialog.getByRole('button', { name: 'Replay' }).click()
   await expect.poll(() => state.handled).toEqual(['evt_1 1', 'evt_1 1'])
   await page.getByText('Replay: done').waitFor()
+  expectClean(one)
+})
+
+test('redrive runs at once an entry that waits for its retry, and what waits for it', async () => {
+  const { deliver, url, state } = await start({ delays: [3_600_000], random: () => 1 })
+  state.broken = true
+  const id = await deliver('evt_1')
+  await deliver('evt_2')
+  const one = await opened()
+  const { page } = one
+  await page.goto(`${url}/#/entries/${id}`)
+  const detail = detailOf(page)
+  await detail.locator('.badge', { hasText: 'retry' }).waitFor()
+  state.broken = false
+  await detail.getByRole('button', { name: 'Redrive' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Redrive this entry?' })
+  await dialog.getByRole('button', { name: 'Redrive' }).click()
+  await expect.poll(() => state.handled).toEqual(['evt_1 1', 'evt_2 1'])
   expectClean(one)
 })
 

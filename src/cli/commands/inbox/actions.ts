@@ -21,7 +21,8 @@ const redriving: EntryAction = {
   verb: 'redrive',
   past: 'redriven',
   warning: 'this runs the handlers that have not succeeded on',
-  states: ['dead', 'skipped'],
+  states: ['dead', 'skipped', 'retry'],
+  unasked: ['dead', 'skipped'],
   needsId: ({ reason }) => reason === 'CONFLICT' || reason === 'DISMISSED',
   act: (inbox, ids) => inbox.redrive({ id: ids }),
   afterwards: again,
@@ -48,12 +49,13 @@ const dismissing: EntryAction = {
 
 export const inboxRedrive = (session: Session) =>
   actionCommand(session, redriving, {
-    summary: 'run dead or skipped entries again',
+    summary: 'run dead, skipped or waiting entries again',
     details: [
-      'Runs dead and skipped entries again: the named ones, or all that the filter finds. Handlers that have succeeded do not run again. Conflicts and dismissed entries run only if named. Asks for confirmation (--yes).',
+      'Runs dead and skipped entries again: the named ones, or all that the filter finds. Handlers that have succeeded do not run again. Conflicts and dismissed entries run only if named; entries that wait for a retry run now if named, or with --state retry. Asks for confirmation (--yes).',
     ],
     examples: [
       'idv-webhooks inbox redrive --inbox inbox.db --state dead --since 7d',
+      'idv-webhooks inbox redrive --inbox inbox.db --state retry --yes',
       'idv-webhooks inbox redrive --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59 --yes',
     ],
   })

@@ -15,10 +15,10 @@ interface EntryAction {
 const choices: readonly EntryAction[] = [
   {
     name: 'redrive',
-    from: ['dead', 'skipped'],
+    from: ['dead', 'skipped', 'retry'],
     title: 'Redrive',
     words:
-      'The handlers that have not succeeded yet run again, with all attempts available. Handlers that succeeded do not run again.',
+      'The handlers that have not succeeded yet run again now, with all attempts available. Handlers that succeeded do not run again.',
   },
   {
     name: 'replay',

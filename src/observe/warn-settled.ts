@@ -1,0 +1,49 @@
+// Process warnings about what an attempt at an entry of the inbox came to.
+import { warn } from '../foundation/warn.ts'
+import { printable, type SettledObserved } from './observe.ts'
+
+/** The most retries that one receiver warns of, and the most dead letters that it remembers. */
+const most = 100
+
+/** Milliseconds: a shorter wait is over before anybody has read of it. */
+const shortWait = 1_000
+
+/** Warns of each dead letter and, in development, of each entry that waits for its next attempt. */
+export function settledWarnings(): (seen: SettledObserved, isDevelopment: boolean) => void {
+  const died = new Set<string>()
+  let retries = 0
+  return (seen, isDevelopment) => {
+    if (seen.state === 'dead') {
+      const again = isDevelopment && died.has(seen.entryId) ? `. ${diedAgain}` : ''
+      if (died.size < most) died.add(seen.entryId)
+      return warn(`${deadLetter(seen)}${again}`, 'DEAD_LETTER')
+    }
+    if (seen.state !== 'retry' || !seen.dueAt || !isDevelopment) return
+    const wait = seen.dueAt.getTime() - seen.at.getTime()
+    if (wait < shortWait || ++retries > most) return
+    warn(waiting(seen, wait), 'RETRY_WAITS')
+  }
+}
+
+const diedAgain =
+  'It died again after a redrive: if its handler was edited meanwhile, the process may still run the old one. next dev loads an edited file at the next request to its route, other programs when they start again'
+
+function deadLetter({ entryId, name, reason, attempt }: SettledObserved): string {
+  const attempts = attempt === 1 ? '1 attempt' : `${attempt} attempts`
+  return `entry ${entryId}${about(name)} is a dead letter: ${reason} after ${attempts}. Look at it with idv-webhooks inbox show; after the fix run inbox redrive`
+}
+
+function waiting({ entryId, name, attempt }: SettledObserved, wait: number): string {
+  return `entry ${entryId}${about(name)} failed at attempt ${attempt}: the next attempt is due in ${spanOf(wait)}, and later events of the same entity wait for it. After the fix, idv-webhooks inbox redrive ${entryId} runs it at once`
+}
+
+const about = (name: string | undefined) => (name === undefined ? '' : ` (${printable(name)})`)
+
+/** "4 s", "1 min 40 s", "2 h 5 min". */
+function spanOf(milliseconds: number): string {
+  const seconds = Math.round(milliseconds / 1000)
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)]
+  const parts =
+    hours > 0 ? [`${hours} h`, `${minutes} min`] : [`${minutes} min`, `${seconds % 60} s`]
+  return parts.filter((part) => !part.startsWith('0 ')).join(' ')
+}
