@@ -80,6 +80,16 @@ test('outside production a warning shows the whole error of a handler, and none 
   expect(told).not.toContain('CANARY')
 })
 
+test('a warning shows an error of this package without its stack, outside production too', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  const told = await warningsOf(async () => {
+    const receiver = createReceiver({ secret: () => undefined })
+    await receiver.receive({ body: bytes('{}'), headers: await sign('{}', { secret }) })
+  })
+  expect(told).toContain('the `secret` function returned undefined: set the environment variable')
+  expect(told).not.toMatch(/\n {4}at /)
+})
+
 test('outside production the warning of a worker shows the whole error once, the inbox never', async () => {
   const told = async () => {
     const { inbox, worker, receiver, deliver } = setUp({ receiver: { observe: undefined } })

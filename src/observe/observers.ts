@@ -5,7 +5,7 @@ import type { HearAttempt, Task } from '../dispatch/run.ts'
 import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { HeaderIndex } from '../foundation/delivery.ts'
-import type { OutcomeCode } from '../foundation/errors.ts'
+import { isWebhookError, type OutcomeCode } from '../foundation/errors.ts'
 import { isWorkerd, unharmed, warn } from '../foundation/warn.ts'
 import type { Incoming } from '../intake.ts'
 import type { Outcome } from '../outcome/outcome.ts'
@@ -148,8 +148,11 @@ function warnFailures(): Observe {
       return seen.diagnose().then(say)
     }
     if (seen.kind !== 'failed') return
-    const describe = isDevelopment() ? inspectError : describeError
-    const failures = seen.errors.map((one) => `${one.handler}: ${describe(one.error)}`)
+    const failures = seen.errors.map(({ handler, error }) => {
+      // Our own error says what to do; where it was thrown, inside the package, tells nobody more.
+      const isOwn = handler === 'receiver' && isWebhookError(error)
+      return `${handler}: ${isDevelopment() && !isOwn ? inspectError(error) : describeError(error)}`
+    })
     const what = [seen.message, ...failures].filter(Boolean).join('; ')
     const about = seen.name ? ` for ${printable(seen.name)}` : ''
     once(`webhook ${code}${about}${what && `: ${what}`}`, code)

@@ -101,7 +101,16 @@ export function secretSource(option: SecretOption | undefined, scheme: Scheme): 
   if (isKeySource(option)) return { lookUp: publicKeysOf(option, scheme) }
   if (typeof option !== 'function') return { keys: compile(option, scheme) }
   const kept = new Map<string, SecretKey>()
-  return { lookUp: async (delivery) => compile(await option(delivery), scheme, kept) }
+  return { lookUp: async (delivery) => compile(returned(await option(delivery)), scheme, kept) }
+}
+
+/** The secret of a look-up. An unset variable is the usual cause of none. */
+function returned(secret: SecretInput | undefined): SecretInput {
+  if (secret !== undefined && secret !== null && secret !== '') return secret
+  throw invalid(
+    `the \`secret\` function returned ${secret === '' ? 'an empty string' : secret}: set the environment variable that it reads (with Next.js in .env.local), or return a secret for this delivery`,
+    'SECRET_INVALID',
+  )
 }
 
 function isKeySource(option: SecretOption | undefined): option is KeySource {

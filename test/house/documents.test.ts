@@ -33,6 +33,14 @@ test.each(all)('a sentence of %s has at most 30 words', (page) => {
   expect(sentences.filter((one) => wordsOf(one).length > 30 && !isList(one))).toEqual([])
 })
 
+test('no program calls something of its own console: handlers beside it log', () => {
+  const naming = all.filter((page) =>
+    fencesOf(page).some((code) => /\b(?:const|let|var) console\b/.test(code)),
+  )
+  expect(naming).toEqual([])
+  expect(all.filter((page) => /`[^`]*\bconsole\.(?:node|fetch)\b/.test(textOf(page)))).toEqual([])
+})
+
 function fencesOf(page: string): string[] {
   return [...textOf(page).matchAll(/^```.*?^```$/gms)].map(([fence]) => fence)
 }

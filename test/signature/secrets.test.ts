@@ -105,6 +105,22 @@ describe('a look-up of secrets', () => {
     expect(reply.body).not.toContain('vault')
   })
 
+  test('that gives nothing is named as what gave it, with the variable to set', async () => {
+    for (const [given, named] of [
+      [undefined, 'undefined'],
+      ['', 'an empty string'],
+    ] as const) {
+      const receiver = createReceiver({ secret: () => given, observe: () => {} })
+      const outcome = await receiver.receive({ body, headers: await headers() })
+      expect(outcome.kind === 'failed' && outcome.error).toMatchObject({
+        code: 'SECRET_INVALID',
+        reason: expect.stringContaining(
+          `the \`secret\` function returned ${named}: set the environment variable that it reads`,
+        ),
+      })
+    }
+  })
+
   test('is not asked about a delivery without a signature', async () => {
     let asked = 0
     const secret = () => {

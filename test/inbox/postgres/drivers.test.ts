@@ -254,6 +254,19 @@ test('a connection that ends as its pool hands it on ends no process', async () 
   ;(await connected).release(true)
 })
 
+test('PGlite is free again after a transaction that was given up before its turn', async () => {
+  const db = await sharedPglite()
+  const driver = fromPglite(db)
+  const first = await driver.begin(new AbortController().signal)
+  const late = new AbortController()
+  const second = driver.begin(late.signal)
+  second.catch(() => {})
+  late.abort(new Error('nobody waits'))
+  await first.commit()
+  await expect(second).rejects.toThrow('nobody waits')
+  expect(await db.query('select 1 as one')).toMatchObject({ rows: [{ one: 1 }] })
+}, 10_000)
+
 test('transactions of several handlers run beside each other', async () => {
   const { open } = schemaOn()
   const store = open({ listen: false })

@@ -198,3 +198,30 @@ test('a transaction that has ended sends nothing more to its connection', async 
   committed.destroy()
   expect(await isOpen()).toBe(true)
 })
+
+test('a connection that breaks as it commits is handed to nobody', async () => {
+  const proxy = await startProxy(servers.pg18, onTestFinished)
+  const sql = connect(proxy.url, 1)
+  const tx = await fromPostgresJs(sql).begin(new AbortController().signal)
+  const next = sql`select 1 as one`.execute()
+  proxy.reset()
+  await expect(tx.commit()).rejects.toThrow()
+  expect([...(await next)]).toEqual([{ one: 1 }])
+}, 5_000)
+
+test('a connection that a handler left in the middle of a COPY is handed to nobody', async () => {
+  const { sql, tx, table, effects } = await atWork(1)
+  const handle = tx.handle as postgres.ReservedSql
+  const copy = await handle`copy ${handle(table)} from stdin`.writable()
+  copy.on('error', () => {})
+  copy.write('half\n')
+  await expect(tx.commit()).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  const next = sql.reserve()
+  const late = new Promise((resolve) => setTimeout(resolve, 150, 'waits'))
+  expect(await Promise.race([next.then(() => 'shares it'), late])).toBe('waits')
+  copy.end()
+  const one = await next
+  await one`insert into ${sql(table)} values ('of the next')`
+  one.release()
+  expect(await effects()).toEqual(['of the next'])
+}, 5_000)

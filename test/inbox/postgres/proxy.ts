@@ -13,6 +13,8 @@ export interface FaultProxy {
   swallow(isSwallowing: boolean): void
   /** From now on nothing passes; what was held passes late, when that ends. */
   hold(isHolding: boolean): void
+  /** Resets every connection, as a machine that crashed does. */
+  reset(): void
   /** Cuts every connection; new ones lead to this server. */
   retarget(url: string): void
   /** Answers that were lost. */
@@ -77,6 +79,9 @@ export async function startProxy(
     hold: (isHolding) => {
       holds = isHolding
       for (const socket of open) isHolding ? socket.pause() : socket.resume()
+    },
+    reset: () => {
+      for (const socket of open) socket.resetAndDestroy()
     },
     retarget: (url) => {
       port = new URL(url).port

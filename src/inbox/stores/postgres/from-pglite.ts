@@ -31,19 +31,24 @@ export function fromPglite(db: Pglite): PostgresDriver<PgliteClient> {
     // It does not sync its files.
     survives: /^(?!memory:)./.test(db.dataDir ?? '') ? 'restart' : 'nothing',
     query: (text, values) => rowsOf(db, text, values),
-    begin: async () => {
+    begin: async (signal) => {
       const begun = Promise.withResolvers<OpenTransaction>()
       const over = Promise.withResolvers<void>()
       const ended = db.transaction(async (tx) => {
+        await tx.query(txMark)
+        // Nobody waits for it any more, and everything else would wait for its end.
+        signal.throwIfAborted()
         begun.resolve(tx)
         await over.promise
       })
       ended.catch(begun.reject)
       const tx = await begun.promise
-      await tx.query(txMark)
       const end = async (last?: () => Promise<void>) => {
-        await last?.()
-        over.resolve()
+        try {
+          await last?.()
+        } finally {
+          over.resolve()
+        }
         await ended
       }
       const rollback = () => end(() => tx.rollback())

@@ -159,12 +159,24 @@ class ReservedTransaction<Reserved extends PostgresJsConnection>
       this.#isOver = true
     })
     try {
-      if (this.#isDead) throw dead()
-      // Statements of a connection go out in the order in which they were asked for.
-      const { command } = await this.#watch(this.#reserved.unsafe(how))
+      const command = await this.#last(how)
       if (how === 'commit' && command === 'ROLLBACK') throw new Error(rolledBack)
     } finally {
       if (!this.#isDead) this.#reserved.release()
+    }
+  }
+
+  /** Statements of a connection go out in the order in which they were asked for. */
+  async #last(how: 'commit' | 'rollback'): Promise<string | undefined> {
+    for (;;) {
+      if (this.#isDead) throw dead()
+      try {
+        return (await this.#watch(this.#reserved.unsafe(how))).command
+      } catch (error) {
+        if (codeOf(error) !== 'COPY_IN_PROGRESS') throw error
+        // Nothing can be sent until the COPY ends that the handler left open.
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
     }
   }
 
@@ -211,12 +223,12 @@ class ReservedTransaction<Reserved extends PostgresJsConnection>
     return this.#watch(value)
   }
 
-  /** A server that answers so closes the connection next. */
+  /** After such an error the connection is closed, or will be in a moment. */
   #watch<Value>(value: Value): Value {
     if (!isStatement(value)) return value
     const { reject } = value
     value.reject = (error) => {
-      if ((error as { severity?: unknown }).severity === 'FATAL') this.#isDead = true
+      if (isFatal(error)) this.#isDead = true
       reject(error)
     }
     return value
@@ -237,6 +249,14 @@ const misuses = new Map<string | symbol, string>([
 
 const over = () =>
   new WebhookError('STORE_FAILED', 'the handler is over, and its transaction with it')
+
+const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code)
+
+/** The server's last word, or the error of a socket. */
+function isFatal(error: Error): boolean {
+  const { severity, syscall } = error as { severity?: unknown; syscall?: unknown }
+  return severity === 'FATAL' || syscall !== undefined || codeOf(error).startsWith('CONNECTION_')
+}
 
 const dead = () => new WebhookError('STORE_FAILED', 'the connection of the transaction has ended')
 
