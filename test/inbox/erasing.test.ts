@@ -98,16 +98,17 @@ describe.each([
 })
 
 describe('the keeper of the log', () => {
-  const keeper = (answers: boolean[]) => {
+  const keeper = (answers: boolean[], isOwner = true) => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
     const asked: (number | undefined)[] = []
-    const log = new WalCheckpoint({
-      emptyLog: (patience) => {
+    const engine = {
+      emptyLog: (patience?: number) => {
         asked.push(patience)
         return answers.shift() ?? true
       },
-    })
+    }
+    const log = new WalCheckpoint(engine, { isOwner })
     return { log, asked }
   }
 
@@ -120,6 +121,15 @@ describe('the keeper of the log', () => {
     expect(asked).toHaveLength(0)
     vi.advanceTimersByTime(60_000)
     expect(asked).toHaveLength(1)
+  })
+
+  test('leaves the log of an earlier process to the owner', () => {
+    const attemptsOf = (isOwner: boolean) => {
+      const { asked } = keeper([], isOwner)
+      vi.advanceTimersByTime(60_000)
+      return asked.length
+    }
+    expect([true, false].map(attemptsOf)).toEqual([1, 0])
   })
 
   test('empties it at once when something was erased, and again until that is done', () => {

@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Context } from 'idv-webhooks'
 import { createInbox } from 'idv-webhooks/inbox'
-import { type SqliteTransaction, sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { type SqliteDatabase, type SqliteTransaction, sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { dueSql, nextOpenSql } from '../../src/inbox/stores/sqlite/lanes.ts'
 import { event, setUp, until } from './admin.ts'
@@ -486,6 +486,76 @@ describe('the file', () => {
     await deliver(event())
     const beside = await open(join(folder, 'inbox.db'))
     expect(await beside.stats()).toMatchObject({ stored: 1 })
+  })
+})
+
+test('no work of an inbox reads all of its entries', async () => {
+  const asked = new Set<string>()
+  class Recorded extends DatabaseSync {
+    override prepare(sql: string) {
+      asked.add(sql)
+      return super.prepare(sql)
+    }
+  }
+  const file = temporaryFile()
+  // Trust is granted here: the driver is Node's own.
+  const driver = (path: string) => new Recorded(path) as unknown as SqliteDatabase
+  const { deliver, inbox, receiver, worker } = setUp({ store: sqliteStore(file, { driver }) })
+  receiver.on('*', ({ name }) => {
+    if (name === 'client.created') throw new Error('no')
+  })
+  for (const name of ['verification.approved', 'client.created']) await deliver(event(name))
+  await worker.start()
+  await until(async () => (await inbox.stats()).dead === 1)
+  await inbox.redrive({ state: 'dead' })
+  await inbox.forget('verification:ver_1')
+  await worker.drain()
+  const db = application(file)
+  // The newest entry is the last row, read from the end.
+  const [work, other] = [/^(?:select|update|delete|with)/, /idv_settings|order by seq desc limit 1/]
+  const plans = [...asked]
+    .filter((sql) => work.test(sql) && !other.test(sql))
+    .map((sql) => {
+      const values = Array.from({ length: sql.split('?').length - 1 }, () => 0)
+      const steps = db.prepare(`explain query plan ${sql}`).all(...values)
+      return { sql, plan: steps.map(({ detail }) => String(detail)) }
+    })
+  const isWhole = (step: string) => /^SCAN (?:idv_entries|e)\b/.test(step)
+  expect(plans.filter(({ plan }) => plan.some(isWhole))).toEqual([])
+  // Almost all entries are done, so that an index by state is no help with those.
+  const ofDone = plans.filter(({ sql }) => sql.includes("'done'"))
+  expect(ofDone).toHaveLength(1)
+  expect(ofDone.filter(({ plan }) => plan.join().includes('idv_entries_state'))).toEqual([])
+})
+
+describe('who looks', () => {
+  test('needs no lock that a writer holds', async () => {
+    const file = temporaryFile()
+    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+    await deliver(event())
+    const beside = createInbox({ store: sqliteStore(file, { mode: 'operator' }) })
+    onTestFinished(() => beside.close())
+    await beside.open()
+    const writing = application(file)
+    writing.exec('begin immediate')
+    expect((await beside.find()).entries).toHaveLength(1)
+    expect(await beside.stats()).toMatchObject({ stored: 1 })
+    expect((await inbox.find()).entries).toHaveLength(1)
+    writing.exec('rollback')
+  })
+
+  test('does not wait for the writer, nor the writer for a search', async () => {
+    const { deliver, inbox, receiver, worker } = setUp({ store: sqliteStore(temporaryFile()) })
+    let found = 0
+    const look = async (_: unknown, { tx }: Context) => {
+      // From its first statement on, the handler has the writer's place.
+      ;(tx as SqliteTransaction).exec('create table if not exists seen (id text)')
+      found = (await inbox.find()).entries.length
+    }
+    receiver.on('*', look, { tx: true })
+    await deliver(event())
+    expect(await worker.runOnce()).toMatchObject({ done: 1 })
+    expect(found).toBe(1)
   })
 })
 

@@ -206,7 +206,7 @@ function statements(connection: Connection) {
       and (state <> 'dead' or not exists (select 1 from idv_lanes where head = seq)) limit ?`),
     deleteKeys: make(`delete from idv_keys where key in
       (select key from idv_keys where at < ? limit ?)`),
-    erased: make<ErasedRow>(`select seq, state from idv_entries
+    erased: make<ErasedRow>(`select seq, state from idv_entries indexed by idv_entries_erased
       where erased = 1 and stored_at < ? and state in ('done', 'dead', 'skipped') limit ?`),
     deleteEntry: make('delete from idv_entries where seq = ?'),
     deleteMarks: make('delete from idv_high_water_marks where touched < ?'),

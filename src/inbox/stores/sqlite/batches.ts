@@ -11,7 +11,7 @@ import { WalCheckpoint } from './wal-checkpoint.ts'
 import { WorkerQueries } from './worker-queries.ts'
 
 /** They change nothing, so one that fails leaves nothing that the others must not commit. */
-const reads: readonly Method[] = ['find', 'stats', 'lapsed']
+const reads: readonly Method[] = ['find', 'stats', 'lapsed', 'copyOut', 'copyLast', 'copyTally']
 
 export class Batches {
   readonly #owned: Owned
@@ -24,7 +24,7 @@ export class Batches {
     this.#owned = owned
     this.#connection = new Connection(owned.db)
     this.#handlers = handlersOf(this.#connection, owned.epoch)
-    this.#log = new WalCheckpoint(this.#connection)
+    this.#log = new WalCheckpoint(this.#connection, { isOwner: owned.epoch !== undefined })
     this.#epoch = this.#connection.statement("select value from idv_settings where name = 'epoch'")
   }
 
@@ -32,15 +32,19 @@ export class Batches {
   carryOut(calls: readonly Call[]): BatchAnswer {
     try {
       let erased = 0
-      const answers = this.#connection.transaction(() => {
-        this.#assertOwner()
-        return calls.map((call) => {
-          const answer = this.#answer(call)
-          if (answer.ok) erased += erasedBy(call, answer)
-          return answer
-        })
-      })
-      this.#log.worked(erased > 0)
+      const isReading = calls.every(({ method }) => reads.includes(method))
+      const answers = this.#connection.transaction(
+        () => {
+          this.#assertOwner()
+          return calls.map((call) => {
+            const answer = this.#answer(call)
+            if (answer.ok) erased += erasedBy(call, answer)
+            return answer
+          })
+        },
+        { isReading },
+      )
+      if (!isReading) this.#log.worked(erased > 0)
       return { ok: true, answers }
     } catch (error) {
       const code = isWebhookError(error) ? error.code : 'STORE_FAILED'

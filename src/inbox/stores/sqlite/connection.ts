@@ -60,9 +60,10 @@ export class Connection {
   }
 
   /** All of it is committed, or the error is thrown and none of it has happened. */
-  transaction<Result>(work: () => Result): Result {
+  transaction<Result>(work: () => Result, { isReading = false } = {}): Result {
     const { db } = this
-    db.exec('begin immediate')
+    // Who only reads holds no lock that a writer waits for.
+    db.exec(isReading ? 'begin' : 'begin immediate')
     try {
       const result = work()
       this.#writeCounts()

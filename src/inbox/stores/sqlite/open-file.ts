@@ -3,10 +3,15 @@
 import type { TransactionGate } from './transaction.ts'
 import type { WriteQueue } from './write-queue.ts'
 
+/** Where calls go that change nothing. */
+export type CallReader = Pick<WriteQueue, 'call'>
+
 /** Shared by the stores of one file. */
 export interface OpenFile {
   readonly queue: WriteQueue
   readonly gate: TransactionGate
+  /** The queue itself, or a connection beside the writer. */
+  readonly reader: CallReader
   close(): Promise<void>
 }
 
@@ -47,11 +52,11 @@ export async function shareFile(
   const { wakes, opening } = shared
   wakes.add(own)
   try {
-    const { queue, gate } = await opening
+    const { queue, gate, reader } = await opening
     const wakeOthers = () => {
       for (const one of wakes) if (one !== own) one()
     }
-    return { queue, gate, wakeOthers, close: () => leave(path, shared, own) }
+    return { queue, gate, reader, wakeOthers, close: () => leave(path, shared, own) }
   } catch (error) {
     if (files.get(path) === shared) files.delete(path)
     throw error

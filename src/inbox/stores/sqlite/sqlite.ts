@@ -26,15 +26,12 @@ import type {
 } from '../../work-store.ts'
 import type { Gives, Method, Takes } from './calls.ts'
 import { copyBy } from './copy.ts'
-import { loadDriver, type SqliteDatabase, type SqliteDriver } from './driver.ts'
-import { watchFile } from './file-watch.ts'
-import { type OpenWriter, openInline } from './inline.ts'
-import { type OpenFile, type SharedFile, shareFile } from './open-file.ts'
-import { canonicalPath, configure, openBeside, openInMemory, openOwned } from './opening.ts'
-import { openThread } from './thread.ts'
-import { type HandlerConnection, type SqliteTransaction, TransactionGate } from './transaction.ts'
-import { type CallOptions, WriteQueue } from './write-queue.ts'
-import { writerScript } from './writer-script.ts'
+import type { SqliteDriver } from './driver.ts'
+import { type SharedFile, shareFile } from './open-file.ts'
+import { openMemory, openOperatedFile, openOwnedFile } from './open-store.ts'
+import { canonicalPath } from './opening.ts'
+import type { SqliteTransaction } from './transaction.ts'
+import type { CallOptions } from './write-queue.ts'
 
 export type {
   SqliteDatabase,
@@ -120,11 +117,13 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
     if (mode === 'owner' && this.#file !== inMemory) {
       const path = canonicalPath(this.#file)
       this.#place = path
-      this.#open = await shareFile(path, () => this.#openOwned(path), wake)
+      this.#open = await shareFile(path, () => openOwnedFile(path, this.#options), wake)
       return
     }
-    const open = loadDriver(this.#options.driver)
-    const file = mode === 'operator' ? await this.#openBeside() : openMemory(open)
+    const file =
+      mode === 'operator'
+        ? await openOperatedFile(this.#file, this.#options)
+        : openMemory(this.#options)
     this.#open = { ...file, wakeOthers: () => {} }
   }
 
@@ -181,7 +180,7 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   }
 
   find(query: StoreQuery): Promise<readonly StoredEntry[]> {
-    return this.#call('find', query)
+    return query.ids ? this.#call('find', query) : this.#look('find', query)
   }
 
   async reopen(reopening: Reopening): Promise<number> {
@@ -203,81 +202,24 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   }
 
   stats(now: number, latency?: LatencyQuery): Promise<StoreStats> {
-    return this.#call('stats', { now, latency })
+    const asked = { now, latency }
+    return latency ? this.#look('stats', asked) : this.#call('stats', asked)
   }
 
   get copy(): CopyStore {
     return copyBy((method, argument) => this.#call(method, argument))
   }
 
-  /** Opens the file for this process, and watches that it stays where it is. */
-  async #openOwned(path: string): Promise<OpenFile> {
-    const { driver = 'node:sqlite', check = 'integrity' } = this.#options
-    const open = loadDriver(driver)
-    let queue: WriteQueue | undefined
-    const broken = (message: string) => queue?.break(message)
-    const writer =
-      typeof driver === 'function'
-        ? openInline(openOwned({ file: path, open, check }))
-        : await openThread(writerScript(), { file: path, driver, check, mode: 'owner' }, broken)
-    queue = new WriteQueue(writer)
-    const file = served(writer, queue, () => connect(open(path)))
-    const stop = watchFile(path, broken)
-    const close = () => {
-      stop()
-      return file.close()
-    }
-    return { ...file, close }
-  }
-
-  async #openBeside(): Promise<OpenFile> {
-    const { driver = 'node:sqlite', check = 'integrity' } = this.#options
-    const open = loadDriver(driver)
-    const file = this.#file
-    let queue: WriteQueue | undefined
-    const broken = (message: string) => queue?.break(message)
-    const writer =
-      typeof driver === 'function'
-        ? openInline(openBeside({ file, open }))
-        : await openThread(writerScript(), { file, driver, check, mode: 'operator' }, broken)
-    queue = new WriteQueue(writer)
-    return served(writer, queue, () => connect(open(file)))
+  /** Long searches are carried out beside the writer. */
+  #look<M extends Method>(method: M, argument: Takes<M>): Promise<Gives<M>> {
+    if (this.#open) return this.#open.reader.call(method, argument)
+    return Promise.reject(closed())
   }
 
   #call<M extends Method>(method: M, argument: Takes<M>, options?: CallOptions): Promise<Gives<M>> {
     if (this.#open) return this.#open.queue.call(method, argument, options)
     return Promise.reject(closed())
   }
-}
-
-function served(
-  writer: OpenWriter,
-  queue: WriteQueue,
-  connection: () => HandlerConnection,
-): OpenFile {
-  const gate = new TransactionGate(queue, writer.epoch ?? 0, connection)
-  const close = async () => {
-    gate.close()
-    await queue.close()
-  }
-  return { queue, gate, close }
-}
-
-/** Writes of handlers and of the inbox take turns on one connection. */
-function openMemory(open: (file: string) => SqliteDatabase): OpenFile {
-  const owned = openInMemory(open)
-  const writer = openInline(owned)
-  return served(writer, new WriteQueue(writer), () => ({ db: owned.db, close: () => {} }))
-}
-
-/**
- * No sync of its own: what is settled after it syncs the log up to there, and until then a power
- * cut takes the effects and their checkpoint together.
- */
-function connect(db: SqliteDatabase): HandlerConnection {
-  configure(db, 'normal')
-  db.exec('pragma wal_autocheckpoint = 0')
-  return { db, close: () => void db.close() }
 }
 
 function closed(): WebhookError {

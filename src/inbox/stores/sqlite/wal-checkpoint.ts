@@ -18,13 +18,13 @@ export class WalCheckpoint {
   #isOwed = false
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(engine: LogEngine) {
+  constructor(engine: LogEngine, { isOwner }: { readonly isOwner: boolean }) {
     this.#engine = engine
     // The log of an earlier process may still contain erased data.
-    this.#rest()
+    if (isOwner) this.#rest()
   }
 
-  /** After every batch; `erased` tells that it took a payload away. */
+  /** After every batch that wrote; `erased` tells that it took a payload away. */
   worked(erased: boolean): void {
     if (erased) this.#empty()
     else if (!this.#isOwed) this.#rest()
