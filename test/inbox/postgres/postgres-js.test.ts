@@ -225,3 +225,18 @@ test('a connection that a handler left in the middle of a COPY is handed to nobo
   one.release()
   expect(await effects()).toEqual(['of the next'])
 }, 5_000)
+
+test('a statement of the application that failed after its first rows leaves nothing in other answers', async () => {
+  const sql = connect(servers.pg18, 1)
+  const driver = fromPostgresJs(sql)
+  const { signal } = new AbortController()
+  const fail = () => sql`select 10 / (3 - g) as x from generate_series(1, 5) g`.catch(() => {})
+  await fail()
+  const rows = await driver.query('select 7 as seven', [], signal)
+  expect([rows.length, rows[0]]).toEqual([1, { seven: 7 }])
+  await fail()
+  const tx = await driver.begin(signal)
+  const inside = await tx.handle`select 7 as seven`
+  expect([inside.length, inside[0]]).toEqual([1, { seven: 7 }])
+  await tx.commit()
+})

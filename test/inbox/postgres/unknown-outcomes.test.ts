@@ -1,10 +1,11 @@
 // What becomes of calls whose answer never comes: cut at the commit, swallowed by the network.
-import { fromPg, postgresStore } from 'idv-webhooks/inbox/postgres'
+import { fromPg, type PostgresDriver, postgresStore } from 'idv-webhooks/inbox/postgres'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
+import type { PostgresRow } from '../../../src/inbox/stores/postgres/driver.ts'
 import { claim, claimOne, leaseOf, newEntry, settle } from '../../../src/testing/store-cases.ts'
 import { startProxy } from './proxy.ts'
-import { schemaOn, servers } from './servers.ts'
+import { poolOf, schemaOn, servers } from './servers.ts'
 
 const start = Date.UTC(2026, 0, 1)
 
@@ -58,6 +59,31 @@ test('what a claim took whose answer was lost comes back, and no attempt is coun
   const again = await claim(store)
   expect(again.map(({ id, attempt }) => [id, attempt])).toEqual(entries.map(({ id }) => [id, 1]))
   expect((await store.stats(start)).counts).toMatchObject({ stored: 0, leased: 2 })
+})
+
+test.each([
+  ['without rows', () => []],
+  ['with a hole', (rows: readonly PostgresRow[]) => [...rows.slice(0, -1), undefined]],
+])('what a claim took that was answered %s comes back', async (_, harm) => {
+  const { schema, open } = schemaOn()
+  const driver = fromPg(poolOf())
+  let harms = true
+  const query: PostgresDriver['query'] = async (text, values, signal) => {
+    const rows = await driver.query(text, values, signal)
+    if (!harms || !text.includes('claim_1')) return rows
+    harms = false
+    return harm(rows) as PostgresRow[]
+  }
+  const direct = open({ listen: false })
+  const store = postgresStore({ ...driver, query }, { schema, listen: false })
+  await direct.open(() => {})
+  await store.open(() => {})
+  onTestFinished(async () => void (await Promise.all([store.close(), direct.close()])))
+  const entry = newEntry()
+  await store.insert(entry)
+  await expect(claim(store)).rejects.toEqual(refusal('STORE_FAILED'))
+  const again = await claim(store)
+  expect(again.map(({ id, attempt }) => [id, attempt])).toEqual([[entry.id, 1]])
 })
 
 test('a claim that comes late, after it was given up, takes nothing', async () => {

@@ -12,7 +12,7 @@ import type {
 import { findStatement } from './find.ts'
 import { latencySql } from './latency.ts'
 import { storable, toBytes, toJson, toNumber, toStored } from './rows.ts'
-import type { Statements } from './statements.ts'
+import { type Statements, statementError } from './statements.ts'
 
 const none = { stored: 0, leased: 0, retry: 0, done: 0, dead: 0, skipped: 0 }
 
@@ -40,7 +40,9 @@ export class PostgresAdmin {
     const sql = 'insert into idv.settings values ($1::text, $2::bytea) on conflict do nothing'
     await this.#statements.run(sql, [name, initial])
     const value = 'select value from idv.settings where name = $1::text'
-    return toBytes((await this.#statements.first(value, [name])).value) ?? initial
+    const kept = toBytes((await this.#statements.first(value, [name])).value)
+    if (!kept) throw statementError('STORE_FAILED', `the setting ${name} could not be read`)
+    return kept
   }
 
   async remember(name: string, value: Uint8Array): Promise<void> {

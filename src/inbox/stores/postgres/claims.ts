@@ -1,7 +1,7 @@
 // OwnerClaims of one process: where in the index to begin, and what to give back when an answer was lost.
 import type { ClaimRequest, ClaimResult } from '../../work-store.ts'
 import { toClaimed, toNumber } from './rows.ts'
-import type { Statements } from './statements.ts'
+import { type Statements, statementError } from './statements.ts'
 
 /** Other processes keep entries, by the same clock, and commit them within this time. */
 const slack = 3_000
@@ -84,6 +84,10 @@ export class OwnerClaims {
     try {
       const values = [...lease, limit, from, waits, this.#served]
       const rows = await this.#statements.run(claimSql, values)
+      // It ends with a row of its own, and what has leased must not be passed over.
+      if (rows.length === 0 || ![...rows].every(Boolean)) {
+        throw statementError('STORE_FAILED', 'a claim was answered without its rows')
+      }
       const leased = rows.slice(0, -1)
       const last = rows.at(-1)
       const next = toNumber(last?.next)

@@ -285,7 +285,8 @@ async function run(
   const cancel = () => statement.cancel()
   signal?.addEventListener('abort', cancel, { once: true })
   try {
-    return await statement
+    // A statement that failed after its first rows leaves as many holes before those of the next.
+    return (await statement).filter(() => true)
   } finally {
     signal?.removeEventListener('abort', cancel)
   }

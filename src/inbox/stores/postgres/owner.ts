@@ -1,6 +1,6 @@
 // This process among those that share the store: its number, and its signs of life.
 import { randomInt } from 'node:crypto'
-import type { Statements } from './statements.ts'
+import { type Statements, statementError } from './statements.ts'
 import { StoreClock } from './store-clock.ts'
 
 /** Milliseconds between signs of life. */
@@ -41,7 +41,9 @@ export class Owner {
     await this.clock.measure(async () => {
       const values = [this.id, longestGap]
       const row = await this.#statements.first('select idv.beat_1($1::int, $2::int) as now', values)
-      return Number(row.now)
+      const now = Number(row.now)
+      if (!Number.isFinite(now)) throw statementError('STORE_FAILED', 'the time could not be read')
+      return now
     })
   }
 

@@ -1,0 +1,37 @@
+// What finds entries reads as few of them as it can.
+import { expect, onTestFinished, test } from 'vitest'
+import { findStatement } from '../../../src/inbox/stores/postgres/find.ts'
+import { newEntry } from '../../../src/testing/store-cases.ts'
+import { poolOf, schemaOn } from './servers.ts'
+
+interface Plan {
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly Plan[]
+}
+
+const rowsOf = (plan: Plan): number => {
+  const own = (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops']
+  return own + (plan.Plans ?? []).reduce((sum, one) => sum + rowsOf(one), 0)
+}
+
+test('the dead among many are found without reading the others', async () => {
+  const { schema, open, query } = schemaOn()
+  const store = open({ listen: false })
+  await store.open(() => {})
+  onTestFinished(() => store.close())
+  await query(`insert into idv.entries (id, state, lane, source, stored_at, bytes)
+    select 'e' || i, case when i % 5000 = 7 then 'dead' else 'done' end, 'lane' || i, 'webhook', i, 1
+    from generate_series(1, 20000) i`)
+  await query('analyze idv.entries')
+  const { sql, values } = findStatement({ states: ['dead'], limit: 50 })
+  const text = `explain (analyze, format json) ${sql.replaceAll(/\bidv\./g, `"${schema}".`)}`
+  const { rows } = await poolOf().query(text, [...values])
+  expect(rowsOf(rows[0]['QUERY PLAN'][0].Plan)).toBeLessThan(100)
+  const found = await store.find({ states: ['dead', 'skipped'], limit: 50 })
+  expect(found.map(({ id }) => id)).toEqual(['e15007', 'e10007', 'e5007', 'e7'])
+  await store.insert(newEntry())
+  expect(await store.find({ states: ['stored'], limit: 50 })).toHaveLength(1)
+  expect(await store.find({ states: [], limit: 50 })).toEqual([])
+})
