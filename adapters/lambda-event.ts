@@ -1,6 +1,6 @@
 // The events of HTTP requests that Lambda is invoked with, read as one: no door. Typed structurally,
 // so that no package of AWS is needed.
-import type { Incoming } from '../src/index.ts'
+import type { BodyFault, Incoming } from '../src/index.ts'
 
 type Values<Value> = Readonly<Record<string, Value | undefined>> | null | undefined
 
@@ -54,7 +54,12 @@ function pairsOf(joined: HttpEvent['headers'], apart: HttpEvent['multiValueHeade
   return pairs
 }
 
-function bytesOf({ body, isBase64Encoded }: HttpEvent): Uint8Array {
+/** A middleware may have parsed the body, e.g. that of middy. */
+function bytesOf({ body, isBase64Encoded }: HttpEvent): Uint8Array | BodyFault {
+  if (typeof (body ?? '') !== 'string') {
+    const message = `the body was parsed before the receiver, got ${typeof body}: remove the body parser from this function, e.g. httpJsonBodyParser() of middy`
+    return { code: 'BODY_CONSUMED', message }
+  }
   return Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8')
 }
 

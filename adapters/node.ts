@@ -98,10 +98,21 @@ const patience = 10_000
 
 /** Writes a reply. What is left of the request is thrown away, so that the sender hears it. */
 export function sendReply(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
-  if (!response.headersSent)
-    response.writeHead(reply.status, reply.headers as Record<string, string>)
+  if (!response.headersSent) response.writeHead(reply.status, headersOf(reply))
   if (request.complete) response.end(reply.body)
   else response.end(reply.body, () => letGo(request))
+}
+
+/** Statuses whose responses have no body, and so no length. */
+const bodiless: readonly number[] = [204, 304]
+
+const framing = /^(?:content-length|transfer-encoding)$/i
+
+/** Headers with the length, so that Node writes them and the body at once, and not in chunks. */
+function headersOf({ status, headers, body }: Reply): Record<string, string | number> {
+  const isFramed = Object.keys(headers).some((name) => framing.test(name))
+  if (isFramed || bodiless.includes(status)) return { ...headers }
+  return { ...headers, 'content-length': Buffer.byteLength(body) }
 }
 
 /** Requests whose time for a body is over: they get a reply, and no more patience. */

@@ -1,6 +1,7 @@
 // Routes of the inbox's pages, as JSON. A payload leaves only by a reveal, which is recorded
 // before anything of it is read.
 
+import { defined } from '../foundation/defined.ts'
 import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import type { Entry, EntryState } from '../inbox/entry.ts'
 import type { EntryFilter } from '../inbox/entry-query.ts'
@@ -74,7 +75,9 @@ function readRoutes({ inbox, activity, now }: RouteDeps): readonly InboxRoute[] 
       path: /^\/entries\/([^/]+)$/,
       async answer({ params: [id = ''] }) {
         const { delivery, ...entry } = await found(inbox, id, true)
-        return { entry, shape: delivery && shapeOf(delivery.body), now: now().toISOString() }
+        const shape = delivery && shapeOf(delivery.body)
+        const waitsFor = await entryBefore(inbox, entry)
+        return { entry, waitsFor, shape, now: now().toISOString() }
       },
     },
     { method: 'GET', path: /^\/activity$/, answer: () => ({ data: activity.list() }) },
@@ -169,6 +172,26 @@ async function found(inbox: Inbox, id: string, withDelivery = false): Promise<En
   const entry = await inbox.get(id, { withDelivery })
   if (entry) return entry
   throw new ConsoleRefusal(404, 'NOT_FOUND', 'No entry has this id; it may have been erased')
+}
+
+/** The entry that a stored one waits for: of the same entity, running or about to be retried. */
+async function entryBefore(inbox: Inbox, entry: Entry) {
+  const { state, entity, tenant } = entry
+  if (state !== 'stored' || !entity?.id) return undefined
+  const { entries } = await inbox.find({
+    entity,
+    ...defined({ tenant }),
+    state: ['leased', 'retry'],
+  })
+  const before = entries.find(
+    (one) =>
+      one.entity?.id === entity.id &&
+      one.entity.type === entity.type &&
+      one.tenant === tenant &&
+      // A redriven entry may stand before it.
+      one.receivedAt <= entry.receivedAt,
+  )
+  return before && { id: before.id, dueAt: before.dueAt }
 }
 
 function erased(): ConsoleRefusal {

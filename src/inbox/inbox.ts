@@ -27,6 +27,7 @@ import type { Inserted } from './work-store.ts'
 export interface Inbox<Tx = unknown> {
   /** Types `context.tx`; it is never there. */
   readonly '~tx'?: () => Tx
+  /** Those of the store; `dedupeDays` is the retention of keys, which the store can meet. */
   readonly capabilities: StoreCapabilities
   /**
    * Opens the store. The first delivery and `worker.start()` do so themselves.
@@ -101,8 +102,8 @@ class DurableInbox implements Inbox, WorkSource {
   constructor(options: InboxOptions) {
     this.#limits = checkedInboxOptions(options)
     this.#store = options.store
-    this.capabilities = options.store.capabilities
     const { store } = options
+    this.capabilities = { ...store.capabilities, dedupeDays: this.#limits.retention.keys }
     this.now = options.now ?? (() => (store.now ?? steadyClock)())
     this.#encryption = createEncryption(options.encryption)
     const { lease, retry, timeout } = this.#limits

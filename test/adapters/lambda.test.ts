@@ -1,4 +1,11 @@
-import { createReceiver, createWorker, type ReceiverOptions, schemes, sign } from 'idv-webhooks'
+import {
+  createReceiver,
+  createWorker,
+  type Observation,
+  type ReceiverOptions,
+  schemes,
+  sign,
+} from 'idv-webhooks'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { type LambdaReply, toLambda } from 'idv-webhooks/lambda'
 import { describe, expect, test, vi } from 'vitest'
@@ -59,6 +66,17 @@ describe.each(integrations)('behind %s', (_, toEvent) => {
     expect(codeOf(await handler(toEvent({ ...good, headers })))).toBe('ENCODING_UNSUPPORTED')
     const long = await handler(toEvent(await signed(Buffer.alloc(101, 32))))
     expect([long.statusCode, codeOf(long)]).toEqual([413, 'BODY_TOO_LARGE'])
+  })
+
+  test('a body that a middleware parsed is 503, and the operator reads which to remove', async () => {
+    const seen: Observation[] = []
+    const { receiver, deliveries } = setUp({ observe: (one) => seen.push(one) })
+    const parsed = { ...toEvent(await signed(body)), body: JSON.parse(String(body)) }
+    const reply = await toLambda(receiver)(parsed)
+    expect([reply.statusCode, codeOf(reply)]).toEqual([503, 'BODY_CONSUMED'])
+    const message = expect.stringContaining('httpJsonBodyParser()')
+    expect(seen).toMatchObject([{ kind: 'failed', code: 'BODY_CONSUMED', message }])
+    expect(deliveries).toEqual([])
   })
 
   test('a request without a body is not JSON, and one by GET is 405 with Allow', async () => {

@@ -101,6 +101,33 @@ test.each([204, 304])('a reply of status %d has no body over fetch', async (stat
   expect([reply.status, await reply.text()]).toEqual([status, ''])
 })
 
+test.each([
+  ['by itself', {}, 'content-length: 21'],
+  ['as a function of its own said', { 'Content-Length': '21' }, 'Content-Length: 21'],
+])('a reply over node:http has its length %s, once', async (_, headers, line) => {
+  const receiver = createReceiver({ secret, respond: () => ({ status: 200, headers }) })
+  const port = await listen(toNode(receiver.on('*', () => {})))
+  const body = '{"event":"client.created","data":{"id":"c"}}'
+  const signed = Object.entries(await sign(body, { secret })).map((pair) => pair.join(': '))
+  const { socket, answer, closed } = stranger(port, [
+    ...signed,
+    `Content-Length: ${body.length}`,
+    'Connection: close',
+  ])
+  socket.write(body)
+  await closed
+  expect(answer().match(/^(?:content-length|transfer-encoding).*$/gim)).toEqual([line])
+})
+
+test('a reply of status 204 has no length over node:http', async () => {
+  const receiver = createReceiver({ secret, respond: { handled: 204 } }).on('*', () => {})
+  const port = await listen(toNode(receiver))
+  const body = '{"event":"client.created","data":{"id":"c"}}'
+  const headers = { ...(await sign(body, { secret })), 'content-type': 'application/json' }
+  const reply = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body })
+  expect([reply.status, reply.headers.get('content-length')]).toEqual([204, null])
+})
+
 describe.each(Object.entries(mounts))('over %s', (_, mount) => {
   test('eighty idle sockets do not lock the sender out, and are gone after the deadline', async () => {
     const port = await mount()

@@ -150,7 +150,8 @@ test('over Postgres, as PGlite has it, everything is the same', async () => {
   const send: Send = (path, init) => fetch(new Request(`http://app.test${path}`, init))
   const read = async (path: string) => (await send(`/api${path}`)).json()
   const { post } = await session(send)
-  expect((await read('/overview')).stats).toMatchObject({ dead: 2, done: 0 })
+  const overview = { stats: { dead: 2, done: 0 }, capabilities: { dedupeDays: 30 } }
+  expect(await read('/overview')).toMatchObject(overview)
   // A span that is none, whatever objects inherit.
   expect((await read('/overview?span=toString')).history).toEqual((await read('/overview')).history)
   const [entry] = (await read('/entries?search=evt_2')).entries

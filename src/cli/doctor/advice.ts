@@ -18,7 +18,7 @@ const unparsed: Fixes = {
     "Express: mount the receiver above app.use(express.json()): app.post('/webhooks', toExpress(receiver))",
   fastify:
     "Fastify: use await app.register(toFastify(receiver), { path: '/webhooks' }), and remove a route of your own that reads request.body",
-  next: 'Next.js: beside export default toNextPages(receiver), add export const config = { api: { bodyParser: false } }; in the App Router, use toNext(receiver)',
+  next: 'Next.js: in the App Router, export const POST = toNext(receiver), and read nothing of the request before it: no request.json(), no request.text(); in the Pages Router, add export const config = { api: { bodyParser: false } } beside export default toNextPages(receiver)',
   nest: 'Nest: NestFactory.create(AppModule, { rawBody: true }), and mount toExpress(receiver) on the route',
   koa: 'Koa: mount the receiver before koa-body, and pass it ctx.req',
   hono: 'Hono: app.post(path, (c) => toFetch(receiver)(c.req.raw)), before anything calls c.req.json()',

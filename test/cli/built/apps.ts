@@ -16,7 +16,7 @@ import { toExpress } from 'idv-webhooks/express'
 import { toFastify } from 'idv-webhooks/fastify'
 import { toFetch } from 'idv-webhooks/fetch'
 import { toLambda } from 'idv-webhooks/lambda'
-import { toNextPages } from 'idv-webhooks/next'
+import { toNext, toNextPages } from 'idv-webhooks/next'
 import { toNode } from 'idv-webhooks/node'
 import { apiResolver } from 'next/dist/server/api-utils/node/api-resolver.js'
 import { onTestFinished } from 'vitest'
@@ -156,6 +156,17 @@ export const apps = {
   },
   // With the body parser that a route gets by default.
   'the Pages Router with its body parser': () => servePages({ default: toNextPages(receiver()) }),
+  'request.json() in the App Router': () => {
+    const POST = toNext(receiver())
+    const route = getRequestListener(async (request) => {
+      await request.json()
+      return POST(request)
+    })
+    return serve((request, response) => {
+      response.setHeader('x-powered-by', 'Next.js')
+      return route(request, response)
+    })
+  },
   async 'a proxy that re-serialises'() {
     return serve(proxyTo(await serve(toNode(receiver())), reparse))
   },

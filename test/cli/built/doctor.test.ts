@@ -51,6 +51,7 @@ describe('a mistake is named with its fix', () => {
     ['express.json(), then JSON.stringify', 'reserialized-by-parser', 'express', /toExpress/],
     ['the default parser of Fastify', 'reserialized-by-parser', 'fastify', /toFastify/],
     ['the Pages Router with its body parser', 'body-consumed', 'next', /bodyParser: false/],
+    ['request.json() in the App Router', 'body-consumed', 'next', /no request\.json\(\)/],
     ['a proxy that re-serialises', 'reserialized-on-the-way', 'unknown', /proxy/],
     ['a logger that adds a line break', 'newline-added', 'unknown', /logger/],
     ['a gateway that trims', 'newline-removed', 'unknown', /trim/],

@@ -94,17 +94,38 @@ test('redrive runs at once an entry that waits for its retry, and what waits for
   const { deliver, url, state } = await start({ delays: [3_600_000], random: () => 1 })
   state.broken = true
   const id = await deliver('evt_1')
-  await deliver('evt_2')
+  const later = await deliver('evt_2')
   const one = await opened()
   const { page } = one
-  await page.goto(`${url}/#/entries/${id}`)
+  await page.goto(`${url}/#/entries/${later}`)
   const detail = detailOf(page)
+  await detail.getByText('It waits for an earlier entry of the same entity').waitFor()
+  await detail.getByRole('link', { name: id }).click()
   await detail.locator('.badge', { hasText: 'retry' }).waitFor()
+  const said =
+    'HANDLER_FAILED A handler threw. The next attempt is due in 1h. Redrive makes it now.'
+  await expect.poll(() => detail.locator('.notice').allInnerTexts()).toEqual([said])
   state.broken = false
   await detail.getByRole('button', { name: 'Redrive' }).click()
   const dialog = page.getByRole('dialog', { name: 'Redrive this entry?' })
   await dialog.getByRole('button', { name: 'Redrive' }).click()
   await expect.poll(() => state.handled).toEqual(['evt_1 1', 'evt_2 1'])
+  expectClean(one)
+})
+
+test('redrive all also renews the entry that is open', async () => {
+  const { inbox, deliver, url, state } = await start()
+  state.broken = true
+  const id = await deliver('evt_1')
+  const one = await opened()
+  const { page } = one
+  await page.goto(`${url}/#/entries/${id}?state=dead`)
+  const settled = detailOf(page).locator('dt:text("Settled") + dd time')
+  const before = await settled.getAttribute('datetime')
+  await page.getByRole('button', { name: 'Redrive all' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Redrive' }).click()
+  await expect.poll(() => settled.getAttribute('datetime')).not.toBe(before)
+  expect((await inbox.get(id))?.state).toBe('dead')
   expectClean(one)
 })
 

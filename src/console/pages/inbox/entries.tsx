@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { query } from '../call.ts'
 import { config } from '../config.ts'
+import { resync } from '../live.ts'
 import { useLoad } from '../load.ts'
 import { filter, go, href, route } from '../route.ts'
 import { Time } from '../time.tsx'
@@ -153,6 +154,7 @@ function RedriveAll() {
         method: 'POST',
         body,
       })
+      resync.value++
       return `${entries} will be handled again`
     })
   }

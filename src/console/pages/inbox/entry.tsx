@@ -18,6 +18,8 @@ import { ask, type Entry, entityOf } from './records.ts'
 
 interface Shown {
   readonly entry: Entry
+  /** The entry of the same entity that is handled first. */
+  readonly waitsFor?: Pick<Entry, 'id' | 'dueAt'>
   readonly shape?: unknown
 }
 
@@ -57,7 +59,7 @@ interface WholeProps {
   readonly onDone: () => void
 }
 
-function Whole({ shown: { entry, shape }, onClose, onDone }: WholeProps) {
+function Whole({ shown: { entry, waitsFor, shape }, onClose, onDone }: WholeProps) {
   return (
     <>
       <DetailHead title={entry.name ?? entry.receivedName ?? 'Unreadable'} onClose={onClose}>
@@ -66,6 +68,7 @@ function Whole({ shown: { entry, shape }, onClose, onDone }: WholeProps) {
       </DetailHead>
       <div class="stack">
         <Why entry={entry} />
+        {waitsFor && <Behind of={waitsFor} />}
         <EntryFacts entry={entry} />
         <Handlers entry={entry} />
         {entry.erased ? (
@@ -139,11 +142,40 @@ const reasons: Readonly<Record<string, string>> = {
   FORGOTTEN: 'The person it concerned was forgotten.',
 }
 
-function Why({ entry: { reason, state } }: { readonly entry: Entry }) {
+/** Of a failed attempt after which another is made. */
+const retried: Readonly<Record<string, string>> = {
+  HANDLER_FAILED: 'A handler threw.',
+  HANDLER_TIMEOUT: 'A handler exceeded its timeout.',
+  CRASHED: 'The process ended while handling it.',
+}
+
+function Why({ entry: { reason, state, dueAt } }: { readonly entry: Entry }) {
   if (!reason) return null
+  if (state === 'retry') {
+    return (
+      <p class="notice" data-tone="warn">
+        <strong>{reason}</strong> {retried[reason]} The next attempt is due <Time at={dueAt} />
+        {config.readOnly ? '.' : '. Redrive makes it now.'}
+      </p>
+    )
+  }
   return (
     <p class="notice" data-tone={state === 'dead' ? 'bad' : 'warn'}>
       <strong>{reason}</strong> {reasons[reason] ?? 'It could not be understood as an event.'}
+    </p>
+  )
+}
+
+function Behind({ of: { id, dueAt } }: { readonly of: Pick<Entry, 'id' | 'dueAt'> }) {
+  return (
+    <p class="notice" data-tone="warn">
+      It waits for an earlier entry of the same entity, <a href={href(['entries', id])}>{id}</a>
+      {dueAt && (
+        <>
+          , whose next attempt is due <Time at={dueAt} />
+        </>
+      )}
+      .
     </p>
   )
 }

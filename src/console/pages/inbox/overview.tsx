@@ -196,13 +196,7 @@ function Store({ of: { capabilities } }: { readonly of: Overview }) {
       <Facts>
         {Object.entries(capabilities).map(([name, value]) => (
           <Fact key={name} name={facts[name] ?? name}>
-            {value === null
-              ? 'unlimited'
-              : typeof value === 'boolean'
-                ? value
-                  ? 'yes'
-                  : 'no'
-                : `${value}`}
+            {typeof value === 'boolean' ? (value ? 'yes' : 'no') : `${value}`}
           </Fact>
         ))}
       </Facts>
