@@ -6,7 +6,7 @@ import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/c
 import type { Clock } from '../foundation/clock.ts'
 import type { HeaderIndex } from '../foundation/delivery.ts'
 import { isWebhookError, type OutcomeCode } from '../foundation/errors.ts'
-import { isWorkerd, unharmed, warn } from '../foundation/warn.ts'
+import { isDevelopment, unharmed, warn } from '../foundation/warn.ts'
 import type { Incoming } from '../intake.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import { probeAgent } from '../protocol/names.ts'
@@ -156,18 +156,6 @@ function warnFailures(): Observe {
     const what = [seen.message, ...failures].filter(Boolean).join('; ')
     const about = seen.name ? ` for ${printable(seen.name)}` : ''
     once(`webhook ${code}${about}${what && `: ${what}`}`, code)
-  }
-}
-
-/** A runtime that does not tell is treated as production. */
-function isDevelopment(): boolean {
-  try {
-    // Written out, for bundlers put the mode in its place.
-    const mode = process.env.NODE_ENV
-    return isWorkerd() ? mode === 'development' : mode !== 'production'
-  } catch {
-    // No process, or Deno without --allow-env.
-    return false
   }
 }
 
