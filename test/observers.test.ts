@@ -256,6 +256,21 @@ test('the host is kept awake for the lines that a diagnosis waits for', async ()
   expect(lines.join()).toContain('body-reserialized')
 })
 
+test('a host that refuses to be kept awake changes no outcome', async () => {
+  let handled = 0
+  const receiver = createReceiver({ secret, observe: async () => {} }).on('*', () => {
+    handled += 1
+  })
+  const waitUntil = () => {
+    throw new Error('This context has no ExecutionContext')
+  }
+  const body = '{"event":"client.created","data":{"id":"c"}}'
+  const headers = { 'content-type': 'application/json', ...(await sign(body, { secret })) }
+  const request = new Request('http://x/', { method: 'POST', headers, body })
+  expect((await toFetch(receiver, { waitUntil })(request)).status).toBe(200)
+  expect(handled).toBe(1)
+})
+
 test('outside production an inbox that nobody works for says so once, and none within', async () => {
   const toldWhen = (works: boolean) =>
     warningsOf(async () => {

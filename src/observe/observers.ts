@@ -217,7 +217,12 @@ export class Observers {
       const observed = { ...timed(this.#now(), duration), bytes, event }
       const seen = outcomeObserved(outcome, observed)
       const pending = this.#hearsAll || isWarned ? this.#observer(seen) : undefined
-      if (pending) waitUntil?.(pending)
+      // A host that refuses the call, as some do outside their own runtime, changes no outcome.
+      if (pending && waitUntil)
+        unharmed(
+          () => waitUntil(pending),
+          () => {},
+        )
       this.#tellListeners(seen)
     }
     return outcome
