@@ -4,6 +4,9 @@ import { defineConfig } from 'vitest/config'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
+// Tests start the command line some thousand times: Node compiles it once.
+process.env.NODE_COMPILE_CACHE ??= here('node_modules/.cache/compile')
+
 /** The doors, served from source, so that tests and examples need no build. */
 const doors = {
   'idv-webhooks/express': here('adapters/express.ts'),

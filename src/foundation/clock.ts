@@ -8,16 +8,23 @@ export const systemClock: Clock = () => new Date()
 /** The time as no correction of the system's clock can move it while the process lives. */
 export const steadyClock: Clock = () => new Date(performance.timeOrigin + performance.now())
 
+/** Milliseconds by which the clocks may differ before the system's was set back. */
+const step = 1_000
+
 /**
  * A clock for ages: it never goes back, whatever corrects the system's clock, and counts the time in
  * which the machine slept, which the steady clock may miss.
  */
 export function createAgeClock(): Clock {
-  let lead = 0
+  let slept = 0
+  let highest = Date.now() - steadyClock().getTime()
   return () => {
-    const steady = performance.timeOrigin + performance.now()
-    lead = Math.max(lead, Date.now() - steady)
-    return new Date(steady + lead)
+    const steady = steadyClock().getTime()
+    const ahead = Date.now() - steady
+    if (ahead < highest - step) highest = ahead
+    slept += Math.max(0, ahead - highest)
+    highest = Math.max(highest, ahead)
+    return new Date(steady + slept)
   }
 }
 

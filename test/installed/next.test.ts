@@ -99,6 +99,16 @@ test('under next dev an edited handler runs, no delivery is refused meanwhile, a
     }
     expect(ran().slice(-3)).toEqual([edit, edit, edit])
   }
+  // A request that delivers nothing loads an edit too, for what is redriven or replayed.
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/handler \d/, 'handler 4'))
+  const cli = join(app, 'node_modules/idv-webhooks/dist/cli.js')
+  const replay = ['inbox', 'replay', '--inbox', inbox('dev').INBOX, '--since', '1h', '--yes']
+  const requested = async () => {
+    expect((await fetch(`${url}/kept`)).status).toBe(405)
+    await run(process.execPath, [cli, ...replay], { cwd: app })
+    return printed()
+  }
+  await expect.poll(requested, { timeout: 20_000, interval: 500 }).toContain('handler 4: ver_42')
   // Next.js loads a route with a parameter in a second process too.
   const { ask } = await pageAt(`${url}/kept/console`)
   expect(await ask('/entries')).toMatchObject({ entries: expect.any(Array) })

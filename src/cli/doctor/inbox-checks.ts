@@ -90,9 +90,10 @@ function checkEncryption(encrypted: boolean): Check {
       )
 }
 
-function checkStats({ dead, lag }: InboxStats): readonly Check[] {
+function checkStats({ dead, lag, retry }: InboxStats): readonly Check[] {
   return [
     checkLag(lag),
+    ...(retry > 0 ? [check('retries', 'ok', waiting(retry))] : []),
     dead > 0
       ? check(
           'dead letters',
@@ -102,6 +103,10 @@ function checkStats({ dead, lag }: InboxStats): readonly Check[] {
       : check('dead letters', 'ok', 'none'),
   ]
 }
+
+/** Not a fault, but the reason why a handler seems to do nothing after its fix. */
+const waiting = (retries: number) =>
+  `${count(retries, 'entry has', 'entries have')} failed and will be tried again: inbox list --state retry shows when, inbox redrive runs one at once`
 
 const unusualLag = 30_000
 const longestLag = 5 * 60_000

@@ -124,6 +124,9 @@ describe('looking, beside the application that owns the file', () => {
     const { records } = await runJson(['inbox', 'list', '--inbox', app.file])
     expect(records.map(({ waitsFor }) => waitsFor)).toEqual([undefined, id, undefined, undefined])
 
+    const examined = await run(['doctor', '--inbox', app.file], { cwd: app.cwd })
+    expect(examined.stdout).toContain('2 entries have failed and will be tried again')
+
     app.state.isDown = false
     app.ran.length = 0
     const redrive = ['inbox', 'redrive', '--inbox', app.file, '--yes']

@@ -39,7 +39,7 @@ const promised = {
 }
 
 test('nothing is lost, doubled or out of order while processes and the server are killed', async () => {
-  const sizes = { KILLS: '4', KILL_EVERY: '6000', CRASHES: '2', CRASH_EVERY: '8000', CUTS: '12' }
+  const sizes = { KILLS: '4', KILL_EVERY: '4500', CRASHES: '2', CRASH_EVERY: '6000', CUTS: '10' }
   const rest = { STEP_ROUNDS: '1', DELIVERIES: '400', FAILOVER: '0', ROUNDS: '0' }
   const report = await campaign({ ...nothing, ...sizes, ...rest })
   expect(report).toMatchObject({ kills: 4, crashes: 2, ...promised })
