@@ -255,3 +255,39 @@ test('the host is kept awake for the lines that a diagnosis waits for', async ()
   await Promise.all(waited)
   expect(lines.join()).toContain('body-reserialized')
 })
+
+test('a host that refuses to be kept awake changes no outcome', async () => {
+  let handled = 0
+  const receiver = createReceiver({ secret, observe: async () => {} }).on('*', () => {
+    handled += 1
+  })
+  const waitUntil = () => {
+    throw new Error('This context has no ExecutionContext')
+  }
+  const body = '{"event":"client.created","data":{"id":"c"}}'
+  const headers = { 'content-type': 'application/json', ...(await sign(body, { secret })) }
+  const request = new Request('http://x/', { method: 'POST', headers, body })
+  expect((await toFetch(receiver, { waitUntil })(request)).status).toBe(200)
+  expect(handled).toBe(1)
+})
+
+test('outside production an inbox that nobody works for says so once, and none within', async () => {
+  const toldWhen = (works: boolean) =>
+    warningsOf(async () => {
+      let at = Date.now()
+      const { worker, deliver } = setUp({ now: () => new Date(at) })
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      for (let time = 0; time < 2; time++) {
+        await deliver(event())
+        if (works) await worker.runOnce()
+        at += 31_000
+        await vi.advanceTimersByTimeAsync(31_000)
+      }
+      vi.useRealTimers()
+    })
+  vi.stubEnv('NODE_ENV', 'development')
+  expect((await toldWhen(false)).match(/start a worker/g)).toHaveLength(1)
+  expect(await toldWhen(true)).toBe('')
+  vi.stubEnv('NODE_ENV', 'production')
+  expect(await toldWhen(false)).toBe('')
+})

@@ -67,6 +67,7 @@ export type WarningCode =
   | 'INBOX_MODE'
   | 'LEGACY_NAME'
   | 'LEGACY_PATH'
+  | 'NO_WORKER'
   | 'OBSERVE_FAILED'
   | 'POSTGRES_LISTEN'
   | 'POSTGRES_LOG'

@@ -24,9 +24,21 @@ export function warn(message: string, about: OutcomeCode | WarningCode): void {
 }
 
 /** Cloudflare Workers, and what runs them on a developer's machine. */
-export function isWorkerd(): boolean {
+function isWorkerd(): boolean {
   const { navigator: host } = globalThis as { readonly navigator?: { readonly userAgent?: string } }
   return host?.userAgent === 'Cloudflare-Workers'
+}
+
+/** A runtime that does not tell is treated as production. */
+export function isDevelopment(): boolean {
+  try {
+    // Written out, for bundlers put the mode in its place.
+    const mode = process.env.NODE_ENV
+    return isWorkerd() ? mode === 'development' : mode !== 'production'
+  } catch {
+    // No process, or Deno without --allow-env.
+    return false
+  }
 }
 
 /**

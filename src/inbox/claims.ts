@@ -11,6 +11,7 @@ import type { InboxStore } from './store.ts'
 import { assertNoneUnencrypted } from './unencrypted-entries.ts'
 import type { Occurrence, SettledWork, Swept, Verdict, Work } from './work.ts'
 import type { Claimed, HighWaterMark, Lease, Settlement } from './work-store.ts'
+import { WorkerWatch } from './worker-watch.ts'
 
 /** Dependencies of Claims. */
 export interface ClaimsDeps {
@@ -30,6 +31,7 @@ const day = 24 * 60 * 60 * 1000
 
 /** Claims and settles for the workers of one inbox. */
 export class Claims {
+  readonly watch: WorkerWatch
   readonly #deps: ClaimsDeps
   /** Entries claimed here and not yet settled: alive, whatever their lease says. */
   readonly #held = new Bag<Work>()
@@ -38,9 +40,15 @@ export class Claims {
 
   constructor(deps: ClaimsDeps) {
     this.#deps = deps
+    const { store, now } = deps
+    this.watch = new WorkerWatch(async () => {
+      const at = now().getTime()
+      return at - ((await store.stats(at)).due ?? at)
+    })
   }
 
   async claim(limit: number) {
+    this.watch.end()
     const { store, lease } = this.#deps
     const now = await this.#alignedNow()
     const { entries, next } = await store.claim({ now, limit, until: now + lease })
@@ -67,6 +75,7 @@ export class Claims {
 
   /** The store was closed: another may have claimed since. */
   reset(): void {
+    this.watch.end()
     this.#held.clear()
     this.#seen = undefined
   }

@@ -266,6 +266,7 @@ class DurableInbox implements Inbox, WorkSource {
 
   #kept({ kind, id }: Inserted): Kept {
     if (kind === 'stored') {
+      this.#claims.watch.kept()
       this.#wake()
       return { kind: 'accepted', entryId: id }
     }

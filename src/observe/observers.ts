@@ -6,7 +6,7 @@ import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/c
 import type { Clock } from '../foundation/clock.ts'
 import type { HeaderIndex } from '../foundation/delivery.ts'
 import { isWebhookError, type OutcomeCode } from '../foundation/errors.ts'
-import { isWorkerd, unharmed, warn } from '../foundation/warn.ts'
+import { isDevelopment, unharmed, warn } from '../foundation/warn.ts'
 import type { Incoming } from '../intake.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import { probeAgent } from '../protocol/names.ts'
@@ -159,18 +159,6 @@ function warnFailures(): Observe {
   }
 }
 
-/** A runtime that does not tell is treated as production. */
-function isDevelopment(): boolean {
-  try {
-    // Written out, for bundlers put the mode in its place.
-    const mode = process.env.NODE_ENV
-    return isWorkerd() ? mode === 'development' : mode !== 'production'
-  } catch {
-    // No process, or Deno without --allow-env.
-    return false
-  }
-}
-
 /** An error with its text and stack, for a developer's own machine. */
 function inspectError(error: unknown): string {
   try {
@@ -229,7 +217,12 @@ export class Observers {
       const observed = { ...timed(this.#now(), duration), bytes, event }
       const seen = outcomeObserved(outcome, observed)
       const pending = this.#hearsAll || isWarned ? this.#observer(seen) : undefined
-      if (pending) waitUntil?.(pending)
+      // A host that refuses the call, as some do outside their own runtime, changes no outcome.
+      if (pending && waitUntil)
+        unharmed(
+          () => waitUntil(pending),
+          () => {},
+        )
       this.#tellListeners(seen)
     }
     return outcome
