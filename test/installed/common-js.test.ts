@@ -1,15 +1,24 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { post, start } from './program.ts'
 
 const run = promisify(execFile)
 const { bare, nodes, tarball } = inject('installed')
 const base = mkdtempSync(join(tmpdir(), 'idv-common-js-'))
 afterAll(() => rm(base, { recursive: true, force: true }), 60_000)
+
+/** Guides that show files of a TypeScript application, and its folder; tests say theirs by their name. */
+const applications = [
+  ['docs/receiver.md', 'nest'],
+  ['docs/inbox.md', 'next'],
+  ['docs/testing.md', undefined],
+] as const
 
 const compilers = { '5.4': '5.4.5', '5.9': '5.9.3', '6.0': '6.0.3', '7.0': '7.0.2' } as const
 const zod = 'zod@3.23.8'
@@ -33,23 +42,59 @@ beforeAll(async () => {
     const [, name = `guide-${at}.test.cjs`] = /^\/\/ (\S+\.js)\n/.exec(shown) ?? []
     writeFileSync(join(app, name), shown)
   }
+  // The applications of other guides with their tests, for which each guide has its own file.
+  for (const [page, folder] of applications) {
+    const guide = readFileSync(join(import.meta.dirname, '../..', page), 'utf8')
+    for (const [, shown = '', file = ''] of guide.matchAll(
+      /^```ts\n(\/\/ (\S+\.ts)\b.*?)^```/gms,
+    )) {
+      const path = join(app, 'typed', folder ?? (file.includes('e2e') ? 'nest' : 'next'), file)
+      mkdirSync(dirname(path), { recursive: true })
+      // Nobody can know the port otherwise.
+      const said = '$&\n  console.log(app.getHttpServer().address())'
+      writeFileSync(path, shown.replace(/await app\.listen\(.*\)/, said))
+    }
+  }
   const typescripts = Object.entries(compilers).map(
     ([name, version]) => `typescript-${name}@npm:typescript@${version}`,
   )
   const others = [zod, 'jest@30.5.2', 'express@5.3.0', 'supertest@7.3.2', '@types/node@22.20.5']
+  others.push('@types/jest@30.0.0', '@types/supertest@7.2.0', 'reflect-metadata@0.2.2')
+  const nest = ['common@11.2.10', 'core@11.2.10', 'platform-express@11.2.10', 'testing@11.2.6']
+  others.push('rxjs@7.8.2', ...nest.map((name) => `@nestjs/${name}`))
   const options = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
   await run('npm', ['install', ...options, tarball, ...others, ...typescripts], { cwd: app })
+  await compileGuides()
 }, 180_000)
+
+/** To CommonJS, as a project of Nest CLI 11 and Jest do. */
+async function compileGuides(): Promise<void> {
+  const compilerOptions = {
+    ...{ module: 'commonjs', moduleResolution: 'bundler', target: 'es2023', strict: true },
+    ...{ esModuleInterop: true, isolatedModules: true, skipLibCheck: true },
+    ...{ experimentalDecorators: true, emitDecoratorMetadata: true },
+    ...{ types: ['node', 'jest'], rootDir: 'typed', outDir: 'guides' },
+  }
+  const config = 'tsconfig-guides.json'
+  writeFileSync(join(app, config), JSON.stringify({ compilerOptions, include: ['typed'] }))
+  const tsc = 'node_modules/typescript-6.0/bin/tsc'
+  const failed = (error: { readonly stdout: string }) => error
+  const { stdout } = await run(process.execPath, [tsc, '-p', config], { cwd: app }).catch(failed)
+  expect(stdout).toBe('')
+}
 
 test.each([
   ['this Node', process.execPath],
   ['Node 22.18', nodes['22.18.0'] ?? ''],
 ])('Jest runs tests of a CommonJS application by default on %s', async (_, node) => {
-  const { stderr } = await run(node, ['node_modules/jest/bin/jest.js', '--ci'], { cwd: app })
-  expect(stderr).toContain('Tests:       5 passed, 5 total')
-  expect(stderr).not.toContain('IDV_OBSERVE_FAILED')
+  // In one process, which only ends by itself when each test has let go of what it started.
+  const jest = ['node_modules/jest/bin/jest.js', '--ci', '--runInBand']
+  const names = ['--testMatch', '**/*{.test,-spec}.{js,cjs}']
+  const { stderr } = await run(node, [...jest, ...names], { cwd: app, timeout: 60_000 })
+  expect(stderr).toContain('Tests:       7 passed, 7 total')
+  expect(stderr).not.toMatch(/IDV_OBSERVE_FAILED|did not exit/)
+  expect(existsSync(join(app, 'inbox.db'))).toBe(false)
 })
-
 test.each([
   ['starts, and ends at SIGTERM', 'inbox.db', 0, ''],
   ['exits with the reason why it cannot start', 'no-such-folder/inbox.db', 1, 'STORE_'],
@@ -67,6 +112,17 @@ worker.start().then(() => process.kill(process.pid, 'SIGTERM'), () => {})`
   )
   expect(ended.code).toBe(code)
   expect(said === '' ? ended.stderr : ended.stderr.includes(said)).toBe(said === '' ? '' : true)
+})
+
+test('the NestJS application of the guide compiles to CommonJS, keeps, handles and ends at SIGTERM', async () => {
+  const args = ['guides/nest/src/main.js']
+  const { child, until, started } = start(args, { cwd: app, ready: /port: (\d+)/ })
+  const port = /port: (\d+)/.exec(await started)?.[1]
+  const event = { id: 'evt_1', event: 'verification.approved', data: { id: 'ver_42' } }
+  expect(await post(`http://127.0.0.1:${port}/webhooks`, event)).toEqual([202, 401])
+  await until(/approved: ver_42/)
+  child.kill('SIGTERM')
+  expect((await once(child, 'exit'))[0]).toBe(0)
 })
 
 const isFull = process.env.MATRIX === 'full'

@@ -4,5 +4,6 @@ import { inbox } from './kept-inbox'
 export const receiver = createReceiver({ secret: () => process.env.WEBHOOK_SECRET, inbox })
 receiver.on('verification.approved', (event) => console.log(`handler 1: ${event.data.id}`))
 
-const worker = createWorker(receiver, { signals: ['SIGTERM', 'SIGINT'] })
-if (process.env.NEXT_PHASE !== 'phase-production-build') worker.start().catch(console.error)
+export const worker = createWorker(receiver, { signals: ['SIGTERM', 'SIGINT'] })
+const isBuild = process.env.NEXT_PHASE === 'phase-production-build'
+if (!isBuild && process.env.NODE_ENV !== 'test') worker.start().catch(console.error)
