@@ -127,7 +127,7 @@ test('outside production a worker warns until when an entry and its entity wait,
   vi.stubEnv('NODE_ENV', 'development')
   const { entryId, warned } = await told()
   expect(warned).toContain(
-    `entry ${entryId} (verification.approved) failed at attempt 1: the next attempt is due in 1 min 40 s, and later events of the same entity wait for it. After the fix, idv-webhooks inbox redrive ${entryId} runs it at once`,
+    `entry ${entryId} (verification.approved) failed at attempt 1: the next attempt is due in 1 min 40 s, and later events of the same entity wait for it. After the fix, npx idv-webhooks inbox redrive ${entryId} --inbox <file or address> runs it at once`,
   )
   vi.stubEnv('NODE_ENV', 'production')
   expect((await told()).warned).not.toContain('the next attempt is due')

@@ -1,6 +1,8 @@
 // Writes files atomically: a temporary file beside the target, renamed over it.
 import {
   chmodSync,
+  existsSync,
+  linkSync,
   mkdirSync,
   readFileSync,
   realpathSync,
@@ -34,6 +36,41 @@ export function replaceWhole(path: string, { before, after }: Replacement): bool
   const old = Buffer.from(before)
   const isSame = () => readFileSync(path).equals(old)
   return isSame() && write(path, { content: after, stillGood: isSame })
+}
+
+/** A new file, and how the names go on that it may have. */
+export interface NewFile extends WriteOptions {
+  readonly content: string
+  /** The path with that number in it. */
+  readonly pathOf: (number: number) => string
+  readonly number: number
+}
+
+/** Writes a new file atomically under the first free name from a number on, and returns its path. */
+export function writeNew({ content, pathOf, number, mode = 0o666 }: NewFile): string {
+  const path = pathOf(number)
+  mkdirSync(dirname(path), { recursive: true })
+  const temporary = `${path}.${process.pid}.tmp`
+  try {
+    writeFileSync(temporary, content, { mode, flag: 'wx' })
+    for (let at = number; ; at++) if (link(temporary, pathOf(at))) return pathOf(at)
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+}
+
+/** The file under its name, unless there is one. */
+function link(temporary: string, path: string): boolean {
+  try {
+    linkSync(temporary, path)
+    return true
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code === 'EEXIST') return false
+    // A file system without links.
+    if (existsSync(path)) return false
+    renameSync(temporary, path)
+    return true
+  }
 }
 
 interface Writing {

@@ -30,11 +30,11 @@ const diedAgain =
 
 function deadLetter({ entryId, name, reason, attempt }: SettledObserved): string {
   const attempts = attempt === 1 ? '1 attempt' : `${attempt} attempts`
-  return `entry ${entryId}${about(name)} is a dead letter: ${reason} after ${attempts}. Look at it with idv-webhooks inbox show; after the fix run inbox redrive`
+  return `entry ${entryId}${about(name)} is a dead letter: ${reason} after ${attempts}. Look at it with npx idv-webhooks inbox show ${entryId} --inbox <file or address>; after the fix run inbox redrive`
 }
 
 function waiting({ entryId, name, attempt }: SettledObserved, wait: number): string {
-  return `entry ${entryId}${about(name)} failed at attempt ${attempt}: the next attempt is due in ${spanOf(wait)}, and later events of the same entity wait for it. After the fix, idv-webhooks inbox redrive ${entryId} runs it at once`
+  return `entry ${entryId}${about(name)} failed at attempt ${attempt}: the next attempt is due in ${spanOf(wait)}, and later events of the same entity wait for it. After the fix, npx idv-webhooks inbox redrive ${entryId} --inbox <file or address> runs it at once`
 }
 
 const about = (name: string | undefined) => (name === undefined ? '' : ` (${printable(name)})`)

@@ -50,9 +50,10 @@ beforeAll(async () => {
     )) {
       const path = join(app, 'typed', folder ?? (file.includes('e2e') ? 'nest' : 'next'), file)
       mkdirSync(dirname(path), { recursive: true })
-      // Nobody can know the port otherwise.
+      // Nobody can know the port otherwise; and the guide says what to import with Jest.
       const said = '$&\n  console.log(app.getHttpServer().address())'
-      writeFileSync(path, shown.replace(/await app\.listen\(.*\)/, said))
+      const program = shown.replace(/await app\.listen\(.*\)/, said)
+      writeFileSync(path, program.replace("from 'vitest'", "from '@jest/globals'"))
     }
   }
   const typescripts = Object.entries(compilers).map(

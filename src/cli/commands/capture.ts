@@ -23,7 +23,7 @@ import {
   type Session,
   wholeFrom,
 } from '../session.ts'
-import { writeWhole } from '../write-file.ts'
+import { writeNew } from '../write-file.ts'
 
 interface CaptureOptions extends SecretOptions, SchemeChoice {
   readonly port: number
@@ -163,9 +163,15 @@ async function keep(
   const made = await toCapture(delivery, defined({ scheme, method, redact: !options.raw, proof }))
   const event = nameOf(arrival.body)
   const time = receivedAt.toISOString().replaceAll(/[-:]|\.\d+/g, '')
-  const name = `${time}-${String(number).padStart(3, '0')}-${event ?? 'unknown'}.json`
-  const path = resolve(cwd, options.dir, name)
-  writeWhole(path, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 })
+  const path = writeNew({
+    content: `${JSON.stringify(made, null, 2)}\n`,
+    pathOf: (count) => {
+      const name = `${time}-${String(count).padStart(3, '0')}-${event ?? 'unknown'}.json`
+      return resolve(cwd, options.dir, name)
+    },
+    number,
+    mode: 0o600,
+  })
   const file = relative(cwd, path)
   const verified = proof && { verified: proof.ok, ...(!proof.ok && { code: proof.code }) }
   out.record({

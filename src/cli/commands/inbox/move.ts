@@ -18,6 +18,7 @@ import {
   postgresStoreAt,
   shownUrl,
 } from '../../inbox/postgres-inbox.ts'
+import { printable } from '../../output.ts'
 import { act, declare, type Session } from '../../session.ts'
 
 interface CommandOptions {
@@ -127,7 +128,7 @@ function print({ out }: Session, { from, to, report }: Moved): void {
 
 function table(from: CopyTally, to: CopyTally | undefined): readonly string[] {
   const line = (name: string, count: unknown, other: unknown) =>
-    `${name.padEnd(12)}${String(count).padStart(12)}${to ? String(other).padStart(12) : ''}`
+    `${printable(name).padEnd(12)}${String(count).padStart(12)}${to ? String(other).padStart(12) : ''}`
   return [
     line('', 'from', 'to'),
     ...Object.entries(from).map(([name, count]) => line(name, count, to?.[name] ?? 0)),
