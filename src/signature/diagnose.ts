@@ -1,12 +1,12 @@
 // Why a signature does not match, as far as it can be proved: a variant of the bytes or of the key
 // that does verify. It reads unverified bytes, so its work is bounded.
-import { inTime } from '../foundation/abortable.ts'
 import { concat } from '../foundation/bytes.ts'
 import { type Delivery, type HeaderList, headerValues } from '../foundation/delivery.ts'
 import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import type { Claim } from './grammar.ts'
 import { isHmac } from './hmac/hmac.ts'
+import { inTurn } from './in-turn.ts'
 import type { SecretKey } from './secrets.ts'
 import { matches } from './signature.ts'
 import { readTime } from './time.ts'
@@ -44,11 +44,6 @@ const mostTried = 2
 const largestParsed = 64 * 1024
 const mostGrowth = 4
 
-/** The one that is under way: diagnoses wait for each other, but not for long. */
-let last: Promise<unknown> = Promise.resolve()
-/** Milliseconds: a host may have dropped the request of the one before, with its work. */
-const patience = 1_000
-
 /** Says what is proved of a refusal: undefined where nothing is. One runs at a time. */
 export function diagnose(code: string, evidence: Evidence): Promise<Diagnosis | undefined> {
   const few = {
@@ -56,10 +51,7 @@ export function diagnose(code: string, evidence: Evidence): Promise<Diagnosis | 
     claims: evidence.claims.slice(0, mostTried),
     keys: evidence.keys.slice(0, mostTried * 2),
   }
-  const run = () => (code === 'TIMESTAMP_OUTSIDE_TOLERANCE' ? ofTime(few) : ofMismatch(few))
-  const work = inTime(last, patience, 'the diagnosis before').then(run, run)
-  last = work
-  return work
+  return inTurn(() => (code === 'TIMESTAMP_OUTSIDE_TOLERANCE' ? ofTime(few) : ofMismatch(few)))
 }
 
 /** Looks for what would have matched. */

@@ -106,6 +106,18 @@ export const erasingCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'forgets a whole lane whose entries name one entity first, and another one later',
+    run: async (store) => {
+      const lane = 'related-twice'
+      const named = [{ related: 'first' }, {}, { related: 'second' }, {}]
+      for (const given of named) await store.insert(newEntry({ lane, ...given }))
+      const other = newEntry({ related: 'second' })
+      await store.insert(other)
+      same(await store.forget('first', start), 4)
+      same(await store.forget('second', start), 1)
+    },
+  },
+  {
     name: 'relates a lane to entities that only a duplicate names',
     run: async (store) => {
       const lane = 'related-by-alias'

@@ -88,16 +88,20 @@ class AttemptRun {
   }
 
   async through(todo: readonly Registration[]): Promise<Attempted> {
-    const checkpoints: Promise<unknown>[] = []
     for (const registration of todo) {
       const isLast = registration === todo.at(-1)
       if (!(await this.#one(registration)) || isLast) continue
-      // Not awaited: the next handler need not wait, and what settles the entry comes after it.
-      const checkpoint = this.#by.inbox.checkpoint(this.#work, registration.id)
-      checkpoints.push(checkpoint.catch(() => {}))
+      if (await this.#isHeld(registration)) continue
+      // Somebody else's by now, or forgotten: no further handler may see it.
+      return { verdict: { kind: 'released' }, handled: this.#handled }
     }
-    await Promise.all(checkpoints)
     return { verdict: this.#verdict(), handled: this.#handled }
+  }
+
+  /** Records that a handler succeeded; false when the entry was taken away. */
+  #isHeld({ id }: Registration): Promise<boolean> {
+    // A store that does not answer now is asked again when the entry is settled.
+    return this.#by.inbox.checkpoint(this.#work, id).catch(() => true)
   }
 
   /** Runs one handler; true when it succeeded. */

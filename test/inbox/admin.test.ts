@@ -266,3 +266,23 @@ test('an entry whose content or row is gone keeps no other waiting', async () =>
   const [dead] = (await inbox.find({ state: 'dead' })).entries
   expect(dead).toMatchObject({ reason: 'UNREADABLE', attempts: 1 })
 })
+
+test('once an entry is forgotten, no handler begins after the one that runs', async () => {
+  const { deliver, inbox, receiver, worker, settled } = setUp()
+  const begun: string[] = []
+  const begin = (id: string, work: () => unknown = () => {}) => {
+    const handler = async () => {
+      begun.push(id)
+      await work()
+    }
+    receiver.on('*', handler, { id })
+  }
+  begin('first', () => inbox.forget('verification:ver_1'))
+  begin('second')
+  begin('third')
+  await deliver(event())
+  await worker.runOnce()
+  expect(begun).toEqual(['first'])
+  expect(settled()).toEqual(['lost'])
+  expect((await inbox.find()).entries).toMatchObject([{ erased: true }])
+})

@@ -1,5 +1,6 @@
 import { createReceiver, logOutcomes, schemes, sign, toReply, verify } from 'idv-webhooks'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { inTurn } from '../../src/signature/in-turn.ts'
 
 const secret = 'diagnose-secret'
 const utf8 = (text: string) => new TextEncoder().encode(text)
@@ -161,4 +162,25 @@ test('the log helper diagnoses under a budget and logs no data', async () => {
     handlers: [{ error: expect.stringMatching(/^RangeError at /) }],
   })
   expect(lines.join('\n')).not.toMatch(/canary/i)
+})
+
+test('of many diagnoses that wait one runs at a time, also when the first was dropped', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  let running = 0
+  let most = 0
+  const work = async () => {
+    running += 1
+    most = Math.max(most, running)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    running -= 1
+  }
+  void inTurn(work)
+  while (running === 0) await vi.advanceTimersByTimeAsync(1)
+  vi.clearAllTimers()
+  running = 0
+  const all = Array.from({ length: 10 }, () => inTurn(work))
+  await vi.advanceTimersByTimeAsync(10_000)
+  await Promise.all(all)
+  expect(most).toBe(1)
 })

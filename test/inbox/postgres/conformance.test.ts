@@ -39,7 +39,8 @@ describeInboxStore(
   ),
 )
 
-const db = new PGlite()
+// Its start keeps the processor for seconds, in which no other test here would hear a server.
+const db = await PGlite.create()
 afterAll(() => db.close())
 describeInboxStore(
   'PGlite',

@@ -201,8 +201,11 @@ class MemoryStore implements InboxStore<undefined> {
 
   async forget(lane: string, now: number): Promise<number> {
     let erased = 0
+    // Whole lanes: a verification may have named one client first, and another one later.
+    const meant = new Set<string>()
+    for (const row of this.#rows.values()) if (isAbout(row, lane)) meant.add(row.lane)
     for (const row of this.#rows.values()) {
-      if (!isAbout(row, lane) || !row.metadata) continue
+      if (!meant.has(row.lane) || !row.metadata) continue
       this.#keys.forget(row.id)
       erase(row)
       erased++

@@ -99,9 +99,10 @@ export class AdminQueries {
 
   forget({ lane, now }: Takes<'forget'>): number {
     this.#assertNotMoved()
-    const { sql: isAbout, values } = about(lane)
+    // Whole lanes: a verification may have named one client first, and another one later.
+    const { sql: isAbout, values } = about(lane, 'x')
     const sql = `select seq, id, lane, state, attempt, fence, erased from idv_entries e
-      where ${isAbout} and e.erased = 0`
+      where e.lane in (select x.lane from idv_entries x where ${isAbout}) and e.erased = 0`
     const found = this.#connection.statement<Head>(sql).all(...values)
     for (const head of found) {
       this.#erase(head.seq)

@@ -49,10 +49,13 @@ end $$`,
 declare e record; v record; v_erased int := 0;
 begin
   perform idv.guard_1();
-  for e in select x.seq, x.id, x.lane from idv.entries x where not x.erased and (
-      x.lane = p_lane or (x.lane > p_lane || '.' and x.lane < p_lane || '/')
-      or x.related = p_lane or (x.related > p_lane || '.' and x.related < p_lane || '/'))
-      order by x.lane, x.seq loop
+  /* Whole lanes: a verification may have named one client first, and another one later. */
+  for e in with meant as (
+      select distinct m.lane from idv.entries m where
+        m.lane = p_lane or (m.lane > p_lane || '.' and m.lane < p_lane || '/')
+        or m.related = p_lane or (m.related > p_lane || '.' and m.related < p_lane || '/')
+    ) select x.seq, x.id, x.lane from meant join idv.entries x on x.lane = meant.lane
+      where not x.erased order by x.lane, x.seq loop
     perform 1 from idv.lanes l where l.lane = e.lane for no key update;
     select x.state, x.erased into v from idv.entries x where x.seq = e.seq for no key update;
     continue when v.erased;
