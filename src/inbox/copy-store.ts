@@ -57,28 +57,3 @@ export interface CopyStore {
   /** The last step: numbers of new entries go on after the highest, states are counted. */
   finish(): Promise<void>
 }
-
-/** The setting by which a store tells that it is being moved, or was; empty when it was not. */
-export const moveSetting = 'move'
-/** The setting that names the move by which a store was filled. */
-export const originSetting = 'origin'
-/** Settings that belong to one store and are not copied. */
-export const ownSettings: readonly string[] = [moveSetting, originSetting]
-
-/** Messages of `STORE_UNSUITABLE` for a store that was moved, or is being moved. */
-export const moveRefusals = {
-  moved: 'this inbox was moved to another store: use that one',
-  moving: 'this inbox is being moved: run `idv-webhooks inbox move` again until it is complete',
-} as const
-
-/** The value of the setting `move`. */
-export interface MoveState {
-  readonly state: keyof typeof moveRefusals | 'none'
-  readonly id: string
-}
-
-/** Reads the setting `move`. */
-export function moveStateOf(setting: Uint8Array | undefined): MoveState {
-  const [state = '', id = ''] = new TextDecoder().decode(setting).split(' ')
-  return { state: state === 'moving' || state === 'moved' ? state : 'none', id }
-}

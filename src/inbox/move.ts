@@ -3,17 +3,15 @@
 import { randomUUID } from 'node:crypto'
 import { sleep } from '../foundation/abortable.ts'
 import { WebhookError } from '../foundation/errors.ts'
+import { type CopyStore, type CopyTable, type CopyTally, copyTables } from './copy-store.ts'
 import {
-  type CopyStore,
-  type CopyTable,
-  type CopyTally,
-  copyTables,
   type MoveState,
   moveRefusals,
   moveSetting,
+  moveSettingOf,
   moveStateOf,
   originSetting,
-} from './copy-store.ts'
+} from './move-state.ts'
 import type { InboxStore } from './store.ts'
 
 /** Options of `moveInbox`. */
@@ -53,14 +51,18 @@ interface Side {
 /** Milliseconds after which a process that was killed no longer counts as alive. */
 const patience = 20_000
 
+/** The advice for a target that is refused. */
+const fresh = 'a new file, or a new schema in Postgres'
+
 /** Keys of a page: contents are large. */
 const pageSize = (table: CopyTable) => (table === 'contents' ? 32 : 500)
 
 /**
- * Moves everything that the store `from` holds into the store `to`, which must be empty. The
+ * Moves everything that the store `from` holds into the store `to`, which must hold no row. The
  * applications of both must be stopped; afterwards an inbox over `from` is refused.
  *
- * @throws WebhookError `STORE_UNSUITABLE` where that is not so, `STORE_OWNED`, `STORE_FAILED`
+ * @throws WebhookError `STORE_UNSUITABLE` where that is not so; `STORE_OWNED`; `STORE_FAILED` if the
+ * copy differs: `from` opens again then, `to` does not
  */
 export async function moveInbox(
   from: InboxStore,
@@ -85,7 +87,7 @@ async function move(from: Side, to: Side, options: MoveOptions): Promise<MoveRep
   const isThere = from.progress.id !== '' && origin === from.progress.id
   const isResumed = from.progress.state !== 'none'
   if (isThere && to.progress.state === 'none') {
-    if (!dryRun) await from.store.remember(moveSetting, bytes('moved', from.progress.id))
+    if (!dryRun) await from.store.remember(moveSetting, moveSettingOf('moved', from.progress.id))
     return { state: 'before', isResumed, from: await from.copy.tally() }
   }
   await assertReady(from, to)
@@ -94,19 +96,24 @@ async function move(from: Side, to: Side, options: MoveOptions): Promise<MoveRep
   if (dryRun) return { state: 'planned', isResumed, from: await from.copy.tally() }
   const id = from.progress.id || randomUUID()
   // First the one that is left: from now on no application opens it, or works on it.
-  await from.store.remember(moveSetting, bytes('moving', id))
-  await to.store.remember(moveSetting, bytes('moving', id))
+  await from.store.remember(moveSetting, moveSettingOf('moving', id))
+  await to.store.remember(moveSetting, moveSettingOf('filling', id))
   await quiesce([from, to]).catch(async (error: unknown) => {
     if (!isResumed) await giveUp([from, to])
     throw error
   })
   await copyAll(from.copy, to.copy, options)
   const tallies = { from: await from.copy.tally(), to: await to.copy.tally() }
-  assertSame(tallies)
+  const difference = differenceOf(tallies)
+  if (difference !== undefined) {
+    // The target stays shut: what it holds is not the inbox.
+    await giveUp([from])
+    throw different(difference, tallies)
+  }
   await to.copy.finish()
   await to.store.remember(originSetting, encoder.encode(id))
   await to.store.remember(moveSetting, nothing)
-  await from.store.remember(moveSetting, bytes('moved', id))
+  await from.store.remember(moveSetting, moveSettingOf('moved', id))
   return { state: 'moved', isResumed, ...tallies }
 }
 
@@ -130,15 +137,26 @@ async function sideOf(store: InboxStore): Promise<Side> {
 async function assertReady(from: Side, to: Side): Promise<void> {
   if (from.progress.state === 'moved')
     throw unsuitable('this inbox was moved to another store before')
+  if (from.progress.state === 'filling')
+    throw unsuitable('this inbox is the target of a move that is not complete: complete that first')
   if (to.progress.state === 'moved')
     throw unsuitable('the target was itself moved to another store')
-  const isOurs = to.progress.state === 'moving' && to.progress.id === from.progress.id
-  if (!isOurs && to.progress.state === 'moving') {
-    throw unsuitable('another inbox is being moved into or out of the target: complete that first')
-  }
-  if (!isOurs && ((await to.copy.tally()).entries ?? 0) > 0) {
-    throw unsuitable('the target holds entries: move into an empty inbox')
-  }
+  if (to.progress.state === 'moving')
+    throw unsuitable('the target is itself being moved to another store: complete that first')
+  if (to.progress.state === 'none') return assertEmpty(to)
+  if (to.progress.id !== from.progress.id)
+    throw unsuitable(`the target holds the incomplete copy of another move: move into ${fresh}`)
+}
+
+/** Rows of any kind: the copy goes on after the last key, and leaves what is there as it is. */
+async function assertEmpty({ copy }: Side): Promise<void> {
+  const tally = await copy.tally()
+  const held = Object.keys(copyTables).filter((table) => (tally[table] ?? 0) > 0)
+  if (held.length === 0) return
+  const rows = held.map((table) => `${tally[table]} ${table}`).join(', ')
+  throw unsuitable(
+    `the target must be an empty inbox, but holds rows (${rows}): move into ${fresh}`,
+  )
 }
 
 async function assertAlone(sides: readonly Side[], wait: number): Promise<void> {
@@ -187,23 +205,31 @@ async function copyAll(from: CopyStore, to: CopyStore, options: MoveOptions): Pr
   }
 }
 
-function assertSame({ from, to }: { readonly from: CopyTally; readonly to: CopyTally }): void {
+interface Tallies {
+  readonly from: CopyTally
+  readonly to: CopyTally
+}
+
+/** The first count that is not the same in both. */
+function differenceOf({ from, to }: Tallies): string | undefined {
   const names = [...new Set([...Object.keys(from), ...Object.keys(to)])]
-  const other = names.find((name) => (from[name] ?? 0) !== (to[name] ?? 0))
-  if (other === undefined) return
-  throw new WebhookError(
-    'STORE_FAILED',
-    `the copy differs from the original: ${from[other] ?? 0} ${other} became ${to[other] ?? 0}; nothing was switched over`,
-  )
+  return names.find((name) => (from[name] ?? 0) !== (to[name] ?? 0))
 }
 
 const nothing = new Uint8Array()
 const encoder = new TextEncoder()
 const text = (value: Uint8Array) => new TextDecoder().decode(value)
-const bytes = (state: keyof typeof moveRefusals, id: string) => encoder.encode(`${state} ${id}`)
 
 async function stateOf(store: InboxStore): Promise<MoveState> {
   return moveStateOf(await store.recall(moveSetting, nothing))
+}
+
+function different(name: string, { from, to }: Tallies): WebhookError {
+  const what = `${from[name] ?? 0} ${name} became ${to[name] ?? 0}`
+  return new WebhookError(
+    'STORE_FAILED',
+    `the copy differs from the original: ${what}. The move was given up: the source opens again, the target does not. Move into ${fresh}`,
+  )
 }
 
 function unsuitable(message: string): WebhookError {

@@ -232,6 +232,104 @@ test('an inbox that was moved, or is being moved, is not opened', async () => {
 const unsuitable = (message: RegExp) =>
   expect.objectContaining({ code: 'STORE_UNSUITABLE', message: expect.stringMatching(message) })
 
+/** One row of each table but the settings, as in an inbox that was in use. */
+async function remnants(): Promise<readonly [CopyTable, CopyRow][]> {
+  const file = temporaryFile()
+  await fill(sqliteStore(file))
+  const { copy } = await opened(sqliteStore(file))
+  const found: [CopyTable, CopyRow][] = []
+  for (const table of tables.filter((name) => name !== 'settings')) {
+    const [row] = (await copy?.read({ table, limit: 1 })) ?? []
+    if (row) found.push([table, row])
+  }
+  return found
+}
+
+async function add(store: InboxStore, table: CopyTable, row: CopyRow): Promise<void> {
+  await store.open(() => {})
+  await store.copy?.add(table, [row])
+  await store.close()
+}
+
+async function expectOpens(store: InboxStore): Promise<void> {
+  const inbox = createInbox({ store })
+  await inbox.open()
+  await inbox.close()
+}
+
+test('a target that holds a row of any kind is refused, and both inboxes still open', async () => {
+  const file = temporaryFile()
+  const { open, query } = schemaOn(undefined, { listen: false })
+  await expectOpens(sqliteStore(file))
+  await fill(sqliteStore(file))
+  const rows = await remnants()
+  expect(rows).toHaveLength(tables.length - 1)
+  const refused = (table: CopyTable) =>
+    unsuitable(new RegExp(`holds rows \\(\\d ${table}\\): move into a new file, or a new schema`))
+  for (const [table, row] of rows) {
+    const used = temporaryFile()
+    const target = () => sqliteStore(used, { check: 'quick', driver: onThisThread })
+    await add(target(), table, row)
+    await expect(moveInbox(sqliteStore(file), target())).rejects.toEqual(refused(table))
+    await expectOpens(target())
+  }
+  for (const [table, row] of rows.filter(([name]) => name === 'marks')) {
+    await add(open(), table, row)
+    const planned = moveInbox(sqliteStore(file), open(), { dryRun: true })
+    await expect(planned).rejects.toEqual(refused(table))
+    await query('delete from idv.marks')
+  }
+  await expectOpens(sqliteStore(file))
+  expect((await moveInbox(sqliteStore(file), open())).state).toBe('moved')
+})
+
+/** A move that is interrupted after its first page of payloads. */
+async function interrupted(from: () => InboxStore, to: () => InboxStore): Promise<void> {
+  const stop = new AbortController()
+  const onProgress = ({ table }: { readonly table: CopyTable }) => {
+    if (table === 'contents') stop.abort()
+  }
+  await expect(moveInbox(from(), to(), { signal: stop.signal, onProgress })).rejects.toThrow()
+}
+
+test('a move whose copy differs is given up: the source opens, and moves into a new target', async () => {
+  const [file, used, other] = [temporaryFile(), temporaryFile(), temporaryFile()]
+  const from = () => sqliteStore(file)
+  await expectOpens(from())
+  await fill(from())
+  await interrupted(from, () => sqliteStore(used))
+  await add(sqliteStore(used), 'relations', { lane: 'zz', related: 'zz', at: start })
+  await expect(moveInbox(from(), sqliteStore(used))).rejects.toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringMatching(/1 relations became 2\. .* the source opens again/),
+  })
+  await expectOpens(from())
+  const incomplete = createInbox({ store: sqliteStore(used) })
+  await expect(incomplete.open()).rejects.toEqual(unsuitable(/is being moved into this one/))
+  await expect(moveInbox(from(), sqliteStore(used))).rejects.toEqual(
+    unsuitable(/incomplete copy of another move: move into a new file/),
+  )
+  const before = await everythingIn(from())
+  expect((await moveInbox(from(), sqliteStore(other))).state).toBe('moved')
+  expect(await everythingIn(sqliteStore(other))).toEqual(before)
+})
+
+test('the incomplete copy of an interrupted move is not moved on', async () => {
+  const [file, third] = [temporaryFile(), temporaryFile()]
+  const from = () => sqliteStore(file)
+  const { open } = schemaOn(undefined, { listen: false })
+  await fill(from())
+  await interrupted(from, open)
+  for (const target of [() => sqliteStore(third), from]) {
+    for (const dryRun of [true, false]) {
+      await expect(moveInbox(open(), target(), { dryRun })).rejects.toEqual(
+        unsuitable(/is the target of a move that is not complete/),
+      )
+    }
+  }
+  expect(await moveInbox(from(), open())).toMatchObject({ state: 'moved', isResumed: true })
+})
+
 /** A store whose process falls silent, as if it was frozen, and comes back by its next call. */
 async function silentOn({ schema, query }: ReturnType<typeof schemaOn>) {
   const driver = fromPg(poolOf())
@@ -364,6 +462,6 @@ test('a move needs an empty target, and both applications stopped', async () => 
   await running.close()
   await expect(moveInbox(sqliteStore(file), open())).rejects.toMatchObject({
     code: 'STORE_UNSUITABLE',
-    message: expect.stringContaining('empty inbox'),
+    message: expect.stringContaining('must be an empty inbox'),
   })
 })

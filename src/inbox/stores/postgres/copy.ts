@@ -8,8 +8,8 @@ import {
   type CopyTally,
   copyTables,
   noOwner,
-  ownSettings,
 } from '../../copy-store.ts'
+import { ownSettings } from '../../move-state.ts'
 import { grace } from './owner.ts'
 import { toNumber } from './rows.ts'
 import type { Statements } from './statements.ts'

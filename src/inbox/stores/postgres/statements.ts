@@ -3,7 +3,7 @@
 import { orAborted } from '../../../foundation/abortable.ts'
 import { defined } from '../../../foundation/defined.ts'
 import { isWebhookError, WebhookError } from '../../../foundation/errors.ts'
-import { moveRefusals } from '../../copy-store.ts'
+import { moveRefusals } from '../../move-state.ts'
 import type { PostgresDriver, PostgresRow, PostgresValue } from './driver.ts'
 
 /** Serialization failures and deadlocks: the transaction was undone as a whole. */

@@ -10,8 +10,8 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
-import { moveRefusals, moveSetting, moveStateOf } from '../../copy-store.ts'
 import type { EntryFailure, EntryReason, EntryState } from '../../entry.ts'
+import { moveRefusals, moveSetting, moveStateOf } from '../../move-state.ts'
 import type { Gives, Takes } from './calls.ts'
 import type { Connection, Head, Statement } from './connection.ts'
 import type { SqliteValue } from './driver.ts'

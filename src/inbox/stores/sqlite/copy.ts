@@ -7,8 +7,8 @@ import {
   type CopyTally,
   copyTables,
   noOwner,
-  ownSettings,
 } from '../../copy-store.ts'
+import { ownSettings } from '../../move-state.ts'
 import type { Gives, Method, Takes } from './calls.ts'
 import type { Connection } from './connection.ts'
 import type { SqliteValue } from './driver.ts'

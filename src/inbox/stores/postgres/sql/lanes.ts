@@ -1,5 +1,5 @@
 // Shared by the other functions: the state of a transaction, lanes and their heads, counts.
-import { moveSetting } from '../../../copy-store.ts'
+import { moveSetting } from '../../../move-state.ts'
 import { oneByOne } from './plans.ts'
 
 export const lanes = [
