@@ -1,5 +1,6 @@
 // An inbox that is moved from SQLite to Postgres and back: nothing is lost, nothing comes twice, and
 // a move that is interrupted anywhere goes on.
+
 import { DatabaseSync } from 'node:sqlite'
 import { toReply } from 'idv-webhooks'
 import {
@@ -13,6 +14,7 @@ import { fromPg, postgresStore } from 'idv-webhooks/inbox/postgres'
 import { type SqliteDatabase, sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { copyTables } from '../../../src/inbox/copy-store.ts'
+import { PostgresCopy } from '../../../src/inbox/stores/postgres/copy.ts'
 import { claim, claimOne, leaseOf, newEntry, settle } from '../../../src/testing/store-cases.ts'
 import { event, setUp, until } from '../admin.ts'
 import { temporaryFile } from '../temporary.ts'
@@ -464,4 +466,16 @@ test('a move needs an empty target, and both applications stopped', async () => 
     code: 'STORE_UNSUITABLE',
     message: expect.stringContaining('must be an empty inbox'),
   })
+})
+
+test('large bodies are copied in several statements, the rows of one key in the same', async () => {
+  const sent: string[] = []
+  // Trust is granted here: nothing else of it is used.
+  const statements = { run: async (_: string, [json]: [string]) => sent.push(json) } as never
+  const copy = new PostgresCopy(statements, 1)
+  const body = new Uint8Array(5 * 1024 ** 2)
+  const rows = [1, 2, 2, 3, 4].map((seq) => ({ seq, metadata: new Uint8Array(), body }))
+  await copy.add('contents', rows)
+  const keys = sent.map((json) => [...json.matchAll(/"seq":(\d)/g)].map(([, seq]) => Number(seq)))
+  expect(keys).toEqual([[1], [2, 2], [3], [4]])
 })

@@ -83,7 +83,10 @@ export class PostgresCopy implements CopyStore {
       table === 'settings' ? 'on conflict (name) do update set value = excluded.value' : ignored
     const sql = `insert into idv.${table} (${to})
       select ${from} from json_populate_recordset(null::idv.${table}, $1::json) ${conflict}`
-    await this.#statements.run(sql, [JSON.stringify(rows.map(toJsonRow))], long)
+    const [key] = copyTables[table]
+    for (const slice of slices(rows, key)) {
+      await this.#statements.run(sql, [`[${slice.join(',')}]`], long)
+    }
   }
 
   async last(table: CopyTable): Promise<CopyKey | undefined> {
@@ -120,6 +123,34 @@ function fromJson(row: Record<string, unknown>): CopyRow {
 }
 
 const bytesColumns: readonly string[] = ['value', 'metadata', 'body']
+
+interface JsonRow {
+  readonly key: unknown
+  readonly text: string
+}
+
+/** Letters of JSON in one statement, so that large bodies stay far from the longest string. */
+const mostLetters = 16 * 1024 ** 2
+
+/**
+ * Rows as texts, a statement's worth at a time. Rows of one key stay together: a move that was
+ * interrupted goes on after the last key.
+ */
+function* slices(rows: readonly CopyRow[], key: string): Generator<readonly string[]> {
+  let slice: JsonRow[] = []
+  let letters = 0
+  for (const row of rows) {
+    const one = { key: row[key], text: JSON.stringify(toJsonRow(row)) }
+    letters += one.text.length
+    if (letters > mostLetters && slice.length > 0 && slice.at(-1)?.key !== one.key) {
+      yield slice.map(({ text }) => text)
+      slice = []
+      letters = one.text.length
+    }
+    slice.push(one)
+  }
+  if (slice.length > 0) yield slice.map(({ text }) => text)
+}
 
 function toJsonRow(row: CopyRow): Record<string, unknown> {
   const value = (one: CopyRow[string], name: string) => {
