@@ -76,7 +76,7 @@ describe('killed', () => {
     expect(starts).toHaveLength(runs)
   })
 
-  const rounds = Number(process.env.KILLS ?? 30)
+  const rounds = Number(process.env.KILLS ?? 20)
 
   test(`${rounds} times under load: nothing is lost, doubled or out of order`, async () => {
     const bench = new Bench()

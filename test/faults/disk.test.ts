@@ -173,7 +173,7 @@ describe.skipIf(failing.skip)(`a failing disk${failing.note}`, () => {
     return { acked: acked.length, broken: judge(history) }
   }
 
-  const rounds = Number(process.env.POWER_CUTS ?? 20)
+  const rounds = Number(process.env.POWER_CUTS ?? 12)
 
   test(`that loses its power ${rounds} times loses nothing that was acked, and no effect twice`, async () => {
     let all = 0
