@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -28,6 +29,15 @@ async function serving(cwd: string, args: readonly string[], env: Record<string,
   const ready = /localhost:(\d+).*Ready/s
   const { child, until, started, printed } = start(args, { cwd, env: all, ready })
   return { child, until, printed, url: `http://127.0.0.1:${ready.exec(await started)?.[1]}` }
+}
+
+/** A port that is free now: the standalone server takes 0 for 3000. */
+async function freePort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return String(port)
 }
 
 // One app for everything: the example, an inbox on SQLite, a route of the edge runtime. It is built
@@ -67,7 +77,10 @@ test('the Next.js example receives exact bytes through both routers', async () =
 
 test(`the standalone output, moved elsewhere, keeps, handles and ends, and its route of the ${edge} does all that it promises`, async () => {
   cpSync(join(folder, '.next/standalone'), away, { recursive: true, verbatimSymlinks: true })
-  const { child, until, url } = await serving(join(away, 'next-app'), ['server.js'], inbox('moved'))
+  const { child, until, url } = await serving(join(away, 'next-app'), ['server.js'], {
+    ...inbox('moved'),
+    PORT: await freePort(),
+  })
   expect(await deliver(`${url}/kept`, event('evt_1'))).toBe('202 accepted')
   expect(await deliver(`${url}/kept`, event('evt_1'))).toBe('200 duplicate')
   await until(/handler 1: ver_42/)
