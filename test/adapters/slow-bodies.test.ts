@@ -92,6 +92,18 @@ test('Next.js is told to end the connection of what it refused, for it would rea
   expect([taken.status, taken.headers.get('connection')]).toEqual([200, null])
 })
 
+test.each([
+  ['short', { 'content-length': '2000' }],
+  ['of unknown length', {}],
+])('over fetch a body that does not come ends its connection: %s', async (_, length) => {
+  const body = new ReadableStream({ start: () => {} })
+  const signed = await sign('{}', { secret })
+  const headers = { 'content-type': 'application/json', ...signed, ...length }
+  const init = { method: 'POST', body, headers, duplex: 'half' } as const
+  const reply = await toFetch(receiverOf())(new Request('http://x/webhooks', init))
+  expect([reply.status, reply.headers.get('connection')]).toEqual([400, 'close'])
+})
+
 test.each([204, 304])('a reply of status %d has no body over fetch', async (status) => {
   const receiver = createReceiver({ secret, respond: { handled: status } }).on('*', () => {})
   const body = '{"event":"client.created","data":{"id":"c"}}'
