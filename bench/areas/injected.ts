@@ -15,6 +15,7 @@ const columns: readonly Column[] = [
   { key: 'high', label: '90th', unit: 'us' },
   { key: 'bare', label: 'of the bare route', unit: 'ratio', agree: 0.05 },
   { key: 'hand', label: 'of the hand-written', unit: 'ratio', agree: 0.05 },
+  { key: 'promised', label: 'of that with the same promises', unit: 'ratio', agree: 0.05 },
   { key: 'peer', label: "of octokit's", unit: 'ratio', agree: 0.05 },
 ]
 
@@ -71,6 +72,8 @@ async function measureSize(size: Size, isQuick: boolean): Promise<Section[]> {
         const values: Record<string, number> = { cpu, low, high, bare: faster.bare ?? 0 }
         if (name !== 'hand-written') values.hand = faster['hand-written'] ?? 0
         const peer = faster['@octokit/webhooks']
+        const promised = faster['hand-written, same promises']
+        if (promised !== undefined && name === 'idv-webhooks') values.promised = promised
         if (peer !== undefined && name === 'idv-webhooks') values.peer = peer
         return { name, ours: name === 'idv-webhooks', values }
       }),

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { bundleParts } from '../bundle-parts.ts'
 import { started } from '../fresh.ts'
 import type { Area, Section } from '../section.ts'
 
@@ -244,6 +245,6 @@ export const area: Area = {
   name: 'weight',
   runs: 2,
   async measure({ quick }) {
-    return [installed(), await imported(quick), await bundles()]
+    return [installed(), await imported(quick), await bundles(), ...(await bundleParts())]
   },
 }

@@ -1,5 +1,6 @@
 import { toNode } from 'idv-webhooks/node'
 import { receiverOf } from '../contenders/idv-webhooks.ts'
+import { promisedHeaders, promisedReply, promisedWork, readPromised } from './promised.ts'
 import { type MakeRoute, path, readBody, signatureOf, workOf } from './route.ts'
 
 export const makeRoute: MakeRoute = async (way, sample) => {
@@ -10,6 +11,19 @@ export const makeRoute: MakeRoute = async (way, sample) => {
         try {
           work(await readBody(request), signatureOf(request))
           response.writeHead(200, { 'content-type': 'text/plain' }).end('ok')
+        } catch {
+          response.writeHead(401).end()
+        }
+      },
+    }
+  }
+  if (way === 'hand-written, same promises') {
+    const take = promisedWork(sample)
+    return {
+      listener: async (request, response) => {
+        try {
+          await take({ body: await readPromised(request), headers: request.rawHeaders })
+          response.writeHead(200, promisedHeaders).end(promisedReply)
         } catch {
           response.writeHead(401).end()
         }

@@ -7,7 +7,13 @@ import { verifyAndParse } from '../contenders/recipe.ts'
 export const path = '/hook'
 export const maxBytes = 2 << 20
 
-export const ways = ['bare', 'hand-written', 'idv-webhooks', '@octokit/webhooks'] as const
+export const ways = [
+  'bare',
+  'hand-written',
+  'hand-written, same promises',
+  'idv-webhooks',
+  '@octokit/webhooks',
+] as const
 export type Way = (typeof ways)[number]
 
 export type FetchHandler = (request: Request) => Promise<Response>

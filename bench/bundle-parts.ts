@@ -1,0 +1,116 @@
+// What a worker's bundle pays for: each part of it is left out in turn, and the bundle is weighed
+// again. It is made from the sources, whose files are the parts.
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { build, type Plugin } from 'esbuild'
+import type { Section } from './section.ts'
+
+const root = join(import.meta.dirname, '..')
+
+type Parts = Readonly<Record<string, readonly string[]>>
+
+/** The parts, by the files that hold nothing else. */
+const proof: Parts = {
+  'what a mismatch proves (diagnose)': ['signature/diagnose', 'signature/in-turn'],
+  'public keys, Ed25519, ECDSA and RSA, JWS': [
+    'signature/public-keys',
+    'signature/key-bytes',
+    'signature/jws',
+    'signature/hmac/der',
+  ],
+  'senders that are known by their address': ['signature/addresses'],
+  'several secrets, their spellings, validity and look-ups': ['signature/secrets'],
+  'grammars, encodings and signed times of every scheme': [
+    'signature/grammar',
+    'signature/encoding',
+    'signature/time',
+  ],
+  'claims of headers, none twice, in every form of headers': [
+    'signature/claims',
+    'foundation/delivery',
+  ],
+  'errors with code, cause and address; names that are nearly right': [
+    'foundation/errors',
+    'foundation/check',
+    'leven/index',
+  ],
+}
+
+const receiving: Parts = {
+  'the proof, as above': [
+    ...Object.values(proof).flat(),
+    ...['signature/verifier', 'signature/signature', 'signature/hmac/web'],
+  ],
+  'envelope, names, schemas and parsing': [
+    ...['parse', 'protocol/envelope', 'protocol/json-paths', 'protocol/names', 'protocol/events'],
+    ...['protocol/resources', 'protocol/email-address', 'protocol/finality', 'protocol/vendor'],
+  ],
+  'handlers: patterns, order, time limits, context, drain': [
+    ...['dispatch/dispatch', 'dispatch/run', 'dispatch/around', 'dispatch/running'],
+    ...['dispatch/in-flight', 'dispatch/patterns', 'dispatch/handler', 'foundation/bag'],
+  ],
+  'context.fetch()': ['dispatch/fetch-resource'],
+  'observations, and warnings for who observes nothing': [
+    ...['observe/observe', 'observe/observers', 'observe/warn-settled', 'foundation/warn'],
+  ],
+  'bounds of bodies, and of all that is held': ['intake', 'arrival'],
+  'outcomes and replies': ['outcome/reply', 'outcome/table', 'outcome/outcome'],
+  'the adapter over fetch': ['adapters/fetch', 'adapters/mount'],
+}
+
+const source = (file: string) => JSON.stringify(join(root, file))
+const entries = {
+  verify: `export { verify } from ${source('src/verify.ts')}`,
+  receiver: `export { createReceiver } from ${source('src/receiver.ts')}
+export { toFetch } from ${source('adapters/fetch.ts')}`,
+}
+
+/** Gzipped bytes of the bundle without the files that are named. */
+async function weighWithout(entry: string, files: readonly string[]): Promise<number> {
+  const left: Plugin = {
+    name: 'left out',
+    setup: ({ onLoad }) =>
+      onLoad({ filter: /\.[jt]s$/ }, ({ path }) =>
+        // A CommonJS module may lack whatever is imported from it.
+        files.some((file) => path.replace(/\.[jt]s$/, '').endsWith(`/${file}`))
+          ? { contents: 'module.exports = {}', loader: 'js' as const }
+          : undefined,
+      ),
+  }
+  const { outputFiles } = await build({
+    stdin: { contents: entry, resolveDir: root, loader: 'ts' },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'esm',
+    target: 'es2022',
+    external: ['zod'],
+    alias: { '#hmac': join(root, 'src/signature/hmac/web.ts') },
+    tsconfigRaw: '{}',
+    logLevel: 'silent',
+    plugins: [left],
+  })
+  return gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length
+}
+
+async function section(entry: keyof typeof entries, title: string, parts: Parts): Promise<Section> {
+  const weigh = async (files: readonly string[]) =>
+    (await weighWithout(entries[entry], files)) / 1000
+  const whole = await weigh([])
+  const rows = [{ name: 'the whole', values: { kB: whole } }]
+  for (const [name, files] of Object.entries(parts)) {
+    rows.push({ name, values: { kB: whole - (await weigh(files)) } })
+  }
+  const kB = await weigh(Object.values(parts).flat())
+  rows.push({ name: 'what is left without any of these', values: { kB } })
+  const columns = [{ key: 'kB', label: 'gzipped, kB', unit: 'kB' }] as const
+  return { id: `weight-parts-${entry}`, title, columns, chart: 'kB', rows }
+}
+
+/** What a worker's bundle is made of. */
+export async function bundleParts(): Promise<Section[]> {
+  return [
+    await section('verify', 'What the bundle of verify alone pays for', proof),
+    await section('receiver', 'What receiver and fetch pay for, without zod', receiving),
+  ]
+}
