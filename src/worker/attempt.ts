@@ -114,12 +114,19 @@ class AttemptRun {
       this.#handled.push(registration.id)
       return true
     }
-    // Waits for its turn before the handler's time begins.
-    const tx = registration.options.tx
-      ? await this.#by.inbox.transaction?.(this.#work, registration.id)
-      : undefined
-    const handler = policy === 'refetch' ? refetching(registration) : registration.handler
-    const run = { ...registration, handler: tx ? within(tx, handler) : handler }
+    let tx: StoreTx | undefined
+    let handler = policy === 'refetch' ? refetching(registration) : registration.handler
+    try {
+      // Waits for its turn before the handler's time begins.
+      if (registration.options.tx) {
+        tx = await this.#by.inbox.transaction?.(this.#work, registration.id)
+      }
+      if (tx) handler = within(tx, handler)
+    } catch (error) {
+      // This handler has failed; those before it have succeeded and must not run again.
+      handler = () => Promise.reject(error)
+    }
+    const run = { ...registration, handler }
     const supersedes = replaced && toSuperseded(replaced)
     const [report] = await this.#by.pipeline.run({
       event: this.#eventFor(registration),

@@ -386,6 +386,30 @@ describe('a worker', () => {
     expect(runs).toBe(1)
   })
 
+  test('does not run a handler again because the transaction of the next could not begin', async () => {
+    const store = sqliteStore(':memory:')
+    const transaction = store.transaction?.bind(store)
+    let away = true
+    store.transaction = async (lease, handler) => {
+      if (away) throw new Error('the store is away')
+      return (await transaction?.(lease, handler)) as never
+    }
+    const { deliver, receiver, worker, settled } = setUp({ store, retry: { delays: [0, 0] } })
+    const ran: string[] = []
+    receiver.on('*', () => void ran.push('audit'), { id: 'audit' })
+    receiver.on('*', () => void ran.push('billing'), { id: 'billing', tx: true })
+    receiver.on('*', () => void ran.push('mail'), { id: 'mail' })
+    await deliver(event())
+    await worker.runOnce({ limit: 1 })
+    expect([ran, settled()]).toEqual([['audit', 'mail'], ['retry']])
+    away = false
+    await worker.runOnce()
+    expect([ran, settled()]).toEqual([
+      ['audit', 'mail', 'billing'],
+      ['retry', 'done'],
+    ])
+  })
+
   test('tells observe when nothing comes for many times the usual gap', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     try {

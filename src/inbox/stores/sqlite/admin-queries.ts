@@ -204,7 +204,8 @@ function statements(connection: Connection) {
     settled: make<{ readonly seq: number }>(`select seq from idv_entries
       indexed by idv_entries_settled
       where erased = 0 and state = ? and settled_at is not null and settled_at < ?
-      and (state <> 'dead' or not exists (select 1 from idv_lanes where head = seq)) limit ?`),
+      and (state <> 'dead' or not exists
+        (select 1 from idv_lanes l where l.lane = idv_entries.lane and l.head = seq)) limit ?`),
     deleteKeys: make(`delete from idv_keys where key in
       (select key from idv_keys where at < ? limit ?)`),
     erased: make<ErasedRow>(`select seq, state from idv_entries indexed by idv_entries_erased

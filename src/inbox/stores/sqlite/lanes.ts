@@ -19,7 +19,8 @@ const nextTenantSql = `select tenant from idv_lanes
 const storedAheadSql = `update idv_lanes set due = ? where due > ? and exists
   (select 1 from idv_entries e where e.seq = idv_lanes.head and e.state = 'stored')`
 
-const heldSql = `select l.lane from idv_entries e cross join idv_lanes l on l.head = e.seq
+const heldSql = `select l.lane from idv_entries e cross join idv_lanes l
+  on l.lane = e.lane and l.head = e.seq
   where e.state = 'dead'`
 
 /** A lane that is due, with the entry at its head. */

@@ -55,7 +55,6 @@ create table idv_lanes (
 ) strict, without rowid;
 create index idv_lanes_due on idv_lanes (due, head) where due is not null;
 create index idv_lanes_tenant on idv_lanes (tenant, due, head) where due is not null;
-create index idv_lanes_head on idv_lanes (head);
 create table idv_high_water_marks (
   lane text primary key, at integer, final integer not null, touched integer not null, decision text
 ) strict, without rowid;
