@@ -1,5 +1,6 @@
 // Fastify 5, encapsulated: sibling routes keep their own body parsing.
-import type { Readable } from 'node:stream'
+import type { ServerResponse } from 'node:http'
+import type { Readable, Writable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { checkNoOptions, checkPath, checkReceiver, type HandlesRequests } from './mount.ts'
@@ -7,6 +8,10 @@ import { letGo, toIncoming } from './node.ts'
 
 const fix =
   'the body was parsed before the receiver: register toFastify(receiver) as its own plugin, without preParsing hooks or raw-body plugins that read the stream'
+
+/** Over HTTP/2 a response finishes with its stream, and a stream when the reply is sent. */
+const sentBy = (response: ServerResponse & { readonly stream?: Writable }) =>
+  response.stream ?? response
 
 /** Options of the plugin. */
 export interface FastifyMountOptions {
@@ -31,7 +36,7 @@ export function toFastify(receiver: HandlesRequests, ...options: readonly never[
       const stream = (request.body ?? request.raw) as Readable
       const answer = await receiver.handle(toIncoming(request.raw, { fix, stream }))
       // Fastify waits without end for what a refused request still sends.
-      if (!request.raw.complete) reply.raw.once('finish', () => letGo(request.raw))
+      if (!request.raw.complete) sentBy(reply.raw).once('finish', () => letGo(request.raw))
       return reply.code(answer.status).headers(answer.headers).send(answer.body)
     })
   }

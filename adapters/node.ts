@@ -123,12 +123,18 @@ export function letGo(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
   request.resume()
   if (expired.has(request)) {
-    request.destroy()
+    cut(request)
     return
   }
-  const timer = setTimeout(() => request.destroy(), patience)
+  const timer = setTimeout(() => cut(request), patience)
   timer.unref()
   request.once('close', () => clearTimeout(timer))
+}
+
+/** Over HTTP/2 destroying the request leaves its stream open, and its body is read on. */
+function cut(request: IncomingMessage & { readonly stream?: Readable }): void {
+  request.destroy()
+  request.stream?.destroy()
 }
 
 function urlOf(request: NodeRequest): string {

@@ -8,6 +8,7 @@ import {
   verify,
 } from 'idv-webhooks'
 import { toFetch } from 'idv-webhooks/fetch'
+import { memoryStore } from 'idv-webhooks/inbox'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { event, setUp } from './inbox/admin.ts'
 
@@ -271,11 +272,18 @@ test('a host that refuses to be kept awake changes no outcome', async () => {
   expect(handled).toBe(1)
 })
 
-test('outside production an inbox that nobody works for says so once, and none within', async () => {
-  const toldWhen = (works: boolean) =>
+test('outside production an inbox that nobody works for says so once; within where a start failed', async () => {
+  const toldWhen = (works: boolean, starts = true) =>
     warningsOf(async () => {
       let at = Date.now()
-      const { worker, deliver } = setUp({ now: () => new Date(at) })
+      const store = memoryStore()
+      const { worker, deliver } = setUp({ store, now: () => new Date(at) })
+      if (!starts) {
+        const open = store.open.bind(store)
+        store.open = () => Promise.reject(new Error('not up yet'))
+        await expect(worker.start()).rejects.toThrow('not up yet')
+        store.open = open
+      }
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
       for (let time = 0; time < 2; time++) {
         await deliver(event())
@@ -290,4 +298,6 @@ test('outside production an inbox that nobody works for says so once, and none w
   expect(await toldWhen(true)).toBe('')
   vi.stubEnv('NODE_ENV', 'production')
   expect(await toldWhen(false)).toBe('')
+  expect(await toldWhen(true, false)).toBe('')
+  expect((await toldWhen(false, false)).match(/worker of this process could not/g)).toHaveLength(1)
 })

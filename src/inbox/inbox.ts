@@ -89,6 +89,7 @@ class DurableInbox implements Inbox, WorkSource {
   readonly now: Clock
   readonly lease: number
   readonly timeout: number
+  readonly watch: WorkSource['watch']
   readonly transaction?: WorkSource['transaction']
   readonly #store: InboxStore
   readonly #limits: InboxLimits
@@ -106,12 +107,12 @@ class DurableInbox implements Inbox, WorkSource {
     this.capabilities = { ...store.capabilities, dedupeDays: this.#limits.retention.keys }
     this.now = options.now ?? (() => (store.now ?? steadyClock)())
     this.#encryption = createEncryption(options.encryption)
-    const { lease, retry, timeout } = this.#limits
-    this.lease = lease
-    this.timeout = timeout
+    this.lease = this.#limits.lease
+    this.timeout = this.#limits.timeout
     const hold = options.onDead === 'block'
     const encryption = this.#encryption
-    this.#claims = new Claims({ store, encryption, now: this.now, lease, retry, hold })
+    this.#claims = new Claims({ ...this.#limits, store, encryption, now: this.now, hold })
+    this.watch = this.#claims.watch
     this.#nextId = createEntryIds(this.now)
     const { transaction } = store
     if (transaction) {
@@ -265,12 +266,11 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   #kept({ kind, id }: Inserted): Kept {
-    if (kind === 'stored') {
-      this.#claims.watch.kept()
-      this.#wake()
-      return { kind: 'accepted', entryId: id }
-    }
-    return { kind: 'duplicate', entryId: id, ...(kind === 'conflict' && { conflict: true }) }
+    if (kind === 'conflict') return { kind: 'duplicate', entryId: id, conflict: true }
+    if (kind === 'duplicate') return { kind, entryId: id }
+    this.watch.kept()
+    this.#wake()
+    return { kind: 'accepted', entryId: id }
   }
 
   #open(signal?: AbortSignal): Promise<Opened> {

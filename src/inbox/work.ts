@@ -1,5 +1,6 @@
 // The inbox as a worker sees it: claimed entries, how an attempt at one may end, and what a worker
 // asks for.
+
 import type { Placed } from '../foundation/bag.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { VerifiedDelivery } from '../foundation/delivery.ts'
@@ -7,6 +8,7 @@ import type { EventSource } from '../protocol/events.ts'
 import type { Decision } from '../protocol/finality.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
 import type { HighWaterMark, Lease, Settlement, StoreTx } from './work-store.ts'
+import type { WorkerWatch } from './worker-watch.ts'
 
 /** One claimed entry, ready to be handled. */
 export interface Work extends Placed {
@@ -94,6 +96,8 @@ export interface WorkSource {
   readonly sweepEvery: number
   /** Milliseconds within which a store that works has answered. */
   readonly timeout: number
+  /** Warns where what is kept waits and nobody comes for it. */
+  readonly watch: WorkerWatch
   open(): Promise<void>
   close(): Promise<void>
   claim(limit: number): Promise<{ readonly works: readonly Work[]; readonly next?: number }>

@@ -7,20 +7,33 @@ const patience = 30_000
 const nobody =
   'the inbox keeps events, and nothing has handled them for 30 s: start a worker with await createWorker(receiver).start(), here or in another process'
 
-/** Warns once, and in development alone: elsewhere the worker's process may be away for a while. */
+const failed =
+  'the inbox keeps events, and nothing has handled them for 30 s: the worker of this process could not start. Call worker.start() again until it does, or end the process so that it is started again'
+
+/**
+ * Warns once: in development, and wherever a worker of this process could not start. Elsewhere the
+ * worker's process may be away for a while.
+ */
 export class WorkerWatch {
   readonly #lag: () => Promise<number>
   #timer: ReturnType<typeof setTimeout> | undefined
   #isOver = false
+  #hasFailed = false
 
   /** `lag` gives the milliseconds for which the oldest entry has been due. */
   constructor(lag: () => Promise<number>) {
     this.#lag = lag
   }
 
+  /** A worker of this process could not start. */
+  failed(): void {
+    this.#hasFailed = true
+  }
+
   /** An event was kept. */
   kept(): void {
-    if (this.#isOver || this.#timer !== undefined || !isDevelopment()) return
+    if (this.#isOver || this.#timer !== undefined) return
+    if (!this.#hasFailed && !isDevelopment()) return
     this.#timer = setTimeout(() => void this.#look(), patience)
     // Timers of browsers and workers are numbers.
     ;(this.#timer as { unref?(): void }).unref?.()
@@ -38,6 +51,6 @@ export class WorkerWatch {
     this.#timer = undefined
     if (this.#isOver || lag < patience) return
     this.#isOver = true
-    warn(nobody, 'NO_WORKER')
+    warn(this.#hasFailed ? failed : nobody, 'NO_WORKER')
   }
 }

@@ -117,6 +117,7 @@ class InboxWorker implements Worker {
   start(): Promise<void> {
     this.#started ??= this.#start().catch((error: unknown) => {
       this.#started = undefined
+      this.#inbox.watch.failed()
       throw error
     })
     return this.#started

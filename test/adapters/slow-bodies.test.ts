@@ -1,5 +1,7 @@
 // Strangers that hold sockets: a body that does not come, comes slowly or never ends.
+import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
+import { connect as connectHttp2, createServer as createHttp2 } from 'node:http2'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import express from 'express'
@@ -79,6 +81,41 @@ async function genuine(port: number): Promise<number> {
   return (await fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', headers, body }))
     .status
 }
+
+const overHttp2: Record<string, () => Promise<number>> = {
+  'node:http2': async () => {
+    // Typed for node:http; Koa and others hand such requests over.
+    const server = createHttp2(toNode(receiverOf()) as never)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    closing.push(() => server.close())
+    return (server.address() as AddressInfo).port
+  },
+  'Fastify with http2': async () => {
+    const app = fastify({ http2: true })
+    await app.register(toFastify(receiverOf()), { path: '/webhooks' })
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    closing.push(() => app.close())
+    return (app.server.address() as AddressInfo).port
+  },
+}
+
+test.each(Object.entries(overHttp2))(
+  'over %s a body that does not come ends its stream',
+  async (_, mount) => {
+    const session = connectHttp2(`http://127.0.0.1:${await mount()}`)
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/webhooks',
+      'content-type': 'application/json',
+      'x-service-signature': 'a0'.repeat(32),
+    })
+    stream.on('error', () => {}).resume()
+    const answered = once(stream, 'response')
+    await new Promise((resolve) => stream.once('close', resolve))
+    expect((await answered)[0]).toMatchObject({ ':status': 400 })
+    session.destroy()
+  },
+)
 
 test('Next.js is told to end the connection of what it refused, for it would read on', async () => {
   const POST = toNext(receiverOf())

@@ -97,6 +97,11 @@ describe('a damaged file', () => {
       /client\/x.*holds the id/,
     ],
     ['no row of its state', "DELETE FROM records WHERE kind = 'state'", /state\/parts.*missing/],
+    [
+      'a start at no time',
+      "UPDATE records SET json = json_set(json, '$.startOptions.now', 'x') WHERE kind = 'state'",
+      /state\/parts/,
+    ],
     ['no organizations', "DELETE FROM records WHERE kind = 'organizations'", /organizations\/all/],
     ['a kind that is none', "INSERT INTO records VALUES('other', '1', '{}')", /other\/1/],
   ])('with %s is refused by the row’s name, and keeps every other', async (_what, sql, message) => {

@@ -143,7 +143,7 @@ export const snapshotSchema = z.object({
 
 /** The options of the first start; a later start must not differ from them. */
 const startOptions = z.object({
-  now: z.string().optional(),
+  now: z.iso.datetime().optional(),
   secret: z.string().optional(),
   subscriptions: z
     .array(

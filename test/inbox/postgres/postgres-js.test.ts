@@ -1,16 +1,27 @@
 // A reserved connection of postgres.js outlives its transaction, so what a handler holds must not.
 import { fromPostgresJs, postgresStore } from 'idv-webhooks/inbox/postgres'
 import postgres from 'postgres'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { claimOne, leaseOf, newEntry } from '../../../src/testing/store-cases.ts'
 import { startProxy } from './proxy.ts'
 import { freshSchema, poolOf, servers } from './servers.ts'
 
 const connect = (url: string, max: number) => {
-  const sql = postgres(url, { max, onnotice: () => {} })
+  const sql = postgres(url, { max, onnotice: () => {}, fetch_types: false })
   onTestFinished(() => sql.end({ timeout: 1 }))
   return sql
 }
+
+test('a connection that would end the process when it fails as it begins is warned of', () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  onTestFinished(() => warned.mockRestore())
+  fromPostgresJs(connect(servers.pg18, 1))
+  expect(warned).not.toHaveBeenCalled()
+  const usual = postgres(servers.pg18, { max: 1 })
+  onTestFinished(() => usual.end())
+  fromPostgresJs(usual)
+  expect(warned.mock.calls[0]?.[1]).toMatchObject({ code: 'IDV_POSTGRES_FETCH_TYPES' })
+})
 
 /** One claimed entry, and a table for the effects of its handler. */
 async function atWork(max: number) {

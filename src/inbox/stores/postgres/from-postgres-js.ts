@@ -9,48 +9,33 @@ import {
   type PostgresValue,
   rolledBack,
 } from './driver.ts'
+import {
+  type Carrier,
+  type PostgresJs,
+  type PostgresJsConnection,
+  reserving,
+  unnamed,
+} from './postgres-js-pool.ts'
 
-/** Rows, with the first word of what the server has done. */
-type Rows = readonly PostgresRow[] & { readonly command?: string }
-
-interface PendingStatement extends Promise<Rows> {
-  cancel(): void
-}
-
-interface StatementOptions {
-  readonly prepare: false
-  /** Called with the connection that carries the statement out; true lets more follow at once. */
-  readonly onexecute?: (carrier: Carrier) => true
-}
-
-/** The part of a reserved postgres.js connection that the store uses. */
-export interface PostgresJsConnection {
-  unsafe(text: string, values?: never[], options?: StatementOptions): PendingStatement
-  release(): void
-}
-
-/** `postgres(…)`, by its shape. */
-export interface PostgresJs<Reserved extends PostgresJsConnection> {
-  unsafe: PostgresJsConnection['unsafe']
-  reserve(): Promise<Reserved>
-  listen(channel: string, heard: (payload: string) => void): Promise<{ unlisten(): Promise<void> }>
-}
-
-const unnamed = { prepare: false } as const
+export type { PostgresJs, PostgresJsConnection }
 
 /**
  * The driver for postgres.js. `context.tx` is a reserved connection of it, to be used as `tx\`…\``.
+ * Without `fetch_types: false` it warns: a connection that fails as it begins ends the process then.
  *
- * @example postgresStore(fromPostgresJs(postgres(url, { connect_timeout: 5 })))
+ * @example
+ * const sql = postgres(url, { connect_timeout: 5, fetch_types: false })
+ * const store = postgresStore(fromPostgresJs(sql))
  */
 export function fromPostgresJs<Reserved extends PostgresJsConnection>(
   sql: PostgresJs<Reserved>,
 ): PostgresDriver<Reserved> {
+  const reserve = reserving(sql)
   return {
     name: 'postgres.js',
     query: (text, values, signal) => run(sql, { text, values }, signal),
     begin: async (signal) => {
-      const reserved = await sql.reserve()
+      const reserved = await reserve()
       if (signal.aborted) reserved.release()
       signal.throwIfAborted()
       return ReservedTransaction.begin(reserved, signal)
@@ -71,11 +56,6 @@ interface UnsentStatement {
   readonly fragment?: boolean
   handler(statement: UnsentStatement): unknown
   reject(error: Error): void
-}
-
-/** The connection that carries a statement out, as postgres.js shows it to the statement. */
-interface Carrier {
-  onclose: ((error: Error) => void) | null
 }
 
 type Callable = (...parts: unknown[]) => unknown
