@@ -80,6 +80,30 @@ test('outside production a warning shows the whole error of a handler, and none 
   expect(told).not.toContain('CANARY')
 })
 
+test('the whole error has the frames of the application, and not those of this package', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  const ours = '    at #prove (/app/node_modules/idv-webhooks/dist/chunk-63KVPY57.cjs:1675:59)'
+  const others = ['    at save (/app/src/save.js:7:5)', '    at run (node:internal/tasks:1:2)']
+  const toldOf = (frames: readonly string[]) =>
+    warningsOf(async () => {
+      const receiver = createReceiver({ secret })
+      receiver.on('*', () => {
+        const stack = ['Error: no account', 'for ver_1', ...frames].join('\n')
+        throw Object.assign(new Error('no account\nfor ver_1'), { stack })
+      })
+      const body = bytes('{"event":"client.created","data":{"id":"c"}}')
+      await receiver.receive({ body, headers: await sign(body, { secret }) })
+    })
+  const last = '(shown once; see all with the observe option)'
+  const [save, tasks] = others
+  expect((await toldOf([ours, save ?? '', ours, tasks ?? ''])).split('\n').slice(-5)).toEqual([
+    expect.stringMatching(/^webhook HANDLER_FAILED .*: Error: no account$/),
+    ...['for ver_1', ...others, last],
+  ])
+  // Otherwise nothing would tell the place.
+  expect((await toldOf([ours, tasks ?? ''])).split('\n').slice(-3)).toEqual([ours, tasks, last])
+})
+
 test('a warning shows an error of this package without its stack, outside production too', async () => {
   vi.stubEnv('NODE_ENV', 'development')
   const told = await warningsOf(async () => {

@@ -20,7 +20,7 @@ export interface SignedDeliveryOptions {
   readonly url?: string
   readonly headers?: Readonly<Record<string, string>>
   /** Makes a delivery that a receiver rejects. */
-  readonly tamper?: Tampering
+  readonly tamper?: Tampering | undefined
 }
 
 const names: readonly (keyof SignedDeliveryOptions)[] = [

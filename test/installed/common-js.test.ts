@@ -10,6 +10,7 @@ import { post, start } from './program.ts'
 
 const run = promisify(execFile)
 const { bare, nodes, tarball } = inject('installed')
+const examples = join(import.meta.dirname, '../../examples')
 const base = mkdtempSync(join(tmpdir(), 'idv-common-js-'))
 afterAll(() => rm(base, { recursive: true, force: true }), 60_000)
 
@@ -48,7 +49,9 @@ beforeAll(async () => {
     for (const [, shown = '', file = ''] of guide.matchAll(
       /^```ts\n(\/\/ (\S+\.ts)\b.*?)^```/gms,
     )) {
-      const path = join(app, 'typed', folder ?? (file.includes('e2e') ? 'nest' : 'next'), file)
+      const [, tested] = /(e2e|lambda)/.exec(file) ?? []
+      const own = tested === 'e2e' ? 'nest' : (tested ?? 'next')
+      const path = join(app, 'typed', folder ?? own, file)
       mkdirSync(dirname(path), { recursive: true })
       // Nobody can know the port otherwise; and the guide says what to import with Jest.
       const said = '$&\n  console.log(app.getHttpServer().address())'
@@ -56,6 +59,7 @@ beforeAll(async () => {
       writeFileSync(path, program.replace("from 'vitest'", "from '@jest/globals'"))
     }
   }
+  cpSync(join(examples, 'lambda.ts'), join(app, 'typed/lambda/lambda.ts'))
   const typescripts = Object.entries(compilers).map(
     ([name, version]) => `typescript-${name}@npm:typescript@${version}`,
   )
@@ -92,7 +96,7 @@ test.each([
   const jest = ['node_modules/jest/bin/jest.js', '--ci', '--runInBand']
   const names = ['--testMatch', '**/*{.test,-spec}.{js,cjs}']
   const { stderr } = await run(node, [...jest, ...names], { cwd: app, timeout: 60_000 })
-  expect(stderr).toContain('Tests:       7 passed, 7 total')
+  expect(stderr).toContain('Tests:       8 passed, 8 total')
   expect(stderr).not.toMatch(/IDV_OBSERVE_FAILED|did not exit/)
   expect(existsSync(join(app, 'inbox.db'))).toBe(false)
 })
@@ -173,6 +177,26 @@ describe('TypeScript', () => {
       expect(await diagnosticsOf(version, resolution)).toBe('')
     },
   )
+
+  test.each([
+    ['docs/quick-start.md', 'fetch.ts'],
+    ['docs/quick-start.md', 'lambda.ts'],
+    ['docs/lambda.md', 'lambda.ts'],
+  ])('compiles what npm init and the commands of %s make of %s', async (page, file) => {
+    const guide = readFileSync(join(import.meta.dirname, '../..', page), 'utf8')
+    const section = guide.slice(guide.indexOf(`](../examples/${file})`))
+    const [, type = '', init = ''] = / set type=(\w+) .*tsc (--init .*)\n/.exec(section) ?? []
+    const folder = join(app, `${page.replaceAll(/\W/g, '-')}-${file}`)
+    mkdirSync(folder)
+    cpSync(join(examples, file), join(folder, 'app.ts'))
+    const manifest = { name: 'app', main: 'index.js', type }
+    writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+    const tsc = join(app, 'node_modules/typescript-7.0/bin/tsc')
+    await run(process.execPath, [tsc, ...init.split(' ')], { cwd: folder })
+    const failed = (error: { readonly stdout: string }) => error
+    const { stdout } = await run(process.execPath, [tsc, '--noEmit'], { cwd: folder }).catch(failed)
+    expect(stdout).toBe('')
+  })
 
   test('finds the types of every door in what node10 reads', () => {
     const manifest = JSON.parse(
