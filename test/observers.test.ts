@@ -52,6 +52,14 @@ test('the first refusal of each code is diagnosed outside production, and none w
   expect(await warningsOf(refusedTwice)).toBe('')
 })
 
+test('a delivery without the header of the scheme says how to find what its sender does', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  const told = await warningsOf(async () => {
+    await createReceiver({ secret }).receive({ body: bytes('{}'), headers: { 'x-hub-sig': 'a' } })
+  })
+  expect(told).toMatch(/SIGNATURE_MISSING: .*capture --raw, then discover/)
+})
+
 test('a refusal of the same code with another cause is diagnosed too', async () => {
   vi.stubEnv('NODE_ENV', 'development')
   const told = await warningsOf(async () => {

@@ -132,24 +132,27 @@ test('the NestJS application of the guide compiles to CommonJS, keeps, handles a
 
 const isFull = process.env.MATRIX === 'full'
 
-/** The ways in which TypeScript finds modules, and what of the application it then compiles. */
+/**
+ * The ways in which TypeScript finds modules, what of the application it then compiles, and against
+ * which library: an application of Node alone has none of the browser (@tsconfig/node22).
+ */
 const resolutions = {
-  node10: { module: 'commonjs', files: ['consumer.ts'] },
-  node16: { module: 'node16', files: ['consumer.cts', 'consumer.mts'] },
-  nodenext: { module: 'nodenext', files: ['consumer.mts', 'consumer.cts'] },
-  bundler: { module: 'esnext', files: ['consumer.ts'] },
+  node10: { module: 'commonjs', files: ['consumer.ts'], lib: ['es2023', 'dom'] },
+  node16: { module: 'node16', files: ['consumer.cts', 'consumer.mts'], lib: ['es2023', 'dom'] },
+  nodenext: { module: 'nodenext', files: ['consumer.mts', 'consumer.cts'], lib: ['es2023'] },
+  bundler: { module: 'esnext', files: ['consumer.ts'], lib: ['es2023'] },
 } as const
 
 async function diagnosticsOf(
   version: keyof typeof compilers,
   moduleResolution: keyof typeof resolutions,
 ): Promise<string> {
-  const { module, files: all } = resolutions[moduleResolution]
+  const { module, files: all, lib } = resolutions[moduleResolution]
   // The older compilers take their time.
   const files = isFull || version === '7.0' ? all : all.slice(0, 1)
   const compilerOptions = {
     ...{ strict: true, noEmit: true, skipLibCheck: false, esModuleInterop: true },
-    ...{ target: 'es2022', lib: ['es2023', 'dom'], types: ['node'], module, moduleResolution },
+    ...{ target: 'es2022', lib, types: ['node'], module, moduleResolution },
     ...(version === '6.0' && moduleResolution === 'node10' && { ignoreDeprecations: '6.0' }),
   }
   const config = `tsconfig-${version}-${moduleResolution}.json`
