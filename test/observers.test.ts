@@ -1,4 +1,5 @@
 // What the default observer tells, and what a diagnosis reads, by where the program runs.
+import { setImmediate } from 'node:timers/promises'
 import {
   createReceiver,
   logOutcomes,
@@ -28,7 +29,7 @@ async function warningsOf(work: () => Promise<unknown>): Promise<string> {
   const headers = await sign('{}', { secret })
   const proof = await verify({ body: bytes('[]'), headers }, { secret })
   if (!proof.ok) await proof.diagnose()
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await setImmediate()
   process.off('warning', hear)
   return warnings.join('\n')
 }

@@ -181,23 +181,26 @@ describe('TypeScript', () => {
     },
   )
 
-  test.each([
-    ['docs/quick-start.md', 'fetch.ts'],
-    ['docs/quick-start.md', 'lambda.ts'],
-    ['docs/lambda.md', 'lambda.ts'],
-  ])('compiles what npm init and the commands of %s make of %s', async (page, file) => {
-    const guide = readFileSync(join(import.meta.dirname, '../..', page), 'utf8')
-    const section = guide.slice(guide.indexOf(`](../examples/${file})`))
-    const [, type = '', init = ''] = / set type=(\w+) .*tsc (--init .*)\n/.exec(section) ?? []
-    const folder = join(app, `${page.replaceAll(/\W/g, '-')}-${file}`)
+  test('compiles the Worker and the function in what npm init and the commands of the guides make', async () => {
+    const guides = ['docs/quick-start.md', 'docs/lambda.md'].map((page) =>
+      readFileSync(join(import.meta.dirname, '../..', page), 'utf8'),
+    )
+    const said = guides.flatMap((guide) => [
+      ...guide.matchAll(/^npm pkg set type=(\w+) && .* && npx tsc (--init .*)\nnpx tsc (.*)$/gm),
+    ])
+    // Two sections of the quick start, and the guide of Lambda.
+    expect(new Set(said.map(([commands]) => commands)).size).toBe(1)
+    expect(said).toHaveLength(3)
+    const [, type = '', init = '', check = ''] = said[0] ?? []
+    const folder = join(app, 'started')
     mkdirSync(folder)
-    cpSync(join(examples, file), join(folder, 'app.ts'))
+    for (const file of ['fetch.ts', 'lambda.ts']) cpSync(join(examples, file), join(folder, file))
     const manifest = { name: 'app', main: 'index.js', type }
     writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
     const tsc = join(app, 'node_modules/typescript-7.0/bin/tsc')
     await run(process.execPath, [tsc, ...init.split(' ')], { cwd: folder })
     const failed = (error: { readonly stdout: string }) => error
-    const { stdout } = await run(process.execPath, [tsc, '--noEmit'], { cwd: folder }).catch(failed)
+    const { stdout } = await run(process.execPath, [tsc, check], { cwd: folder }).catch(failed)
     expect(stdout).toBe('')
   })
 

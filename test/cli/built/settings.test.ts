@@ -265,7 +265,7 @@ describe('a secret', () => {
   test('of the environment wins over one of the config file, and a flag over both', async () => {
     const cwd = folder()
     writeFileSync(join(cwd, 'wrong'), 'another-secret-of-the-file')
-    writeFileSync(join(cwd, 'right'), secret)
+    writeFileSync(join(cwd, 'right'), `DATABASE_URL=x\nWEBHOOK_SECRET="${secret}"\n`)
     const send = ['send', 'client.created', '--to', await apps.sound()]
     const inFile = (file: object) =>
       writeFileSync(join(cwd, 'idv-webhooks.config.json'), JSON.stringify(file))
