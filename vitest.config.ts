@@ -132,7 +132,7 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: ['test/console/browser/*.test.ts'],
-          ...alone(1),
+          sequence: { groupOrder: 1 },
           testTimeout: 60_000,
           hookTimeout: 60_000,
           expect: { poll: { timeout: 10_000 } },

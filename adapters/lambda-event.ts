@@ -54,13 +54,14 @@ function pairsOf(joined: HttpEvent['headers'], apart: HttpEvent['multiValueHeade
   return pairs
 }
 
-/** A middleware may have parsed the body, e.g. that of middy. */
 function bytesOf({ body, isBase64Encoded }: HttpEvent): Uint8Array | BodyFault {
-  if (typeof (body ?? '') !== 'string') {
-    const message = `the body was parsed before the receiver, got ${typeof body}: remove the body parser from this function, e.g. httpJsonBodyParser() of middy`
-    return { code: 'BODY_CONSUMED', message }
-  }
-  return Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8')
+  const given: unknown = body ?? ''
+  if (typeof given === 'string') return Buffer.from(given, isBase64Encoded ? 'base64' : 'utf8')
+  // A test may pass the bytes as they are; a middleware may have parsed them, e.g. that of middy.
+  const message = ArrayBuffer.isView(given)
+    ? `the body of a Lambda event is text, got ${given.constructor.name}: pass new TextDecoder().decode(body), or base64 with isBase64Encoded: true`
+    : `the body was parsed before the receiver, got ${typeof given}: remove the body parser from this function, e.g. httpJsonBodyParser() of middy`
+  return { code: 'BODY_CONSUMED', message }
 }
 
 function urlOf(event: HttpEvent, headers: readonly (readonly [string, string])[]): string {

@@ -14,7 +14,7 @@ export type NodeRequest = IncomingMessage & {
 }
 
 const fix =
-  'the body was read before the receiver: hand it the untouched request, before any body parser (Koa: mount it before koa-body and pass ctx.req; Nest: NestFactory.create(App, { rawBody: true }))'
+  'the body was read before the receiver: hand it the untouched request, before any body parser (Koa: mount it before koa-body and pass ctx.req; NestJS: mount it with WebhookModule of idv-webhooks/nest)'
 
 /** A listener for `http.createServer`; methods other than POST are answered with 405. */
 export function toNode(receiver: HandlesRequests, ...options: readonly never[]) {

@@ -131,6 +131,7 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
     const outcome = await receiver().receive(given({ body: { event: 'x' }, headers: {} }))
     throw new Error(outcome.kind === 'failed' ? outcome.message : outcome.kind)
   },
+  'a delivery without headers': () => receiver().receive(given({ body })),
   'bytes that nobody verified': () => parse(given({ body, headers: [] })),
   'verify without a secret': () => verify({ body, headers: {} }, given({})),
   'sign without a secret': () => sign('{}', given({})),

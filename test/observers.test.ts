@@ -1,4 +1,5 @@
 // What the default observer tells, and what a diagnosis reads, by where the program runs.
+import { setImmediate } from 'node:timers/promises'
 import {
   createReceiver,
   logOutcomes,
@@ -29,7 +30,7 @@ async function warningsOf(work: () => Promise<unknown>): Promise<string> {
   const headers = await sign('{}', { secret })
   const proof = await verify({ body: bytes('[]'), headers }, { secret })
   if (!proof.ok) await proof.diagnose()
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await setImmediate()
   process.off('warning', hear)
   return warnings.join('\n')
 }
@@ -51,6 +52,14 @@ test('the first refusal of each code is diagnosed outside production, and none w
   expect(told).toMatch(/SIGNATURE_MISMATCH: .{20,}/)
   vi.stubEnv('NODE_ENV', 'production')
   expect(await warningsOf(refusedTwice)).toBe('')
+})
+
+test('a delivery without the header of the scheme says how to find what its sender does', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  const told = await warningsOf(async () => {
+    await createReceiver({ secret }).receive({ body: bytes('{}'), headers: { 'x-hub-sig': 'a' } })
+  })
+  expect(told).toMatch(/SIGNATURE_MISSING: .*capture --raw, then discover/)
 })
 
 test('a refusal of the same code with another cause is diagnosed too', async () => {
@@ -79,6 +88,30 @@ test('outside production a warning shows the whole error of a handler, and none 
   const told = await warningsOf(failing)
   expect(told).toContain('HANDLER_FAILED')
   expect(told).not.toContain('CANARY')
+})
+
+test('the whole error has the frames of the application, and not those of this package', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  const ours = '    at #prove (/app/node_modules/idv-webhooks/dist/chunk-63KVPY57.cjs:1675:59)'
+  const others = ['    at save (/app/src/save.js:7:5)', '    at run (node:internal/tasks:1:2)']
+  const toldOf = (frames: readonly string[]) =>
+    warningsOf(async () => {
+      const receiver = createReceiver({ secret })
+      receiver.on('*', () => {
+        const stack = ['Error: no account', 'for ver_1', ...frames].join('\n')
+        throw Object.assign(new Error('no account\nfor ver_1'), { stack })
+      })
+      const body = bytes('{"event":"client.created","data":{"id":"c"}}')
+      await receiver.receive({ body, headers: await sign(body, { secret }) })
+    })
+  const last = '(shown once; see all with the observe option)'
+  const [save, tasks] = others
+  expect((await toldOf([ours, save ?? '', ours, tasks ?? ''])).split('\n').slice(-5)).toEqual([
+    expect.stringMatching(/^webhook HANDLER_FAILED .*: Error: no account$/),
+    ...['for ver_1', ...others, last],
+  ])
+  // Otherwise nothing would tell the place.
+  expect((await toldOf([ours, tasks ?? ''])).split('\n').slice(-3)).toEqual([ours, tasks, last])
 })
 
 test('a warning shows an error of this package without its stack, outside production too', async () => {

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { parseEnv } from 'node:util'
 import { Option } from 'commander'
 import type { Secret } from '../index.ts'
 import { CliError } from './exit-code.ts'
@@ -20,7 +21,7 @@ export interface SecretOptions {
 export const secretFileOption = () =>
   new Option(
     '--secret-file <file>',
-    'file with one secret per line, or - for stdin (default: WEBHOOK_SECRET, else the config file)',
+    'file with WEBHOOK_SECRET=… or with one secret per line, or - for stdin (default: WEBHOOK_SECRET, else the config file)',
   )
 
 const forbidden =
@@ -100,18 +101,42 @@ async function fromFile({ cwd, stdin }: Session, file: string): Promise<readonly
     )
   }
   const trimmed = content.trim()
-  const origin = file === '-' ? 'stdin' : 'file'
-  if (trimmed === '') {
-    const where = file === '-' ? 'stdin' : file
-    throw new CliError('SECRET_MISSING', `--secret-file: ${where} is empty`)
-  }
+  const [origin, where] = file === '-' ? ['stdin', 'stdin'] : ['file', file]
+  if (trimmed === '') throw new CliError('SECRET_MISSING', `--secret-file: ${where} is empty`)
   if (/^[[{]/.test(trimmed)) return named(parsed(trimmed), origin)
+  const value = ofEnvFile(trimmed, where)
+  if (value !== undefined) return named(value, origin)
   const lines = trimmed.split(/\r?\n/).filter((line) => line.trim() !== '')
   return named(
     lines.map((line) => line.trim()),
     origin,
   )
 }
+
+/** The secret of an env file (.env.local, .dev.vars); undefined for a file of bare secrets. */
+function ofEnvFile(content: string, where: string): string | undefined {
+  const value = parseEnv(content).WEBHOOK_SECRET
+  if (value) return value
+  if (value === undefined && !isEnvFile(content)) return undefined
+  const fault = value === undefined ? 'variables but no WEBHOOK_SECRET' : 'an empty WEBHOOK_SECRET'
+  throw new CliError(
+    'SECRET_MISSING',
+    `--secret-file: ${where} has ${fault}: add the line WEBHOOK_SECRET=…, or pass a file with one secret per line`,
+  )
+}
+
+/**
+ * Whether all of several lines are variables. A single one may be a secret with = in it, and = at
+ * the end alone is the padding of base64.
+ */
+function isEnvFile(content: string): boolean {
+  const unquoted = content.replaceAll(/=[ \t]*(["'`]).*?\1/gs, '=quoted')
+  const lines = unquoted.split(/\r?\n/).filter((line) => !/^\s*(#|$)/.test(line))
+  const isPadded = lines.every((line) => /^[^=]*={1,2}\s*$/.test(line))
+  return lines.length > 1 && !isPadded && lines.every((line) => variable.test(line))
+}
+
+const variable = /^\s*(export\s+)?[A-Z_][A-Z0-9_]*\s*=/
 
 function parsed(json: string): unknown {
   try {

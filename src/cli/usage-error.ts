@@ -21,13 +21,25 @@ function usageError({ code, message }: CommanderError, args: readonly string[]):
   }
   // The value after an unknown option may be a secret.
   const what = message.replace(/^error: /, '').replace(/(unknown option '[^'=]*)=.*?'/s, "$1'")
-  const hint = code === 'commander.excessArguments' ? hintFor(args) : ''
+  const hint = code === 'commander.excessArguments' ? hintFor(args) : renamed(what)
   return new CliError('USAGE', `${what}${hint}\nsee idv-webhooks --help, or --help after a command`)
 }
 
 function hintFor(args: readonly string[]): string {
   if (args.some((arg) => /^https?:/.test(arg))) return ' Pass an address with --to.'
   return args[0] === 'inbox' ? ' Pass the file of the inbox with --inbox.' : ''
+}
+
+/** Options by the names that they had in 0.1. */
+const formerNames: readonly (readonly [option: RegExp, now: string])[] = [
+  [/'--(url|forward|subscribe)'/, '--to'],
+  [/'--file'/, '--inbox'],
+]
+
+function renamed(what: string): string {
+  const [, now] = formerNames.find(([option]) => option.test(what)) ?? []
+  const asked = what.startsWith('unknown option') && !what.includes('Did you mean')
+  return asked && now !== undefined ? `. It is called ${now} now.` : ''
 }
 
 /** As senders write secrets. */

@@ -11,6 +11,7 @@ import type { Incoming } from '../intake.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import { probeAgent } from '../protocol/names.ts'
 import type { Diagnosis } from '../signature/diagnose.ts'
+import { inspectError } from './inspect-error.ts'
 import {
   attemptObserved,
   describeError,
@@ -129,7 +130,7 @@ function warnFailures(): Observe {
     const whole = `${text}${more}`
     if (warned.has(whole) || warned.size >= mostWarned) return
     warned.add(whole)
-    warn(`${whole} (shown once; see all with the observe option)`, code)
+    warn(`${whole}\n(shown once; see all with the observe option)`, code)
   }
   return (seen) => {
     if (seen.type === 'settled') return settled(seen, isDevelopment())
@@ -156,15 +157,6 @@ function warnFailures(): Observe {
     const what = [seen.message, ...failures].filter(Boolean).join('; ')
     const about = seen.name ? ` for ${printable(seen.name)}` : ''
     once(`webhook ${code}${about}${what && `: ${what}`}`, code)
-  }
-}
-
-/** An error with its text and stack, for a developer's own machine. */
-function inspectError(error: unknown): string {
-  try {
-    return error instanceof Error ? (error.stack ?? String(error)) : String(error)
-  } catch {
-    return 'unreadable'
   }
 }
 

@@ -1,32 +1,58 @@
 // Records what a receiver dispatches, so that a test can wait for it without sleeping.
 import type { Context, Handler } from '../dispatch/handler.ts'
-import type { WebhookEvent } from '../protocol/events.ts'
+import type { AnyPattern } from '../dispatch/known-pattern.ts'
+import type { Matching } from '../dispatch/patterns.ts'
+import type { UnknownEvent, WebhookEvent } from '../protocol/events.ts'
+import { covers, isEventName } from '../protocol/names.ts'
 
-/** The part of a receiver that a recorder uses. */
-export interface RecordedReceiver {
+/** The part of a receiver that a recorder uses; `fallback` tells the types of its events. */
+export interface RecordedReceiver<Event = WebhookEvent> {
   on(pattern: never, handler: never, options?: { readonly id?: string }): unknown
+  fallback?(handler: (event: Event, context: unknown) => unknown): unknown
 }
 
 /** One event as a handler got it. */
-export interface Recorded {
-  readonly event: WebhookEvent
+export interface Recorded<Event = WebhookEvent> {
+  readonly event: Event
   readonly context: Context
 }
 
+type NameOf<Event> = Event extends { readonly name: infer Name extends string } ? Name : never
+
+type EventsOf<Event> = {
+  readonly [Known in Exclude<Event, UnknownEvent> as NameOf<Known>]: Known
+}
+
+/** The events that a name, a family or `*` stands for; any event for another text. */
+type EventFor<Event, P extends string> = [Matching<EventsOf<Event>, P>] extends [never]
+  ? Event
+  : Matching<EventsOf<Event>, P>
+
+interface WaitOptions {
+  /** Milliseconds, 5,000 by default. */
+  readonly timeout?: number
+}
+
 /** The events dispatched so far. */
-export interface Recorder {
+export interface Recorder<Event = WebhookEvent> {
   /** Every event and its context, in order of arrival. */
-  readonly calls: readonly Recorded[]
+  readonly calls: readonly Recorded<Event>[]
   /** The events alone. */
-  readonly events: readonly WebhookEvent[]
+  readonly events: readonly Event[]
   /**
-   * Resolves with the first event, past or future, that has a name or satisfies a function. Rejects
-   * after `timeout` milliseconds, 5,000 by default, and lists the events that arrived instead.
+   * Resolves with the first event, past or future, that has a name, is of a family
+   * (`verification.*`; `*` is any event) or satisfies a function. Rejects after `timeout`
+   * milliseconds, 5,000 by default, and lists the events that arrived instead.
    */
-  waitFor(
-    wanted: string | ((event: WebhookEvent) => boolean),
-    options?: { readonly timeout?: number },
-  ): Promise<WebhookEvent>
+  waitFor<const P extends AnyPattern<EventsOf<Event>>>(
+    wanted: P,
+    options?: WaitOptions,
+  ): Promise<EventFor<Event, P>>
+  waitFor<Found extends Event>(
+    wanted: (event: Event) => event is Found,
+    options?: WaitOptions,
+  ): Promise<Found>
+  waitFor(wanted: (event: Event) => boolean, options?: WaitOptions): Promise<Event>
   /** Forgets the events recorded so far. */
   clear(): void
 }
@@ -38,10 +64,10 @@ export interface Recorder {
  * const recorder = recordHandlers(receiver)
  * const event = await recorder.waitFor('verification.approved')
  */
-export function recordHandlers(
-  receiver: RecordedReceiver,
+export function recordHandlers<Event = WebhookEvent>(
+  receiver: RecordedReceiver<Event>,
   patterns: string | readonly string[] = '*',
-): Recorder {
+): Recorder<Event> {
   const calls: Recorded[] = []
   const waiting = new Set<(event: WebhookEvent) => void>()
   const record: Handler = (event, context) => {
@@ -50,15 +76,18 @@ export function recordHandlers(
   }
   // A recorder takes receivers of any event types, so the typing of their `on` is ignored.
   receiver.on(patterns as never, record as never)
-  return {
+  const recorder = {
     get calls() {
       return [...calls]
     },
     get events() {
       return calls.map(({ event }) => event)
     },
-    waitFor: async (wanted, { timeout = 5000 } = {}) => {
-      const fits = typeof wanted === 'function' ? wanted : nameIs(wanted)
+    waitFor: async (
+      wanted: string | ((event: WebhookEvent) => boolean),
+      { timeout = 5000 }: WaitOptions = {},
+    ) => {
+      const fits = typeof wanted === 'function' ? wanted : named(wanted)
       const past = calls.find(({ event }) => fits(event))
       if (past) return past.event
       const { promise, resolve, reject } = Promise.withResolvers<WebhookEvent>()
@@ -78,8 +107,16 @@ export function recordHandlers(
       calls.length = 0
     },
   }
+  // Trust is granted here: the type of the receiver chose the types of its events.
+  return recorder as unknown as Recorder<Event>
 }
 
-function nameIs(name: string) {
-  return (event: WebhookEvent) => event.name === name || event.receivedName === name
+/** A name of the service is the event's own; another may be the one that arrived. */
+function named(wanted: string) {
+  return ({ name, receivedName, known }: WebhookEvent) => {
+    if (wanted === '*') return true
+    if (wanted.endsWith('.*'))
+      return known && (covers(wanted, name) || covers(wanted, receivedName))
+    return name === wanted || (receivedName === wanted && !isEventName(wanted))
+  }
 }

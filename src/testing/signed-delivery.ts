@@ -20,7 +20,7 @@ export interface SignedDeliveryOptions {
   readonly url?: string
   readonly headers?: Readonly<Record<string, string>>
   /** Makes a delivery that a receiver rejects. */
-  readonly tamper?: Tampering
+  readonly tamper?: Tampering | undefined
 }
 
 const names: readonly (keyof SignedDeliveryOptions)[] = [
@@ -33,8 +33,11 @@ const names: readonly (keyof SignedDeliveryOptions)[] = [
   'tamper',
 ]
 
-/** Bytes that `fetch` takes. Before TypeScript 5.7 Uint8Array is not generic. */
-type Bytes = ReturnType<TextEncoder['encode']>
+/**
+ * Bytes that `fetch` takes. Before TypeScript 5.7 Uint8Array is not generic; and without its library
+ * `dom`, as @tsconfig/node22 has it, TypeScript knows no type `TextEncoder`.
+ */
+type Bytes = ReturnType<Uint8ArrayConstructor['of']>
 
 /** A delivery whose headers are a plain record, ready for any HTTP client. */
 export interface SignedDelivery extends Delivery {

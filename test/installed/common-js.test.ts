@@ -10,6 +10,7 @@ import { post, start } from './program.ts'
 
 const run = promisify(execFile)
 const { bare, nodes, tarball } = inject('installed')
+const examples = join(import.meta.dirname, '../../examples')
 const base = mkdtempSync(join(tmpdir(), 'idv-common-js-'))
 afterAll(() => rm(base, { recursive: true, force: true }), 60_000)
 
@@ -48,7 +49,9 @@ beforeAll(async () => {
     for (const [, shown = '', file = ''] of guide.matchAll(
       /^```ts\n(\/\/ (\S+\.ts)\b.*?)^```/gms,
     )) {
-      const path = join(app, 'typed', folder ?? (file.includes('e2e') ? 'nest' : 'next'), file)
+      const [, tested] = /(e2e|lambda)/.exec(file) ?? []
+      const own = tested === 'e2e' ? 'nest' : (tested ?? 'next')
+      const path = join(app, 'typed', folder ?? own, file)
       mkdirSync(dirname(path), { recursive: true })
       // Nobody can know the port otherwise; and the guide says what to import with Jest.
       const said = '$&\n  console.log(app.getHttpServer().address())'
@@ -56,6 +59,7 @@ beforeAll(async () => {
       writeFileSync(path, program.replace("from 'vitest'", "from '@jest/globals'"))
     }
   }
+  cpSync(join(examples, 'lambda.ts'), join(app, 'typed/lambda/lambda.ts'))
   const typescripts = Object.entries(compilers).map(
     ([name, version]) => `typescript-${name}@npm:typescript@${version}`,
   )
@@ -92,7 +96,7 @@ test.each([
   const jest = ['node_modules/jest/bin/jest.js', '--ci', '--runInBand']
   const names = ['--testMatch', '**/*{.test,-spec}.{js,cjs}']
   const { stderr } = await run(node, [...jest, ...names], { cwd: app, timeout: 60_000 })
-  expect(stderr).toContain('Tests:       7 passed, 7 total')
+  expect(stderr).toContain('Tests:       8 passed, 8 total')
   expect(stderr).not.toMatch(/IDV_OBSERVE_FAILED|did not exit/)
   expect(existsSync(join(app, 'inbox.db'))).toBe(false)
 })
@@ -128,24 +132,27 @@ test('the NestJS application of the guide compiles to CommonJS, keeps, handles a
 
 const isFull = process.env.MATRIX === 'full'
 
-/** The ways in which TypeScript finds modules, and what of the application it then compiles. */
+/**
+ * The ways in which TypeScript finds modules, what of the application it then compiles, and against
+ * which library: an application of Node alone has none of the browser (@tsconfig/node22).
+ */
 const resolutions = {
-  node10: { module: 'commonjs', files: ['consumer.ts'] },
-  node16: { module: 'node16', files: ['consumer.cts', 'consumer.mts'] },
-  nodenext: { module: 'nodenext', files: ['consumer.mts', 'consumer.cts'] },
-  bundler: { module: 'esnext', files: ['consumer.ts'] },
+  node10: { module: 'commonjs', files: ['consumer.ts'], lib: ['es2023', 'dom'] },
+  node16: { module: 'node16', files: ['consumer.cts', 'consumer.mts'], lib: ['es2023', 'dom'] },
+  nodenext: { module: 'nodenext', files: ['consumer.mts', 'consumer.cts'], lib: ['es2023'] },
+  bundler: { module: 'esnext', files: ['consumer.ts'], lib: ['es2023'] },
 } as const
 
 async function diagnosticsOf(
   version: keyof typeof compilers,
   moduleResolution: keyof typeof resolutions,
 ): Promise<string> {
-  const { module, files: all } = resolutions[moduleResolution]
+  const { module, files: all, lib } = resolutions[moduleResolution]
   // The older compilers take their time.
   const files = isFull || version === '7.0' ? all : all.slice(0, 1)
   const compilerOptions = {
     ...{ strict: true, noEmit: true, skipLibCheck: false, esModuleInterop: true },
-    ...{ target: 'es2022', lib: ['es2023', 'dom'], types: ['node'], module, moduleResolution },
+    ...{ target: 'es2022', lib, types: ['node'], module, moduleResolution },
     ...(version === '6.0' && moduleResolution === 'node10' && { ignoreDeprecations: '6.0' }),
   }
   const config = `tsconfig-${version}-${moduleResolution}.json`
@@ -173,6 +180,29 @@ describe('TypeScript', () => {
       expect(await diagnosticsOf(version, resolution)).toBe('')
     },
   )
+
+  test('compiles the Worker and the function in what npm init and the commands of the guides make', async () => {
+    const guides = ['docs/quick-start.md', 'docs/lambda.md'].map((page) =>
+      readFileSync(join(import.meta.dirname, '../..', page), 'utf8'),
+    )
+    const said = guides.flatMap((guide) => [
+      ...guide.matchAll(/^npm pkg set type=(\w+) && .* && npx tsc (--init .*)\nnpx tsc (.*)$/gm),
+    ])
+    // Two sections of the quick start, and the guide of Lambda.
+    expect(new Set(said.map(([commands]) => commands)).size).toBe(1)
+    expect(said).toHaveLength(3)
+    const [, type = '', init = '', check = ''] = said[0] ?? []
+    const folder = join(app, 'started')
+    mkdirSync(folder)
+    for (const file of ['fetch.ts', 'lambda.ts']) cpSync(join(examples, file), join(folder, file))
+    const manifest = { name: 'app', main: 'index.js', type }
+    writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+    const tsc = join(app, 'node_modules/typescript-7.0/bin/tsc')
+    await run(process.execPath, [tsc, ...init.split(' ')], { cwd: folder })
+    const failed = (error: { readonly stdout: string }) => error
+    const { stdout } = await run(process.execPath, [tsc, check], { cwd: folder }).catch(failed)
+    expect(stdout).toBe('')
+  })
 
   test('finds the types of every door in what node10 reads', () => {
     const manifest = JSON.parse(

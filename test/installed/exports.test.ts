@@ -72,6 +72,32 @@ test('every package whose code is bundled is named with its licence', () => {
   expect(named).toEqual(expect.arrayContaining([...new Set(packages)]))
 })
 
+test('the bill of materials has what npm installs, and what is bundled, and nothing else', () => {
+  const root = join(import.meta.dirname, '../..')
+  const script = join(root, 'scripts/sbom.ts')
+  const bom = JSON.parse(execFileSync(process.execPath, [script], { cwd: root, encoding: 'utf8' }))
+  interface Component {
+    readonly name: string
+    readonly properties?: readonly { readonly name: string }[]
+  }
+  const components: readonly Component[] = bom.components
+  const isBundled = ({ properties = [] }: Component) =>
+    properties.some(({ name }) => name === 'cdx:npm:package:bundled')
+  const namesOf = (some: readonly Component[]) => some.map(({ name }) => name).sort()
+  const tree = JSON.parse(readFileSync(join(bare, 'node_modules/.package-lock.json'), 'utf8'))
+  const packages = Object.keys(tree.packages).map((path) => path.replace(/^.*node_modules\//, ''))
+  expect(namesOf(components.filter((one) => !isBundled(one)))).toEqual(
+    packages.filter((name) => name !== 'idv-webhooks').sort(),
+  )
+  const notices = readFileSync(join(installed, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8')
+  const noticed = [...notices.matchAll(/^-{80}\n\n(\S+) /gm)].map(([, name]) => name)
+  expect(namesOf(components.filter(isBundled))).toEqual(noticed.sort())
+  expect(bom).toMatchObject({
+    bomFormat: 'CycloneDX',
+    metadata: { component: { name: 'idv-webhooks' } },
+  })
+})
+
 function doorFiles(): string[] {
   const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
     exports: Record<string, { readonly import?: { readonly default: string } }>

@@ -14,6 +14,7 @@ import {
   tamperings,
   testSecret,
 } from 'idv-webhooks/testing'
+import { vendors } from 'idv-webhooks/vendors'
 import { describe, expect, test } from 'vitest'
 
 const secret = testSecret
@@ -120,9 +121,28 @@ describe('recordHandlers', () => {
     expect(await recorder.waitFor(({ entity }) => entity?.type === 'client')).toMatchObject({
       name: 'client.created',
     })
+    const options = { timeout: 5 }
+    expect(await recorder.waitFor('verification.*', options)).toBe(await coming)
+    expect(await recorder.waitFor('request.*', options)).toBe(await coming)
+    expect(await recorder.waitFor('*', options)).toMatchObject({ name: 'client.created' })
     expect(recorder.calls.map(({ context }) => context.attempt)).toEqual([1, 1])
     recorder.clear()
     expect(recorder.events).toEqual([])
+  })
+
+  test('a name of the service is not the name that a vendor gave to an event of its own', async () => {
+    const vendor = vendors.persona()
+    const receiver = createReceiver({ secret, vendor })
+    const recorder = recordHandlers(receiver)
+    // Persona's own verification.created is a step of an inquiry.
+    const attributes = { name: 'verification.created', payload: { data: { id: 'ver_1' } } }
+    const body = { data: { id: 'evt_1', attributes } }
+    await receiver.receive(await signedDelivery(body, { scheme: vendor.scheme }))
+    expect(recorder.events).toMatchObject([{ known: false, receivedName: 'verification.created' }])
+    const waiting = recorder.waitFor('verification.created', { timeout: 5 })
+    await expect(waiting).rejects.toThrow('arrived: persona.verification.created')
+    const another = recorder.waitFor('persona.verification.created', { timeout: 5 })
+    expect(await another).toBe(recorder.events[0])
   })
 
   test('a recorder that waited in vain says which events arrived instead', async () => {

@@ -19,7 +19,7 @@ const unparsed: Fixes = {
   fastify:
     "Fastify: use await app.register(toFastify(receiver), { path: '/webhooks' }), and remove a route of your own that reads request.body",
   next: 'Next.js: in the App Router, export const POST = toNext(receiver), and read nothing of the request before it: no request.json(), no request.text(); in the Pages Router, add export const config = { api: { bodyParser: false } } beside export default toNextPages(receiver)',
-  nest: 'Nest: NestFactory.create(AppModule, { rawBody: true }), and mount toExpress(receiver) on the route',
+  nest: "NestJS: add WebhookModule.forRoot({ receiver, path: '/webhooks' }) of idv-webhooks/nest to the imports of AppModule, and remove a controller of your own on that path",
   koa: 'Koa: mount the receiver before koa-body, and pass it ctx.req',
   hono: 'Hono: app.post(path, (c) => toFetch(receiver)(c.req.raw)), before anything calls c.req.json()',
   other: 'pass the untouched request to the receiver: no body parser may run before it',

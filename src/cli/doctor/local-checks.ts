@@ -41,7 +41,10 @@ export async function checkSecret(secret: Secret, scheme: Scheme): Promise<Check
       'is a word or has quotes that do not belong to it: check the environment variable',
     )
   }
-  if (value.length < 16) return warning(`has only ${value.length} characters: use 32 or more`)
+  if (value.length < 16) {
+    const length = value.length === 1 ? '1 character' : `${value.length} characters`
+    return warning(`has only ${length}: use 32 or more`)
+  }
   if (typeof value === 'string' && value.startsWith('whsec_') && scheme.key === 'utf8') {
     return warning("begins with whsec_, but the scheme reads it as text: set its key to 'whsec'")
   }

@@ -35,8 +35,11 @@ const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'narro
 function relative(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1000)
   if (Math.abs(seconds) < 5) return 'now'
-  for (const [unit, length] of units) {
-    if (Math.abs(seconds) >= length) return words.format(Math.round(seconds / length), unit)
+  for (const [at, [unit, length]] of units.entries()) {
+    // What would be 60 minutes is an hour.
+    const [, smaller] = units[at + 1] ?? ['second', 1]
+    const rounded = Math.round(Math.abs(seconds) / smaller) * smaller
+    if (rounded >= length) return words.format(Math.round(seconds / length), unit)
   }
   return words.format(seconds, 'second')
 }

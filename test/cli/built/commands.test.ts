@@ -11,9 +11,18 @@ const env = { WEBHOOK_SECRET: secret }
 
 /** Runs and holds the whole transcript to its file. */
 async function golden(name: string, args: readonly string[], options: RunOptions = {}) {
-  const ran = await run(args, options)
+  const ran = await (args.includes('--help') ? help(args) : run(args, options))
   const hidden = { [options.cwd ?? root]: 'CWD' }
   await expect(transcript(args, ran, hidden)).toMatchFileSnapshot(`transcripts/${name}.txt`)
+  return ran
+}
+
+const helps = new Map<string, ReturnType<typeof run>>()
+
+/** Prints a help, each once for all tests: it depends on nothing else. */
+function help(args: readonly string[]): ReturnType<typeof run> {
+  const ran = helps.get(args.join(' ')) ?? run(args)
+  helps.set(args.join(' '), ran)
   return ran
 }
 
@@ -66,7 +75,7 @@ describe('help', () => {
   })
 
   test('is the same as help <command>', async () => {
-    const [long, short] = await Promise.all([run(['send', '--help']), run(['help', 'send'])])
+    const [long, short] = await Promise.all([help(['send', '--help']), run(['help', 'send'])])
     expect(short).toEqual(long)
   })
 
@@ -98,12 +107,12 @@ describe('help', () => {
     expect(listed).toEqual(names.filter((name) => !['config', 'completion'].includes(name)))
     const sections = [...page.matchAll(/^#{2,3} `([a-z]+)`$/gm)].map(([, name]) => name)
     expect(sections.toSorted()).toEqual(names.toSorted())
-    const helps = map.commands.flatMap((one) => [
+    const paths = map.commands.flatMap((one) => [
       [one.name],
       ...one.commands.map((sub) => [one.name, sub.name]),
     ])
     const texts = await Promise.all(
-      helps.map(async (path) => (await run([...path, '--help'])).stdout),
+      paths.map(async (path) => (await help([...path, '--help'])).stdout),
     )
     const lines = [...texts, readme, page].flatMap(
       (text) => text.match(/idv-webhooks [a-z].*/g) ?? [],
@@ -166,6 +175,10 @@ describe('a mistake in the call is 2, on stderr alone', () => {
     ['a folder that is missing', ['migrate', 'code', 'nowhere']],
     ['an unknown dialect', ['migrate', 'data', '--dialect', 'oracle', '--table', 't']],
     ['an unknown shell', ['completion', 'ksh']],
+    ['an option by its former name', ['doctor', '--url', 'http://127.0.0.1:1/']],
+    ['an inbox by its former name', ['inbox', 'stats', '--file', 'inbox.db']],
+    ['an address without its option', ['doctor', 'http://127.0.0.1:1/']],
+    ['a file without its option', ['inbox', 'stats', 'inbox.db']],
     ['a secret on the stdin of mcp', ['mcp', '--secret-file', '-']],
   ])('%s', async (name, args) => {
     const options = /scheme/.test(name) ? { env } : {}
@@ -226,18 +239,19 @@ describe('send', () => {
     expect(seen.slice(2).map(({ client }) => client)).toEqual(['cli_1', 'cli_1'])
   })
 
-  test('sends the exact bytes of a file', async () => {
+  test.each(['event.json', '-'])('sends the exact bytes of a file: %s', async (file) => {
     const cwd = folder()
-    writeFileSync(join(cwd, 'event.json'), '{ "event":"x.y",\n"data" : {} }\n')
+    const input = '{ "event":"x.y",\n"data" : {} }\n'
+    writeFileSync(join(cwd, 'event.json'), input)
     const { records, code } = await runJson(
-      ['send', '--file', 'event.json', '--to', await apps.sound(), '--show-payload'],
-      { env, cwd },
+      ['send', '--file', file, '--to', await apps.sound(), '--show-payload'],
+      { env, cwd, ...(file === '-' && { input }) },
     )
     expect(records[0]).toMatchObject({
       type: 'sent',
       status: 200,
       outcome: 'ignored',
-      body: '{ "event":"x.y",\n"data" : {} }\n',
+      body: input,
     })
     expect(code).toBe(0)
   })
@@ -509,6 +523,8 @@ describe('doctor', () => {
     expect(await golden('doctor-local', ['doctor'], { env })).toMatchObject({ code: 0 })
     const weak = await runJson(['doctor'], { env: { WEBHOOK_SECRET: testSecret } })
     expect(weak.records).toContainEqual(expect.objectContaining({ state: 'warning' }))
+    const short = await run(['doctor'], { env: { WEBHOOK_SECRET: 'a' } })
+    expect(short.stdout).toContain('has only 1 character: use 32 or more')
     const broken = await runJson(['doctor'], { env: { WEBHOOK_SECRET: `${secret}\n` } })
     expect(broken.records).toContainEqual(expect.objectContaining({ state: 'failed' }))
     expect(broken.code).toBe(1)

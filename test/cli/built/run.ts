@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { defined } from '../../../src/foundation/defined.ts'
 
 export const root = resolve(import.meta.dirname, '../../..')
 export const cli = join(root, 'dist/cli.js')
@@ -30,6 +31,8 @@ const bareEnv: Record<string, string> = {
   HOME: tmpdir(),
   TERM: 'xterm',
   LANG: 'C.UTF-8',
+  // What the program does is the same, a fifth sooner.
+  ...defined({ NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
 }
 
 function begin(args: readonly string[], options: RunOptions): ChildProcess {

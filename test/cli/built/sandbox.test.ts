@@ -76,6 +76,24 @@ test('says where it is ready, serves, prints what happens, and ends with 130 at 
   expect(await ended(child, 'SIGINT')).toBe(130)
 })
 
+test('prints why a delivery was refused, and which was dropped', async () => {
+  const receiver = await receiving()
+  closing.push(receiver.close)
+  const args = ['--port', '0', '--json', '--to', receiver.url]
+  const child = run(args, { WEBHOOK_SECRET: 'another-secret-of-the-sandbox' })
+  const { baseUrl, apiKey, control, next } = await ready(child)
+  await create(baseUrl, apiKey)
+  expect(await next()).toMatchObject({ type: 'verification' })
+  const refused = { type: 'delivery', answer: 401, code: 'SIGNATURE_MISMATCH', attempt: 1 }
+  expect(await next()).toMatchObject(refused)
+  const body = JSON.stringify({ faults: [{ kind: 'drop' }] })
+  const headers = { 'content-type': 'application/json' }
+  expect((await fetch(`${control}/faults`, { method: 'PUT', headers, body })).status).toBe(200)
+  await create(baseUrl, apiKey)
+  expect(await next()).toMatchObject({ type: 'verification' })
+  expect(await next()).toMatchObject({ type: 'delivery', status: 'dropped', attempts: 0 })
+})
+
 test('uses the secret that it is given, does not print it, and outlives what is removed', async () => {
   const child = run(['--port', '0', '--json', '--to', 'http://127.0.0.1:9/'], {
     WEBHOOK_SECRET: secret,
@@ -159,8 +177,11 @@ test('does what a scenario says, once', async () => {
     ],
   }
   writeFileSync(file, JSON.stringify(scenario))
-  const child = run(['--port', '0', '--scenario', file, '--once'])
+  const child = run(['--port', '0', '--scenario', file, '--once'], {
+    WEBHOOK_SECRET: 'another-secret-of-the-sandbox',
+  })
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+  expect(stderr).toContain('signs with a secret of its own, not with the one above')
   expect(stdout).toBe(
     [
       'verification.created  delivered  1 attempt',

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -264,7 +265,7 @@ describe('a secret', () => {
   test('of the environment wins over one of the config file, and a flag over both', async () => {
     const cwd = folder()
     writeFileSync(join(cwd, 'wrong'), 'another-secret-of-the-file')
-    writeFileSync(join(cwd, 'right'), secret)
+    writeFileSync(join(cwd, 'right'), `DATABASE_URL=x\nWEBHOOK_SECRET="${secret}"\n`)
     const send = ['send', 'client.created', '--to', await apps.sound()]
     const inFile = (file: object) =>
       writeFileSync(join(cwd, 'idv-webhooks.config.json'), JSON.stringify(file))
@@ -343,9 +344,15 @@ describe('a secret', () => {
 })
 
 describe('completion', () => {
+  // The same for every line, so each is printed once.
+  const scripts = new Map<string, ReturnType<typeof run>>()
+  const printed = (shell: string) => {
+    const script = scripts.get(shell) ?? run(['completion', shell])
+    scripts.set(shell, script)
+    return script
+  }
   const complete = async (line: string) => {
-    const { execFileSync } = await import('node:child_process')
-    const { stdout } = await run(['completion', 'bash'])
+    const { stdout } = await printed('bash')
     const words = line.split(' ')
     const script = `${stdout}
       COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')})
@@ -376,13 +383,13 @@ describe('completion', () => {
   })
 
   test.each(['zsh', 'fish'])('for %s names every command', async (shell) => {
-    const { stdout, code } = await run(['completion', shell])
+    const { stdout, code } = await printed(shell)
     for (const name of ['send', 'migrate', 'subscriptions']) expect(stdout).toContain(name)
     expect(code).toBe(0)
   })
 
   test('for fish offers what is global once, and options by the whole path', async () => {
-    const { stdout } = await run(['completion', 'fish'])
+    const { stdout } = await printed('fish')
     expect(stdout.match(/ -l json /g)).toHaveLength(1)
     expect(stdout).toMatch(/^complete -c idv-webhooks -l json -d /m)
     const at = (path: string) => `-n '__idv_webhooks_at \\\\'${path}\\\\'' `

@@ -6,7 +6,8 @@ import { inboxConsole } from 'idv-webhooks/console'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { createSandbox } from 'idv-webhooks/sandbox'
 import { signedDelivery } from 'idv-webhooks/testing'
-import { afterAll, describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterAll, expect, test } from 'vitest'
 import { ended, listening } from '../listening.ts'
 import { expectClean, openPage } from './chromium.ts'
 
@@ -78,47 +79,54 @@ async function inboxPages() {
   return ['overview', 'entries', `entries/${id}`, 'activity'].map((path) => `${url}/#/${path}`)
 }
 
-describe('every page is free of serious barriers, at any width', () => {
-  test.each(['light', 'dark'] as const)('in the %s theme', async (theme) => {
-    const one = await openPage({ theme })
-    closing.push(one.close)
-    const { page } = one
-    // Only colours differ between the themes.
-    const rules = theme === 'light' ? {} : { runOnly: ['color-contrast'] }
-    for (const address of [...(await sandboxPages()), ...(await inboxPages())]) {
-      await page.goto('about:blank')
-      await page.goto(address)
-      await page.locator('h1').waitFor()
-      await page.locator('.row, .card, .empty, form, .facts').first().waitFor()
-      // Evaluated by the browser's own protocol: the page's policy lets no script in.
-      await page.evaluate(axe)
-      const found = await page.evaluate(async (rules) => {
-        const { axe } = globalThis as unknown as {
-          axe: { run(options: object): Promise<{ violations: Found[] }> }
-        }
-        interface Found {
-          readonly id: string
-          readonly impact: string
-          readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
-        }
-        const { violations } = await axe.run(rules)
-        return violations
-          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-          .map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
-      }, rules)
-      expect(found, address).toEqual([])
-      for (const width of theme === 'light' ? [380, 760, 1600] : []) {
-        await page.setViewportSize({ width, height: 800 })
-        // The page itself, and every part of it that scrolls.
-        const cut = await page.evaluate(() =>
-          [...document.querySelectorAll('html, main, .scroll, .detail, .rows, .side')]
-            .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
-            .map(({ className, tagName }) => `${tagName} ${className}`),
-        )
-        expect(cut, `${address} at ${width}`).toEqual([])
-      }
-      await page.setViewportSize({ width: 1280, height: 800 })
+interface Violation {
+  readonly id: string
+  readonly impact: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
+}
+
+/** Serious barriers that axe finds on the page as it is. */
+async function barriers(page: Page, options: object = {}): Promise<string[]> {
+  const found = await page.evaluate(async (options) => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(options: object): Promise<{ violations: Violation[] }> }
     }
-    expectClean(one)
-  })
+    return (await axe.run(options)).violations
+  }, options)
+  return found
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
+}
+
+/** What is wider than its place: the page itself, and every part of it that scrolls. */
+const cutParts = (page: Page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('html, main, .scroll, .detail, .rows, .side')]
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+      .map(({ className, tagName }) => `${tagName} ${className}`),
+  )
+
+test('every page is free of serious barriers, in both themes and at any width', async () => {
+  const one = await openPage()
+  closing.push(one.close)
+  const { page } = one
+  for (const address of [...(await sandboxPages()), ...(await inboxPages())]) {
+    await page.goto('about:blank')
+    await page.goto(address)
+    await page.locator('h1').waitFor()
+    await page.locator('.row, .card, .empty, form, .facts').first().waitFor()
+    // Evaluated by the browser's own protocol: the page's policy lets no script in.
+    await page.evaluate(axe)
+    expect(await barriers(page), address).toEqual([])
+    for (const width of [380, 760, 1600]) {
+      await page.setViewportSize({ width, height: 800 })
+      expect(await cutParts(page), `${address} at ${width}`).toEqual([])
+    }
+    await page.setViewportSize({ width: 1280, height: 800 })
+    // Only colours differ between the themes.
+    await page.emulateMedia({ colorScheme: 'dark' })
+    expect(await barriers(page, { runOnly: ['color-contrast'] }), `${address}, dark`).toEqual([])
+    await page.emulateMedia({ colorScheme: 'light' })
+  }
+  expectClean(one)
 })

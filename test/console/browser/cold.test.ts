@@ -24,6 +24,15 @@ async function coldSandbox(): Promise<string> {
   throw new Error('the sandbox ended before it was ready')
 }
 
+/** When the page was painted first, which may be after its elements are there. */
+const firstPaint = () =>
+  new Promise<number>((resolve) => {
+    new PerformanceObserver((list) => {
+      const [first] = list.getEntriesByName('first-contentful-paint')
+      if (first) resolve(first.startTime)
+    }).observe({ type: 'paint', buffered: true })
+  })
+
 test('the first page of a cold sandbox is painted without waiting for anything slow', async () => {
   const painted: number[] = []
   for (let round = 0; round < 3; round++) {
@@ -32,11 +41,7 @@ test('the first page of a cold sandbox is painted without waiting for anything s
     onTestFinished(one.close)
     await one.page.goto(url)
     await one.page.getByRole('heading', { name: 'No verification yet' }).waitFor()
-    painted.push(
-      await one.page.evaluate(
-        () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN,
-      ),
-    )
+    painted.push(await one.page.evaluate(firstPaint))
     expectClean(one)
   }
   console.log('first contentful paint of a cold sandbox, ms:', painted)

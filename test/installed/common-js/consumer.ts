@@ -21,7 +21,7 @@ import { toNext, toNextPages } from 'idv-webhooks/next'
 import { toNode } from 'idv-webhooks/node'
 import { eventNames, strictEventSchemas } from 'idv-webhooks/protocol'
 import { createSandbox } from 'idv-webhooks/sandbox'
-import { fixture, signedDelivery } from 'idv-webhooks/testing'
+import { fixture, recordHandlers, signedDelivery } from 'idv-webhooks/testing'
 import { vendors } from 'idv-webhooks/vendors'
 
 const inbox = createInbox({ store: sqliteStore('inbox.db') })
@@ -46,6 +46,11 @@ strict.on('verification.*', ({ data }) => {
   // @ts-expect-error a misspelt value
   return data.status === 'aproved'
 })
+
+recordHandlers(receiver)
+  .waitFor('verification.approved')
+  // @ts-expect-error a misspelt field
+  .then(({ data }) => data.staus)
 
 export const mounts = [
   ...[toExpress(receiver), toFetch(receiver), toLambda(receiver), toNode(receiver)],

@@ -1,0 +1,42 @@
+// What a secret file may hold: bare secrets, JSON, or the variables of an env file.
+import { Readable } from 'node:stream'
+import { expect, test } from 'vitest'
+import { findSecrets } from '../../src/cli/secrets.ts'
+import type { Session } from '../../src/cli/session.ts'
+
+/** The secrets that a command reads from a file with this content. */
+async function secretsOf(content: string): Promise<readonly unknown[]> {
+  const stdin: unknown = Readable.from([content])
+  const session = { cwd: '/', env: {}, stdin: stdin as Session['stdin'] } as Session
+  const found = await findSecrets(session, { secretFile: '-' })
+  return found.map(({ value }) => value)
+}
+
+test.each([
+  'WEBHOOK_SECRET=whsec_a=b==',
+  '\uFEFFWEBHOOK_SECRET=whsec_a=b==\r\n',
+  '# of the app\r\nDATABASE_URL=postgres://a?b=c\r\nexport WEBHOOK_SECRET="whsec_a=b=="\r\n',
+  "EMPTY=\nKEY='-----BEGIN\nKEY-----'\nWEBHOOK_SECRET='whsec_a=b==' # from the dashboard",
+])('an env file gives its WEBHOOK_SECRET: %j', async (content) => {
+  expect(await secretsOf(content)).toEqual(['whsec_a=b=='])
+})
+
+test.each([
+  ['# no secret\nDATABASE_URL=x\nexport OTHER=', 'variables but no WEBHOOK_SECRET'],
+  ['KEY="-----BEGIN\nKEY-----"\nSECRET=x', 'variables but no WEBHOOK_SECRET'],
+  ['A=1\nWEBHOOK_SECRET=\n', 'an empty WEBHOOK_SECRET'],
+])('an env file without it is refused: %j', async (content, fault) => {
+  await expect(secretsOf(content)).rejects.toMatchObject({
+    code: 'SECRET_MISSING',
+    message: `--secret-file: stdin has ${fault}: add the line WEBHOOK_SECRET=…, or pass a file with one secret per line`,
+  })
+})
+
+test.each([
+  [['QUJDRA==', 'QUJDREU=']],
+  [['ABC=DEF']],
+  [['key=value', 'ABC=DEF']],
+  [['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw']],
+])('bare secrets may hold and end with =: %j', async (secrets) => {
+  expect(await secretsOf(`${secrets.join('\n')}\n`)).toEqual(secrets)
+})
