@@ -91,6 +91,7 @@ export class Intake {
   readonly #held = new Map<string, number>()
   #mostAddresses = leastAddresses
   #total = 0
+  #begun = 0
   /** Bytes that were counted before they arrived. */
   #reserved = 0
 
@@ -100,7 +101,7 @@ export class Intake {
 
   /** Begins to read one body; `end` it when its delivery is answered. */
   begin(address: string | undefined): Reading {
-    const reading = new Reading(this, address)
+    const reading = new Reading(this, address, ++this.#begun)
     this.#readings.add(reading)
     return reading
   }
@@ -109,7 +110,25 @@ export class Intake {
     reading.done()
     this.#readings.delete(reading)
     this.#reserved -= reading.reserved
-    this.hold(-reading.bytes, reading.address)
+    this.hold(-reading.held, reading.address)
+  }
+
+  /**
+   * Ends the bodies that have been arriving for longest until the others fit, for a genuine one
+   * arrives at once; false where this one has to go.
+   */
+  makeRoom(latest: Reading): boolean {
+    while (this.#total > this.limits.maxInFlightBytes) {
+      let oldest: Reading | undefined
+      for (const one of this.#readings.all()) {
+        if (one.isArriving && one.order < (oldest?.order ?? Number.POSITIVE_INFINITY)) oldest = one
+      }
+      if (!oldest || oldest === latest) return false
+      this.hold(-oldest.held, oldest.address)
+      oldest.held = 0
+      oldest.stop({ code: 'OVERLOADED' })
+    }
+    return true
   }
 
   /** Whether a short body may be counted before it arrives: all of them have a quarter. */
@@ -125,16 +144,16 @@ export class Intake {
     for (const reading of this.#readings.all()) reading.stop({ code })
   }
 
-  /** True when the bytes may be held: within the bound of all, and within one address's half. */
+  /** False when the bytes are more than one address may hold: half of all. */
   hold(bytes: number, address: string | undefined): boolean {
     const { maxBytes, maxInFlightBytes } = this.limits
     this.#total += bytes
-    if (address === undefined) return this.#total <= maxInFlightBytes
+    if (address === undefined) return true
     const held = (this.#held.get(address) ?? 0) + bytes
     this.#held.set(address, held)
     if (this.#held.size > this.#mostAddresses) this.#forgetIdle()
     const share = Math.max(maxBytes, Math.floor(maxInFlightBytes / 2))
-    return this.#total <= maxInFlightBytes && held <= share
+    return held <= share
   }
 
   #forgetIdle(): void {
@@ -146,17 +165,27 @@ export class Intake {
 /** One body that is being read, or is held while its delivery is handled. */
 export class Reading implements BodyReading, Placed {
   place = -1
+  /** Bytes that were counted, and those of them that are still held. */
   bytes = 0
+  held = 0
   reserved = 0
+  /** Grows with every reading of its intake. */
+  readonly order: number
   readonly address: string | undefined
   readonly #intake: Intake
   #timer: ReturnType<typeof setTimeout> | undefined
   #stop: ((fault: BodyFault) => void) | undefined
   #stopped: BodyFault | undefined
 
-  constructor(intake: Intake, address: string | undefined) {
+  constructor(intake: Intake, address: string | undefined, order: number) {
     this.#intake = intake
+    this.order = order
     this.address = address
+  }
+
+  /** Whether it is not complete, and can be ended. */
+  get isArriving(): boolean {
+    return this.#stop !== undefined
   }
 
   get limit(): number {
@@ -166,9 +195,10 @@ export class Reading implements BodyReading, Placed {
   take(bytes: number): BodyFault | undefined {
     if (this.#stopped) return this.#stopped
     this.bytes += bytes
-    const fits = this.#intake.hold(bytes, this.address)
+    this.held += bytes
+    const isWithinShare = this.#intake.hold(bytes, this.address)
     if (this.bytes > this.limit) return { code: 'BODY_TOO_LARGE' }
-    return fits ? undefined : { code: 'OVERLOADED' }
+    return isWithinShare && this.#intake.makeRoom(this) ? undefined : { code: 'OVERLOADED' }
   }
 
   reserve(length: number): boolean {

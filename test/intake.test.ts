@@ -18,6 +18,26 @@ test('an address keeps its share of what is held while thousands of others come 
   expect(intake.begin('192.0.2.1').take(100)).toBeUndefined()
 })
 
+test('where no address is known, bodies that do not come give way to those that do', () => {
+  const intake = new Intake({ maxBytes: 1_000, maxInFlightBytes: 10_000, bodyTimeout: 10_000 })
+  const ended: number[] = []
+  const arriving = Array.from({ length: 11 }, (_, at) => {
+    const reading = intake.begin(undefined)
+    reading.onStop(({ code }) => code === 'OVERLOADED' && ended.push(at))
+    return reading
+  })
+  for (const reading of arriving.slice(0, 10)) expect(reading.take(1_000)).toBeUndefined()
+  const [oldest, , , , , , , , , , genuine] = arriving
+  expect([genuine?.take(1_000), ended]).toEqual([undefined, [0]])
+  genuine?.done()
+  if (oldest) intake.end(oldest)
+  // What is complete, and is handled now, does not end; nor does anything for the longest itself.
+  expect([arriving[1]?.take(1), ended]).toEqual([{ code: 'BODY_TOO_LARGE' }, [0]])
+  for (const reading of arriving) intake.end(reading)
+  const next = intake.begin(undefined)
+  expect(next.take(1_000)).toBeUndefined()
+})
+
 test('short bodies are counted before they arrive, up to a quarter of what may be held', () => {
   const intake = new Intake({ maxBytes: 20_000, maxInFlightBytes: 80_000, bodyTimeout: 10_000 })
   const [first, second] = [intake.begin(undefined), intake.begin(undefined)]

@@ -85,6 +85,9 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
     receiver('one address holds at most half of the bytes in flight'),
     receiver('a body that is too large is refused'),
   ],
+  'Beyond that, the body that has been arriving for longest': [
+    'test/intake.test.ts: where no address is known, bodies that do not come give way to those that do',
+  ],
   'Over fetch a short body of a declared length counts before it arrives': [
     'test/intake.test.ts: short bodies are counted before they arrive, up to a quarter of what may be held',
   ],

@@ -1,8 +1,9 @@
 // The queue before the writer, and what becomes of it when the disk hangs.
 import { rmSync, writeFileSync } from 'node:fs'
-import { createWorker } from 'idv-webhooks'
-import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Context, createWorker } from 'idv-webhooks'
+import { type SqliteTransaction, sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { BatchAnswer, Call } from '../../src/inbox/stores/sqlite/calls.ts'
 import { WriteQueue } from '../../src/inbox/stores/sqlite/write-queue.ts'
 import { newEntry } from '../../src/testing/store-cases.ts'
@@ -96,6 +97,27 @@ describe('while the disk hangs', () => {
     await until(async () => (await deliver(event())).kind === 'accepted')
     // What was on its way when the disk stopped is there; all else was dropped at its 503.
     expect((await inbox.stats()).stored).toBeLessThan(5)
+  })
+
+  test('handlers with a transaction stop the process for a second in all', async () => {
+    const { deliver, receiver, worker, seen, hang, goOn } = await hanging()
+    const waits = vi.spyOn(Atomics, 'wait')
+    const write = async (_: unknown, { tx }: Context<unknown, SqliteTransaction>) => {
+      hang()
+      void deliver(event())
+      await delay(20)
+      tx.prepare('select 1').get()
+    }
+    receiver.on('*', write as never, { tx: true })
+    for (const id of ['ver_1', 'ver_2', 'ver_3']) await deliver(event('verification.created', { id }))
+    await worker.start()
+    const failed = () => seen.filter((one) => one.type === 'attempt' && !one.ok)
+    await until(() => failed().length === 3)
+    goOn()
+    const times = waits.mock.calls.map(([, , , time = 0]) => time)
+    waits.mockRestore()
+    expect(times).toHaveLength(3)
+    expect(times.reduce((sum, time) => sum + time)).toBeLessThanOrEqual(1_000)
   })
 
   test('a drain ends when its grace is over, and a close tells that the store hangs', async () => {

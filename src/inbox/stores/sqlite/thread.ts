@@ -39,12 +39,17 @@ export function openThread(
   return writer.opened
 }
 
+/** Milliseconds for a batch that a handler's transaction waits for; nothing else runs meanwhile. */
+const patience = 1_000
+
 class ThreadWriter {
   readonly opened: Promise<OpenWriter>
   readonly #thread: Worker
   readonly #busy: Int32Array
   readonly #ended: Promise<void>
   #answered: ((answer: BatchAnswer) => void) | undefined
+  /** When the batch under way was sent, by `performance.now()`. */
+  #sentAt = 0
   #isClosing = false
 
   constructor(thread: Worker, busy: Int32Array, broken: (message: string) => void) {
@@ -76,14 +81,20 @@ class ThreadWriter {
       epoch,
       send: (calls, answered) => {
         this.#answered = answered
+        this.#sentAt = performance.now()
         Atomics.store(this.#busy, 0, 1)
         // A thread at work keeps the process alive, an idle one does not.
         this.#thread.ref()
         this.#thread.postMessage(calls)
       },
       waitUntilIdle: () => {
-        if (Atomics.wait(this.#busy, 0, 1, 5_000) === 'timed-out') {
-          throw new WebhookError('STORE_TIMEOUT', 'the writer did not finish its batch within 5 s')
+        // One disk that hangs stops this thread once for so long, however many handlers there are.
+        const left = Math.max(0, this.#sentAt + patience - performance.now())
+        if (Atomics.wait(this.#busy, 0, 1, left) === 'timed-out') {
+          throw new WebhookError(
+            'STORE_TIMEOUT',
+            `the disk did not finish what was written within ${patience} ms`,
+          )
         }
       },
       close: () => {
