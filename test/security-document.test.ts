@@ -154,6 +154,9 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
   'The joined value still': ['test/adapters/matrix.test.ts: refuses a repeated signature header'],
   'A forged body costs': ['test/signature/secrets.test.ts: many of them let others get their turn'],
   'With hundreds of tenants': advice,
+  'A `Request` does not tell': [
+    'test/adapters/authenticity.test.ts: a fetch adapter that is told no address refuses every one',
+  ],
   'Behind a proxy all senders': advice,
   'Let the proxy buffer': advice,
   '`event.data` is': advice,

@@ -109,7 +109,8 @@ describe('while the disk hangs', () => {
       tx.prepare('select 1').get()
     }
     receiver.on('*', write as never, { tx: true })
-    for (const id of ['ver_1', 'ver_2', 'ver_3']) await deliver(event('verification.created', { id }))
+    for (const id of ['ver_1', 'ver_2', 'ver_3'])
+      await deliver(event('verification.created', { id }))
     await worker.start()
     const failed = () => seen.filter((one) => one.type === 'attempt' && !one.ok)
     await until(() => failed().length === 3)
