@@ -23,6 +23,34 @@ test('a connection that would end the process when it fails as it begins is warn
   expect(warned.mock.calls[0]?.[1]).toMatchObject({ code: 'IDV_POSTGRES_FETCH_TYPES' })
 })
 
+test('transactions begin on connections that have to be opened first, whatever else begins', async () => {
+  const sql = connect(servers.pg18, 3)
+  const driver = fromPostgresJs(sql)
+  const one = async () => {
+    const tx = await driver.begin(new AbortController().signal)
+    const [row] = await tx.handle`select 1 as one`
+    await tx.commit()
+    return row?.one
+  }
+  const all = Array.from({ length: 12 }, (_, at) => (at % 3 === 0 ? sql`select 1` : one()))
+  await Promise.all(all)
+  expect(await Promise.all([one(), one(), one()])).toEqual([1, 1, 1])
+}, 10_000)
+
+test('a connection that falls silent holds up no transaction on another', async () => {
+  const proxy = await startProxy(servers.pg18, onTestFinished)
+  const sql = connect(proxy.url, 2)
+  const driver = fromPostgresJs(sql)
+  const begin = () => driver.begin(new AbortController().signal)
+  await begin().then((tx) => tx.commit())
+  proxy.swallow(true)
+  const silent = begin()
+  silent.catch(() => {})
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  proxy.swallow(false)
+  await begin().then((tx) => tx.commit())
+}, 10_000)
+
 /** One claimed entry, and a table for the effects of its handler. */
 async function atWork(max: number) {
   const sql = connect(servers.pg18, max)

@@ -35,7 +35,7 @@ export function fromPostgresJs<Reserved extends PostgresJsConnection>(
     name: 'postgres.js',
     query: (text, values, signal) => run(sql, { text, values }, signal),
     begin: async (signal) => {
-      const reserved = await reserve()
+      const reserved = await reserve(signal)
       if (signal.aborted) reserved.release()
       signal.throwIfAborted()
       return ReservedTransaction.begin(reserved, signal)

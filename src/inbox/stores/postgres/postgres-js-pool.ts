@@ -43,16 +43,16 @@ export interface Carrier {
 /** Takes a connection out of the pool; warns where one that fails as it begins ends the process. */
 export function reserving<Reserved extends PostgresJsConnection>(
   sql: PostgresJs<Reserved>,
-): () => Promise<Reserved> {
+): (signal: AbortSignal) => Promise<Reserved> {
   const { fetch_types: fetchesTypes } = (sql.options ?? {}) as { readonly fetch_types?: unknown }
   if (fetchesTypes === true) warn(typesAreFetched, 'POSTGRES_FETCH_TYPES')
-  let turn: Promise<unknown> = Promise.resolve()
-  return () => {
+  return (signal) => {
     if (fetchesTypes !== false) return sql.reserve()
     // On a connection that it has to open first, and whose types it does not fetch, reserve() never
     // resolves: so it is asked right after a statement, whose connection is open and free then.
-    const reserved = turn.then(() => sql.unsafe('select 1', [], unnamed).then(() => sql.reserve()))
-    turn = reserved.catch(() => {})
-    return reserved
+    return sql.unsafe('select 1', [], unnamed).then(() => {
+      signal.throwIfAborted()
+      return sql.reserve()
+    })
   }
 }
