@@ -142,5 +142,5 @@ function urlOf(request: NodeRequest): string {
   const forwarded = request.headers['x-forwarded-proto']
   const secure = request.socket && 'encrypted' in request.socket ? 'https' : 'http'
   const scheme = forwarded === undefined ? secure : String(forwarded).split(',', 1)[0]?.trim()
-  return `${scheme}://${request.headers.host ?? ''}${path}`
+  return `${scheme}://${request.headers.host ?? request.headers[':authority'] ?? ''}${path}`
 }

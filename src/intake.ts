@@ -4,6 +4,7 @@ import { Bag, type Placed } from './foundation/bag.ts'
 import { invalid, shown } from './foundation/check.ts'
 import { type Delivery, HeaderIndex, type HeadersInput } from './foundation/delivery.ts'
 import type { OutcomeCode } from './foundation/errors.ts'
+import { type Linked, LinkedList } from './foundation/linked-list.ts'
 import type { WebhookEvent } from './protocol/events.ts'
 import type { HeaderClaims } from './signature/claims.ts'
 import type { Arrived } from './signature/verifier.ts'
@@ -86,12 +87,13 @@ const mostReserved = 16 * 1024
 /** Counts the bytes of all bodies that are held, and ends what takes too long. */
 export class Intake {
   readonly limits: IntakeLimits
+  /** Bodies that hold bytes and are not complete, by the time of their first byte. */
+  readonly arriving = new LinkedList<Reading>()
   readonly #readings = new Bag<Reading>()
   /** Bytes by address. Those without any stay for a while: most come back. */
   readonly #held = new Map<string, number>()
   #mostAddresses = leastAddresses
   #total = 0
-  #begun = 0
   /** Bytes that were counted before they arrived. */
   #reserved = 0
 
@@ -101,7 +103,7 @@ export class Intake {
 
   /** Begins to read one body; `end` it when its delivery is answered. */
   begin(address: string | undefined): Reading {
-    const reading = new Reading(this, address, ++this.#begun)
+    const reading = new Reading(this, address)
     this.#readings.add(reading)
     return reading
   }
@@ -119,14 +121,11 @@ export class Intake {
    */
   makeRoom(latest: Reading): boolean {
     while (this.#total > this.limits.maxInFlightBytes) {
-      let oldest: Reading | undefined
-      for (const one of this.#readings.all()) {
-        if (one.isArriving && one.order < (oldest?.order ?? Number.POSITIVE_INFINITY)) oldest = one
-      }
-      if (!oldest || oldest === latest) return false
-      this.hold(-oldest.held, oldest.address)
-      oldest.held = 0
-      oldest.stop({ code: 'OVERLOADED' })
+      const { first } = this.arriving
+      if (!first || first === latest) return false
+      this.hold(-first.held, first.address)
+      first.held = 0
+      first.stop({ code: 'OVERLOADED' })
     }
     return true
   }
@@ -163,29 +162,24 @@ export class Intake {
 }
 
 /** One body that is being read, or is held while its delivery is handled. */
-export class Reading implements BodyReading, Placed {
+export class Reading implements BodyReading, Placed, Linked<Reading> {
   place = -1
+  isListed = false
+  previous: Reading | undefined
+  next: Reading | undefined
   /** Bytes that were counted, and those of them that are still held. */
   bytes = 0
   held = 0
   reserved = 0
-  /** Grows with every reading of its intake. */
-  readonly order: number
   readonly address: string | undefined
   readonly #intake: Intake
   #timer: ReturnType<typeof setTimeout> | undefined
   #stop: ((fault: BodyFault) => void) | undefined
   #stopped: BodyFault | undefined
 
-  constructor(intake: Intake, address: string | undefined, order: number) {
+  constructor(intake: Intake, address: string | undefined) {
     this.#intake = intake
-    this.order = order
     this.address = address
-  }
-
-  /** Whether it is not complete, and can be ended. */
-  get isArriving(): boolean {
-    return this.#stop !== undefined
   }
 
   get limit(): number {
@@ -196,6 +190,7 @@ export class Reading implements BodyReading, Placed {
     if (this.#stopped) return this.#stopped
     this.bytes += bytes
     this.held += bytes
+    this.#noteArrival()
     const isWithinShare = this.#intake.hold(bytes, this.address)
     if (this.bytes > this.limit) return { code: 'BODY_TOO_LARGE' }
     return isWithinShare && this.#intake.makeRoom(this) ? undefined : { code: 'OVERLOADED' }
@@ -215,6 +210,7 @@ export class Reading implements BodyReading, Placed {
       return
     }
     this.#stop = stop
+    this.#noteArrival()
     const { bodyTimeout } = this.#intake.limits
     const message = `the body did not arrive within ${bodyTimeout} ms (bodyTimeout)`
     this.#timer = setTimeout(() => this.stop({ code: 'BODY_INCOMPLETE', message }), bodyTimeout)
@@ -232,6 +228,12 @@ export class Reading implements BodyReading, Placed {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#stop = undefined
+    this.#intake.arriving.delete(this)
+  }
+
+  /** From its first byte until it is complete it can be ended. */
+  #noteArrival(): void {
+    if (this.held > 0 && this.#stop) this.#intake.arriving.add(this)
   }
 }
 

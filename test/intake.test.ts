@@ -26,6 +26,10 @@ test('where no address is known, bodies that do not come give way to those that 
     reading.onStop(({ code }) => code === 'OVERLOADED' && ended.push(at))
     return reading
   })
+  // One of which nothing has come holds nothing that would make room.
+  expect(arriving[0]?.take(0)).toBeUndefined()
+  const idle = intake.begin(undefined)
+  idle.onStop(() => ended.push(-1))
   for (const reading of arriving.slice(0, 10)) expect(reading.take(1_000)).toBeUndefined()
   const [oldest, , , , , , , , , , genuine] = arriving
   expect([genuine?.take(1_000), ended]).toEqual([undefined, [0]])

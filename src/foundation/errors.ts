@@ -69,7 +69,6 @@ export type WarningCode =
   | 'LEGACY_PATH'
   | 'NO_WORKER'
   | 'OBSERVE_FAILED'
-  | 'POSTGRES_FETCH_TYPES'
   | 'POSTGRES_LISTEN'
   | 'POSTGRES_LOG'
   | 'RECONCILE_FAILED'

@@ -117,6 +117,27 @@ test.each(Object.entries(overHttp2))(
   },
 )
 
+test('over HTTP/2 a delivery has the address that it was sent to', async () => {
+  const receiver = createReceiver({
+    secret: ({ url }) => (url === `http://127.0.0.1:${port}/webhooks?of=a` ? secret : 'another'),
+  }).on('*', () => {})
+  const server = createHttp2(toNode(receiver) as never)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closing.push(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const session = connectHttp2(`http://127.0.0.1:${port}`)
+  const body = '{"event":"client.created","data":{"id":"c"}}'
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': '/webhooks?of=a',
+    'content-type': 'application/json',
+    ...(await sign(body, { secret })),
+  })
+  stream.end(body)
+  expect((await once(stream, 'response'))[0]).toMatchObject({ ':status': 200 })
+  session.destroy()
+})
+
 test('Next.js is told to end the connection of what it refused, for it would read on', async () => {
   const POST = toNext(receiverOf())
   const body = '{"event":"client.created","data":{"id":"c"}}'

@@ -136,12 +136,16 @@ async function probe(session: Session, target: Target) {
   )
   const reachable = nowhere.error === undefined
   const clock = checkClock(nowhere.headers.date, session.now(), target.scheme)
-  if (reachable) printCheck(session, clock)
+  if (reachable && clock) printCheck(session, clock)
   const examined = reachable ? await examine(session, target, [nowhere]) : [unreachable(nowhere)]
   const framework = frameworkOf([...examined.map(({ answer }) => answer), nowhere])
   if (framework !== 'unknown')
     out.say(`${framework} responds at ${printable(withoutUser(target.url))}`)
   for (const one of examined) printProbe(session, one)
+  if (reachable && !clock) {
+    out.record({ type: 'unchecked', name: 'clock' })
+    out.say('not checked: the clock of the app, which sends no Date header')
+  }
   if (target.leaveNothing) {
     out.record({ type: 'unchecked', name: 'exact bytes' })
     out.say('not checked: what is accepted, and the exact bytes (--leave-nothing)')
@@ -160,7 +164,7 @@ async function probe(session: Session, target: Target) {
   out.record({ type: 'summary', probes, failed, unproved, causes, framework })
   const open = unproved > 0 ? `, ${unproved} not provable here` : ''
   out.say(`${probes - failed - unproved} of ${probes} probes hold, ${failed} failed${open}`)
-  return failed > 0 || clock.state === 'failed' ? exitCodes.failed : exitCodes.ok
+  return failed > 0 || clock?.state === 'failed' ? exitCodes.failed : exitCodes.ok
 }
 
 /** The first request got no response, so the probes would fail the same way. */

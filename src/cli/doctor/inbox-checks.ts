@@ -106,7 +106,7 @@ function checkStats({ dead, lag, retry }: InboxStats): readonly Check[] {
 
 /** Not a fault, but the reason why a handler seems to do nothing after its fix. */
 const waiting = (retries: number) =>
-  `${count(retries, 'entry has', 'entries have')} failed and will be tried again: inbox list --state retry shows when, inbox redrive runs one at once`
+  `${count(retries, 'entry has', 'entries have')} failed and will be tried again: inbox list --state retry shows when, inbox redrive --state retry runs them at once`
 
 const unusualLag = 30_000
 const longestLag = 5 * 60_000

@@ -66,8 +66,8 @@ export async function postgresStoreAt(
   }
   const connect = await installed(cwd, 'postgres')
   if (typeof connect === 'function') {
-    const limits = { max: 4, connect_timeout: 5, idle_timeout: 1, fetch_types: false }
-    const sql: PostgresJs<PostgresJsConnection> = connect(url, { ...limits, onnotice: () => {} })
+    const limits = { max: 4, connect_timeout: 5, idle_timeout: 1, onnotice: () => {} }
+    const sql: PostgresJs<PostgresJsConnection> = connect(url, limits)
     return postgresStore(fromPostgresJs(sql), options)
   }
   throw new CliError(

@@ -42,7 +42,8 @@ export function runOverEntries(
 ): Promise<ExitCode> {
   const filter = filterOf(options)
   if (ids.length === 0 && Object.keys(filter).length === 0) {
-    throw new CliError('USAGE', 'no entries chosen: pass their ids, or a filter such as --since 7d')
+    const filters = `--state ${action.states.at(-1)} or --since 7d`
+    throw new CliError('USAGE', `no entries chosen: pass their ids, or a filter such as ${filters}`)
   }
   return withInbox(session, options, async ({ inbox, where }) => {
     const { out } = session
@@ -50,7 +51,7 @@ export function runOverEntries(
     const entries = chosen?.entries ?? (await filtered(session, action, { inbox, filter }))
     if (entries.length === 0) {
       out.record({ type: action.past, entries: 0, of: 0 })
-      out.say(`nothing to ${action.verb}`)
+      out.say(`nothing to ${action.verb}${chosen ? '' : await leftWaiting(action, inbox)}`)
       return chosen && chosen.refused > 0 ? exitCodes.failed : exitCodes.ok
     }
     const what = `${action.warning} ${count(entries.length, 'entry', 'entries')} of ${where}`
@@ -59,6 +60,14 @@ export function runOverEntries(
     const whole = done === entries.length && !chosen?.refused
     return whole ? exitCodes.ok : exitCodes.failed
   })
+}
+
+/** Entries that only their id or a filter by their state would have found. */
+async function leftWaiting({ states, unasked = states }: EntryAction, inbox: Inbox) {
+  const stats = await inbox.stats()
+  const left = states.filter((state) => !unasked.includes(state) && stats[state] > 0)
+  const many = left.map((state) => `${stats[state]} in ${state}: --state ${state}`)
+  return left.length > 0 ? ` (${many.join(', ')})` : ''
 }
 
 async function doAll(
@@ -76,7 +85,8 @@ async function doAll(
     }
   } finally {
     out.record({ type: action.past, entries: done, of: ids.length })
-    out.data(`${action.past} ${done} of ${count(ids.length, 'entry', 'entries')}`)
+    const all = count(ids.length, 'entry', 'entries')
+    out.data(`${action.past} ${done} of ${all} (${byName(entries)})`)
     if (done > 0) out.say(action.afterwards)
   }
   return done

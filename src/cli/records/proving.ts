@@ -59,7 +59,10 @@ export type DoctorLine =
       readonly state: 'ok' | 'warning' | 'failed'
       readonly message: string
     }
-  | { readonly type: 'unchecked'; readonly name: 'secret' | 'to' | 'inbox' | 'exact bytes' }
+  | {
+      readonly type: 'unchecked'
+      readonly name: 'secret' | 'to' | 'inbox' | 'exact bytes' | 'clock'
+    }
   | {
       readonly type: 'probe'
       readonly name: string

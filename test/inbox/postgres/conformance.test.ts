@@ -28,7 +28,7 @@ describeInboxStore('PostgreSQL 18', on(servers.pg18))
 if (servers.pg15) describeInboxStore('PostgreSQL 15', on(servers.pg15))
 if (servers.bouncer) describeInboxStore('PgBouncer in transaction mode', on(servers.bouncer))
 
-const sql = postgres(servers.pg18, { max: 8, onnotice: () => {}, fetch_types: false })
+const sql = postgres(servers.pg18, { max: 8, onnotice: () => {} })
 afterAll(() => sql.end())
 const byPostgresJs = freshSchema()
 describeInboxStore(

@@ -71,7 +71,7 @@ describe('an event is handled once, with its effects, through the driver for', (
   })
 
   test('postgres.js', async () => {
-    const sql = postgres(servers.pg18, { max: 4, onnotice: () => {}, fetch_types: false })
+    const sql = postgres(servers.pg18, { max: 4, onnotice: () => {} })
     onTestFinished(() => sql.end())
     const schema = freshSchema()
     await sql.unsafe(`create table public.effects_${schema} (id int)`)
@@ -117,7 +117,7 @@ test('a handler that ends the transaction by hand fails, and nothing is lost sig
 })
 
 const sqlOf = () => {
-  const sql = postgres(servers.pg18, { max: 2, onnotice: () => {}, fetch_types: false })
+  const sql = postgres(servers.pg18, { max: 2, onnotice: () => {} })
   onTestFinished(() => sql.end({ timeout: 1 }))
   return sql
 }

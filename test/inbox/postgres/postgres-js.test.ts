@@ -1,41 +1,23 @@
 // A reserved connection of postgres.js outlives its transaction, so what a handler holds must not.
 import { fromPostgresJs, postgresStore } from 'idv-webhooks/inbox/postgres'
 import postgres from 'postgres'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { claimOne, leaseOf, newEntry } from '../../../src/testing/store-cases.ts'
 import { startProxy } from './proxy.ts'
 import { freshSchema, poolOf, servers } from './servers.ts'
 
 const connect = (url: string, max: number) => {
-  const sql = postgres(url, { max, onnotice: () => {}, fetch_types: false })
+  const sql = postgres(url, { max, onnotice: () => {} })
   onTestFinished(() => sql.end({ timeout: 1 }))
   return sql
 }
 
-test('a connection that would end the process when it fails as it begins is warned of', () => {
-  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
-  onTestFinished(() => warned.mockRestore())
-  fromPostgresJs(connect(servers.pg18, 1))
-  expect(warned).not.toHaveBeenCalled()
-  const usual = postgres(servers.pg18, { max: 1 })
-  onTestFinished(() => usual.end())
-  fromPostgresJs(usual)
-  expect(warned.mock.calls[0]?.[1]).toMatchObject({ code: 'IDV_POSTGRES_FETCH_TYPES' })
+test('a pool whose reserve() can wait for ever is refused', () => {
+  const sql = postgres(servers.pg18, { max: 1, fetch_types: false })
+  onTestFinished(() => sql.end())
+  const refused = { code: 'STORE_UNSUITABLE' }
+  expect(() => fromPostgresJs(sql)).toThrow(expect.objectContaining(refused))
 })
-
-test('transactions begin on connections that have to be opened first, whatever else begins', async () => {
-  const sql = connect(servers.pg18, 3)
-  const driver = fromPostgresJs(sql)
-  const one = async () => {
-    const tx = await driver.begin(new AbortController().signal)
-    const [row] = await tx.handle`select 1 as one`
-    await tx.commit()
-    return row?.one
-  }
-  const all = Array.from({ length: 12 }, (_, at) => (at % 3 === 0 ? sql`select 1` : one()))
-  await Promise.all(all)
-  expect(await Promise.all([one(), one(), one()])).toEqual([1, 1, 1])
-}, 10_000)
 
 test('a connection that falls silent holds up no transaction on another', async () => {
   const proxy = await startProxy(servers.pg18, onTestFinished)

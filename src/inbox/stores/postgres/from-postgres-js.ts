@@ -11,9 +11,9 @@ import {
 } from './driver.ts'
 import {
   type Carrier,
+  checkPool,
   type PostgresJs,
   type PostgresJsConnection,
-  reserving,
   unnamed,
 } from './postgres-js-pool.ts'
 
@@ -21,21 +21,20 @@ export type { PostgresJs, PostgresJsConnection }
 
 /**
  * The driver for postgres.js. `context.tx` is a reserved connection of it, to be used as `tx\`…\``.
- * Without `fetch_types: false` it warns: a connection that fails as it begins ends the process then.
+ * A connection that fails as it is opened can end the process (docs/scale.md, drivers).
  *
- * @example
- * const sql = postgres(url, { connect_timeout: 5, fetch_types: false })
- * const store = postgresStore(fromPostgresJs(sql))
+ * @throws WebhookError `STORE_UNSUITABLE` for a pool with `fetch_types: false`
+ * @example postgresStore(fromPostgresJs(postgres(url, { connect_timeout: 5 })))
  */
 export function fromPostgresJs<Reserved extends PostgresJsConnection>(
   sql: PostgresJs<Reserved>,
 ): PostgresDriver<Reserved> {
-  const reserve = reserving(sql)
+  checkPool(sql)
   return {
     name: 'postgres.js',
     query: (text, values, signal) => run(sql, { text, values }, signal),
     begin: async (signal) => {
-      const reserved = await reserve(signal)
+      const reserved = await sql.reserve()
       if (signal.aborted) reserved.release()
       signal.throwIfAborted()
       return ReservedTransaction.begin(reserved, signal)

@@ -1,5 +1,5 @@
-// A pool of postgres.js, by its shape, and how the inbox takes a connection of it.
-import { warn } from '../../../foundation/warn.ts'
+// A pool of postgres.js, by its shape, and what the inbox cannot work with.
+import { WebhookError } from '../../../foundation/errors.ts'
 import type { PostgresRow } from './driver.ts'
 
 /** Rows, with the first word of what the server has done. */
@@ -31,28 +31,20 @@ export interface PostgresJs<Reserved extends PostgresJsConnection> {
 
 export const unnamed = { prepare: false } as const
 
-/** It awaits that query nowhere. */
-const typesAreFetched =
-  'postgres.js asks every new connection for its array types, and a connection that fails just then ends the process: pass { fetch_types: false } to postgres(), and give arrays their type, as in sql.array(ids, 25)'
-
 /** The connection that carries a statement out, as postgres.js shows it to the statement. */
 export interface Carrier {
   onclose: ((error: Error) => void) | null
 }
 
-/** Takes a connection out of the pool; warns where one that fails as it begins ends the process. */
-export function reserving<Reserved extends PostgresJsConnection>(
-  sql: PostgresJs<Reserved>,
-): (signal: AbortSignal) => Promise<Reserved> {
-  const { fetch_types: fetchesTypes } = (sql.options ?? {}) as { readonly fetch_types?: unknown }
-  if (fetchesTypes === true) warn(typesAreFetched, 'POSTGRES_FETCH_TYPES')
-  return (signal) => {
-    if (fetchesTypes !== false) return sql.reserve()
-    // On a connection that it has to open first, and whose types it does not fetch, reserve() never
-    // resolves: so it is asked right after a statement, whose connection is open and free then.
-    return sql.unsafe('select 1', [], unnamed).then(() => {
-      signal.throwIfAborted()
-      return sql.reserve()
-    })
-  }
+/**
+ * Refuses a pool with which handlers would stop for good.
+ *
+ * @throws WebhookError `STORE_UNSUITABLE`
+ */
+export function checkPool({ options = {} }: Pick<PostgresJs<never>, 'options'>): void {
+  if ((options as { readonly fetch_types?: unknown }).fetch_types !== false) return
+  throw new WebhookError(
+    'STORE_UNSUITABLE',
+    'postgres.js loses a connection that reserve() has to open while fetch_types is false, and transactions wait for it for ever: leave fetch_types out for the pool of the inbox, or use pg',
+  )
 }
