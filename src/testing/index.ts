@@ -1,3 +1,5 @@
+export type { AnyPattern } from '../dispatch/known-pattern.ts'
+export type { Matching } from '../dispatch/patterns.ts'
 export {
   type Capture,
   type CaptureOptions,
