@@ -64,6 +64,13 @@ test('workflows run on a version of Node that the package supports', () => {
   for (const version of versions) expect(Number(version)).toBeGreaterThanOrEqual(Number(floor))
 })
 
+test('no file names a registry: packages come from the one that the machine has', () => {
+  const host = /https?:\/\/(?:registry|npm)\.[a-z]/
+  const files = ['package-lock.json', 'package.json', '.ci/run']
+  const texts = [...files.map((name) => ({ name, text: textOf(name) })), ...workflows]
+  expect(texts.filter(({ text }) => host.test(text)).map(({ name }) => name)).toEqual([])
+})
+
 test('no workflow holds a secret, and only the release may prove its identity or write', () => {
   expect(workflows.map(({ name }) => name).sort()).toEqual(
     expect.arrayContaining(['ci.yml', 'release.yml']),
