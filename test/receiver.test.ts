@@ -607,6 +607,19 @@ describe('drain', () => {
     await drained
     expect(await atWork).toMatchObject({ kind: 'failed', code: 'DRAINING' })
   })
+
+  test('ends although the clock failed as an outcome was observed', async () => {
+    let calls = 0
+    const now = () => {
+      calls += 1
+      if (calls > 1) throw new Error('no clock')
+      return new Date()
+    }
+    const { receiver } = fresh({ now })
+    const unsigned = receiver.receive({ body: new Uint8Array(), headers: {} })
+    await expect(unsigned).rejects.toThrow('no clock')
+    await receiver.drain()
+  })
 })
 
 test('with an inbox answers by what it kept, and 503 when it could not', async () => {
