@@ -33,6 +33,29 @@ test('a connection that falls silent holds up no transaction on another', async 
   await begin().then((tx) => tx.commit())
 }, 10_000)
 
+test('a statement that is given up while the server is gone leaves the process alone', async () => {
+  const proxy = await startProxy(servers.pg18, onTestFinished)
+  const sql = connect(proxy.url, 1)
+  const driver = fromPostgresJs(sql)
+  await driver.query('select 1', [], new AbortController().signal)
+  const unhandled: unknown[] = []
+  const others = process.listeners('unhandledRejection')
+  process.removeAllListeners('unhandledRejection')
+  process.on('unhandledRejection', (error) => unhandled.push(error))
+  onTestFinished(() => {
+    process.removeAllListeners('unhandledRejection')
+    for (const other of others) process.on('unhandledRejection', other)
+  })
+  proxy.vanish()
+  const late = new AbortController()
+  const asked = driver.query('select 1', [], late.signal)
+  asked.catch(() => {})
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  late.abort(new Error('nobody waits'))
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  expect(unhandled).toEqual([])
+}, 10_000)
+
 /** One claimed entry, and a table for the effects of its handler. */
 async function atWork(max: number) {
   const sql = connect(servers.pg18, max)

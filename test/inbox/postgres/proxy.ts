@@ -13,6 +13,8 @@ export interface FaultProxy {
   swallow(isSwallowing: boolean): void
   /** From now on nothing passes; what was held passes late, when that ends. */
   hold(isHolding: boolean): void
+  /** From now on nothing passes or is closed, and new connections are refused. */
+  vanish(): void
   /** Resets every connection, as a machine that crashed does. */
   reset(): void
   /** Cuts every connection; new ones lead to this server. */
@@ -79,6 +81,10 @@ export async function startProxy(
     hold: (isHolding) => {
       holds = isHolding
       for (const socket of open) isHolding ? socket.pause() : socket.resume()
+    },
+    vanish: () => {
+      swallows = true
+      server.close()
     },
     reset: () => {
       for (const socket of open) socket.resetAndDestroy()

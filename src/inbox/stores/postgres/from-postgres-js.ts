@@ -12,6 +12,7 @@ import {
 import {
   type Carrier,
   checkPool,
+  giveUp,
   type PostgresJs,
   type PostgresJsConnection,
   unnamed,
@@ -261,7 +262,7 @@ async function run(
 ): Promise<readonly PostgresRow[]> {
   signal?.throwIfAborted()
   const statement = connection.unsafe(text, values as readonly unknown[] as never[], unnamed)
-  const cancel = () => statement.cancel()
+  const cancel = () => void giveUp(statement)
   signal?.addEventListener('abort', cancel, { once: true })
   try {
     // A statement that failed after its first rows leaves as many holes before those of the next.

@@ -7,6 +7,8 @@ export type Rows = readonly PostgresRow[] & { readonly command?: string }
 
 export interface PendingStatement extends Promise<Rows> {
   cancel(): void
+  /** Set until the statement is cancelled, for which it opens a connection. */
+  canceller?: ((statement: PendingStatement) => unknown) | null
 }
 
 interface StatementOptions {
@@ -34,6 +36,21 @@ export const unnamed = { prepare: false } as const
 /** The connection that carries a statement out, as postgres.js shows it to the statement. */
 export interface Carrier {
   onclose: ((error: Error) => void) | null
+}
+
+/**
+ * Cancels a statement. Its own `cancel()` awaits the new connection nowhere: where the server is
+ * gone, that one fails, and its unhandled rejection would end the process.
+ */
+export async function giveUp(statement: PendingStatement): Promise<void> {
+  const { canceller } = statement
+  if (typeof canceller !== 'function') return statement.cancel()
+  statement.canceller = null
+  try {
+    await canceller(statement)
+  } catch {
+    // The statement itself fails when its own connection is found to be dead.
+  }
 }
 
 /**
