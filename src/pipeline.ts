@@ -131,9 +131,9 @@ export class Pipeline {
     try {
       const outcome = this.#begin(walk, source)
       if (outcome instanceof Promise) return this.#settled(outcome, walk, work)
-      const told = this.#observers.outcome(outcome, walk)
+      const observed = this.#observers.outcome(outcome, walk)
       work.leave()
-      return Promise.resolve(told)
+      return Promise.resolve(observed)
     } catch (error) {
       return this.#settled(Promise.reject(error), walk, work)
     }

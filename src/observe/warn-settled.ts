@@ -30,7 +30,7 @@ const diedAgain =
 
 function deadLetter({ entryId, name, reason, attempt }: SettledObserved): string {
   const attempts = attempt === 1 ? '1 attempt' : `${attempt} attempts`
-  return `entry ${entryId}${about(name)} is a dead letter: ${reason} after ${attempts}. Look at it with npx idv-webhooks inbox show ${entryId} --inbox <file or address>; after the fix run inbox redrive`
+  return `entry ${entryId}${about(name)} is a dead letter: ${reason} after ${attempts}. Look at it with npx idv-webhooks inbox show ${entryId} --inbox <file or address>; after the fix, npx idv-webhooks inbox redrive ${entryId} --inbox <file or address> runs it again`
 }
 
 function waiting({ entryId, name, attempt }: SettledObserved, wait: number): string {

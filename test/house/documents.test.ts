@@ -61,3 +61,10 @@ test('programs that link to examples/ are those, which the tests run', () => {
     expect(code, file).toBe(textOf(file).replace(/^(\/\/.*\n)+/, ''))
   }
 })
+
+test('a printed command that reads an inbox names it', () => {
+  const command = /idv-webhooks inbox (?:find|list|show|stats|redrive|replay|forget|purge)[^`\n]*/g
+  const printed = all.flatMap((page) => [...textOf(page).matchAll(command)].map(([one]) => one))
+  expect(printed.length).toBeGreaterThan(10)
+  expect(printed.filter((one) => !/--inbox|IDV_INBOX/.test(one))).toEqual([])
+})

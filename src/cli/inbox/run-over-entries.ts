@@ -42,8 +42,9 @@ export function runOverEntries(
 ): Promise<ExitCode> {
   const filter = filterOf(options)
   if (ids.length === 0 && Object.keys(filter).length === 0) {
-    const filters = `--state ${action.states.at(-1)} or --since 7d`
-    throw new CliError('USAGE', `no entries chosen: pass their ids, or a filter such as ${filters}`)
+    const filters = action.states.map((state) => `--state ${state}`).join(', ')
+    const how = `pass their ids, or a filter such as ${filters} or --since 7d`
+    throw new CliError('USAGE', `no entries chosen: ${how}`)
   }
   return withInbox(session, options, async ({ inbox, where }) => {
     const { out } = session

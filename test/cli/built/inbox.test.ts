@@ -227,7 +227,8 @@ describe('working, beside the application that owns the file', () => {
   test('redrive of everything by no choice at all is refused', async () => {
     const app = await oneOfEach()
     const { stderr, code } = await run(['inbox', 'redrive', '--inbox', app.file, '--yes'])
-    expect(stderr).toContain('no entries chosen: pass their ids, or a filter such as --state retry')
+    const filters = '--state dead, --state skipped, --state retry or --since 7d'
+    expect(stderr).toContain(`no entries chosen: pass their ids, or a filter such as ${filters}`)
     expect(code).toBe(2)
   })
 
