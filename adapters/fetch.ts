@@ -32,12 +32,13 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
   checkReceiver('toFetch', receiver)
   checkMount('toFetch', options)
   return async (request: Request, ...context: readonly unknown[]): Promise<Response> => {
-    const waitUntil = options.waitUntil ?? waitUntilOf(context)
+    const host = waitUntilOf(context)
+    const waitUntil = options.waitUntil ?? host
     let isUnread = false
     const onUnread = () => {
       isUnread = true
     }
-    const { status, headers, body } = await receiver.handle({
+    const handled = receiver.handle({
       method: request.method,
       url: request.url,
       headers: request.headers,
@@ -46,6 +47,8 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
       waitUntil,
       read: (reading) => readBody(request, { reading, onUnread }),
     })
+    finishWithout(host, handled)
+    const { status, headers, body } = await handled
     if (options.worker) runAfterReply(status, { worker: options.worker, waitUntil })
     const response = new Response(bodiless.has(status) ? null : body, { status, headers })
     // Some hosts read on what was given up, or wait for it: the reply ends the connection.
@@ -59,6 +62,15 @@ function waitUntilOf(context: readonly unknown[]): FetchMountOptions['waitUntil'
     (one) => typeof (one as { waitUntil?: unknown } | null)?.waitUntil === 'function',
   ) as { waitUntil(work: Promise<unknown>): void } | undefined
   return host && ((work) => host.waitUntil(work))
+}
+
+/** Without it Workers drop a request whose sender has gone, in the middle of a handler. */
+function finishWithout(host: FetchMountOptions['waitUntil'], handled: Promise<unknown>): void {
+  try {
+    host?.(handled)
+  } catch {
+    // A host that refuses the call changes no outcome.
+  }
 }
 
 /** How a body is read, and what to call when it is given up early. */

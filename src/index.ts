@@ -14,7 +14,8 @@ export {
   type WebhookErrorCode,
 } from './foundation/errors.ts'
 export type { SettledAs } from './inbox/work.ts'
-export type { BodyFault, BodyReading, Incoming } from './intake.ts'
+export type { BodyFault, BodyReading } from './intake/intake.ts'
+export type { Incoming } from './intake/walk.ts'
 export type {
   AttemptObserved,
   Observation,

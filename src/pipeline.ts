@@ -17,7 +17,9 @@ import {
   withProof,
 } from './foundation/delivery.ts'
 import type { OutcomeCode } from './foundation/errors.ts'
-import { admit, declaredLength, type Incoming, Intake, Walk } from './intake.ts'
+import { admit, declaredLength } from './intake/admission.ts'
+import { Intake, type Reading } from './intake/intake.ts'
+import { type Incoming, Walk } from './intake/walk.ts'
 import type { Observation, Observe } from './observe/observe.ts'
 import { Observers } from './observe/observers.ts'
 import { checkedOptions, type Keeper, type ReceiverOptions, registrationLimits } from './options.ts'
@@ -73,8 +75,8 @@ export class Pipeline {
     }
     this.finality = new Finality(vendor?.finality)
     const names = [...eventNames, ...Object.keys(options.schemas ?? {})]
-    const registrable = registrationLimits(options.inbox, this.finality.canReverse)
-    this.#dispatcher = new Dispatcher(names, registrable)
+    const { canReverse } = this.finality
+    this.#dispatcher = new Dispatcher(names, registrationLimits(options.inbox, canReverse))
   }
 
   get dispatcher(): Dispatcher {
@@ -197,7 +199,7 @@ export class Pipeline {
       if (fault) return refusal(fault.code)
       reading.done()
       walk.body = body
-      return await this.#prove(walk)
+      return await this.#prove(walk, reading)
     } finally {
       this.#intake.end(reading)
     }
@@ -226,15 +228,18 @@ export class Pipeline {
     return claims.ok || claims.late ? undefined : claims.code
   }
 
-  #prove(walk: Walk): Outcome | Promise<Outcome> {
+  #prove(walk: Walk, reading?: Reading): Outcome | Promise<Outcome> {
     const arriving = this.#reads.hasClient ? this.#reads.arriving() : undefined
     const judge = (proof: Refusal | VerifiedDelivery) => {
       if ('ok' in proof) return proofRefused(proof)
+      reading?.proved()
       arriving?.(proof)
       return this.#accept(proof, walk, 'webhook')
     }
     const proof = this.#verifier.prove(walk)
-    return proof instanceof Promise ? proof.then(judge) : judge(proof)
+    if (!(proof instanceof Promise)) return judge(proof)
+    reading?.awaitProof()
+    return proof.then(judge)
   }
 
   #accept(delivery: VerifiedDelivery, walk: Walk, source: EventSource): Outcome | Promise<Outcome> {

@@ -7,7 +7,7 @@ import type { EventsWith, Matching, Pattern, ResourceOf } from './dispatch/patte
 import { checkOptionNames, receiverInside } from './foundation/check.ts'
 import type { Delivery } from './foundation/delivery.ts'
 import { blamingCaller } from './foundation/errors.ts'
-import type { Incoming } from './intake.ts'
+import type { Incoming } from './intake/walk.ts'
 import type { ReceiverOptions } from './options.ts'
 import type { Outcome } from './outcome/outcome.ts'
 import type { Reply } from './outcome/reply.ts'

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { Intake } from '../src/intake.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { Intake } from '../src/intake/intake.ts'
 
 test('an address keeps its share of what is held while thousands of others come and go', () => {
   const intake = new Intake({ maxBytes: 100, maxInFlightBytes: 1_000, bodyTimeout: 10_000 })
@@ -68,4 +68,35 @@ test('what does not fit is not counted, and what is given back may be held by an
   const eight = Array.from({ length: 8 }, () => intake.begin(undefined))
   for (const reading of eight) expect(reading.take(10_000)).toBeUndefined()
   expect(intake.begin(undefined).reserve(1)).toBe(false)
+})
+
+test('what a dropped request holds is given back: by all, and by its address', () => {
+  const intake = new Intake({ maxBytes: 1_000, maxInFlightBytes: 4_000, bodyTimeout: 10_000 })
+  const complete = (address?: string) => {
+    const reading = intake.begin(address)
+    expect(reading.take(1_000)).toBeUndefined()
+    reading.done()
+    reading.awaitProof()
+    return reading
+  }
+  const overloaded = { code: 'OVERLOADED' }
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(0)
+  onTestFinished(() => clock.mockRestore())
+  const [dropped, late] = [complete('192.0.2.1'), complete('192.0.2.1')]
+  complete().proved()
+  complete()
+  const [next, own] = [intake.begin(undefined), intake.begin('192.0.2.1')]
+  clock.mockReturnValue(9_999)
+  expect([next.take(1), own.take(1)]).toEqual([overloaded, overloaded])
+  for (const one of [next, own]) intake.end(one)
+  // A proof may take 10 s; a delivery that is proved counts for as long as it is handled.
+  clock.mockReturnValue(10_000)
+  expect(intake.begin('192.0.2.1').take(1_000)).toBeUndefined()
+  // One that was late, and not dropped, gives nothing back twice.
+  for (const one of [dropped, late]) intake.end(one)
+  expect([intake.begin(undefined), intake.begin(undefined)].map((one) => one.take(1_000))).toEqual([
+    undefined,
+    undefined,
+  ])
+  expect(intake.begin(undefined).take(1)).toEqual(overloaded)
 })

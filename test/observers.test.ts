@@ -285,7 +285,7 @@ test('the host is kept awake for the lines that a diagnosis waits for', async ()
   const headers = { 'content-type': 'application/json', ...(await sign('{"a":1}', { secret })) }
   const request = new Request('http://x/', { method: 'POST', headers, body: '{ "a": 1 }' })
   await toFetch(receiver)(request, {}, context)
-  expect([lines.length, waited.length]).toEqual([0, 1])
+  expect([lines.length, waited.length]).toEqual([0, 2])
   await Promise.all(waited)
   expect(lines.join()).toContain('body-reserialized')
 })

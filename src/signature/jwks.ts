@@ -11,6 +11,7 @@ import {
 } from '../foundation/check.ts'
 import { type Clock, createAgeClock } from '../foundation/clock.ts'
 import type { PublicKeyName } from '../protocol/scheme-definition.ts'
+import { Flights } from './flights.ts'
 import { type Jwk, jwkBytes } from './public-keys.ts'
 
 /** Options of `jwks`. */
@@ -112,11 +113,12 @@ class PublishedKeys implements KeySource {
   /** How many answers had keys. */
   #answers = 0
   #failure: unknown
-  #flight: Promise<void> | undefined
+  readonly #flights: Flights<void>
 
   constructor(url: string, settings: Settings) {
     this.#url = url
     this.#settings = settings
+    this.#flights = new Flights(settings.timeout)
   }
 
   async keysFor(keyId: string | undefined): Promise<readonly PublicKey[]> {
@@ -142,14 +144,12 @@ class PublishedKeys implements KeySource {
 
   async #refresh(): Promise<void> {
     const { cooldown, now } = this.#settings
-    if (!this.#flight) {
-      if (!isOver(cooldown, this.#triedAt, now)) return
-      this.#triedAt = now().getTime()
-      this.#flight = this.#fetch().finally(() => {
-        this.#flight = undefined
-      })
-    }
-    await this.#flight
+    const flight = this.#flights.of(this.#url)
+    if (flight && !flight.wasDropped) return flight.answer
+    // What was dropped says nothing of the address.
+    if (!flight && !isOver(cooldown, this.#triedAt, now)) return
+    this.#triedAt = now().getTime()
+    await this.#flights.begin(this.#url, this.#fetch())
   }
 
   async #fetch(): Promise<void> {
@@ -227,13 +227,14 @@ class KeysById implements KeySource {
   readonly #load: LoadKey
   readonly #settings: Settings
   readonly #kept = new Map<string, KeptKey>()
-  readonly #flights = new Map<string, Promise<readonly PublicKey[]>>()
+  readonly #flights: Flights<readonly PublicKey[]>
   /** The loads of unknown ids in the last cooldown: at most `mostLoads`, for one address half. */
   #loads: readonly Load[] = []
 
   constructor(load: LoadKey, settings: Settings) {
     this.#load = load
     this.#settings = settings
+    this.#flights = new Flights(settings.timeout)
   }
 
   async keysFor(keyId: string | undefined, address?: string): Promise<readonly PublicKey[]> {
@@ -243,8 +244,8 @@ class KeysById implements KeySource {
     const at = now().getTime()
     const kept = this.#kept.get(keyId)
     if (kept && !isOver(maxAge, kept.at, now)) return kept.keys
-    const flight = this.#flights.get(keyId)
-    if (flight) return flight
+    const flight = this.#flights.of(keyId)
+    if (flight && !flight.wasDropped) return flight.answer
     // A kept key is asked for again whatever strangers do: it may have been withdrawn.
     if (kept ? !isOver(cooldown, kept.triedAt, now) : !this.#mayLoad(address, at)) {
       const stale = this.#stale(kept, at)
@@ -253,9 +254,7 @@ class KeysById implements KeySource {
       throw new Error('too many unknown key ids: the key is not asked for now')
     }
     if (kept) this.#kept.set(keyId, { ...kept, triedAt: at })
-    const load = this.#loadKey(keyId, kept).finally(() => this.#flights.delete(keyId))
-    this.#flights.set(keyId, load)
-    return load
+    return this.#flights.begin(keyId, this.#loadKey(keyId, kept))
   }
 
   /** Whether an unknown id may be asked for; counts it. */

@@ -16,7 +16,7 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/(signature|protocol)\//, 1],
   [/^src\/dispatch\/fetch-resource\.ts$/, 4.1],
   [/^src\/observe\/opentelemetry\//, 5],
-  [/^src\/(dispatch\/.*|intake|observe\/.*|outcome\/.*|parse|verify)\.ts$/, 2],
+  [/^src\/(dispatch\/.*|intake\/.*|observe\/.*|outcome\/.*|parse|verify)\.ts$/, 2],
   [/^src\/inbox\/(?!stores\/|index)/, 3],
   [/^src\/(arrival|options)\.ts$/, 4],
   [/^src\/pipeline\.ts$/, 4.2],

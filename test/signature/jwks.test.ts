@@ -475,3 +475,30 @@ describe('keys that an API gives one by one', () => {
     expect(await new KeyServer().told(keys, tokenOf(first.privateKey))).toBe('SECRET_UNAVAILABLE')
   })
 })
+
+describe('a host that drops the delivery for which keys are asked', () => {
+  test.each(['a set', 'one by one'])('keeps them from no other: %s', async (kind) => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(0)
+    onTestFinished(() => {
+      vi.useRealTimers()
+      clock.mockRestore()
+    })
+    let asked = 0
+    const key = jwkOf(first, { kid: 'k1' })
+    const dropped = () => (++asked === 1 ? new Promise<never>(() => {}) : undefined)
+    const options = { algorithms: ['es256'], timeout: 5_000, now: () => new Date(start) } as const
+    const keys =
+      kind === 'a set'
+        ? jwks('https://keys.example/', {
+            ...options,
+            fetch: async () => dropped() ?? Response.json({ keys: [key] }),
+          })
+        : jwks(async () => dropped() ?? key, options)
+    const waiting = [keys.keysFor('k1'), keys.keysFor('k1')]
+    clock.mockReturnValue(6_001)
+    expect(await keys.keysFor('k1')).toHaveLength(1)
+    expect(await keys.keysFor('k1')).toHaveLength(1)
+    expect([asked, await Promise.race([...waiting, 'they wait'])]).toEqual([2, 'they wait'])
+  })
+})

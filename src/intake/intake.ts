@@ -1,26 +1,8 @@
-// A request's way in: what its headers alone decide, and how many bytes may be held, by whom and
-// for how long. A stranger holds only what has really arrived, and not for long.
-import { Bag, type Placed } from './foundation/bag.ts'
-import { invalid, shown } from './foundation/check.ts'
-import { type Delivery, HeaderIndex, type HeadersInput } from './foundation/delivery.ts'
-import type { OutcomeCode } from './foundation/errors.ts'
-import { type Linked, LinkedList } from './foundation/linked-list.ts'
-import type { WebhookEvent } from './protocol/events.ts'
-import type { HeaderClaims } from './signature/claims.ts'
-import type { Arrived } from './signature/verifier.ts'
-
-/** A request as an adapter hands it over: its body is read once, and only if it is wanted. */
-export interface Incoming {
-  readonly method: string
-  readonly url?: string
-  readonly headers: HeadersInput
-  /** The address of the connected client, if the runtime knows it. */
-  readonly address?: string | undefined
-  /** Keeps a host awake that stops after its reply, for observers that are not done by then. */
-  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
-  /** The exact bytes, or the reason why they are missing. */
-  read(reading: BodyReading): Promise<Uint8Array | BodyFault>
-}
+// How many bytes of bodies may be held, by whom and for how long. A stranger holds only what has
+// really arrived, and not for long.
+import { Bag, type Placed } from '../foundation/bag.ts'
+import type { OutcomeCode } from '../foundation/errors.ts'
+import { type Linked, LinkedList } from '../foundation/linked-list.ts'
 
 /** Why a body could not be read; `message` is for the operator. */
 export interface BodyFault {
@@ -50,36 +32,11 @@ export interface IntakeLimits {
   readonly bodyTimeout: number
 }
 
-/** Why a delivery of `length` bytes is refused by its headers, or undefined when it is admitted. */
-export function admit(
-  headers: HeaderIndex,
-  length: number,
-  maxBytes: number,
-): 'BODY_TOO_LARGE' | 'ENCODING_UNSUPPORTED' | 'CONTENT_TYPE_UNSUPPORTED' | undefined {
-  if (length > maxBytes) return 'BODY_TOO_LARGE'
-  for (const encoding of headers.values('content-encoding')) {
-    if (!/^(?:identity)?$/i.test(encoding.trim())) return 'ENCODING_UNSUPPORTED'
-  }
-  for (const type of headers.values('content-type')) {
-    if (type !== 'application/json' && !isJsonLike(type)) return 'CONTENT_TYPE_UNSUPPORTED'
-  }
-  return undefined
-}
-
-/** The length that the headers declare; undefined when they declare none. */
-export function declaredLength(headers: HeaderIndex): number | undefined {
-  const value = headers.values('content-length')[0]
-  return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined
-}
-
-/** `application/json`, `text/json`, `application/cloudevents+json` and the like. */
-function isJsonLike(contentType: string): boolean {
-  const type = contentType.split(';', 1)[0]?.trim() ?? ''
-  return /^[a-z0-9!#$&^_.-]+\/(?:[a-z0-9!#$&^_.-]+\+)?json$/i.test(type)
-}
-
 /** So many addresses are known before those that hold nothing are looked for. */
 const leastAddresses = 1_000
+
+/** Milliseconds: twice what a look-up of secrets may take. */
+const mostProof = 10_000
 
 /** The most bytes of a body that are counted before they arrive. */
 const mostReserved = 16 * 1024
@@ -89,6 +46,8 @@ export class Intake {
   readonly limits: IntakeLimits
   /** Bodies that hold bytes and are not complete, by the time of their first byte. */
   readonly arriving = new LinkedList<Reading>()
+  /** Complete bodies whose proof waits for something, by the time at which they were complete. */
+  readonly unproved = new LinkedList<Reading>()
   readonly #readings = new Bag<Reading>()
   /** Bytes by address. Those without any stay for a while: most come back. */
   readonly #held = new Map<string, number>()
@@ -113,6 +72,21 @@ export class Intake {
     this.#readings.delete(reading)
     this.#reserved -= reading.reserved
     this.hold(-reading.held, reading.address)
+    reading.reserved = 0
+    reading.held = 0
+  }
+
+  /**
+   * Gives back what dropped requests hold: some hosts drop one whose sender has gone, with all that
+   * would run after it. A proof that takes longer than its time limits is one of those.
+   */
+  endDropped(): void {
+    const now = performance.now()
+    for (;;) {
+      const { first } = this.unproved
+      if (!first || now - first.completeAt < mostProof) return
+      this.end(first)
+    }
   }
 
   /**
@@ -120,6 +94,7 @@ export class Intake {
    * arrives at once; false where this one has to go.
    */
   makeRoom(latest: Reading): boolean {
+    if (this.#total > this.limits.maxInFlightBytes) this.endDropped()
     while (this.#total > this.limits.maxInFlightBytes) {
       const { first } = this.arriving
       if (!first || first === latest) return false
@@ -171,11 +146,15 @@ export class Reading implements BodyReading, Placed, Linked<Reading> {
   bytes = 0
   held = 0
   reserved = 0
+  /** By `performance.now()`, where its proof waits for something. */
+  completeAt = 0
   readonly address: string | undefined
   readonly #intake: Intake
   #timer: ReturnType<typeof setTimeout> | undefined
   #stop: ((fault: BodyFault) => void) | undefined
   #stopped: BodyFault | undefined
+  /** The list of the intake that it is in. */
+  #list: LinkedList<Reading> | undefined
 
   constructor(intake: Intake, address: string | undefined) {
     this.#intake = intake
@@ -191,7 +170,7 @@ export class Reading implements BodyReading, Placed, Linked<Reading> {
     this.bytes += bytes
     this.held += bytes
     this.#noteArrival()
-    const isWithinShare = this.#intake.hold(bytes, this.address)
+    const isWithinShare = this.#hold(bytes)
     if (this.bytes > this.limit) return { code: 'BODY_TOO_LARGE' }
     return isWithinShare && this.#intake.makeRoom(this) ? undefined : { code: 'OVERLOADED' }
   }
@@ -228,47 +207,36 @@ export class Reading implements BodyReading, Placed, Linked<Reading> {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#stop = undefined
-    this.#intake.arriving.delete(this)
+    this.#moveTo(undefined)
+  }
+
+  /** The proof of a complete body is not there at once. */
+  awaitProof(): void {
+    this.completeAt = performance.now()
+    this.#moveTo(this.#intake.unproved)
+  }
+
+  /** The sender is known: its bytes count for as long as the delivery is handled. */
+  proved(): void {
+    this.#moveTo(undefined)
   }
 
   /** From its first byte until it is complete it can be ended. */
   #noteArrival(): void {
-    if (this.held > 0 && this.#stop) this.#intake.arriving.add(this)
+    if (this.held > 0 && this.#stop) this.#moveTo(this.#intake.arriving)
+  }
+
+  #moveTo(list: LinkedList<Reading> | undefined): void {
+    if (list === this.#list) return
+    this.#list?.delete(this)
+    this.#list = list
+    list?.add(this)
+  }
+
+  /** False when the bytes are more than its address may hold. */
+  #hold(bytes: number): boolean {
+    if (this.#intake.hold(bytes, this.address)) return true
+    this.#intake.endDropped()
+    return this.#intake.hold(0, this.address)
   }
 }
-
-/** One delivery on its way through: each fact about it is worked out once, and handed on here. */
-export class Walk implements Arrived {
-  readonly headers: HeaderIndex
-  readonly url: string | undefined
-  readonly method: string | undefined
-  readonly address: string | undefined
-  readonly receivedAt: Date | undefined
-  readonly waitUntil: Incoming['waitUntil']
-  /** When it began, by `performance.now()`; 0 where nobody observes. */
-  readonly began: number
-  now = 0
-  claims: HeaderClaims = unclaimed
-  body: Uint8Array = noBytes
-  bytes = 0
-  event: WebhookEvent | undefined
-
-  /** @throws WebhookError `OPTION_INVALID` for what is not a delivery at all */
-  constructor(of: Omit<Delivery, 'body'> & Pick<Incoming, 'waitUntil'>, isObserved: boolean) {
-    if (typeof of?.headers !== 'object' || of.headers === null) {
-      throw invalid(
-        `expected a delivery { body, headers }, got ${shown(of)}. In tests make one by await signedDelivery(event)`,
-      )
-    }
-    this.headers = new HeaderIndex(of.headers)
-    this.url = of.url
-    this.method = of.method
-    this.address = of.address
-    this.receivedAt = of.receivedAt
-    this.waitUntil = of.waitUntil
-    this.began = isObserved ? performance.now() : 0
-  }
-}
-
-const unclaimed: HeaderClaims = { ok: false, code: 'SIGNATURE_MISSING' }
-const noBytes = new Uint8Array()
