@@ -113,7 +113,7 @@ async function run(session: Session, options: SendOptions, event: string | undef
   return sendEach(session, plan, { length: options.times, at: () => sending })
 }
 
-/** What to make an event of. */
+/** The event to make, and in whose shape. */
 interface Example {
   readonly event: string | undefined
   readonly vendor: Vendor | undefined
