@@ -18,10 +18,11 @@ export const expected = {
 
 /**
  * Exercises a receiver that handles `verification.approved`, throws at `verification.rejected`,
- * takes a while for `verification.submitted`, drains at DELETE, and tells at GET what has begun.
+ * takes a while for `verification.submitted`, also for a sender who leaves meanwhile, drains at
+ * DELETE, and tells at GET what has begun or ended.
  */
 export async function exercise(url: string): Promise<typeof expected> {
-  const send = (event: string, options?: { forged: boolean }) =>
+  const send = (event: string, options?: Parameters<typeof deliver>[2]) =>
     deliver(url, { event, data: { id: 'ver_1' } }, options)
   const approved = () => send('verification.approved')
   const handled = await approved()
@@ -30,8 +31,17 @@ export async function exercise(url: string): Promise<typeof expected> {
   const throws = await send('verification.rejected')
   const row = [await approved(), await approved(), await approved()]
   const once = await Promise.all([approved(), approved(), approved()])
+  const until = async (state: string) => {
+    while ((await (await fetch(url)).text()) !== state) await sleep(10)
+  }
+  const leaving = new AbortController()
+  const left = send('verification.submitted', { signal: leaving.signal })
+  await until('begun')
+  leaving.abort()
+  await left.catch(() => {})
+  await until('ended')
   const slow = send('verification.submitted')
-  while ((await (await fetch(url)).text()) !== 'begun') await sleep(10)
+  await until('begun')
   await fetch(url, { method: 'DELETE' })
   return {
     handled,

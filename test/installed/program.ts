@@ -63,12 +63,19 @@ function bytesOf(event: object | Uint8Array): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify(event))
 }
 
+interface DeliverOptions {
+  readonly forged?: boolean
+  /** At whose abort the sender leaves. */
+  readonly signal?: AbortSignal
+}
+
 /** Delivers an event: the status, and the outcome or code of the reply. */
-export async function deliver(url: string, event: object, { forged = false } = {}) {
+export async function deliver(url: string, event: object, options: DeliverOptions = {}) {
+  const { forged = false, signal = null } = options
   const body = bytesOf(event)
   const headers = { 'content-type': 'application/json', ...(await sign(body, { secret })) }
   const sent = forged ? new Uint8Array([...body, 32]) : body
-  const reply = await fetch(url, { method: 'POST', body: sent, headers })
+  const reply = await fetch(url, { method: 'POST', body: sent, headers, signal })
   const text = await reply.text()
   const { outcome, code } = text.startsWith('{') ? JSON.parse(text) : { code: text }
   return `${reply.status} ${outcome ?? code}`
