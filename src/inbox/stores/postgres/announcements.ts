@@ -6,7 +6,7 @@ import type { Statements } from './statements.ts'
 /** At most one announcement of a process in this time. */
 const every = 20
 /** For as long an opening waits for what is speed alone: less than a delivery waits for it. */
-const openingLimit = 2_000
+const openingLimit = 1_000
 const limit = 10_000
 const firstWait = 200
 const longestWait = 5_000
