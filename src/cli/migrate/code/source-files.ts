@@ -75,7 +75,7 @@ function excludesOf(top: string): readonly Rules[] {
   return rulesIn(top, join(top, '.git', 'info', 'exclude'))
 }
 
-/** Longer rules are no rules. */
+/** Rules beyond it are passed over. */
 const maxRulesBytes = 1024 * 1024
 
 function rulesIn(folder: string, file: string): readonly Rules[] {
