@@ -1,6 +1,6 @@
 // What a receiver must do on every runtime, over HTTP: the rows of the matrix.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { deliver } from './program.ts'
+import { deliver, deliverAndLeave } from './program.ts'
 
 /** Runtimes of the matrix as the documents name them; Next's edge runtime is in next.test.ts. */
 export const edge = 'Next.js edge runtime'
@@ -22,7 +22,7 @@ export const expected = {
  * DELETE, and tells at GET what has begun or ended.
  */
 export async function exercise(url: string): Promise<typeof expected> {
-  const send = (event: string, options?: Parameters<typeof deliver>[2]) =>
+  const send = (event: string, options?: { forged: boolean }) =>
     deliver(url, { event, data: { id: 'ver_1' } }, options)
   const approved = () => send('verification.approved')
   const handled = await approved()
@@ -34,11 +34,8 @@ export async function exercise(url: string): Promise<typeof expected> {
   const until = async (state: string) => {
     while ((await (await fetch(url)).text()) !== state) await sleep(10)
   }
-  const leaving = new AbortController()
-  const left = send('verification.submitted', { signal: leaving.signal })
-  await until('begun')
-  leaving.abort()
-  await left.catch(() => {})
+  const slowly = { event: 'verification.submitted', data: { id: 'ver_1' } }
+  await deliverAndLeave(url, slowly, () => until('begun'))
   await until('ended')
   const slow = send('verification.submitted')
   await until('begun')

@@ -1,5 +1,6 @@
 // Programs that the tests start, and signed deliveries to them.
 import { type ChildProcess, spawn } from 'node:child_process'
+import { request } from 'node:http'
 import { sign } from 'idv-webhooks'
 import { afterEach } from 'vitest'
 
@@ -63,22 +64,26 @@ function bytesOf(event: object | Uint8Array): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify(event))
 }
 
-interface DeliverOptions {
-  readonly forged?: boolean
-  /** At whose abort the sender leaves. */
-  readonly signal?: AbortSignal
-}
-
 /** Delivers an event: the status, and the outcome or code of the reply. */
-export async function deliver(url: string, event: object, options: DeliverOptions = {}) {
-  const { forged = false, signal = null } = options
+export async function deliver(url: string, event: object, { forged = false } = {}) {
   const body = bytesOf(event)
   const headers = { 'content-type': 'application/json', ...(await sign(body, { secret })) }
   const sent = forged ? new Uint8Array([...body, 32]) : body
-  const reply = await fetch(url, { method: 'POST', body: sent, headers, signal })
+  const reply = await fetch(url, { method: 'POST', body: sent, headers })
   const text = await reply.text()
   const { outcome, code } = text.startsWith('{') ? JSON.parse(text) : { code: text }
   return `${reply.status} ${outcome ?? code}`
+}
+
+/** Delivers an event, and resets the connection when `leaving` resolves. */
+export async function deliverAndLeave(url: string, event: object, leaving: () => Promise<void>) {
+  const body = bytesOf(event)
+  const headers = { 'content-type': 'application/json', ...(await sign(body, { secret })) }
+  const sent = request(url, { method: 'POST', headers })
+  sent.on('error', () => {})
+  sent.end(body)
+  await leaving()
+  sent.socket?.resetAndDestroy()
 }
 
 /** The statuses of an event as it is, and with one byte more than was signed. */
