@@ -44,10 +44,15 @@ export function toIncoming(
     method: request.method ?? '',
     url: urlOf(request),
     // As they arrived: `headers` would have joined those that stand twice.
-    headers: request.rawHeaders,
+    headers: request.httpVersionMajor >= 2 ? regular(request.rawHeaders) : request.rawHeaders,
     address: request.socket?.remoteAddress,
     read: (reading) => readBody(stream, request, { reading, fix }),
   }
+}
+
+/** Without `:method`, `:path` and the others of HTTP/2, which are no headers. */
+function regular(raw: readonly string[]): string[] {
+  return raw.filter((_, at) => !raw[at - (at % 2)]?.startsWith(':'))
 }
 
 interface HowToRead {
