@@ -138,19 +138,6 @@ test('Fastify ends the connection of what it refuses itself at the path of the r
   expect(answer()).toMatch(/^HTTP\/1\.1 415 /)
 })
 
-test('Fastify ends the stream of what it refuses itself over HTTP/2', async () => {
-  const port = await (overHttp2['Fastify with http2'] as () => Promise<number>)()
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const session = connectHttp2(`http://127.0.0.1:${port}`)
-  onTestFinished(() => session.destroy())
-  const start = { ':method': 'POST', ':path': '/webhooks', 'content-type': 'a' }
-  const stream = session.request(start, { endStream: false })
-  stream.on('error', () => {}).resume()
-  expect((await once(stream, 'response'))[0]).toMatchObject({ ':status': 415 })
-  expect(await patienceEnds(() => stream.destroyed)).toBe(true)
-})
-
 test('over HTTP/2 a delivery has the address that it was sent to', async () => {
   const receiver = createReceiver({
     secret: ({ url }) => (url === `http://127.0.0.1:${port}/webhooks?of=a` ? secret : 'another'),
