@@ -35,9 +35,12 @@ export function toArrival(
 /** How probes begin that cannot be parsed. */
 const probeStart = new TextEncoder().encode(`{"event":"${probeName}"`)
 
-/** Whether a proved delivery is a probe of `doctor`: who sent it holds the secret. */
+/**
+ * Whether a proved delivery is a probe of `doctor`: who sent it holds the secret. In a vendor's shape
+ * it is known by the name that arrived.
+ */
 export function isProbe({ body }: VerifiedDelivery, parsed: Parsed): boolean {
-  if (parsed.ok) return parsed.event.name === probeName
+  if (parsed.ok) return parsed.event.receivedName === probeName
   return parsed.code !== 'ENVELOPE_INVALID' && probeStart.every((byte, at) => body[at] === byte)
 }
 

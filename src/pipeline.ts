@@ -278,7 +278,7 @@ export class Pipeline {
     }
     const { event, key } = parsed
     walk.event = event
-    const registrations = event.name === probeName ? [] : this.#dispatcher.match(event)
+    const registrations = event.receivedName === probeName ? [] : this.#dispatcher.match(event)
     if (registrations.length === 0) {
       return withProof({ kind: 'ignored', event }, delivery)
     }

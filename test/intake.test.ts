@@ -100,3 +100,26 @@ test('what a dropped request holds is given back: by all, and by its address', (
   ])
   expect(intake.begin(undefined).take(1)).toEqual(overloaded)
 })
+
+test('requests that were dropped before their body came are given up, without a timer of theirs', () => {
+  const intake = new Intake({ maxBytes: 1_000, maxInFlightBytes: 64_000, bodyTimeout: 5_000 })
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(0)
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => {
+    clock.mockRestore()
+    vi.useRealTimers()
+  })
+  const begin = () => {
+    const reading = intake.begin(undefined)
+    reading.onStop(() => {})
+    return reading
+  }
+  const dropped = Array.from({ length: 150 }, begin)
+  clock.mockReturnValue(10_000)
+  const honest = Array.from({ length: 10 }, begin)
+  clock.mockReturnValue(15_000)
+  begin()
+  expect(intake.incomplete.size).toBe(11)
+  for (const reading of [...dropped, ...honest]) intake.end(reading)
+  expect(intake.incomplete.size).toBe(1)
+})

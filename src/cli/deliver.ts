@@ -69,6 +69,10 @@ export function deliver(shipment: Shipment, options: DeliverOptions): Promise<An
       if (!request.writableFinished) request.destroy()
     })
   })
+  request.on('upgrade', (response, socket) => {
+    socket.destroy()
+    settle(headOf(response))
+  })
   request.on('error', (error) => {
     if (options.signal.aborted) reject(error)
     else settle({ error: codeOf(error) })

@@ -2,7 +2,8 @@
 import { errorPage, type OutcomeCode } from '../index.ts'
 import type { Answer, AnswerOutcome } from './deliver.ts'
 
-const byCode: Readonly<Partial<Record<OutcomeCode, string>>> = {
+/** For every code: without a hint of its own, one would get that of its status, which is about others. */
+const byCode: Readonly<Record<OutcomeCode, string>> = {
   SIGNATURE_MISSING:
     'no signature reached the receiver: a proxy drops the header, or the receiver expects another one (use the same scheme on both sides)',
   SIGNATURE_MALFORMED:
@@ -11,6 +12,17 @@ const byCode: Readonly<Partial<Record<OutcomeCode, string>>> = {
     'both sides need the same secret, and the receiver needs the exact bytes: try doctor --to <url>',
   TIMESTAMP_OUTSIDE_TOLERANCE:
     'the signed time is too old or too new: sign again (replay --resign), and check both clocks',
+  HEADER_AMBIGUOUS:
+    'a header of the signature arrived twice: leave out a --header of its name, or find the proxy that adds one',
+  ADDRESS_NOT_ALLOWED:
+    'the sender of this receiver is known by its address: send from one of the addresses of its scheme (see docs/vendors.md)',
+  BODY_INCOMPLETE: 'the body did not arrive within bodyTimeout: check the connection and proxies',
+  BODY_NOT_UTF8: 'the signature holds, but the body is not UTF-8: check the file that was sent',
+  BODY_NOT_JSON: 'the signature holds, but the body is not JSON: check the file that was sent',
+  ENVELOPE_INVALID:
+    'the signature holds, but the receiver finds no event in the body: it reads `event`, `type` or `name`, or what its option `vendor` or `envelope` says (--scheme vendors.<name> sends events of a vendor, replay sends captures)',
+  EVENT_INVALID:
+    'the signature holds, but the data does not fit its schema, and the receiver has validate: reject',
   BODY_CONSUMED: 'a body parser ran before the receiver: mount the receiver above it',
   BODY_TOO_LARGE: 'raise maxBytes of the receiver, or the limit of the proxy before it',
   CONTENT_TYPE_UNSUPPORTED: 'send application/json',
@@ -34,6 +46,7 @@ const byError: Readonly<Record<string, string>> = {
 }
 
 const byStatus: Readonly<Record<number, string>> = {
+  101: 'the server switches to another protocol: check the address',
   400: 'refused before the receiver? A body parser may have read the body first',
   401: 'the route may require a login, or use another secret',
   403: 'a firewall, a CSRF check or a login refuses it before the route',
@@ -50,12 +63,12 @@ export function hintFor(
 ): string | undefined {
   const { status, error, code } = answer
   if (error !== undefined) return byError[error] ?? `no response (${error})`
-  if (isExplained(code)) return `${byCode[code]} (${errorPage(code)})`
+  if (isCode(code)) return `${byCode[code]} (${errorPage(code)})`
   if (status >= 300 && status < 400) return 'a redirect: use the address that it leads to'
   if (status >= 500) return 'the app failed: see its log'
   return byStatus[status]
 }
 
-function isExplained(code: string | undefined): code is OutcomeCode {
+function isCode(code: string | undefined): code is OutcomeCode {
   return code !== undefined && Object.hasOwn(byCode, code)
 }

@@ -75,8 +75,7 @@ export function toDefinition({ scheme }: Preset): SchemeDefinition {
   return { ...rest, header: headers ?? header }
 }
 
-/** The scheme of `vendors.<name>` or `senders.<name>`; undefined for any other text. */
-export function schemeOfPreset(text: string): Scheme | undefined {
-  const named = presets().find(({ name }) => name === text || name === `${text}()`)
-  return named?.scheme
+/** The preset `vendors.<name>` or `senders.<name>`; undefined for any other text. */
+export function presetOf(text: string): Preset | undefined {
+  return presets().find(({ name }) => name === text || name === `${text}()`)
 }

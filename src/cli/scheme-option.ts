@@ -4,8 +4,9 @@ import { resolve } from 'node:path'
 import { Option } from 'commander'
 import { suggestion } from '../foundation/check.ts'
 import { type Scheme, type SchemeDefinition, schemes } from '../index.ts'
+import type { Vendor } from '../vendors/index.ts'
 import { CliError } from './exit-code.ts'
-import { schemeOfPreset } from './presets.ts'
+import { presetOf } from './presets.ts'
 import type { Session } from './session.ts'
 
 /** The options of commands that sign or verify. */
@@ -31,18 +32,33 @@ export const schemeOption = () =>
     `${Object.keys(namedSchemes).join(', ')}, a preset (vendors.onfido, senders.slack), or a JSON file with a definition (see discover --json)`,
   )
 
-/** The chosen scheme; undefined if none was chosen. */
-export function chosenScheme({ cwd, config }: Session, options: SchemeChoice): Scheme | undefined {
-  if (options.scheme !== undefined) return byName(cwd, options.scheme)
-  const given = config.values.scheme
-  if (given === undefined) return undefined
-  return typeof given === 'string' ? byName(cwd, given) : schemes.define(given as SchemeDefinition)
+/** How the sender signs, and in whose shape its events are where a vendor's preset was chosen. */
+export interface ChosenSender {
+  readonly scheme: Scheme
+  readonly vendor?: Vendor
 }
 
-function byName(cwd: string, name: string): Scheme {
-  if (Object.hasOwn(namedSchemes, name)) return namedSchemes[name as keyof typeof namedSchemes]()
-  const preset = schemeOfPreset(name)
-  if (preset) return preset
+/** The chosen scheme; undefined if none was chosen. */
+export function chosenScheme(session: Session, options: SchemeChoice): Scheme | undefined {
+  return configured(session, options)?.scheme
+}
+
+/** The chosen scheme with its vendor; the service's by default. */
+export function chosenSender(session: Session, options: SchemeChoice): ChosenSender {
+  return configured(session, options) ?? { scheme: schemes.service() }
+}
+
+function configured({ cwd, config }: Session, options: SchemeChoice): ChosenSender | undefined {
+  const given = options.scheme ?? config.values.scheme
+  if (given === undefined) return undefined
+  if (typeof given !== 'string') return { scheme: schemes.define(given as SchemeDefinition) }
+  if (Object.hasOwn(namedSchemes, given)) {
+    return { scheme: namedSchemes[given as keyof typeof namedSchemes]() }
+  }
+  return presetOf(given) ?? { scheme: fromFile(cwd, given) }
+}
+
+function fromFile(cwd: string, name: string): Scheme {
   let json: unknown
   try {
     json = JSON.parse(readFileSync(resolve(cwd, name), 'utf8').replace(/^\uFEFF/, ''))

@@ -88,7 +88,8 @@ export async function needSecrets(
   )
 }
 
-async function fromFile({ cwd, stdin }: Session, file: string): Promise<readonly NamedSecret[]> {
+async function fromFile(session: Session, file: string): Promise<readonly NamedSecret[]> {
+  const { cwd, stdin } = session
   let content: string
   try {
     content = file === '-' ? await text(stdin) : readFileSync(resolve(cwd, file), 'utf8')
@@ -97,13 +98,13 @@ async function fromFile({ cwd, stdin }: Session, file: string): Promise<readonly
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
     throw new CliError(
       'SECRET_MISSING',
-      `--secret-file must be the path of a file that can be read (${code}), not the secret itself`,
+      `${optionOf(session, file)} must be the path of a file that can be read (${code}), not the secret itself`,
     )
   }
   const trimmed = content.trim()
   const [origin, where] = file === '-' ? ['stdin', 'stdin'] : ['file', file]
   if (trimmed === '') throw new CliError('SECRET_MISSING', `--secret-file: ${where} is empty`)
-  if (/^[[{]/.test(trimmed)) return named(parsed(trimmed), origin)
+  if (/^([[{]|"[^\r\n]*"$)/.test(trimmed)) return named(parsed(trimmed), origin)
   const value = ofEnvFile(trimmed, where)
   if (value !== undefined) return named(value, origin)
   const lines = trimmed.split(/\r?\n/).filter((line) => line.trim() !== '')
@@ -111,6 +112,14 @@ async function fromFile({ cwd, stdin }: Session, file: string): Promise<readonly
     lines.map((line) => line.trim()),
     origin,
   )
+}
+
+/** Where the name of the file comes from. */
+function optionOf({ env, config: { file, values } }: Session, name: string): string {
+  if (env.IDV_SECRET_FILE === name) return 'IDV_SECRET_FILE'
+  const sections = [values, ...Object.values(values)] as ({ secretFile?: unknown } | null)[]
+  const isInFile = sections.some((section) => section?.secretFile === name)
+  return isInFile ? `secretFile of ${file}` : '--secret-file'
 }
 
 /** The secret of an env file (.env.local, .dev.vars); undefined for a file of bare secrets. */
@@ -121,22 +130,19 @@ function ofEnvFile(content: string, where: string): string | undefined {
   const fault = value === undefined ? 'variables but no WEBHOOK_SECRET' : 'an empty WEBHOOK_SECRET'
   throw new CliError(
     'SECRET_MISSING',
-    `--secret-file: ${where} has ${fault}: add the line WEBHOOK_SECRET=…, or pass a file with one secret per line`,
+    `--secret-file: ${where} has ${fault}: write the secret as WEBHOOK_SECRET=… (also one with = in it), or pass a file with one secret per line`,
   )
 }
 
-/**
- * Whether all of several lines are variables. A single one may be a secret with = in it, and = at
- * the end alone is the padding of base64.
- */
+/** Whether all lines are variables; where = stands at their ends alone, it is the padding of base64. */
 function isEnvFile(content: string): boolean {
   const unquoted = content.replaceAll(/=[ \t]*(["'`]).*?\1/gs, '=quoted')
   const lines = unquoted.split(/\r?\n/).filter((line) => !/^\s*(#|$)/.test(line))
   const isPadded = lines.every((line) => /^[^=]*={1,2}\s*$/.test(line))
-  return lines.length > 1 && !isPadded && lines.every((line) => variable.test(line))
+  return !isPadded && lines.every((line) => variable.test(line))
 }
 
-const variable = /^\s*(export\s+)?[A-Z_][A-Z0-9_]*\s*=/
+const variable = /^\s*(export\s+)?[A-Z_]\w*\s*=/i
 
 function parsed(json: string): unknown {
   try {

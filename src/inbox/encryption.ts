@@ -23,6 +23,8 @@ export interface EncryptionOptions {
 
 /** Encrypts and decrypts bytes; `label` names the row and the part, and must match. */
 export interface Encryption {
+  /** Whether a key was passed. */
+  readonly hasKey: boolean
   /** Whether it reads what was kept without a key. */
   readonly acceptsUnencrypted: boolean
   encrypt(bytes: Uint8Array, label: string): Uint8Array
@@ -50,6 +52,7 @@ export function createEncryption(options?: EncryptionOptions): Encryption {
   const isRefused = (encrypted: Uint8Array) =>
     encrypted[0] === unencryptedMark && !acceptsUnencrypted
   return {
+    hasKey: current !== undefined,
     acceptsUnencrypted,
     encrypt: (bytes, label) => {
       if (!current) return concat([Uint8Array.of(unencryptedMark), bytes])

@@ -25,11 +25,17 @@ async function saltOf(store: InboxStore, encryption: Encryption): Promise<Uint8A
   const kept = await store.recall('salt', encryption.encrypt(randomBytes(32), 'salt'))
   const salt = encryption.decrypt(kept, 'salt')
   if (!salt) {
+    if (encryption.isRefused(kept)) {
+      throw new WebhookError(
+        'STORE_UNSUITABLE',
+        'the inbox was kept without encryption: set encryption.acceptUnencrypted to true until its entries are handled, then remove it',
+      )
+    }
     throw new WebhookError(
-      encryption.isRefused(kept) ? 'STORE_UNSUITABLE' : 'STORE_SEALED',
-      encryption.isRefused(kept)
-        ? 'the inbox was kept without encryption: set encryption.acceptUnencrypted to true until its entries are handled, then remove it'
-        : 'the inbox was encrypted with another key: pass that key in encryption.previous',
+      'STORE_SEALED',
+      encryption.hasKey
+        ? 'the inbox was encrypted with another key: pass that key in encryption.previous'
+        : 'the inbox is encrypted, and no key was passed: pass encryption: { key } with the key of this inbox, and check the variable that holds it',
     )
   }
   // Before the salt: once that is encrypted, nothing else shows that there were any.

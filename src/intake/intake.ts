@@ -1,6 +1,5 @@
 // How many bytes of bodies may be held, by whom and for how long. A stranger holds only what has
 // really arrived, and not for long.
-import { Bag, type Placed } from '../foundation/bag.ts'
 import type { OutcomeCode } from '../foundation/errors.ts'
 import { type Linked, LinkedList } from '../foundation/linked-list.ts'
 
@@ -35,6 +34,9 @@ export interface IntakeLimits {
 /** So many addresses are known before those that hold nothing are looked for. */
 const leastAddresses = 1_000
 
+/** So many incomplete bodies are there before those of dropped requests are looked for. */
+const mostUnlooked = 100
+
 /** Milliseconds: twice what a look-up of secrets may take. */
 const mostProof = 10_000
 
@@ -48,7 +50,8 @@ export class Intake {
   readonly arriving = new LinkedList<Reading>()
   /** Complete bodies whose proof waits for something, by the time at which they were complete. */
   readonly unproved = new LinkedList<Reading>()
-  readonly #readings = new Bag<Reading>()
+  /** Bodies that are not complete, in the order in which they began. */
+  readonly incomplete = new Set<Reading>()
   /** Bytes by address. Those without any stay for a while: most come back. */
   readonly #held = new Map<string, number>()
   #mostAddresses = leastAddresses
@@ -62,14 +65,18 @@ export class Intake {
 
   /** Begins to read one body; `end` it when its delivery is answered. */
   begin(address: string | undefined): Reading {
+    if (this.incomplete.size > mostUnlooked) this.endDropped()
     const reading = new Reading(this, address)
-    this.#readings.add(reading)
+    this.incomplete.add(reading)
     return reading
   }
 
   end(reading: Reading): void {
     reading.done()
-    this.#readings.delete(reading)
+    this.#giveBack(reading)
+  }
+
+  #giveBack(reading: Reading): void {
     this.#reserved -= reading.reserved
     this.hold(-reading.held, reading.address)
     reading.reserved = 0
@@ -78,14 +85,21 @@ export class Intake {
 
   /**
    * Gives back what dropped requests hold: some hosts drop one whose sender has gone, with all that
-   * would run after it. A proof that takes longer than its time limits is one of those.
+   * would run after it, timers included. What is far beyond its time limits is one of those. They
+   * are not stopped: to wake what belongs to another request is refused there.
    */
   endDropped(): void {
     const now = performance.now()
+    for (const reading of this.incomplete) {
+      if (now - reading.since < this.limits.bodyTimeout + mostProof) break
+      reading.leave()
+      this.#giveBack(reading)
+    }
     for (;;) {
       const { first } = this.unproved
-      if (!first || now - first.completeAt < mostProof) return
-      this.end(first)
+      if (!first || now - first.since < mostProof) return
+      first.leave()
+      this.#giveBack(first)
     }
   }
 
@@ -115,7 +129,7 @@ export class Intake {
 
   /** Ends all reading that is under way. */
   stop(code: OutcomeCode & BodyFault['code']): void {
-    for (const reading of this.#readings.all()) reading.stop({ code })
+    for (const reading of this.incomplete) reading.stop({ code })
   }
 
   /** False when the bytes are more than one address may hold: half of all. */
@@ -137,8 +151,7 @@ export class Intake {
 }
 
 /** One body that is being read, or is held while its delivery is handled. */
-export class Reading implements BodyReading, Placed, Linked<Reading> {
-  place = -1
+export class Reading implements BodyReading, Linked<Reading> {
   isListed = false
   previous: Reading | undefined
   next: Reading | undefined
@@ -146,8 +159,8 @@ export class Reading implements BodyReading, Placed, Linked<Reading> {
   bytes = 0
   held = 0
   reserved = 0
-  /** By `performance.now()`, where its proof waits for something. */
-  completeAt = 0
+  /** By `performance.now()`: when it began, or its proof had to wait for something. */
+  since = performance.now()
   readonly address: string | undefined
   readonly #intake: Intake
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -207,18 +220,24 @@ export class Reading implements BodyReading, Placed, Linked<Reading> {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#stop = undefined
+    this.leave()
+  }
+
+  /** Leaves the lists of the intake. */
+  leave(): void {
     this.#moveTo(undefined)
+    this.#intake.incomplete.delete(this)
   }
 
   /** The proof of a complete body is not there at once. */
   awaitProof(): void {
-    this.completeAt = performance.now()
+    this.since = performance.now()
     this.#moveTo(this.#intake.unproved)
   }
 
   /** The sender is known: its bytes count for as long as the delivery is handled. */
   proved(): void {
-    this.#moveTo(undefined)
+    this.leave()
   }
 
   /** From its first byte until it is complete it can be ended. */

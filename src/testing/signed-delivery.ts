@@ -44,6 +44,8 @@ export interface SignedDelivery extends Delivery {
   readonly body: Bytes
   readonly headers: Readonly<Record<string, string>>
   readonly receivedAt: Date
+  /** Without undefined, so that it can be spread into a `RequestInit`. */
+  readonly method?: string
 }
 
 /**

@@ -1,19 +1,29 @@
 // The same event as a vendor would send it: its fixture of that name, with our values put where its
 // documents place them. Fields that a vendor does not send are left out.
 import { isObject } from '../protocol/json-paths.ts'
-import type { Vendor } from '../protocol/vendor.ts'
+import { readVendorEvent, type Vendor, type VendorFixture } from '../protocol/vendor.ts'
 
 /** An event in this package's names. */
 export interface DialectEvent {
+  /** One of ours, or the vendor's own name of what has none of ours. */
   readonly name: string
   readonly id: string
   readonly occurredAt: Date
   readonly data: Readonly<Record<string, unknown>>
 }
 
+/** The names of the events that a vendor has examples of. */
+export function namesInDialect(vendor: Vendor): readonly string[] {
+  return [...new Set(vendor.fixtures.map((one) => nameIn(vendor, one)))]
+}
+
+function nameIn(vendor: Vendor, { name, body }: VendorFixture): string {
+  return name ?? readVendorEvent(vendor, body)?.receivedName ?? ''
+}
+
 /** The body that a vendor would send; undefined where it has no such event. */
 export function inDialect(vendor: Vendor, event: DialectEvent): object | undefined {
-  const fixture = vendor.fixtures.find(({ name }) => name === event.name)
+  const fixture = vendor.fixtures.find((one) => nameIn(vendor, one) === event.name)
   if (!fixture) return undefined
   const body = structuredClone(fixture.body) as Record<string, unknown>
   const { subject, id, occurredAt, fields = {} } = vendor.reading

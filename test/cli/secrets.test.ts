@@ -25,18 +25,23 @@ test.each([
   ['# no secret\nDATABASE_URL=x\nexport OTHER=', 'variables but no WEBHOOK_SECRET'],
   ['KEY="-----BEGIN\nKEY-----"\nSECRET=x', 'variables but no WEBHOOK_SECRET'],
   ['A=1\nWEBHOOK_SECRET=\n', 'an empty WEBHOOK_SECRET'],
+  ['WEBHOOK_SECRETS=a-secret-of-yours', 'variables but no WEBHOOK_SECRET'],
+  ['webhook_secret=a-secret-of-yours\n', 'variables but no WEBHOOK_SECRET'],
 ])('an env file without it is refused: %j', async (content, fault) => {
   await expect(secretsOf(content)).rejects.toMatchObject({
     code: 'SECRET_MISSING',
-    message: `--secret-file: stdin has ${fault}: add the line WEBHOOK_SECRET=…, or pass a file with one secret per line`,
+    message: `--secret-file: stdin has ${fault}: write the secret as WEBHOOK_SECRET=… (also one with = in it), or pass a file with one secret per line`,
   })
+})
+
+test('a JSON string is one secret', async () => {
+  expect(await secretsOf('"a-secret \\u00e9"\n')).toEqual(['a-secret é'])
 })
 
 test.each([
   [['QUJDRA==', 'QUJDREU=']],
-  [['ABC=DEF']],
-  [['key=value', 'ABC=DEF']],
+  [['1ABC=DEF', 'a.b=c']],
   [['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw']],
-])('bare secrets may hold and end with =: %j', async (secrets) => {
+])('bare secrets may end with =, and hold one where they are no variables: %j', async (secrets) => {
   expect(await secretsOf(`${secrets.join('\n')}\n`)).toEqual(secrets)
 })

@@ -100,7 +100,7 @@ describe('imports', () => {
     expect(
       through.filter(
         ({ to }) =>
-          !/\/index\.ts$|^src\/inbox\/stores\/(sqlite\/sqlite|postgres\/postgres)\.ts$|^src\/foundation\/(check|defined|abortable|bytes|errors)\.ts$/.test(
+          !/\/index\.ts$|^src\/inbox\/stores\/(sqlite\/sqlite|postgres\/postgres)\.ts$|^src\/vendors\/dialect\.ts$|^src\/foundation\/(check|defined|abortable|bytes|errors)\.ts$/.test(
             to,
           ),
       ),

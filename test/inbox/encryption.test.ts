@@ -69,6 +69,8 @@ test('an inbox from before there was a key is taken only where that is said', as
     code: 'STORE_UNSUITABLE',
     message: expect.stringContaining('encryption.acceptUnencrypted to true'),
   })
+  const refused = await sealed(file).deliver(event())
+  expect(refused).toMatchObject({ kind: 'failed', code: 'STORE_UNAVAILABLE' })
   const { deliver, worker, seen, inbox } = sealed(file, { ...encryption, acceptUnencrypted: true })
   expect((await deliver(one)).kind).toBe('duplicate')
   expect(await worker.runOnce()).toMatchObject({ done: 1 })

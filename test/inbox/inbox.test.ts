@@ -355,9 +355,15 @@ describe('privacy', () => {
     await rotated.worker.runOnce()
     expect(names).toEqual(['Robin'])
     await setUp({ store, encryption: { key: newer } }).inbox.open()
-    for (const encryption of [{ key }, undefined]) {
+    for (const [encryption, message] of [
+      [{ key }, /with another key: pass that key in encryption\.previous/],
+      [undefined, /no key was passed: pass encryption: \{ key \}/],
+    ] as const) {
       const stranger = setUp({ store, ...(encryption && { encryption }) })
-      await expect(stranger.inbox.open()).rejects.toMatchObject({ code: 'STORE_SEALED' })
+      await expect(stranger.inbox.open()).rejects.toMatchObject({
+        code: 'STORE_SEALED',
+        message: expect.stringMatching(message),
+      })
     }
   })
 

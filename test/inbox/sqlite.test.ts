@@ -19,6 +19,7 @@ import { createInbox } from 'idv-webhooks/inbox'
 import { type SqliteDatabase, type SqliteTransaction, sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { dueSql, nextOpenSql } from '../../src/inbox/stores/sqlite/lanes.ts'
+import { claimOne, newEntry, settle } from '../../src/testing/store-cases.ts'
 import { event, setUp, until } from './admin.ts'
 import { temporaryFile, temporaryFolder } from './temporary.ts'
 
@@ -650,6 +651,24 @@ describe('beside its owner', () => {
     const stranger = setUp({ store: sqliteStore(file, { mode: 'operator' }) })
     expect(await stranger.deliver(event())).toMatchObject({ code: 'STORE_UNAVAILABLE' })
     await expect(stranger.worker.start()).rejects.toThrow(/keeps and claims nothing/)
+  })
+
+  test('an operator whose clock is ahead of the owner redrives at once', async () => {
+    const file = temporaryFile()
+    const [owner, beside] = [sqliteStore(file), sqliteStore(file, { mode: 'operator' })]
+    for (const store of [owner, beside]) {
+      await store.open(() => {})
+      onTestFinished(() => store.close())
+    }
+    const start = Date.UTC(2026, 0, 1)
+    const [first, second] = [newEntry({ lane: 'one' }), newEntry({ lane: 'one' })]
+    for (const entry of [first, second]) await owner.insert(entry)
+    const failed = { reason: 'HANDLER_FAILED', failures: [] } as const
+    await settle(owner, await claimOne(owner), { to: 'dead', hold: true, ...failed, at: start + 9 })
+    const redriven = { ids: [first.id], from: ['dead'], now: start + 600_000 } as const
+    expect(await beside.reopen(redriven)).toBe(1)
+    expect((await owner.stats(start + 9)).due).toBe(start + 9)
+    expect((await claimOne(owner, start + 9)).id).toBe(first.id)
   })
 
   test('an operator needs a file that is there and is an inbox', async () => {

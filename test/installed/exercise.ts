@@ -1,6 +1,6 @@
 // What a receiver must do on every runtime, over HTTP: the rows of the matrix.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { deliver } from './program.ts'
+import { deliver, deliverAndLeave } from './program.ts'
 
 /** Runtimes of the matrix as the documents name them; Next's edge runtime is in next.test.ts. */
 export const edge = 'Next.js edge runtime'
@@ -18,7 +18,8 @@ export const expected = {
 
 /**
  * Exercises a receiver that handles `verification.approved`, throws at `verification.rejected`,
- * takes a while for `verification.submitted`, drains at DELETE, and tells at GET what has begun.
+ * takes a while for `verification.submitted`, also for a sender who leaves meanwhile, drains at
+ * DELETE, and tells at GET what has begun or ended.
  */
 export async function exercise(url: string): Promise<typeof expected> {
   const send = (event: string, options?: { forged: boolean }) =>
@@ -30,8 +31,14 @@ export async function exercise(url: string): Promise<typeof expected> {
   const throws = await send('verification.rejected')
   const row = [await approved(), await approved(), await approved()]
   const once = await Promise.all([approved(), approved(), approved()])
+  const until = async (state: string) => {
+    while ((await (await fetch(url)).text()) !== state) await sleep(10)
+  }
+  const slowly = { event: 'verification.submitted', data: { id: 'ver_1' } }
+  await deliverAndLeave(url, slowly, () => until('begun'))
+  await until('ended')
   const slow = send('verification.submitted')
-  while ((await (await fetch(url)).text()) !== 'begun') await sleep(10)
+  await until('begun')
   await fetch(url, { method: 'DELETE' })
   return {
     handled,

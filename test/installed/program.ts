@@ -1,5 +1,6 @@
 // Programs that the tests start, and signed deliveries to them.
 import { type ChildProcess, spawn } from 'node:child_process'
+import { request } from 'node:http'
 import { sign } from 'idv-webhooks'
 import { afterEach } from 'vitest'
 
@@ -72,6 +73,17 @@ export async function deliver(url: string, event: object, { forged = false } = {
   const text = await reply.text()
   const { outcome, code } = text.startsWith('{') ? JSON.parse(text) : { code: text }
   return `${reply.status} ${outcome ?? code}`
+}
+
+/** Delivers an event, and resets the connection when `leaving` resolves. */
+export async function deliverAndLeave(url: string, event: object, leaving: () => Promise<void>) {
+  const body = bytesOf(event)
+  const headers = { 'content-type': 'application/json', ...(await sign(body, { secret })) }
+  const sent = request(url, { method: 'POST', headers })
+  sent.on('error', () => {})
+  sent.end(body)
+  await leaving()
+  sent.socket?.resetAndDestroy()
 }
 
 /** The statuses of an event as it is, and with one byte more than was signed. */

@@ -1,6 +1,5 @@
 // doctor: tests a running receiver through its whole stack, and names what alters the bytes.
 import { defined } from '../../foundation/defined.ts'
-import { schemes } from '../../index.ts'
 import { readCaptures } from '../capture-files.ts'
 import { type Answer, deliver } from '../deliver.ts'
 import { adviceFor } from '../doctor/advice.ts'
@@ -10,13 +9,13 @@ import { type Examined, examine, type Target } from '../doctor/examine.ts'
 import { frameworkOf } from '../doctor/framework.ts'
 import { checkInbox } from '../doctor/inbox-checks.ts'
 import { type Check, checkClock, checkNode, checkSecret } from '../doctor/local-checks.ts'
-import { type Probe, probeEvent } from '../doctor/probes.ts'
+import { type Probe, probeEvent, serviceFrame, vendorFrame } from '../doctor/probes.ts'
 import { CliError, type ExitCode, exitCodes } from '../exit-code.ts'
 import { findInbox } from '../inbox/find-inbox.ts'
 import { type InboxChoice, inboxOption } from '../inbox/inbox-option.ts'
 import { count, printable, withoutUser } from '../output.ts'
 import { repeated } from '../repeated.ts'
-import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
+import { chosenSender, type SchemeChoice, schemeOption } from '../scheme-option.ts'
 import { findSecrets, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
 import { act, addressFrom, declare, mostSeconds, numberFrom, type Session } from '../session.ts'
 
@@ -64,7 +63,7 @@ export const doctor = (session: Session) =>
 /** Checks what there is to check, and reports it. */
 export async function runDoctor(session: Session, options: DoctorOptions): Promise<ExitCode> {
   const { to, timeout } = options
-  const scheme = chosenScheme(session, options) ?? schemes.service()
+  const { scheme, vendor } = chosenSender(session, options)
   const isOpen = to === undefined && options.capture === undefined
   const secret = await (isOpen ? findSecrets : needSecrets)(session, options)
   const checks = [
@@ -90,7 +89,9 @@ export async function runDoctor(session: Session, options: DoctorOptions): Promi
   const { leaveNothing = false } = options
   const kept = new Set<Probe>()
   try {
-    const probed = await probe(session, { url: to, timeout, scheme, secret, leaveNothing, kept })
+    const frame = vendor ? vendorFrame(vendor) : serviceFrame
+    const target = { url: to, timeout, scheme, frame, secret, leaveNothing, kept }
+    const probed = await probe(session, target)
     return broken ? exitCodes.failed : probed
   } finally {
     reportKept(session, kept.size)

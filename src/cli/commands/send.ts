@@ -4,22 +4,15 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { Option } from 'commander'
-import { suggestion } from '../../foundation/check.ts'
-import { schemes } from '../../index.ts'
 import { eventNames, legacyNames } from '../../protocol/index.ts'
-import {
-  type FixtureName,
-  fixture,
-  signedDelivery,
-  type Tampering,
-  tamperings,
-} from '../../testing/index.ts'
+import { signedDelivery, type Tampering, tamperings } from '../../testing/index.ts'
+import type { Vendor } from '../../vendors/index.ts'
+import { exampleMaker } from '../example-event.ts'
 import { CliError } from '../exit-code.ts'
-import { printable } from '../output.ts'
 import { override } from '../override.ts'
 import { readFailure } from '../read-failure.ts'
 import { repeated } from '../repeated.ts'
-import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
+import { chosenSender, type SchemeChoice, schemeOption } from '../scheme-option.ts'
 import { needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
 import { type Sending, sendEach } from '../send-each.ts'
 import {
@@ -96,9 +89,9 @@ async function run(session: Session, options: SendOptions, event: string | undef
     throw new CliError('USAGE', 'nothing to send: pass an event name, or --file <file>')
   }
   // Before the secret is required: a misspelt name is the first thing to correct.
-  const make = await bodyMaker(session, options, event)
+  const { scheme, vendor } = chosenSender(session, options)
+  const make = await bodyMaker(session, options, { event, vendor })
   const secret = await needSecrets(session, options)
-  const scheme = chosenScheme(session, options) ?? schemes.service()
   const extra = (options.header ?? []).map(headerOf)
   const sending: Sending = {
     name: [event ?? file, options.fault].filter(Boolean).join(' '),
@@ -120,11 +113,17 @@ async function run(session: Session, options: SendOptions, event: string | undef
   return sendEach(session, plan, { length: options.times, at: () => sending })
 }
 
+/** The event to make, and in whose shape. */
+interface Example {
+  readonly event: string | undefined
+  readonly vendor: Vendor | undefined
+}
+
 /** Creates each body: the exact bytes of the file, or a new event of that name. */
 async function bodyMaker(
   session: Session,
   options: SendOptions,
-  event: string | undefined,
+  { event = '', vendor }: Example,
 ): Promise<() => unknown> {
   const { override: sets = [], remove = [] } = options
   if (options.file !== undefined) {
@@ -133,19 +132,8 @@ async function bodyMaker(
     const json = jsonOf(bytes, options.file)
     return () => override(json, { sets, remove })
   }
-  const known: readonly string[] = [...eventNames, ...legacyNames]
-  if (event !== undefined && !known.includes(event)) {
-    const hint = suggestion(event, known) || ' See --help for all names.'
-    throw new CliError('EVENT_NAME_UNKNOWN', `unknown event '${printable(event)}'.${hint}`)
-  }
-  const name = event as FixtureName
-  return () => {
-    const createdAt = session.now().toISOString()
-    // Of its own entity: an inbox keeps the events of one waiting behind one of them that failed.
-    const data = { id: crypto.randomUUID() }
-    const fresh = fixture(name, { id: `evt_${crypto.randomUUID()}`, createdAt, data })
-    return override(fresh, { sets, remove })
-  }
+  const example = exampleMaker(event, vendor)
+  return () => override(example(session.now()), { sets, remove })
 }
 
 async function bytesOf({ cwd, stdin }: Session, name: string): Promise<Uint8Array> {

@@ -36,6 +36,10 @@ const useParse = 'parse(verified.delivery) of this package is strict and never t
 
 const entries = {
   unreachable: ['nothing responds at this address', 'start the app; check host and port'],
+  unanswered: [
+    'a genuine delivery gets no response, and other probes do: the connection breaks, or the time limit passes',
+    'see the log of the app, and of the proxy or dev server before it',
+  ],
   redirected: [
     'the address redirects, and senders do not follow redirects',
     'use the address that it leads to (https, a trailing slash), here and in the service',
@@ -47,6 +51,10 @@ const entries = {
   guarded: [
     'something refuses the delivery before the receiver sees it',
     'exclude the route from login and CSRF checks: the signature authenticates the sender',
+  ],
+  'envelope-not-read': [
+    'the receiver verifies the delivery and reads another envelope (option `vendor` or `envelope`)',
+    'pass --scheme vendors.<name> if the receiver has that vendor; a receiver with an envelope of its own cannot read a probe, so test it with captures: replay --to <url>',
   ],
   'secret-unavailable': [
     'the app cannot look up its secret',

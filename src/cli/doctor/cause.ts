@@ -13,10 +13,10 @@ export async function findCauses(
   target: Target,
   examined: readonly Examined[],
 ): Promise<readonly Cause[]> {
-  const genuine = of(examined, allSpellings.name) ?? of(examined, 'a genuine delivery')
+  const genuine = of(examined, allSpellings) ?? of(examined, 'a genuine delivery')
   // Without a genuine delivery, a refused one shows what is in the way.
   const first = genuine ?? of(examined, 'a wrong signature')
-  const blocked = first && blockedBy(first)
+  const blocked = first && blockedBy(first, examined)
   if (blocked) return [blocked]
   // It was sent with a signature, so its secret and bytes were never checked.
   if (first?.outcome.code === 'SIGNATURE_MISSING') {
@@ -49,6 +49,7 @@ function otherCauses(examined: readonly Examined[], graver: readonly Cause[]): r
 /** Codes of a receiver that name the cause themselves. */
 const byCode: Readonly<Record<string, Cause>> = {
   BODY_CONSUMED: 'body-consumed',
+  ENVELOPE_INVALID: 'envelope-not-read',
   SECRET_UNAVAILABLE: 'secret-unavailable',
   STORE_UNAVAILABLE: 'store-unavailable',
   OVERLOADED: 'overloaded',
@@ -58,10 +59,15 @@ const byCode: Readonly<Record<string, Cause>> = {
 }
 
 /** The cause that keeps every delivery from verification, if there is one. */
-function blockedBy({ answer, outcome }: Examined): Cause | undefined {
+function blockedBy(
+  { answer, outcome }: Examined,
+  examined: readonly Examined[],
+): Cause | undefined {
   const { status } = answer
   const { code = '' } = outcome
-  if (status === 0) return 'unreachable'
+  if (status === 0) {
+    return examined.some((one) => one.answer.status > 0) ? 'unanswered' : 'unreachable'
+  }
   if (status >= 300 && status < 400) return 'redirected'
   if (Object.hasOwn(byCode, code)) return byCode[code]
   if (status === 404 || status === 405) return 'no-route'

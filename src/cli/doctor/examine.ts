@@ -7,7 +7,7 @@ import { type Scheme, type Secret, sign } from '../../index.ts'
 import { type Answer, type AnswerOutcome, deliver, outcomeOf } from '../deliver.ts'
 import type { Session } from '../session.ts'
 import { frameworkOf, keepsHeadersApart } from './framework.ts'
-import { allSpellings, makeProbes, type Probe } from './probes.ts'
+import { type Frame, makeAllSpellings, makeProbes, type Probe } from './probes.ts'
 
 /** A probe and its result. */
 export interface Examined {
@@ -23,6 +23,7 @@ export interface Target {
   readonly url: string
   readonly secret: readonly Secret[]
   readonly scheme: Scheme
+  readonly frame: Frame
   /** Seconds. */
   readonly timeout: number
   /** Send only what is refused before it is verified, so that no inbox keeps it. */
@@ -43,6 +44,7 @@ export async function examine(
 ): Promise<readonly Examined[]> {
   const run = randomUUID().slice(0, 8)
   const all = makeProbes({
+    frame: target.frame,
     id: (probe) => `doctor-${run}-${probe}`,
     gzip: (body) => new Uint8Array(gzipSync(body)),
     timed: target.scheme.tolerance !== 'none',
@@ -54,7 +56,7 @@ export async function examine(
     const result = probe.good(answer.status) ? 'holds' : 'fails'
     examined.push({ probe, answer, outcome: outcomeOf(answer), result })
   }
-  if (!target.leaveNothing) await send(allSpellings)
+  if (!target.leaveNothing) await send(makeAllSpellings(target.frame))
   const [first] = examined
   const hasInbox = /^(accepted|duplicate)$/.test(first?.outcome.outcome ?? '')
   if (!hasInbox) examined.pop()

@@ -1,5 +1,7 @@
 // The probes: deliveries as awkward as real ones, and what a correct receiver does with each. A
 // receiver of this package neither keeps nor handles their event, which it knows.
+import type { Vendor } from '../../vendors/index.ts'
+import { override } from '../override.ts'
 
 /** The guarantee that a probe tests. */
 export type Guarantee = 'takes' | 'exact bytes' | 'refuses' | 'bounded'
@@ -30,28 +32,51 @@ const taken = (status: number) => status >= 200 && status < 300
 const refused = (status: number) => status >= 400 && status < 500
 const utf8 = (text: string) => new TextEncoder().encode(text)
 
+/** The event of a probe with an id, in the shape that the receiver reads. */
+export type Frame = (id: string) => object
+
+/** The service's shape. */
+export const serviceFrame: Frame = (id) => ({ id, event: probeEvent, data: { id: 'doctor' } })
+
+/** A vendor's shape: only what its preset reads, so that no rule takes a probe for a decision. */
+export function vendorFrame({ reading }: Vendor): Frame {
+  const [name, subject, event] = [reading.name[0], reading.subject[0], reading.id?.[0]]
+  return (id) => {
+    const sets = [`${subject}=doctor`, ...(event === undefined ? [] : [`${event}=${id}`])]
+    return override({}, { sets: [...sets, `${name}=${probeEvent}`], remove: [] }) as object
+  }
+}
+
+export const allSpellings = 'a genuine delivery with every awkward spelling'
+
 /**
  * Every genuine spelling in one delivery, with the same bytes and id in every run: to an inbox that
  * has it, it is a duplicate.
  */
-export const allSpellings: Probe = {
-  name: 'a genuine delivery with every awkward spelling',
-  guarantee: 'exact bytes',
-  signature: 'right',
-  leaves: true,
-  good: taken,
-  id: 'idv-webhooks-doctor',
-  headers: { 'content-type': 'application/json; charset=utf-8' },
-  pieces: 3,
-  body: utf8(
-    [
-      '{ "id" : "idv-webhooks-doctor" ,\t"event":\r\n "idv-webhooks.doctor","data":{ "id":"doctor" },',
-      '"note":"caf\\u00e9 café a\\/b $& $1 $$ $`","twice":1,"twice":2,"n":1.0,"m":1e3,',
-      '"digits":12345678901234567890,"10":1,"9":2,',
-      `"filler":"${'x'.repeat(256 * 1024)}"}\n`,
-    ].join(''),
-  ),
+export function makeAllSpellings(frame: Frame): Probe {
+  const id = 'idv-webhooks-doctor'
+  const rest = [
+    ',"note":"caf\\u00e9 café a\\/b $& $1 $$ $`","twice":1,"twice":2,"n":1.0,"m":1e3,',
+    '"digits":12345678901234567890,"10":1,"9":2,',
+    `"filler":"${'x'.repeat(256 * 1024)}"`,
+  ].join('')
+  return {
+    name: allSpellings,
+    guarantee: 'exact bytes',
+    signature: 'right',
+    leaves: true,
+    good: taken,
+    id,
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+    pieces: 3,
+    body: utf8(`${oddly(extended(frame(id), rest))}\n`),
+  }
 }
+
+const extended = (json: object, rest: string) => `${JSON.stringify(json).slice(0, -1)}${rest}}`
+
+/** With white space that no serializer writes. */
+const oddly = (json: string) => `{ "spaces" :\t[ 1 ,\r\n 2 ] ,${json.slice(1)}`
 
 /** A probe before its defaults are set. */
 type Sketch = Omit<Probe, 'signature' | 'good' | 'leaves'> &
@@ -59,6 +84,7 @@ type Sketch = Omit<Probe, 'signature' | 'good' | 'leaves'> &
 
 /** `id` gives each probe an event id of its own, `gzip` compresses. */
 interface ProbeOptions {
+  readonly frame: Frame
   readonly id: (probe: string) => string
   readonly gzip: (body: Uint8Array) => Uint8Array
   readonly timed: boolean
@@ -66,12 +92,11 @@ interface ProbeOptions {
 
 /** Creates all probes. */
 export function makeProbes(options: ProbeOptions): readonly Probe[] {
-  const { id, gzip, timed } = options
-  const json = (name: string, rest = '') =>
-    `{"id":"${id(name)}","event":"${probeEvent}","data":{"id":"doctor"}${rest}}`
+  const { frame, id, gzip, timed } = options
+  const json = (name: string, rest = '') => extended(frame(id(name)), rest)
   const sketches: readonly Sketch[] = [
     ...taking(json),
-    ...exact(json, id),
+    ...exact(json),
     ...refusing(json, { gzip, id }),
     ...(timed ? [stale(json)] : []),
   ]
@@ -109,9 +134,9 @@ function taking(json: Json): readonly Sketch[] {
   ]
 }
 
-function exact(json: Json, id: (probe: string) => string): readonly Sketch[] {
+function exact(json: Json): readonly Sketch[] {
   const spelled: readonly (readonly [name: string, body: string])[] = [
-    ['odd white space', `{ "id" : "${id('space')}" ,\t"event":\r\n "${probeEvent}","data":{ } }`],
+    ['odd white space', oddly(json('space'))],
     ['an escaped letter (\\u00e9)', json('escape', ',"note":"caf\\u00e9"')],
     ['a letter beyond ASCII (é)', json('letter', ',"note":"café"')],
     ['a repeated key', json('twice', ',"note":1,"note":2')],

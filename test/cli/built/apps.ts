@@ -225,6 +225,11 @@ export const apps = {
       await bytesOf(request)
       response.end('{"ok":true}')
     }),
+  'a dev server that breaks connections': () =>
+    serve((request, response) => {
+      if (request.method === 'POST') request.destroy()
+      else response.writeHead(404).end()
+    }),
   'a login page': () =>
     serve((_, response) => response.writeHead(302, { location: '/login' }).end()),
 } satisfies Record<string, () => Promise<string>>

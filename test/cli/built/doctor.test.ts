@@ -5,6 +5,7 @@ import { toFetch } from 'idv-webhooks/fetch'
 import { createInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { toNode } from 'idv-webhooks/node'
+import { vendors } from 'idv-webhooks/vendors'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { apps, secret, serve } from './apps.ts'
 import { folder, runJson } from './run.ts'
@@ -60,6 +61,7 @@ describe('a mistake is named with its fix', () => {
     ['a proxy that drops the signature', 'signature-lost', 'unknown', /proxies and gateways/],
     ['an app that looks in another header', 'signature-lost', 'unknown', /--scheme/],
     ['no verification', 'not-verified', 'unknown', /mount a receiver/],
+    ['a dev server that breaks connections', 'unanswered', 'unknown', /dev server before it/],
     ['a login page', 'redirected', 'unknown', /address that it leads to/],
     ['a signature that is only looked for', 'signature-not-compared', 'unknown', /ok: false/],
     ['an app that is in a bad mood', 'unexplained', 'unknown', /log of the app/],
@@ -100,6 +102,7 @@ describe('an app that fails by itself', () => {
   test.each([
     ['its secret is missing', 'secret-unavailable', /environment variable/, noSecret],
     ['its inbox cannot be written', 'store-unavailable', /file or database exists/, noStore],
+    ['its envelope is another', 'envelope-not-read', /--scheme vendors\.<name>/, otherEnvelope],
     ['its fallback throws', 'handler-failed', /log of the app/, failing],
   ] as const)('is told apart: %s', async (_, cause, fix, receiver) => {
     const url = await serve(toNode(receiver()))
@@ -111,6 +114,9 @@ describe('an app that fails by itself', () => {
 })
 
 const noSecret = () => createReceiver({ secret: () => undefined as never, observe: () => {} })
+
+const otherEnvelope = () =>
+  createReceiver({ secret, observe: () => {}, envelope: { name: 'kind' } })
 
 function noStore() {
   const file = join(folder(), 'missing', 'inbox.db')
@@ -190,6 +196,33 @@ describe('what is left in an inbox', () => {
     expect((await inbox.find({ limit: 1 })).entries).toEqual([])
     expect(runs).toBe(0)
     expect(warnings).toEqual([])
+  })
+
+  test('is nothing of a receiver with a vendor, to which send sends events of that vendor', async () => {
+    let runs = 0
+    const { inbox, url } = await appWithInbox({ vendor: vendors.onfido() }, () => {
+      runs++
+    })
+    const to = ['--to', url, '--scheme', 'vendors.onfido']
+    const { code, records } = await runJson(['doctor', ...to], { env })
+    expect(code).toBe(0)
+    expect(records.filter(({ type }) => type === 'probe').length).toBeGreaterThan(20)
+    expect((await inbox.find({ limit: 1 })).entries).toEqual([])
+    expect(runs).toBe(0)
+    const sent = await runJson(['send', 'verification.approved', ...to], { env })
+    expect(sent).toMatchObject({ code: 0, records: [{ outcome: 'accepted' }, {}] })
+    await expect.poll(() => runs).toBe(1)
+    const { entries } = await inbox.find({ limit: 2 })
+    expect(entries.map(({ name, state }) => [name, state])).toEqual([
+      ['verification.approved', 'done'],
+    ])
+    const other = await runJson(['send', 'client.created', ...to], { env })
+    expect(other.records).toMatchObject([
+      {
+        code: 'EVENT_NAME_UNKNOWN',
+        message: expect.stringContaining('only of verification.created, verification.submitted'),
+      },
+    ])
   })
 
   test('of a receiver that does not know probes is one entry, however often doctor runs', async () => {

@@ -2,7 +2,7 @@ import { readCapture } from 'idv-webhooks/testing'
 import { type SenderName, senders, vendors } from 'idv-webhooks/vendors'
 import { expect, test } from 'vitest'
 import type { NamedCapture } from '../../../src/cli/capture-files.ts'
-import { presetsFor, schemeOfPreset } from '../../../src/cli/presets.ts'
+import { presetOf, presetsFor } from '../../../src/cli/presets.ts'
 import { type ByHand, byHand, vendorsByHand } from '../../vendors/by-hand.ts'
 
 const at = Date.UTC(2026, 1, 2, 3)
@@ -63,10 +63,10 @@ test('a vendor is named only where the body is one of its events', async () => {
 })
 
 test('schemes have the names of their presets', () => {
-  expect(schemeOfPreset('vendors.onfido')).toEqual(vendors.onfido().scheme)
-  expect(schemeOfPreset('senders.slack()')).toEqual(senders.slack())
-  expect(schemeOfPreset("vendors.sumsub({ algorithm: 'sha512' })")?.algorithm).toBe('sha512')
+  expect(presetOf('vendors.onfido')?.scheme).toEqual(vendors.onfido().scheme)
+  expect(presetOf('senders.slack()')?.scheme).toEqual(senders.slack())
+  expect(presetOf("vendors.sumsub({ algorithm: 'sha512' })")?.scheme.algorithm).toBe('sha512')
   for (const unknown of ['onfido', 'vendors.jumio', 'vendors.', 'senders.toString']) {
-    expect(schemeOfPreset(unknown)).toBeUndefined()
+    expect(presetOf(unknown)).toBeUndefined()
   }
 })

@@ -2,7 +2,7 @@
 import { createInbox } from 'idv-webhooks/inbox'
 import { expect, onTestFinished, test } from 'vitest'
 import { StoreClock } from '../../../src/inbox/stores/postgres/store-clock.ts'
-import { claimOne, newEntry } from '../../../src/testing/store-cases.ts'
+import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
 import { schemaOn } from './servers.ts'
 
 const hour = 3_600_000
@@ -63,4 +63,63 @@ test('an inbox works by the clock of its store', async () => {
   ).toBeLessThan(500)
   await store.insert(newEntry({ storedAt: 0 }))
   expect((await claimOne(store)).attempt).toBe(1)
+})
+
+/** Two processes whose time is a day ahead: the database's clock was set back, which they do not know yet. */
+async function aheadOfDatabase() {
+  const { open } = schemaOn(undefined, { listen: false })
+  const [keeping, working] = [open(), open()]
+  for (const store of [keeping, working]) {
+    await store.open(() => {})
+    onTestFinished(() => store.close())
+  }
+  const [now, ahead] = [Date.now() + hour, Date.now() + 24 * hour]
+  return {
+    now,
+    keeping,
+    working,
+    ahead,
+    entry: (lane: string) => newEntry({ lane, storedAt: ahead }),
+  }
+}
+
+test('what a process keeps whose time is ahead of the database is due at once, and what is behind it', async () => {
+  const { now, keeping, working, ahead, entry } = await aheadOfDatabase()
+  for (const lane of ['first', 'second']) {
+    // The second is kept by another function, for an alias of it is known.
+    const aliases = [{ key: 'alias', name: 'verification.approved' }]
+    await keeping.insert({ ...entry(lane), aliases })
+    await settle(working, await claimOne(working, now), { to: 'done', at: ahead })
+  }
+  const ends = [
+    { to: 'done' },
+    { to: 'skipped', reason: 'NO_HANDLER' },
+    { to: 'dead', hold: false, reason: 'HANDLER_FAILED', failures: [] },
+  ] as const
+  for (const end of ends) {
+    for (let at = 0; at < 2; at++) await keeping.insert(entry(end.to))
+    await settle(working, await claimOne(working, now), { ...end, at: ahead })
+    await settle(working, await claimOne(working, now), { to: 'done', at: ahead })
+  }
+})
+
+test('what is given back or redriven by a time that is ahead is due at once', async () => {
+  const { now, keeping, working, ahead, entry } = await aheadOfDatabase()
+  const one = entry('one')
+  await keeping.insert(one)
+  await settle(working, await claimOne(working, now), { to: 'released', at: ahead })
+  const failed = { reason: 'HANDLER_FAILED', failures: [] } as const
+  const again = await claimOne(working, now)
+  await settle(working, again, { to: 'dead', hold: true, at: ahead, ...failed })
+  expect(await keeping.reopen({ ids: [one.id], from: ['dead'], now: ahead })).toBe(1)
+  expect((await claimOne(working, now)).id).toBe(one.id)
+})
+
+test('a claim by a time that is ahead finds what another process keeps', async () => {
+  const { keeping, working, ahead, entry } = await aheadOfDatabase()
+  for (let at = 0; at < 3; at++) {
+    expect(await claim(working, 10, ahead)).toEqual([])
+    await keeping.insert(entry(`lane ${at}`))
+    expect(await claim(working, 10, ahead)).toHaveLength(1)
+  }
 })

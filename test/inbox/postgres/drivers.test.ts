@@ -1,7 +1,7 @@
 // What handlers get as `context.tx` from each driver, and what drivers must not do.
 import { PGlite } from '@electric-sql/pglite'
 import { createReceiver, createWorker } from 'idv-webhooks'
-import { createInbox, type InboxStore } from 'idv-webhooks/inbox'
+import { createInbox, type InboxStore, moveInbox } from 'idv-webhooks/inbox'
 import {
   fromPg,
   fromPglite,
@@ -9,11 +9,13 @@ import {
   type PostgresDriver,
   postgresStore,
 } from 'idv-webhooks/inbox/postgres'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fixture, signedDelivery, testSecret } from 'idv-webhooks/testing'
 import pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { claimOne, leaseOf, newEntry } from '../../../src/testing/store-cases.ts'
+import { temporaryFile } from '../temporary.ts'
 import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'
 
 interface Queried {
@@ -54,6 +56,21 @@ async function handleOnce<Tx>(store: InboxStore<Tx>, handler: (tx: Tx) => unknow
   await inbox.close()
   return { ran, states: entries.map(({ state }) => state), reports }
 }
+
+test('an inbox is moved into PGlite', async () => {
+  const db = await sharedPglite()
+  const file = temporaryFile()
+  const source = sqliteStore(file)
+  await source.open(() => {})
+  const entry = newEntry()
+  await source.insert(entry)
+  await source.close()
+  const target = postgresStore(fromPglite(db), { schema: freshSchema() })
+  expect((await moveInbox(sqliteStore(file), target)).state).toBe('moved')
+  await target.open(() => {})
+  expect((await claimOne(target)).id).toBe(entry.id)
+  await target.close()
+})
 
 describe('an event is handled once, with its effects, through the driver for', () => {
   test('pg', async () => {

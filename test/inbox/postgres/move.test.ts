@@ -10,15 +10,21 @@ import {
   type InboxStore,
   moveInbox,
 } from 'idv-webhooks/inbox'
-import { fromPg, postgresStore } from 'idv-webhooks/inbox/postgres'
+import {
+  fromPg,
+  fromPostgresJs,
+  type PostgresDriver,
+  postgresStore,
+} from 'idv-webhooks/inbox/postgres'
 import { type SqliteDatabase, sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import postgres from 'postgres'
 import { expect, onTestFinished, test } from 'vitest'
 import { copyTables } from '../../../src/inbox/copy-store.ts'
 import { PostgresCopy } from '../../../src/inbox/stores/postgres/copy.ts'
 import { claim, claimOne, leaseOf, newEntry, settle } from '../../../src/testing/store-cases.ts'
 import { event, setUp, until } from '../admin.ts'
 import { temporaryFile } from '../temporary.ts'
-import { poolOf, schemaOn } from './servers.ts'
+import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'
 
 const onThisThread = (file: string) => new DatabaseSync(file) as unknown as SqliteDatabase
 
@@ -78,19 +84,34 @@ async function everythingIn(store: InboxStore): Promise<Record<string, readonly 
   return Object.fromEntries(tables.map((table, at) => [table, (pages[at] ?? []).map(plain)]))
 }
 
-test('an inbox that is moved to Postgres and back is the same, row for row', async () => {
-  const [file, back] = [temporaryFile(), temporaryFile()]
-  const { open } = schemaOn(undefined, { listen: false })
-  await fill(sqliteStore(file))
-  const before = await everythingIn(sqliteStore(file))
-  expect(tables.filter((table) => before[table]?.length === 0)).toEqual([])
-  const report = await moveInbox(sqliteStore(file), open())
-  expect(report).toMatchObject({ state: 'moved', isResumed: false })
-  expect(report.to).toEqual(report.from)
-  expect(await everythingIn(open())).toEqual(before)
-  expect((await moveInbox(open(), sqliteStore(back))).state).toBe('moved')
-  expect(await everythingIn(sqliteStore(back))).toEqual(before)
-})
+/** PGlite is in drivers.test.ts: it takes seconds to start. */
+const drivers = {
+  pg: () => fromPg(poolOf()),
+  'postgres.js': () => {
+    const sql = postgres(servers.pg18, { max: 2, onnotice: () => {} })
+    onTestFinished(() => sql.end())
+    return fromPostgresJs(sql)
+  },
+}
+
+test.each(Object.entries(drivers))(
+  'an inbox that is moved to Postgres and back by %s is the same, row for row',
+  async (_, make) => {
+    const [file, back] = [temporaryFile(), temporaryFile()]
+    const driver: PostgresDriver = make()
+    const schema = freshSchema()
+    const open = () => postgresStore(driver, { schema, listen: false })
+    await fill(sqliteStore(file))
+    const before = await everythingIn(sqliteStore(file))
+    expect(tables.filter((table) => before[table]?.length === 0)).toEqual([])
+    const report = await moveInbox(sqliteStore(file), open())
+    expect(report).toMatchObject({ state: 'moved', isResumed: false })
+    expect(report.to).toEqual(report.from)
+    expect(await everythingIn(open())).toEqual(before)
+    expect((await moveInbox(open(), sqliteStore(back))).state).toBe('moved')
+    expect(await everythingIn(sqliteStore(back))).toEqual(before)
+  },
+)
 
 test('a move copies every table and column, but for those that an engine fills itself', async () => {
   const own = ['entries.owner', 'entries.ticket', 'lanes.tenant', 'settings.value']

@@ -56,6 +56,28 @@ test('a statement that is given up while the server is gone leaves the process a
   expect(unhandled).toEqual([])
 }, 10_000)
 
+test('a statement that is given up before it was sent does nothing, and its connection serves on', async () => {
+  const proxy = await startProxy(servers.pg18, onTestFinished)
+  const table = `given_up_${freshSchema()}`
+  await poolOf().query(`create table public.${table} (what text)`)
+  const driver = fromPostgresJs(connect(proxy.url, 1))
+  const late = new AbortController()
+  proxy.hold(true)
+  const insert = `insert into public.${table} values ($1)`
+  for (const what of ['as it opens', 'in the queue']) {
+    driver.query(insert, [what], late.signal).catch(() => {})
+  }
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  late.abort(new Error('nobody waits'))
+  proxy.hold(false)
+  const rows = await driver.query(
+    `select what from public.${table}`,
+    [],
+    new AbortController().signal,
+  )
+  expect(rows).toEqual([])
+}, 10_000)
+
 /** One claimed entry, and a table for the effects of its handler. */
 async function atWork(max: number) {
   const sql = connect(servers.pg18, max)

@@ -11,6 +11,7 @@ receiver.on('verification.rejected', () => {
 receiver.on('verification.submitted', async () => {
   begun = 'begun'
   await new Promise((resolve) => setTimeout(resolve, 200))
+  begun = 'ended'
 })
 
 const deliver = toFetch(receiver)

@@ -1,10 +1,9 @@
 // OwnerClaims of one process: where in the index to begin, and what to give back when an answer was lost.
 import type { ClaimRequest, ClaimResult } from '../../work-store.ts'
 import { toClaimed, toNumber } from './rows.ts'
+import { slack } from './sql/plans.ts'
 import { type Statements, statementError } from './statements.ts'
 
-/** Other processes keep entries, by the same clock, and commit them within this time. */
-const slack = 3_000
 /** How often the whole index is looked through, whatever is known of it. */
 const wholeEvery = 1_000
 

@@ -81,8 +81,9 @@ export class PostgresCopy implements CopyStore {
         : [names, names]
     const conflict =
       table === 'settings' ? 'on conflict (name) do update set value = excluded.value' : ignored
+    // As text first: a driver that learns of a parameter of type json would encode the text again.
     const sql = `insert into idv.${table} (${to})
-      select ${from} from json_populate_recordset(null::idv.${table}, $1::json) ${conflict}`
+      select ${from} from json_populate_recordset(null::idv.${table}, $1::text::json) ${conflict}`
     const [key] = copyTables[table]
     for (const slice of slices(rows, key)) {
       await this.#statements.run(sql, [`[${slice.join(',')}]`], long)

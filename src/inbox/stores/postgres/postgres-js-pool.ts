@@ -9,6 +9,10 @@ export interface PendingStatement extends Promise<Rows> {
   cancel(): void
   /** Set until the statement is cancelled, for which it opens a connection. */
   canceller?: ((statement: PendingStatement) => unknown) | null
+  /** Null until it is sent; its text and values are read then. */
+  readonly state?: object | null
+  strings?: readonly string[]
+  args?: readonly unknown[]
 }
 
 interface StatementOptions {
@@ -39,11 +43,18 @@ export interface Carrier {
 }
 
 /**
- * Cancels a statement. Its own `cancel()` awaits the new connection nowhere: where the server is
- * gone, that one fails, and its unhandled rejection would end the process.
+ * Ends a statement that nobody waits for any more. One that waits for its connection to open must
+ * be sent, for the pool loses a connection whose first statement was cancelled: it does nothing
+ * then. `cancel()` awaits the connection that it opens nowhere: where the server is gone, the
+ * unhandled rejection would end the process.
  */
 export async function giveUp(statement: PendingStatement): Promise<void> {
-  const { canceller } = statement
+  const { canceller, state } = statement
+  if (state === null) {
+    statement.strings = ['select 1']
+    statement.args = []
+    return
+  }
   if (typeof canceller !== 'function') return statement.cancel()
   statement.canceller = null
   try {

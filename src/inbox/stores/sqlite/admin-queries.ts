@@ -47,11 +47,13 @@ interface ErasedRow {
 export class AdminQueries {
   readonly #connection: Connection
   readonly #lanes: Lanes
+  readonly #isOwner: boolean
   readonly #sql: ReturnType<typeof statements>
 
-  constructor(connection: Connection, lanes: Lanes) {
+  constructor(connection: Connection, lanes: Lanes, isOwner: boolean) {
     this.#connection = connection
     this.#lanes = lanes
+    this.#isOwner = isOwner
     this.#sql = statements(connection)
   }
 
@@ -76,14 +78,15 @@ export class AdminQueries {
 
   reopen({ ids, from, now, replay = false }: Takes<'reopen'>): number {
     this.#assertNotMoved()
+    const due = this.#isOwner ? now : Math.min(now, this.#sql.ownersTime.get()?.at ?? now)
     let reopened = 0
     for (const id of ids) {
       const head = this.#connection.head(id)
       if (!head || !from.includes(head.state) || !this.#sql.content.get(head.seq)) continue
-      this.#sql.reopen.run(now, Number(replay), head.seq)
+      this.#sql.reopen.run(due, Number(replay), head.seq)
       if (replay) this.#sql.deleteHandled.run(head.seq)
       this.#connection.moved(head.state, 'stored')
-      this.#lanes.enter(head, now)
+      this.#lanes.enter(head, due)
       reopened++
     }
     return reopened
@@ -195,6 +198,11 @@ function statements(connection: Connection) {
     setting: make<{ readonly value: Uint8Array }>('select value from idv_settings where name = ?'),
     setSetting: make('insert or replace into idv_settings values (?, ?)'),
     content: make<object>('select 1 from idv_contents where seq = ?'),
+    // The last that the owner's clock is known to have shown. It stays behind an operator's when the
+    // system's was set forward or slept, and for as long the lane of a later time would wait.
+    ownersTime: make<{ readonly at: number | null }>(`select max(at) as at from (
+      select * from (select stored_at as at from idv_entries order by seq desc limit 1)
+      union all ${lastSettled('done')} union all ${lastSettled('dead')})`),
     reopen: make(`update idv_entries set state = 'stored', attempt = 0, due = ?, reason = null,
       failures = null, settled_at = null, generation = generation + 1,
       source = iif(?, 'replay', source) where seq = ?`),
@@ -231,6 +239,10 @@ function statements(connection: Connection) {
     erase: make('update idv_entries set erased = 1, failures = null where seq = ?'),
   }
 }
+
+const lastSettled = (state: 'done' | 'dead') => `select * from (select settled_at as at
+  from idv_entries indexed by idv_entries_settled where erased = 0 and state = '${state}'
+  and settled_at is not null order by settled_at desc limit 1)`
 
 /** A lane or a key as it is, or of any tenant: what goes on with a dot; '/' is next to it. */
 function meant(column: string, name: string) {

@@ -78,7 +78,7 @@ export class Batches {
 
 function handlersOf(connection: Connection, epoch: number | undefined): Handlers {
   const lanes = new Lanes(connection)
-  const admin = new AdminQueries(connection, lanes)
+  const admin = new AdminQueries(connection, lanes, epoch !== undefined)
   const work = epoch === undefined ? undefined : { connection, lanes, admin, epoch }
   const copy = copyHandlers(new CopyQueries(connection))
   return { ...adminHandlers(admin), ...copy, ...(work ? workHandlers(work) : refusals) }

@@ -1,6 +1,6 @@
 // Takes the heads of lanes that are due, each with a lease; and gives back what a claim took whose
 // answer was lost.
-import { oneByOne } from './plans.ts'
+import { oneByOne, slack } from './plans.ts'
 
 export const claim = [
   /*
@@ -21,6 +21,8 @@ declare
   v_retry int := 0; v_served text; v_lane text;
 begin
   perform idv.guard_1();
+  -- Others keep by this clock, whatever the time is that this process goes by.
+  p_from := least(p_from, idv.clock_1() - ${slack});
   select o.voided into v_voided from idv.owners o where o.owner = p_owner for share;
   if v_voided is null or v_voided >= p_ticket then
     raise exception using errcode = 'P0V01', message = 'this claim was given up';
@@ -69,11 +71,12 @@ end $$`,
   /* Back as it came: no attempt is counted. Lane and entry must be locked. */
   `create function idv.release_1(p_seq bigint, p_lane text, p_at bigint) returns bigint
 language plpgsql as $$
+declare v_due bigint := idv.stored_due_1(p_at);
 begin
-  update idv.entries set state = 'stored', attempt = attempt - 1, due = p_at where seq = p_seq;
+  update idv.entries set state = 'stored', attempt = attempt - 1, due = v_due where seq = p_seq;
   perform idv.moved_1('leased', 'stored');
-  update idv.lanes set due = p_at where lane = p_lane;
-  return p_at;
+  update idv.lanes set due = v_due where lane = p_lane;
+  return v_due;
 end $$`,
 
   /*

@@ -111,8 +111,8 @@ begin
       insert into idv.contents values (v_seq,
         substring(p_data from e.at for e.metadata), substring(p_data from e.at + e.metadata for e.body));
       if kind = 'stored' then
-        update idv.lanes l set head = v_seq, floor = v_seq, due = e."storedAt"
-          where l.lane = e.lane and l.head is null;
+        update idv.lanes l
+          set head = v_seq, floor = v_seq, due = idv.stored_due_1(e."storedAt") where l.lane = e.lane and l.head is null;
       end if;
       perform idv.count_1((kind = 'stored')::int, 0, 0, 0, 0, (kind = 'conflict')::int);
     end if;
@@ -163,7 +163,8 @@ begin
     insert into idv.contents select e.seq, substring(p_data from e.at for e.metadata),
       substring(p_data from e.at + e.metadata for e.body) from e
   ), heads as (
-    update idv.lanes l set head = f.seq, floor = f.seq, due = f."storedAt" from (
+    update idv.lanes l
+      set head = f.seq, floor = f.seq, due = idv.stored_due_1(f."storedAt") from (
         select distinct on (e.lane) e.lane, e.seq, e."storedAt" from e order by e.lane, e.seq
       ) f where l.lane = f.lane and l.head is null
   ) select e.ord, 'stored', e.id from e;

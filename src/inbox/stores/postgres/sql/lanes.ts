@@ -29,6 +29,14 @@ end $$`,
   select (extract(epoch from clock_timestamp()) * 1000)::bigint
 $$`,
 
+  /*
+   * When a stored entry is due at the head of its lane: never in the future. A process whose time is
+   * ahead, because this clock was set back, would hold the whole lane for as long as the step was.
+   */
+  `create function idv.stored_due_1(p_at bigint) returns bigint language sql volatile as $$
+  select least(p_at, idv.clock_1())
+$$`,
+
   `create function idv.count_1(
   p_stored int, p_leased int, p_retry int, p_done int, p_dead int, p_skipped int
 ) returns void language sql as $$
@@ -73,8 +81,8 @@ begin
     delete from idv.lanes where lane = p_lane;
     return null;
   end if;
-  -- The clock that stored it may have been ahead of this one.
-  v_due := case v.state when 'leased' then null when 'stored' then least(v.due, p_now) else v.due end;
+  v_due := case v.state when 'leased' then null
+    when 'stored' then idv.stored_due_1(least(v.due, p_now)) else v.due end;
   update idv.lanes set head = v.seq, floor = v.seq, due = v_due where lane = p_lane;
   return v_due;
 end $$`,

@@ -85,7 +85,8 @@ begin
     select l.due, e.state into v from idv.lanes l join idv.entries e on e.seq = l.head
       where l.lane = x.lane for no key update of l;
     continue when not found;
-    update idv.lanes l set due = case v.state when 'stored' then p_now else least(l.due, p_latest) end
+    update idv.lanes l set due = case v.state when 'stored' then idv.stored_due_1(p_now)
+        else least(l.due, p_latest) end
       where l.lane = x.lane and l.due > p_now;
   end loop;
   if not p_free then return; end if;

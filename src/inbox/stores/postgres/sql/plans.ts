@@ -13,3 +13,6 @@ set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force
  * which was leased since.
  */
 export const isLeased = (state: string): string => `${state} || '' = 'leased'`
+
+/** Milliseconds within which other processes commit what they keep by the same clock. */
+export const slack = 3_000

@@ -40,9 +40,9 @@ begin
     select v.lane, o.seq, o.due from unnest(v_lanes, v_times) v(lane, at)
       join idv.lanes l on l.lane = v.lane
       left join lateral (
-        -- The clock that stored it may have been ahead of this one.
         select e.seq, case e.state when 'leased' then null
-            when 'stored' then least(coalesce(e.due, e.stored_at), v.at) else e.due end as due
+            when 'stored' then idv.stored_due_1(least(coalesce(e.due, e.stored_at), v.at))
+            else e.due end as due
           from idv.entries e where e.lane = v.lane and e.seq >= coalesce(l.floor, 0)
           and e.state in ('stored', 'leased', 'retry') order by e.seq limit 1
       ) o on true

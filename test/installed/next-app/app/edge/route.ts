@@ -12,6 +12,7 @@ receiver.on('verification.rejected', () => {
 receiver.on('verification.submitted', async () => {
   begun = 'begun'
   await new Promise((resolve) => setTimeout(resolve, 200))
+  begun = 'ended'
 })
 
 export const POST = toNext(receiver)
