@@ -50,7 +50,7 @@ export function toIncoming(
   }
 }
 
-/** Without `:method`, `:path` and the others of HTTP/2, which are no headers. */
+/** Without `:method`, `:path` and the others of HTTP/2, which are not headers. */
 function regular(raw: readonly string[]): string[] {
   return raw.filter((_, at) => !raw[at - (at % 2)]?.startsWith(':'))
 }

@@ -14,7 +14,7 @@ export interface Limiter {
   /**
    * Resolves when it is the caller's turn, with a function to call when the request has ended.
    * Rejects with the signal's reason if it is aborted first. After `timeout` milliseconds the request
-   * counts as ended though nobody called it: some hosts drop a request with all that waits for it.
+   * counts as ended without that call: some hosts drop a request with all that waits for it.
    */
   acquire(signal?: AbortSignal, timeout?: number): Promise<() => void>
   /** Pauses all callers for `ms` milliseconds. */
@@ -33,10 +33,10 @@ export interface LimiterOptions {
 
 const minute = 60_000
 
-/** Milliseconds by which the end of a request may be told late. */
+/** Milliseconds by which the end of a request may be reported late. */
 const slack = 1_000
 
-/** A request that has not told its end; `until` it counts as running. */
+/** A request whose end was not reported; it counts as running before `until`. */
 interface Running {
   readonly until: number
 }

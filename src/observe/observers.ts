@@ -248,7 +248,7 @@ export class Observers {
   }
 }
 
-/** What is observed has a time although the user's clock failed: no outcome depends on it. */
+/** An observation has a time although the user's clock failed: no outcome depends on it. */
 function guardedClock(now: Clock): Clock {
   return () => {
     try {

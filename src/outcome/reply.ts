@@ -129,7 +129,7 @@ async function respondWith(
   return standard
 }
 
-/** What of a reply no server can send: an echo of what a stranger sent may hold line breaks. */
+/** The part of a reply that no server can send: an echo of what a stranger sent may hold line breaks. */
 function whyNotSent({ status, headers, body }: Reply): string | undefined {
   if (!isStatus(status)) return `status ${String(status)}`
   if (typeof body !== 'string' || !areSendable(headers)) {
