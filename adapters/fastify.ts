@@ -9,10 +9,6 @@ import { letGo, toIncoming } from './node.ts'
 const fix =
   'the body was parsed before the receiver: register toFastify(receiver) as its own plugin, without preParsing hooks or raw-body plugins that read the stream'
 
-/** Over HTTP/2 a response finishes with its stream, and a stream when the reply is sent. */
-const sentBy = (response: ServerResponse & { readonly stream?: Writable }) =>
-  response.stream ?? response
-
 /** Options of the plugin. */
 export interface FastifyMountOptions {
   /** The path of the webhook, e.g. '/webhooks'. */
@@ -32,11 +28,15 @@ export function toFastify(receiver: HandlesRequests, ...options: readonly never[
     checkPath('app.register(toFastify(receiver), { path })', path)
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+    // Fastify waits without end for what a refused request still sends, also where it refuses it.
+    app.addHook('onSend', async ({ raw }, reply) => {
+      const response: ServerResponse & { readonly stream?: Writable } = reply.raw
+      // Over HTTP/2 a response finishes with its stream, and a stream when the reply is sent.
+      if (!raw.complete) (response.stream ?? response).once('finish', () => letGo(raw))
+    })
     app.all(path, async (request, reply) => {
       const stream = (request.body ?? request.raw) as Readable
       const answer = await receiver.handle(toIncoming(request.raw, { fix, stream }))
-      // Fastify waits without end for what a refused request still sends.
-      if (!request.raw.complete) sentBy(reply.raw).once('finish', () => letGo(request.raw))
       return reply.code(answer.status).headers(answer.headers).send(answer.body)
     })
   }

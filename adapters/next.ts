@@ -1,17 +1,17 @@
 // Next.js: App Router and Pages Router.
 import type { ServerResponse } from 'node:http'
+import { answer } from './answer.ts'
 import { toFetch } from './fetch.ts'
 import {
   checkMount,
   checkReceiver,
   endRefused,
   type FetchMountOptions,
-  type HandlesRequests,
   runAfterReply,
   type WorkerMountOptions,
   workerOptions,
 } from './mount.ts'
-import { type NodeRequest, sendReply, toIncoming } from './node.ts'
+import { type HandlesRequests, type NodeRequest, sendReply, toIncoming } from './node.ts'
 
 const fix =
   'Next.js parsed the body before the receiver: add export const config = { api: { bodyParser: false } } beside the default export'
@@ -38,8 +38,8 @@ export function toNextPages(receiver: HandlesRequests, options: WorkerMountOptio
   checkReceiver('toNextPages', receiver)
   checkMount('toNextPages', options, workerOptions)
   return async (request: NodeRequest, response: ServerResponse): Promise<void> => {
-    const reply = await receiver.handle(toIncoming(request, { fix }))
-    sendReply(request, response, reply)
-    runAfterReply(reply.status, options)
+    const handle = () => receiver.handle(toIncoming(request, { fix }))
+    const { status } = await answer(handle, (reply) => sendReply(request, response, reply))
+    runAfterReply(status, options)
   }
 }

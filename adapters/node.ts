@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
+import { answer } from './answer.ts'
 import { checkNoOptions, checkReceiver, type HandlesRequests } from './mount.ts'
 
 export type { HandlesRequests }
@@ -21,7 +22,8 @@ export function toNode(receiver: HandlesRequests, ...options: readonly never[]) 
   checkReceiver('toNode', receiver)
   checkNoOptions('toNode', options)
   return async (request: NodeRequest, response: ServerResponse): Promise<void> => {
-    sendReply(request, response, await receiver.handle(toIncoming(request, { fix })))
+    const handle = () => receiver.handle(toIncoming(request, { fix }))
+    await answer(handle, (reply) => sendReply(request, response, reply))
   }
 }
 
@@ -42,10 +44,15 @@ export function toIncoming(
     method: request.method ?? '',
     url: urlOf(request),
     // As they arrived: `headers` would have joined those that stand twice.
-    headers: request.rawHeaders,
+    headers: request.httpVersionMajor >= 2 ? regular(request.rawHeaders) : request.rawHeaders,
     address: request.socket?.remoteAddress,
     read: (reading) => readBody(stream, request, { reading, fix }),
   }
+}
+
+/** Without `:method`, `:path` and the others of HTTP/2, which are not headers. */
+function regular(raw: readonly string[]): string[] {
+  return raw.filter((_, at) => !raw[at - (at % 2)]?.startsWith(':'))
 }
 
 interface HowToRead {

@@ -463,11 +463,33 @@ describe('respond', () => {
     [{ STORE_UNAVAILABLE: { status: 202 } }],
     [{ handled: 99 }],
     [{ handled: 200.5 }],
+    [404],
+    [null],
+    [{ rejected: null }],
+    [{ rejected: '404' }],
+    [{ rejected: [404] }],
+    [{ rejected: () => 404 }],
+    [{ SIGNATURE_MISSING: { status: 400, body: { hint: 'sign it' } } }],
+    [{ OVERLOADED: { headers: { 'x-note': 'prüfen – bitte' } } }],
+    [{ OVERLOADED: { headers: { 'x note': 'a' } } }],
+    [{ OVERLOADED: { headers: { 'x-note': 'a\r\nb' } } }],
+    [{ OVERLOADED: { headers: { 'x-note': undefined } } }],
+    [{ OVERLOADED: { headers: { 'x-note': {} } } }],
+    [{ OVERLOADED: { headers: 'x-note: a' } }],
+    [{ OVERLOADED: { headers: [['x-note', 'a']] } }],
+    [{ OVERLOADED: { headers: new Headers({ 'x-note': 'a' }) } }],
   ])('%j is refused at creation', (respond) => {
     expect(() => createReceiver({ secret, respond: respond as never })).toThrow(
       expect.objectContaining({ code: 'OPTION_INVALID' }),
     )
   })
+})
+
+test('respond takes what every server can send', () => {
+  const headers = { 'retry-after': 30, 'set-cookie': ['a=1', 'b=2'], 'x-note': 'caf\u00e9' }
+  for (const override of [404, undefined, {}, { body: '' }, { headers }, { body: null }]) {
+    createReceiver({ secret, respond: { rejected: override as never } })
+  }
 })
 
 describe('bounds', () => {
@@ -617,7 +639,7 @@ describe('drain', () => {
     }
     const { receiver } = fresh({ now })
     const unsigned = receiver.receive({ body: new Uint8Array(), headers: {} })
-    await expect(unsigned).rejects.toThrow('no clock')
+    expect(await unsigned).toMatchObject({ code: 'SIGNATURE_MISSING' })
     await receiver.drain()
   })
 })

@@ -13,9 +13,10 @@ import { limits } from '../protocol/resources.ts'
 export interface Limiter {
   /**
    * Resolves when it is the caller's turn, with a function to call when the request has ended.
-   * Rejects with the signal's reason if it is aborted first.
+   * Rejects with the signal's reason if it is aborted first. After `timeout` milliseconds the request
+   * counts as ended without that call: some hosts drop a request with all that waits for it.
    */
-  acquire(signal?: AbortSignal): Promise<() => void>
+  acquire(signal?: AbortSignal, timeout?: number): Promise<() => void>
   /** Pauses all callers for `ms` milliseconds. */
   pause(ms: number): void
   /** The number of callers that wait. */
@@ -31,6 +32,14 @@ export interface LimiterOptions {
 }
 
 const minute = 60_000
+
+/** Milliseconds by which the end of a request may be reported late. */
+const slack = 1_000
+
+/** A request whose end was not reported; it counts as running before `until`. */
+interface Running {
+  readonly until: number
+}
 
 /**
  * Creates a limiter that the clients of one key can share.
@@ -55,7 +64,9 @@ class SlidingWindow implements Limiter {
    * and whatever its window is, that window never exceeds the limit.
    */
   readonly #ended: number[] = []
-  #running = 0
+  readonly #running = new Set<Running>()
+  /** No running request is overdue before this. */
+  #overdueFrom = Number.POSITIVE_INFINITY
   #pausedUntil = Number.NEGATIVE_INFINITY
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -73,7 +84,7 @@ class SlidingWindow implements Limiter {
     this.#next()
   }
 
-  acquire(signal?: AbortSignal): Promise<() => void> {
+  acquire(signal?: AbortSignal, timeout = Number.POSITIVE_INFINITY): Promise<() => void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)
       const leave = () => {
@@ -83,7 +94,10 @@ class SlidingWindow implements Limiter {
       }
       const grant = () => {
         signal?.removeEventListener('abort', leave)
-        resolve(once(() => this.#release()))
+        const running = { until: this.#time() + timeout + slack }
+        this.#running.add(running)
+        this.#overdueFrom = Math.min(this.#overdueFrom, running.until)
+        resolve(() => this.#release(running))
       }
       signal?.addEventListener('abort', leave, { once: true })
       this.#queue.add(grant)
@@ -91,8 +105,8 @@ class SlidingWindow implements Limiter {
     })
   }
 
-  #release(): void {
-    this.#running -= 1
+  #release(running: Running): void {
+    if (!this.#running.delete(running)) return
     this.#ended.push(this.#time())
     this.#next()
   }
@@ -101,24 +115,38 @@ class SlidingWindow implements Limiter {
   #next(): void {
     clearTimeout(this.#timer)
     const at = this.#time()
+    if (at >= this.#overdueFrom) this.#endOverdue(at)
     while (at - (this.#ended[0] ?? at) >= minute) this.#ended.shift()
     for (const grant of this.#queue) {
       if (at < this.#pausedUntil || this.#isFull()) break
       this.#queue.delete(grant)
-      this.#running += 1
       grant()
     }
     if (this.#queue.size === 0) return
-    const [oldest] = this.#ended
+    const ended = Math.min(this.#ended[0] ?? Number.POSITIVE_INFINITY, this.#overdueFrom)
+    const free = this.#isFull() ? ended + minute : at
     // When running requests take every place, the end of one of them comes back here.
-    if (this.#isFull() && oldest === undefined && at >= this.#pausedUntil) return
-    const free = this.#isFull() && oldest !== undefined ? oldest + minute : at
+    if (free === Number.POSITIVE_INFINITY) return
     const wait = Math.max(1, Math.max(free, this.#pausedUntil) - at)
     this.#timer = setTimeout(() => this.#next(), Math.min(wait, longestTimer))
   }
 
+  /** By comparing times: a host that drops a request drops its timers too. */
+  #endOverdue(at: number): void {
+    this.#overdueFrom = Number.POSITIVE_INFINITY
+    for (const running of this.#running) {
+      if (running.until > at) {
+        this.#overdueFrom = Math.min(this.#overdueFrom, running.until)
+        continue
+      }
+      this.#running.delete(running)
+      this.#ended.push(running.until)
+    }
+    this.#ended.sort((one, other) => one - other)
+  }
+
   #isFull(): boolean {
-    return this.#running + this.#ended.length >= this.#perMinute
+    return this.#running.size + this.#ended.length >= this.#perMinute
   }
 }
 
@@ -131,14 +159,5 @@ function neverBackwards(now: Clock): () => number {
     if (at + offset < last) offset = last - at
     last = at + offset
     return last
-  }
-}
-
-function once(action: () => void): () => void {
-  let done = false
-  return () => {
-    if (done) return
-    done = true
-    action()
   }
 }

@@ -73,7 +73,7 @@ export async function request<Name extends EndpointName>(
   const { signal, timeout = sender.timeout } = call.options ?? {}
   for (let attempts = 1; ; attempts++) {
     const info: RequestDetails = { endpoint: call.endpoint, method, path, attempts }
-    const leave = await sender.limiter?.acquire(signal)
+    const leave = await sender.limiter?.acquire(signal, timeout)
     const began = sender.now()
     const attempted = await attempt(sender.fetch, { url, init, timeout, signal }).finally(leave)
     if (attempted.kind === 'aborted' && !attempted.sent) throw attempted.reason

@@ -3,7 +3,7 @@
 
 import type { HearAttempt, Task } from '../dispatch/run.ts'
 import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/check.ts'
-import type { Clock } from '../foundation/clock.ts'
+import { type Clock, systemClock } from '../foundation/clock.ts'
 import type { HeaderIndex } from '../foundation/delivery.ts'
 import { isWebhookError, type OutcomeCode } from '../foundation/errors.ts'
 import { isDevelopment, unharmed, warn } from '../foundation/warn.ts'
@@ -179,7 +179,7 @@ export class Observers {
     const observer = observe ?? warnFailures()
     this.#observer = (seen) => unharmed(() => observer(seen), warnOf)
     this.#hearsAll = observe !== undefined
-    this.#now = now
+    this.#now = guardedClock(now)
   }
 
   get hearAll(): boolean {
@@ -245,6 +245,18 @@ export class Observers {
     // The warnings are for mistakes of the application, and doctor reports its probes itself.
     if (headers.values('user-agent')[0] === probeAgent) return false
     return this.#mayWarn(this.#now())
+  }
+}
+
+/** An observation has a time although the user's clock failed: no outcome depends on it. */
+function guardedClock(now: Clock): Clock {
+  return () => {
+    try {
+      return new Date(now().getTime())
+    } catch (error) {
+      warn(`now threw ${describeError(error)}: the system's clock was read`, 'OBSERVE_FAILED')
+      return systemClock()
+    }
   }
 }
 

@@ -1,7 +1,8 @@
 // The HTTP reply to an outcome: a code, never a cause. What a user overrides never hides a failure.
 import { inTime } from '../foundation/abortable.ts'
+import { invalid, shown } from '../foundation/check.ts'
 import type { HeadersInput } from '../foundation/delivery.ts'
-import { type OutcomeCode, WebhookError } from '../foundation/errors.ts'
+import type { OutcomeCode } from '../foundation/errors.ts'
 import { warn } from '../foundation/warn.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { challengeAnswer, type Vendor } from '../protocol/vendor.ts'
@@ -68,8 +69,12 @@ export class Replies {
   #handshake(request: HandshakeRequest): Reply | undefined {
     try {
       const reply = this.#responder?.handshake?.(request)
-      if (!reply || isSendable(reply)) return reply
-      warn('handshake returned a header or body that no server can send', 'RESPOND_REFUSED')
+      if (!reply) return undefined
+      const why = whyNotSent(reply)
+      if (why === undefined) return reply
+      warn(`handshake returned ${why}`, 'RESPOND_REFUSED')
+      // A promise is such a reply, and unhandled its rejection would end the process.
+      if (reply instanceof Promise) reply.catch(() => {})
     } catch (error) {
       const thrown = error instanceof Error ? error.name : typeof error
       warn(`handshake threw ${thrown}: it was passed over`, 'RESPOND_FAILED')
@@ -113,13 +118,10 @@ async function respondWith(
       answer instanceof Promise ? await inTime(answer, responderTimeout, 'respond') : await answer
     if (change === undefined) return standard
     const reply = changedReply(outcome, standard, change)
-    const isStatus = Number.isInteger(reply.status) && reply.status >= 200 && reply.status <= 599
-    if (!isSendable(reply)) {
-      warn('respond returned a header or body that no server can send', 'RESPOND_REFUSED')
-      return standard
-    }
-    if (isStatus && !(outcome.kind === 'failed' && reply.status < 300)) return reply
-    warn(`respond returned status ${reply.status} for ${outcome.kind}`, 'RESPOND_REFUSED')
+    const hides = outcome.kind === 'failed' && reply.status < 300
+    const why = hides ? `status ${reply.status}` : whyNotSent(reply)
+    if (why === undefined) return reply
+    warn(`respond returned ${why} for ${outcome.kind}`, 'RESPOND_REFUSED')
   } catch (error) {
     const thrown = error instanceof Error ? error.name : typeof error
     warn(`respond threw ${thrown}: the standard reply was sent`, 'RESPOND_FAILED')
@@ -127,14 +129,28 @@ async function respondWith(
   return standard
 }
 
-/** An echo of what a stranger sent may hold line breaks, at which a server throws. */
-function isSendable({ headers, body }: Reply): boolean {
-  if (typeof body !== 'string') return false
-  return Object.entries(headers).every(
-    ([name, value]) =>
-      /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value),
+/** The part of a reply that no server can send: an echo of what a stranger sent may hold line breaks. */
+function whyNotSent({ status, headers, body }: Reply): string | undefined {
+  if (!isStatus(status)) return `status ${String(status)}`
+  if (typeof body !== 'string' || !areSendable(headers)) {
+    return 'a header or body that no server can send'
+  }
+  return undefined
+}
+
+const isStatus = (status: unknown) =>
+  Number.isInteger(status) && Number(status) >= 200 && Number(status) <= 599
+
+/** Servers take numbers and lists of values too, and throw at undefined. */
+function areSendable(headers: Reply['headers']): boolean {
+  return Object.entries<unknown>(headers).every(
+    ([name, value]) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && [value].flat().every(isHeaderValue),
   )
 }
+
+const isHeaderValue = (value: unknown) =>
+  ['string', 'number', 'boolean'].includes(typeof value) &&
+  /^[\t\x20-\x7e\x80-\xff]*$/.test(String(value))
 
 function changedReply(
   outcome: Outcome,
@@ -193,28 +209,54 @@ const methodNotAllowed: Reply = {
 /**
  * Checks the `respond` option.
  *
- * @throws WebhookError `OPTION_INVALID` for an unknown outcome, no status, or a success that would
- * tell the sender to forget an event which nothing has handled.
+ * @throws WebhookError `OPTION_INVALID` for an unknown outcome, no status, what no server can send,
+ * or a success that would tell the sender to forget an event which nothing has handled.
  */
 function checkRespond(respond: RespondOption | Responder = {}): RespondOption | Responder {
   if (typeof respond === 'function') return respond
+  if (typeof respond !== 'object' || respond === null) {
+    const form = '{ rejected: 404 } or a function (outcome, event) => reply'
+    throw invalid(`respond must be an object or a function, e.g. ${form}, got ${shown(respond)}`)
+  }
   for (const [key, override] of Object.entries(respond)) {
-    const status = typeof override === 'number' ? override : override?.status
     const isFailure = key === 'failed' || Object.hasOwn(failed, key)
     const isOutcome =
       isFailure || key === 'rejected' || key in taken || Object.hasOwn(rejected, key)
-    const refuse = (why: string) => new WebhookError('OPTION_INVALID', `respond.${key} ${why}`)
-    if (!isOutcome) throw refuse('is not an outcome: use a kind or a code of the outcome table')
-    if (status === undefined) continue
-    if (!Number.isInteger(status) || status < 200 || status > 599) {
-      throw refuse(`must be an HTTP status from 200 to 599, got ${String(status)}`)
-    }
-    if (isFailure && status < 300) {
-      throw refuse('is a success: the sender would forget an event that nothing has handled')
-    }
+    const why = isOutcome
+      ? whyRefused(override, isFailure)
+      : 'is not an outcome: use a kind or a code of the outcome table'
+    if (why !== undefined) throw invalid(`respond.${key} ${why}`)
   }
   return respond
 }
+
+/** Undefined for an override that can be sent; `isFailure`: of a failure on our side. */
+function whyRefused(override: ReplyChange, isFailure: boolean): string | undefined {
+  if (override === undefined) return undefined
+  if (typeof override !== 'number' && !isPlain(override)) {
+    return `must be a status or parts of { status, headers, body }, got ${shown(override)}`
+  }
+  const {
+    status,
+    headers = {},
+    body,
+  } = typeof override === 'number' ? { status: override } : override
+  if (status !== undefined && !isStatus(status)) {
+    return `must be an HTTP status from 200 to 599, got ${String(status)}`
+  }
+  if (isFailure && status !== undefined && status < 300) {
+    return 'is a success: the sender would forget an event that nothing has handled'
+  }
+  if (typeof (body ?? '') !== 'string') {
+    return `must have a body of text, e.g. JSON.stringify({ … }), got ${shown(body)}`
+  }
+  if (isPlain(headers) && areSendable(headers)) return undefined
+  return "must have headers that a server can send, e.g. { 'x-note': 'text in ASCII' }"
+}
+
+/** A record: `Headers` and lists of pairs would be sent as no headers, or as others. */
+const isPlain = (value: unknown) =>
+  typeof value === 'object' && value !== null && !(Symbol.iterator in value)
 
 /**
  * The reply that a vendor requires, beneath the receiver's own `respond`: its handshake answered, and

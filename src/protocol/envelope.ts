@@ -208,7 +208,10 @@ class Watched implements EnvelopeContext {
   get headers(): Headers {
     this.touched = true
     const headers = new Headers()
-    for (const [name, value] of this.#arrival.headers) headers.append(name, value)
+    for (const [name, value] of this.#arrival.headers) {
+      // Before 0.2.0 what came over HTTP/2 was kept with its pseudo headers.
+      if (!name.startsWith(':')) headers.append(name, value)
+    }
     return headers
   }
 

@@ -58,6 +58,12 @@ interface Begun {
   readonly began: number
 }
 
+/**
+ * Milliseconds between renewals at most: a step of the database's clock ends all leases at once,
+ * and a process that is alive is given 36 s to renew its own.
+ */
+const longestBeat = 20_000
+
 const released: Attempted = { verdict: { kind: 'released' }, handled: [] }
 
 /** Shared by all that claims for one worker, so that its concurrency holds for all together. */
@@ -245,15 +251,18 @@ export class WorkerRun {
 
   #startHeartbeat(): ReturnType<typeof setInterval> {
     let isRenewing = false
-    const beat = setInterval(async () => {
-      if (isRenewing) return
-      isRenewing = true
-      const began = performance.now()
-      await this.#deps.inbox
-        .renew()
-        .catch((error) => this.#deps.onStoreError({ asked: 'renew', error, began }))
-      isRenewing = false
-    }, this.#deps.inbox.lease / 3)
+    const beat = setInterval(
+      async () => {
+        if (isRenewing) return
+        isRenewing = true
+        const began = performance.now()
+        await this.#deps.inbox
+          .renew()
+          .catch((error) => this.#deps.onStoreError({ asked: 'renew', error, began }))
+        isRenewing = false
+      },
+      Math.min(this.#deps.inbox.lease / 3, longestBeat),
+    )
     beat.unref?.()
     return beat
   }

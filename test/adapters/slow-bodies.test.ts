@@ -12,7 +12,7 @@ import { toFastify } from 'idv-webhooks/fastify'
 import { toFetch } from 'idv-webhooks/fetch'
 import { toNext } from 'idv-webhooks/next'
 import { toNode } from 'idv-webhooks/node'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 
 const secret = 'slow-bodies-secret'
 const closing: (() => unknown)[] = []
@@ -67,7 +67,9 @@ function stranger(port: number, headers: readonly string[]): Stranger {
   })
   socket.on('error', () => {})
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
-  const lines = ['POST /webhooks HTTP/1.1', 'Host: x', 'Content-Type: application/json', ...headers]
+  const typed = headers.some((one) => one.startsWith('Content-Type'))
+  const type = typed ? [] : ['Content-Type: application/json']
+  const lines = ['POST /webhooks HTTP/1.1', 'Host: x', ...type, ...headers]
   socket.write(`${lines.join('\r\n')}\r\n\r\n`)
   closing.push(() => socket.destroy())
   return { socket, answer: () => text, closed }
@@ -116,6 +118,25 @@ test.each(Object.entries(overHttp2))(
     session.destroy()
   },
 )
+
+/** Lets ten seconds pass for all but sockets, and then some turns for those. */
+async function patienceEnds(isOver: () => boolean): Promise<boolean> {
+  for (let turn = 0; turn < 2_000 && !isOver(); turn++) {
+    vi.advanceTimersByTime(turn < 100 ? 200 : 0)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return isOver()
+}
+
+test('Fastify ends the connection of what it refuses itself at the path of the receiver', async () => {
+  const port = await (mounts.Fastify as () => Promise<number>)()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { socket, answer } = stranger(port, [forged, 'Content-Type: a', 'Content-Length: 9999'])
+  await once(socket, 'data')
+  expect(await patienceEnds(() => socket.destroyed)).toBe(true)
+  expect(answer()).toMatch(/^HTTP\/1\.1 415 /)
+})
 
 test('over HTTP/2 a delivery has the address that it was sent to', async () => {
   const receiver = createReceiver({

@@ -129,6 +129,55 @@ describe('the limiter', () => {
     expect(granted).toEqual([2, 3])
   })
 
+  test('a request whose end nobody tells counts for its timeout, and then as an ended one', async () => {
+    const limiter = createLimiter({ perMinute: 2 })
+    await limiter.acquire(undefined, 5_000)
+    const leave = await limiter.acquire(undefined, 30_000)
+    const granted: number[] = []
+    for (const who of [3, 4]) limiter.acquire(undefined, 5_000).then(() => granted.push(who))
+    await vi.advanceTimersByTimeAsync(65_999)
+    expect(granted).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(granted).toEqual([3])
+    // Ended at 31 s; told late, it counts no second time.
+    leave()
+    await vi.advanceTimersByTimeAsync(24_999)
+    expect(granted).toEqual([3])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(granted).toEqual([3, 4])
+  })
+
+  test('on a host that drops timers too, the next caller finds the places free', async () => {
+    let at = 0
+    const limiter = createLimiter({ perMinute: 3, now: () => new Date(at) })
+    for (const timeout of [60_000, 60_000, 5_000]) await limiter.acquire(undefined, timeout)
+    at = 66_000
+    // The one that ended at 6 s is a minute old, though it began last.
+    await limiter.acquire(undefined, 1_000)
+    at = 3_600_000
+    for (const timeout of [1_000, 1_000, 1_000]) await limiter.acquire(undefined, timeout)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('a client tells the limiter its timeout, or that of the call', async () => {
+    const told: unknown[] = []
+    const limiter = createLimiter()
+    const acquire: typeof limiter.acquire = (signal, timeout) => {
+      told.push(timeout)
+      return limiter.acquire(signal, timeout)
+    }
+    const api = createClient({
+      baseUrl: 'https://x.test/v2/api',
+      apiKey: 'k1',
+      timeout: 7_000,
+      limiter: { acquire, pause: (ms) => limiter.pause(ms), waiting: 0 },
+      fetch: async () => Response.json({ id: 'c' }),
+    })
+    await api.clients.get('c')
+    await api.clients.get('c', { timeout: 2_000 })
+    expect(told).toEqual([7_000, 2_000])
+  })
+
   test('the limiter does not stall when the clock is set back', async () => {
     const limiter = createLimiter({ perMinute: 1 })
     ;(await limiter.acquire())()

@@ -58,6 +58,14 @@ test('a function sees headers and address, and an id that depends on them tells 
   expect(signed.key).toBe('client.created/body-id')
 })
 
+test('a function reads the headers of a delivery that was kept with those of HTTP/2', async () => {
+  const envelope: Options['envelope'] = (data, { headers }) => ({
+    ...{ name: headers.get('x-name') ?? '', data },
+  })
+  const kept = { ':method': 'POST', ':path': '/', 'x-name': 'client.created' }
+  expect((await received({ envelope }, { id: 'c' }, kept)).event?.name).toBe('client.created')
+})
+
 test('the mark of a reconciled event is not believed when somebody has sent it', async () => {
   const forged = ownEnvelope({ name: 'verification.approved', id: 'x', data: { id: 'ver_1' } })
   const envelope: Options['envelope'] = () => {

@@ -151,6 +151,20 @@ describe('a handshake before any event', () => {
     expect((await get(respond, 'http://a.test/')).body).toBe('a.test')
   })
 
+  test('whose reply no server can send is passed over, as is a promise that is rejected', async () => {
+    const replies: readonly (() => unknown)[] = [
+      () => ({ status: 99, headers: {}, body: '' }),
+      () => ({ status: '200', headers: {}, body: '' }),
+      () => ({ status: 200, headers: { 'x-a': undefined }, body: '' }),
+      () => ({ status: 200, headers: {}, body: { a: 1 } }),
+      async () => Promise.reject(new Error('late')),
+    ]
+    for (const handshake of replies) {
+      const respond = Object.assign(() => undefined, { handshake }) as Responder
+      expect((await get(respond, '/hook')).status).toBe(405)
+    }
+  })
+
   test('of Meta is answered only with our token', async () => {
     const respond = challenges.meta({ verifyToken: 'ours' })
     const url = (token: string) =>

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from 'idv-webhooks'
 import { memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { WorkSource } from '../../src/inbox/work.ts'
 import { event, type Parts, setUp, until } from '../inbox/admin.ts'
 import { temporaryFile } from '../inbox/temporary.ts'
@@ -217,6 +217,26 @@ test('a handler that succeeded runs once, however long the store takes nothing',
   await (inbox as unknown as WorkSource).sweep()
   await until(() => settled().length > 0)
   expect([runs, settled()]).toEqual([1, ['done']])
+})
+
+test('leases are renewed every 20 s, however long they are', async () => {
+  const store = memoryStore()
+  const renew = vi.spyOn(store, 'renew')
+  const { deliver, receiver, worker } = setUp({ store, lease: 3_600_000 })
+  const end = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  receiver.on('*', () => {
+    begun.resolve()
+    return end.promise
+  })
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  await worker.start()
+  await deliver(event())
+  await begun.promise
+  vi.advanceTimersByTime(20_000)
+  expect(renew).toHaveBeenCalledTimes(1)
+  end.resolve()
 })
 
 test('other processes see what is at work here as alive', async () => {

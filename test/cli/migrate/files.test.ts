@@ -1,8 +1,30 @@
-import { describe, expect, test } from 'vitest'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { migrateFile } from '../../../src/cli/migrate/code/migrate-files.ts'
 import { rewriteSource } from '../../../src/cli/migrate/code/rewrite.ts'
+import { sourceFiles } from '../../../src/cli/migrate/code/source-files.ts'
 
 const kinds = (text: string, file: string) =>
   rewriteSource(text, file).findings.map(({ kind, line, column }) => `${line}:${column} ${kind}`)
+
+test('rules in a pipe are not waited for, and one file that is too large ends no run', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'idv-migrate-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  execFileSync('mkfifo', [join(folder, '.gitignore')])
+  for (const name of ['huge.js', 'huge.json', 'small.js']) {
+    writeFileSync(join(folder, name), "receiver.on('request.approved')")
+    if (name !== 'small.js') truncateSync(join(folder, name), 600 * 1024 * 1024)
+  }
+  const migrated = sourceFiles(folder, ['.']).map((path) => migrateFile(folder, path))
+  expect(migrated.map(({ file, error, edits }) => [file, error?.message, edits.length])).toEqual([
+    ['huge.js', 'is larger than 64 MiB', 0],
+    ['huge.json', undefined, 0],
+    ['small.js', undefined, 1],
+  ])
+})
 
 describe('fixtures in JSON', () => {
   test('are renamed where a value or key is exactly a legacy name', () => {

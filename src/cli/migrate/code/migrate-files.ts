@@ -1,5 +1,5 @@
 // Reads a file strictly and rewrites it, so that the new text differs in the names only.
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Edit, Finding } from './finding.ts'
 import { ignoresItself } from './ignore-comments.ts'
@@ -30,12 +30,16 @@ export interface MigratedFile {
 /** Larger files are data, not something that a person maintains. */
 const maxTextBytes = 1024 * 1024
 
+/** Larger code is generated; V8 has no text of more than 512 MiB. */
+const maxCodeBytes = 64 * 1024 * 1024
+
 /** Migrates one file; never throws because of its content. */
 export function migrateFile(cwd: string, path: string, paths?: PathOptions): MigratedFile {
   const file = relative(cwd, path)
   const empty = { file, path, input: '', output: '', edits: [], findings: [] }
   let bytes: Uint8Array
   try {
+    if (statSync(path).size > maxCodeBytes) return tooLarge(empty, path)
     bytes = readFileSync(path)
   } catch {
     return { ...empty, error: { message: 'cannot be read' } }
@@ -55,6 +59,12 @@ export function migrateFile(cwd: string, path: string, paths?: PathOptions): Mig
   } catch (error) {
     return ignoresItself(input) ? empty : { ...empty, error: syntaxFault(error) }
   }
+}
+
+/** Data of that size is passed over, as smaller data is. */
+function tooLarge(file: MigratedFile, path: string): MigratedFile {
+  const error = { message: 'is larger than 64 MiB' }
+  return kindOf(path) === 'code' ? { ...file, error } : file
 }
 
 /** A byte order mark stays part of the text, so that it is written back. */

@@ -75,7 +75,13 @@ function excludesOf(top: string): readonly Rules[] {
   return rulesIn(top, join(top, '.git', 'info', 'exclude'))
 }
 
+/** Rules beyond it are passed over. */
+const maxRulesBytes = 1024 * 1024
+
 function rulesIn(folder: string, file: string): readonly Rules[] {
+  // Reading a pipe or a device would never end.
+  const found = statOf(file)
+  if (!found?.isFile() || found.size > maxRulesBytes) return []
   try {
     return [{ folder, rules: ignore().add(readFileSync(file, 'utf8')) }]
   } catch {

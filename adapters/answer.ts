@@ -1,0 +1,27 @@
+// For servers where nobody else answers for an error: unhandled, it would end the process. Not a door.
+import { errorPage, type Reply, toReply } from '../src/index.ts'
+
+/** Handles and sends; whatever throws on the way is 500 and a process warning. Returns what was sent. */
+export async function answer(
+  handle: () => Promise<Reply>,
+  send: (reply: Reply) => void,
+): Promise<Reply> {
+  try {
+    const reply = await handle()
+    send(reply)
+    return reply
+  } catch (error) {
+    warnOf(error)
+    const reply = toReply({ kind: 'failed', code: 'HANDLER_FAILED', error })
+    send(reply)
+    return reply
+  }
+}
+
+/** By its class alone: the text may hold data. */
+function warnOf(error: unknown): void {
+  const thrown = error instanceof Error ? error.name : typeof error
+  const code = 'HANDLER_FAILED'
+  const message = `webhook ${code}: a request could not be answered: ${thrown}`
+  process.emitWarning(message, { code: `IDV_${code}`, detail: errorPage(code) })
+}
