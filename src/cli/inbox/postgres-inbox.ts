@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url'
 import type { InboxStore } from '../../inbox/index.ts'
 import type {
   PgPool,
+  PostgresDriver,
   PostgresJs,
   PostgresJsConnection,
 } from '../../inbox/stores/postgres/postgres.ts'
@@ -48,27 +49,44 @@ export async function postgresStoreAt(
   url: string,
   { cwd, migrate = false }: { readonly cwd: string; readonly migrate?: boolean },
 ): Promise<InboxStore> {
+  const { postgresStore } = await import('../../inbox/stores/postgres/postgres.ts')
+  return postgresStore(await driverAt(url, cwd), { listen: false, migrate })
+}
+
+/**
+ * Whether the database may hold an inbox: where it does not answer, opening the store tells why.
+ *
+ * @throws CliError `USAGE`, `DRIVER_MISSING`
+ */
+export async function mayHoldInbox(url: string, cwd: string): Promise<boolean> {
+  const driver = await driverAt(url, cwd)
+  const sql = "select to_regclass('idv_inbox.versions') is null as missing"
+  const asked = driver.query(sql, [], AbortSignal.timeout(5_000))
+  return asked.then(
+    ([row]) => row?.missing !== true,
+    () => true,
+  )
+}
+
+async function driverAt(url: string, cwd: string): Promise<PostgresDriver> {
   if (!URL.canParse(url)) {
     throw new CliError(
       'USAGE',
       'the address of the inbox must be like postgres://user@host:5432/database, with special characters of its password percent-encoded',
     )
   }
-  const { fromPg, fromPostgresJs, postgresStore } = await import(
-    '../../inbox/stores/postgres/postgres.ts'
-  )
-  const options = { listen: false, migrate }
+  const { fromPg, fromPostgresJs } = await import('../../inbox/stores/postgres/postgres.ts')
   const pg = await installed(cwd, 'pg')
   if (pg) {
     const { Pool } = pg as { readonly Pool: new (options: object) => PgPool }
     const limits = { max: 4, connectionTimeoutMillis: 5_000, allowExitOnIdle: true }
-    return postgresStore(fromPg(new Pool({ connectionString: url, ...limits })), options)
+    return fromPg(new Pool({ connectionString: url, ...limits }))
   }
   const connect = await installed(cwd, 'postgres')
   if (typeof connect === 'function') {
     const limits = { max: 4, connect_timeout: 5, idle_timeout: 1, onnotice: () => {} }
     const sql: PostgresJs<PostgresJsConnection> = connect(url, limits)
-    return postgresStore(fromPostgresJs(sql), options)
+    return fromPostgresJs(sql)
   }
   throw new CliError(
     'DRIVER_MISSING',

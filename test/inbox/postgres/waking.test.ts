@@ -1,8 +1,17 @@
 // Who is woken when there is something to claim that no delivery announces.
-import { fromPg, type PostgresDriver, postgresStore } from 'idv-webhooks/inbox/postgres'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import {
+  fromPg,
+  type PostgresDriver,
+  type PostgresListener,
+  postgresStore,
+} from 'idv-webhooks/inbox/postgres'
+import pg from 'pg'
+import { expect, type Mock, onTestFinished, test, vi } from 'vitest'
+import { Announcements } from '../../../src/inbox/stores/postgres/announcements.ts'
+import { Statements } from '../../../src/inbox/stores/postgres/statements.ts'
 import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
-import { freshSchema, poolOf, schemaOn } from './servers.ts'
+import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'
 
 const start = Date.UTC(2026, 0, 1)
 
@@ -67,10 +76,87 @@ test('a connection to listen that comes back while the store closes is closed as
   await expect.poll(() => closed.mock.calls.length).toBe(1)
 })
 
-test('a store that cannot listen gives no sign of life afterwards, however often it is opened', async () => {
-  const { schema, query } = schemaOn()
-  const listen = () => Promise.reject(new Error('no connection is left'))
-  const store = postgresStore({ ...fromPg(poolOf()), listen }, { schema })
-  for (let time = 0; time < 3; time++) await expect(store.open(() => {})).rejects.toThrow()
-  expect(await query('select owner from idv.owners where owner <> 0')).toEqual([])
+function silenced() {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  onTestFinished(() => warned.mockRestore())
+  return () => warned.mock.calls.map(([, options]) => (options as { code: string }).code)
+}
+
+test('a store that cannot listen opens all the same, says so, and listens once it can', async () => {
+  const warnings = silenced()
+  const { schema, open } = schemaOn()
+  const driver = fromPg(poolOf())
+  let isRefused = true
+  const listen: PostgresDriver['listen'] = async (...asked) => {
+    if (isRefused || !driver.listen) throw new Error('no connection is left')
+    return driver.listen(...asked)
+  }
+  const woken = vi.fn()
+  const store = postgresStore({ ...driver, listen }, { schema })
+  const other = open({ listen: false })
+  for (const one of [store, other]) {
+    await one.open(one === store ? woken : () => {})
+    onTestFinished(() => one.close())
+  }
+  await expect.poll(warnings, { timeout: 5_000 }).toContain('IDV_POSTGRES_LISTEN')
+  isRefused = false
+  await expect.poll(() => woken.mock.calls.length, { timeout: 10_000 }).toBe(1)
+  await other.insert(newEntry())
+  await expect.poll(() => woken.mock.calls.length).toBe(2)
+}, 20_000)
+
+test('a listener that does not answer while the store opens is given up, and another one listens', async () => {
+  silenced()
+  const silent = new Set<Socket>()
+  const server = createServer((socket) => {
+    silent.add(socket)
+    socket.resume().on('error', () => {})
+    socket.on('close', () => silent.delete(socket))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const urls = [`postgres://postgres@127.0.0.1:${port}/postgres`]
+  const listener = () => new pg.Client({ connectionString: urls.shift() ?? servers.pg18 })
+  const woken = vi.fn()
+  const store = postgresStore(fromPg(poolOf(), { listener }), { schema: freshSchema() })
+  await store.open(woken)
+  onTestFinished(() => store.close())
+  expect((await store.insert(newEntry())).kind).toBe('stored')
+  await expect.poll(() => woken.mock.calls.length, { timeout: 5_000 }).toBe(1)
+  await expect.poll(() => silent.size).toBe(0)
+}, 20_000)
+
+test('an attempt to listen that hangs is followed by another, and closed when it comes late', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const attempts: { lost: () => void; close: Mock<() => Promise<void>>; come: () => void }[] = []
+  const driver: PostgresDriver = {
+    ...fromPg(poolOf()),
+    listen: (_channel, _heard, lost) => {
+      const { promise, resolve } = Promise.withResolvers<PostgresListener>()
+      // As a driver does whose connection ends: it tells of that, whoever has closed it.
+      const close = vi.fn(async () => lost())
+      attempts.push({ lost, close, come: () => resolve({ close }) })
+      return promise
+    },
+  }
+  const statements = new Statements(driver, { limit: 1_000, schema: freshSchema() })
+  const announcements = new Announcements(statements, { channel: 'c', owner: 1 })
+  const opening = announcements.open(() => {}, true)
+  attempts[0]?.come()
+  await opening
+  attempts[0]?.lost()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(attempts).toHaveLength(2)
+  await vi.advanceTimersByTimeAsync(15_000)
+  expect(attempts).toHaveLength(3)
+  attempts[2]?.come()
+  await vi.advanceTimersByTimeAsync(0)
+  attempts[1]?.come()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(attempts).toHaveLength(3)
+  expect(attempts.map(({ close }) => close.mock.calls.length)).toEqual([0, 1, 0])
+  await announcements.close(1_000)
+  expect(attempts[2]?.close).toHaveBeenCalledOnce()
 })

@@ -15,6 +15,7 @@ import { storeError } from '../../inbox/find-inbox.ts'
 import {
   fromVariable,
   isPostgresUrl,
+  mayHoldInbox,
   postgresStoreAt,
   shownUrl,
 } from '../../inbox/postgres-inbox.ts'
@@ -93,13 +94,16 @@ async function source(session: Session, given = ''): Promise<Endpoint> {
 async function target(session: Session, given = '', dryRun: boolean): Promise<Endpoint> {
   const { cwd } = session
   const name = fromVariable(session, given)
+  // A dry run creates nothing: what is not there yet is as empty as this.
+  const empty = ':memory:'
   if (isPostgresUrl(name)) {
-    return { where: shownUrl(name), store: await postgresStoreAt(name, { cwd, migrate: !dryRun }) }
+    const isNew = dryRun && !(await mayHoldInbox(name, cwd))
+    const at = () => postgresStoreAt(name, { cwd, migrate: !dryRun })
+    return { where: shownUrl(name), store: isNew ? await sqlite(empty) : await at() }
   }
   const file = resolve(cwd, name)
-  // A dry run creates no file.
   const isNew = dryRun && !existsSync(file)
-  return { where: name, store: await sqlite(isNew ? ':memory:' : file) }
+  return { where: name, store: await sqlite(isNew ? empty : file) }
 }
 
 async function sqlite(file: string): Promise<InboxStore> {

@@ -5,6 +5,9 @@ import type { Statements } from './statements.ts'
 
 /** At most one announcement of a process in this time. */
 const every = 20
+/** For as long an opening waits for what is speed alone: less than a delivery waits for it. */
+const openingLimit = 1_000
+const limit = 10_000
 const firstWait = 200
 const longestWait = 5_000
 
@@ -30,7 +33,7 @@ export class Announcements {
   async open(wake: () => void, listens: boolean): Promise<void> {
     this.#wake = wake
     this.#isOpen = true
-    if (listens) await this.#listen()
+    if (listens) await this.#listen(openingLimit).catch(() => void this.#listenAgain())
   }
 
   /** Whether what is announced is heard here: a pooler in transaction mode loses it. */
@@ -77,17 +80,22 @@ export class Announcements {
     await this.#statements.run(sql, [this.#channel, payload])
   }
 
-  async #listen(): Promise<void> {
+  /** Tries once; beyond the time another attempt follows, and this one must not come to a second. */
+  async #listen(within: number): Promise<void> {
     const { driver } = this.#statements
-    const lost = () => {
-      this.#listener = undefined
-      void this.#listenAgain()
-    }
     const hear = (payload: string) => this.#hear(payload)
-    const listener = await driver.listen?.(this.#channel, hear, lost)
-    if (this.#isOpen) this.#listener = listener
-    // The store was closed meanwhile: the connection would keep the process.
-    else await listener?.close()
+    await this.#statements.within(within, async (signal) => {
+      let listener: PostgresListener | undefined
+      const lost = () => {
+        if (listener !== this.#listener) return
+        this.#listener = undefined
+        void this.#listenAgain()
+      }
+      listener = await driver.listen?.(this.#channel, hear, lost, signal)
+      // Nobody waits for it any more, or the store was closed: it would keep the process.
+      if (signal.aborted || !this.#isOpen) await listener?.close()
+      else this.#listener = listener
+    })
   }
 
   /** One at a time: after a failover connections are scarce. */
@@ -106,7 +114,7 @@ export class Announcements {
       })
       if (!this.#isOpen) return
       try {
-        await this.#listen()
+        await this.#listen(limit)
         // Announcements in between were missed.
         this.#wake()
         return

@@ -62,10 +62,14 @@ export interface PostgresDriver<Tx = unknown> {
    * statement is sent in `use`.
    */
   lazily?(transaction: LazyTransaction<Tx>): Tx
-  /** `lost` is called once when the connection has ended by itself. */
+  /**
+   * `lost` is called once when the connection has ended by itself. Once `signal` is aborted nobody
+   * waits: a connection that is being opened is closed.
+   */
   listen?(
     channel: string,
     heard: (payload: string) => void,
     lost: () => void,
+    signal?: AbortSignal,
   ): Promise<PostgresListener>
 }

@@ -84,16 +84,20 @@ export function fromPg(pool: PgPool, options: FromPgOptions = {}): PostgresDrive
       return transaction(client)
     },
     lazily: (tx) => ({ query: (...statement) => tx.use((client) => client.query(...statement)) }),
-    listen: async (channel, heard, lost) => {
+    listen: async (channel, heard, lost, signal) => {
       const client = options.listener?.() ?? clientLike(pool)
       client.on('error', ignore)
       client.on('notification', ({ payload = '' }) => heard(payload))
+      const stop = () => destroy(client)
+      signal?.addEventListener('abort', stop, { once: true })
       try {
         await client.connect()
         await client.query(`listen "${channel}"`)
       } catch (error) {
         await client.end().catch(ignore)
         throw error
+      } finally {
+        signal?.removeEventListener('abort', stop)
       }
       // Not before: a connection that never stood is reported by the error alone.
       client.on('end', lost)
@@ -173,6 +177,15 @@ function transaction(client: PooledClient): PostgresTransaction<PgClient> {
     rollback: () => end('rollback'),
     destroy: () => back(true),
   }
+}
+
+/** A client that waits for its server would say goodbye to it first, and wait for the answer. */
+function destroy(client: ListeningClient): void {
+  const { connection } = client as ListeningClient & {
+    readonly connection?: { readonly stream?: { destroy(): unknown } }
+  }
+  if (connection?.stream) connection.stream.destroy()
+  else void client.end().catch(ignore)
 }
 
 /** A pool of `pg` carries its options and the class of its clients. */

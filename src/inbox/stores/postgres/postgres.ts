@@ -185,11 +185,7 @@ class PostgresStore implements InboxStore {
     await owner.enter()
     const copy = new PostgresCopy(statements, owner.id)
     this.#opened = { owner, announcements, work, admin, copy }
-    await announcements.open(wake, this.#options.listen).catch(async (error: unknown) => {
-      // Or its signs of life go on, beside those of the next opening.
-      await this.close()
-      throw error
-    })
+    await announcements.open(wake, this.#options.listen)
     if (this.#options.listen) void this.#warnOfSilence(announcements)
   }
 
@@ -287,7 +283,7 @@ class PostgresStore implements InboxStore {
     const isHeard = await announcements.isHeard(2_000).catch(() => true)
     if (isHeard || !this.#opened) return
     warn(
-      'notifications of Postgres do not arrive, as behind a pooler in transaction mode: give the driver a listener of its own (`fromPg(pool, { listener })`), or set listen: false; workers look once a second meanwhile',
+      'notifications of Postgres do not arrive, as behind a pooler in transaction mode, or where the connection that listens fails: give the driver a listener of its own (`fromPg(pool, { listener })`), or set listen: false; workers look once a second meanwhile',
       'POSTGRES_LISTEN',
     )
   }
