@@ -104,6 +104,12 @@ async function fromFile(session: Session, file: string): Promise<readonly NamedS
   const trimmed = content.trim()
   const [origin, where] = file === '-' ? ['stdin', 'stdin'] : ['file', file]
   if (trimmed === '') throw new CliError('SECRET_MISSING', `--secret-file: ${where} is empty`)
+  if (/[\0\uFFFD]/.test(trimmed)) {
+    throw new CliError(
+      'SECRET_MISSING',
+      `--secret-file: ${where} is not text in UTF-8: save it as UTF-8 (> of Windows PowerShell 5 writes UTF-16)`,
+    )
+  }
   if (/^([[{]|"[^\r\n]*"$)/.test(trimmed)) return named(parsed(trimmed), origin)
   const value = ofEnvFile(trimmed, where)
   if (value !== undefined) return named(value, origin)

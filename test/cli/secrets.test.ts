@@ -5,7 +5,7 @@ import { findSecrets } from '../../src/cli/secrets.ts'
 import type { Session } from '../../src/cli/session.ts'
 
 /** The secrets that a command reads from a file with this content. */
-async function secretsOf(content: string): Promise<readonly unknown[]> {
+async function secretsOf(content: string | Buffer): Promise<readonly unknown[]> {
   const stdin: unknown = Readable.from([content])
   const session = { cwd: '/', env: {}, stdin: stdin as Session['stdin'] } as Session
   const found = await findSecrets(session, { secretFile: '-' })
@@ -31,6 +31,18 @@ test.each([
   await expect(secretsOf(content)).rejects.toMatchObject({
     code: 'SECRET_MISSING',
     message: `--secret-file: stdin has ${fault}: write the secret as WEBHOOK_SECRET=… (also one with = in it), or pass a file with one secret per line`,
+  })
+})
+
+test.each([
+  ['UTF-16', Buffer.from('\uFEFFa-secret', 'utf16le')],
+  ['UTF-16 without a mark', Buffer.from('a-secret', 'utf16le')],
+  ['UTF-16 of the other order', Buffer.from('\uFEFFa-secret', 'utf16le').swap16()],
+  ['Latin-1', Buffer.from('a-secr\u00e9t', 'latin1')],
+])('a file in %s is refused, and not shown', async (_, content) => {
+  await expect(secretsOf(content)).rejects.toMatchObject({
+    code: 'SECRET_MISSING',
+    message: expect.stringMatching(/^--secret-file: stdin is not text in UTF-8: save it as UTF-8/),
   })
 })
 
