@@ -76,8 +76,13 @@ async function run(session: Session, args: readonly string[], early: EarlyOption
     session.out.say(program.helpInformation().trimEnd())
     session.ending.exitCode = exitCodes.usage
   } else {
-    await program.parseAsync([...args], { from: 'user' })
+    await program.parseAsync(helpLast(args), { from: 'user' })
   }
+}
+
+/** `help inbox redrive` as `inbox redrive --help`: commander reads one name after `help`. */
+function helpLast(args: readonly string[]): string[] {
+  return args[0] === 'help' && args.length > 2 ? [...args.slice(1), '--help'] : [...args]
 }
 
 /** Reads the few options that count before parsing; commander reads them again later. */

@@ -8,6 +8,7 @@ import { apiPath } from './api.ts'
 import { controlPath } from './control.ts'
 import type { SandboxOptions } from './options.ts'
 import {
+  actionIssues,
   type ReadScenario,
   type ScenarioAction,
   type ScenarioSubscription,
@@ -29,9 +30,9 @@ export interface Target {
 export function readScenario(value: unknown): ReadScenario {
   const read = scenarioSchema.safeParse(value)
   if (read.success) return read.data
-  const wrong = read.error.issues.map(
-    ({ path, message }) => `${path.map(String).join('.') || 'the file'}: ${message}`,
-  )
+  const wrong = read.error.issues
+    .flatMap((issue) => actionIssues(issue, value))
+    .map(({ path, message }) => `${path.map(String).join('.') || 'the file'}: ${message}`)
   throw new WebhookError('SCENARIO_INVALID', `the scenario is not valid: ${wrong.join('; ')}`)
 }
 

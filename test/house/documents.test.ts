@@ -68,3 +68,9 @@ test('a printed command that reads an inbox names it', () => {
   expect(printed.length).toBeGreaterThan(10)
   expect(printed.filter((one) => !/--inbox|IDV_INBOX/.test(one))).toEqual([])
 })
+
+test('printed commands of a shell run as they are after npm install', () => {
+  const fences = all.flatMap((page) => fencesOf(page).filter((code) => code.startsWith('```sh\n')))
+  expect(fences.filter((code) => code.includes('idv-webhooks')).length).toBeGreaterThan(10)
+  expect(fences.filter((code) => /^(\w+=\S+ )*idv-webhooks /m.test(code))).toEqual([])
+})

@@ -49,7 +49,7 @@ beforeAll(async () => {
     for (const [, shown = '', file = ''] of guide.matchAll(
       /^```ts\n(\/\/ (\S+\.ts)\b.*?)^```/gms,
     )) {
-      const [, tested] = /(e2e|lambda)/.exec(file) ?? []
+      const [, tested] = /(e2e|lambda|app\.test)/.exec(file) ?? []
       const own = tested === 'e2e' ? 'nest' : (tested ?? 'next')
       const path = join(app, 'typed', folder ?? own, file)
       mkdirSync(dirname(path), { recursive: true })
@@ -60,6 +60,7 @@ beforeAll(async () => {
     }
   }
   cpSync(join(examples, 'lambda.ts'), join(app, 'typed/lambda/lambda.ts'))
+  cpSync(join(examples, 'fetch.ts'), join(app, 'typed/app.test/app.ts'))
   const typescripts = Object.entries(compilers).map(
     ([name, version]) => `typescript-${name}@npm:typescript@${version}`,
   )
@@ -96,7 +97,7 @@ test.each([
   const jest = ['node_modules/jest/bin/jest.js', '--ci', '--runInBand']
   const names = ['--testMatch', '**/*{.test,-spec}.{js,cjs}']
   const { stderr } = await run(node, [...jest, ...names], { cwd: app, timeout: 60_000 })
-  expect(stderr).toContain('Tests:       8 passed, 8 total')
+  expect(stderr).toContain('Tests:       9 passed, 9 total')
   expect(stderr).not.toMatch(/IDV_OBSERVE_FAILED|did not exit/)
   expect(existsSync(join(app, 'inbox.db'))).toBe(false)
 })
@@ -195,6 +196,8 @@ describe('TypeScript', () => {
     const folder = join(app, 'started')
     mkdirSync(folder)
     for (const file of ['fetch.ts', 'lambda.ts']) cpSync(join(examples, file), join(folder, file))
+    // With the test that the guide has for it.
+    cpSync(join(app, 'typed/app.test'), folder, { recursive: true })
     const manifest = { name: 'app', main: 'index.js', type }
     writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
     const tsc = join(app, 'node_modules/typescript-7.0/bin/tsc')

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 const run = promisify(execFile)
-const { tarball } = inject('installed')
+const { bun, tarball } = inject('installed')
 const page = readFileSync(resolve(import.meta.dirname, '../../docs/frameworks.md'), 'utf8')
 const folder = mkdtempSync(join(tmpdir(), 'idv-frameworks-'))
 afterAll(() => rm(folder, { recursive: true, force: true }), 60_000)
@@ -68,7 +68,8 @@ test('every recipe takes a signed delivery in its framework, and refuses a forge
   const { WEBHOOK_SECRET: _, ...env } = process.env
   const vite = ['../node_modules/vite/bin/vite.js', 'build', '--logLevel', 'error']
   await run(process.execPath, vite, { cwd: join(folder, 'sveltekit'), env })
-  const { stdout } = await run(process.execPath, ['drive.ts'], { cwd: folder })
+  const driving = { cwd: folder, env: { ...process.env, BUN: bun } }
+  const { stdout } = await run(process.execPath, ['drive.ts'], driving)
   const lines = stdout.trim().split('\n')
   const names = [...recipes.keys()]
   expect(names).toEqual(['SvelteKit', 'React Router', 'Nuxt', 'Nitro', 'Elysia', 'AdonisJS'])
@@ -82,6 +83,7 @@ test('every recipe takes a signed delivery in its framework, and refuses a forge
 
 /** Puts each recipe into its framework, as small as the framework really goes. */
 const driver = `
+import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import { sign } from 'idv-webhooks'
 const secret = 'secret-of-the-frameworks'
@@ -131,8 +133,32 @@ const { H3 } = await import('h3')
 const nitro = new H3().post('/webhooks', (await import('./nitro/routes/webhooks.post.ts')).default)
 await drive('Nitro', async (request) => nitro.fetch(request))
 
-const elysia = (await import('./elysia/src/index.ts')).default
-await drive('Elysia', async (request) => elysia.handle(request))
+const bun = spawn(process.env.BUN, ['src/index.ts'], {
+  ...{ cwd: 'elysia', stdio: ['ignore', 'pipe', 'inherit'] },
+  env: { ...process.env, PORT: '0' },
+})
+let said = ''
+const until = (pattern) =>
+  new Promise((resolve, reject) => {
+    const look = () => pattern.exec(said) && resolve(pattern.exec(said))
+    bun.stdout.on('data', (part) => {
+      said += part
+      look()
+    })
+    bun.once('exit', () => reject(new Error('Bun ended: ' + said)))
+    look()
+  })
+try {
+  const [, url] = await until(/^listening on (http\\S+?)\\/?$/m)
+  const handle = async (request) => {
+    const reply = await fetch(request)
+    if (reply.ok) console.log((await until(/^approved: .*$/m))[0])
+    return reply
+  }
+  await drive('Elysia', handle, url)
+} finally {
+  bun.kill()
+}
 
 const { ServerFactory } = await import('@adonisjs/http-server/factories')
 const { Application } = await import('@adonisjs/application')

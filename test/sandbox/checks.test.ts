@@ -163,6 +163,14 @@ describe('a scenario does the same again', () => {
     expect(replayed.verifications[0]?.resource.status).toBe('submitted')
   })
 
+  test('a scenario’s action that is of no kind is told which there are', async () => {
+    const wrong = { version: 1, actions: [{ acct: 'ada' }] } as never
+    await expect(again(wrong)).rejects.toMatchObject({
+      code: 'SCENARIO_INVALID',
+      message: expect.stringContaining('actions.0: must have one of create, act, request, advance'),
+    })
+  })
+
   test('a scenario does not contain the user’s own secret, and asks for it', async () => {
     const secret = 'a-secret-of-the-user'
     const { sandbox, call } = await fresh({ secret })

@@ -2,12 +2,14 @@
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { suggestion } from '../../foundation/check.ts'
 import { defined } from '../../foundation/defined.ts'
 import { isWebhookError } from '../../index.ts'
+import { eventNames, legacyNames } from '../../protocol/index.ts'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { openBrowser } from '../open-browser.ts'
-import { count } from '../output.ts'
+import { count, printable } from '../output.ts'
 import { repeated, repeating } from '../repeated.ts'
 import { findSecrets, type SecretOptions, secretFileOption, secretOrigin } from '../secrets.ts'
 import { act, addressFrom, declare, type Session, wholeFrom } from '../session.ts'
@@ -78,6 +80,7 @@ async function run(session: Session, options: SandboxCommandOptions) {
   if (options.events && !options.to) {
     throw new CliError('USAGE', '--events needs an address: pass --to <url>')
   }
+  for (const filter of options.events ?? []) checkFilter(filter)
   if (options.unlimited && options.rateLimit !== undefined) {
     throw new CliError('USAGE', 'use --unlimited or --rate-limit, not both')
   }
@@ -103,6 +106,16 @@ async function run(session: Session, options: SandboxCommandOptions) {
     out.record({ type: 'closed' })
   }
   return exitCodes.ok
+}
+
+/** @throws CliError `EVENT_NAME_UNKNOWN` for a filter that no subscription can have */
+function checkFilter(filter: string): void {
+  const names: readonly string[] = [...eventNames, ...legacyNames]
+  const families = names.map((name) => `${name.slice(0, name.indexOf('.'))}.*`)
+  const known = [...new Set([...names, ...families, '*'])]
+  if (known.includes(filter)) return
+  const hint = suggestion(filter, known) || ' Pass an event, a family such as client.*, or *.'
+  throw new CliError('EVENT_NAME_UNKNOWN', `--events: unknown event '${printable(filter)}'.${hint}`)
 }
 
 function toSandboxOptions(

@@ -1,6 +1,7 @@
 // A scenario of the sandbox as data: where it starts and what is done to it, so that the same file
 // produces the same bytes again.
 import * as z from 'zod'
+import { isObject } from '../../protocol/json-paths.ts'
 import {
   actionsBody,
   advanceBody,
@@ -49,6 +50,9 @@ export const scenarioAction = z.union([
   z.strictObject({ flush: z.literal(true), at }),
 ])
 
+/** The key that tells the kind of an action, in the order of the union. */
+const actionKinds = scenarioAction.options.map(({ shape }) => Object.keys(shape)[0] ?? '')
+
 /** A scenario file. */
 export const scenarioSchema = z.strictObject({
   version: z.literal(1),
@@ -72,6 +76,19 @@ export const scenarioSchema = z.strictObject({
   snapshot: json.optional(),
   actions: z.array(scenarioAction).default([]),
 })
+
+/** The faults of an action by the key that tells its kind; the others it is not meant to be. */
+export function actionIssues(issue: z.core.$ZodIssue, value: unknown): readonly z.core.$ZodIssue[] {
+  const [list, at] = issue.path
+  if (issue.code !== 'invalid_union' || list !== 'actions' || issue.path.length !== 2) {
+    return [issue]
+  }
+  const action: unknown = (value as { actions: readonly unknown[] }).actions[Number(at)]
+  const has = (key: string) => isObject(action) && Object.hasOwn(action, key)
+  const own = issue.errors[actionKinds.findIndex(has)]
+  if (own) return own.map((one) => ({ ...one, path: [...issue.path, ...one.path] }))
+  return [{ ...issue, message: `must have one of ${actionKinds.join(', ')}` }]
+}
 
 export type Scenario = z.input<typeof scenarioSchema>
 export type ReadScenario = z.output<typeof scenarioSchema>

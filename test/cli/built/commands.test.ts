@@ -75,8 +75,10 @@ describe('help', () => {
   })
 
   test('is the same as help <command>', async () => {
-    const [long, short] = await Promise.all([help(['send', '--help']), run(['help', 'send'])])
-    expect(short).toEqual(long)
+    for (const path of [['send'], ['inbox', 'redrive']]) {
+      const [long, short] = await Promise.all([help([...path, '--help']), run(['help', ...path])])
+      expect(short).toEqual(long)
+    }
   })
 
   test('is also data, for programs', async () => {

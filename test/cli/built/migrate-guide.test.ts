@@ -10,7 +10,7 @@ import { serve } from './apps.ts'
 import { folder, root, run } from './run.ts'
 
 const guide = join(root, 'docs/migrate.md')
-const block = /```sh\nidv-webhooks ([^\n]*)\n```\n\n```(\w+)\n.*?```/gs
+const block = /```sh\nnpx idv-webhooks ([^\n]*)\n```\n\n```(\w+)\n.*?```/gs
 /** The addresses that the guide speaks of. */
 const shown = { service: 'http://localhost:4747', hook: 'https://app.example.com/webhooks' }
 
@@ -109,7 +109,7 @@ test('the guide’s commands print what it says', async () => {
     const args = command.replaceAll(shown.service, url).split(' ')
     const { stdout, stderr } = await run(args, { cwd, env: { WEBHOOK_SECRET: 'unused' } })
     const printed = (stdout + stderr).replaceAll(url, shown.service).replaceAll(hook, shown.hook)
-    const real = `\`\`\`sh\nidv-webhooks ${command}\n\`\`\`\n\n\`\`\`${language}\n${printed}\`\`\``
+    const real = `\`\`\`sh\nnpx idv-webhooks ${command}\n\`\`\`\n\n\`\`\`${language}\n${printed}\`\`\``
     const at = text.indexOf(whole)
     text = text.slice(0, at) + real + text.slice(at + whole.length)
     // Between the two calls an event comes.

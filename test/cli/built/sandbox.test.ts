@@ -214,6 +214,12 @@ test('tells by its exit code that a scenario did not go as it should', async () 
 test('refuses a scenario or options that are none, with 2', async () => {
   const file = join(folder(), 'scenario.json')
   writeFileSync(file, '{"version":2}')
+  const misspelt = join(folder(), 'scenario.json')
+  const actions = [
+    { create: 'verification', as: 'a' },
+    { act: 'a', actions: ['start', 'aprove'] },
+  ]
+  writeFileSync(misspelt, JSON.stringify({ version: 1, actions }))
   for (const [args, message] of [
     [['--scenario', file], /SCENARIO|scenario is not valid: version/],
     [['--scenario', 'nowhere.json'], /nowhere\.json does not exist/],
@@ -222,7 +228,11 @@ test('refuses a scenario or options that are none, with 2', async () => {
     [['--port', '70000'], /0 to 65535/],
     [['--events', 'client.*'], /--events needs an address/],
     [['--unlimited', '--rate-limit', '4'], /use --unlimited or --rate-limit/],
-    [['--to', 'http://127.0.0.1:9/', '--events', 'bogus'], /subscriptions\.0\.events/],
+    [['--scenario', misspelt], /not valid: actions\.1\.actions\.1: must be start, submit, review/],
+    [
+      ['--to', 'http://127.0.0.1:9/', '--events', 'verification.aproved'],
+      /--events: unknown event 'verification\.aproved'.*verification\.approved/,
+    ],
   ] as const) {
     const child = run(args)
     expect(await text(child.stderr)).toMatch(message)
