@@ -103,7 +103,7 @@ export interface ClaimResult {
 /** How lanes are aligned with the clock and the policy of the process that starts to claim. */
 export interface Alignment {
   readonly now: number
-  /** No retry is due later than this. */
+  /** A retry that is due later than this was set by another clock: nothing is known of its wait. */
   readonly latest: number
   /** Lanes that a dead entry holds go on. */
   readonly free: boolean
@@ -164,8 +164,8 @@ export interface WorkStore<Tx = unknown> {
   claim(request: ClaimRequest): Promise<ClaimResult>
   /**
    * Called before the first claim, and when the clock went back: what was stored by a clock that
-   * was ahead is due now and no retry later than `latest`. A `stored` entry never waits for its own
-   * time.
+   * was ahead is due now, and so is a retry that is due later than `latest`. A `stored` entry never
+   * waits for its own time.
    */
   align(alignment: Alignment): Promise<void>
   renew(leases: readonly Lease[], until: number): Promise<void>

@@ -78,12 +78,12 @@ export class MemoryLanes {
 
   align({ now, latest, free }: Alignment): void {
     for (const row of this.#rows.values()) {
-      if (row.state === 'retry' && row.due !== undefined) row.due = Math.min(row.due, latest)
+      if (row.state === 'retry' && row.due !== undefined && row.due > latest) row.due = now
     }
     for (const [name, lane] of [...this.#lanes]) {
       if (free && lane.head.state === 'dead') this.advance(name, now)
-      const due = Math.min(lane.due, lane.head.state === 'stored' ? now : latest)
-      if (!lane.held) this.#lanes.set(name, { ...lane, due })
+      const isAhead = lane.due > (lane.head.state === 'stored' ? now : latest)
+      if (isAhead && !lane.held) this.#lanes.set(name, { ...lane, due: now })
     }
   }
 

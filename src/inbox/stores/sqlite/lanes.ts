@@ -143,8 +143,8 @@ export class Lanes {
 
   align({ now, latest, free }: Alignment): void {
     this.#storedAhead.run(now, now)
-    this.#retryAhead.run(latest, latest)
-    this.#laneAhead.run(latest, latest)
+    this.#retryAhead.run(now, latest)
+    this.#laneAhead.run(now, latest)
     if (free) for (const { lane } of this.#held.all()) this.advance(lane, now)
   }
 

@@ -78,7 +78,7 @@ begin
   for x in select e.seq, e.lane from idv.entries e where e.state = 'retry' and e.due > p_latest
       order by e.lane, e.seq loop
     perform 1 from idv.lanes l where l.lane = x.lane for no key update;
-    update idv.entries e set due = p_latest
+    update idv.entries e set due = p_now
       where e.seq = x.seq and e.state = 'retry' and e.due > p_latest;
   end loop;
   for x in select l.lane from idv.lanes l where l.due > p_now order by l.lane loop
@@ -86,7 +86,7 @@ begin
       where l.lane = x.lane for no key update of l;
     continue when not found;
     update idv.lanes l set due = case v.state when 'stored' then idv.stored_due_1(p_now)
-        else least(l.due, p_latest) end
+        else case when l.due > p_latest then p_now else l.due end end
       where l.lane = x.lane and l.due > p_now;
   end loop;
   if not p_free then return; end if;
