@@ -11,6 +11,11 @@ export interface Linked<Member> {
 export class LinkedList<Member extends Linked<Member>> {
   #first: Member | undefined
   #last: Member | undefined
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
 
   /** The one that came first. */
   get first(): Member | undefined {
@@ -21,6 +26,7 @@ export class LinkedList<Member extends Linked<Member>> {
   add(member: Member): void {
     if (member.isListed) return
     member.isListed = true
+    this.#size += 1
     member.previous = this.#last
     if (this.#last) this.#last.next = member
     else this.#first = member
@@ -29,6 +35,7 @@ export class LinkedList<Member extends Linked<Member>> {
 
   delete(member: Member): void {
     if (!member.isListed) return
+    this.#size -= 1
     const { previous, next } = member
     if (previous) previous.next = next
     else this.#first = next

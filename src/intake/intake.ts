@@ -47,11 +47,11 @@ const mostReserved = 16 * 1024
 export class Intake {
   readonly limits: IntakeLimits
   /** Bodies that hold bytes and are not complete, by the time of their first byte. */
-  readonly arriving = new LinkedList<Reading>()
+  readonly arriving = new LinkedList<Arrival>()
   /** Complete bodies whose proof waits for something, by the time at which they were complete. */
   readonly unproved = new LinkedList<Reading>()
-  /** Bodies that are not complete, in the order in which they began. */
-  readonly incomplete = new Set<Reading>()
+  /** Bodies that are not complete, by the time at which they began. */
+  readonly incomplete = new LinkedList<Reading>()
   /** Bytes by address. Those without any stay for a while: most come back. */
   readonly #held = new Map<string, number>()
   #mostAddresses = leastAddresses
@@ -66,9 +66,7 @@ export class Intake {
   /** Begins to read one body; `end` it when its delivery is answered. */
   begin(address: string | undefined): Reading {
     if (this.incomplete.size > mostUnlooked) this.endDropped()
-    const reading = new Reading(this, address)
-    this.incomplete.add(reading)
-    return reading
+    return new Reading(this, address)
   }
 
   end(reading: Reading): void {
@@ -90,14 +88,14 @@ export class Intake {
    */
   endDropped(): void {
     const now = performance.now()
-    for (const reading of this.incomplete) {
-      if (now - reading.since < this.limits.bodyTimeout + mostProof) break
-      reading.leave()
-      this.#giveBack(reading)
-    }
+    this.#endBegunBefore(now - mostProof, this.unproved)
+    this.#endBegunBefore(now - mostProof - this.limits.bodyTimeout, this.incomplete)
+  }
+
+  #endBegunBefore(time: number, list: LinkedList<Reading>): void {
     for (;;) {
-      const { first } = this.unproved
-      if (!first || now - first.since < mostProof) return
+      const { first } = list
+      if (!first || first.since > time) return
       first.leave()
       this.#giveBack(first)
     }
@@ -110,7 +108,7 @@ export class Intake {
   makeRoom(latest: Reading): boolean {
     if (this.#total > this.limits.maxInFlightBytes) this.endDropped()
     while (this.#total > this.limits.maxInFlightBytes) {
-      const { first } = this.arriving
+      const first = this.arriving.first?.reading
       if (!first || first === latest) return false
       this.hold(-first.held, first.address)
       first.held = 0
@@ -129,7 +127,12 @@ export class Intake {
 
   /** Ends all reading that is under way. */
   stop(code: OutcomeCode & BodyFault['code']): void {
-    for (const reading of this.incomplete) reading.stop({ code })
+    // Each leaves the list as it is stopped.
+    for (;;) {
+      const { first } = this.incomplete
+      if (!first) return
+      first.stop({ code })
+    }
   }
 
   /** False when the bytes are more than one address may hold: half of all. */
@@ -150,6 +153,18 @@ export class Intake {
   }
 }
 
+/** A body of which something has come, in the list of those. */
+class Arrival implements Linked<Arrival> {
+  isListed = false
+  previous: Arrival | undefined
+  next: Arrival | undefined
+  readonly reading: Reading
+
+  constructor(reading: Reading) {
+    this.reading = reading
+  }
+}
+
 /** One body that is being read, or is held while its delivery is handled. */
 export class Reading implements BodyReading, Linked<Reading> {
   isListed = false
@@ -166,12 +181,14 @@ export class Reading implements BodyReading, Linked<Reading> {
   #timer: ReturnType<typeof setTimeout> | undefined
   #stop: ((fault: BodyFault) => void) | undefined
   #stopped: BodyFault | undefined
-  /** The list of the intake that it is in. */
+  #arrival: Arrival | undefined
+  /** The list of the intake that it is in, by its age. */
   #list: LinkedList<Reading> | undefined
 
   constructor(intake: Intake, address: string | undefined) {
     this.#intake = intake
     this.address = address
+    this.#moveTo(intake.incomplete)
   }
 
   get limit(): number {
@@ -226,7 +243,7 @@ export class Reading implements BodyReading, Linked<Reading> {
   /** Leaves the lists of the intake. */
   leave(): void {
     this.#moveTo(undefined)
-    this.#intake.incomplete.delete(this)
+    if (this.#arrival) this.#intake.arriving.delete(this.#arrival)
   }
 
   /** The proof of a complete body is not there at once. */
@@ -242,11 +259,12 @@ export class Reading implements BodyReading, Linked<Reading> {
 
   /** From its first byte until it is complete it can be ended. */
   #noteArrival(): void {
-    if (this.held > 0 && this.#stop) this.#moveTo(this.#intake.arriving)
+    if (this.#arrival || this.held <= 0 || !this.#stop) return
+    this.#arrival = new Arrival(this)
+    this.#intake.arriving.add(this.#arrival)
   }
 
   #moveTo(list: LinkedList<Reading> | undefined): void {
-    if (list === this.#list) return
     this.#list?.delete(this)
     this.#list = list
     list?.add(this)
