@@ -8,7 +8,7 @@ import {
   checkOptionNames,
   checkWholeNumber,
   invalid,
-  shown,
+  kindShown,
 } from './foundation/check.ts'
 import type { Clock } from './foundation/clock.ts'
 import type { Arrival, Kept } from './inbox/entry.ts'
@@ -107,7 +107,7 @@ export function checkedOptions(options: ReceiverOptions) {
   checkFunction('now', options.now, '() => new Date()')
   if (options.inbox !== undefined && typeof options.inbox?.keep !== 'function') {
     throw invalid(
-      `inbox must be created with createInbox({ store }), got ${shown(options.inbox)}`,
+      `inbox must be created with createInbox({ store }), got ${kindShown(options.inbox)}`,
       'INBOX_INVALID',
     )
   }
@@ -128,7 +128,7 @@ function checkClient(client: unknown): void {
   throw invalid(
     isLate
       ? 'client is a promise: await it first, or pass a function (tenant) => client'
-      : `client must be an object from createClient() or a function (tenant) => client, got ${shown(client)}`,
+      : `client must be an object from createClient() or a function (tenant) => client, got ${kindShown(client)}`,
   )
 }
 

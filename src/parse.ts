@@ -1,7 +1,7 @@
 // The only decoder: verified bytes → strict UTF-8 → JSON → envelope → canonical name → typed
 // event. After it there are no bytes and no legacy names.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { checkOptionNames, invalid, shown } from './foundation/check.ts'
+import { checkOptionNames, invalid, kindShown, shown } from './foundation/check.ts'
 import { defined } from './foundation/defined.ts'
 import { assertVerified, type VerifiedDelivery } from './foundation/delivery.ts'
 import { type RejectedCode, WebhookError } from './foundation/errors.ts'
@@ -67,6 +67,9 @@ export function parse(
   options: ParseOptions = {},
 ): Parsed {
   checkOptionNames('parse', options, optionNames)
+  if (typeof verified !== 'object' || verified === null) {
+    throw invalid(`parse expects the result of verify(), got ${kindShown(verified)}`)
+  }
   const delivery = 'delivery' in verified ? verified.delivery : verified
   return createParser(options)(delivery, options.source)
 }

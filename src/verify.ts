@@ -1,6 +1,6 @@
 // Proves that bytes came from a holder of a secret: header present, well formed, in tolerance,
 // some secret matches. It returns the same bytes and understands nothing of them.
-import { checkChoice, checkOptionNames, invalid, shown } from './foundation/check.ts'
+import { checkChoice, checkOptionNames, invalid, kindShown, shown } from './foundation/check.ts'
 import type { Clock } from './foundation/clock.ts'
 import {
   type Delivery,
@@ -120,7 +120,7 @@ function verifyNow(
   options: VerifyOptions,
 ): VerifyResult | Promise<VerifyResult> {
   if (!(body instanceof Uint8Array)) {
-    throw invalid(`delivery.body must be the exact bytes (Uint8Array), got ${shown(body)}`)
+    throw invalid(`delivery.body must be the exact bytes (Uint8Array), got ${kindShown(body)}`)
   }
   for (const name in options) {
     if (!optionNames.has(name)) checkOptionNames('verify', options, [...optionNames])

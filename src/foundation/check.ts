@@ -43,10 +43,16 @@ export function shown(value: unknown): string {
   return `${typeof value} ${String(value)}`
 }
 
+/** The same without any text, which may be a secret, an address with its password or a person's. */
+export function kindShown(value: unknown): string {
+  if (typeof value !== 'string') return shown(value)
+  return value === '' ? 'an empty string' : 'a string'
+}
+
 /** Describes the first invalid option name, or returns undefined; `by` names the function. */
 function optionFault(by: string, options: unknown, names: readonly string[]): string | undefined {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    return `${by} expects an options object ({ ${names.join(', ')} }), got ${shown(options)}`
+    return `${by} expects an options object ({ ${names.join(', ')} }), got ${kindShown(options)}`
   }
   const unknown = Object.keys(options).find((name) => !names.includes(name))
   if (unknown === undefined) return undefined

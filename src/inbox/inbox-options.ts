@@ -5,6 +5,7 @@ import {
   checkOptionNames,
   checkWholeNumber,
   invalid,
+  kindShown,
   shown,
 } from '../foundation/check.ts'
 import type { Clock } from '../foundation/clock.ts'
@@ -69,7 +70,7 @@ export function checkedInboxOptions(options: InboxOptions): InboxLimits {
   if (typeof options?.store?.insert !== 'function') {
     throw new WebhookError(
       'INBOX_INVALID',
-      `createInbox expects a store, got ${shown(options?.store)}: pass createInbox({ store: ${storeFor(options?.store)} })`,
+      `createInbox expects a store, got ${kindShown(options?.store)}: pass createInbox({ store: ${storeFor(options?.store)} })`,
     )
   }
   checkOptionNames('createInbox', options, names)
@@ -105,11 +106,11 @@ function checkParts({ retry = {}, retention = {}, encryption, needs = {} }: Inbo
 
 /** The call that makes a store of what was passed in its place: a file or an address. */
 function storeFor(given: unknown): string {
-  if (typeof given !== 'string' || given.length > 60 || /['\s]/.test(given)) {
-    return "sqliteStore('inbox.db')"
-  }
-  if (/^postgres(ql)?:/.test(given)) return 'postgresStore(fromPg(pool))'
-  return `sqliteStore('${given}')`
+  const text = typeof given === 'string' ? given : ''
+  if (/^postgres(ql)?:/.test(text)) return 'postgresStore(fromPg(pool))'
+  // Any other text may be a secret in the wrong place.
+  const file = /^[\w./\\-]{1,60}\.(?:db|sqlite3?)$/i.test(text) ? text : 'inbox.db'
+  return `sqliteStore('${file}')`
 }
 
 const orders: readonly StoreCapabilities['order'][] = ['entity', 'none']

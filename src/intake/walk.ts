@@ -1,5 +1,5 @@
 // A request as it comes in, and one delivery on its way through.
-import { invalid, shown } from '../foundation/check.ts'
+import { invalid, kindShown } from '../foundation/check.ts'
 import { type Delivery, HeaderIndex, type HeadersInput } from '../foundation/delivery.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import type { HeaderClaims } from '../signature/claims.ts'
@@ -39,7 +39,7 @@ export class Walk implements Arrived {
   constructor(of: Omit<Delivery, 'body'> & Pick<Incoming, 'waitUntil'>, isObserved: boolean) {
     if (typeof of?.headers !== 'object' || of.headers === null) {
       throw invalid(
-        `expected a delivery { body, headers }, got ${shown(of)}. In tests make one by await signedDelivery(event)`,
+        `expected a delivery { body, headers }, got ${kindShown(of)}. In tests make one by await signedDelivery(event)`,
       )
     }
     this.headers = new HeaderIndex(of.headers)

@@ -7,6 +7,7 @@ import {
   checkOptionNames,
   checkWholeNumber,
   invalid,
+  kindShown,
   shown,
 } from '../foundation/check.ts'
 import { type Clock, createAgeClock } from '../foundation/clock.ts'
@@ -100,7 +101,7 @@ export function jwks(source: string | URL | LoadKey, options: JwksOptions): KeyS
 function addressOf(source: unknown): string {
   const url = source instanceof URL ? source : URL.parse(String(source))
   if (url?.protocol === 'https:' && url.username === '' && url.password === '') return url.href
-  throw invalid(`jwks must be given an https address without a password, got ${shown(source)}`)
+  throw invalid(`jwks must be given an https address without a password, got ${kindShown(source)}`)
 }
 
 /** All keys of an address, fetched together. */

@@ -1,6 +1,6 @@
 // Runs captures through a receiver, a mounted app or a running server, and reports an outcome for
 // each. It opens a port only for apps that take node:http requests.
-import { checkOptionNames, checkWholeNumber, invalid, shown } from '../foundation/check.ts'
+import { checkOptionNames, checkWholeNumber, invalid, kindShown } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import type { Delivery, HeaderList } from '../foundation/delivery.ts'
@@ -101,7 +101,9 @@ export async function replay(
   const { concurrency = 1, signal, onResult } = options
   checkWholeNumber('concurrency', concurrency)
   if (!Array.isArray(captures)) {
-    throw invalid(`replay needs a list of captures, replay(target, [one]), got ${shown(captures)}`)
+    throw invalid(
+      `replay needs a list of captures, replay(target, [one]), got ${kindShown(captures)}`,
+    )
   }
   const left = captures.map(readAt).entries()
   const { send, close } = await connect(target)
@@ -176,7 +178,7 @@ async function connect(target: ReplayTarget): Promise<{ send: Send; close?: () =
     if ('fetch' in target) return { send: overFetch(async (request) => target.fetch(request)) }
   }
   throw invalid(
-    `replay needs a receiver, an app, a request handler or an address, got ${shown(target)}`,
+    `replay needs a receiver, an app, a request handler or an address, got ${kindShown(target)}`,
   )
 }
 

@@ -1,7 +1,7 @@
 // createWorker: claim → attempt → settle, a given number of entries at a time; start, drain.
 // It shares the receiver's pipeline and asks its inbox for work.
 
-import { checkOptionNames, insideOf, invalid, shown } from '../foundation/check.ts'
+import { checkOptionNames, insideOf, invalid, kindShown } from '../foundation/check.ts'
 import { stopwatch } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { WebhookError } from '../foundation/errors.ts'
@@ -69,7 +69,9 @@ export function createWorker(
 ): Worker {
   const pipeline = insideOf<Pipeline>(receiver)
   if (!pipeline) {
-    throw invalid(`createWorker expects a receiver from createReceiver(), got ${shown(receiver)}`)
+    throw invalid(
+      `createWorker expects a receiver from createReceiver(), got ${kindShown(receiver)}`,
+    )
   }
   const inbox = pipeline.keeper
   if (!isWorkSource(inbox)) {

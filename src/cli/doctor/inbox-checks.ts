@@ -34,7 +34,7 @@ export async function checkInbox(session: Session, found: FoundInbox): Promise<r
       checkPromises(inbox.capabilities),
       ...(file === undefined ? [] : [checkMode(statSync(file).mode), checkRoom(file)]),
       ...(made ? [checkEncryption(made.encrypted)] : []),
-      ...checkStats(await inbox.stats()),
+      ...checkStats(await inbox.stats(), file),
     ]
   } finally {
     await inbox.close()
@@ -90,23 +90,24 @@ function checkEncryption(encrypted: boolean): Check {
       )
 }
 
-function checkStats({ dead, lag, retry }: InboxStats): readonly Check[] {
+function checkStats({ dead, lag, retry }: InboxStats, file?: string): readonly Check[] {
+  const run = (action: string) => `npx idv-webhooks inbox ${action} --inbox ${file ?? '<address>'}`
   return [
     checkLag(lag),
-    ...(retry > 0 ? [check('retries', 'ok', waiting(retry))] : []),
+    ...(retry > 0 ? [check('retries', 'ok', waiting(retry, run))] : []),
     dead > 0
       ? check(
           'dead letters',
           'warning',
-          `${count(dead, 'entry', 'entries')}: see inbox list --state dead`,
+          `${count(dead, 'entry', 'entries')}: see ${run('list --state dead')}`,
         )
       : check('dead letters', 'ok', 'none'),
   ]
 }
 
 /** Not a fault, but the reason why a handler seems to do nothing after its fix. */
-const waiting = (retries: number) =>
-  `${count(retries, 'entry has', 'entries have')} failed and will be tried again: inbox list --state retry shows when, inbox redrive --state retry runs them at once`
+const waiting = (retries: number, run: (action: string) => string) =>
+  `${count(retries, 'entry has', 'entries have')} failed and will be tried again: ${run('list --state retry')} shows when, ${run('redrive --state retry')} runs them at once`
 
 const unusualLag = 30_000
 const longestLag = 5 * 60_000

@@ -5,6 +5,7 @@ import {
   checkMilliseconds,
   checkOptionNames,
   invalid,
+  kindShown,
   shown,
 } from '../../../foundation/check.ts'
 import { type Clock, steadyClock } from '../../../foundation/clock.ts'
@@ -95,7 +96,7 @@ export function postgresStore<Tx>(
 ): InboxStore<Tx> {
   if (typeof driver?.query !== 'function' || typeof driver.begin !== 'function') {
     throw invalid(
-      `postgresStore expects a driver, e.g. postgresStore(fromPg(pool)), got ${shown(driver)}`,
+      `postgresStore expects a driver, e.g. postgresStore(fromPg(pool)), got ${kindShown(driver)}`,
     )
   }
   // The handle of its transactions is the driver's: the store hands it on as it is.
