@@ -447,6 +447,10 @@ describe('respond', () => {
   test('overrides the outcome table by kind or, more closely, by code', () => {
     expect(reply({ kind: 'duplicate' }, { duplicate: 204 }).status).toBe(204)
     const respond = { rejected: 400, SIGNATURE_MISMATCH: { status: 403, headers: { 'x-a': 'b' } } }
+    const text = { rejected: { headers: { 'Content-Type': 'text/plain' }, body: 'no' } }
+    expect(reply({ kind: 'rejected', code: 'SIGNATURE_MISSING' }, text).headers).toEqual({
+      'content-type': 'text/plain',
+    })
     expect(reply({ kind: 'rejected', code: 'SIGNATURE_MISSING' }, respond)).toMatchObject({
       status: 400,
       body: expect.stringContaining('"statusCode":400'),

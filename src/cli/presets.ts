@@ -1,5 +1,6 @@
 // The presets of idv-webhooks/vendors on the command line: which of them verify captured deliveries,
 // and their schemes by name.
+import { suggestion } from '../foundation/check.ts'
 import type { Scheme, SchemeDefinition } from '../index.ts'
 import {
   readVendorEvent,
@@ -73,6 +74,16 @@ export function eventOf(vendor: Vendor, { delivery }: NamedCapture) {
 export function toDefinition({ scheme }: Preset): SchemeDefinition {
   const { template: _, authenticity: __, addresses: ___, headers, header, ...rest } = scheme
   return { ...rest, header: headers ?? header }
+}
+
+/** Why a preset's name stands for no scheme; undefined where nothing is known of it. */
+export function presetFault(text: string): string | undefined {
+  const name = text.replace(/\(\)$/, '')
+  if (name === 'vendors.jumio' || name === 'vendors.ondato') {
+    return `${name} signs nothing, so its deliveries can be neither made nor verified here: test its receiver with your own tests (docs/testing.md)`
+  }
+  const names = presets().map((preset) => preset.name.replace(/\(.*/, ''))
+  return suggestion(name, names) && `${name} is not a preset.${suggestion(name, names)}`
 }
 
 /** The preset `vendors.<name>` or `senders.<name>`; undefined for any other text. */

@@ -6,7 +6,7 @@ import { suggestion } from '../foundation/check.ts'
 import { type Scheme, type SchemeDefinition, schemes } from '../index.ts'
 import type { Vendor } from '../vendors/index.ts'
 import { CliError } from './exit-code.ts'
-import { presetOf } from './presets.ts'
+import { presetFault, presetOf } from './presets.ts'
 import type { Session } from './session.ts'
 
 /** The options of commands that sign or verify. */
@@ -63,6 +63,8 @@ function fromFile(cwd: string, name: string): Scheme {
   try {
     json = JSON.parse(readFileSync(resolve(cwd, name), 'utf8').replace(/^\uFEFF/, ''))
   } catch {
+    const fault = /^(vendors|senders)\.\w+(\(\))?$/.test(name) ? presetFault(name) : undefined
+    if (fault) throw new CliError('SCHEME_INVALID', fault)
     // Its value is not repeated: in a config file it may be a secret in the wrong place.
     const names = Object.keys(namedSchemes)
     throw new CliError(

@@ -109,6 +109,9 @@ function keyBytes(key: EncryptionKey): Uint8Array {
     const bytes = Buffer.from(key, encoding)
     if (bytes.length === 32 && /^[\w+/-]+=*$/.test(key)) return bytes
   }
+  if (key === undefined || (key as unknown) === '') {
+    throw invalid('encryption.key is not set: check the environment variable that holds it')
+  }
   throw invalid(
     'encryption.key must be 32 random bytes, in hex or base64. Make one with node -p "crypto.randomBytes(32).toString(\'base64\')"',
   )

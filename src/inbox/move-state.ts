@@ -22,9 +22,9 @@ export interface MoveState {
   readonly id: string
 }
 
-/** Reads the setting `move`. */
-export function moveStateOf(setting: Uint8Array | undefined): MoveState {
-  const [state = '', id = '', role] = new TextDecoder().decode(setting).split(' ')
+/** Reads the setting `move`; an earlier version on Node 22 left null in its files. */
+export function moveStateOf(setting: Uint8Array | null | undefined): MoveState {
+  const [state = '', id = '', role] = new TextDecoder().decode(setting ?? undefined).split(' ')
   if (state === 'moving') return { state: role === 'target' ? 'filling' : state, id }
   return { state: state === 'moved' ? state : 'none', id }
 }

@@ -160,9 +160,13 @@ function changedReply(
   const code = 'code' in outcome ? outcome.code : undefined
   const changed = typeof override === 'number' ? { status: override } : override
   const status = changed.status ?? standard.status
+  // A standard header that is written otherwise would stand beside its own.
+  const named = Object.entries(changed.headers ?? {}).map(([name, value]) => {
+    return [name.toLowerCase(), value] as const
+  })
   return {
     status,
-    headers: { ...standard.headers, ...changed.headers },
+    headers: { ...standard.headers, ...Object.fromEntries(named) },
     body: changed.body ?? (code ? errorBody(code, messageOf(code), status) : standard.body),
   }
 }

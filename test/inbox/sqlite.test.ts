@@ -8,12 +8,14 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from 'idv-webhooks'
 import { createInbox } from 'idv-webhooks/inbox'
 import { type SqliteDatabase, type SqliteTransaction, sqliteStore } from 'idv-webhooks/inbox/sqlite'
@@ -371,6 +373,27 @@ describe('the file', () => {
       const why = how === 'replace' ? /was replaced by another file/ : /was deleted/
       await expect(inbox.stats()).rejects.toThrow(why)
     }
+  })
+
+  test('answers 503 once its log was deleted, and loses nothing when it closes', async () => {
+    const file = temporaryFile()
+    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+    await deliver(event())
+    // The watch has to see the log before.
+    await until(() => existsSync(`${file}-wal`))
+    await delay(50)
+    rmSync(`${file}-wal`)
+    let kept = 1
+    await until(async () => {
+      const { kind } = await deliver(event())
+      if (kind === 'accepted') kept += 1
+      return kind === 'failed'
+    })
+    await expect(inbox.stats()).rejects.toThrow(/-wal was deleted .* in good order/)
+    await inbox.close()
+    const again = setUp({ store: sqliteStore(file) })
+    expect(await again.inbox.stats()).toMatchObject({ stored: kept })
+    await again.inbox.close()
   })
 
   test('of another process is told as that by a process which has owned it before', async () => {

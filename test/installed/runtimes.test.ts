@@ -119,7 +119,9 @@ test.each(each)(
   async ({ command: [command, ...args] }) => {
     for (const ending of ['close', 'leave']) {
       const ran = await run(command, [...args, 'inbox.mjs', ending], { cwd: folder })
-      expect(ran.stdout.trim(), ending).toBe('[["accepted","duplicate"],1,1,[1,1]]')
+      const kinds = '["accepted","duplicate","accepted"]'
+      const operated = '[1,1,{"erased":0,"deleted":0}]'
+      expect(ran.stdout.trim(), ending).toBe(`[${kinds},1,1,[1,1],${operated}]`)
       // Node 22 says that its SQLite is experimental.
       expect(ran.stderr.replaceAll(/^.*ExperimentalWarning.*$|^\(Use `node.*$|\n/gm, '')).toBe('')
     }

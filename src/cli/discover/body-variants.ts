@@ -29,16 +29,21 @@ function variantOf(body: Uint8Array, variant: BodyVariant): Uint8Array | undefin
   if (text === undefined) return undefined
   if (variant === 'without-newline') return encode(text.replace(/(\r?\n)+$/, ''))
   if (variant === 'with-newline') return encode(`${text}\n`)
-  const json = parse(text)
-  if (json === undefined) return undefined
-  const spelled = {
-    minified: JSON.stringify(json.value),
-    sorted: JSON.stringify(sorted(json.value)),
-    spaced: spaced(json.value),
-    indented: JSON.stringify(json.value, null, 2),
-  }
   const [name = '', newline] = variant.split('-with-')
-  return encode(spelled[name as keyof typeof spelled] + (newline ? '\n' : ''))
+  const spelled = respelled(text, name)
+  return spelled === undefined ? undefined : encode(spelled + (newline ? '\n' : ''))
+}
+
+/** JSON in another spelling; undefined where it is not JSON, or nested too deeply to be walked. */
+function respelled(text: string, how: string): string | undefined {
+  try {
+    const json: unknown = JSON.parse(text)
+    if (how === 'sorted') return JSON.stringify(sorted(json))
+    if (how === 'spaced') return spaced(json)
+    return how === 'indented' ? JSON.stringify(json, null, 2) : JSON.stringify(json)
+  } catch {
+    return undefined
+  }
 }
 
 function sorted(json: unknown): unknown {
@@ -61,14 +66,6 @@ function spaced(json: unknown): string {
 function decode(body: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
-  } catch {
-    return undefined
-  }
-}
-
-function parse(text: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) }
   } catch {
     return undefined
   }

@@ -1,6 +1,7 @@
 import { type SchemeDefinition, schemes, sign, verify } from 'idv-webhooks'
 import { describe, expect, test } from 'vitest'
 import type { NamedCapture } from '../../../src/cli/capture-files.ts'
+import { bodyVariant, otherVariants } from '../../../src/cli/discover/body-variants.ts'
 import { searchScheme } from '../../../src/cli/discover/search.ts'
 import { captured, type Sender, senders } from './senders.ts'
 
@@ -48,6 +49,15 @@ test.each(senders)('one capture tells the scheme: $name', async ({ scheme, secre
   expect(found.fit.body).toBe('exact')
   const { name: _, ...told } = found.fit.scheme
   expect(told).toEqual(stated(scheme))
+})
+
+test('a body that is nested too deeply to be spelled anew is searched as it is', async () => {
+  const deep = `{"event":"client.created","data":${'['.repeat(20_000)}${']'.repeat(20_000)}}`
+  const spelled = otherVariants.map((one) => bodyVariant(new TextEncoder().encode(deep), one))
+  const isThere = Object.fromEntries(
+    otherVariants.map((one, at) => [one, spelled[at] !== undefined]),
+  )
+  expect(isThere).toMatchObject({ 'with-newline': true, spaced: false, sorted: false })
 })
 
 test('what is found verifies the next delivery of the sender', async () => {

@@ -1,4 +1,5 @@
-// Keeps an event, crashes a handler, and ends with one effect; prints what became of it.
+// Keeps an event, crashes a handler, and ends with one effect; then redrives, forgets and purges.
+// Prints what became of it.
 import { mkdtempSync } from 'node:fs'
 import { createReceiver, createWorker, sign } from 'idv-webhooks'
 import { createInbox } from 'idv-webhooks/inbox'
@@ -27,5 +28,10 @@ const kinds = []
 for (const _ of [1, 2]) kinds.push((await receiver.receive({ body, headers })).kind)
 const report = await createWorker(receiver).runOnce()
 const { done } = await inbox.stats()
+const empty = new Uint8Array()
+kinds.push((await receiver.receive({ body: empty, headers: await sign(empty, { secret }) })).kind)
+await createWorker(receiver).runOnce()
+const operated = [await inbox.redrive({ state: 'dead' })]
+operated.push(await inbox.forget('verification:ver_1'), await inbox.purge())
 if (process.argv[2] === 'close') await inbox.close()
-console.log(JSON.stringify([kinds, report.retry, done, counts]))
+console.log(JSON.stringify([kinds, report.retry, done, counts, operated]))

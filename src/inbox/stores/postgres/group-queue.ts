@@ -71,11 +71,10 @@ export class GroupQueue<Call, Answer> {
   async #answer(group: readonly QueuedCall<Call, Answer>[]): Promise<void> {
     try {
       const answers = await this.#send(group.map(({ call }) => call))
+      const missing = () => statementError('STORE_FAILED', 'Postgres returned no row for this call')
       for (const [at, { resolve, reject }] of group.entries()) {
         const answer = answers[at]
-        if (answer === undefined)
-          reject(statementError('STORE_FAILED', 'Postgres returned no row for this call'))
-        else resolve(answer)
+        answer === undefined ? reject(missing()) : resolve(answer)
       }
     } catch (error) {
       // One refused call must not fail the others: each is sent alone.

@@ -28,6 +28,13 @@ export interface Head {
   readonly erased: number
 }
 
+/** Node 22 binds empty bytes as null where they came from another thread. */
+function bindable(value: SqliteValue): SqliteValue {
+  return value instanceof Uint8Array && value.length === 0 ? emptyBlob : value
+}
+
+const emptyBlob = new Uint8Array(8).subarray(0, 0)
+
 export class Connection {
   readonly db: SqliteDatabase
   readonly #moved = new Map<EntryState, number>()
@@ -52,7 +59,7 @@ export class Connection {
       return prepared
     }
     return {
-      run: (...values) => Number(statement().run(...values).changes),
+      run: (...values) => Number(statement().run(...values.map(bindable)).changes),
       // Trust is granted here: a statement gives the columns that it names.
       get: (...values) => statement().get(...values) as Row | undefined,
       all: (...values) => statement().all(...values) as Row[],

@@ -1,36 +1,52 @@
-// Notices that the file of an open inbox was deleted or replaced: SQLite goes on writing into the
-// unlinked file, and all of that would be gone with the process.
-import { statSync } from 'node:fs'
+// Notices that the file of an open inbox, or its log, was deleted or replaced: SQLite goes on
+// writing into what was unlinked, and all of that would be gone with the process.
 import { stat } from 'node:fs/promises'
 
 /** Milliseconds between two looks. */
 const beat = 2_000
 
-/** Calls `gone` once when the path no longer leads to the same file; gives the end of the watch. */
+/** Calls `gone` once when a path no longer leads to the same file; gives the end of the watch. */
 export function watchFile(path: string, gone: (why: string) => void): () => void {
-  const { dev, ino } = statSync(path)
-  let isLooking = false
-  const look = async () => {
-    if (isLooking) return
-    isLooking = true
+  const fixes: Readonly<Record<string, string>> = {
+    [path]: 'restore it, or restart to begin a new one',
+    // The last connection that closes moves it into the file, linked or not.
+    [`${path}-wal`]: 'stop the application in good order, which writes what it holds, and start it',
+  }
+  const seen = new Map<string, string>()
+  let isOver = false
+  const look = async (file: string): Promise<string | undefined> => {
     try {
-      const found = await stat(path)
-      if (found.dev !== dev || found.ino !== ino) report('was replaced by another file')
+      const { dev, ino } = await stat(file)
+      const found = `${dev} ${ino}`
+      const known = seen.get(file) ?? found
+      seen.set(file, known)
+      return known === found ? undefined : 'was replaced by another file'
     } catch (error) {
       // Another error, such as a missing right, says nothing about the file.
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
-        report('was deleted')
-      }
-    } finally {
-      isLooking = false
+      const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+      return isMissing && (file === path || seen.has(file)) ? 'was deleted' : undefined
     }
   }
-  const timer = setInterval(look, beat)
+  const lookAtAll = async () => {
+    for (const [file, fix] of Object.entries(fixes)) {
+      const what = await look(file)
+      if (what === undefined || isOver) continue
+      stop()
+      gone(`the file ${file} ${what} while it was open: ${fix}`)
+    }
+  }
+  let looking: Promise<void> | undefined = lookAtAll()
+  const free = () => {
+    looking = undefined
+  }
+  looking.then(free, free)
+  const timer = setInterval(() => {
+    looking ??= lookAtAll().finally(free)
+  }, beat)
   timer.unref?.()
-  const stop = () => clearInterval(timer)
-  const report = (what: string) => {
-    stop()
-    gone(`the file ${path} ${what} while it was open: restore it, or restart to begin a new one`)
+  const stop = () => {
+    isOver = true
+    clearInterval(timer)
   }
   return stop
 }
