@@ -2,11 +2,13 @@
 import type { InboxStore } from 'idv-webhooks/inbox'
 import {
   fromPg,
+  fromPostgresJs,
   type PostgresDriver,
   type PostgresRow,
   postgresStore,
 } from 'idv-webhooks/inbox/postgres'
 import pg from 'pg'
+import postgres from 'postgres'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { migrate, migrations, schemaSql } from '../../../src/inbox/stores/postgres/migrations.ts'
 import { Statements } from '../../../src/inbox/stores/postgres/statements.ts'
@@ -85,6 +87,15 @@ test.each([
 ])('refuses sessions with %s', async (options, message) => {
   const store = postgresStore(fromPg(poolWith(options)), { schema: freshSchema() })
   await expect(store.open(() => {})).rejects.toEqual(unsuitable(message))
+})
+
+test('refuses bytes in a form that postgres.js does not read', async () => {
+  const sql = postgres(servers.pg18, { connection: { bytea_output: 'escape' } as never })
+  onTestFinished(() => sql.end())
+  const store = postgresStore(fromPostgresJs(sql), { schema: freshSchema() })
+  await expect(store.open(() => {})).rejects.toEqual(unsuitable(/bytea_output must be hex/))
+  const pool = poolWith('-c bytea_output=escape')
+  await opened(postgresStore(fromPg(pool), { schema: freshSchema() }))
 })
 
 test("refuses survives: 'failover' where no synchronous standby is connected", async () => {

@@ -8,6 +8,7 @@ import type { Statements } from './statements.ts'
 
 const settings = `select current_setting('server_version_num')::int as version,
   current_setting('server_encoding') as encoding,
+  current_setting('bytea_output') as bytes,
   current_setting('fsync') as fsync,
   current_setting('full_page_writes') as pages,
   current_setting('default_transaction_isolation') as isolation,
@@ -17,6 +18,9 @@ const settings = `select current_setting('server_version_num')::int as version,
   current_setting('log_min_duration_statement') as log_duration,
   current_setting('log_parameter_max_length', true) as log_parameters,
   pg_is_in_recovery() as recovery`
+
+/** A driver that reads bytes in the form `hex` alone; pg reads both. */
+const hexAlone = 'postgres.js'
 
 type Fault = readonly [is: (row: PostgresRow) => boolean, message: string]
 
@@ -38,6 +42,10 @@ const faults: readonly Fault[] = [
   [
     ({ isolation }) => isolation !== 'read committed',
     "default_transaction_isolation must be read committed: `alter role … set default_transaction_isolation = 'read committed'`",
+  ],
+  [
+    ({ driver, bytes }) => driver === hexAlone && bytes !== 'hex',
+    "bytea_output must be hex for postgres.js, which reads nothing else: `alter role … set bytea_output = 'hex'`",
   ],
 ]
 
@@ -61,7 +69,7 @@ export async function assertServer(
   statements: Statements,
   { survives }: Pick<StoreCapabilities, 'survives'>,
 ): Promise<void> {
-  const row = await statements.first(settings)
+  const row = { ...(await statements.first(settings)), driver: statements.driver.name }
   const isSynced = survives === 'power-cut' || survives === 'failover'
   const fault = [...faults, ...(isSynced ? syncFaults : [])].find(([is]) => is(row))
   if (fault) throw unsuitable(fault[1])
