@@ -449,7 +449,7 @@ describe('respond', () => {
     const respond = { rejected: 400, SIGNATURE_MISMATCH: { status: 403, headers: { 'x-a': 'b' } } }
     const text = { rejected: { headers: { 'Content-Type': 'text/plain' }, body: 'no' } }
     expect(reply({ kind: 'rejected', code: 'SIGNATURE_MISSING' }, text).headers).toEqual({
-      'content-type': 'text/plain',
+      'Content-Type': 'text/plain',
     })
     expect(reply({ kind: 'rejected', code: 'SIGNATURE_MISSING' }, respond)).toMatchObject({
       status: 400,

@@ -161,12 +161,11 @@ function changedReply(
   const changed = typeof override === 'number' ? { status: override } : override
   const status = changed.status ?? standard.status
   // A standard header that is written otherwise would stand beside its own.
-  const named = Object.entries(changed.headers ?? {}).map(([name, value]) => {
-    return [name.toLowerCase(), value] as const
-  })
+  const own = new Set(Object.keys(changed.headers ?? {}).map((name) => name.toLowerCase()))
+  const others = Object.entries(standard.headers).filter(([name]) => !own.has(name))
   return {
     status,
-    headers: { ...standard.headers, ...Object.fromEntries(named) },
+    headers: { ...Object.fromEntries(others), ...changed.headers },
     body: changed.body ?? (code ? errorBody(code, messageOf(code), status) : standard.body),
   }
 }
