@@ -29,9 +29,11 @@ export interface Head {
 }
 
 /** Node 22 binds empty bytes as null where they came from another thread. */
-function bindable(value: SqliteValue): SqliteValue {
-  return value instanceof Uint8Array && value.length === 0 ? emptyBlob : value
+function bindable(values: readonly SqliteValue[]): readonly SqliteValue[] {
+  return values.some(isEmpty) ? values.map((one) => (isEmpty(one) ? emptyBlob : one)) : values
 }
+
+const isEmpty = (value: SqliteValue) => value instanceof Uint8Array && value.length === 0
 
 const emptyBlob = new Uint8Array(8).subarray(0, 0)
 
@@ -59,7 +61,7 @@ export class Connection {
       return prepared
     }
     return {
-      run: (...values) => Number(statement().run(...values.map(bindable)).changes),
+      run: (...values) => Number(statement().run(...bindable(values)).changes),
       // Trust is granted here: a statement gives the columns that it names.
       get: (...values) => statement().get(...values) as Row | undefined,
       all: (...values) => statement().all(...values) as Row[],
