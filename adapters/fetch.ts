@@ -47,7 +47,7 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
       waitUntil,
       read: (reading) => readBody(request, { reading, onUnread }),
     })
-    finishWithout(host, handled)
+    keepAwake(host, handled)
     const { status, headers, body } = await handled
     if (options.worker) runAfterReply(status, { worker: options.worker, waitUntil })
     const response = new Response(bodiless.has(status) ? null : body, { status, headers })
@@ -64,8 +64,8 @@ function waitUntilOf(context: readonly unknown[]): FetchMountOptions['waitUntil'
   return host && ((work) => host.waitUntil(work))
 }
 
-/** Without it Workers drop a request whose sender has gone, in the middle of a handler. */
-function finishWithout(host: FetchMountOptions['waitUntil'], handled: Promise<unknown>): void {
+/** Otherwise Workers drop a request whose sender has gone, in the middle of a handler. */
+function keepAwake(host: FetchMountOptions['waitUntil'], handled: Promise<unknown>): void {
   try {
     host?.(handled)
   } catch {
