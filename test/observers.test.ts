@@ -148,6 +148,19 @@ test('outside production the warning of a worker shows the whole error once, the
   expect(inProduction).not.toContain('CANARY')
 })
 
+test('a worker warns in production too that its store fails, once for each kind', async () => {
+  vi.stubEnv('NODE_ENV', 'production')
+  const store = memoryStore()
+  store.purge = () => Promise.reject(new RangeError('full of CANARY'))
+  const { worker } = setUp({ store, retention: { done: 1 }, receiver: { observe: undefined } })
+  const warned = await warningsOf(async () => {
+    await worker.runOnce()
+    await worker.runOnce()
+  })
+  expect(warned.match(/store failed at purge: RangeError .*observers\.test\.ts/g)).toHaveLength(1)
+  expect(warned).not.toContain('CANARY')
+})
+
 test('outside production a worker warns until when an entry and its entity wait, and none within', async () => {
   const told = async () => {
     const retry = { attempts: 12, delays: [100_000], random: () => 1 }

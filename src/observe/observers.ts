@@ -138,6 +138,10 @@ function warnFailures(): Observe {
       const text = `handler ${seen.handler} failed for ${printable(seen.name)}: ${seen.error}`
       return once(text, seen.code)
     }
+    if (seen.type === 'store') {
+      const text = `the inbox's store failed at ${seen.asked}: ${seen.error}. The worker tries again`
+      return once(text, 'STORE_UNAVAILABLE')
+    }
     if (seen.type !== 'outcome') return
     const { code } = seen
     if (!code) return
