@@ -224,6 +224,28 @@ test('what others wrote into an inbox stays text in every place, and no policy i
   expectClean(one)
 })
 
+test('a body nested 20,000 deep is shown masked to a depth, and revealed as it came', async () => {
+  const { inbox, deliver, url } = await startInbox()
+  const nested = `${'['.repeat(20_000)}"Ada"${']'.repeat(20_000)}`
+  await deliver(nested)
+  await deliver(body('evt_1').replace('"data":{', `"data":{"metadata":${nested},`))
+  const one = await opened()
+  const { page } = one
+  const { entries } = await inbox.find()
+  expect(entries).toHaveLength(2)
+  for (const { id } of entries) {
+    await page.goto('about:blank')
+    await page.goto(`${url}/#/entries/${id}`)
+    await page
+      .getByText(/•••••|not JSON/)
+      .first()
+      .waitFor()
+    await page.getByRole('button', { name: 'Reveal the payload' }).click()
+    await page.getByTestId('body').getByText('[[[[[').first().waitFor()
+  }
+  expectClean(one)
+})
+
 describe('a page of another site', () => {
   /** What such a page may try, and what it got. */
   const attempts = async (target: string) => {

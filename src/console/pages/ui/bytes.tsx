@@ -1,6 +1,7 @@
 // Exact bytes for people: as text where they are text, laid out where they are JSON, always as text
 // nodes and never as markup. Until a person's data is revealed only its shape is shown.
 /** @jsxImportSource preact */
+import { isDeeperText } from '../../../foundation/json.ts'
 import { masked } from '../../mask.ts'
 import { fromBase64, textOf } from '../base64.ts'
 import { duration } from '../time.tsx'
@@ -42,9 +43,12 @@ function shapeOf(bytes: Uint8Array, text: string | undefined): string {
   return JSON.stringify(masked(json), null, 2)
 }
 
+/** Deeper JSON is shown as it came: laid out it grows with the square of its depth. */
+const deepest = 500
+
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return isDeeperText(text, deepest) ? undefined : JSON.parse(text)
   } catch {
     return undefined
   }
