@@ -103,9 +103,17 @@ function readBody(
 /** Milliseconds for which what is left of a refused request is read, so that its sender hears it. */
 const patience = 10_000
 
-/** Writes a reply. What is left of the request is thrown away, so that the sender hears it. */
+/**
+ * Writes a reply, unless somebody else has begun to answer. What is left of the request is thrown
+ * away, so that the sender hears it.
+ */
 export function sendReply(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
-  if (!response.headersSent) response.writeHead(reply.status, headersOf(reply))
+  // Written to what another ends, a reply is an error that ends the process.
+  if (response.headersSent) {
+    letGo(request)
+    return
+  }
+  response.writeHead(reply.status, headersOf(reply))
   if (request.complete) response.end(reply.body)
   else response.end(reply.body, () => letGo(request))
 }
@@ -117,9 +125,11 @@ const framing = /^(?:content-length|transfer-encoding)$/i
 
 /** Headers with the length, so that Node writes them and the body at once, and not in chunks. */
 function headersOf({ status, headers, body }: Reply): Record<string, string | number> {
+  // Measured first: it throws for what is no body, before a head is written.
+  const length = Buffer.byteLength(body)
   const isFramed = Object.keys(headers).some((name) => framing.test(name))
   if (isFramed || bodiless.includes(status)) return { ...headers }
-  return { ...headers, 'content-length': Buffer.byteLength(body) }
+  return { ...headers, 'content-length': length }
 }
 
 /** Requests whose time for a body is over: they get a reply, and no more patience. */

@@ -1,10 +1,17 @@
 // Nobody hears the promise of a listener: what throws behind it must end no process.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import express from 'express'
+import express4 from 'express4'
+import fastify from 'fastify'
 import { createReceiver, type Observation, type Reply } from 'idv-webhooks'
+import { toExpress } from 'idv-webhooks/express'
+import { toFastify } from 'idv-webhooks/fastify'
 import { toNextPages } from 'idv-webhooks/next'
 import { type HandlesRequests, toNode } from 'idv-webhooks/node'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import Koa from 'koa'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { rawRequest } from '../mounts.ts'
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
@@ -73,4 +80,77 @@ test('a clock that throws is a failure of ours, answered and observed', async ()
   ])
   expect(String(warned.mock.calls)).toContain("the system's clock was read")
   expect(String(warned.mock.calls)).not.toContain('canary')
+})
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
+
+const handlers: readonly [string, (receiver: HandlesRequests) => Promise<Handler>][] = [
+  ['node', async (receiver) => toNode(receiver)],
+  ['next pages', async (receiver) => toNextPages(receiver)],
+  ['express 5', async (receiver) => express().use(toExpress(receiver))],
+  ['express 4', async (receiver) => express4().use(toExpress(receiver))],
+  [
+    'koa',
+    async (receiver) => {
+      const app = new Koa()
+      app.use(async (context) => {
+        context.respond = false
+        await toNode(receiver)(context.req, context.res)
+      })
+      return app.callback()
+    },
+  ],
+  [
+    'fastify',
+    async (receiver) => {
+      const app = fastify()
+      await app.register(toFastify(receiver), { path: '/*' })
+      await app.ready()
+      onTestFinished(() => app.close())
+      return (request, response) => app.routing(request, response)
+    },
+  ],
+]
+
+/** As an app's own time limit does: it answers, although the receiver is not done. */
+const answers: readonly [string, (response: ServerResponse, replied: Promise<void>) => void][] = [
+  ['has ended', (response) => void response.writeHead(503).end('late')],
+  [
+    'has begun',
+    (response, replied) => {
+      response.writeHead(503)
+      response.write('la')
+      replied.then(() => response.end('te'))
+    },
+  ],
+]
+
+describe.each(handlers)('over %s, a reply to a response that somebody else', (_, mount) => {
+  test.each(answers)('%s is not written, and ends no process', async (__, answerFirst) => {
+    const { promise: replied, resolve: reply } = Promise.withResolvers<void>()
+    const errors: unknown[] = []
+    const handle: HandlesRequests['handle'] = async () => {
+      await new Promise((done) => setTimeout(done, 30))
+      setTimeout(reply, 30)
+      return { status: 200, headers: {}, body: 'ours' }
+    }
+    const handler = await mount({ handle })
+    const server = createServer((request, response) => {
+      response.on('error', (error) => errors.push(error))
+      // A response that stays open: what follows on its connection waits in the queue.
+      if (request.url === '/events') return void replied.then(() => response.end('events'))
+      handler(request, response)
+      answerFirst(response, replied)
+    })
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const received = await rawRequest(port, [
+      'GET /events HTTP/1.1\r\nhost: a\r\n\r\n',
+      'POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}',
+    ])
+    expect(received).toContain('503 Service Unavailable')
+    expect(received).not.toContain('ours')
+    expect(errors).toEqual([])
+  })
 })
