@@ -43,6 +43,12 @@ export const noOwner = -1
 export interface CopyStore {
   /** The number of other processes that have it open. */
   others(): Promise<number>
+  /**
+   * Refuses a target that could not be filled to the end, before anything is changed.
+   *
+   * @throws WebhookError `STORE_UNSUITABLE`
+   */
+  assertFillable(): Promise<void>
   read(request: CopyRequest): Promise<readonly CopyRow[]>
   /** Adds rows in one commit; those that are there stay as they are, settings excepted. */
   add(table: CopyTable, rows: readonly CopyRow[]): Promise<void>

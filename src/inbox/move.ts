@@ -91,6 +91,7 @@ async function move(from: Side, to: Side, options: MoveOptions): Promise<MoveRep
     return { state: 'before', isResumed, from: await from.copy.tally() }
   }
   await assertReady(from, to)
+  await assertPossible(from, to)
   // Whoever was killed while it moved them counts as alive for some seconds.
   await assertAlone([from, to], isResumed ? patience : 0)
   if (dryRun) return { state: 'planned', isResumed, from: await from.copy.tally() }
@@ -104,11 +105,11 @@ async function move(from: Side, to: Side, options: MoveOptions): Promise<MoveRep
   })
   await copyAll(from.copy, to.copy, options)
   const tallies = { from: await from.copy.tally(), to: await to.copy.tally() }
-  const difference = differenceOf(tallies)
+  const difference = differenceOf(tallies) ?? (await lostSetting(from.copy, to.copy))
   if (difference !== undefined) {
     // The target stays shut: what it holds is not the inbox.
     await giveUp([from])
-    throw different(difference, tallies)
+    throw different(difference)
   }
   await to.copy.finish()
   await to.store.remember(originSetting, encoder.encode(id))
@@ -135,7 +136,9 @@ async function sideOf(store: InboxStore): Promise<Side> {
 }
 
 async function assertReady(from: Side, to: Side): Promise<void> {
-  if (from.progress.state === 'moved')
+  const isOurs = to.progress.state === 'filling' && to.progress.id === from.progress.id
+  // A target may lose its last steps to a crash or a failover: then it is filled again.
+  if (from.progress.state === 'moved' && !isOurs)
     throw unsuitable('this inbox was moved to another store before')
   if (from.progress.state === 'filling')
     throw unsuitable('this inbox is the target of a move that is not complete: complete that first')
@@ -144,7 +147,7 @@ async function assertReady(from: Side, to: Side): Promise<void> {
   if (to.progress.state === 'moving')
     throw unsuitable('the target is itself being moved to another store: complete that first')
   if (to.progress.state === 'none') return assertEmpty(to)
-  if (to.progress.id !== from.progress.id)
+  if (!isOurs)
     throw unsuitable(`the target holds the incomplete copy of another move: move into ${fresh}`)
 }
 
@@ -157,6 +160,14 @@ async function assertEmpty({ copy }: Side): Promise<void> {
   throw unsuitable(
     `the target must be an empty inbox, but holds rows (${rows}): move into ${fresh}`,
   )
+}
+
+/** Reads a row of each table, and asks for the rights to the last step, before anything is shut. */
+async function assertPossible(from: Side, to: Side): Promise<void> {
+  for (const table of Object.keys(copyTables) as CopyTable[]) {
+    await from.copy.read({ table, limit: 1 })
+  }
+  await to.copy.assertFillable()
 }
 
 async function assertAlone(sides: readonly Side[], wait: number): Promise<void> {
@@ -210,10 +221,11 @@ interface Tallies {
   readonly to: CopyTally
 }
 
-/** The first count that is not the same in both. */
+/** The first count that is not the same in both, in words. */
 function differenceOf({ from, to }: Tallies): string | undefined {
   const names = [...new Set([...Object.keys(from), ...Object.keys(to)])]
-  return names.find((name) => (from[name] ?? 0) !== (to[name] ?? 0))
+  const name = names.find((one) => (from[one] ?? 0) !== (to[one] ?? 0))
+  return name && `${from[name] ?? 0} ${name} became ${to[name] ?? 0}`
 }
 
 const nothing = new Uint8Array()
@@ -224,8 +236,22 @@ async function stateOf(store: InboxStore): Promise<MoveState> {
   return moveStateOf(await store.recall(moveSetting, nothing))
 }
 
-function different(name: string, { from, to }: Tallies): WebhookError {
-  const what = `${from[name] ?? 0} ${name} became ${to[name] ?? 0}`
+/** What the source remembers, such as the salt of its digests, has no count: each is compared. */
+async function lostSetting(from: CopyStore, to: CopyStore): Promise<string | undefined> {
+  const all = { table: 'settings', limit: 10_000 } as const
+  const values = async (copy: CopyStore) =>
+    new Map((await copy.read(all)).map(({ name, value }) => [name, value]))
+  const kept = await values(to)
+  for (const [name, value] of await values(from)) {
+    if (!isSame(value, kept.get(name))) return `the setting ${name} is not the same`
+  }
+  return undefined
+}
+
+const isSame = (one: unknown, other: unknown) =>
+  one instanceof Uint8Array && other instanceof Uint8Array && Buffer.compare(one, other) === 0
+
+function different(what: string): WebhookError {
   return new WebhookError(
     'STORE_FAILED',
     `the copy differs from the original: ${what}. The move was given up: the source opens again, the target does not. Move into ${fresh}`,

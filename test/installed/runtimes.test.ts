@@ -115,12 +115,13 @@ async function servingWorker(workerd: string, cwd: string, flags: string) {
 }
 
 test.each(each)(
-  'the inbox on SQLite works on $name, closes without a word and lets the process end',
+  'the inbox on SQLite works on $name, closes without a word, is moved and lets the process end',
   async ({ command: [command, ...args] }) => {
     for (const ending of ['close', 'leave']) {
       const ran = await run(command, [...args, 'inbox.mjs', ending], { cwd: folder })
       const kinds = '["accepted","duplicate","accepted"]'
-      const operated = '[1,1,{"erased":0,"deleted":0}]'
+      const moved = ending === 'close' ? ',"moved",2' : ''
+      const operated = `[1,1,{"erased":0,"deleted":0}${moved}]`
       expect(ran.stdout.trim(), ending).toBe(`[${kinds},1,1,[1,1],${operated}]`)
       // Node 22 says that its SQLite is experimental.
       expect(ran.stderr.replaceAll(/^.*ExperimentalWarning.*$|^\(Use `node.*$|\n/gm, '')).toBe('')

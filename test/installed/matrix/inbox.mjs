@@ -1,13 +1,14 @@
 // Keeps an event, crashes a handler, and ends with one effect; then redrives, forgets and purges.
-// Prints what became of it.
+// Prints what became of it. At last the whole inbox is moved into another file.
 import { mkdtempSync } from 'node:fs'
 import { createReceiver, createWorker, sign } from 'idv-webhooks'
-import { createInbox } from 'idv-webhooks/inbox'
+import { createInbox, moveInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 
 const secret = 'installed-secret'
+const folder = mkdtempSync('inbox-')
 const inbox = createInbox({
-  store: sqliteStore(`${mkdtempSync('inbox-')}/inbox.db`),
+  store: sqliteStore(`${folder}/inbox.db`),
   retry: { attempts: 3, delays: [0] },
   encryption: { key: 'a1'.repeat(32) },
 })
@@ -33,5 +34,10 @@ kinds.push((await receiver.receive({ body: empty, headers: await sign(empty, { s
 await createWorker(receiver).runOnce()
 const operated = [await inbox.redrive({ state: 'dead' })]
 operated.push(await inbox.forget('verification:ver_1'), await inbox.purge())
-if (process.argv[2] === 'close') await inbox.close()
+if (process.argv[2] === 'close') {
+  await inbox.close()
+  const [from, to] = ['inbox', 'moved'].map((name) => sqliteStore(`${folder}/${name}.db`))
+  const { state, to: counts } = await moveInbox(from, to)
+  operated.push(state, counts.entries)
+}
 console.log(JSON.stringify([kinds, report.retry, done, counts, operated]))

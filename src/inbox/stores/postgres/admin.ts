@@ -46,7 +46,11 @@ export class PostgresAdmin {
   }
 
   async remember(name: string, value: Uint8Array): Promise<void> {
-    const sql = `insert into idv.settings values ($1::text, $2::bytea)
+    // Of a server that may lose commits: the commit of this one makes all before it durable.
+    const sql = `insert into idv.settings select $1::text, $2::bytea
+      where set_config('synchronous_commit', case
+        when current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then 'on'
+        else current_setting('synchronous_commit') end, true) <> ''
       on conflict (name) do update set value = excluded.value`
     await this.#statements.run(sql, [name, value])
   }

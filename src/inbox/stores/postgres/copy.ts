@@ -1,4 +1,5 @@
 // Moves of a whole inbox: rows as JSON, which every driver sends alike.
+import { WebhookError } from '../../../foundation/errors.ts'
 import {
   type CopyKey,
   type CopyRequest,
@@ -42,7 +43,10 @@ const endSql = `with gone as (delete from idv.counts)
 
 const countsSql = `insert into idv.counts select state, count(*) from idv.entries group by state`
 
-const hex = '\\x'
+/* Who writes entries needs no right to their sequence: only a move sets it. */
+const rightsSql = `select s.name, coalesce(has_sequence_privilege(s.name, 'UPDATE'), true) as ok,
+    quote_ident(current_user) as role
+  from (select pg_get_serial_sequence('idv.entries', 'seq') as name) s`
 
 export class PostgresCopy implements CopyStore {
   readonly #statements: Statements
@@ -57,6 +61,16 @@ export class PostgresCopy implements CopyStore {
     return Number((await this.#statements.first(othersSql, [this.#owner])).n)
   }
 
+  async assertFillable(): Promise<void> {
+    const { ok, name, role } = await this.#statements.first(rightsSql)
+    if (ok === true) return
+    const grant = `grant update on sequence ${name} to ${role}`
+    throw new WebhookError(
+      'STORE_UNSUITABLE',
+      `the database user may not set the numbers of entries: run \`${grant}\` as the owner of the schema, or move as the owner`,
+    )
+  }
+
   async read({ table, after, limit }: CopyRequest): Promise<readonly CopyRow[]> {
     const columns = copyTables[table]
     const [key] = columns
@@ -65,8 +79,12 @@ export class PostgresCopy implements CopyStore {
     const isMine = table === 'settings' ? `and name <> all('{${ownSettings.join(',')}}')` : ''
     const page = `select distinct ${key} from idv.${table} where ${isAfter} ${isMine}
       order by ${key} limit $2::int`
+    // How JSON would write bytes is a setting of the session.
+    const values = columns.map((name) =>
+      isBytes(name) ? `encode(${name}, 'hex') as ${name}` : name,
+    )
     const sql = `select row_to_json(t)::text as row
-      from (select ${columns.join(', ')} from idv.${table} where ${key} in (${page})) t
+      from (select ${values.join(', ')} from idv.${table} where ${key} in (${page})) t
       order by t.${key}`
     const rows = await this.#statements.run(sql, [after ?? null, limit], long)
     return rows.map(({ row }) => fromJson(JSON.parse(String(row))))
@@ -117,13 +135,13 @@ const ignored = 'on conflict do nothing'
 
 function fromJson(row: Record<string, unknown>): CopyRow {
   const value = (one: unknown, name: string) => {
-    if (bytesColumns.includes(name)) return Buffer.from(String(one).slice(hex.length), 'hex')
+    if (isBytes(name)) return Buffer.from(String(one), 'hex')
     return one !== null && typeof one === 'object' ? JSON.stringify(one) : (one as string | null)
   }
   return Object.fromEntries(Object.entries(row).map(([name, one]) => [name, value(one, name)]))
 }
 
-const bytesColumns: readonly string[] = ['value', 'metadata', 'body']
+const isBytes = (column: string) => ['value', 'metadata', 'body'].includes(column)
 
 interface JsonRow {
   readonly key: unknown
@@ -155,7 +173,7 @@ function* slices(rows: readonly CopyRow[], key: string): Generator<readonly stri
 
 function toJsonRow(row: CopyRow): Record<string, unknown> {
   const value = (one: CopyRow[string], name: string) => {
-    if (one instanceof Uint8Array) return hex + Buffer.from(one).toString('hex')
+    if (one instanceof Uint8Array) return `\\x${Buffer.from(one).toString('hex')}`
     return name === 'failures' && typeof one === 'string' ? JSON.parse(one) : one
   }
   return Object.fromEntries(Object.entries(row).map(([name, one]) => [name, value(one, name)]))

@@ -26,6 +26,8 @@ export function copyBy(call: CopyCall): CopyStore {
   return {
     // The lock of its owner keeps them out.
     others: async () => 0,
+    // Who opened the file may write into all of it.
+    assertFillable: async () => {},
     read: (request) => call('copyOut', request),
     add: (table, rows) => call('copyIn', { table, rows }),
     last: (table) => call('copyLast', { table }),
@@ -51,10 +53,12 @@ export class CopyQueries {
         ? `and typeof(value) = 'blob' and name not in ('${ownSettings.join("', '")}')`
         : ''
     const page = `select distinct ${key} from ${tableOf(table)}
-      where (?1 is null or ${key} > ?1) ${own} order by ${key} limit ?2`
+      where (? is null or ${key} > ?) ${own} order by ${key} limit ?`
     const sql = `select ${[key, ...rest].join(', ')} from ${tableOf(table)}
       where ${key} in (${page}) order by ${key}`
-    const rows = this.#connection.statement<CopyRow>(sql).all(after ?? null, limit)
+    const from = after ?? null
+    // Numbered parameters are names to Node 22 before 22.20 and to better-sqlite3.
+    const rows = this.#connection.statement<CopyRow>(sql).all(from, from, limit)
     return rows.map((row) => {
       const values = Object.entries(row).map(([name, value]) => [
         name,
