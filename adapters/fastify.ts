@@ -37,11 +37,7 @@ export function toFastify(receiver: HandlesRequests, ...options: readonly never[
     app.all(path, async (request, reply) => {
       const stream = (request.body ?? request.raw) as Readable
       const answer = await receiver.handle(toIncoming(request.raw, { fix, stream }))
-      // Somebody else has begun to answer.
-      if (reply.raw.headersSent) {
-        letGo(request.raw)
-        return reply.hijack()
-      }
+      if (reply.raw.headersSent) return reply.hijack() // Somebody else has begun to answer.
       return reply.code(answer.status).headers(answer.headers).send(answer.body)
     })
   }

@@ -1,4 +1,5 @@
 // Any Request → Response runtime: Hono, Bun, Deno, workers, SvelteKit, Remix.
+import { Chunks } from '../src/foundation/chunks.ts'
 import type { BodyFault, BodyReading } from '../src/index.ts'
 import {
   checkMount,
@@ -113,7 +114,7 @@ async function readChunks(
   if (!request.body) return new Uint8Array()
   const reader = request.body.getReader()
   return new Promise((resolve) => {
-    const chunks: Uint8Array[] = []
+    const chunks = new Chunks()
     const stop = (fault: BodyFault) => {
       onUnread()
       resolve(fault)
@@ -122,10 +123,10 @@ async function readChunks(
     }
     reading.onStop(stop)
     const take = ({ done, value }: ReadableStreamReadResult<Uint8Array>): unknown => {
-      if (done) return resolve(joined(chunks))
+      if (done) return resolve(chunks.joined())
       const fault = reading.take(value.length)
       if (fault) return stop(fault)
-      chunks.push(value)
+      chunks.add(value)
       return reader.read().then(take)
     }
     reader
@@ -133,15 +134,4 @@ async function readChunks(
       .then(take)
       .catch(() => resolve({ code: 'BODY_INCOMPLETE' }))
   })
-}
-
-function joined(chunks: readonly Uint8Array[]): Uint8Array {
-  if (chunks.length === 1) return chunks[0] as Uint8Array
-  const body = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0))
-  let at = 0
-  for (const chunk of chunks) {
-    body.set(chunk, at)
-    at += chunk.length
-  }
-  return body
 }

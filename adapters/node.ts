@@ -1,6 +1,7 @@
 // node:http, and Koa or Nest over it.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
+import { Chunks } from '../src/foundation/chunks.ts'
 import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
 import { answer } from './answer.ts'
 import { checkNoOptions, checkReceiver, type HandlesRequests } from './mount.ts'
@@ -74,7 +75,7 @@ function readBody(
     return Promise.resolve(aborted ? { code: 'BODY_INCOMPLETE' } : consumed)
   }
   return new Promise((resolve) => {
-    const chunks: Uint8Array[] = []
+    const chunks = new Chunks()
     let ended = false
     const stop = (fault: BodyFault) => {
       stream.off('data', take).off('end', finish).off('error', fail).off('close', fail)
@@ -84,11 +85,11 @@ function readBody(
       if (typeof chunk === 'string') return stop(consumed)
       const fault = reading.take(chunk.length)
       if (fault) return stop(fault)
-      chunks.push(chunk)
+      chunks.add(chunk)
     }
     const finish = () => {
       ended = true
-      resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks))
+      resolve(chunks.joined())
     }
     // A stream that has ended is closed too, and its listeners go with it.
     const fail = () => ended || stop({ code: 'BODY_INCOMPLETE' })
@@ -125,7 +126,7 @@ const framing = /^(?:content-length|transfer-encoding)$/i
 
 /** Headers with the length, so that Node writes them and the body at once, and not in chunks. */
 function headersOf({ status, headers, body }: Reply): Record<string, string | number> {
-  // Measured first: it throws for what is no body, before a head is written.
+  // Measured first: what cannot be sent throws before a head is written.
   const length = Buffer.byteLength(body)
   const isFramed = Object.keys(headers).some((name) => framing.test(name))
   if (isFramed || bodiless.includes(status)) return { ...headers }

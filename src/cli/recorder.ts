@@ -2,6 +2,7 @@
 // the app behind it. Web pages and absolute targets are refused.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Chunks } from '../foundation/chunks.ts'
 import { type Answer, deliver } from './deliver.ts'
 import { CliError, exitCodes } from './exit-code.ts'
 import { type HeaderPairs, headerPairs } from './header-pairs.ts'
@@ -128,14 +129,14 @@ function forward({ status, rawHeaders, body }: Answer, response: ServerResponse)
 }
 
 async function readBody(request: IncomingMessage, most: number): Promise<Uint8Array | undefined> {
-  const parts: Buffer[] = []
+  const chunks = new Chunks()
   let bytes = 0
   for await (const part of request as AsyncIterable<Buffer>) {
     bytes += part.length
     if (bytes > most) return undefined
-    parts.push(part)
+    chunks.add(part)
   }
-  return new Uint8Array(Buffer.concat(parts))
+  return chunks.joined()
 }
 
 function urlOf(request: IncomingMessage): string {

@@ -1,4 +1,5 @@
-// Byte arrays: joining them, comparing them, and reading a web stream within a bound.
+// Byte arrays: joining them, and reading a web stream within a bound.
+import { Chunks } from './chunks.ts'
 
 /** One array of all the bytes, in their order. */
 export function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
@@ -31,7 +32,7 @@ export async function readStream(
   stream: ReadableStream<Uint8Array> | null,
   { most, onChunk, signal }: ReadBounds,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const chunks: Uint8Array[] = []
+  const chunks = new Chunks()
   if (!stream) return new Uint8Array()
   const reader = stream.getReader()
   // Not awaited: a stream that never ends need not agree to be cancelled.
@@ -43,10 +44,10 @@ export async function readStream(
     for (;;) {
       const { done, value } = await reader.read()
       signal?.throwIfAborted()
-      if (done) return concat(chunks)
+      if (done) return chunks.joined()
       length += value.length
       if (length > most || onChunk?.(value.length) === false) return undefined
-      chunks.push(value)
+      chunks.add(value)
     }
   } finally {
     signal?.removeEventListener('abort', cancel)

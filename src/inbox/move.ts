@@ -236,7 +236,7 @@ async function stateOf(store: InboxStore): Promise<MoveState> {
   return moveStateOf(await store.recall(moveSetting, nothing))
 }
 
-/** What the source remembers, such as the salt of its digests, has no count: each is compared. */
+/** Settings, such as the salt of digests, are in no count: each is compared. */
 async function lostSetting(from: CopyStore, to: CopyStore): Promise<string | undefined> {
   const all = { table: 'settings', limit: 10_000 } as const
   const values = async (copy: CopyStore) =>

@@ -1,6 +1,15 @@
 // A short version of `npm run attack`: the worst of it, on the server of every family of adapters.
 import { expect, test } from 'vitest'
-import { bombed, broken, endlessly, type Finding, flooded, idled, lied } from './attacks.ts'
+import {
+  bombed,
+  broken,
+  crumbled,
+  endlessly,
+  type Finding,
+  flooded,
+  idled,
+  lied,
+} from './attacks.ts'
 import { bombs } from './bombs.ts'
 
 const soon = { bodyTimeout: 1_000 }
@@ -30,6 +39,13 @@ test.each(['express 5', 'fastify', 'hono'] as const)(
   '80 strangers whose bodies drip or lie are gone from %s with the deadline',
   async (framework) => {
     await holds(() => lied(framework, soon))
+  },
+)
+
+test.each(['node', 'fastify', 'hono'] as const)(
+  'bodies in chunks of one byte do not fill %s',
+  async (framework) => {
+    await holds(() => crumbled(framework, { bodyTimeout: 5_000 }))
   },
 )
 

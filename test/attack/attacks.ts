@@ -1,7 +1,7 @@
 // The attacks, each with what it measures and the bounds that it must keep.
 import { type Bomb, explode } from './bombs.ts'
 import { type FloodOptions, flood } from './flood.ts'
-import { dripping, endless, garbage, idle, lying, type Stranger } from './sockets.ts'
+import { crumbling, dripping, endless, garbage, idle, lying, type Stranger } from './sockets.ts'
 import { type Framework, startTarget, type Target, type TargetOptions } from './target.ts'
 
 export interface Finding {
@@ -124,6 +124,23 @@ export async function lied(framework: Framework, options: TargetOptions = {}): P
     return [...meanwhile, { what: 'all cut off, ms', value: gone, atMost: deadlineOf(options) }]
   })
   return { attack: '80 dripping and lying bodies', framework, figures }
+}
+
+export async function crumbled(
+  framework: Framework,
+  options: TargetOptions = {},
+): Promise<Finding> {
+  // Node's parser takes a microsecond for each chunk; over fetch a read's worth of them is queued.
+  const memory = framework === 'hono' || framework === 'next' ? 250 : 60
+  const setting = { ...options, stall: 250, memory }
+  const figures = await against(framework, setting, async (target) => {
+    const strangers = await Promise.all([1, 2, 3].map(() => crumbling(target, 1_000_000)))
+    await target.idle()
+    const meanwhile = await genuine(target)
+    const gone = await longest(strangers, deadlineOf(options) * 2)
+    return [...meanwhile, { what: 'all cut off, ms', value: gone, atMost: deadlineOf(options) }]
+  })
+  return { attack: '3 bodies in chunks of one byte', framework, figures }
 }
 
 export async function endlessly(framework: Framework, signed: boolean): Promise<Finding> {

@@ -1,7 +1,16 @@
 // npm run attack [-- framework …]: attacks a receiver behind every framework, on loopback and
 // bounded in count and time; prints the figures and exits with 1 when a bound is broken.
 
-import { bombed, broken, endlessly, type Finding, flooded, idled, lied } from './attacks.ts'
+import {
+  bombed,
+  broken,
+  crumbled,
+  endlessly,
+  type Finding,
+  flooded,
+  idled,
+  lied,
+} from './attacks.ts'
 import { bombs } from './bombs.ts'
 import { type Framework, frameworks } from './target.ts'
 
@@ -16,6 +25,7 @@ function* attacks(framework: Framework): Generator<() => Promise<Finding>> {
   for (const bomb of bombs) yield () => bombed(framework, bomb)
   yield () => idled(framework)
   yield () => lied(framework)
+  yield () => crumbled(framework)
   yield () => endlessly(framework, false)
   yield () => endlessly(framework, true)
   yield () => flooded(framework, { requests: 20_000, connections: 64, most: 10_000 })

@@ -43,6 +43,18 @@ export async function dripping(target: Target): Promise<Stranger> {
   return stranger
 }
 
+/** Sends a body in chunks of one byte each, and never its end. */
+export async function crumbling(target: Target, bytes: number): Promise<Stranger> {
+  const stranger = await open(target, [json, signature(), 'Transfer-Encoding: chunked'])
+  const { socket } = stranger
+  const at = 10_000
+  const crumbs = Buffer.from('1\r\n \r\n'.repeat(at))
+  for (let sent = 0; sent < bytes && !socket.destroyed; sent += at) {
+    await new Promise<void>((written) => socket.write(crumbs, () => written()))
+  }
+  return stranger
+}
+
 /** Declares less or more than it sends. */
 export async function lying(target: Target, declared: number, sent: number): Promise<Stranger> {
   const stranger = await open(target, [json, signature(), `Content-Length: ${declared}`])
