@@ -24,7 +24,7 @@ export function warn(message: string, about: OutcomeCode | WarningCode): void {
 }
 
 /** Cloudflare Workers, and what runs them on a developer's machine. */
-function isWorkerd(): boolean {
+export function isWorkerd(): boolean {
   const { navigator: host } = globalThis as { readonly navigator?: { readonly userAgent?: string } }
   return host?.userAgent === 'Cloudflare-Workers'
 }
