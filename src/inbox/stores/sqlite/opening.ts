@@ -13,11 +13,9 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import { WebhookError } from '../../../foundation/errors.ts'
 import { warn } from '../../../foundation/warn.ts'
-import { isBusy, isFatal, type SqliteDatabase, transact } from './driver.ts'
+import { isBusy, isFatal, type Open, type SqliteDatabase, transact } from './driver.ts'
 import { assertSchema, migrate } from './schema.ts'
 import { assertSideFiles } from './side-files.ts'
-
-type Open = (file: string) => SqliteDatabase
 
 /** How to open a file. */
 export interface Opening {

@@ -2,9 +2,7 @@
 // makes a new one for whoever comes next: two writers that do not see each other damage the file.
 import { existsSync } from 'node:fs'
 import { WebhookError } from '../../../foundation/errors.ts'
-import { isBusy, type SqliteDatabase } from './driver.ts'
-
-type Open = (file: string) => SqliteDatabase
+import { isBusy, type Open } from './driver.ts'
 
 /** Milliseconds in which whoever opens or closes the file has made its files, or is gone. */
 const patience = 2_000
