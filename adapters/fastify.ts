@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { checkNoOptions, checkPath, checkReceiver, type HandlesRequests } from './mount.ts'
-import { letGo, toIncoming } from './node.ts'
+import { letGo, toIncoming, unheard } from './node.ts'
 
 const fix =
   'the body was parsed before the receiver: register toFastify(receiver) as its own plugin, without preParsing hooks or raw-body plugins that read the stream'
@@ -27,7 +27,7 @@ export function toFastify(receiver: HandlesRequests, ...options: readonly never[
   const mount = async (app: FastifyInstance, { path }: FastifyMountOptions) => {
     checkPath('app.register(toFastify(receiver), { path })', path)
     app.removeAllContentTypeParsers()
-    app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+    app.addContentTypeParser('*', (_request, payload, done) => done(null, unheard(payload)))
     // Fastify waits without end for what a refused request still sends, also where it refuses it.
     app.addHook('onSend', async ({ raw }, reply) => {
       const response: ServerResponse & { readonly stream?: Writable } = reply.raw

@@ -114,7 +114,6 @@ async function readChunks(
   if (!request.body) return new Uint8Array()
   const reader = request.body.getReader()
   return new Promise((resolve) => {
-    const chunks = new Chunks()
     const stop = (fault: BodyFault) => {
       onUnread()
       resolve(fault)
@@ -122,16 +121,17 @@ async function readChunks(
       reader.cancel().catch(() => {})
     }
     reading.onStop(stop)
-    const take = ({ done, value }: ReadableStreamReadResult<Uint8Array>): unknown => {
-      if (done) return resolve(chunks.joined())
-      const fault = reading.take(value.length)
-      if (fault) return stop(fault)
-      chunks.add(value)
-      return reader.read().then(take)
+    // A loop: promises that are chained all live until the last, one for each chunk.
+    const collect = async () => {
+      const chunks = new Chunks()
+      for (;;) {
+        const { done, value } = await reader.read()
+        if (done) return resolve(chunks.joined())
+        const fault = reading.take(value.length)
+        if (fault) return stop(fault)
+        chunks.add(value)
+      }
     }
-    reader
-      .read()
-      .then(take)
-      .catch(() => resolve({ code: 'BODY_INCOMPLETE' }))
+    collect().catch(() => resolve({ code: 'BODY_INCOMPLETE' }))
   })
 }

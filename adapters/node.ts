@@ -79,6 +79,7 @@ function readBody(
     let ended = false
     const stop = (fault: BodyFault) => {
       stream.off('data', take).off('end', finish).off('error', fail).off('close', fail)
+      unheard(stream)
       resolve(fault)
     }
     const take = (chunk: Uint8Array | string) => {
@@ -100,6 +101,11 @@ function readBody(
     stream.on('data', take).on('end', finish).on('error', fail).on('close', fail)
   })
 }
+
+const ignore = () => {}
+
+/** A stream that may break when nobody reads it: an error without a listener ends the process. */
+export const unheard = (stream: Readable): Readable => stream.on('error', ignore)
 
 /** Milliseconds for which what is left of a refused request is read, so that its sender hears it. */
 const patience = 10_000

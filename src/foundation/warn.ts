@@ -23,6 +23,19 @@ export function warn(message: string, about: OutcomeCode | WarningCode): void {
   } catch {}
 }
 
+/** The most texts that are remembered. */
+const most = 100
+
+/** Warns of each text once, where a stranger could repeat it. */
+export function warnOnce(): typeof warn {
+  const warned = new Set<string>()
+  return (message, about) => {
+    if (warned.has(message) || warned.size >= most) return
+    warned.add(message)
+    warn(`${message} (shown once)`, about)
+  }
+}
+
 /** Cloudflare Workers, and what runs them on a developer's machine. */
 function isWorkerd(): boolean {
   const { navigator: host } = globalThis as { readonly navigator?: { readonly userAgent?: string } }

@@ -3,7 +3,7 @@ import { inTime } from '../foundation/abortable.ts'
 import { invalid, shown } from '../foundation/check.ts'
 import type { HeadersInput } from '../foundation/delivery.ts'
 import type { OutcomeCode } from '../foundation/errors.ts'
-import { warn } from '../foundation/warn.ts'
+import { type warn, warnOnce } from '../foundation/warn.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { challengeAnswer, type Vendor } from '../protocol/vendor.ts'
 import type { Outcome, OutcomeKind } from './outcome.ts'
@@ -50,6 +50,7 @@ type ArrivedRequest = Omit<HandshakeRequest, 'url'> & { readonly url?: string | 
 export class Replies {
   readonly #table: RespondOption | undefined
   readonly #responder: Responder | undefined
+  readonly #warn = warnOnce()
 
   /** @throws WebhookError `OPTION_INVALID` */
   constructor(respond: RespondOption | Responder | undefined, vendor: Vendor | undefined) {
@@ -72,12 +73,12 @@ export class Replies {
       if (!reply) return undefined
       const why = whyNotSent(reply)
       if (why === undefined) return reply
-      warn(`handshake returned ${why}`, 'RESPOND_REFUSED')
+      this.#warn(`handshake returned ${why}`, 'RESPOND_REFUSED')
       // A promise is such a reply, and unhandled its rejection would end the process.
       if (reply instanceof Promise) reply.catch(() => {})
     } catch (error) {
       const thrown = error instanceof Error ? error.name : typeof error
-      warn(`handshake threw ${thrown}: it was passed over`, 'RESPOND_FAILED')
+      this.#warn(`handshake threw ${thrown}: it was passed over`, 'RESPOND_FAILED')
     }
     return undefined
   }
@@ -85,7 +86,7 @@ export class Replies {
   /** A promise only where a function answers. */
   to(outcome: Outcome, event: WebhookEvent | undefined): Reply | Promise<Reply> {
     if (!this.#responder) return toReply(outcome, this.#table)
-    return respondWith(this.#responder, outcome, event)
+    return respondWith({ responder: this.#responder, warn: this.#warn }, outcome, event)
   }
 }
 
@@ -104,9 +105,14 @@ function overrideOf(respond: RespondOption, outcome: Outcome): ReplyChange {
 /** Milliseconds for an answer of a responder. */
 const responderTimeout = 5_000
 
+interface Responding {
+  readonly responder: Responder
+  readonly warn: typeof warn
+}
+
 /** The reply that a responder makes; the standard one where it fails, or hides a failure of ours. */
 async function respondWith(
-  responder: Responder,
+  { responder, warn: say }: Responding,
   outcome: Outcome,
   event: WebhookEvent | undefined,
 ): Promise<Reply> {
@@ -121,10 +127,10 @@ async function respondWith(
     const hides = outcome.kind === 'failed' && reply.status < 300
     const why = hides ? `status ${reply.status}` : whyNotSent(reply)
     if (why === undefined) return reply
-    warn(`respond returned ${why} for ${outcome.kind}`, 'RESPOND_REFUSED')
+    say(`respond returned ${why} for ${outcome.kind}`, 'RESPOND_REFUSED')
   } catch (error) {
     const thrown = error instanceof Error ? error.name : typeof error
-    warn(`respond threw ${thrown}: the standard reply was sent`, 'RESPOND_FAILED')
+    say(`respond threw ${thrown}: the standard reply was sent`, 'RESPOND_FAILED')
   }
   return standard
 }

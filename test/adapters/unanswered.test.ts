@@ -65,6 +65,24 @@ test.each(unanswerable)('a receiver %s is 500 and a warning', async (_, handle) 
   )
 })
 
+test('a respond that fails at each request of a stranger warns once', async () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  onTestFinished(() => warned.mockRestore())
+  const throwing = (event: unknown) => (event as { name: string }).name
+  const respond = Object.assign((_: unknown, event: unknown) => ({ body: throwing(event) }), {
+    handshake: () => ({ status: 99, headers: {}, body: '' }),
+  })
+  const receiver = createReceiver({ secret: 's', respond, observe: () => {} })
+  for (let request = 0; request < 20; request++) {
+    expect((await answerOf(toNode(receiver))).status).toBe(401)
+  }
+  const texts = warned.mock.calls.map(([text]) => String(text))
+  expect(texts).toEqual([
+    'handshake returned status 99 (shown once)',
+    'respond threw TypeError: the standard reply was sent (shown once)',
+  ])
+})
+
 test('a clock that throws is a failure of ours, answered and observed', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   onTestFinished(() => warned.mockRestore())

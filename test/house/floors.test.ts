@@ -85,7 +85,11 @@ describe('imports', () => {
 
   test('adapters import only the front door, the chunks of a body and their shared modules', () => {
     const shared = ['answer', 'express', 'fastify', 'fetch', 'lambda-event', 'mount', 'node']
-    const allowed = ['src/index.ts', 'src/foundation/chunks.ts', ...shared.map((name) => `adapters/${name}.ts`)]
+    const allowed = [
+      'src/index.ts',
+      'src/foundation/chunks.ts',
+      ...shared.map((name) => `adapters/${name}.ts`),
+    ]
     const others = inside.filter(
       ({ from, to }) => from.startsWith('adapters/') && !allowed.includes(to),
     )

@@ -61,6 +61,20 @@ export function inTransaction(db: SqliteDatabase): boolean {
   return (db.isTransaction ?? db.inTransaction) === true
 }
 
+/** All of it is committed, or the error is thrown and none of it has happened. */
+export function transact<Result>(db: SqliteDatabase, work: () => Result): Result {
+  db.exec('begin immediate')
+  try {
+    const result = work()
+    db.exec('commit')
+    return result
+  } catch (error) {
+    // A commit that failed has rolled back by itself; a second rollback would hide its error.
+    if (inTransaction(db)) db.exec('rollback')
+    throw error
+  }
+}
+
 /** SQLite's extended result code, of either driver's errors. */
 function resultCode(error: unknown): number | string | undefined {
   const { errcode, code } = (error ?? {}) as { errcode?: unknown; code?: unknown }

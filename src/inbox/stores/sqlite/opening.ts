@@ -13,7 +13,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import { WebhookError } from '../../../foundation/errors.ts'
 import { warn } from '../../../foundation/warn.ts'
-import { isBusy, isFatal, type SqliteDatabase } from './driver.ts'
+import { isBusy, isFatal, type SqliteDatabase, transact } from './driver.ts'
 import { assertSchema, migrate } from './schema.ts'
 
 type Open = (file: string) => SqliteDatabase
@@ -205,7 +205,9 @@ function takeLock(path: string, open: Open): SqliteDatabase {
 function nextEpoch(db: SqliteDatabase): number {
   const sql = `insert into idv_settings values ('epoch', 1)
     on conflict do update set value = value + 1 returning value`
-  return Number((db.prepare(sql).get() as { value: unknown }).value)
+  // A row read outside a transaction comes before the commit, and better-sqlite3 drops its error.
+  const row = transact(db, () => db.prepare(sql).get() as { readonly value: unknown })
+  return Number(row.value)
 }
 
 /** Read back after a write: before it the pragma shows what was asked, not what is. */

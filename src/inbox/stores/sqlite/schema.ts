@@ -1,7 +1,7 @@
 // The tables, as numbered steps that only add: a newer program brings an older file up to date, an
 // older program refuses a newer file.
 import { WebhookError } from '../../../foundation/errors.ts'
-import type { SqliteDatabase } from './driver.ts'
+import { type SqliteDatabase, transact } from './driver.ts'
 
 /**
  * `idv_lanes` holds the head of every lane that has open entries, so that a claim reads as many
@@ -78,8 +78,7 @@ const schemaVersion = steps.length
  * @throws WebhookError `STORE_UNSUITABLE` when a newer program has been here
  */
 export function migrate(db: SqliteDatabase): void {
-  db.exec('begin immediate')
-  try {
+  transact(db, () => {
     // Not user_version: the file may also hold tables of the application, and that number is its.
     db.exec('create table if not exists idv_settings (name text primary key, value any) strict')
     const version = knownVersion(db)
@@ -87,11 +86,7 @@ export function migrate(db: SqliteDatabase): void {
     if (version < schemaVersion) {
       db.prepare("insert or replace into idv_settings values ('schema', ?)").run(schemaVersion)
     }
-    db.exec('commit')
-  } catch (error) {
-    if ((db.isTransaction ?? db.inTransaction) === true) db.exec('rollback')
-    throw error
-  }
+  })
 }
 
 /**
