@@ -41,6 +41,33 @@ test('where no address is known, bodies that do not come give way to those that 
   expect(next.take(1_000)).toBeUndefined()
 })
 
+test('behind a proxy, whose address all share, bodies that do not come give way as well', () => {
+  const intake = new Intake({ maxBytes: 1_000, maxInFlightBytes: 10_000, bodyTimeout: 10_000 })
+  const ended: number[] = []
+  const begin = (at: number, address: string) => {
+    const reading = intake.begin(address)
+    reading.onStop(({ code }) => code === 'OVERLOADED' && ended.push(at))
+    expect(reading.take(1_000)).toBeUndefined()
+    return reading
+  }
+  const [proxy, other] = ['192.0.2.1', '198.51.100.1']
+  const strangers = [1, 2, 3, 4, 5].map((at) => begin(at, proxy))
+  const genuine = begin(6, proxy)
+  expect(ended).toEqual([1])
+  genuine.done()
+  begin(7, proxy)
+  expect(ended).toEqual([1, 2])
+  for (const one of strangers) intake.end(one)
+  const first = begin(8, other)
+  for (const at of [9, 10, 11]) begin(at, proxy)
+  const late = intake.begin(proxy)
+  late.onStop(() => {})
+  expect([late.take(1_000), ended]).toEqual([undefined, [1, 2, 7]])
+  // Now the body that has been arriving for longest is that of another address: it stays.
+  expect([intake.begin(proxy).take(1_000), ended]).toEqual([{ code: 'OVERLOADED' }, [1, 2, 7]])
+  intake.end(first)
+})
+
 test('short bodies are counted before they arrive, up to a quarter of what may be held', () => {
   const intake = new Intake({ maxBytes: 20_000, maxInFlightBytes: 80_000, bodyTimeout: 10_000 })
   const [first, second] = [intake.begin(undefined), intake.begin(undefined)]

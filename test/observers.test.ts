@@ -1,6 +1,7 @@
 // What the default observer tells, and what a diagnosis reads, by where the program runs.
 import { setImmediate } from 'node:timers/promises'
 import {
+  type Around,
   createReceiver,
   logOutcomes,
   NonRetryable,
@@ -112,6 +113,34 @@ test('the whole error has the frames of the application, and not those of this p
   ])
   // Otherwise nothing would tell the place.
   expect((await toldOf([ours, tasks ?? ''])).split('\n').slice(-3)).toEqual([ours, tasks, last])
+})
+
+test('the whole error ends where a handler, or what surrounds it, was called: in a bundle too', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  const fail = () => {
+    throw new Error('no account')
+  }
+  const around: Around = async (run) => {
+    await run()
+    fail()
+  }
+  const handlers = { fail, returns: () => {}, later: async () => fail() }
+  for (const [around_, handler] of [
+    [undefined, 'fail'],
+    [undefined, 'later'],
+    [around, 'returns'],
+    [around, 'fail'],
+  ] as const) {
+    const told = await warningsOf(async () => {
+      const receiver = createReceiver({ secret, ...(around_ && { around: around_ }) })
+      receiver.on('*', handlers[handler])
+      const body = bytes('{"event":"client.created","data":{"id":"c"}}')
+      await receiver.receive({ body, headers: await sign(body, { secret }) })
+    })
+    expect(told).toMatch(/: Error: no account\n {4}at .*observers\.test/)
+    // Frames of this package are of src here, so no path gives them away: as in a bundle.
+    expect(told).not.toMatch(/\/src\//)
+  }
 })
 
 test('a warning shows an error of this package without its stack, outside production too', async () => {

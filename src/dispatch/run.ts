@@ -6,7 +6,7 @@ import type { WebhookEvent } from '../protocol/events.ts'
 import type { Superseded } from '../protocol/finality.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
 import { toHex } from '../signature/encoding.ts'
-import { type Around, runAround } from './around.ts'
+import { type Around, callWebhookHandler, runAround } from './around.ts'
 import type { Context, HandlerFailure, HandlerReport, Registration } from './handler.ts'
 import type { RunningHandler, RunningHandlers } from './running.ts'
 
@@ -189,10 +189,10 @@ class Run {
     // What it began now would be aborted in the same turn, and begun again after the restart.
     if (reason !== undefined) return { ok: false, handler, code: 'DRAINING', error: reason }
     const context = new HandlerContext(this, handler)
-    const { event } = this.task
+    const args = { event: this.task.event, context }
     const { around } = this.#services
     try {
-      const result = around ? runAround(around, handle, { event, context }) : handle(event, context)
+      const result = around ? runAround(around, handle, args) : callWebhookHandler(handle, args)
       const isPromise = result instanceof Promise
       if (!isPromise && !isThenable(result)) return { ok: true, handler }
       const promise = isPromise ? result : Promise.resolve(result)

@@ -37,7 +37,7 @@ export function warnOnce(): typeof warn {
 }
 
 /** Cloudflare Workers, and what runs them on a developer's machine. */
-function isWorkerd(): boolean {
+export function isWorkerd(): boolean {
   const { navigator: host } = globalThis as { readonly navigator?: { readonly userAgent?: string } }
   return host?.userAgent === 'Cloudflare-Workers'
 }

@@ -110,11 +110,26 @@ export class Intake {
     while (this.#total > this.limits.maxInFlightBytes) {
       const first = this.arriving.first?.reading
       if (!first || first === latest) return false
-      this.hold(-first.held, first.address)
-      first.held = 0
-      first.stop({ code: 'OVERLOADED' })
+      this.#evict(first)
     }
     return true
+  }
+
+  /** The same within the share of an address, which may be a proxy's: other addresses stay. */
+  makeRoomWithin(latest: Reading): boolean {
+    this.endDropped()
+    while (!this.hold(0, latest.address)) {
+      const first = this.arriving.first?.reading
+      if (!first || first === latest || first.address !== latest.address) return false
+      this.#evict(first)
+    }
+    return true
+  }
+
+  #evict(reading: Reading): void {
+    this.hold(-reading.held, reading.address)
+    reading.held = 0
+    reading.stop({ code: 'OVERLOADED' })
   }
 
   /** Whether a short body may be counted before it arrives: all of them have a quarter. */
@@ -272,8 +287,6 @@ export class Reading implements BodyReading, Linked<Reading> {
 
   /** False when the bytes are more than its address may hold. */
   #hold(bytes: number): boolean {
-    if (this.#intake.hold(bytes, this.address)) return true
-    this.#intake.endDropped()
-    return this.#intake.hold(0, this.address)
+    return this.#intake.hold(bytes, this.address) || this.#intake.makeRoomWithin(this)
   }
 }

@@ -5,11 +5,22 @@ import { inTime } from '../foundation/abortable.ts'
 /** Milliseconds without a beginning or an end after which the one before was dropped. */
 const patience = 1_000
 
+/** The most that wait at a time: each holds what a stranger sent. */
+const mostWaiting = 64
+
+let waiting = 0
 let last: Promise<unknown> = Promise.resolve()
 let movedAt = 0
 
-/** The result of `work`, which begins when what was asked for before has ended. */
-export async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+/**
+ * The result of `work`, which begins when what was asked for before has ended; undefined at once
+ * where too many wait.
+ */
+export async function inTurn<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  // What was dropped never ends: it counts no longer once nothing moves.
+  if (performance.now() - movedAt > patience) waiting = 0
+  if (waiting >= mostWaiting) return undefined
+  waiting += 1
   const before = last
   const over = Promise.withResolvers<void>()
   last = over.promise
@@ -24,6 +35,7 @@ export async function inTurn<Result>(work: () => Promise<Result>): Promise<Resul
   try {
     return await work()
   } finally {
+    waiting = Math.max(0, waiting - 1)
     movedAt = performance.now()
     over.resolve()
   }

@@ -4,6 +4,7 @@ import { makeHmacKey } from '#hmac'
 import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import type { Delivery } from '../foundation/delivery.ts'
+import { isWorkerd } from '../foundation/warn.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import { toHex } from './encoding.ts'
 import { type HmacKey, isPublicKey } from './hmac/hmac.ts'
@@ -108,7 +109,7 @@ export function secretSource(option: SecretOption | undefined, scheme: Scheme): 
 function returned(secret: SecretInput | undefined): SecretInput {
   if (secret !== undefined && secret !== null && secret !== '') return secret
   throw invalid(
-    `the \`secret\` function returned ${secret === '' ? 'an empty string' : secret}: set the environment variable that it reads (with Next.js in .env.local), or return a secret for this delivery`,
+    `the \`secret\` function returned ${secret === '' ? 'an empty string' : secret}: set the environment variable that it reads ${isWorkerd() ? `(${onWorkers})` : '(with Next.js in .env.local)'}, or return a secret for this delivery`,
     'SECRET_INVALID',
   )
 }
@@ -251,9 +252,13 @@ function checkTenants(secrets: readonly Secret[], scheme: Scheme): void {
   }
 }
 
+const onWorkers =
+  'on Workers process.env needs nodejs_compat and a compatibility date from 2025-04-01'
+
 function noSecret() {
+  const where = isWorkerd() ? ` (${onWorkers})` : ''
   return invalid(
-    'no secret: pass `secret`, e.g. secret: process.env.WEBHOOK_SECRET, and check that it is set',
+    `no secret: pass \`secret\`, e.g. secret: process.env.WEBHOOK_SECRET, and check that it is set${where}`,
     'SECRET_INVALID',
   )
 }

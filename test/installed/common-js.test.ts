@@ -101,6 +101,18 @@ test.each([
   expect(stderr).not.toMatch(/IDV_OBSERVE_FAILED|did not exit/)
   expect(existsSync(join(app, 'inbox.db'))).toBe(false)
 })
+
+test('the Express program of the guide starts, and its test prints nothing but its result', async () => {
+  const { started } = start(['server.js'], { cwd: app, ready: /port: (\d+)/ })
+  const port = /port: (\d+)/.exec(await started)?.[1]
+  const event = { id: 'evt_1', event: 'verification.approved', data: { id: 'ver_42' } }
+  expect(await post(`http://127.0.0.1:${port}/webhooks`, event)).toEqual([200, 401])
+  const jest = ['node_modules/jest/bin/jest.js', '--ci', '--runTestsByPath', 'app.test.js']
+  const { stdout, stderr } = await run(process.execPath, jest, { cwd: app })
+  expect(stderr).toContain('Tests:       1 passed, 1 total')
+  expect(stdout + stderr).not.toMatch(/IDV_|console/)
+})
+
 test.each([
   ['starts, and ends at SIGTERM', 'inbox.db', 0, ''],
   ['exits with the reason why it cannot start', 'no-such-folder/inbox.db', 1, 'STORE_'],

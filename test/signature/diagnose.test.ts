@@ -1,4 +1,12 @@
-import { createReceiver, logOutcomes, schemes, sign, toReply, verify } from 'idv-webhooks'
+import {
+  createReceiver,
+  logOutcomes,
+  type Observe,
+  schemes,
+  sign,
+  toReply,
+  verify,
+} from 'idv-webhooks'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { inTurn } from '../../src/signature/in-turn.ts'
 
@@ -162,6 +170,22 @@ test('the log helper diagnoses under a budget and logs no data', async () => {
     handlers: [{ error: expect.stringMatching(/^RangeError at /) }],
   })
   expect(lines.join('\n')).not.toMatch(/canary/i)
+})
+
+test('an observer that diagnoses every forgery of a flood holds 64 of their bodies at most', async () => {
+  const found: unknown[] = []
+  const observe: Observe = (seen) =>
+    seen.type === 'outcome' ? seen.diagnose().then((one) => found.push(one)) : undefined
+  const receiver = createReceiver({ secret: 'diagnosed', observe })
+  const headers = await sign('{"a":1}', { secret: 'diagnosed' })
+  for (let forgery = 0; forgery < 200; forgery++) {
+    const body = new TextEncoder().encode(forgery === 0 ? '{ "a": 1 }' : `{"a":${forgery + 1}}`)
+    await receiver.receive({ body, headers })
+  }
+  // Most had no place in the queue; the first is diagnosed all the same.
+  expect(found.length).toBeGreaterThan(100)
+  await vi.waitUntil(() => found.length === 200, { timeout: 10_000 })
+  expect(found.filter(Boolean)).toMatchObject([{ cause: 'body-reserialized' }])
 })
 
 test('of many diagnoses that wait one runs at a time, also when the first was dropped', async () => {

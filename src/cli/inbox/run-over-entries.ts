@@ -21,6 +21,8 @@ export interface EntryAction {
   readonly unasked?: readonly EntryState[]
   /** Whether an entry needs to be named explicitly. */
   readonly needsId?: (entry: Entry) => boolean
+  /** Whether ids are consent: who names an entry means that one. */
+  readonly idsConsent?: boolean
   /** Returns how many entries were affected. */
   act(inbox: Inbox, ids: readonly string[]): Promise<number>
   /** Tells the user what happens next. */
@@ -56,7 +58,9 @@ export function runOverEntries(
       return chosen && chosen.refused > 0 ? exitCodes.failed : exitCodes.ok
     }
     const what = `${action.warning} ${count(entries.length, 'entry', 'entries')} of ${where}`
-    await needConsent(session, options, `${what} (${byName(entries)})`)
+    if (!chosen || !action.idsConsent) {
+      await needConsent(session, options, `${what} (${byName(entries)})`)
+    }
     const done = await doAll(session, action, { inbox, entries })
     const whole = done === entries.length && !chosen?.refused
     return whole ? exitCodes.ok : exitCodes.failed

@@ -220,7 +220,19 @@ describe('working, beside the application that owns the file', () => {
     const by = await run(['inbox', 'redrive', '--inbox', app.file, '--since', '1h', '--yes'])
     expect(by.stdout).toMatch(/^redriven 1 of 1 entry \(1 [a-z.]+\)\n$/)
     expect(by.stderr).toContain('1 entry skipped (CONFLICT or DISMISSED): pass their ids')
-    const named = ['inbox', 'redrive', '--inbox', app.file, await idOf(app, 'skipped'), '--yes']
+  })
+
+  test('redrive of a named entry asks nothing, replay and dismiss of one do', async () => {
+    const app = await oneOfEach()
+    for (const [action, state] of [
+      ['replay', 'done'],
+      ['dismiss', 'dead'],
+    ] as const) {
+      const asked = await run(['inbox', action, '--inbox', app.file, await idOf(app, state)])
+      expect(asked.stderr).toContain('pass --yes')
+      expect(asked.code).toBe(2)
+    }
+    const named = ['inbox', 'redrive', '--inbox', app.file, await idOf(app, 'skipped')]
     expect((await run(named)).stdout).toMatch(/^redriven 1 of 1 entry \(1 [a-z.]+\)\n$/)
   })
 

@@ -24,6 +24,7 @@ const redriving: EntryAction = {
   states: ['dead', 'skipped', 'retry'],
   unasked: ['dead', 'skipped'],
   needsId: ({ reason }) => reason === 'CONFLICT' || reason === 'DISMISSED',
+  idsConsent: true,
   act: (inbox, ids) => inbox.redrive({ id: ids }),
   afterwards: again,
 }
@@ -51,12 +52,12 @@ export const inboxRedrive = (session: Session) =>
   actionCommand(session, redriving, {
     summary: 'run dead, skipped or waiting entries again',
     details: [
-      'Runs dead and skipped entries again: the named ones, or all that the filter finds. Handlers that have succeeded do not run again. Conflicts and dismissed entries run only if named; entries that wait for a retry run now if named, or with --state retry. Asks for confirmation (--yes).',
+      'Runs dead and skipped entries again: the named ones, or all that the filter finds. Handlers that have succeeded do not run again. Conflicts and dismissed entries run only if named; entries that wait for a retry run now if named, or with --state retry. Asks for confirmation (--yes) unless they are named.',
     ],
     examples: [
       'idv-webhooks inbox redrive --inbox inbox.db --state dead --since 7d',
       'idv-webhooks inbox redrive --inbox inbox.db --state retry --yes',
-      'idv-webhooks inbox redrive --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59 --yes',
+      'idv-webhooks inbox redrive --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59',
     ],
   })
 
