@@ -63,6 +63,16 @@ test('a delivery without the header of the scheme says how to find what its send
   expect(told).toMatch(/SIGNATURE_MISSING: .*capture --raw, then discover/)
 })
 
+test('a header that arrives twice is named by its part in the scheme', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  const told = await warningsOf(async () => {
+    const { 'x-service-signature': one = '' } = await sign('{}', { secret })
+    const headers = [['x-service-signature', one] as const, ['x-service-signature', one] as const]
+    await createReceiver({ secret }).receive({ body: bytes('{}'), headers })
+  })
+  expect(told).toMatch(/HEADER_AMBIGUOUS: .*\(signature, time or id\) arrived more than once/)
+})
+
 test('a refusal of the same code with another cause is diagnosed too', async () => {
   vi.stubEnv('NODE_ENV', 'development')
   const told = await warningsOf(async () => {

@@ -17,7 +17,12 @@ export function failureOf(error: unknown, { signal, args }: FailedRun): Failure 
 
 function usageError({ code, message }: CommanderError, args: readonly string[]): CliError {
   if (message === '(outputHelp)') {
-    return new CliError('USAGE', 'no command given: see idv-webhooks --help')
+    const asked = args[args.indexOf('help') + 1]
+    const what =
+      args.includes('help') && asked !== undefined
+        ? `unknown command '${asked}'`
+        : 'no command given'
+    return new CliError('USAGE', `${what}: see idv-webhooks --help`)
   }
   // The value after an unknown option may be a secret.
   const what = message.replace(/^error: /, '').replace(/(unknown option '[^'=]*)=.*?'/s, "$1'")

@@ -12,6 +12,7 @@ import { warn } from '../foundation/warn.ts'
 import { checkedBaseUrl, type PathFamily } from './address.ts'
 import type { Fetch } from './attempt.ts'
 import { createLimiter, type Limiter } from './limiter.ts'
+import { isLocalHost } from './local-host.ts'
 import { guardedObserver, type ObserveRequests, warnStrangeAnswers } from './observe-requests.ts'
 import type { Sender } from './request.ts'
 import { type RequestRetryOptions, retryPolicy } from './retry.ts'
@@ -79,8 +80,10 @@ export function createSender(options: ClientOptions): Sender {
       'LEGACY_PATH',
     )
   }
+  const baseUrl = checkedBaseUrl(options.baseUrl)
+  warnPlainHttp(baseUrl)
   return {
-    baseUrl: checkedBaseUrl(options.baseUrl),
+    baseUrl,
     headers: { 'x-api-key': apiKey, accept: 'application/json' },
     pathFamily,
     // Looked up at each call, so that a global fetch that is replaced later is used.
@@ -93,6 +96,13 @@ export function createSender(options: ClientOptions): Sender {
     observe: guardedObserver(options.observe ?? warnStrangeAnswers()),
     redact: (text) => text.replaceAll(apiKey, '***'),
   }
+}
+
+/** A redirect to https would come too late: the key has gone out with the request. */
+function warnPlainHttp(baseUrl: string): void {
+  const { protocol, hostname, host } = new URL(baseUrl)
+  if (protocol === 'https:' || isLocalHost(hostname)) return
+  warn(`the client sends the API key unencrypted to ${host}: use https in baseUrl`, 'PLAIN_HTTP')
 }
 
 /** A key that no header can carry would end up in the error that says so. */

@@ -4,12 +4,12 @@
 /** System calls that precede the first byte of a request; a later one proves nothing. */
 const beforeSending = new Set(['connect', 'getaddrinfo'])
 
-/** Codes of runtimes that give no system call: the connection was never established. */
-const neverConnected = new Set([
-  'UND_ERR_CONNECT_TIMEOUT',
-  'ConnectionRefused',
-  'FailedToOpenSocket',
-])
+/**
+ * Codes without a system call: the connection was never established. `ConnectionRefused` of Bun up to
+ * 1.4 and `client error (Connect)` of Deno prove nothing: after a kept connection broke these send a
+ * POST again by themselves, and what they show is the refusal of that second request.
+ */
+const neverConnected = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ECONNREFUSED'])
 
 /**
  * Failures of our check of the service's certificate, which precedes the request. Other TLS faults

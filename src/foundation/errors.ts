@@ -69,6 +69,7 @@ export type WarningCode =
   | 'LEGACY_PATH'
   | 'NO_WORKER'
   | 'OBSERVE_FAILED'
+  | 'PLAIN_HTTP'
   | 'POSTGRES_LISTEN'
   | 'POSTGRES_LOG'
   | 'RECONCILE_FAILED'

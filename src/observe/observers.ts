@@ -78,6 +78,8 @@ const hints: Readonly<Partial<Record<OutcomeCode, string>>> = {
     'the signature header of the scheme did not arrive: a proxy drops it, or the sender signs in another way (idv-webhooks capture --raw, then discover, finds the scheme)',
   SIGNATURE_MALFORMED:
     'the signature header has another form than the scheme: the sender signs in another way (idv-webhooks capture --raw, then discover, finds the scheme)',
+  HEADER_AMBIGUOUS:
+    'a header that the scheme reads (signature, time or id) arrived more than once: a proxy or a middleware adds it again, unless the delivery is forged',
 }
 
 function hintFor({ code }: OutcomeObserved): { readonly hint: string } | undefined {

@@ -15,7 +15,7 @@ test.each([
   ['UND_ERR_CONNECT_TIMEOUT', undefined],
   ['CERT_HAS_EXPIRED', undefined],
   ['ERR_TLS_CERT_ALTNAME_INVALID', undefined],
-  ['ConnectionRefused', undefined],
+  ['ECONNREFUSED', undefined],
 ])('%s of %s proves that nothing was sent', (code, syscall) => {
   expect(provesUnsent(failed(coded(code, syscall)))).toBe(true)
   expect(provesUnsent(coded(code, syscall))).toBe(true)
@@ -29,7 +29,9 @@ test.each([
   ['ETIMEDOUT', 'read'],
   ['EPIPE', 'write'],
   ['ECONNRESET', undefined],
-  ['ECONNREFUSED', undefined],
+  ['ECONNREFUSED', 'recvmsg'],
+  ['ConnectionRefused', undefined],
+  ['FailedToOpenSocket', undefined],
   ['UND_ERR_SOCKET', undefined],
   ['UND_ERR_BODY_TIMEOUT', undefined],
   ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', undefined],
@@ -37,6 +39,14 @@ test.each([
   ['ERR_SSL_WRONG_VERSION_NUMBER', undefined],
 ])('%s of %s proves nothing', (code, syscall) => {
   expect(provesUnsent(failed(coded(code, syscall)))).toBe(false)
+})
+
+test('Deno shows a refused connection also where it has repeated a request that was sent', () => {
+  const url = 'http://127.0.0.1:9/v2/api/clients'
+  const why = 'client error (Connect): tcp connect error: Connection refused (os error 111)'
+  expect(provesUnsent(failed(new Error(`error sending request for url (${url}): ${why}`)))).toBe(
+    false,
+  )
 })
 
 test('if several addresses were tried, every one of them must have refused', () => {

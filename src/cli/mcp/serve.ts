@@ -2,7 +2,8 @@
 // no other command loads it.
 import { once } from 'node:events'
 import { type CallToolResult, fromJsonSchema, McpServer } from '@modelcontextprotocol/server'
-import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
+import { CliError, exitCodes } from '../exit-code.ts'
 import type { Session } from '../session.ts'
 import { failureOf } from '../usage-error.ts'
 import type { Given, McpOptions, Tool } from './tool.ts'
@@ -14,13 +15,38 @@ declare const __VERSION__: string
 const instructions =
   'Reads the webhook inbox of an identity verification receiver and checks signatures and receivers. Nothing is changed, and payloads are masked. To change entries a person runs `idv-webhooks inbox`.'
 
-/** Serves until stdin ends or the run is interrupted. */
+/** The longest message in MiB. */
+const longest = 10
+
+/** Tells when it closes: the SDK closes it, and stops reading, when a message is too long. */
+class Transport extends StdioServerTransport {
+  readonly closed = Promise.withResolvers<'closed'>()
+
+  override async close(): Promise<void> {
+    await super.close()
+    this.closed.resolve('closed')
+  }
+}
+
+/**
+ * Serves until stdin ends or the run is interrupted.
+ *
+ * @throws CliError `MESSAGE_TOO_LONG`
+ */
 export async function serve(session: Session, options: McpOptions): Promise<void> {
   const { stdin, signal } = session
   const ended = once(stdin, 'close', { signal }).catch(() => {})
-  const handle = serveStdio(() => createServer(session, options))
-  await ended
+  const transport = new Transport(stdin, process.stdout, { maxBufferSize: longest * 1024 * 1024 })
+  const handle = serveStdio(() => createServer(session, options), { transport })
+  const why = await Promise.race([ended, transport.closed.promise])
   await handle.close()
+  // At its end stdin closes the transport too; a broken stdout ends the process by itself.
+  if (why !== 'closed' || stdin.readableEnded || stdin.destroyed) return
+  throw new CliError(
+    'MESSAGE_TOO_LONG',
+    `the client sent a message of more than ${longest} MiB: the server has ended, start it again`,
+    exitCodes.failed,
+  )
 }
 
 function createServer(session: Session, options: McpOptions): McpServer {

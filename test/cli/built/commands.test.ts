@@ -158,6 +158,7 @@ describe('a mistake in the call is 2, on stderr alone', () => {
     ['an unknown scheme', ['send', 'client.created', '--to', 'http://a.test', '--scheme', 'odd']],
     ['--raw without consent', ['capture', '--raw', '--port', '0']],
     ['half of migrate', ['migrate']],
+    ['help with a misspelt command', ['help', 'sned']],
     ['migrate data without a table', ['migrate', 'data', '--dialect', 'sqlite']],
     ['both modes', ['migrate', 'code', '--write', '--check']],
     ['an export that is applied', ['migrate', 'subscriptions', 'export.json', '--apply']],
