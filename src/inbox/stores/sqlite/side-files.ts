@@ -31,7 +31,8 @@ function isOpenElsewhere(path: string, open: Open): boolean {
     db.exec('pragma checkpoint_fullfsync = 1')
     // Asks for the file alone before anything else, and needs no index of the log.
     db.exec('pragma locking_mode = exclusive')
-    db.prepare('select 1 from sqlite_schema').get()
+    // Not prepared: on Bun a statement keeps its database open, and the file locked, after close.
+    db.exec('select 1 from sqlite_schema')
     return false
   } catch (error) {
     if (isBusy(error)) return true
