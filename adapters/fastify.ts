@@ -1,10 +1,10 @@
 // Fastify 5, encapsulated: sibling routes keep their own body parsing.
-import type { ServerResponse } from 'node:http'
-import type { Readable, Writable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { checkNoOptions, checkPath, checkReceiver, type HandlesRequests } from './mount.ts'
-import { letGo, toIncoming, unheard } from './node.ts'
+import { toIncoming } from './node.ts'
+import { letGoOnceSent, unheard } from './unread.ts'
 
 const fix =
   'the body was parsed before the receiver: register toFastify(receiver) as its own plugin, without preParsing hooks or raw-body plugins that read the stream'
@@ -29,11 +29,7 @@ export function toFastify(receiver: HandlesRequests, ...options: readonly never[
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', (_request, payload, done) => done(null, unheard(payload)))
     // Fastify waits without end for what a refused request still sends, also where it refuses it.
-    app.addHook('onSend', async ({ raw }, reply) => {
-      const response: ServerResponse & { readonly stream?: Writable } = reply.raw
-      // Over HTTP/2 a response finishes with its stream, and a stream when the reply is sent.
-      if (!raw.complete) (response.stream ?? response).once('finish', () => letGo(raw))
-    })
+    app.addHook('onSend', async ({ raw }, reply) => letGoOnceSent(raw, reply.raw))
     app.all(path, async (request, reply) => {
       const stream = (request.body ?? request.raw) as Readable
       const answer = await receiver.handle(toIncoming(request.raw, { fix, stream }))

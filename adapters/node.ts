@@ -5,6 +5,7 @@ import { Chunks } from '../src/foundation/chunks.ts'
 import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
 import { answer } from './answer.ts'
 import { checkNoOptions, checkReceiver, type HandlesRequests } from './mount.ts'
+import { expire, letGo, unheard } from './unread.ts'
 
 export type { HandlesRequests }
 
@@ -95,20 +96,12 @@ function readBody(
     // A stream that has ended is closed too, and its listeners go with it.
     const fail = () => ended || stop({ code: 'BODY_INCOMPLETE' })
     reading.onStop((fault) => {
-      expired.add(request)
+      expire(request)
       stop(fault)
     })
     stream.on('data', take).on('end', finish).on('error', fail).on('close', fail)
   })
 }
-
-const ignore = () => {}
-
-/** A stream that may break when nobody reads it: an error without a listener ends the process. */
-export const unheard = (stream: Readable): Readable => stream.on('error', ignore)
-
-/** Milliseconds for which what is left of a refused request is read, so that its sender hears it. */
-const patience = 10_000
 
 /**
  * Writes a reply, unless somebody else has begun to answer. What is left of the request is thrown
@@ -137,28 +130,6 @@ function headersOf({ status, headers, body }: Reply): Record<string, string | nu
   const isFramed = Object.keys(headers).some((name) => framing.test(name))
   if (isFramed || bodiless.includes(status)) return { ...headers }
   return { ...headers, 'content-length': length }
-}
-
-/** Requests whose time for a body is over: they get a reply, and no more patience. */
-const expired = new WeakSet<IncomingMessage>()
-
-/** Reads on for a while what a refused request still sends, and then cuts it off. */
-export function letGo(request: IncomingMessage): void {
-  if (request.complete || request.destroyed) return
-  request.resume()
-  if (expired.has(request)) {
-    cut(request)
-    return
-  }
-  const timer = setTimeout(() => cut(request), patience)
-  timer.unref()
-  request.once('close', () => clearTimeout(timer))
-}
-
-/** Over HTTP/2 destroying the request leaves its stream open, and its body is read on. */
-function cut(request: IncomingMessage & { readonly stream?: Readable }): void {
-  request.destroy()
-  request.stream?.destroy()
 }
 
 function urlOf(request: NodeRequest): string {

@@ -1,8 +1,13 @@
 // The files of an inbox on disks that are full, and where somebody has deleted one of them.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, linkSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { isDeepStrictEqual } from 'node:util'
+import { createInbox } from 'idv-webhooks/inbox'
 import { type SqliteDatabase, sqliteStore } from 'idv-webhooks/inbox/sqlite'
-import { expect, test } from 'vitest'
-import { event, setUp } from './admin.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { event, setUp, until } from './admin.ts'
 import { temporaryFile } from './temporary.ts'
 
 test('a disk without room is named at the start, whatever the driver makes of its commit', async () => {
@@ -11,9 +16,10 @@ test('a disk without room is named at the start, whatever the driver makes of it
   class Full extends DatabaseSync {
     #changes: unknown
     override exec(sql: string) {
-      const changes = () => super.prepare('select total_changes() as n').get()?.['n']
+      const changes = () => super.prepare('select total_changes() as n').all()
       if (sql.startsWith('begin')) this.#changes = changes()
-      if (sql !== 'commit' || !disk.isFull || changes() === this.#changes) return super.exec(sql)
+      if (sql !== 'commit' || !disk.isFull || isDeepStrictEqual(changes(), this.#changes))
+        return super.exec(sql)
       super.exec('rollback')
       throw new Error('database or disk is full')
     }
@@ -40,4 +46,126 @@ test('a disk without room is named at the start, whatever the driver makes of it
   await expect(inbox.open()).rejects.toThrow(/cannot be opened \(database or disk is full\)/)
   disk.isFull = false
   expect((await deliver(event())).kind).toBe('accepted')
+})
+
+const operator = (file: string) => {
+  const inbox = createInbox({ store: sqliteStore(file, { mode: 'operator' }) })
+  onTestFinished(() => inbox.close())
+  return inbox
+}
+
+/** An application in a process of its own: it keeps an entry every few milliseconds. */
+async function application(file: string) {
+  const source = `${import.meta.dirname}/../../src/inbox`
+  const script = `
+    import { sqliteStore } from '${source}/stores/sqlite/sqlite.ts'
+    import { newEntry } from '${source}/../testing/store-cases.ts'
+    const store = sqliteStore(${JSON.stringify(file)})
+    await store.open(() => {})
+    let isOver = false
+    process.on('SIGTERM', () => { isOver = true })
+    console.log('open')
+    let kept = 0
+    while (!isOver) {
+      await store.insert(newEntry()).then(() => { kept++ }, () => {})
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+    await store.close()
+    console.log(kept)`
+  const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', script])
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const said: string[] = []
+  child.stdout.on('data', (chunk) => said.push(String(chunk)))
+  child.stderr.on('data', (chunk) => said.push(String(chunk)))
+  await until(() => said.join('').startsWith('open'))
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await once(child, 'close')
+    return Number(said.join('').split('\n')[1])
+  }
+  return { stop }
+}
+
+function integrityOf(file: string): unknown {
+  const db = new DatabaseSync(file)
+  onTestFinished(() => db.close())
+  return db.prepare('pragma integrity_check').get()
+}
+
+describe('beside an application whose files were deleted', () => {
+  test.each([
+    { ends: ['-shm'] },
+    { ends: ['-wal'] },
+    { ends: ['-wal', '-shm'] },
+    { ends: ['-wal', '-shm', '-owner', '-owner-journal'] },
+  ])('nobody opens the inbox, and it stays whole: $ends', async ({ ends }) => {
+    const file = temporaryFile()
+    const { stop } = await application(file)
+    const before = operator(file)
+    expect(await before.stats()).toMatchObject({ leased: 0 })
+    await before.close()
+    for (const end of ends) rmSync(`${file}${end}`)
+    const refused = { code: 'STORE_FAILED', message: expect.stringMatching(/Restart the app/) }
+    const { inbox: second } = setUp({ store: sqliteStore(file) })
+    const opened = [operator(file).forget('a'), operator(file).stats(), second.open()]
+    const failed = await Promise.allSettled(opened)
+    const isOwned = !ends.includes('-owner')
+    const other = isOwned ? { code: 'STORE_OWNED' } : refused
+    expect(failed.map(({ status, ...one }) => ({ status, ...one }))).toMatchObject([
+      { status: 'rejected', reason: refused },
+      { status: 'rejected', reason: refused },
+      { status: 'rejected', reason: other },
+    ])
+    for (const end of ends.slice(0, 2)) expect(existsSync(`${file}${end}`)).toBe(false)
+    const kept = await stop()
+    expect(kept).toBeGreaterThan(0)
+    expect(await operator(file).stats()).toMatchObject({ stored: kept })
+    expect(integrityOf(file)).toEqual({ integrity_check: 'ok' })
+  })
+
+  test('it answers 503 once the index of its log was deleted, and loses nothing', async () => {
+    const file = temporaryFile()
+    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+    await deliver(event())
+    // The watch has to see it before.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    rmSync(`${file}-shm`)
+    let kept = 1
+    await until(async () => {
+      const { kind } = await deliver(event())
+      if (kind === 'accepted') kept += 1
+      return kind === 'failed'
+    })
+    await expect(inbox.stats()).rejects.toThrow(/-shm was deleted .* in good order/)
+    await inbox.close()
+    const { inbox: again } = setUp({ store: sqliteStore(file) })
+    expect(await again.stats()).toMatchObject({ stored: kept })
+  })
+})
+
+test('an inbox is not opened under a second name, with a log of its own', async () => {
+  const file = temporaryFile()
+  const { deliver } = setUp({ store: sqliteStore(file) })
+  await deliver(event())
+  linkSync(file, `${file}-link`)
+  const { inbox } = setUp({ store: sqliteStore(`${file}-link`) })
+  await expect(inbox.open()).rejects.toThrow(/open under another name/)
+  expect((await deliver(event())).kind).toBe('accepted')
+  expect(integrityOf(file)).toEqual({ integrity_check: 'ok' })
+})
+
+test('commands and the application may open and close the inbox at the same time', async () => {
+  const file = temporaryFile()
+  const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+  await deliver(event())
+  for (let turn = 0; turn < 5; turn++) {
+    const commands = Array.from({ length: 3 }, async () => {
+      const beside = operator(file)
+      await beside.stats()
+      await beside.close()
+    })
+    await Promise.all([...commands, inbox.close()])
+    expect((await deliver(event())).kind).toBe('accepted')
+  }
+  expect(await inbox.stats()).toMatchObject({ stored: 6 })
 })

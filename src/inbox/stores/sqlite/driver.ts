@@ -28,10 +28,13 @@ export interface SqliteDatabase {
  */
 export type SqliteDriver = string | ((file: string) => SqliteDatabase)
 
+/** Opens a database by its path. */
+export type Open = (file: string) => SqliteDatabase
+
 type DatabaseClass = new (file: string) => SqliteDatabase
 
 /** @throws WebhookError `OPTION_INVALID` if the module is missing or is not a driver */
-export function loadDriver(driver: SqliteDriver = 'node:sqlite'): (file: string) => SqliteDatabase {
+export function loadDriver(driver: SqliteDriver = 'node:sqlite'): Open {
   if (typeof driver === 'function') return driver
   if (driver === 'node:sqlite') {
     const { DatabaseSync } = process.getBuiltinModule('node:sqlite')

@@ -1,5 +1,5 @@
-// Notices that the file of an open inbox, or its log, was deleted or replaced: SQLite goes on
-// writing into what was unlinked, and all of that would be gone with the process.
+// Notices that the file of an open inbox, its log or the index of that was deleted or replaced:
+// SQLite goes on in what was unlinked, and whoever comes next makes a new one and writes into it.
 import { stat } from 'node:fs/promises'
 
 /** Milliseconds between two looks. */
@@ -7,10 +7,12 @@ const beat = 2_000
 
 /** Calls `gone` once when a path no longer leads to the same file; gives the end of the watch. */
 export function watchFile(path: string, gone: (why: string) => void): () => void {
+  // The last connection that closes moves the log into the file, linked or not.
+  const restart = 'stop the application in good order, which writes what it holds, and start it'
   const fixes: Readonly<Record<string, string>> = {
     [path]: 'restore it, or restart to begin a new one',
-    // The last connection that closes moves it into the file, linked or not.
-    [`${path}-wal`]: 'stop the application in good order, which writes what it holds, and start it',
+    [`${path}-wal`]: restart,
+    [`${path}-shm`]: restart,
   }
   const seen = new Map<string, string>()
   let isOver = false

@@ -7,6 +7,7 @@ import { watchFile } from './file-watch.ts'
 import { type OpenWriter, openInline } from './inline.ts'
 import type { CallReader, OpenFile } from './open-file.ts'
 import { configure, openBeside, openInMemory, openOwned } from './opening.ts'
+import { assertSideFiles } from './side-files.ts'
 import { openThread } from './thread.ts'
 import { type HandlerConnection, TransactionGate } from './transaction.ts'
 import { WriteQueue } from './write-queue.ts'
@@ -40,7 +41,12 @@ export async function openOwnedFile(path: string, options: FileOptions): Promise
       return new WriteQueue(await openThread(writerScript(), beside, lost))
     })
   }
-  const file = served({ writer, queue, reader }, () => connect(open(path)))
+  const handlers = () => {
+    // The writer has it open, so that nothing is still to come; everybody waits for a handler.
+    assertSideFiles(path, open, 0)
+    return connect(open(path))
+  }
+  const file = served({ writer, queue, reader }, handlers)
   const stop = watchFile(path, broken)
   const close = () => {
     stop()

@@ -13,10 +13,9 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import { WebhookError } from '../../../foundation/errors.ts'
 import { warn } from '../../../foundation/warn.ts'
-import { isBusy, isFatal, type SqliteDatabase, transact } from './driver.ts'
+import { isBusy, isFatal, type Open, type SqliteDatabase, transact } from './driver.ts'
 import { assertSchema, migrate } from './schema.ts'
-
-type Open = (file: string) => SqliteDatabase
+import { assertSideFiles } from './side-files.ts'
 
 /** How to open a file. */
 export interface Opening {
@@ -45,8 +44,11 @@ export function openBeside({ file, open }: Pick<Opening, 'file' | 'open'>): Owne
   }
   let db: SqliteDatabase | undefined
   try {
+    assertSideFiles(path, open)
     db = open(path)
-    // Checked before any pragma is set: a file that is not an inbox must not change.
+    // It may be closing elsewhere, which takes the file for a moment.
+    db.exec('pragma busy_timeout = 1000')
+    // Checked before any pragma that lasts: a file that is not an inbox must not change.
     assertSchema(db, path)
     configure(db)
     const opened = db
@@ -65,6 +67,7 @@ export function openOwned({ file, open, check }: Opening): Owned {
   let db: SqliteDatabase | undefined
   try {
     if (createPrivate(path)) initialise(path, open)
+    else assertSideFiles(path, open)
     db = open(path)
     configure(db)
     migrate(db)
@@ -93,9 +96,9 @@ export function openInMemory(open: Open): Owned {
 
 /** The settings of every connection that writes; each has its own. */
 export function configure(db: SqliteDatabase, synchronous: 'full' | 'normal' = 'full'): void {
+  db.exec('pragma busy_timeout = 1000')
   db.exec('pragma journal_mode = wal')
   db.exec(`pragma synchronous = ${synchronous}`)
-  db.exec('pragma busy_timeout = 1000')
   db.exec('pragma fullfsync = 1')
   db.exec('pragma checkpoint_fullfsync = 1')
   // Erased data must not stay readable in free pages of the file.
