@@ -101,6 +101,19 @@ test('outside production a warning shows the whole error of a handler, and none 
   expect(told).not.toContain('CANARY')
 })
 
+test('on Lambda, which sets no mode, no warning holds what a handler threw', async () => {
+  vi.stubEnv('NODE_ENV', undefined)
+  vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'webhooks')
+  const told = await warningsOf(async () => {
+    const receiver = createReceiver({ secret })
+    receiver.on('*', () => Promise.reject(new Error('no account for CANARY')))
+    const body = bytes('{"event":"client.created","data":{"id":"c"}}')
+    await receiver.receive({ body, headers: await sign(body, { secret }) })
+  })
+  expect(told).toContain('HANDLER_FAILED')
+  expect(told).not.toContain('CANARY')
+})
+
 test('the whole error has the frames of the application, and not those of this package', async () => {
   vi.stubEnv('NODE_ENV', 'development')
   const ours = '    at #prove (/app/node_modules/idv-webhooks/dist/chunk-63KVPY57.cjs:1675:59)'

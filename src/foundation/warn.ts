@@ -47,6 +47,8 @@ export function isDevelopment(): boolean {
   try {
     // Written out, for bundlers put the mode in its place.
     const mode = process.env.NODE_ENV
+    // Lambda sets no mode, and runs on nobody's own machine.
+    if (mode === undefined && process.env.AWS_LAMBDA_FUNCTION_NAME) return false
     return isWorkerd() ? mode === 'development' : mode !== 'production'
   } catch {
     // No process, or Deno without --allow-env.
