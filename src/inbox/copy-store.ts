@@ -41,6 +41,8 @@ export const noOwner = -1
 
 /** The operations of a store that can be moved. Every call may be repeated. */
 export interface CopyStore {
+  /** The same text for every handle of one inbox, however it is addressed. Changes nothing. */
+  identity(): Promise<string>
   /** The number of other processes that have it open. */
   others(): Promise<number>
   /**

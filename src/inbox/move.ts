@@ -69,12 +69,14 @@ export async function moveInbox(
   to: InboxStore,
   options: MoveOptions = {},
 ): Promise<MoveReport> {
+  if (from === to) throw oneInbox()
   const ends: (() => Promise<void>)[] = []
   try {
     for (const store of [from, to]) {
       await store.open(() => {})
       ends.push(() => store.close())
     }
+    await assertTwo(from, to)
     return await move(await sideOf(from), await sideOf(to), options)
   } finally {
     for (const end of ends) await end()
@@ -127,6 +129,12 @@ export async function assertNotMoved(store: InboxStore): Promise<void> {
   const { state } = await stateOf(store)
   if (state === 'none') return
   throw unsuitable(moveRefusals[state])
+}
+
+/** Before anything is asked of them: a setting that is read is stored first. */
+async function assertTwo(from: InboxStore, to: InboxStore): Promise<void> {
+  const [source, target] = [await from.copy?.identity(), await to.copy?.identity()]
+  if (source !== undefined && source === target) throw oneInbox()
 }
 
 async function sideOf(store: InboxStore): Promise<Side> {
@@ -257,6 +265,9 @@ function different(what: string): WebhookError {
     `the copy differs from the original: ${what}. The move was given up: the source opens again, the target does not. Move into ${fresh}`,
   )
 }
+
+const oneInbox = () =>
+  unsuitable(`the source and the target are the same inbox: move into ${fresh}`)
 
 function unsuitable(message: string): WebhookError {
   return new WebhookError('STORE_UNSUITABLE', message)

@@ -154,3 +154,27 @@ test('a target that lost the last steps of a move is filled by the same command'
   expect(report).toMatchObject({ state: 'moved', isResumed: true, to: { entries: 1 } })
   await expect(moveInbox(sqliteStore(file), open())).resolves.toMatchObject({ state: 'before' })
 })
+
+test.each([0, 1])(
+  'an inbox of %i entries is not moved onto itself by another address',
+  async (rows) => {
+    const { open, schema, query } = schemaOn()
+    const store = open()
+    await store.open(() => {})
+    for (let row = 0; row < rows; row++) await store.insert(newEntry())
+    await store.close()
+    const settings = () => query('select name, value from idv.settings order by name')
+    const before = await settings()
+    const other = postgresStore(fromPg(poolWith('-c timezone=Asia/Tokyo')), { schema })
+    for (const dryRun of [true, false]) {
+      await expect(moveInbox(open(), other, { dryRun })).rejects.toMatchObject({
+        code: 'STORE_UNSUITABLE',
+        message: expect.stringMatching(/are the same inbox/),
+      })
+    }
+    expect(await settings()).toEqual(before)
+    const [next, elsewhere] = [schemaOn().open(), sqliteStore(temporaryFile())]
+    expect((await moveInbox(open(), next, { dryRun: true })).state).toBe('planned')
+    expect((await moveInbox(open(), elsewhere)).state).toBe('moved')
+  },
+)

@@ -18,6 +18,11 @@ import type { Statements } from './statements.ts'
 /** Milliseconds for what reads or changes many rows. */
 const long = 120_000
 
+/* Of the running server, so that its name, a proxy or the role makes no difference. */
+const identitySql = `select concat_ws(' ', 'idv.entries'::regclass::oid, d.oid,
+    (extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint) as identity
+  from pg_database d where d.datname = current_database()`
+
 const othersSql = `select count(*)::int as n from idv.owners o, idv.owners everyone
   where everyone.owner = 0 and o.owner not in (0, $1::int)
   and idv.clock_1() - o.seen < ${grace}`
@@ -55,6 +60,10 @@ export class PostgresCopy implements CopyStore {
   constructor(statements: Statements, owner: number) {
     this.#statements = statements
     this.#owner = owner
+  }
+
+  async identity(): Promise<string> {
+    return String((await this.#statements.first(identitySql)).identity)
   }
 
   async others(): Promise<number> {

@@ -1,4 +1,6 @@
 // Moves of a whole inbox, on the connection of the writer.
+import { randomUUID } from 'node:crypto'
+import { stat } from 'node:fs/promises'
 import {
   type CopyKey,
   type CopyRow,
@@ -21,9 +23,14 @@ const flags: readonly string[] = ['final', 'erased']
 
 type CopyCall = <M extends Method>(method: M, argument: Takes<M>) => Promise<Gives<M>>
 
-/** The port's side of it. */
-export function copyBy(call: CopyCall): CopyStore {
+/** The port's side of it; a database in memory has no path. */
+export function copyBy(call: CopyCall, path: string | undefined): CopyStore {
   return {
+    identity: async () => {
+      if (path === undefined) return randomUUID()
+      const { dev, ino } = await stat(path, { bigint: true })
+      return `file ${ino} of device ${dev}`
+    },
     // The lock of its owner keeps them out.
     others: async () => 0,
     // Who opened the file may write into all of it.

@@ -207,7 +207,8 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   }
 
   get copy(): CopyStore {
-    return copyBy((method, argument) => this.#call(method, argument))
+    const path = this.#file === inMemory ? undefined : (this.#place ?? this.#file)
+    return copyBy((method, argument) => this.#call(method, argument), path)
   }
 
   /** Long searches are carried out beside the writer. */

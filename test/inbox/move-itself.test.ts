@@ -1,0 +1,60 @@
+// Moves of an inbox onto itself: nothing of it may change, for a move shuts its source.
+import { linkSync, symlinkSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { moveInbox } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { describe, expect, test } from 'vitest'
+import { newEntry } from '../../src/testing/store-cases.ts'
+import { temporaryFile } from './temporary.ts'
+
+async function made(rows: number): Promise<string> {
+  const file = temporaryFile()
+  const store = sqliteStore(file)
+  await store.open(() => {})
+  for (let row = 0; row < rows; row++) await store.insert(newEntry())
+  await store.close()
+  return file
+}
+
+/** Everything but the number of its owners. */
+function contentOf(file: string): unknown {
+  const db = new DatabaseSync(file)
+  const settings = db.prepare("select * from idv_settings where name <> 'epoch'").all()
+  const entries = db.prepare('select * from idv_entries').all()
+  db.close()
+  return { settings, entries }
+}
+
+describe.each([0, 2])('an inbox of %i entries', (rows) => {
+  const ways = {
+    'the same path': (file: string) => file,
+    'another way to write it': (file: string) => file.replace(/inbox\.db$/, './inbox.db'),
+    'a symbolic link': (file: string) => {
+      symlinkSync(file, `${file}-link`)
+      return `${file}-link`
+    },
+  }
+  test.each(Object.entries(ways))('is not moved onto itself by %s', async (_, way) => {
+    const file = await made(rows)
+    const [from, to, before] = [sqliteStore(file), sqliteStore(way(file)), contentOf(file)]
+    for (const dryRun of [true, false]) {
+      await expect(moveInbox(from, to, { dryRun })).rejects.toMatchObject({
+        code: 'STORE_UNSUITABLE',
+        message: expect.stringMatching(/are the same inbox: move into a new file/),
+      })
+    }
+    expect(contentOf(file)).toEqual(before)
+  })
+
+  test('is not moved onto itself by a hard link, nor in one handle', async () => {
+    const file = await made(rows)
+    const before = contentOf(file)
+    linkSync(file, `${file}-link`)
+    for (const dryRun of [true, false]) {
+      const [from, to] = [sqliteStore(file), sqliteStore(`${file}-link`)]
+      await expect(moveInbox(from, to, { dryRun })).rejects.toThrow(/\(a hard link\)/)
+      await expect(moveInbox(from, from, { dryRun })).rejects.toThrow(/are the same inbox/)
+    }
+    expect(contentOf(file)).toEqual(before)
+  })
+})
