@@ -1,6 +1,7 @@
 // Sends one delivery over HTTP unchanged: every header in its order and spelling, every byte.
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import { Chunks } from '../foundation/chunks.ts'
 import { type HeaderPairs, headerPairs } from './header-pairs.ts'
 
 /** A delivery to send, and its address. */
@@ -84,13 +85,13 @@ export function deliver(shipment: Shipment, options: DeliverOptions): Promise<An
 
 /** Reads all of the response and keeps its beginning. */
 function collect(response: IncomingMessage, most: number): () => Uint8Array {
-  const parts: Buffer[] = []
+  const chunks = new Chunks()
   let bytes = 0
   response.on('data', (part: Buffer) => {
-    if (bytes < most) parts.push(part)
+    if (bytes < most) chunks.add(part)
     bytes += part.length
   })
-  return () => Buffer.concat(parts).subarray(0, most)
+  return () => chunks.joined().subarray(0, most)
 }
 
 function headOf({ statusCode = 0, headers, rawHeaders: raw }: IncomingMessage) {

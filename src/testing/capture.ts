@@ -1,6 +1,6 @@
 // A delivery as a file for tests: exact bytes, headers and scheme; by default without personal data,
 // and signed again with a test secret so that it still verifies.
-import { checkOptionNames, invalid as refusal } from '../foundation/check.ts'
+import { checkOptionNames, invalid as refusal, shown } from '../foundation/check.ts'
 import { systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { type Delivery, type HeaderList, headerList } from '../foundation/delivery.ts'
@@ -45,6 +45,8 @@ export interface CaptureOptions {
   readonly secret?: SecretInput
   /** False keeps the bytes and headers as they arrived, with all personal data. */
   readonly redact?: boolean
+  /** Names of your sender's own fields: keys that are kept beside those that are known. */
+  readonly keys?: readonly string[]
   /** The request's method; POST by default. */
   readonly method?: string
   /** The result of `verify`: a refused delivery is not signed again, so that it stays refused. */
@@ -58,13 +60,19 @@ export interface CaptureOptions {
  * @example writeFileSync('approved.json', JSON.stringify(await capture(context.delivery), null, 2))
  */
 export async function capture(delivery: Delivery, options: CaptureOptions = {}): Promise<Capture> {
-  checkOptionNames('capture', options, ['scheme', 'secret', 'redact', 'method', 'proof'])
+  checkOptionNames('capture', options, ['scheme', 'secret', 'redact', 'keys', 'method', 'proof'])
   if (!(delivery?.body instanceof Uint8Array) || !delivery.headers) {
     const message =
       'capture expects a delivery { body, headers }, e.g. context.delivery of a handler'
     throw refusal(message, 'CAPTURE_INVALID')
   }
-  const { scheme = schemes.service(), redact = true, method = 'POST', proof } = options
+  const { scheme = schemes.service(), redact = true, keys, method = 'POST', proof } = options
+  if (
+    keys !== undefined &&
+    !(Array.isArray(keys) && keys.every((key) => typeof key === 'string'))
+  ) {
+    throw refusal(`keys must be a list of names of fields, got ${shown(keys)}`)
+  }
   const receivedAt = delivery.receivedAt ?? systemClock()
   const headers = headerList(delivery.headers)
   const { template: _, authenticity: __, ...definition } = scheme
@@ -74,7 +82,7 @@ export async function capture(delivery: Delivery, options: CaptureOptions = {}):
     const [url, body] = [delivery.url ?? '/', toBase64(delivery.body)]
     return defined({ ...start, url, headers, body, scheme: definition, ...verdict })
   }
-  const body = redactBody(delivery.body)
+  const body = redactBody(delivery.body, keys)
   const url = redactUrl(delivery.url ?? '/')
   const signed =
     proof?.ok === false
@@ -107,12 +115,12 @@ async function signedHeaders(
 }
 
 /** Bytes that are not JSON cannot be understood, so only their length is kept. */
-function redactBody(body: Uint8Array): Uint8Array {
+function redactBody(body: Uint8Array, keys?: readonly string[]): Uint8Array {
   const text = decodeUtf8(body)
   if (text === undefined || parseJson(text) === undefined)
     return new Uint8Array(body.length).fill(120)
   const byteOrderMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? '\uFEFF' : ''
-  return new TextEncoder().encode(byteOrderMark + redactJson(text))
+  return new TextEncoder().encode(byteOrderMark + redactJson(text, keys))
 }
 
 /** A parsed capture: the delivery, and how it arrived. */

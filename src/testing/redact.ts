@@ -7,6 +7,8 @@ import {
   verificationStatuses,
   verificationTypes,
 } from '../protocol/resources.ts'
+import { isKnownKey } from './known-keys.ts'
+import { MaskedKeys, mask } from './mask.ts'
 import { fakeId, isOpaqueId } from './opaque-id.ts'
 
 /** Values of the documented enums say nothing about a person (sections 2.1 and 2.4). */
@@ -27,7 +29,6 @@ const countKeys = /^(score|expiresDays|requestCount|statusCode|page|limit|total|
 const dateTime = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/
 /** Seconds or milliseconds since the epoch, of the years 2001 to 2033. */
 const epoch = /^1\d{9}(\d{3})?$/
-const plainKey = /^[A-Za-z_][A-Za-z0-9_]{0,40}$/
 /** Objects whose keys are the caller's own and may be anything (sections 2.4 and 4.1). */
 const freeObjects = /^(metadata|config)$/
 
@@ -39,13 +40,19 @@ interface Level {
   readonly under: string
   /** Whether its keys may be anything. */
   readonly free: boolean
+  masked?: MaskedKeys
   key: string
   expectsKey: boolean
 }
 
-/** Masks every personal value and key of JSON text; the result is JSON of the same shape. */
-export function redactJson(text: string): string {
+/**
+ * Masks every personal value and key of JSON text; the result is JSON of the same shape. `own` are
+ * further keys that are known to be harmless.
+ */
+export function redactJson(text: string, own: readonly string[] = []): string {
   const levels: Level[] = []
+  const ownKeys = new Set(own)
+  const isKnown = (key: string) => ownKeys.has(key) || isKnownKey(key)
   return text.replace(token, (part) => {
     const level = levels.at(-1)
     if (part === '{' || part === '[') {
@@ -64,18 +71,18 @@ export function redactJson(text: string): string {
       return part
     }
     if (!part.startsWith('"')) return redactNumber(part, level?.key ?? '', levels.length)
-    if (level?.expectsKey) return redactKey(part, level)
+    if (level?.expectsKey) {
+      const key = JSON.parse(part) as string
+      level.key = key
+      if (!level.free && isKnown(key)) return part
+      level.masked ??= new MaskedKeys(isKnown)
+      return level.masked.mask(part, key)
+    }
     const value = JSON.parse(part) as string
     if (isHarmless(value, level, levels.length)) return part
     const isId = !level?.free && idKeys.test(level?.key ?? '')
     return isId ? JSON.stringify(fakeId(value)) : mask(part)
   })
-}
-
-function redactKey(part: string, level: Level): string {
-  const key = JSON.parse(part) as string
-  level.key = key
-  return level.free || !plainKey.test(key) ? mask(part) : part
 }
 
 function redactNumber(part: string, key: string, depth: number): string {
@@ -92,18 +99,4 @@ function isHarmless(value: string, level: Level | undefined, depth: number): boo
   if (idKeys.test(key)) return isOpaqueId(value)
   const isTime = timeKeys.test(key) || (depth === 1 && envelopeTimeKeys.test(key))
   return isTime && dateTime.test(value)
-}
-
-/** Every letter becomes x, every digit 0; marks, lengths and the spelling of escapes stay. */
-function mask(part: string): string {
-  const inside = part.slice(1, -1)
-  const masked = inside.replaceAll(
-    /\\u[0-9a-fA-F]{4}|\\.|\p{L}\p{M}*|\p{N}|[^\x20-\x7e]/gu,
-    (letter) => {
-      if (letter.startsWith('\\u')) return '\\u0078'
-      if (letter.startsWith('\\')) return letter
-      return /\p{N}/u.test(letter) ? '0' : 'x'
-    },
-  )
-  return `"${masked}"`
 }

@@ -1,0 +1,85 @@
+import { capture, signedDelivery } from 'idv-webhooks/testing'
+import { expect, test } from 'vitest'
+import * as resources from '../../src/protocol/resources.ts'
+import { everyVendor } from '../vendors/every-vendor.ts'
+
+async function redacted(body: object | string, keys?: readonly string[]): Promise<string> {
+  const made = await capture(await signedDelivery(body), keys && { keys })
+  return Buffer.from(made.body, 'base64').toString()
+}
+
+/** A redacted `data` of an event. */
+async function redactedData(data: object): Promise<Record<string, unknown>> {
+  return JSON.parse(await redacted({ event: 'client.updated', data })).data
+}
+
+test.each([
+  'zephyrine_quillfeather',
+  'Zephyrine',
+  'zephyrineQuillfeather',
+  'ZEPHYRINE',
+  'AB123456',
+  'x71032912345',
+  'name_zephyrine',
+  'first.quillfeather',
+  'id_71032912345',
+  '12',
+  '_',
+])('a key that may be a person’s is masked: %s', async (key) => {
+  const text = await redacted({
+    event: 'client.updated',
+    data: { people: { [key]: { id: 'a1' } } },
+  })
+  expect(text).toMatch(/"people":\{"[xyz0-9_.-]+":\{"id":/)
+  expect(text).not.toMatch(/zephyrine|quillfeather|71032912345|AB123456|"12"/i)
+})
+
+test('keys that differ are masked as keys that differ, without and within metadata', async () => {
+  const names = ['jane', 'mary', 'anna', 'xxxx', 'yxxx', 'jo', 'al', 'x', 'y', 'jane1', 'mary2']
+  const people = Object.fromEntries(names.map((name, nth) => [name, nth]))
+  for (const key of ['people', 'metadata']) {
+    const data = (await redactedData({ [key]: people }))[key] as object
+    expect(Object.keys(data), key).toHaveLength(names.length)
+    expect(Object.keys(data).join(), key).not.toMatch(/jane|mary|anna|jo|al/)
+  }
+  const twice = await redacted('{"event":"client.updated","data":{"mary":1,"jane":1,"mary":2}}')
+  expect(twice).toContain('{"xxxx":1,"yxxx":1,"xxxx":1}')
+})
+
+test('a map of many keys of one shape is masked in a moment', async () => {
+  const many = Object.fromEntries(
+    Array.from({ length: 50_000 }, (_, nth) => [`ü${nth % 10}-${nth}`, 0]),
+  )
+  expect(Object.keys(await redactedData(many))).toHaveLength(50_000)
+}, 5000)
+
+/** The keys of all objects in a value. */
+function keysOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const own = Array.isArray(value) ? [] : Object.keys(value)
+  return [...own, ...Object.values(value).flatMap(keysOf)]
+}
+
+test('the fields of the documents and of every vendor’s examples stay', async () => {
+  const shapes = Object.values(resources).flatMap((one) =>
+    typeof one === 'object' && 'shape' in one ? Object.keys(one.shape as object) : [],
+  )
+  const usual = ['documentNumber', 'date_of_birth', 'addressLine2', 'IDNumber', 'status.overall']
+  const vendors = everyVendor({ allow: ['192.0.2.0/24'], proxies: 0 })
+  const bodies = vendors.flatMap(({ fixtures }) => fixtures.map(({ body }) => body))
+  const keys = [...new Set([...shapes, ...usual, ...keysOf(bodies)])]
+  expect(keys.length).toBeGreaterThan(100)
+  const data = await redactedData(Object.fromEntries(keys.map((key) => [key, true])))
+  expect(Object.keys(data).toSorted()).toEqual(keys.toSorted())
+})
+
+test('your sender’s own fields stay as keys, but not in metadata', async () => {
+  const body = { tapahtuma: 'x', tiedot: { metadata: { tapahtuma: 'x' } } }
+  expect(await redacted(body, ['tapahtuma'])).toBe(
+    '{"tapahtuma":"x","xxxxxx":{"metadata":{"xxxxxxxxx":"x"}}}',
+  )
+  expect(await redacted({ ab: 1, cd: 2 }, ['xx'])).toBe('{"yx":1,"zx":1}')
+  for (const keys of ['tapahtuma', [1], {}]) {
+    await expect(redacted(body, keys as never)).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+  }
+})
