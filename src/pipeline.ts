@@ -100,8 +100,8 @@ export class Pipeline {
     return this.#reads.hasClient
   }
 
-  observe(seen: Observation): void {
-    this.#observers.tell(seen)
+  observe(seen: Observation, place?: string): void {
+    this.#observers.tell(seen, place)
   }
 
   /** Adds an observer of everything; the function that it returns removes it. */

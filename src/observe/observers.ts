@@ -121,11 +121,13 @@ const mostWarned = 100
 /** So many refusals a minute are looked at on a developer's machine. */
 const refusalsPerMinute = 10
 
+type Warnings = (seen: Observation, place?: string) => unknown
+
 /**
  * The default observer: a process warning for each kind of failure on our side and, in development
  * (NODE_ENV is not `production`), for the first refusal of each code and cause.
  */
-function warnFailures(): Observe {
+function warnFailures(): Warnings {
   const warned = new Set<string>()
   const settled = settledWarnings()
   const once = (text: string, code: OutcomeCode, more = '') => {
@@ -134,8 +136,8 @@ function warnFailures(): Observe {
     warned.add(whole)
     warn(`${whole}\n(shown once; see all with the observe option)`, code)
   }
-  return (seen) => {
-    if (seen.type === 'settled') return settled(seen, isDevelopment())
+  return (seen, place) => {
+    if (seen.type === 'settled') return settled(seen, isDevelopment(), place)
     if (seen.type === 'attempt' && seen.code) {
       const text = `handler ${seen.handler} failed for ${printable(seen.name)}: ${seen.error}`
       return once(text, seen.code)
@@ -175,15 +177,16 @@ interface Observed extends Pick<OutcomeDetails, 'bytes' | 'event'> {
 
 /** Tells all observers of a receiver, and makes nothing where nobody would hear it. */
 export class Observers {
-  readonly #observer: (seen: Observation) => Promise<unknown> | undefined
+  readonly #observer: (seen: Observation, place?: string) => Promise<unknown> | undefined
   readonly #hearsAll: boolean
   readonly #now: Clock
   readonly #listeners = new Set<Observe>()
   readonly #mayWarn = perMinute(refusalsPerMinute)
 
   constructor(observe: Observe | undefined, now: Clock) {
-    const observer = observe ?? warnFailures()
-    this.#observer = (seen) => unharmed(() => observer(seen), warnOf)
+    // An observer of the user's gets what is public and nothing more: it may be a logger.
+    const observer: Warnings = observe ? (seen) => observe(seen) : warnFailures()
+    this.#observer = (seen, place) => unharmed(() => observer(seen, place), warnOf)
     this.#hearsAll = observe !== undefined
     this.#now = guardedClock(now)
   }
@@ -192,8 +195,9 @@ export class Observers {
     return this.#hearsAll || this.#listeners.size > 0
   }
 
-  tell(seen: Observation): void {
-    this.#observer(seen)
+  /** With the file of the inbox, where one is known: the warnings print a command for it. */
+  tell(seen: Observation, place?: string): void {
+    this.#observer(seen, place)
     this.#tellListeners(seen)
   }
 

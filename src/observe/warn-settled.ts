@@ -9,32 +9,54 @@ const most = 100
 const shortWait = 1_000
 
 /** Warns of each dead letter and, in development, of each entry that waits for its next attempt. */
-export function settledWarnings(): (seen: SettledObserved, isDevelopment: boolean) => void {
+export function settledWarnings(): (
+  seen: SettledObserved,
+  isDevelopment: boolean,
+  place?: string,
+) => void {
   const died = new Set<string>()
   let retries = 0
-  return (seen, isDevelopment) => {
+  return (seen, isDevelopment, place) => {
     if (seen.state === 'dead') {
       const again = isDevelopment && died.has(seen.entryId) ? `. ${diedAgain}` : ''
       if (died.size < most) died.add(seen.entryId)
-      return warn(`${deadLetter(seen)}${again}`, 'DEAD_LETTER')
+      return warn(`${deadLetter(seen, place)}${again}`, 'DEAD_LETTER')
     }
     if (seen.state !== 'retry' || !seen.dueAt || !isDevelopment) return
     const wait = seen.dueAt.getTime() - seen.at.getTime()
     if (wait < shortWait || ++retries > most) return
-    warn(waiting(seen, wait), 'RETRY_WAITS')
+    warn(waiting(seen, wait, place), 'RETRY_WAITS')
   }
 }
 
 const diedAgain =
   'It died again after a redrive: if its handler was edited meanwhile, the process may still run the old one. next dev loads an edited file at the next request to its route, other programs when they start again'
 
-function deadLetter({ entryId, name, reason, attempt }: SettledObserved): string {
+function deadLetter(
+  { entryId, name, reason, attempt }: SettledObserved,
+  place: string | undefined,
+): string {
   const attempts = attempt === 1 ? '1 attempt' : `${attempt} attempts`
-  return `entry ${entryId}${about(name)} is a dead letter: ${reason} after ${attempts}. Look at it with npx idv-webhooks inbox show ${entryId} --inbox <file or address>; after the fix, npx idv-webhooks inbox redrive ${entryId} --inbox <file or address> runs it again`
+  return `entry ${entryId}${about(name)} is a dead letter: ${reason} after ${attempts}. Look at it with ${command('show', entryId, place)}; after the fix, ${command('redrive', entryId, place)} runs it again`
 }
 
-function waiting({ entryId, name, attempt }: SettledObserved, wait: number): string {
-  return `entry ${entryId}${about(name)} failed at attempt ${attempt}: the next attempt is due in ${spanOf(wait)}, and later events of the same entity wait for it. After the fix, npx idv-webhooks inbox redrive ${entryId} --inbox <file or address> runs it at once`
+function waiting(
+  { entryId, name, attempt }: SettledObserved,
+  wait: number,
+  place: string | undefined,
+): string {
+  return `entry ${entryId}${about(name)} failed at attempt ${attempt}: the next attempt is due in ${spanOf(wait)}, and later events of the same entity wait for it. After the fix, ${command('redrive', entryId, place)} runs it at once`
+}
+
+const command = (action: string, entryId: string, place: string | undefined) =>
+  `npx idv-webhooks inbox ${action} ${entryId} --inbox ${inShell(place) ?? '<file or address>'}`
+
+/** A path as an argument; undefined where it is none, or could not be pasted. */
+function inShell(place: string | undefined): string | undefined {
+  if (place === undefined || printable(place) !== place) return undefined
+  if (/^[A-Za-z]:\\|^\\\\/.test(place)) return `"${place}"`
+  if (!place.startsWith('/')) return undefined
+  return /^[\w@+=:,./-]+$/.test(place) ? place : `'${place.replaceAll("'", "'\\''")}'`
 }
 
 const about = (name: string | undefined) => (name === undefined ? '' : ` (${printable(name)})`)

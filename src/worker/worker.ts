@@ -282,8 +282,8 @@ class InboxWorker implements Worker {
     const { state, attempt, name, reason, dueAt } = work
     const at = this.#pipeline.now()
     const times = duration === undefined ? { at } : timed(at, duration)
-    const seen = { type: 'settled' as const, ...times, entryId: id }
-    this.#pipeline.observe(defined({ ...seen, state, attempt, name, reason, dueAt, age }))
+    const seen = { type: 'settled' as const, ...times, entryId: id, state, attempt, name, reason }
+    this.#pipeline.observe(defined({ ...seen, dueAt, age }), this.#inbox.place)
   }
 
   #failed({ asked, error, began }: FailedRequest): void {
