@@ -253,7 +253,7 @@ function checkTenants(secrets: readonly Secret[], scheme: Scheme): void {
 }
 
 const onWorkers =
-  'on Workers process.env needs nodejs_compat and a compatibility date from 2025-04-01'
+  'on Workers in .dev.vars or by wrangler secret put; process.env needs nodejs_compat and a compatibility date from 2025-04-01'
 
 function noSecret() {
   const where = isWorkerd() ? ` (${onWorkers})` : ''

@@ -38,7 +38,8 @@ async function bundled(name: string, program: string): Promise<string> {
 const compat = '"nodejs_compat"'
 const [workerd = ''] = workerds
 const undefinedProcess = 'process is not defined'
-const where = 'on Workers process.env needs nodejs_compat and a compatibility date from 2025-04-01'
+const where =
+  'on Workers in .dev.vars or by wrangler secret put; process.env needs nodejs_compat and a compatibility date from 2025-04-01'
 const noSecret = `no secret: .*${where}`
 
 test.each([

@@ -58,7 +58,7 @@ const entries = {
   ],
   'secret-unavailable': [
     'the app cannot look up its secret',
-    'set the environment variable of the secret (Next.js: in .env.local; Workers: with nodejs_compat and a compatibility date from 2025-04-01), and check what the `secret` function of the receiver returns or throws',
+    'set the environment variable of the secret (Next.js: in .env.local; Workers: in .dev.vars or by wrangler secret put, with nodejs_compat and a compatibility date from 2025-04-01), and check what the `secret` function of the receiver returns or throws',
   ],
   'store-unavailable': [
     'the inbox of the app cannot be written',
