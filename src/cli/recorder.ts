@@ -102,14 +102,20 @@ async function take(request: IncomingMessage, response: ServerResponse, options:
   forward(answer, response)
 }
 
+const isBrowser = (headers: IncomingMessage['headers']) =>
+  headers['user-agent']?.startsWith('Mozilla/') === true
+
 /** Why a request cannot be a delivery: a web page sent it, or it names another server. */
 function refusalOf({ url = '/', headers }: IncomingMessage) {
   if (!url.startsWith('/')) return { status: 400, reason: 'its target is not a path' }
-  const { origin, host } = headers
-  const isOwn = origin === undefined || (URL.canParse(origin) && new URL(origin).host === host)
+  const { origin, host = '' } = headers
+  const isLocal = loopbackHost.test(host)
+  // A name of a stranger may lead to this machine, and its pages be of the same origin.
+  const isOwn = isLocal && URL.canParse(origin ?? '') && new URL(origin ?? '').host === host
   // An image or a form of a page need not send an Origin.
   const isForeign = /^(?:cross|same)-site$/.test(String(headers['sec-fetch-site']))
-  return isOwn && !isForeign
+  const isPage = !isLocal && headers['accept-language'] !== undefined && isBrowser(headers)
+  return (origin === undefined || isOwn) && !isForeign && !isPage
     ? undefined
     : { status: 403, reason: 'a web page of another origin sent it' }
 }

@@ -139,7 +139,7 @@ async function assertTwo(from: InboxStore, to: InboxStore): Promise<void> {
 
 async function sideOf(store: InboxStore): Promise<Side> {
   const { copy } = store
-  if (!copy) throw unsuitable(`the ${store.name} store cannot be moved`)
+  if (!copy) throw unsuitable(`the ${store.name} store, opened like this, cannot be moved`)
   return { store, copy, progress: await stateOf(store) }
 }
 

@@ -6,7 +6,7 @@ import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import type { Claim } from './grammar.ts'
 import { isHmac } from './hmac/hmac.ts'
-import { inTurn } from './in-turn.ts'
+import { inTurn, moving } from './in-turn.ts'
 import type { SecretKey } from './secrets.ts'
 import { matches } from './signature.ts'
 import { readTime } from './time.ts'
@@ -107,6 +107,7 @@ async function proves(evidence: Evidence, key: SecretKey, body: Uint8Array): Pro
   for (const claim of claims) {
     // Others get their turn between two HMACs over bytes of a stranger.
     await new Promise((resolve) => setTimeout(resolve, 0))
+    moving()
     const { url, method } = delivery
     if (await matches(key, scheme, claim, { body, id, url, method, header })) return true
   }

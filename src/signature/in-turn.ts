@@ -8,19 +8,28 @@ const patience = 1_000
 /** The most that wait at a time: each holds what a stranger sent. */
 const mostWaiting = 64
 
-let waiting = 0
+/** Since when they wait. */
+let waiting: number[] = []
 let last: Promise<unknown> = Promise.resolve()
 let movedAt = 0
+
+/** Work that is long says so, so that nobody takes it for dropped. */
+export function moving(): void {
+  movedAt = performance.now()
+}
 
 /**
  * The result of `work`, which begins when what was asked for before has ended; undefined at once
  * where too many wait.
  */
 export async function inTurn<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
-  // What was dropped never ends: it counts no longer once nothing moves.
-  if (performance.now() - movedAt > patience) waiting = 0
-  if (waiting >= mostWaiting) return undefined
-  waiting += 1
+  const since = performance.now()
+  if (waiting.length >= mostWaiting) {
+    // What was dropped never ends: it counts for as long as all of them could take.
+    waiting = waiting.filter((began) => since - began < mostWaiting * patience)
+    if (waiting.length >= mostWaiting) return undefined
+  }
+  waiting.push(since)
   const before = last
   const over = Promise.withResolvers<void>()
   last = over.promise
@@ -35,7 +44,8 @@ export async function inTurn<Result>(work: () => Promise<Result>): Promise<Resul
   try {
     return await work()
   } finally {
-    waiting = Math.max(0, waiting - 1)
+    const at = waiting.indexOf(since)
+    if (at >= 0) waiting.splice(at, 1)
     movedAt = performance.now()
     over.resolve()
   }

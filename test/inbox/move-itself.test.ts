@@ -25,6 +25,24 @@ function contentOf(file: string): unknown {
   return { settings, entries }
 }
 
+test('an inbox that is opened beside its application is not moved', async () => {
+  const file = await made(1)
+  const owner = sqliteStore(file)
+  await owner.open(() => {})
+  const beside = sqliteStore(file, { mode: 'operator' })
+  const unsuitable = {
+    code: 'STORE_UNSUITABLE',
+    message: expect.stringContaining('cannot be moved'),
+  }
+  for (const [from, to] of [
+    [beside, sqliteStore(temporaryFile())],
+    [sqliteStore(await made(1)), beside],
+  ] as const) {
+    await expect(moveInbox(from, to)).rejects.toMatchObject(unsuitable)
+  }
+  await owner.close()
+})
+
 describe.each([0, 2])('an inbox of %i entries', (rows) => {
   const ways = {
     'the same path': (file: string) => file,

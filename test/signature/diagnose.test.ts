@@ -208,3 +208,33 @@ test('of many diagnoses that wait one runs at a time, also when the first was dr
   await Promise.all(all)
   expect(most).toBe(1)
 })
+
+test('of diagnoses that take long no more wait either, and dropped ones count for a while', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  await vi.advanceTimersByTimeAsync(100_000)
+  let begun = 0
+  const work = () => {
+    begun += 1
+    return new Promise((resolve) => setTimeout(resolve, 1_500, 'done'))
+  }
+  const results: unknown[] = []
+  const ask = () => void inTurn(work).then((result) => results.push(result))
+  for (let at = 0; at < 64; at++) ask()
+  for (let second = 0; second < 5; second++) {
+    await vi.advanceTimersByTimeAsync(1_100)
+    // Of those that come meanwhile as many wait as have ended.
+    for (let at = 0; at < 20; at++) ask()
+  }
+  await vi.advanceTimersByTimeAsync(0)
+  const refused = results.filter((result) => result === undefined).length
+  expect(64 + 100 - refused - begun).toBeLessThanOrEqual(64)
+  await vi.advanceTimersByTimeAsync(200_000)
+  expect(begun).toBe(164 - refused)
+  for (let at = 0; at < 64; at++) void inTurn(() => new Promise(() => {}))
+  expect(await inTurn(async () => 'later')).toBeUndefined()
+  await vi.advanceTimersByTimeAsync(64_000)
+  const later = inTurn(async () => 'later')
+  await vi.advanceTimersByTimeAsync(70_000)
+  expect(await later).toBe('later')
+})

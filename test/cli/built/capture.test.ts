@@ -266,6 +266,19 @@ test('a web page cannot send a delivery, nor a request choose another host', asy
   // An image of a page sends no Origin.
   const image = await fetch(url, { headers: { 'sec-fetch-site': 'cross-site' } })
   expect(image.status).toBe(403)
+  // A page whose name leads to this machine is of the same origin.
+  const rebound = (more: Record<string, string>) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const headers = { host: `evil.test:${port}`, ...more }
+      const asked = request(url, { headers }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+      asked.on('error', reject).end()
+    })
+  expect(await rebound({ origin: `http://evil.test:${port}` })).toBe(403)
+  const browser = { 'user-agent': 'Mozilla/5.0 (X11)', 'accept-language': 'en' }
+  expect(await rebound(browser)).toBe(403)
   const answer = await new Promise<string>((resolve) => {
     const socket = connect(Number(port), '127.0.0.1', () => {
       socket.write('POST x://y HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')

@@ -206,7 +206,9 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
     return latency ? this.#look('stats', asked) : this.#call('stats', asked)
   }
 
-  get copy(): CopyStore {
+  get copy(): CopyStore | undefined {
+    // It stores no setting, and the application goes on beside it.
+    if (this.#options.mode === 'operator') return undefined
     const path = this.#file === inMemory ? undefined : (this.#place ?? this.#file)
     return copyBy((method, argument) => this.#call(method, argument), path)
   }
