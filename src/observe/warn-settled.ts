@@ -51,7 +51,7 @@ function waiting(
 const command = (action: string, entryId: string, place: string | undefined) =>
   `npx idv-webhooks inbox ${action} ${entryId} --inbox ${inShell(place) ?? '<file or address>'}`
 
-/** A path as an argument; undefined where it is none, or could not be pasted. */
+/** A path as an argument; undefined for anything else, and for what could not be pasted. */
 function inShell(place: string | undefined): string | undefined {
   if (place === undefined || printable(place) !== place) return undefined
   if (/^[A-Za-z]:\\|^\\\\/.test(place)) return `"${place}"`
