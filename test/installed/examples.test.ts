@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   cpSync,
@@ -245,7 +245,21 @@ test('the example for Lambda answers what a function URL invokes it with', async
   const cwd = join(app, 'examples')
   const run = (...args: string[]) => execFileSync(process.execPath, args, { cwd }).toString()
   execFileSync(join(app, 'node_modules/.bin/esbuild'), command.split(' '), { cwd, stdio: 'pipe' })
-  const [, shown = ''] = /`(import \{ handler \} [^`]+)`/.exec(guide) ?? []
-  const program = `${shown}\nconsole.log((await handler(${JSON.stringify(invoked)})).statusCode)`
-  expect(run('--input-type=module', '-e', program)).toMatch(/200\n$/)
+  const [, program = ''] = /^```mjs\n(\/\/ try\.mjs\n.*?)^```/ms.exec(guide) ?? []
+  writeFileSync(join(cwd, 'try.mjs'), program)
+  expect(run('try.mjs')).toBe('approved: ver_42\n200 {"outcome":"handled"}\n')
+
+  // Its source map is what makes the place of an error one of the file.
+  const throwing = readFileSync(join(cwd, 'lambda.ts'), 'utf8').replace(
+    'console.log',
+    'throw Error',
+  )
+  writeFileSync(join(cwd, 'lambda.ts'), throwing)
+  execFileSync(join(app, 'node_modules/.bin/esbuild'), command.split(' '), { cwd, stdio: 'pipe' })
+  const [, option = ''] = /`NODE_OPTIONS=(\S+)`/.exec(guide) ?? []
+  const { stderr } = spawnSync(process.execPath, [option, 'try.mjs'], {
+    ...{ cwd, encoding: 'utf8' as const },
+    env: { ...process.env, NODE_ENV: 'production' },
+  })
+  expect(stderr).toMatch(/HANDLER_FAILED.* Error at .*lambda\.ts:8:\d+/)
 })
