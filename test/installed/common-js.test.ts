@@ -143,6 +143,14 @@ test('the NestJS application of the guide compiles to CommonJS, keeps, handles a
   expect((await once(child, 'exit'))[0]).toBe(0)
 })
 
+test('the set-up of the guide for other tests of a NestJS application opens no file', async () => {
+  const shown = 'require("./guides/nest/test/setup-e2e.js"); console.log(process.env)'
+  const { WEBHOOK_SECRET: _, INBOX: __, ...env } = process.env
+  const { stdout } = await run(process.execPath, ['-e', shown], { cwd: app, env })
+  expect(stdout).toContain("INBOX: ':memory:'")
+  expect(stdout).toContain("WEBHOOK_SECRET: 'any'")
+})
+
 const isFull = process.env.MATRIX === 'full'
 
 /**
