@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { checkNoOptions, checkPath, checkReceiver, type HandlesRequests } from './mount.ts'
 import { toIncoming } from './node.ts'
-import { letGoOnceSent, unheard } from './unread.ts'
+import { letGo, letGoOnceSent, unheard } from './unread.ts'
 
 const fix =
   'the body was parsed before the receiver: register toFastify(receiver) as its own plugin, without preParsing hooks or raw-body plugins that read the stream'
@@ -33,7 +33,11 @@ export function toFastify(receiver: HandlesRequests, ...options: readonly never[
     app.all(path, async (request, reply) => {
       const stream = (request.body ?? request.raw) as Readable
       const answer = await receiver.handle(toIncoming(request.raw, { fix, stream }))
-      if (reply.raw.headersSent) return reply.hijack() // Somebody else has begun to answer.
+      if (reply.raw.headersSent) {
+        // Somebody else has begun to answer.
+        letGo(request.raw)
+        return reply.hijack()
+      }
       return reply.code(answer.status).headers(answer.headers).send(answer.body)
     })
   }

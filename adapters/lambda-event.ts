@@ -46,7 +46,9 @@ export function readEvent(event: HttpEvent): Incoming | undefined {
 /** Each occurrence by itself, where the event has them so. */
 function pairsOf(joined: HttpEvent['headers'], apart: HttpEvent['multiValueHeaders']) {
   const pairs: [name: string, value: string][] = []
-  for (const [name, values] of Object.entries(apart ?? joined ?? {})) {
+  // Events that somebody wrote for a test often have it empty.
+  const given = Object.keys(apart ?? {}).length > 0 ? apart : joined
+  for (const [name, values] of Object.entries(given ?? {})) {
     for (const value of typeof values === 'string' ? [values] : (values ?? [])) {
       pairs.push([name, value])
     }

@@ -5,7 +5,7 @@ import { Chunks } from '../src/foundation/chunks.ts'
 import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
 import { answer } from './answer.ts'
 import { checkNoOptions, checkReceiver, type HandlesRequests } from './mount.ts'
-import { expire, letGo, unheard } from './unread.ts'
+import { expire, letGo, letGoOnceSent, unheard } from './unread.ts'
 
 export type { HandlesRequests }
 
@@ -113,13 +113,19 @@ export function sendReply(request: IncomingMessage, response: ServerResponse, re
     letGo(request)
     return
   }
-  response.writeHead(reply.status, headersOf(reply))
-  if (request.complete) response.end(reply.body)
-  else response.end(reply.body, () => letGo(request))
+  try {
+    response.writeHead(reply.status, headersOf(reply))
+  } catch (error) {
+    // Those that were set before one was refused would be refused again with the next reply.
+    for (const name of response.getHeaderNames()) response.removeHeader(name)
+    throw error
+  }
+  letGoOnceSent(request, response)
+  response.end(reply.body)
 }
 
 /** Statuses whose responses have no body, and so no length. */
-const bodiless: readonly number[] = [204, 304]
+const bodiless: readonly number[] = [204, 205, 304]
 
 const framing = /^(?:content-length|transfer-encoding)$/i
 

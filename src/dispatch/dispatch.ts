@@ -84,6 +84,11 @@ export class Dispatcher {
     return all.length > 0 ? all : this.match(event)
   }
 
+  /** Whether a handler has this id. */
+  has(id: string): boolean {
+    return [...this.#registrations, ...this.#fallbacks].some((one) => one.id === id)
+  }
+
   /** Whether any handler hears of reversals. */
   get awaitsReversals(): boolean {
     return this.#registrations.some(hearsReversal)

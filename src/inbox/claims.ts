@@ -121,7 +121,7 @@ export class Claims {
   }
 
   #toWork(entry: Claimed): Work {
-    const { attempt, name, source, storedAt, handled, gap, highWaterMark } = entry
+    const { attempt, name, source, storedAt, handled, failed = [], gap, highWaterMark } = entry
     const opened = openedOf(entry, this.#deps.encryption)
     return {
       place: -1,
@@ -132,6 +132,7 @@ export class Claims {
       ...(name !== undefined && { name }),
       ...opened,
       handled,
+      failed,
       gap,
       ...(highWaterMark && { highWaterMark }),
     }

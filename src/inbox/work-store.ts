@@ -70,6 +70,8 @@ export interface Claimed extends Lease {
   readonly body?: Uint8Array
   /** The handlers that have a checkpoint. */
   readonly handled: readonly string[]
+  /** The handlers that failed at the attempt before, where any did; a crash leaves them known. */
+  readonly failed?: readonly string[]
   /** An earlier entry of the lane is dead. */
   readonly gap: boolean
   /** The latest occurrence that was done in this lane. */

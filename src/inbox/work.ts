@@ -22,6 +22,8 @@ export interface Work extends Placed {
   /** It is gone or must not be taken: no retry can open it. */
   readonly isHopeless?: true
   readonly handled: readonly string[]
+  /** Those that failed at the attempt before. */
+  readonly failed: readonly string[]
   readonly gap: boolean
   readonly highWaterMark?: HighWaterMark
 }

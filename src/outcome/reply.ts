@@ -150,9 +150,16 @@ const isStatus = (status: unknown) =>
 /** Servers take numbers and lists of values too, and throw at undefined. */
 function areSendable(headers: Reply['headers']): boolean {
   return Object.entries<unknown>(headers).every(
-    ([name, value]) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && [value].flat().every(isHeaderValue),
+    ([name, value]) =>
+      /^[\w!#$%&'*+.^`|~-]+$/.test(name) &&
+      !ofConnection.test(name) &&
+      [value].flat().every(isHeaderValue),
   )
 }
+
+/** The server's own: over HTTP/2 such a header is an error. */
+const ofConnection =
+  /^(?:connection|keep-alive|proxy-connection|transfer-encoding|upgrade|te|trailer)$/i
 
 const isHeaderValue = (value: unknown) =>
   ['string', 'number', 'boolean'].includes(typeof value) &&

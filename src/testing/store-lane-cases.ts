@@ -164,4 +164,25 @@ export const laneCases: readonly StoreCase[] = [
       same((await claimOne(store)).highWaterMark, { at: 60, final: true, decision: rejected })
     },
   },
+  {
+    name: 'says which handlers failed at the attempt before, through a crash and a release too',
+    run: async (store) => {
+      const failures = [{ handler: 'h', code: 'HANDLER_FAILED', error: 'Error' }]
+      const failed = { reason: 'HANDLER_FAILED', failures } as const
+      await store.insert(newEntry())
+      const first = await claimOne(store)
+      same(first.failed, undefined)
+      await settle(store, first, { to: 'retry', due: start, ...failed })
+      await settle(store, await claimOne(store), { to: 'released' })
+      const crashed = { to: 'retry', due: start, reason: 'CRASHED', failures: [] } as const
+      const again = await claimOne(store)
+      same(again.failed, ['h'])
+      await settle(store, again, crashed)
+      const last = await claimOne(store)
+      same(last.failed, ['h'])
+      await settle(store, last, { to: 'dead', hold: false, ...failed })
+      await store.reopen({ ids: [last.id], from: ['dead'], now: start })
+      same((await claimOne(store)).failed, undefined)
+    },
+  },
 ]

@@ -1,6 +1,7 @@
 // One attempt at one entry of the inbox: parse → match → the handlers that have not succeeded →
 // verdict. Handlers throw what they like; it ends as a verdict.
 
+import type { Dispatcher } from '../dispatch/dispatch.ts'
 import type { HandlerFailure, Registration } from '../dispatch/handler.ts'
 import type { RunningHandlers } from '../dispatch/running.ts'
 import { defined } from '../foundation/defined.ts'
@@ -44,7 +45,7 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   try {
     parsed = by.pipeline.parser(work.delivery, work.source)
   } catch (error) {
-    const failures = [{ handler: 'schema', code: 'HANDLER_FAILED', error: describeError(error) }]
+    const failures = [{ handler: schemaStep, code: 'HANDLER_FAILED', error: describeError(error) }]
     return ended({ ...failed('HANDLER_FAILED'), failures, fatal: false })
   }
   if (!parsed.ok) return ended({ ...failed(parsed.code), fatal: true })
@@ -57,12 +58,27 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   const matching = replaced ? dispatcher.matchReversal(event) : dispatcher.match(event)
   // Nobody hears this decision, and somebody would hear that it is reversed: it is remembered.
   const isAwaited = decision !== undefined && dispatcher.awaitsReversals
-  if (matching.length === 0 && !isAwaited) return ended({ kind: 'skipped', reason: 'NO_HANDLER' })
+  const missing = missingHere(work, dispatcher)
+  if (matching.length === 0 && !isAwaited && missing.length === 0) {
+    return ended({ kind: 'skipped', reason: 'NO_HANDLER' })
+  }
   const todo = matching.filter(({ id }) => !work.handled.includes(id))
   // An event that replaces a decision is never stale, whatever was handled in between.
   const stale = replaced === undefined && isStale(event, work)
-  return new AttemptRun(work, by, { event, key, stale, replaced, decision }).through(todo)
+  const subject = { event, key, stale, replaced, decision, missing }
+  return new AttemptRun(work, by, subject).through(todo)
 }
+
+/**
+ * Handlers that failed before and that this process does not have: in a deployment old and new ones
+ * work side by side, and an event is not done while one of them has not succeeded.
+ */
+function missingHere({ failed, handled }: Work, dispatcher: Dispatcher): readonly string[] {
+  return failed.filter((id) => id !== schemaStep && !handled.includes(id) && !dispatcher.has(id))
+}
+
+/** Stands for a handler where the data of an event could not be checked. */
+const schemaStep = 'schema'
 
 interface Subject {
   readonly event: WebhookEvent
@@ -72,6 +88,8 @@ interface Subject {
   readonly replaced: Replaced | undefined
   /** The last decision of the entity once this is done. */
   readonly decision: Decision | undefined
+  /** Handlers of other processes that have not succeeded. */
+  readonly missing: readonly string[]
 }
 
 class AttemptRun {
@@ -156,17 +174,19 @@ class AttemptRun {
   }
 
   #verdict(): Verdict {
-    const { event, decision } = this.#subject
-    if (this.#failures.length === 0) {
+    const { event, decision, missing } = this.#subject
+    if (this.#failures.length === 0 && missing.length === 0) {
       const { name, occurredAt } = event
       return { kind: 'done', occurrence: defined({ name, occurredAt, decision }) }
     }
     // A drain is not the handler's fault: the entry is released and no attempt is counted.
     if (this.#failures.some(({ code }) => code === 'DRAINING')) return { kind: 'released' }
     const fatal = this.#failures.some(({ error }) => isNonRetryable(error))
-    const timedOut = this.#failures.every(({ code }) => code === 'HANDLER_TIMEOUT')
+    const timedOut =
+      missing.length === 0 && this.#failures.every(({ code }) => code === 'HANDLER_TIMEOUT')
     const reason = fatal ? 'NON_RETRYABLE' : timedOut ? 'HANDLER_TIMEOUT' : 'HANDLER_FAILED'
-    return { kind: 'failed', reason, failures: this.#failures.map(toFailure), fatal }
+    const failures = [...this.#failures.map(toFailure), ...missing.map(toMissing)]
+    return { kind: 'failed', reason, failures, fatal }
   }
 }
 
@@ -180,6 +200,11 @@ function failed<Reason extends string>(reason: Reason) {
 
 function toFailure({ handler, code, error }: HandlerFailure): EntryFailure {
   return { handler, code, error: describeError(error) }
+}
+
+function toMissing(handler: string): EntryFailure {
+  const error = 'failed before, and this process has no handler of that id'
+  return { handler, code: 'HANDLER_FAILED', error }
 }
 
 /** The handler, and then its effects committed. */

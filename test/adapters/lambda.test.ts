@@ -139,6 +139,12 @@ test('the source address comes from AWS; an ALB is a proxy that appends it to a 
   expect((await handlerOf(1)(behindAlb)).statusCode).toBe(200)
 })
 
+test('an empty multiValueHeaders, as events of tests have it, hides no header', async () => {
+  const { headers, ...event } = restApi(await signed(body)) as { headers: object }
+  const given = { ...event, headers, multiValueHeaders: {} } as never
+  expect((await toLambda(setUp().receiver)(given)).statusCode).toBe(200)
+})
+
 test('only an ALB with multi-value headers is answered with them', async () => {
   const handler = toLambda(setUp().receiver)
   const request = await signed(body)

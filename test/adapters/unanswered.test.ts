@@ -83,6 +83,47 @@ test('a respond that fails at each request of a stranger warns once', async () =
   ])
 })
 
+test('a reply that is refused by the server takes nothing along into the next', async () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  onTestFinished(() => warned.mockRestore())
+  const listener = toNode({
+    handle: async () => ({ status: 400, headers: { trailer: 'x' }, body: '' }),
+  })
+  const wrapped: Listener = (request, response) => {
+    response.setHeader('x-wrapper', 'its own')
+    return listener(request, response)
+  }
+  expect(await answerOf(wrapped)).toEqual(failed)
+})
+
+test.each(['keep-alive', 'Transfer-Encoding', 'upgrade', 'trailer', 'connection'])(
+  'respond may not set %s, which is of the connection',
+  (name) => {
+    const respond = { rejected: { headers: { [name]: 'x' } } }
+    expect(() => createReceiver({ secret: 's', respond })).toThrow('that a server can send')
+  },
+)
+
+test('a request that is refused is cut off though a middleware replaced the end of responses', async () => {
+  const app = express()
+  app.use((_request, response, next) => {
+    const end = response.end.bind(response)
+    // As compression and express-session do: the callback is lost.
+    response.end = ((chunk: string) => end(chunk)) as never
+    next()
+  })
+  app.use(toExpress(createReceiver({ secret: 's', bodyTimeout: 50, observe: () => {} })))
+  const server = createServer(app)
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const signature = `x-service-signature: ${'a0'.repeat(32)}`
+  const answer = await rawRequest(port, [
+    `POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n${signature}\r\ncontent-length: 9\r\n\r\n{`,
+  ])
+  expect(answer).toContain('BODY_INCOMPLETE')
+})
+
 test('a clock that throws is a failure of ours, answered and observed', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   onTestFinished(() => warned.mockRestore())

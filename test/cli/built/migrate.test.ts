@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -102,6 +103,21 @@ describe('migrate code', () => {
     expect(readFileSync(join(cwd, 'src/handlers.ts'), 'utf8')).toBe(sources['src/handlers.ts'])
     await run(['migrate', 'code', '--write', '--force'], { cwd })
     expect(readFileSync(join(cwd, 'src/handlers.ts'), 'utf8')).toContain('verification.approved')
+  })
+
+  test('refuses a tree of which git says nothing, or very much', async () => {
+    const cwd = project(sources)
+    writeFileSync(join(cwd, 'src/clean.ts'), '')
+    // Beyond a mebibyte of answer.
+    mkdirSync(join(cwd, 'recordings'))
+    const name = 'r'.repeat(200)
+    for (let at = 0; at < 6_000; at++) writeFileSync(join(cwd, 'recordings', `${name}${at}`), '')
+    const much = await run(['migrate', 'code', 'src', '--write'], { cwd })
+    expect(much).toMatchObject({ code: 2, stderr: expect.stringContaining('uncommitted changes') })
+    rmSync(join(cwd, 'recordings'), { recursive: true })
+    writeFileSync(join(cwd, '.git/HEAD'), 'nothing that git reads')
+    const silent = await run(['migrate', 'code', 'src', '--write'], { cwd })
+    expect(silent).toMatchObject({ code: 2, stderr: expect.stringContaining('git status fails') })
   })
 
   test('minds no file that git does not know, unless it would be changed', async () => {

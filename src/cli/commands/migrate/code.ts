@@ -4,7 +4,7 @@ import { exclusionOf } from '../../migrate/code/exclusion.ts'
 import { type MigratedFile, migrateFile } from '../../migrate/code/migrate-files.ts'
 import { defaultBases } from '../../migrate/code/paths.ts'
 import { reportFile, reportTotals } from '../../migrate/code/report.ts'
-import { dirtyRepositories } from '../../migrate/code/repository.ts'
+import { refusedRepositories } from '../../migrate/code/repository.ts'
 import { toSarif } from '../../migrate/code/sarif.ts'
 import { sourceFiles } from '../../migrate/code/source-files.ts'
 import { kindOf } from '../../migrate/code/syntax.ts'
@@ -133,12 +133,15 @@ async function breathe({ signal, out }: Session, at: number, all: number): Promi
 }
 
 function refuseDirty(paths: readonly string[], changing: readonly string[]): void {
-  const dirty = dirtyRepositories(paths, changing)
-  if (dirty.length === 0) return
-  throw new CliError(
-    'TREE_DIRTY',
-    `${dirty.join(', ')} has uncommitted changes that the renames would mix with: commit or stash them first, or pass --force`,
-  )
+  const refused = refusedRepositories(paths, changing)
+  const [first] = refused
+  if (!first) return
+  const tops = refused.filter(({ why }) => why === first.why).map(({ top }) => top)
+  const message = {
+    dirty: `${tops.join(', ')} has uncommitted changes that the renames would mix with: commit or stash them first, or pass --force`,
+    unknown: `whether ${tops.join(', ')} has uncommitted changes is not known: git status fails there. Look what it says, or pass --force`,
+  }
+  throw new CliError('TREE_DIRTY', message[first.why])
 }
 
 function exitCodeOf(

@@ -141,7 +141,9 @@ class MemoryStore implements InboxStore<undefined> {
       return true
     }
     row.state = to
-    if (to === 'retry' || to === 'dead') row.failures = settlement.failures
+    // A crash says nothing of handlers: those that failed before stay known.
+    if (to === 'dead' || (to === 'retry' && settlement.failures.length > 0))
+      row.failures = settlement.failures
     if ('reason' in settlement) row.reason = settlement.reason
     if (to === 'retry') {
       this.#lanes.wait(row, settlement.due)

@@ -19,12 +19,14 @@ export function toClaimed(
   highWaterMark: HighWaterMark | undefined,
 ): Claimed {
   const { id, fence, attempt, name, source, occurredAt, storedAt, metadata, body } = row
+  const failed = row.failures.map(({ handler }) => handler)
   return {
     id,
     fence,
     attempt,
     source,
     storedAt,
+    ...(failed.length > 0 && { failed }),
     ...(metadata && { metadata }),
     ...(body && { body }),
     ...(name !== undefined && { name }),

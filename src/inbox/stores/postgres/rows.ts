@@ -45,6 +45,7 @@ export function toClaimed(row: PostgresRow, owner: number): Claimed {
     metadata: toBytes(row.metadata),
     body: toBytes(row.body),
     handled: toList(row.handled),
+    failed: typeof row.failed === 'string' ? toList(row.failed) : undefined,
     gap: row.gap === true,
     highWaterMark: toHighWaterMark(row),
   })

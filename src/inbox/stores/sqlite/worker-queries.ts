@@ -3,7 +3,7 @@
 import { defined } from '../../../foundation/defined.ts'
 import type { EventSource } from '../../../protocol/events.ts'
 import type { Decision } from '../../../protocol/finality.ts'
-import { type EntryState, mostConflicts } from '../../entry.ts'
+import { type EntryFailure, type EntryState, mostConflicts } from '../../entry.ts'
 import type {
   Alias,
   Claimed,
@@ -35,6 +35,7 @@ interface LeasedRow {
   readonly source: EventSource
   readonly occurredAt: number | null
   readonly storedAt: number
+  readonly failures: string | null
 }
 
 interface LapsedRow extends Omit<Lapsed, 'name' | 'owner'> {
@@ -177,7 +178,7 @@ export class WorkerQueries {
       return undefined
     }
     this.#connection.moved(before.state, 'leased')
-    const { name, occurredAt, ...rest } = row
+    const { name, occurredAt, failures, ...rest } = row
     const highWaterMark = this.#sql.highWaterMark.get(lane)
     return defined({
       ...rest,
@@ -185,6 +186,7 @@ export class WorkerQueries {
       occurredAt: occurredAt ?? undefined,
       ...this.#sql.content.get(head),
       handled: this.#sql.handled.all(head).map(({ handler }) => handler),
+      failed: failedOf(failures),
       gap: this.#sql.gap.get(lane, head) !== undefined,
       highWaterMark: highWaterMark && toHighWaterMark(highWaterMark),
     })
@@ -242,7 +244,7 @@ function statements(connection: Connection) {
     state: make<{ readonly state: EntryState }>('select state from idv_entries where seq = ?'),
     lease: make<LeasedRow>(`update idv_entries set state = 'leased', attempt = attempt + 1,
       fence = fence + 1, owner = ?, lease_until = ?, due = null where seq = ? returning id, fence,
-      attempt, name, source, occurred_at as occurredAt, stored_at as storedAt`),
+      attempt, name, source, occurred_at as occurredAt, stored_at as storedAt, failures`),
     handled: make<{ readonly handler: string }>('select handler from idv_handled where seq = ?'),
     content: make<ContentRow>('select metadata, body from idv_contents where seq = ?'),
     gap: make<object>(
@@ -263,9 +265,9 @@ function statements(connection: Connection) {
     release: make(
       "update idv_entries set state = 'stored', attempt = attempt - 1, due = ? where seq = ?",
     ),
-    retry: make(
-      "update idv_entries set state = 'retry', due = ?, reason = ?, failures = ? where seq = ?",
-    ),
+    // A crash says nothing of handlers: those that failed before stay known.
+    retry: make(`update idv_entries set state = 'retry', due = ?, reason = ?,
+      failures = coalesce(nullif(?, '[]'), failures) where seq = ?`),
     end: make(`update idv_entries set state = ?, settled_at = ?, reason = ?, failures = ?, due = null
       where seq = ?`),
   }
@@ -275,6 +277,11 @@ interface HighWaterMarkRow {
   readonly at: number | null
   readonly final: number
   readonly decision: string | null
+}
+
+function failedOf(failures: string | null): readonly string[] | undefined {
+  if (failures === null || failures === '[]') return undefined
+  return (JSON.parse(failures) as readonly EntryFailure[]).map(({ handler }) => handler)
 }
 
 function toHighWaterMark({ at, final, decision }: HighWaterMarkRow): HighWaterMark {

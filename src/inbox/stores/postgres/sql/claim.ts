@@ -13,7 +13,7 @@ export const claim = [
   p_owner int, p_ticket int, p_now bigint, p_until bigint, p_limit int, p_from bigint,
   p_wait boolean, p_served text
 ) returns table (id text, fence int, attempt int, name text, source text, occurred_at bigint,
-  stored_at bigint, metadata bytea, body bytea, handled text, gap boolean, mark_at bigint,
+  stored_at bigint, metadata bytea, body bytea, handled text, failed text, gap boolean, mark_at bigint,
   mark_final boolean, mark_decision text, served text, next bigint)
 language plpgsql ${oneByOne} as $$
 declare
@@ -54,6 +54,7 @@ begin
     ) select e.id, e.fence, e.attempt, e.name, e.source, e.occurred_at, e.stored_at, c.metadata,
       c.body, (select json_agg(h.handler order by h.handler)::text from idv.handled h
         where h.seq = e.seq),
+      (select json_agg(f.one ->> 'handler')::text from json_array_elements(e.failures) f(one)),
       exists (select 1 from idv.entries d
         where d.lane = e.lane and d.seq < e.seq and d.state = 'dead'),
       m.at, m.final, m.decision, null::text, null::bigint

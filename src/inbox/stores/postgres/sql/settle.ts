@@ -112,7 +112,9 @@ begin
     on conflict do nothing;
   if p_to = 'released' then return idv.release_1(e.seq, e.lane, p_at); end if;
   if p_to = 'retry' then
-    update idv.entries set state = 'retry', due = p_due, reason = p_reason, failures = p_failures
+    -- A crash says nothing of handlers: those that failed before stay known.
+    update idv.entries set state = 'retry', due = p_due, reason = p_reason,
+      failures = case json_array_length(p_failures) when 0 then failures else p_failures end
       where seq = e.seq;
     update idv.lanes set due = p_due where lane = e.lane;
     return p_due;

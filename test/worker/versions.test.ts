@@ -1,0 +1,63 @@
+// Old and new versions of an application on one store: no handler that failed is forgotten because a
+// process without it takes the next attempt.
+import { memoryStore } from 'idv-webhooks/inbox'
+import { fakeClock } from 'idv-webhooks/testing'
+import { expect, test } from 'vitest'
+import { event, setUp } from '../inbox/admin.ts'
+
+/** The new version has a handler more, which fails as long as something is away. */
+function versions(attempts: number) {
+  const clock = fakeClock()
+  const store = memoryStore()
+  const parts = { store, now: clock.now, retry: { attempts, delays: [1_000] } }
+  const [old, fresh] = [setUp(parts), setUp(parts)]
+  const ran: string[] = []
+  for (const { receiver } of [old, fresh]) {
+    receiver.on('client.*', () => void ran.push('books'), { id: 'books' })
+  }
+  const state = { away: true }
+  const unlock = () => {
+    if (state.away) throw new Error('away')
+    ran.push('unlock')
+  }
+  fresh.receiver.on(['client.created', 'verification.approved'], unlock, { id: 'unlock' })
+  const next = async ({ worker }: typeof old) => {
+    clock.advance({ seconds: 2 })
+    await worker.runOnce()
+    const [entry] = (await old.inbox.find()).entries
+    return { state: entry?.state, failed: entry?.failures.map(({ handler }) => handler) }
+  }
+  return { old, fresh, state, ran, next }
+}
+
+const retry = { state: 'retry', failed: ['unlock'] }
+
+test('an old version leaves what a new handler has failed at to the new one', async () => {
+  const { old, fresh, state, ran, next } = versions(9)
+  await fresh.deliver(event('client.created'))
+  expect(await next(fresh)).toEqual(retry)
+  expect([await next(old), await next(old)]).toEqual([retry, retry])
+  state.away = false
+  expect(await next(fresh)).toEqual({ state: 'done', failed: [] })
+  expect(ran).toEqual(['books', 'unlock'])
+})
+
+test('an old version without any handler for the event skips nothing that has failed', async () => {
+  const { old, fresh, next } = versions(9)
+  await fresh.deliver(event('verification.approved'))
+  expect([await next(fresh), await next(old)]).toEqual([retry, retry])
+})
+
+test('a handler that does not come back ends in a dead letter; a redrive is without it', async () => {
+  const { old, fresh, ran, next } = versions(3)
+  await fresh.deliver(event('client.created'))
+  expect([await next(fresh), await next(old)]).toEqual([retry, retry])
+  expect(await next(old)).toEqual({ state: 'dead', failed: ['unlock'] })
+  const [entry] = (await old.inbox.find()).entries
+  expect(entry?.failures[0]?.error).toBe(
+    'failed before, and this process has no handler of that id',
+  )
+  await old.inbox.redrive({ state: 'dead' })
+  expect(await next(old)).toEqual({ state: 'done', failed: [] })
+  expect(ran).toEqual(['books'])
+})
