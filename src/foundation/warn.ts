@@ -26,13 +26,13 @@ export function warn(message: string, about: OutcomeCode | WarningCode): void {
 /** The most texts that are remembered. */
 const most = 100
 
-/** Warns of each text once, where a stranger could repeat it. */
-export function warnOnce(): typeof warn {
+/** Warns of each text once, where it could be repeated for ever; `note` says so behind it. */
+export function warnOnce(note = ' (shown once)'): typeof warn {
   const warned = new Set<string>()
   return (message, about) => {
     if (warned.has(message) || warned.size >= most) return
     warned.add(message)
-    warn(`${message} (shown once)`, about)
+    warn(`${message}${note}`, about)
   }
 }
 

@@ -6,7 +6,7 @@ import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/c
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import type { HeaderIndex } from '../foundation/delivery.ts'
 import { isWebhookError, type OutcomeCode } from '../foundation/errors.ts'
-import { isDevelopment, unharmed, warn } from '../foundation/warn.ts'
+import { isDevelopment, unharmed, warn, warnOnce } from '../foundation/warn.ts'
 import type { Incoming } from '../intake/walk.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import { probeAgent } from '../protocol/names.ts'
@@ -117,7 +117,6 @@ function toLine(seen: object): string {
   return line.replace(unprintable, escaped)
 }
 
-const mostWarned = 100
 /** So many refusals a minute are looked at on a developer's machine. */
 const refusalsPerMinute = 10
 
@@ -128,14 +127,8 @@ type Warnings = (seen: Observation, place?: string) => unknown
  * (NODE_ENV is not `production`), for the first refusal of each code and cause.
  */
 function warnFailures(): Warnings {
-  const warned = new Set<string>()
   const settled = settledWarnings()
-  const once = (text: string, code: OutcomeCode, more = '') => {
-    const whole = `${text}${more}`
-    if (warned.has(whole) || warned.size >= mostWarned) return
-    warned.add(whole)
-    warn(`${whole}\n(shown once; see all with the observe option)`, code)
-  }
+  const once = warnOnce('\n(shown once; see all with the observe option)')
   return (seen, place) => {
     if (seen.type === 'settled') return settled(seen, isDevelopment(), place)
     if (seen.type === 'attempt' && seen.code) {
@@ -152,7 +145,7 @@ function warnFailures(): Warnings {
     if (seen.kind === 'rejected') {
       const say = (found: Diagnosis | undefined) => {
         const why = found ? `${found.message}. To fix it, ${found.fix}` : hintFor(seen)?.hint
-        once(`webhook refused: ${code}`, code, why === undefined ? '' : `: ${why}`)
+        once(`webhook refused: ${code}${why === undefined ? '' : `: ${why}`}`, code)
       }
       return seen.diagnose().then(say)
     }
