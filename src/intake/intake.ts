@@ -1,7 +1,9 @@
 // How many bytes of bodies may be held, by whom and for how long. A stranger holds only what has
 // really arrived, and not for long.
 import type { OutcomeCode } from '../foundation/errors.ts'
-import { type Linked, LinkedList } from '../foundation/linked-list.ts'
+import { LinkedList } from '../foundation/linked-list.ts'
+import { type Arrival, Reading } from './reading.ts'
+import { Shares } from './shares.ts'
 
 /** Why a body could not be read; `message` is for the operator. */
 export interface BodyFault {
@@ -31,9 +33,6 @@ export interface IntakeLimits {
   readonly bodyTimeout: number
 }
 
-/** So many addresses are known before those that hold nothing are looked for. */
-const leastAddresses = 1_000
-
 /** So many incomplete bodies are there before those of dropped requests are looked for. */
 const mostUnlooked = 100
 
@@ -52,9 +51,7 @@ export class Intake {
   readonly unproved = new LinkedList<Reading>()
   /** Bodies that are not complete, by the time at which they began. */
   readonly incomplete = new LinkedList<Reading>()
-  /** Bytes by address. Those without any stay for a while: most come back. */
-  readonly #held = new Map<string, number>()
-  #mostAddresses = leastAddresses
+  readonly #shares = new Shares()
   #total = 0
   /** Bytes that were counted before they arrived. */
   #reserved = 0
@@ -119,8 +116,8 @@ export class Intake {
   makeRoomWithin(latest: Reading): boolean {
     this.endDropped()
     while (!this.hold(0, latest.address)) {
-      const first = this.arriving.first?.reading
-      if (!first || first === latest || first.address !== latest.address) return false
+      const first = this.arrivingFrom(latest.address)?.first?.reading
+      if (!first || first === latest) return false
       this.#evict(first)
     }
     return true
@@ -155,138 +152,13 @@ export class Intake {
     const { maxBytes, maxInFlightBytes } = this.limits
     this.#total += bytes
     if (address === undefined) return true
-    const held = (this.#held.get(address) ?? 0) + bytes
-    this.#held.set(address, held)
-    if (this.#held.size > this.#mostAddresses) this.#forgetIdle()
-    const share = Math.max(maxBytes, Math.floor(maxInFlightBytes / 2))
-    return held <= share
+    const share = this.#shares.of(address)
+    share.bytes += bytes
+    return share.bytes <= Math.max(maxBytes, Math.floor(maxInFlightBytes / 2))
   }
 
-  #forgetIdle(): void {
-    for (const [address, bytes] of this.#held) if (bytes === 0) this.#held.delete(address)
-    this.#mostAddresses = Math.max(leastAddresses, 2 * this.#held.size)
-  }
-}
-
-/** A body of which something has come, in the list of those. */
-class Arrival implements Linked<Arrival> {
-  isListed = false
-  previous: Arrival | undefined
-  next: Arrival | undefined
-  readonly reading: Reading
-
-  constructor(reading: Reading) {
-    this.reading = reading
-  }
-}
-
-/** One body that is being read, or is held while its delivery is handled. */
-export class Reading implements BodyReading, Linked<Reading> {
-  isListed = false
-  previous: Reading | undefined
-  next: Reading | undefined
-  /** Bytes that were counted, and those of them that are still held. */
-  bytes = 0
-  held = 0
-  reserved = 0
-  /** By `performance.now()`: when it began, or its proof had to wait for something. */
-  since = performance.now()
-  readonly address: string | undefined
-  readonly #intake: Intake
-  #timer: ReturnType<typeof setTimeout> | undefined
-  #stop: ((fault: BodyFault) => void) | undefined
-  #stopped: BodyFault | undefined
-  #arrival: Arrival | undefined
-  /** The list of the intake that it is in, by its age. */
-  #list: LinkedList<Reading> | undefined
-
-  constructor(intake: Intake, address: string | undefined) {
-    this.#intake = intake
-    this.address = address
-    this.#moveTo(intake.incomplete)
-  }
-
-  get limit(): number {
-    return this.#intake.limits.maxBytes
-  }
-
-  take(bytes: number): BodyFault | undefined {
-    if (this.#stopped) return this.#stopped
-    this.bytes += bytes
-    this.held += bytes
-    this.#noteArrival()
-    const isWithinShare = this.#hold(bytes)
-    if (this.bytes > this.limit) return { code: 'BODY_TOO_LARGE' }
-    return isWithinShare && this.#intake.makeRoom(this) ? undefined : { code: 'OVERLOADED' }
-  }
-
-  reserve(length: number): boolean {
-    if (!this.#intake.reserve(length)) return false
-    this.reserved = length
-    if (!this.take(length)) return true
-    this.take(-length)
-    return false
-  }
-
-  onStop(stop: (fault: BodyFault) => void): void {
-    if (this.#stopped) {
-      stop(this.#stopped)
-      return
-    }
-    this.#stop = stop
-    this.#noteArrival()
-    const { bodyTimeout } = this.#intake.limits
-    const message = `the body did not arrive within ${bodyTimeout} ms (bodyTimeout)`
-    this.#timer = setTimeout(() => this.stop({ code: 'BODY_INCOMPLETE', message }), bodyTimeout)
-  }
-
-  stop(fault: BodyFault): void {
-    this.#stopped = fault
-    const stop = this.#stop
-    this.done()
-    stop?.(fault)
-  }
-
-  /** The body is complete: nothing ends it any more. */
-  done(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    this.#stop = undefined
-    this.leave()
-  }
-
-  /** Leaves the lists of the intake. */
-  leave(): void {
-    this.#moveTo(undefined)
-    if (this.#arrival) this.#intake.arriving.delete(this.#arrival)
-  }
-
-  /** The proof of a complete body is not there at once. */
-  awaitProof(): void {
-    this.since = performance.now()
-    this.#moveTo(this.#intake.unproved)
-  }
-
-  /** The sender is known: its bytes count for as long as the delivery is handled. */
-  proved(): void {
-    this.leave()
-  }
-
-  /** From its first byte until it is complete it can be ended. */
-  #noteArrival(): void {
-    if (this.#arrival || this.held <= 0 || !this.#stop) return
-    this.#arrival = new Arrival(this)
-    this.#intake.arriving.add(this.#arrival)
-  }
-
-  #moveTo(list: LinkedList<Reading> | undefined): void {
-    this.#list?.delete(this)
-    this.#list = list
-    list?.add(this)
-  }
-
-  /** False when the bytes are more than its address may hold. */
-  #hold(bytes: number): boolean {
-    return this.#intake.hold(bytes, this.address) || this.#intake.makeRoomWithin(this)
+  /** The bodies of one address that are arriving, where it is known. */
+  arrivingFrom(address: string | undefined): LinkedList<Arrival> | undefined {
+    return address === undefined ? undefined : this.#shares.of(address).arriving
   }
 }
