@@ -60,25 +60,37 @@ async function toRequest(
   incoming: MountedRequest,
   signal: AbortSignal,
 ): Promise<Request | undefined> {
-  const { method = 'GET', rawHeaders } = incoming
+  const { method = 'GET' } = incoming
   const target = targetOf(incoming)
   if (!target) return undefined
   const body = method === 'GET' || method === 'HEAD' ? undefined : await textOf(incoming)
   try {
-    const headers = new Headers()
-    for (let at = 0; at < rawHeaders.length; at += 2) {
-      headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '')
-    }
+    const headers = headersOf(incoming)
     return new Request(target, { method, headers, signal, ...(body !== undefined && { body }) })
   } catch {
     return undefined
   }
 }
 
+/** Without `:method`, `:path` and the others of HTTP/2, among which it names the host. */
+function headersOf(incoming: MountedRequest): Headers {
+  const { rawHeaders } = incoming
+  const headers = new Headers()
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? ''
+    if (!name.startsWith(':')) headers.append(name, rawHeaders[at + 1] ?? '')
+  }
+  const authority = incoming.headers[':authority']
+  if (typeof authority === 'string') headers.set('host', authority)
+  return headers
+}
+
 /** The address that was asked for; a Host that is more than a name would move its path. */
-function targetOf({ originalUrl, url = '/', headers, socket }: MountedRequest): URL | undefined {
+function targetOf(incoming: MountedRequest): URL | undefined {
+  const { originalUrl, url = '/', headers, socket } = incoming
+  const host = headers[':authority'] ?? headers.host ?? 'localhost'
   const secure = 'encrypted' in socket && socket.encrypted === true
-  const own = URL.parse(`${secure ? 'https' : 'http'}://${headers.host ?? 'localhost'}`)
+  const own = URL.parse(`${secure ? 'https' : 'http'}://${host}`)
   if (!own || own.href !== `${own.origin}/`) return undefined
   const asked = originalUrl ?? url
   if (asked.startsWith('/')) return URL.parse(own.origin + asked) ?? undefined

@@ -12,7 +12,7 @@ import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { fromPglite, postgresStore } from 'idv-webhooks/inbox/postgres'
 import { signedDelivery } from 'idv-webhooks/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { ended, listening } from './listening.ts'
+import { ended, listening, overHttp2 } from './listening.ts'
 
 const secret = 'a-secret-for-tests'
 const closing: (() => unknown)[] = []
@@ -105,6 +105,17 @@ describe('mounted in', () => {
       async ({ inbox }) => {
         const url = await listen(createServer(inboxConsole(inbox, { authorize: () => true }).node))
         return (path, init) => fetch(url + path, init)
+      },
+    ],
+    [
+      'node:http2',
+      async ({ inbox }) => {
+        const { node } = inboxConsole(inbox, { authorize: () => true })
+        const { send, close } = await overHttp2((request, response) =>
+          node(request as never, response as never),
+        )
+        closing.push(close)
+        return send
       },
     ],
   ]
@@ -282,6 +293,20 @@ describe('access', () => {
     for (const host of ['evil.example', 'localhost.evil.example', '10.0.0.7']) {
       expect(await status(host), host).toBe(403)
     }
+  })
+
+  test("'loopback' goes by the name that HTTP/2 asks under", async () => {
+    const { inbox } = await filled()
+    const { node } = inboxConsole(inbox, { authorize: 'loopback' })
+    const { send, close } = await overHttp2((request, response) =>
+      node(request as never, response as never),
+    )
+    closing.push(close)
+    const status = async (authority: string, host?: string) =>
+      (await send('/', { headers: { ':authority': authority, ...(host && { host }) } })).status
+    expect(await status('localhost:3000')).toBe(200)
+    expect(await status('evil.example')).toBe(403)
+    expect(await status('evil.example', 'localhost:3000')).toBe(403)
   })
 
   const outside = Object.values(networkInterfaces())
