@@ -66,6 +66,8 @@ export interface Purged {
   readonly erased: number
   /** Entries and keys deleted for good. */
   readonly deleted: number
+  /** There may be more to go, even where nothing of the above was left. */
+  readonly hasMore?: boolean
 }
 
 /** Asks for the latency of handlers, among the entries done since. */

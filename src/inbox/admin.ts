@@ -185,7 +185,8 @@ export class InboxAdmin {
       const gone = await store.purge(purge)
       erased += gone.erased
       deleted += gone.deleted
-      if (gone.erased + gone.deleted === 0) return { erased, deleted, isWhole: true }
+      const isAny = gone.erased + gone.deleted > 0
+      if (!isAny && !gone.hasMore) return { erased, deleted, isWhole: true }
     } while (goesOn())
     return { erased, deleted, isWhole: false }
   }

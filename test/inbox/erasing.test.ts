@@ -54,6 +54,40 @@ describe.each([
     expect(traces(file)).toEqual([])
   })
 
+  test('deletes what is known of entities that are long gone page by page', async () => {
+    const file = temporaryFile()
+    const store = make(file)
+    const inbox = createInbox({ store })
+    onTestFinished(() => inbox.close())
+    await inbox.open()
+    const beside = new DatabaseSync(file)
+    onTestFinished(() => beside.close())
+    const many = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 25)'
+    beside.exec(`insert into idv_high_water_marks (lane, at, final, touched)
+      ${many} select 'v' || i, 0, 0, 0 from n`)
+    beside.exec(`insert into idv_relations (lane, related, at)
+      ${many} select 'v' || i, 'c', 0 from n`)
+    const left = (table: string) =>
+      beside.prepare(`select count(*) as n from idv_${table}`).get()?.['n']
+    const past = { doneBefore: 1, deadBefore: 1, keysBefore: 1, limit: 10 }
+    const seen: unknown[] = []
+    for (let more = true; more; seen.push([left('high_water_marks'), left('relations')])) {
+      more = (await store.purge(past)).hasMore ?? false
+    }
+    expect(seen).toEqual([
+      [15, 25],
+      [5, 25],
+      [0, 15],
+      [0, 5],
+      [0, 0],
+    ])
+    beside.exec(`insert into idv_relations (lane, related, at)
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < 1200)
+      select 'v' || i, 'c', 0 from n`)
+    expect(await inbox.purge()).toEqual({ erased: 0, deleted: 0 })
+    expect(left('relations')).toBe(0)
+  })
+
   test('is rid of what was forgotten as soon as nobody reads it any more', async () => {
     const { file, deliver, inbox } = fresh()
     await deliver(event('verification.created', person))

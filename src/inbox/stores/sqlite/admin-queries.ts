@@ -129,10 +129,12 @@ export class AdminQueries {
       this.#connection.moved(state, undefined)
       deleted++
     }
-    this.#sql.deleteMarks.run(keysBefore)
+    const marks = this.#sql.deleteMarks.run(keysBefore, limit)
     // With the last page alone, for it reads a row for each relation.
-    if (past.length < limit && deleted < limit) this.#sql.deleteRelations.run(keysBefore)
-    return { erased: past.length, deleted }
+    const isLast = past.length < limit && deleted < limit && marks < limit
+    const relations = isLast ? this.#sql.deleteRelations.run(keysBefore, limit) : 0
+    const hasMore = !isLast || relations === limit
+    return { erased: past.length, deleted, ...(hasMore && { hasMore }) }
   }
 
   /** An operator may have opened the file before: what it changes now would reach nobody. */
@@ -219,10 +221,12 @@ function statements(connection: Connection) {
     erased: make<ErasedRow>(`select seq, state from idv_entries indexed by idv_entries_erased
       where erased = 1 and stored_at < ? and state in ('done', 'dead', 'skipped') limit ?`),
     deleteEntry: make('delete from idv_entries where seq = ?'),
-    deleteMarks: make('delete from idv_high_water_marks where touched < ?'),
+    deleteMarks: make(`delete from idv_high_water_marks where lane in
+      (select lane from idv_high_water_marks where touched < ? limit ?)`),
     // Relations of lanes that still have entries stay: the next entry may name nobody again.
-    deleteRelations: make(`delete from idv_relations where at < ?
-      and not exists (select 1 from idv_entries e where e.lane = idv_relations.lane)`),
+    deleteRelations: make(`delete from idv_relations where lane in
+      (select r.lane from idv_relations r where r.at < ?
+        and not exists (select 1 from idv_entries e where e.lane = r.lane) limit ?)`),
     counts: make<{ readonly state: EntryState; readonly count: number }>(
       'select state, count from idv_counts',
     ),
