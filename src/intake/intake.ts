@@ -1,9 +1,8 @@
 // How many bytes of bodies may be held, by whom and for how long. A stranger holds only what has
 // really arrived, and not for long.
 import type { OutcomeCode } from '../foundation/errors.ts'
-import { LinkedList } from '../foundation/linked-list.ts'
-import { type Arrival, Reading } from './reading.ts'
-import { Shares } from './shares.ts'
+import { type Linked, LinkedList } from '../foundation/linked-list.ts'
+import { Arrival, Shares } from './shares.ts'
 
 /** Why a body could not be read; `message` is for the operator. */
 export interface BodyFault {
@@ -46,12 +45,12 @@ const mostReserved = 16 * 1024
 export class Intake {
   readonly limits: IntakeLimits
   /** Bodies that hold bytes and are not complete, by the time of their first byte. */
-  readonly arriving = new LinkedList<Arrival>()
+  readonly arriving = new LinkedList<Arrival<Reading>>()
   /** Complete bodies whose proof waits for something, by the time at which they were complete. */
   readonly unproved = new LinkedList<Reading>()
   /** Bodies that are not complete, by the time at which they began. */
   readonly incomplete = new LinkedList<Reading>()
-  readonly #shares = new Shares()
+  readonly #shares = new Shares<Reading>()
   #total = 0
   /** Bytes that were counted before they arrived. */
   #reserved = 0
@@ -105,7 +104,7 @@ export class Intake {
   makeRoom(latest: Reading): boolean {
     if (this.#total > this.limits.maxInFlightBytes) this.endDropped()
     while (this.#total > this.limits.maxInFlightBytes) {
-      const first = this.arriving.first?.reading
+      const first = this.arriving.first?.body
       if (!first || first === latest) return false
       this.#evict(first)
     }
@@ -116,7 +115,7 @@ export class Intake {
   makeRoomWithin(latest: Reading): boolean {
     this.endDropped()
     while (!this.hold(0, latest.address)) {
-      const first = this.arrivingFrom(latest.address)?.first?.reading
+      const first = this.arrivingFrom(latest.address)?.first?.body
       if (!first || first === latest) return false
       this.#evict(first)
     }
@@ -158,7 +157,119 @@ export class Intake {
   }
 
   /** The bodies of one address that are arriving, where it is known. */
-  arrivingFrom(address: string | undefined): LinkedList<Arrival> | undefined {
+  arrivingFrom(address: string | undefined): LinkedList<Arrival<Reading>> | undefined {
     return address === undefined ? undefined : this.#shares.of(address).arriving
+  }
+}
+
+/** One body that is being read, or is held while its delivery is handled. */
+export class Reading implements BodyReading, Linked<Reading> {
+  isListed = false
+  previous: Reading | undefined
+  next: Reading | undefined
+  /** Bytes that were counted, and those of them that are still held. */
+  bytes = 0
+  held = 0
+  reserved = 0
+  /** By `performance.now()`: when it began, or its proof had to wait for something. */
+  since = performance.now()
+  readonly address: string | undefined
+  readonly #intake: Intake
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #stop: ((fault: BodyFault) => void) | undefined
+  #stopped: BodyFault | undefined
+  /** In the list of all bodies, and in that of its address. */
+  #arrivals: readonly Arrival<Reading>[] | undefined
+  /** The list of the intake that it is in, by its age. */
+  #list: LinkedList<Reading> | undefined
+
+  constructor(intake: Intake, address: string | undefined) {
+    this.#intake = intake
+    this.address = address
+    this.#moveTo(intake.incomplete)
+  }
+
+  get limit(): number {
+    return this.#intake.limits.maxBytes
+  }
+
+  take(bytes: number): BodyFault | undefined {
+    if (this.#stopped) return this.#stopped
+    this.bytes += bytes
+    this.held += bytes
+    this.#noteArrival()
+    const isWithinShare = this.#hold(bytes)
+    if (this.bytes > this.limit) return { code: 'BODY_TOO_LARGE' }
+    return isWithinShare && this.#intake.makeRoom(this) ? undefined : { code: 'OVERLOADED' }
+  }
+
+  reserve(length: number): boolean {
+    if (!this.#intake.reserve(length)) return false
+    this.reserved = length
+    if (!this.take(length)) return true
+    this.take(-length)
+    return false
+  }
+
+  onStop(stop: (fault: BodyFault) => void): void {
+    if (this.#stopped) {
+      stop(this.#stopped)
+      return
+    }
+    this.#stop = stop
+    this.#noteArrival()
+    const { bodyTimeout } = this.#intake.limits
+    const message = `the body did not arrive within ${bodyTimeout} ms (bodyTimeout)`
+    this.#timer = setTimeout(() => this.stop({ code: 'BODY_INCOMPLETE', message }), bodyTimeout)
+  }
+
+  stop(fault: BodyFault): void {
+    this.#stopped = fault
+    const stop = this.#stop
+    this.done()
+    stop?.(fault)
+  }
+
+  /** The body is complete: nothing ends it any more. */
+  done(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#stop = undefined
+    this.leave()
+  }
+
+  /** Leaves the lists of the intake. */
+  leave(): void {
+    this.#moveTo(undefined)
+    for (const arrival of this.#arrivals ?? []) arrival.leave()
+  }
+
+  /** The proof of a complete body is not there at once. */
+  awaitProof(): void {
+    this.since = performance.now()
+    this.#moveTo(this.#intake.unproved)
+  }
+
+  /** The sender is known: its bytes count for as long as the delivery is handled. */
+  proved(): void {
+    this.leave()
+  }
+
+  /** From its first byte until it is complete it can be ended. */
+  #noteArrival(): void {
+    if (this.#arrivals || this.held <= 0 || !this.#stop) return
+    const lists = [this.#intake.arriving, this.#intake.arrivingFrom(this.address)]
+    this.#arrivals = lists.flatMap((list) => (list ? [new Arrival(this, list)] : []))
+  }
+
+  #moveTo(list: LinkedList<Reading> | undefined): void {
+    this.#list?.delete(this)
+    this.#list = list
+    list?.add(this)
+  }
+
+  /** False when the bytes are more than its address may hold. */
+  #hold(bytes: number): boolean {
+    return this.#intake.hold(bytes, this.address) || this.#intake.makeRoomWithin(this)
   }
 }

@@ -1,27 +1,45 @@
-// What each address holds of all bodies.
-import { LinkedList } from '../foundation/linked-list.ts'
-import type { Arrival } from './reading.ts'
+// The share of each address in the bytes that are held, and the bodies of it that are arriving.
+import { type Linked, LinkedList } from '../foundation/linked-list.ts'
 
 /** So many addresses are known before those that hold nothing are looked for. */
 const leastAddresses = 1_000
 
-/** What one address holds. */
-class Share {
-  bytes = 0
-  /** Its bodies that hold bytes and are not complete, by the time of their first byte. */
-  readonly arriving = new LinkedList<Arrival>()
+/** A body of which something has come, in a list of those by the time of their first byte. */
+export class Arrival<Body> implements Linked<Arrival<Body>> {
+  isListed = false
+  previous: Arrival<Body> | undefined
+  next: Arrival<Body> | undefined
+  readonly body: Body
+  readonly #list: LinkedList<Arrival<Body>>
+
+  constructor(body: Body, list: LinkedList<Arrival<Body>>) {
+    this.body = body
+    this.#list = list
+    list.add(this)
+  }
+
+  leave(): void {
+    this.#list.delete(this)
+  }
 }
 
-/** The shares of all addresses. Those that hold nothing stay for a while: most come back. */
-export class Shares {
-  readonly #shares = new Map<string, Share>()
+/** Of one address. */
+class Share<Body> {
+  bytes = 0
+  /** Its bodies that hold bytes and are not complete. */
+  readonly arriving = new LinkedList<Arrival<Body>>()
+}
+
+/** Of all addresses. Those that hold nothing stay for a while: most come back. */
+export class Shares<Body> {
+  readonly #shares = new Map<string, Share<Body>>()
   #mostAddresses = leastAddresses
 
-  of(address: string): Share {
+  of(address: string): Share<Body> {
     const known = this.#shares.get(address)
     if (known) return known
     if (this.#shares.size >= this.#mostAddresses) this.#forgetIdle()
-    const share = new Share()
+    const share = new Share<Body>()
     this.#shares.set(address, share)
     return share
   }

@@ -13,8 +13,8 @@ import type {
 import type { EntryFailure, EntryReason, EntryState } from '../../entry.ts'
 import { moveRefusals, moveSetting, moveStateOf } from '../../move-state.ts'
 import type { Gives, Takes } from './calls.ts'
+import { about, conditions } from './conditions.ts'
 import type { Connection, Head, Statement } from './connection.ts'
-import type { SqliteValue } from './driver.ts'
 import type { Lanes } from './lanes.ts'
 import { latencySql } from './latency.ts'
 
@@ -247,57 +247,3 @@ function statements(connection: Connection) {
 const lastSettled = (state: 'done' | 'dead') => `select * from (select settled_at as at
   from idv_entries indexed by idv_entries_settled where erased = 0 and state = '${state}'
   and settled_at is not null order by settled_at desc limit 1)`
-
-/** A lane or a key as it is, or of any tenant: what goes on with a dot; '/' is next to it. */
-function meant(column: string, name: string) {
-  const sql = `(${column} = ? or (${column} > ? and ${column} < ?))`
-  return { sql, values: [name, `${name}.`, `${name}/`] }
-}
-
-function about(lane: string, of = 'e') {
-  const [own, related] = [meant(`${of}.lane`, lane), meant(`${of}.related`, lane)]
-  return { sql: `(${own.sql} or ${related.sql})`, values: [...own.values, ...related.values] }
-}
-
-/**
- * Part of an id or a name, or a key or a lane. Keys and lanes are looked up once by their indexes,
- * so that each row of a large table costs a search of its texts alone.
- */
-function mentioned({ part, keys }: NonNullable<StoreQuery['text']>) {
-  const lanes = keys.map((key) => about(key, 'x'))
-  const known = keys.map((key) => meant('key', key))
-  const any = (list: readonly { readonly sql: string }[]) =>
-    list.map(({ sql }) => sql).join(' or ') || 'false'
-  const sql = [
-    'instr(e.name, ?) > 0',
-    // Ids are hexadecimal: most of what people type is in none.
-    ...(/^[0-9a-f-]*$/.test(part) ? ['instr(e.id, ?) > 0'] : []),
-    `e.seq in (select x.seq from idv_entries x where ${any(lanes)})`,
-    `e.id in (select entry from idv_keys where ${any(known)})`,
-  ]
-  const texts = sql.filter((one) => one.startsWith('instr')).map(() => part)
-  const values = [...texts, ...[...lanes, ...known].flatMap((one) => one.values)]
-  return { sql: `(${sql.join(' or ')})`, values }
-}
-
-function conditions(query: StoreQuery) {
-  const { ids, states, name, lane, tenant, since, text, after, oldestFirst } = query
-  const parts: [sql: string, values: readonly SqliteValue[]][] = []
-  const oneOf = (list: readonly unknown[]) => `in (${list.map(() => '?').join(', ')})`
-  // One variable, however many: SQLite takes 32,766.
-  if (ids) parts.push(['e.id in (select value from json_each(?))', [JSON.stringify(ids)]])
-  if (states) parts.push([`e.state ${oneOf(states)}`, states])
-  if (name !== undefined) parts.push(['e.name = ?', [name]])
-  const add = ({ sql, values }: ReturnType<typeof meant>) => parts.push([sql, values])
-  if (lane !== undefined) add(about(lane))
-  if (tenant !== undefined)
-    parts.push(['substr(e.lane, ?) = ?', [-tenant.length - 1, `.${tenant}`]])
-  if (since !== undefined) parts.push(['e.stored_at >= ?', [since]])
-  if (text) add(mentioned(text))
-  if (after !== undefined) {
-    const beyond = oldestFirst ? '>' : '<'
-    parts.push([`e.seq ${beyond} (select seq from idv_entries where id = ?)`, [after]])
-  }
-  const where = parts.length > 0 ? `where ${parts.map(([sql]) => sql).join(' and ')}` : ''
-  return { where, values: parts.flatMap(([, values]) => values) }
-}
