@@ -7,12 +7,13 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import type { CopyStore } from '../../../src/inbox/copy-store.ts'
 import { moveSettingOf } from '../../../src/inbox/move-state.ts'
-import { newEntry } from '../../../src/testing/store-cases.ts'
+import { claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
 import { temporaryFile } from '../temporary.ts'
 import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'
 
 const salt = Uint8Array.of(0, 120, 14, 255)
 const other = new Uint8Array(4)
+const [start, day] = [Date.UTC(2026, 0, 1), 86_400_000]
 
 async function filled(file: string): Promise<string> {
   const store = sqliteStore(file)
@@ -178,3 +179,22 @@ test.each([0, 1])(
     expect((await moveInbox(open(), elsewhere)).state).toBe('moved')
   },
 )
+
+test('an inbox whose tables are all published opens, works, and is moved into', async () => {
+  const { schema, open, query } = schemaOn()
+  await query(`create schema "${schema}"`)
+  await query(`create publication "${schema}" for tables in schema "${schema}"`)
+  onTestFinished(() => query(`drop publication "${schema}"`).then(() => {}))
+  expect((await moveInbox(sqliteStore(await filled(temporaryFile())), open())).state).toBe('moved')
+  const [store, next] = [open(), open()]
+  for (const one of [store, next]) await one.open(() => {})
+  await store.insert(newEntry())
+  const claimed = await claimOne(store)
+  if (claimed) await settle(store, claimed, { to: 'done' })
+  await query('select idv.fold_1()')
+  expect((await next.stats(start)).counts).toMatchObject({ stored: 1, done: 1 })
+  const past = start + 1_000 * day
+  await store.purge({ doneBefore: past, deadBefore: past, keysBefore: past, limit: 10 })
+  expect((await next.stats(start)).counts).toMatchObject({ stored: 1, done: 0 })
+  for (const one of [store, next]) await one.close()
+})

@@ -6,7 +6,8 @@
  * leased or dead), and a floor below which nothing is open. Text that is compared by range is
  * `collate "C"`: the order of other collations would break the ranges of tenants. `counts` takes
  * changes as rows, which are summed up now and then: a row for each state would make every commit
- * wait for the one before.
+ * wait for the one before. It has no key, so a publication of all tables would refuse its deletes
+ * without a replica identity.
  */
 export const tables = [
   `create table idv.settings (name text collate "C" primary key, value bytea not null)`,
@@ -77,4 +78,5 @@ export const tables = [
   `create index relations_at on idv.relations (at)`,
   `create table idv.counts (state text not null, n bigint not null)
     with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0)`,
+  `alter table idv.counts replica identity full`,
 ] as const
