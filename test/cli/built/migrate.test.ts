@@ -120,6 +120,34 @@ describe('migrate code', () => {
     expect(silent).toMatchObject({ code: 2, stderr: expect.stringContaining('git status fails') })
   })
 
+  test('refuses files of which git would show no change', async () => {
+    const cwd = project({ ...sources, '.gitignore': 'own/\n', 'own/a.ts': 'f()\n' })
+    const write = (...paths: string[]) => run(['migrate', 'code', ...paths, '--write'], { cwd })
+    const refused = { code: 2, stderr: expect.stringContaining('git would not show') }
+    writeFileSync(join(cwd, 'own/b.ts'), "on('request.approved')\n")
+    expect(await write('own')).toMatchObject(refused)
+    git(cwd, 'update-index', '--assume-unchanged', 'src/handlers.ts')
+    writeFileSync(join(cwd, 'src/handlers.ts'), `${sources['src/handlers.ts']}f()\n`)
+    expect(await write('src')).toMatchObject(refused)
+    expect(readFileSync(join(cwd, 'src/handlers.ts'), 'utf8')).toContain('request.approved')
+  })
+
+  test('passes over what git ignores by rules outside of the folder', async () => {
+    const legacy = "on('request.approved')\n"
+    const cwd = project({ 'a.ts': legacy })
+    writeFileSync(join(cwd, '.git/info/exclude'), 'mine.ts\n')
+    writeFileSync(join(cwd, '.git/everywhere'), 'local.*\n')
+    git(cwd, 'config', 'core.excludesFile', join(cwd, '.git/everywhere'))
+    const beside = join(folder(), 'beside')
+    git(cwd, 'worktree', 'add', '-q', beside)
+    for (const top of [cwd, beside]) {
+      for (const name of ['mine.ts', 'local.ts']) writeFileSync(join(top, name), legacy)
+      const { records } = await runJson(['migrate', 'code'], { cwd: top })
+      const files = records.filter(({ type }) => type === 'file').map(({ file }) => file)
+      expect(files, top).toEqual(['a.ts'])
+    }
+  })
+
   test('minds no file that git does not know, unless it would be changed', async () => {
     const { 'src/both.js': _, ...clean } = sources
     const cwd = project(clean)

@@ -140,6 +140,7 @@ function refuseDirty(paths: readonly string[], changing: readonly string[]): voi
   const message = {
     dirty: `${tops.join(', ')} has uncommitted changes that the renames would mix with: commit or stash them first, or pass --force`,
     unknown: `whether ${tops.join(', ')} has uncommitted changes is not known: git status fails there. Look what it says, or pass --force`,
+    unwatched: `git would not show what is renamed in ${first.file}: it does not know the file, ignores it, or was asked to look past its changes. Commit it first, or pass --force`,
   }
   throw new CliError('TREE_DIRTY', message[first.why])
 }

@@ -1,23 +1,34 @@
 // The git repositories of files, and whether they have uncommitted changes.
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { homedir } from 'node:os'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 
 /** The top folder of the repository; undefined outside of one, or without git. */
 export function repositoryOf(folder: string): string | undefined {
   return git(folder, 'rev-parse', '--show-toplevel')?.trim()
 }
 
-/** Why a repository must not be changed. */
+/** A file for the rules of what git ignores, as git finds it. */
+export function excludeFilesOf(top: string): readonly string[] {
+  const own = git(top, 'rev-parse', '--git-path', 'info/exclude')?.trim()
+  const named = git(top, 'config', '--path', '--get', 'core.excludesFile')?.trim()
+  const settings = process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config')
+  const files = [named || join(settings, 'git', 'ignore'), own || join('.git', 'info', 'exclude')]
+  return files.map((file) => resolve(top, file))
+}
+
+/** Why a repository must not be changed, and of which file that is so. */
 export interface RefusedRepository {
   readonly top: string
-  /** `unknown`: git did not answer. */
-  readonly why: 'dirty' | 'unknown'
+  /** `unknown`: git did not answer. `unwatched`: it would show no change of the file. */
+  readonly why: 'dirty' | 'unknown' | 'unwatched'
+  readonly file?: string
 }
 
 /**
- * The repositories of files, nested ones included, that have uncommitted changes or may have. An
- * untracked file counts only if it is about to be changed.
+ * The repositories of files, nested ones included, that have uncommitted changes or may have, or of
+ * which a file is about to change that `git diff` would not show.
  */
 export function refusedRepositories(
   files: readonly string[],
@@ -26,21 +37,28 @@ export function refusedRepositories(
   const tops = new Map<string, string | undefined>()
   for (const file of files) topOf(dirname(file), tops)
   const found = [...new Set(tops.values())].filter((top) => top !== undefined)
-  const wanted = new Set(changing)
-  const whyOf = (top: string): RefusedRepository['why'] | undefined => {
-    const status = git(top, 'status', '--porcelain', '-z', '--untracked-files=all')
-    if (status === undefined) return 'unknown'
-    const isDirty = status
-      .split('\0')
-      .filter(Boolean)
-      .some((line) => !line.startsWith('?? ') || wanted.has(join(top, line.slice(3))))
-    return isDirty ? 'dirty' : undefined
-  }
   return found.flatMap((top) => {
-    const why = whyOf(top)
-    return why ? [{ top, why }] : []
+    const own = changing.filter((file) => topOf(dirname(file), tops) === top)
+    const why = whyRefused(top, own)
+    return why ? [{ top, ...why }] : []
   })
 }
+
+function whyRefused(
+  top: string,
+  changing: readonly string[],
+): Omit<RefusedRepository, 'top'> | undefined {
+  const status = git(top, 'status', '--porcelain', '-z', '--untracked-files=no')
+  // Each with a letter: capital H, unless git was asked to look past its changes.
+  const listed = git(top, 'ls-files', '-z', '-v')
+  if (status === undefined || listed === undefined) return { why: 'unknown' }
+  if (status !== '') return { why: 'dirty' }
+  const watched = new Set(listed.split('\0').filter((line) => line.startsWith('H ')))
+  const file = changing.find((one) => !watched.has(`H ${inGit(top, one)}`))
+  return file === undefined ? undefined : { why: 'unwatched', file }
+}
+
+const inGit = (top: string, file: string) => relative(top, file).split(sep).join('/')
 
 /** The nearest folder above with .git: a folder, or a file in worktrees and submodules. */
 function topOf(folder: string, known: Map<string, string | undefined>): string | undefined {

@@ -4,7 +4,7 @@ import { join, relative, resolve, sep } from 'node:path'
 import ignore, { type Ignore } from 'ignore'
 import { CliError } from '../../exit-code.ts'
 import { statOf } from '../../stat-of.ts'
-import { repositoryOf } from './repository.ts'
+import { excludeFilesOf, repositoryOf } from './repository.ts'
 
 interface Rules {
   readonly folder: string
@@ -31,7 +31,10 @@ function inFolder(folder: string): readonly string[] {
   const top = repositoryOf(folder) ?? folder
   const steps = relative(top, folder).split(sep).filter(Boolean)
   const above = steps.map((_, at) => join(top, ...steps.slice(0, at)))
-  const rules = [...excludesOf(top), ...above.flatMap(rulesOf)]
+  const rules = [
+    ...excludeFilesOf(top).flatMap((file) => rulesIn(top, file)),
+    ...above.flatMap(rulesOf),
+  ]
   // A folder that git ignores was named on purpose: the rule that ignores it does not apply inside.
   return walkFolder(
     folder,
@@ -69,10 +72,6 @@ function isIgnored(path: string, rules: readonly Rules[]): boolean {
 
 function rulesOf(folder: string): readonly Rules[] {
   return rulesIn(folder, join(folder, '.gitignore'))
-}
-
-function excludesOf(top: string): readonly Rules[] {
-  return rulesIn(top, join(top, '.git', 'info', 'exclude'))
 }
 
 /** Rules beyond it are passed over. */
