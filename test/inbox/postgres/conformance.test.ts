@@ -1,7 +1,8 @@
 import { PGlite } from '@electric-sql/pglite'
 import type { InboxStore } from 'idv-webhooks/inbox'
-import { fromPglite, fromPostgresJs, postgresStore } from 'idv-webhooks/inbox/postgres'
+import { fromPg, fromPglite, fromPostgresJs, postgresStore } from 'idv-webhooks/inbox/postgres'
 import { describeInboxStore } from 'idv-webhooks/testing'
+import pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, describe, test } from 'vitest'
 import { emptySql, freshSchema, poolOf, schemaOn, servers } from './servers.ts'
@@ -27,6 +28,38 @@ function on(url: string) {
 describeInboxStore('PostgreSQL 18', on(servers.pg18))
 if (servers.pg15) describeInboxStore('PostgreSQL 15', on(servers.pg15))
 if (servers.bouncer) describeInboxStore('PgBouncer in transaction mode', on(servers.bouncer))
+
+// Settings of a role or a server, turned away from what they are by default.
+const unusual = [
+  'standard_conforming_strings=off',
+  'transform_null_equals=on',
+  'array_nulls=off',
+  'bytea_output=escape',
+  'DateStyle=SQL,DMY',
+  'TimeZone=Asia/Kathmandu',
+  'extra_float_digits=-15',
+  'search_path=',
+  'row_security=off',
+  'plpgsql.extra_errors=all',
+  'plpgsql.variable_conflict=use_column',
+  'plan_cache_mode=force_generic_plan',
+  'enable_indexscan=off',
+  'session_replication_role=replica',
+]
+const pool = new pg.Pool({
+  connectionString: servers.pg18,
+  max: 8,
+  options: unusual.map((one) => `-c ${one}`).join(' '),
+})
+afterAll(() => pool.end())
+const byUnusual = freshSchema()
+describeInboxStore(
+  'PostgreSQL 18 with unusual settings',
+  under(
+    () => postgresStore(fromPg(pool), { schema: byUnusual }),
+    () => pool.query(emptySql(byUnusual)),
+  ),
+)
 
 const sql = postgres(servers.pg18, { max: 8, onnotice: () => {} })
 afterAll(() => sql.end())
