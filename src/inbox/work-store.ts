@@ -70,7 +70,7 @@ export interface Claimed extends Lease {
   readonly body?: Uint8Array
   /** The handlers that have a checkpoint. */
   readonly handled: readonly string[]
-  /** The handlers that failed at the attempt before, where any did; a crash or a drain leaves them known. */
+  /** Handlers that failed at the attempt before, if any; a crash or a drain leaves them known. */
   readonly failed?: readonly string[]
   /** An earlier entry of the lane is dead. */
   readonly gap: boolean

@@ -189,7 +189,7 @@ class AttemptRun {
     return { kind: 'failed', reason, failures, fatal }
   }
 
-  /** What failed in spite of the drain stays known, beside what failed before and did not succeed. */
+  /** Failures beside the drain stay known, together with earlier ones that were not made good. */
   #released(): Verdict {
     const failures = this.#failures.filter((one) => !isDrained(one)).map(toFailure)
     if (failures.length === 0) return { kind: 'released' }
