@@ -123,3 +123,33 @@ test('a claim by a time that is ahead finds what another process keeps', async (
     expect(await claim(working, 10, ahead)).toHaveLength(1)
   }
 })
+
+test('brings any number of lanes in line page by page, and leaves those that are', async () => {
+  const { open, query } = schemaOn()
+  const store = open()
+  await store.open(() => {})
+  onTestFinished(() => store.close())
+  const fill = async (of: string, state: string, { due, many }: Record<'due' | 'many', number>) => {
+    await query(`with added as (
+      insert into idv.entries (id, state, lane, source, stored_at, bytes, due)
+        select '${of}' || g, '${state}', '${of}' || g, 'webhook', 0, 0, ${due} + g % 7
+        from generate_series(1, ${many}) g returning seq, lane, due)
+      insert into idv.lanes (lane, head, due, floor) select lane, seq, due, seq from added`)
+  }
+  const [now, latest] = [1_000_000, 2_000_000]
+  await fill('near', 'retry', { due: now + 10, many: 2_100 })
+  await fill('far', 'retry', { due: latest + 10, many: 1_500 })
+  await fill('stored', 'stored', { due: now + 10, many: 1_200 })
+  await fill('dead', 'dead', { due: now - 10, many: 1_100 })
+  await query(`update idv.lanes set due = null where lane like 'dead%'`)
+  await store.align({ now, latest, free: true })
+  const found =
+    await query(`select regexp_replace(l.lane, '\\d', '', 'g') as of, count(*)::int as many,
+    sum((l.due = ${now})::int)::int as now, sum((e.due = l.due)::int)::int as same
+    from idv.lanes l join idv.entries e on e.seq = l.head group by 1 order by 1`)
+  expect(found).toEqual([
+    { of: 'far', many: 1_500, now: 1_500, same: 1_500 },
+    { of: 'near', many: 2_100, now: 0, same: 2_100 },
+    { of: 'stored', many: 1_200, now: 1_200, same: 0 },
+  ])
+})

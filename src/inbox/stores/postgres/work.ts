@@ -12,11 +12,15 @@ import type {
   StoreTx,
 } from '../../work-store.ts'
 import { OwnerClaims } from './claims.ts'
+import type { PostgresValue } from './driver.ts'
 import { GroupQueue } from './group-queue.ts'
 import { grace } from './owner.ts'
 import { toJson, toLapsed, toNumber } from './rows.ts'
 import type { Statements } from './statements.ts'
 import { ClientTransaction, checkpointSql, checkpointValues } from './transaction.ts'
+
+/** Postgres's largest bigint. */
+const largest = '9223372036854775807'
 
 /** Who hears that there is something to claim. */
 export interface WorkListeners {
@@ -62,9 +66,30 @@ export class PostgresWork {
   }
 
   async align({ now, latest, free }: Alignment): Promise<void> {
-    const sql = 'select idv.align_1($1::bigint, $2::bigint, $3::boolean)'
-    await this.#statements.run(sql, [Math.floor(now), Math.floor(latest), free])
+    const [at, last] = [Math.floor(now), Math.floor(latest)]
+    const [retries, freed] = [
+      'select idv.align_retries_1($1::bigint, $2::bigint) as more',
+      'select idv.free_lanes_1($1::bigint) as more',
+    ]
+    // What a page has changed is not found again.
+    while ((await this.#statements.first(retries, [at, last])).more === true);
+    await this.#alignLanes(at, last)
+    while (free && (await this.#statements.first(freed, [at])).more === true);
     this.window.reset()
+  }
+
+  async #alignLanes(now: number, latest: number): Promise<void> {
+    const sql = 'select * from idv.align_lanes_1($1::bigint, $2::bigint, $3::bigint, $4::bigint)'
+    // Behind whatever is due now.
+    let after: readonly PostgresValue[] | undefined = [now, largest]
+    while (after) {
+      const {
+        more,
+        at_due: due,
+        at_head: head,
+      } = await this.#statements.first(sql, [now, latest, ...after])
+      after = more === true ? [String(due), String(head)] : undefined
+    }
   }
 
   async renew(leases: readonly Lease[], until: number): Promise<void> {

@@ -58,6 +58,12 @@ begin
     insert into idv.counts select state, sum(n) from gone group by state having sum(n) <> 0;
 end $$`,
 
+  /* Locks those that are there, in the order in which all do it. */
+  `create function idv.hold_lanes_1(p_lanes text[]) returns void language plpgsql as $$
+begin
+  perform 1 from idv.lanes l where l.lane = any(p_lanes) order by l.lane for no key update;
+end $$`,
+
   /* Locks a lane and creates it if needed; true when it was created. */
   `create function idv.lock_lane_1(p_lane text, p_floor bigint) returns boolean language plpgsql as $$
 begin

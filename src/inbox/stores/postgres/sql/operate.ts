@@ -70,32 +70,58 @@ begin
   return v_erased;
 end $$`,
 
-  `create function idv.align_1(p_now bigint, p_latest bigint, p_free boolean) returns void
+  /*
+   * Lanes are brought in line page by page: whatever waits, no statement takes long, and nobody
+   * waits for many locks. The size of a page stands in the text, for the plans depend on it.
+   */
+  `create function idv.align_retries_1(p_now bigint, p_latest bigint) returns boolean
 language plpgsql as $$
-declare x record; v record;
+declare v_entries bigint[]; v_lanes text[];
 begin
   perform idv.guard_1();
-  for x in select e.seq, e.lane from idv.entries e where e.state = 'retry' and e.due > p_latest
-      order by e.lane, e.seq loop
-    perform 1 from idv.lanes l where l.lane = x.lane for no key update;
-    update idv.entries e set due = p_now
-      where e.seq = x.seq and e.state = 'retry' and e.due > p_latest;
-  end loop;
-  for x in select l.lane from idv.lanes l where l.due > p_now order by l.lane loop
-    select l.due, e.state into v from idv.lanes l join idv.entries e on e.seq = l.head
-      where l.lane = x.lane for no key update of l;
-    continue when not found;
-    update idv.lanes l set due = case v.state when 'stored' then idv.stored_due_1(p_now)
-        else case when l.due > p_latest then p_now else l.due end end
-      where l.lane = x.lane and l.due > p_now;
-  end loop;
-  if not p_free then return; end if;
-  for x in select l.lane from idv.entries e join idv.lanes l on l.lane = e.lane and l.head = e.seq
-      where e.state = 'dead' order by l.lane loop
+  select array_agg(o.seq), array_agg(o.lane) into v_entries, v_lanes from (
+    select e.seq, e.lane from idv.entries e where e.state = 'retry' and e.due > p_latest limit 1000) o;
+  perform idv.hold_lanes_1(v_lanes);
+  update idv.entries e set due = p_now
+    where e.seq = any(v_entries) and e.state = 'retry' and e.due > p_latest;
+  return coalesce(cardinality(v_entries), 0) = 1000;
+end $$`,
+
+  /* Most lanes that wait are in line already: each page says behind which lane the next begins. */
+  `create function idv.align_lanes_1(p_now bigint, p_latest bigint, p_due bigint, p_head bigint)
+returns table (more boolean, at_due bigint, at_head bigint) language plpgsql as $$
+declare v_lanes text[];
+begin
+  perform idv.guard_1();
+  select count(*) = 1000,
+      (array_agg(o.due order by o.due desc, o.head desc))[1],
+      (array_agg(o.head order by o.due desc, o.head desc))[1],
+      array_agg(o.lane) filter (where e.state = 'stored' or o.due > p_latest)
+    into more, at_due, at_head, v_lanes from (
+      select l.lane, l.due, l.head from idv.lanes l
+        where l.due is not null and (l.due, l.head) > (p_due, p_head)
+        order by l.due, l.head limit 1000
+    ) o left join idv.entries e on e.seq = o.head;
+  perform idv.hold_lanes_1(v_lanes);
+  update idv.lanes l set due = case e.state when 'stored' then idv.stored_due_1(p_now) else p_now end
+    from idv.entries e where l.lane = any(v_lanes) and e.seq = l.head
+      and l.due > case e.state when 'stored' then p_now else p_latest end;
+  return next;
+end $$`,
+
+  `create function idv.free_lanes_1(p_now bigint) returns boolean language plpgsql as $$
+declare v_lanes text[]; v_lane text;
+begin
+  perform idv.guard_1();
+  select array_agg(o.lane order by o.lane) into v_lanes from (
+    select l.lane from idv.entries e join idv.lanes l on l.lane = e.lane and l.head = e.seq
+      where e.state = 'dead' limit 1000) o;
+  foreach v_lane in array coalesce(v_lanes, '{}') loop
     perform 1 from idv.lanes l join idv.entries e on e.seq = l.head
-      where l.lane = x.lane and e.state = 'dead' for no key update of l;
-    if found then perform idv.advance_1(x.lane, p_now); end if;
+      where l.lane = v_lane and e.state = 'dead' for no key update of l;
+    if found then perform idv.advance_1(v_lane, p_now); end if;
   end loop;
+  return coalesce(cardinality(v_lanes), 0) = 1000;
 end $$`,
 
   /* One process at a time; another finds nothing to do. */
