@@ -43,7 +43,9 @@ const workSql = [
   "select idv.reopen_1('[]', '[]', 0, false)",
   "select idv.dismiss_1('x', 0)",
   "select idv.forget_1('x', 0)",
-  'select idv.align_1(0, 0, true)',
+  'select idv.align_retries_1(0, 0)',
+  'select idv.align_lanes_1(0, 0, 0, 0)',
+  'select idv.free_lanes_1(0)',
   'select idv.purge_1(0, 0, 0, 1)',
 ]
 

@@ -9,6 +9,7 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
+import type { PostgresValue } from './driver.ts'
 import { findStatement } from './find.ts'
 import { latencySql } from './latency.ts'
 import { storable, toBytes, toJson, toNumber, toStored } from './rows.ts'
@@ -37,8 +38,7 @@ export class PostgresAdmin {
   }
 
   async recall(name: string, initial: Uint8Array): Promise<Uint8Array> {
-    const sql = 'insert into idv.settings values ($1::text, $2::bytea) on conflict do nothing'
-    await this.#statements.run(sql, [name, initial])
+    await this.#statements.call('recall', [name, initial])
     const value = 'select value from idv.settings where name = $1::text'
     const kept = toBytes((await this.#statements.first(value, [name])).value)
     if (!kept) throw statementError('STORE_FAILED', `the setting ${name} could not be read`)
@@ -46,13 +46,7 @@ export class PostgresAdmin {
   }
 
   async remember(name: string, value: Uint8Array): Promise<void> {
-    // Of a server that may lose commits: the commit of this one makes all before it durable.
-    const sql = `insert into idv.settings select $1::text, $2::bytea
-      where set_config('synchronous_commit', case
-        when current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then 'on'
-        else current_setting('synchronous_commit') end, true) <> ''
-      on conflict (name) do update set value = excluded.value`
-    await this.#statements.run(sql, [name, value])
+    await this.#statements.call('remember', [name, value])
   }
 
   async find(query: StoreQuery): Promise<readonly StoredEntry[]> {
@@ -61,25 +55,22 @@ export class PostgresAdmin {
   }
 
   async reopen({ ids, from, now, replay = false }: Reopening): Promise<number> {
-    const sql = 'select idv.reopen_1($1::text, $2::text, $3::bigint, $4::boolean) as n'
     const values = [toJson(ids), toJson(from), Math.floor(now), replay]
-    return this.#change(sql, values)
+    return Number(await this.#change('reopen', values))
   }
 
   async dismiss(id: string, now: number): Promise<boolean> {
-    const sql = 'select idv.dismiss_1($1::text, $2::bigint)::int as n'
-    return (await this.#change(sql, [storable(id), Math.floor(now)])) === 1
+    return (await this.#change('dismiss', [storable(id), Math.floor(now)])) === true
   }
 
   async forget(lane: string, now: number): Promise<number> {
-    const sql = 'select idv.forget_1($1::text, $2::bigint) as n'
-    return this.#change(sql, [storable(lane), Math.floor(now)])
+    return Number(await this.#change('forget', [storable(lane), Math.floor(now)]))
   }
 
   async purge({ doneBefore, deadBefore, keysBefore, limit }: Purge): Promise<Purged> {
-    const sql = 'select * from idv.purge_1($1::bigint, $2::bigint, $3::bigint, $4::int)'
     const before = [doneBefore, deadBefore, keysBefore].map((time) => Math.floor(time))
-    const { erased, deleted } = await this.#statements.first(sql, [...before, limit], long)
+    const [row] = await this.#statements.call('purge', [...before, limit], long)
+    const { erased, deleted } = row ?? {}
     return { erased: Number(erased), deleted: Number(deleted) }
   }
 
@@ -110,9 +101,12 @@ export class PostgresAdmin {
     }))
   }
 
-  async #change(sql: string, values: readonly (string | number | boolean)[]): Promise<number> {
-    const { n } = await this.#statements.first(sql, values, long)
+  async #change(
+    name: 'reopen' | 'dismiss' | 'forget',
+    values: readonly PostgresValue[],
+  ): Promise<unknown> {
+    const answer = await this.#statements.ask(name, values, long)
     this.#changed()
-    return Number(n)
+    return answer
   }
 }

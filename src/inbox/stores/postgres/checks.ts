@@ -4,6 +4,7 @@ import { WebhookError } from '../../../foundation/errors.ts'
 import { warn } from '../../../foundation/warn.ts'
 import type { StoreCapabilities } from '../../store.ts'
 import type { PostgresRow } from './driver.ts'
+import { toBytes } from './rows.ts'
 import type { Statements } from './statements.ts'
 
 const settings = `select current_setting('server_version_num')::int as version,
@@ -17,12 +18,24 @@ const settings = `select current_setting('server_version_num')::int as version,
   current_setting('log_statement') as log_statement,
   current_setting('log_min_duration_statement') as log_duration,
   current_setting('log_parameter_max_length', true) as log_parameters,
-  pg_is_in_recovery() as recovery`
+  pg_is_in_recovery() as recovery,
+  'a' as two_words, true as is_true, false as is_false, null::text as is_null,
+  1099511627776::bigint as a_number, '["a"]'::text as some_json, decode('00ff', 'hex') as some_bytes`
 
 /** A driver that reads bytes in the form `hex` alone; pg reads both. */
 const hexAlone = 'postgres.js'
 
 type Fault = readonly [is: (row: PostgresRow) => boolean, message: string]
+
+/** What must arrive as it was sent: results are read by their names and types. */
+const changes: readonly (readonly [isSame: (row: PostgresRow) => boolean, what: string])[] = [
+  [(row) => row.two_words === 'a', 'the names of columns'],
+  [({ is_true, is_false }) => is_true === true && is_false === false, 'booleans'],
+  [({ is_null }) => is_null === null, 'null'],
+  [({ a_number }) => Number(a_number) === 2 ** 40, 'numbers of 64 bits'],
+  [({ some_json }) => some_json === '["a"]', 'text'],
+  [({ some_bytes }) => String(toBytes(some_bytes)) === '0,255', 'bytes'],
+]
 
 /** Only the first fault that applies is reported. */
 const faults: readonly Fault[] = [
@@ -60,6 +73,14 @@ const syncFaults: readonly Fault[] = [
   ],
 ]
 
+function changed(row: PostgresRow): string | undefined {
+  const change = changes.find(([isSame]) => !isSame(row))
+  return (
+    change &&
+    `the pool changes ${change[1]} in results: give the inbox a pool of its own, without \`transform\` (postgres.js) or parsers of types (pg)`
+  )
+}
+
 /**
  * Asks the server for what the promises of the store need.
  *
@@ -69,10 +90,11 @@ export async function assertServer(
   statements: Statements,
   { survives }: Pick<StoreCapabilities, 'survives'>,
 ): Promise<void> {
-  const row = { ...(await statements.first(settings)), driver: statements.driver.name }
+  const row: PostgresRow = { ...(await statements.first(settings)), driver: statements.driver.name }
   const isSynced = survives === 'power-cut' || survives === 'failover'
   const fault = [...faults, ...(isSynced ? syncFaults : [])].find(([is]) => is(row))
-  if (fault) throw unsuitable(fault[1])
+  const message = (row.two_words === 'a' ? fault?.[1] : undefined) ?? changed(row)
+  if (message !== undefined) throw unsuitable(message)
   if (survives === 'failover') await assertStandby(statements, row)
   warnOfLogs(row)
 }

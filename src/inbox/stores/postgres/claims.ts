@@ -1,18 +1,16 @@
 // OwnerClaims of one process: where in the index to begin, and what to give back when an answer was lost.
 import type { ClaimRequest, ClaimResult } from '../../work-store.ts'
-import { toClaimed, toNumber } from './rows.ts'
+import type { PostgresRow } from './driver.ts'
+import { toBytes, toClaimed, toNumber } from './rows.ts'
 import { slack } from './sql/plans.ts'
-import { type Statements, statementError } from './statements.ts'
+import { claimCall } from './sql/standalone.ts'
+import { type Statements, statementError, toAnswers } from './statements.ts'
 
 /** How often the whole index is looked through, whatever is known of it. */
 const wholeEvery = 1_000
 
 /** How often a lane is waited for that deliveries of others hold. */
 const waitEvery = 100
-
-const claimSql = `select *
-  from idv.claim_1($1::int, $2::int, $3::bigint, $4::bigint, $5::int, $6::bigint, $7::boolean,
-    $8::text)`
 
 /**
  * The earliest time at which a lane may be due. Below it the index holds only dead rows, which a
@@ -82,9 +80,10 @@ export class OwnerClaims {
     const lease = [this.#owner, ticket, now, Math.floor(until)]
     try {
       const values = [...lease, limit, from, waits, this.#served]
-      const rows = await this.#statements.run(claimSql, values)
+      const answer = await this.#statements.first(claimCall, values)
+      const rows = withBytes(toAnswers(answer), toBytes(answer.bytes))
       // It ends with a row of its own, and what has leased must not be passed over.
-      if (rows.length === 0 || ![...rows].every(Boolean)) {
+      if (rows.length === 0) {
         throw statementError('STORE_FAILED', 'a claim was answered without its rows')
       }
       const leased = rows.slice(0, -1)
@@ -103,9 +102,26 @@ export class OwnerClaims {
   async #recover(now: number): Promise<void> {
     if (this.#lost.length === 0) return
     const lost = [...this.#lost]
-    const sql = 'select idv.recover_1($1::int, $2::int, $3::text, $4::bigint)'
-    await this.#statements.run(sql, [this.#owner, this.#ticket, JSON.stringify(lost), now])
+    const values = [this.#owner, this.#ticket, JSON.stringify(lost), now]
+    await this.#statements.call('recover', values)
     this.#lost = this.#lost.filter((ticket) => !lost.includes(ticket))
     this.window.reset()
   }
+}
+
+/** Metadata and bodies of the rows, which say how long they are, stand one behind the other. */
+function withBytes(
+  rows: readonly PostgresRow[],
+  bytes: Uint8Array = new Uint8Array(),
+): readonly PostgresRow[] {
+  let at = 0
+  const next = (length: unknown) => {
+    if (length === null) return null
+    const start = at
+    at += Number(length)
+    return bytes.slice(start, at)
+  }
+  const all = rows.map((row) => ({ ...row, metadata: next(row.metadata), body: next(row.body) }))
+  if (at === bytes.length) return all
+  throw statementError('STORE_FAILED', 'a claim was answered with other bytes than it names')
 }

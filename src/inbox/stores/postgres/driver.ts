@@ -11,6 +11,14 @@ export const rolledBack =
 export const beginSql = `begin isolation level read committed;
   set local idle_in_transaction_session_timeout = '60s'; ${txMark}`
 
+/**
+ * Whether a statement found its connection in a transaction that somebody had left open. Nothing
+ * was done; a driver that can destroys the connection.
+ */
+export function wasOpen(sqlState: unknown): boolean {
+  return sqlState === '2D000' || sqlState === '25P02'
+}
+
 /** Rows as drivers give them: numbers beyond 32 bits may come as text or bigint. */
 export type PostgresRow = Readonly<Record<string, unknown>>
 

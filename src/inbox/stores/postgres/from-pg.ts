@@ -7,6 +7,7 @@ import {
   type PostgresTransaction,
   type PostgresValue,
   rolledBack,
+  wasOpen,
 } from './driver.ts'
 
 /** The part of a `pg` client that the store and handlers use. */
@@ -144,7 +145,7 @@ async function aborting<Result>(
     if (after === 'release') back()
     return result
   } catch (error) {
-    back(after === 'keep')
+    back(after === 'keep' || wasOpen((error as { readonly code?: unknown } | null)?.code))
     throw error
   } finally {
     signal.removeEventListener('abort', stop)

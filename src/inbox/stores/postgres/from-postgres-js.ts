@@ -8,10 +8,12 @@ import {
   type PostgresTransaction,
   type PostgresValue,
   rolledBack,
+  wasOpen,
 } from './driver.ts'
 import {
   type Carrier,
   checkPool,
+  endOpen,
   giveUp,
   type PostgresJs,
   type PostgresJsConnection,
@@ -33,7 +35,7 @@ export function fromPostgresJs<Reserved extends PostgresJsConnection>(
   checkPool(sql)
   return {
     name: 'postgres.js',
-    query: (text, values, signal) => run(sql, { text, values }, signal),
+    query: (text, values, signal) => run(sql, { text, values }, { signal, left: sql }),
     begin: async (signal) => {
       const reserved = await sql.reserve()
       if (signal.aborted) reserved.release()
@@ -258,7 +260,10 @@ function isStatement(value: unknown): value is UnsentStatement {
 async function run(
   connection: Pick<PostgresJsConnection, 'unsafe'>,
   { text, values }: { readonly text: string; readonly values: readonly PostgresValue[] },
-  signal?: AbortSignal,
+  {
+    signal,
+    left,
+  }: { signal?: AbortSignal; left?: Pick<PostgresJs<PostgresJsConnection>, 'reserve'> } = {},
 ): Promise<readonly PostgresRow[]> {
   signal?.throwIfAborted()
   const statement = connection.unsafe(text, values as readonly unknown[] as never[], unnamed)
@@ -267,6 +272,9 @@ async function run(
   try {
     // A statement that failed after its first rows leaves as many holes before those of the next.
     return (await statement).filter(() => true)
+  } catch (error) {
+    if (left && wasOpen(codeOf(error))) await endOpen(left, statement).catch(() => {})
+    throw error
   } finally {
     signal?.removeEventListener('abort', cancel)
   }

@@ -9,6 +9,7 @@ import { lanes } from './sql/lanes.ts'
 import { operate } from './sql/operate.ts'
 import { owners } from './sql/owners.ts'
 import { settle } from './sql/settle.ts'
+import { procedures } from './sql/standalone.ts'
 import { tables } from './sql/tables.ts'
 import { quoted, Statements, toStoreError } from './statements.ts'
 
@@ -24,7 +25,17 @@ export const migrations: readonly Migration[] = [
   {
     version: 1,
     compatible: 1,
-    statements: [...tables, ...lanes, ...keep, ...due, ...claim, ...settle, ...owners, ...operate],
+    statements: [
+      ...tables,
+      ...lanes,
+      ...keep,
+      ...due,
+      ...claim,
+      ...settle,
+      ...owners,
+      ...operate,
+      ...procedures,
+    ],
   },
 ]
 

@@ -33,15 +33,14 @@ export class Owner {
   /** From now on its leases lapse at once; where that cannot be said they lapse by its silence. */
   async leave(limit: number): Promise<void> {
     clearInterval(this.#timer)
-    const left = this.#statements.run('select idv.leave_1($1::int)', [this.id], limit)
+    const left = this.#statements.call('leave', [this.id], limit)
     await left.catch(() => {})
   }
 
   async #beat(): Promise<void> {
     await this.clock.measure(async () => {
       const values = [this.id, longestGap]
-      const row = await this.#statements.first('select idv.beat_1($1::int, $2::int) as now', values)
-      const now = Number(row.now)
+      const now = Number(await this.#statements.ask('beat', values))
       if (!Number.isFinite(now)) throw statementError('STORE_FAILED', 'the time could not be read')
       return now
     })

@@ -65,6 +65,30 @@ export async function giveUp(statement: PendingStatement): Promise<void> {
 }
 
 /**
+ * Ends the transaction that was left open on the connection of a statement. The pool does not let
+ * one choose its connection: it hands out one after the other.
+ */
+export async function endOpen(
+  sql: Pick<PostgresJs<PostgresJsConnection>, 'reserve'>,
+  { state }: PendingStatement,
+): Promise<void> {
+  for (let tries = 0; tries < mostTries; tries++) {
+    const reserved = await sql.reserve()
+    try {
+      const asked = reserved.unsafe('select 1', [], unnamed)
+      await asked.catch(() => {})
+      if (asked.state !== state) continue
+      await reserved.unsafe('rollback', [], unnamed)
+      return
+    } finally {
+      reserved.release()
+    }
+  }
+}
+
+const mostTries = 20
+
+/**
  * Refuses a pool with which handlers would stop for good.
  *
  * @throws WebhookError `STORE_UNSUITABLE`

@@ -3,8 +3,10 @@
 import { orAborted } from '../../../foundation/abortable.ts'
 import { defined } from '../../../foundation/defined.ts'
 import { isWebhookError, WebhookError } from '../../../foundation/errors.ts'
+import { warnOnce } from '../../../foundation/warn.ts'
 import { moveRefusals } from '../../move-state.ts'
-import type { PostgresDriver, PostgresRow, PostgresValue } from './driver.ts'
+import { type PostgresDriver, type PostgresRow, type PostgresValue, wasOpen } from './driver.ts'
+import { callOf, type standalone } from './sql/standalone.ts'
 
 /** Serialization failures and deadlocks: the transaction was undone as a whole. */
 const repeatable = ['40001', '40P01']
@@ -63,8 +65,10 @@ export class Statements {
       try {
         return await this.within(limit, (signal) => this.driver.query(text, values, signal))
       } catch (error) {
-        const isRepeatable = repeatable.includes((error as StatementError).sqlState ?? '')
-        if (!isRepeatable || repeat === mostRepeats) throw error
+        const { sqlState } = error as StatementError
+        if (wasOpen(sqlState)) warn(wasLeftOpen, 'POSTGRES_OPEN_TRANSACTION')
+        else if (!repeatable.includes(sqlState ?? '')) throw error
+        if (repeat === mostRepeats) throw error
       }
     }
   }
@@ -72,6 +76,20 @@ export class Statements {
   async first(sql: string, values: readonly PostgresValue[] = [], limit = this.#limit) {
     const [row = {}] = await this.run(sql, values, limit)
     return row
+  }
+
+  /** Calls a function as a transaction of its own, so that what it answers is committed. */
+  async call(
+    name: keyof typeof standalone,
+    values: readonly PostgresValue[],
+    limit = this.#limit,
+  ): Promise<readonly PostgresRow[]> {
+    return toAnswers(await this.first(callOf(name), values, limit))
+  }
+
+  /** The answer of a function that gives one value. */
+  async ask(...asked: Parameters<Statements['call']>): Promise<unknown> {
+    return (await this.call(...asked))[0]?.answer
   }
 
   /** Does what may hang; beyond the limit its signal is aborted and nobody waits for it. */
@@ -91,6 +109,17 @@ export class Statements {
   }
 }
 
+/** Rows travel as JSON: a procedure has one row. */
+export function toAnswers({ answers }: PostgresRow): readonly PostgresRow[] {
+  if (answers === null) return []
+  if (typeof answers === 'string') return JSON.parse(answers)
+  throw statementError('STORE_FAILED', 'a statement was answered without its rows')
+}
+
+const wasLeftOpen =
+  'a connection of the pool was in a transaction that somebody had left open; the inbox passed it over. Find the code that begins a transaction and returns without commit or rollback'
+const warn = warnOnce()
+
 /** A name as it is written in SQL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
@@ -105,6 +134,7 @@ const fixes = new Map([
   ['ECONNREFUSED', 'start it, or check host and port'],
   ['ENOTFOUND', 'check the host'],
   ['ETIMEDOUT', 'check host, port and firewall'],
+  ['2D000', 'a transaction was left open on a connection of the pool: commit it or roll it back'],
   ['28P01', 'check user and password'],
   ['28000', 'check user, password and pg_hba.conf'],
   ['3D000', 'create the database, or check its name'],

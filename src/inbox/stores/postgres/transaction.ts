@@ -5,8 +5,6 @@ import type { PostgresTransaction } from './driver.ts'
 import { storable } from './rows.ts'
 import { type Statements, statementError, toStoreError } from './statements.ts'
 
-export const checkpointSql = 'select idv.checkpoint_1($1::int, $2::text, $3::int, $4::text) as held'
-
 export const checkpointValues = ({ id, fence, owner = 0 }: Lease, handler: string) => {
   return [owner, storable(id), fence, storable(handler)] as const
 }

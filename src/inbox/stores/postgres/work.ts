@@ -17,7 +17,7 @@ import { GroupQueue } from './group-queue.ts'
 import { grace } from './owner.ts'
 import { toJson, toLapsed, toNumber } from './rows.ts'
 import type { Statements } from './statements.ts'
-import { ClientTransaction, checkpointSql, checkpointValues } from './transaction.ts'
+import { ClientTransaction, checkpointValues } from './transaction.ts'
 
 /** Postgres's largest bigint. */
 const largest = '9223372036854775807'
@@ -67,35 +67,25 @@ export class PostgresWork {
 
   async align({ now, latest, free }: Alignment): Promise<void> {
     const [at, last] = [Math.floor(now), Math.floor(latest)]
-    const [retries, freed] = [
-      'select idv.align_retries_1($1::bigint, $2::bigint) as more',
-      'select idv.free_lanes_1($1::bigint) as more',
-    ]
     // What a page has changed is not found again.
-    while ((await this.#statements.first(retries, [at, last])).more === true);
+    while ((await this.#statements.ask('align_retries', [at, last])) === true);
     await this.#alignLanes(at, last)
-    while (free && (await this.#statements.first(freed, [at])).more === true);
+    while (free && (await this.#statements.ask('free_lanes', [at])) === true);
     this.window.reset()
   }
 
   async #alignLanes(now: number, latest: number): Promise<void> {
-    const sql = 'select * from idv.align_lanes_1($1::bigint, $2::bigint, $3::bigint, $4::bigint)'
     // Behind whatever is due now.
     let after: readonly PostgresValue[] | undefined = [now, largest]
     while (after) {
-      const {
-        more,
-        at_due: due,
-        at_head: head,
-      } = await this.#statements.first(sql, [now, latest, ...after])
-      after = more === true ? [String(due), String(head)] : undefined
+      const [page] = await this.#statements.call('align_lanes', [now, latest, ...after])
+      after = page?.more === true ? [String(page.at_due), String(page.at_head)] : undefined
     }
   }
 
   async renew(leases: readonly Lease[], until: number): Promise<void> {
     if (leases.length === 0) return
-    const sql = 'select idv.renew_1($1::int, $2::text, $3::bigint)'
-    await this.#statements.run(sql, [this.#owner, toJson(leases), Math.floor(until)])
+    await this.#statements.call('renew', [this.#owner, toJson(leases), Math.floor(until)])
   }
 
   async lapsed(now: number): Promise<readonly Lapsed[]> {
@@ -105,9 +95,7 @@ export class PostgresWork {
   }
 
   async checkpoint(lease: Lease, handler: string): Promise<boolean> {
-    return (
-      (await this.#statements.first(checkpointSql, checkpointValues(lease, handler))).held === true
-    )
+    return (await this.#statements.ask('checkpoint', checkpointValues(lease, handler))) === true
   }
 
   async settle(settlement: Settlement): Promise<boolean> {
@@ -127,8 +115,7 @@ export class PostgresWork {
       return { ord, ...rest, storedAt: Math.floor(storedAt), ...place }
     })
     const bytes = concat(entries.flatMap(({ metadata, body }) => [metadata, body]))
-    const sql = 'select * from idv.keep_1($1::text, $2::bytea)'
-    const rows = await this.#statements.run(sql, [toJson(list), bytes])
+    const rows = await this.#statements.call('keep', [toJson(list), bytes])
     const answers: Inserted[] = []
     for (const { ord, kind, entry } of rows) {
       answers[Number(ord)] = { kind: kind as Inserted['kind'], id: String(entry) }
@@ -145,7 +132,7 @@ export class PostgresWork {
       const due = 'due' in settlement ? { due: Math.floor(settlement.due) } : {}
       return { ord, ...lease, at: Math.floor(at), ...rest, ...due }
     })
-    const rows = await this.#statements.run('select * from idv.settle_1($1::text)', [toJson(list)])
+    const rows = await this.#statements.call('settle', [toJson(list)])
     const answers: { taken: boolean }[] = []
     const dues = rows.flatMap(({ due }) => toNumber(due) ?? [])
     for (const { ord, taken } of rows) answers[Number(ord)] = { taken: taken === true }

@@ -1,0 +1,65 @@
+// Functions as transactions of their own. A pool may hand out a connection on which somebody left a
+// transaction open: what is answered there is committed by nobody.
+
+/** Types of the parameters of each function that is called so. */
+export const standalone = {
+  keep: ['text', 'bytea'],
+  settle: ['text'],
+  recover: ['int', 'int', 'text', 'bigint'],
+  renew: ['int', 'text', 'bigint'],
+  checkpoint: ['int', 'text', 'int', 'text'],
+  reopen: ['text', 'text', 'bigint', 'boolean'],
+  dismiss: ['text', 'bigint'],
+  forget: ['text', 'bigint'],
+  align_retries: ['bigint', 'bigint'],
+  align_lanes: ['bigint', 'bigint', 'bigint', 'bigint'],
+  free_lanes: ['bigint'],
+  purge: ['bigint', 'bigint', 'bigint', 'int'],
+  beat: ['int', 'int'],
+  leave: ['int'],
+  recall: ['text', 'bytea'],
+  remember: ['text', 'bytea'],
+} as const
+
+const claimTypes = ['int', 'int', 'bigint', 'bigint', 'int', 'bigint', 'boolean', 'text']
+
+const parameters = (types: readonly string[]) => types.map((_, at) => `$${at + 1}`).join(', ')
+
+/*
+ * The server refuses a \`commit\` with 2D000 where a transaction is open; otherwise nothing is in it.
+ * No other sign is sure: with parameters even a transaction of one statement has two times.
+ */
+function procedure(name: string, types: readonly string[]): string {
+  return `create procedure idv.alone_${name}_1(${types.join(', ')}, inout answers text)
+language plpgsql as $$
+begin
+  commit;
+  select json_agg(row_to_json(y))::text into answers
+    from (select * from idv.${name}_1(${parameters(types)}) as answer) y;
+end $$`
+}
+
+/** The text of a call. */
+export function callOf(name: keyof typeof standalone): string {
+  return `call idv.alone_${name}_1(${cast(standalone[name])}, null)`
+}
+
+const cast = (types: readonly string[]) => types.map((type, at) => `$${at + 1}::${type}`).join(', ')
+
+export const claimCall = `call idv.alone_claim_1(${cast(claimTypes)}, null, null)`
+
+export const procedures = [
+  ...Object.entries(standalone).map(([name, types]) => procedure(name, types)),
+  /* Rows say how long metadata and body are, and the bytes of all stand one behind the other. */
+  `create procedure idv.alone_claim_1(${claimTypes.join(', ')}, inout answers text, inout bytes bytea)
+language plpgsql as $$
+begin
+  commit;
+  select json_agg(row_to_json(r))::text,
+      string_agg(coalesce(c.metadata, '') || coalesce(c.body, ''), '') into answers, bytes
+    from idv.claim_1(${parameters(claimTypes)}) c cross join lateral (
+      select c.id, c.fence, c.attempt, c.name, c.source, c.occurred_at, c.stored_at,
+        length(c.metadata) as metadata, length(c.body) as body, c.handled, c.failed, c.gap, c.mark_at,
+        c.mark_final, c.mark_decision, c.served, c.next) r;
+end $$`,
+]

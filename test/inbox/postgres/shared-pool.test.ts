@@ -1,0 +1,168 @@
+// A pool that the application shares with the inbox: what it changes in results, and transactions
+// that it leaves open.
+import { PGlite } from '@electric-sql/pglite'
+import {
+  fromPg,
+  fromPglite,
+  fromPostgresJs,
+  type PostgresDriver,
+  postgresStore,
+} from 'idv-webhooks/inbox/postgres'
+import pg from 'pg'
+import postgres from 'postgres'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { callOf, claimCall, standalone } from '../../../src/inbox/stores/postgres/sql/standalone.ts'
+import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'
+
+const { pg18, ...others } = servers
+const addresses = Object.values({ pg18, ...others }).filter((url) => url !== undefined)
+
+function pgPool(options: pg.PoolConfig = {}): pg.Pool {
+  const pool = new pg.Pool({ connectionString: pg18, max: 4, ...options })
+  onTestFinished(() => pool.end())
+  return pool
+}
+
+function postgresJs(options: object = {}): postgres.Sql {
+  const sql = postgres(pg18, { max: 2, onnotice: () => {}, ...options })
+  onTestFinished(() => sql.end({ timeout: 1 }))
+  return sql
+}
+
+/** A store that is open, with the warnings of the process. */
+async function openOn(driver: PostgresDriver, schema = freshSchema()) {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  onTestFinished(() => warned.mockRestore())
+  const store = postgresStore(driver, { schema, listen: false })
+  await store.open(() => {})
+  onTestFinished(() => store.close())
+  const committed = async () => {
+    const { rows } = await poolOf().query(`select count(*)::int as n from "${schema}".entries`)
+    return rows[0].n
+  }
+  return { store, schema, committed }
+}
+
+const parsing = (oid: number, parse: (text: string) => unknown) => {
+  const types = { getTypeParser: (id: number) => (id === oid ? parse : pg.types.getTypeParser(id)) }
+  return () => fromPg(pgPool({ types: types as never })) as PostgresDriver
+}
+const transforming = (transform: object) => () =>
+  fromPostgresJs(postgresJs({ transform })) as PostgresDriver
+const value = (change: (one: unknown) => unknown) => transforming({ value: { from: change } })
+
+describe('a pool is refused at opening that changes', () => {
+  test.each<[string, () => PostgresDriver, string]>([
+    ['postgres.camel', transforming(postgres.camel), 'the names of columns'],
+    ['postgres.toCamel', transforming({ column: { from: postgres.toCamel } }), 'the names of col'],
+    ['postgres.pascal', transforming(postgres.pascal), 'the names of columns'],
+    ['null to undefined', value((one) => one ?? undefined), 'null'],
+    ['booleans to numbers', parsing(16, (text) => (text === 't' ? 1 : 0)), 'booleans'],
+    ['bytes to text', parsing(17, (text) => text), 'bytes'],
+    ['64 bits to 32', parsing(20, (text) => Number(text) | 0), 'numbers of 64 bits'],
+    ['text to what it holds', parsing(25, (text) => text.toUpperCase()), 'the names of columns'],
+    ['JSON in text', parsing(25, (text) => (text[0] === '[' ? JSON.parse(text) : text)), 'text'],
+  ])('%s', async (_, driver, what) => {
+    const store = postgresStore(driver(), { schema: freshSchema(), listen: false })
+    await expect(store.open(() => {})).rejects.toMatchObject({
+      code: 'STORE_UNSUITABLE',
+      message: expect.stringContaining(`the pool changes ${what}`),
+    })
+  })
+})
+
+test('numbers of 64 bits may come as BigInt', async () => {
+  const { store } = await openOn(parsing(20, BigInt)())
+  await store.insert(newEntry())
+  expect(await settle(store, await claimOne(store), { to: 'done' })).toBe(true)
+  expect((await store.find({ limit: 1 }))[0]?.settledAt).toBeTypeOf('number')
+})
+
+describe.each(addresses)('in a transaction that was left open %#', (url) => {
+  test('nothing is answered', async () => {
+    const { schema, open } = schemaOn(url, { listen: false })
+    await open().open(() => {})
+    const client = await poolOf(url).connect()
+    onTestFinished(() => client.release(true))
+    const names = Object.keys(standalone) as (keyof typeof standalone)[]
+    for (const call of [...names.map(callOf), claimCall]) {
+      const text = call.replace('idv.', `${schema}.`).replaceAll(/\$\d/g, 'null')
+      await client.query('begin')
+      await expect(client.query(text), text).rejects.toMatchObject({ code: '2D000' })
+      await client.query('rollback')
+    }
+  })
+})
+
+const slips = { open: 'begin', failed: 'begin; select 1 / 0' }
+
+test.each(Object.entries(slips))(
+  'pg: what is acknowledged is committed, although a transaction was left %s in the pool',
+  async (_, slip) => {
+    const pool = pgPool({ max: 2 })
+    const { store, committed } = await openOn(fromPg(pool) as PostgresDriver)
+    for (let round = 1; round <= 3; round++) {
+      const clients = [await pool.connect(), await pool.connect()]
+      for (const client of clients) await client.query(slip).catch(() => {})
+      for (const client of clients) client.release()
+      expect(await store.insert(newEntry())).toMatchObject({ kind: 'stored' })
+      expect(await committed()).toBe(round)
+    }
+    const entries = await claim(store)
+    const leaked = await pool.connect()
+    await leaked.query(slip).catch(() => {})
+    leaked.release()
+    for (const one of entries) expect(await settle(store, one, { to: 'done' })).toBe(true)
+    const { rows } = await poolOf().query(
+      `select count(*)::int as n from pg_stat_activity where state like 'idle in transaction%' and query = $1`,
+      [slip],
+    )
+    expect(rows).toEqual([{ n: 0 }])
+    expect((await store.stats(0)).counts).toMatchObject({ done: 3 })
+  },
+)
+
+test.each([1, 2, 4])(
+  'postgres.js: what is acknowledged is committed, although transactions were left open in a pool of %i',
+  async (max) => {
+    const sql = postgresJs({ max })
+    const { store, committed } = await openOn(fromPostgresJs(sql) as PostgresDriver)
+    for (let round = 1; round <= 5; round++) {
+      const reserved = await Promise.all(Array.from({ length: max }, () => sql.reserve()))
+      for (const one of reserved.slice(0, round)) await one.unsafe('begin')
+      for (const one of reserved) one.release()
+      expect(await store.insert(newEntry())).toMatchObject({ kind: 'stored' })
+      expect(await committed()).toBe(round)
+    }
+  },
+)
+
+test('PGlite: nothing is acknowledged until the transaction has ended', async () => {
+  const db = await PGlite.create()
+  onTestFinished(() => db.close())
+  const { store } = await openOn(fromPglite(db) as PostgresDriver)
+  await db.query('begin')
+  await expect(store.insert(newEntry())).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  await db.query('rollback')
+  expect(await store.insert(newEntry())).toMatchObject({ kind: 'stored' })
+})
+
+test('a transaction that was left open is named in a warning', async () => {
+  vi.resetModules()
+  const inbox = await import('idv-webhooks/inbox/postgres')
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  onTestFinished(() => warned.mockRestore())
+  const pool = pgPool()
+  const store = inbox.postgresStore(inbox.fromPg(pool), { schema: freshSchema(), listen: false })
+  await store.open(() => {})
+  onTestFinished(() => store.close())
+  const client = await pool.connect()
+  await client.query('begin')
+  client.release()
+  await store.insert(newEntry())
+  expect(warned).toHaveBeenCalledWith(
+    expect.stringContaining('left open'),
+    expect.objectContaining({ code: 'IDV_POSTGRES_OPEN_TRANSACTION' }),
+  )
+})
