@@ -27,7 +27,7 @@ const hexAlone = 'postgres.js'
 
 type Fault = readonly [is: (row: PostgresRow) => boolean, message: string]
 
-/** What must arrive as it was sent: results are read by their names and types. */
+/** Names and values must arrive as they were sent: results are read by their names and types. */
 const changes: readonly (readonly [isSame: (row: PostgresRow) => boolean, what: string])[] = [
   [(row) => row.two_words === 'a', 'the names of columns'],
   [({ is_true, is_false }) => is_true === true && is_false === false, 'booleans'],
