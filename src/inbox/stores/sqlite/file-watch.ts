@@ -1,12 +1,17 @@
 // Notices that the file of an open inbox, its log or the index of that was deleted or replaced:
 // SQLite goes on in what was unlinked, and whoever comes next makes a new one and writes into it.
+// And that another SQLite library of this process has it open.
 import { stat } from 'node:fs/promises'
+import { hasSecondLibrary } from './second-library.ts'
 
 /** Milliseconds between two looks. */
 const beat = 2_000
 
-/** Calls `gone` once when a path no longer leads to the same file; gives the end of the watch. */
-export function watchFile(path: string, gone: (why: string) => void): () => void {
+/**
+ * Calls `broken` once when a path no longer leads to the same file, or its locks count for nothing;
+ * gives the end of the watch.
+ */
+export function watchFile(path: string, broken: (why: string) => void): () => void {
   // The last connection that closes moves the log into the file, linked or not.
   const restart = 'stop the application in good order, which writes what it holds, and start it'
   const fixes: Readonly<Record<string, string>> = {
@@ -34,8 +39,11 @@ export function watchFile(path: string, gone: (why: string) => void): () => void
       const what = await look(file)
       if (what === undefined || isOver) continue
       stop()
-      gone(`the file ${file} ${what} while it was open: ${fix}`)
+      broken(`the file ${file} ${what} while it was open: ${fix}`)
     }
+    if (isOver || !(await hasSecondLibrary(path)) || isOver) return
+    stop()
+    broken(secondLibrary(path))
   }
   let looking: Promise<void> | undefined = lookAtAll()
   const free = () => {
@@ -51,4 +59,8 @@ export function watchFile(path: string, gone: (why: string) => void): () => void
     clearInterval(timer)
   }
   return stop
+}
+
+function secondLibrary(path: string): string {
+  return `another SQLite library of this process has the file ${path} open: neither sees the locks of the other, which damages the file. Open it with the inbox's library alone (its option driver), or in another process, and restart`
 }
