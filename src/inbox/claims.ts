@@ -148,7 +148,7 @@ export class Claims {
       case 'skipped':
         return { to: 'skipped', lease, at, handled, reason: verdict.reason }
       case 'released':
-        return { to: 'released', lease, at, handled }
+        return { to: 'released', lease, at, handled, ...defined({ failures: verdict.failures }) }
       case 'failed': {
         const { reason, failures, fatal } = verdict
         const last = fatal ? Number.POSITIVE_INFINITY : attempt

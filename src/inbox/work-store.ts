@@ -70,7 +70,7 @@ export interface Claimed extends Lease {
   readonly body?: Uint8Array
   /** The handlers that have a checkpoint. */
   readonly handled: readonly string[]
-  /** The handlers that failed at the attempt before, where any did; a crash leaves them known. */
+  /** Handlers that failed at the attempt before, if any; a crash or a drain leaves them known. */
   readonly failed?: readonly string[]
   /** An earlier entry of the lane is dead. */
   readonly gap: boolean
@@ -130,7 +130,10 @@ interface Failed {
   readonly failures: readonly EntryFailure[]
 }
 
-/** How an attempt ends. `released` gives the entry back, due at once, and counts no attempt. */
+/**
+ * How an attempt ends. `released` gives the entry back, due at once, and counts no attempt; its
+ * failures, where there are any, replace those that are known.
+ */
 export type Settlement = Settled &
   (
     | { readonly to: 'done'; readonly highWaterMark?: HighWaterMark }
@@ -138,7 +141,7 @@ export type Settlement = Settled &
     /** `hold`: the lane stops at this entry until it is redriven or dismissed. */
     | ({ readonly to: 'dead'; readonly hold: boolean } & Failed)
     | { readonly to: 'skipped'; readonly reason: EntryReason }
-    | { readonly to: 'released' }
+    | { readonly to: 'released'; readonly failures?: readonly EntryFailure[] }
   )
 
 /** The transaction of one run of one handler. */

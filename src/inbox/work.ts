@@ -39,7 +39,11 @@ export type Verdict =
       readonly fatal: boolean
     }
   | { readonly kind: 'skipped'; readonly reason: EntryReason }
-  | { readonly kind: 'released' }
+  | {
+      readonly kind: 'released'
+      /** Of handlers that failed and must not be forgotten, though no attempt is counted. */
+      readonly failures?: readonly EntryFailure[]
+    }
 
 /** The part of an event that tells its place in the life of its entity. */
 export interface Occurrence {

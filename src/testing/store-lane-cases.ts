@@ -185,4 +185,31 @@ export const laneCases: readonly StoreCase[] = [
       same((await claimOne(store)).failed, undefined)
     },
   },
+  {
+    name: 'says which handlers failed at an attempt that was released, and counts no attempt',
+    run: async (store) => {
+      const one = { handler: 'h', code: 'HANDLER_FAILED', error: 'Error' }
+      const two = [one, { ...one, handler: 'i' }]
+      await store.insert(newEntry())
+      await settle(store, await claimOne(store), { to: 'released', failures: [one] })
+      const [found] = await store.find({ limit: 10 })
+      same([found?.state, found?.failures], ['stored', [one]])
+      for (const failures of [[], two]) {
+        const again = await claimOne(store)
+        same([again.attempt, again.failed], [1, ['h']])
+        await settle(store, again, { to: 'released', failures })
+      }
+      const last = await claimOne(store)
+      same([last.attempt, last.failed], [1, ['h', 'i']])
+      await settle(store, last, { to: 'done' })
+      await store.insert(newEntry())
+      await settle(store, await claimOne(store), { to: 'released', failures: two })
+      await settle(store, await claimOne(store), { to: 'skipped', reason: 'NO_HANDLER' })
+      const ended = await store.find({ limit: 10 })
+      same(
+        ended.map(({ failures }) => failures),
+        [[], []],
+      )
+    },
+  },
 ]

@@ -180,7 +180,7 @@ class AttemptRun {
       return { kind: 'done', occurrence: defined({ name, occurredAt, decision }) }
     }
     // A drain is not the handler's fault: the entry is released and no attempt is counted.
-    if (this.#failures.some(({ code }) => code === 'DRAINING')) return { kind: 'released' }
+    if (this.#failures.some(isDrained)) return this.#released()
     const fatal = this.#failures.some(({ error }) => isNonRetryable(error))
     const timedOut =
       missing.length === 0 && this.#failures.every(({ code }) => code === 'HANDLER_TIMEOUT')
@@ -188,7 +188,22 @@ class AttemptRun {
     const failures = [...this.#failures.map(toFailure), ...missing.map(toMissing)]
     return { kind: 'failed', reason, failures, fatal }
   }
+
+  /** Failures beside the drain stay known, together with earlier ones that were not made good. */
+  #released(): Verdict {
+    const failures = this.#failures.filter((one) => !isDrained(one)).map(toFailure)
+    if (failures.length === 0) return { kind: 'released' }
+    const again = this.#failures.filter((one) => isDrained(one) && this.#failedBefore(one))
+    const before = [...again.map(toInterrupted), ...this.#subject.missing.map(toMissing)]
+    return { kind: 'released', failures: [...failures, ...before] }
+  }
+
+  #failedBefore({ handler }: HandlerFailure): boolean {
+    return this.#work.failed.includes(handler)
+  }
 }
+
+const isDrained = ({ code }: HandlerFailure) => code === 'DRAINING'
 
 function ended(verdict: Verdict): Attempted {
   return { verdict, handled: [] }
@@ -200,6 +215,11 @@ function failed<Reason extends string>(reason: Reason) {
 
 function toFailure({ handler, code, error }: HandlerFailure): EntryFailure {
   return { handler, code, error: describeError(error) }
+}
+
+function toInterrupted({ handler }: HandlerFailure): EntryFailure {
+  const error = 'failed before, and was interrupted by a drain'
+  return { handler, code: 'HANDLER_FAILED', error }
 }
 
 function toMissing(handler: string): EntryFailure {

@@ -75,6 +75,7 @@ const endings: readonly ((now: number) => object)[] = [
   () => ({ to: 'dead', hold: true, reason: 'HANDLER_FAILED', failures: [] }),
   () => ({ to: 'skipped', reason: 'NO_HANDLER' }),
   () => ({ to: 'released' }),
+  () => ({ to: 'released', failures: [{ handler: 'h', code: 'HANDLER_FAILED', error: 'Error' }] }),
 ]
 
 const ending = fc.tuple(pick, fc.nat({ max: endings.length - 1 }))

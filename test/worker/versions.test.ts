@@ -3,7 +3,7 @@
 import { memoryStore } from 'idv-webhooks/inbox'
 import { fakeClock } from 'idv-webhooks/testing'
 import { expect, test } from 'vitest'
-import { event, setUp } from '../inbox/admin.ts'
+import { event, setUp, until } from '../inbox/admin.ts'
 
 /** The new version has a handler more, which fails as long as something is away. */
 function versions(attempts: number) {
@@ -27,7 +27,7 @@ function versions(attempts: number) {
     const [entry] = (await old.inbox.find()).entries
     return { state: entry?.state, failed: entry?.failures.map(({ handler }) => handler) }
   }
-  return { old, fresh, state, ran, next }
+  return { clock, old, fresh, state, ran, next }
 }
 
 const retry = { state: 'retry', failed: ['unlock'] }
@@ -60,4 +60,72 @@ test('a handler that does not come back ends in a dead letter; a redrive is with
   await old.inbox.redrive({ state: 'dead' })
   expect(await next(old)).toEqual({ state: 'done', failed: [] })
   expect(ran).toEqual(['books'])
+})
+
+/** A handler of which a run may hang until the worker is drained; the drain itself. */
+function hanging() {
+  let began = false
+  const handler = (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
+    began = true
+    return new Promise<void>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason))
+    })
+  }
+  const drain = async ({ worker }: ReturnType<typeof setUp>) => {
+    const running = worker.runOnce()
+    await until(() => began)
+    await worker.drain({ grace: 0 })
+    expect(await running).toMatchObject({ released: 1 })
+  }
+  return { handler, drain }
+}
+
+test('a handler that failed before a drain of the same attempt is not forgotten', async () => {
+  const { old, fresh, state, ran, next } = versions(3)
+  const { handler, drain } = hanging()
+  old.receiver.on('client.*', () => void ran.push('mail'), { id: 'mail' })
+  fresh.receiver.on('client.*', handler, { id: 'mail' })
+  await fresh.deliver(event('client.created'))
+  await drain(fresh)
+  const [entry] = (await old.inbox.find()).entries
+  expect(entry).toMatchObject({ state: 'stored', attempts: 0, failures: [{ handler: 'unlock' }] })
+  expect(await next(old)).toEqual(retry)
+  expect(ran).toEqual(['books', 'mail'])
+  state.away = false
+  expect(await next(fresh)).toEqual({ state: 'done', failed: [] })
+  expect(ran).toEqual(['books', 'mail', 'unlock'])
+})
+
+test('a drained attempt in which one handler failed keeps those that failed before it', async () => {
+  const { clock, old, fresh, next } = versions(9)
+  const { handler, drain } = hanging()
+  const state = { away: true }
+  const slow: typeof handler = (...given) => {
+    if (state.away) throw new Error('away')
+    return handler(...given)
+  }
+  fresh.receiver.on('client.*', slow, { id: 'slow' })
+  await fresh.deliver(event('client.created'))
+  const both = { state: 'retry', failed: ['unlock', 'slow'] }
+  expect(await next(fresh)).toEqual(both)
+  state.away = false
+  clock.advance({ seconds: 2 })
+  await drain(fresh)
+  expect(await next(old)).toEqual(both)
+})
+
+test('a drained attempt of an old version keeps what the new one failed at', async () => {
+  const { clock, old, fresh, next } = versions(9)
+  const { handler, drain } = hanging()
+  await fresh.deliver(event('client.created'))
+  expect(await next(fresh)).toEqual(retry)
+  const fail = () => Promise.reject(new Error('away'))
+  old.receiver.on('client.*', fail, { id: 'crm' })
+  old.receiver.on('client.*', handler, { id: 'mail' })
+  clock.advance({ seconds: 2 })
+  await drain(old)
+  const {
+    entries: [entry],
+  } = await old.inbox.find()
+  expect(entry?.failures.map((one) => one.handler)).toEqual(['crm', 'unlock'])
 })

@@ -134,6 +134,9 @@ class MemoryStore implements InboxStore<undefined> {
     }
     for (const handler of settlement.handled) row.handled.add(handler)
     const { to, at } = settlement
+    const { failures = [] } = 'failures' in settlement ? settlement : {}
+    // A crash or a drain says nothing of handlers: those that failed before stay known.
+    if (!isOpen(to === 'released' ? 'stored' : to) || failures.length > 0) row.failures = failures
     if (to === 'released') {
       row.attempt--
       row.state = 'stored'
@@ -141,9 +144,6 @@ class MemoryStore implements InboxStore<undefined> {
       return true
     }
     row.state = to
-    // A crash says nothing of handlers: those that failed before stay known.
-    if (to === 'dead' || (to === 'retry' && settlement.failures.length > 0))
-      row.failures = settlement.failures
     if ('reason' in settlement) row.reason = settlement.reason
     if (to === 'retry') {
       this.#lanes.wait(row, settlement.due)
@@ -151,7 +151,6 @@ class MemoryStore implements InboxStore<undefined> {
     }
     row.settledAt = at
     if (to === 'done') {
-      row.failures = []
       delete row.reason
       if (settlement.highWaterMark)
         this.#highWaterMarks.note(row.lane, settlement.highWaterMark, at)

@@ -47,6 +47,8 @@ interface ContentRow {
   readonly body: Uint8Array
 }
 
+type Ending<To> = Extract<Settlement, { readonly to: To }>
+
 /** Dependencies of the worker's queries. */
 export interface WorkerQueryDeps {
   readonly connection: Connection
@@ -118,7 +120,7 @@ export class WorkerQueries {
       return false
     }
     for (const handler of settlement.handled) this.#sql.addHandled.run(head.seq, handler)
-    if (settlement.to === 'released') this.#release(head, settlement.at)
+    if (settlement.to === 'released') this.#release(head, settlement)
     else if (settlement.to === 'retry') this.#retry(head, settlement)
     else this.#end(head, settlement)
     return true
@@ -198,20 +200,20 @@ export class WorkerQueries {
   }
 
   /** It waits for no delay of its own: a clock that was set back has it due at once. */
-  #release({ seq, lane }: Head, at: number): void {
-    this.#sql.release.run(at, seq)
+  #release({ seq, lane }: Head, { at, failures = [] }: Ending<'released'>): void {
+    this.#sql.release.run(at, JSON.stringify(failures), seq)
     this.#connection.moved('leased', 'stored')
     this.#lanes.wait(lane, at)
   }
 
-  #retry({ seq, lane }: Head, settlement: Extract<Settlement, { to: 'retry' }>): void {
+  #retry({ seq, lane }: Head, settlement: Ending<'retry'>): void {
     const { due, reason, failures } = settlement
     this.#sql.retry.run(due, reason, JSON.stringify(failures), seq)
     this.#connection.moved('leased', 'retry')
     this.#lanes.wait(lane, due)
   }
 
-  #end(head: Head, ended: Extract<Settlement, { to: 'done' | 'dead' | 'skipped' }>): void {
+  #end(head: Head, ended: Ending<'done' | 'dead' | 'skipped'>): void {
     const { to, at } = ended
     const reason = to === 'done' ? null : ended.reason
     const failures = to === 'dead' ? JSON.stringify(ended.failures) : null
@@ -262,10 +264,9 @@ function statements(connection: Connection) {
     lapsed: make<LapsedRow>(`select id, fence, attempt, name, stored_at as storedAt
       from idv_entries where state = 'leased' and (owner <> ? or lease_until <= ?) order by seq`),
     addHandled: make('insert into idv_handled values (?, ?) on conflict do nothing'),
-    release: make(
-      "update idv_entries set state = 'stored', attempt = attempt - 1, due = ? where seq = ?",
-    ),
-    // A crash says nothing of handlers: those that failed before stay known.
+    // A crash or a drain says nothing of handlers: those that failed before stay known.
+    release: make(`update idv_entries set state = 'stored', attempt = attempt - 1, due = ?,
+      failures = coalesce(nullif(?, '[]'), failures) where seq = ?`),
     retry: make(`update idv_entries set state = 'retry', due = ?, reason = ?,
       failures = coalesce(nullif(?, '[]'), failures) where seq = ?`),
     end: make(`update idv_entries set state = ?, settled_at = ?, reason = ?, failures = ?, due = null

@@ -110,9 +110,14 @@ begin
   if e.erased then return idv.skip_1(e.seq, e.lane, 'FORGOTTEN', p_at); end if;
   insert into idv.handled select e.seq, h from json_array_elements_text(p_handled) h
     on conflict do nothing;
-  if p_to = 'released' then return idv.release_1(e.seq, e.lane, p_at); end if;
+  -- A crash or a drain says nothing of handlers: those that failed before stay known.
+  if p_to = 'released' then
+    if json_array_length(p_failures) > 0 then
+      update idv.entries set failures = p_failures where seq = e.seq;
+    end if;
+    return idv.release_1(e.seq, e.lane, p_at);
+  end if;
   if p_to = 'retry' then
-    -- A crash says nothing of handlers: those that failed before stay known.
     update idv.entries set state = 'retry', due = p_due, reason = p_reason,
       failures = case json_array_length(p_failures) when 0 then failures else p_failures end
       where seq = e.seq;
