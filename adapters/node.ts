@@ -68,13 +68,15 @@ function readBody(
   { reading, fix }: HowToRead,
 ): Promise<Uint8Array | BodyFault> {
   const consumed = { code: 'BODY_CONSUMED', message: fix } as const
+  const incomplete = { code: 'BODY_INCOMPLETE' } as const
   if (stream.readableDidRead || !stream.readable) {
     // A parser that kept the exact bytes has done no harm.
     const kept = [request.rawBody, request.body].find((one) => one instanceof Uint8Array)
     if (kept) return Promise.resolve(kept as Uint8Array)
-    const aborted = stream.destroyed && !request.complete
-    return Promise.resolve(aborted ? { code: 'BODY_INCOMPLETE' } : consumed)
+    const aborted = isReset(request) || (stream.destroyed && !request.complete)
+    return Promise.resolve(aborted ? incomplete : consumed)
   }
+  if (isReset(request)) return Promise.resolve(incomplete)
   return new Promise((resolve) => {
     const chunks = new Chunks()
     let ended = false
@@ -91,10 +93,12 @@ function readBody(
     }
     const finish = () => {
       ended = true
-      resolve(chunks.joined())
+      const body = chunks.joined()
+      if (isKnownWhole(request, body.length)) resolve(body)
+      else setImmediate(setImmediate, () => resolve(isReset(request) ? incomplete : body))
     }
     // A stream that has ended is closed too, and its listeners go with it.
-    const fail = () => ended || stop({ code: 'BODY_INCOMPLETE' })
+    const fail = () => ended || stop(incomplete)
     reading.onStop((fault) => {
       expire(request)
       stop(fault)
@@ -102,6 +106,15 @@ function readBody(
     stream.on('data', take).on('end', finish).on('error', fail).on('close', fail)
   })
 }
+
+/**
+ * Over HTTP/2 a body that its sender resets ends as a whole one does. Node's own client marks its
+ * end too, and the reset comes a turn later. A body of its declared length is whole all the same.
+ */
+const isKnownWhole = ({ httpVersionMajor, headers }: NodeRequest, length: number) =>
+  httpVersionMajor < 2 || Number(headers['content-length']) === length
+
+const isReset = (request: NodeRequest) => request.httpVersionMajor >= 2 && request.aborted
 
 /**
  * Writes a reply, unless somebody else has begun to answer. What is left of the request is thrown

@@ -1,4 +1,6 @@
 // The pipeline's input to an inbox: the verified bytes, and all that could be parsed from them.
+
+import { defined } from './foundation/defined.ts'
 import type { VerifiedDelivery } from './foundation/delivery.ts'
 import type { Arrival } from './inbox/entry.ts'
 import { observedName } from './observe/observe.ts'
@@ -6,21 +8,24 @@ import type { Parsed } from './parse.ts'
 import type { Entity, EventSource, WebhookEvent } from './protocol/events.ts'
 import { happensOnce, probeName } from './protocol/names.ts'
 
-export function toArrival(
-  delivery: VerifiedDelivery,
-  parsed: Parsed,
-  source: EventSource,
-): Arrival {
+/** Where a delivery came in. */
+interface Origin {
+  readonly source: EventSource
+  /** The vendor of its receiver. */
+  readonly vendor: string | undefined
+}
+
+export function toArrival(delivery: VerifiedDelivery, parsed: Parsed, origin: Origin): Arrival {
+  const from = { delivery, source: origin.source, ...defined({ vendor: origin.vendor }) }
   if (!parsed.ok) {
     const key = delivery.signedId
-    return { delivery, source, ...(key !== undefined && { key }) }
+    return { ...from, ...(key !== undefined && { key }) }
   }
   const { event, key } = parsed
   const related = clientOf(event)
   const occurrence = occurrenceOf(event)
   return {
-    delivery,
-    source,
+    ...from,
     ...(key !== undefined && { key }),
     // Outside the encrypted part: a person's name is not an event's name.
     name: observedName(event.name, event.known),

@@ -19,7 +19,7 @@ import {
 import type { OutcomeCode } from './foundation/errors.ts'
 import { admit, declaredLength } from './intake/admission.ts'
 import { Intake, type Reading } from './intake/intake.ts'
-import { type Incoming, Walk } from './intake/walk.ts'
+import { type Incoming, type Ingested, Walk } from './intake/walk.ts'
 import type { Observation, Observe } from './observe/observe.ts'
 import { Observers } from './observe/observers.ts'
 import { checkedOptions, type Keeper, type ReceiverOptions, registrationLimits } from './options.ts'
@@ -36,6 +36,8 @@ import { createVerifier } from './verify.ts'
 export class Pipeline {
   /** How the sender's decisions hold. */
   readonly finality: Finality
+  /** The name of the vendor that it reads. */
+  readonly vendor: string | undefined
   readonly #dispatcher: Dispatcher
   readonly #parser: Parser
   readonly #peek: Parser
@@ -74,6 +76,7 @@ export class Pipeline {
       around: options.around,
     }
     this.finality = new Finality(vendor?.finality)
+    this.vendor = vendor?.name
     const names = [...eventNames, ...Object.keys(options.schemas ?? {})]
     const { canReverse } = this.finality
     this.#dispatcher = new Dispatcher(names, registrationLimits(options.inbox, canReverse))
@@ -260,7 +263,7 @@ export class Pipeline {
         await keeper.check?.()
         return this.#dispatch(delivery, parsed, walk)
       }
-      const kept = await keeper.keep(toArrival(delivery, parsed, source))
+      const kept = await keeper.keep(toArrival(delivery, parsed, { source, vendor: this.vendor }))
       return withProof({ ...kept }, delivery)
     } catch (error) {
       const message = 'the inbox did not keep the delivery'
@@ -291,10 +294,4 @@ export class Pipeline {
   run(task: Task): readonly HandlerReport[] | Promise<readonly HandlerReport[]> {
     return runTask(task, this.#services, this.#observers.attemptsOf(task))
   }
-}
-
-/** The bytes of an event that nobody sent. */
-interface Ingested {
-  readonly body: Uint8Array
-  readonly tenant: string | undefined
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../foundation/clock.ts'
 import { WebhookError } from '../foundation/errors.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { LatencyQuery, Purged, StoredEntry, StoreQuery, StoreStats } from './admin-store.ts'
-import { unpackDelivery, unpackMetadata } from './content.ts'
+import { unpackContent, unpackMetadata } from './content.ts'
 import type { Encryption } from './encryption.ts'
 import type { Entry, EntryState } from './entry.ts'
 import {
@@ -239,7 +239,7 @@ export class InboxAdmin {
     const { id, metadata, body, attempt, storedAt, occurredAt, due, settledAt, ...rest } = stored
     const known = metadata && unpackMetadata(id, metadata, this.#deps.encryption)
     const delivery =
-      metadata && body && unpackDelivery(id, { metadata, body }, this.#deps.encryption)
+      metadata && body && unpackContent(id, { metadata, body }, this.#deps.encryption)?.delivery
     return {
       ...rest,
       id,

@@ -3,7 +3,7 @@ import { Bag } from '../foundation/bag.ts'
 import type { Clock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { isFinal } from '../protocol/names.ts'
-import { unpackDelivery } from './content.ts'
+import { unpackContent } from './content.ts'
 import type { Encryption } from './encryption.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
 import type { Retry } from './retry.ts'
@@ -191,13 +191,12 @@ function leaseOf({ id, fence, owner }: Lease): Lease {
 function openedOf(
   { id, metadata, body }: Claimed,
   encryption: Encryption,
-): Pick<Work, 'delivery' | 'isHopeless'> {
+): Pick<Work, 'delivery' | 'vendor' | 'isHopeless'> {
   if (!metadata || !body || encryption.isRefused(metadata) || encryption.isRefused(body)) {
     return { isHopeless: true }
   }
   try {
-    const delivery = unpackDelivery(id, { metadata, body }, encryption)
-    return delivery ? { delivery } : {}
+    return unpackContent(id, { metadata, body }, encryption) ?? {}
   } catch {
     return {}
   }

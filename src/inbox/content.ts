@@ -14,6 +14,8 @@ interface Metadata {
   readonly tenant?: string
   readonly signedId?: string
   readonly authenticity?: Authenticity
+  /** The vendor of the receiver that kept it; entries of versions before 0.2.0 have none. */
+  readonly vendor?: string
   readonly key?: string
   readonly entity?: Entity
 }
@@ -29,14 +31,14 @@ export interface Content {
 
 export function packContent(
   id: string,
-  { delivery, key, entity }: Arrival,
+  { delivery, vendor, key, entity }: Arrival,
   encryption: Encryption,
 ): Content {
   const { headers, url, receivedAt, secretId, tenant, signedId, authenticity, body } = delivery
   const metadata: Metadata = {
     headers: headers.filter(([name]) => !dropped.test(name)),
     receivedAt: receivedAt.getTime(),
-    ...defined({ url, secretId, tenant, signedId, authenticity, key, entity }),
+    ...defined({ url, secretId, tenant, signedId, authenticity, vendor, key, entity }),
   }
   return {
     metadata: encryption.encrypt(
@@ -68,16 +70,23 @@ function metadataIn(bytes: Uint8Array): Metadata | undefined {
   }
 }
 
-/** The delivery as it was verified, or undefined when no key opens it or it is damaged. */
-export function unpackDelivery(
+/** A kept delivery as it was verified, and the vendor of the receiver that kept it. */
+interface OpenedContent {
+  readonly delivery: VerifiedDelivery
+  readonly vendor?: string
+}
+
+/** Opens what was kept; undefined when no key opens it or it is damaged. */
+export function unpackContent(
   id: string,
   content: Content,
   encryption: Encryption,
-): VerifiedDelivery | undefined {
+): OpenedContent | undefined {
   const metadata = unpackMetadata(id, content.metadata, encryption)
   const body = encryption.decrypt(content.body, `${id}:body`)
   if (!metadata || !body) return undefined
-  const { key: _, entity: __, receivedAt, ...rest } = metadata
+  const { key: _, entity: __, vendor, receivedAt, ...rest } = metadata
   // Only what `verify` had proved was ever kept.
-  return markVerified({ ...rest, receivedAt: new Date(receivedAt), body })
+  const delivery = markVerified({ ...rest, receivedAt: new Date(receivedAt), body })
+  return { delivery, ...(vendor !== undefined && { vendor }) }
 }

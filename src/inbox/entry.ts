@@ -7,6 +7,8 @@ import type { Entity, EventSource } from '../protocol/events.ts'
 export interface Arrival {
   readonly delivery: VerifiedDelivery
   readonly source: EventSource
+  /** The vendor of the receiver that takes it; absent for the service's own events. */
+  readonly vendor?: string
   /** The id that tells duplicates: from authenticated bytes only. */
   readonly key?: string
   readonly name?: string

@@ -19,6 +19,8 @@ export interface Work extends Placed {
   readonly storedAt: number
   /** Undefined when no key opens it, or it is damaged. */
   readonly delivery?: VerifiedDelivery
+  /** The vendor of the receiver that kept it, as far as is known. */
+  readonly vendor?: string
   /** It is gone or must not be taken: no retry can open it. */
   readonly isHopeless?: true
   readonly handled: readonly string[]

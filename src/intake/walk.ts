@@ -19,6 +19,12 @@ export interface Incoming {
   read(reading: BodyReading): Promise<Uint8Array | BodyFault>
 }
 
+/** The bytes of an event that nobody sent. */
+export interface Ingested {
+  readonly body: Uint8Array
+  readonly tenant: string | undefined
+}
+
 /** One delivery on its way through: each fact about it is worked out once, and handed on here. */
 export class Walk implements Arrived {
   readonly headers: HeaderIndex

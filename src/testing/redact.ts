@@ -70,7 +70,7 @@ export function redactJson(text: string, own: readonly string[] = []): string {
       if (level?.kind === '{') level.expectsKey = part === ','
       return part
     }
-    if (!part.startsWith('"')) return redactNumber(part, level?.key ?? '', levels.length)
+    if (!part.startsWith('"')) return redactNumber(part, level, levels.length)
     if (level?.expectsKey) {
       const key = JSON.parse(part) as string
       level.key = key
@@ -85,7 +85,8 @@ export function redactJson(text: string, own: readonly string[] = []): string {
   })
 }
 
-function redactNumber(part: string, key: string, depth: number): string {
+function redactNumber(part: string, level: Level | undefined, depth: number): string {
+  const key = level?.free ? '' : (level?.key ?? '')
   if (countKeys.test(key) && part.replaceAll(/\D/g, '').length <= 6) return part
   if (depth === 1 && envelopeTimeKeys.test(key) && epoch.test(part)) return part
   return part.replaceAll(/\d/g, '1')

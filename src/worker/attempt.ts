@@ -21,6 +21,7 @@ import {
   toSuperseded,
 } from '../protocol/finality.ts'
 import { covers, isFinal } from '../protocol/names.ts'
+import { keptForAnother, unreadHere } from './other-vendor.ts'
 
 /** The result of an attempt: the verdict, and the handlers that succeeded. */
 export interface Attempted {
@@ -41,6 +42,9 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   if (!work.delivery) {
     return ended({ ...failed('UNREADABLE'), fatal: work.isHopeless === true })
   }
+  const { vendor } = by.pipeline
+  const kept = keptForAnother(work.vendor, vendor)
+  if (kept) return leftToAnother(work, kept)
   let parsed: Parsed
   try {
     parsed = by.pipeline.parser(work.delivery, work.source)
@@ -48,7 +52,11 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
     const failures = [{ handler: schemaStep, code: 'HANDLER_FAILED', error: describeError(error) }]
     return ended({ ...failed('HANDLER_FAILED'), failures, fatal: false })
   }
-  if (!parsed.ok) return ended({ ...failed(parsed.code), fatal: true })
+  if (!parsed.ok) {
+    const unread = parsed.code === 'ENVELOPE_INVALID' ? unreadHere(work.vendor, vendor) : undefined
+    if (unread) return leftToAnother(work, unread)
+    return ended({ ...failed(parsed.code), fatal: true })
+  }
   const { event, key } = parsed
   const { dispatcher, finality } = by.pipeline
   const { id: entryId } = work.lease
@@ -73,12 +81,27 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
  * Handlers that failed before and that this process does not have: in a deployment old and new ones
  * work side by side, and an event is not done while one of them has not succeeded.
  */
-function missingHere({ failed, handled }: Work, dispatcher: Dispatcher): readonly string[] {
-  return failed.filter((id) => id !== schemaStep && !handled.includes(id) && !dispatcher.has(id))
+function missingHere(work: Work, dispatcher: Dispatcher): readonly string[] {
+  return unfinished(work).filter((id) => !dispatcher.has(id))
+}
+
+/** The handlers that failed at the attempt before, and have not succeeded. */
+function unfinished({ failed, handled }: Work): readonly string[] {
+  return failed.filter((id) => !steps.includes(id) && !handled.includes(id))
 }
 
 /** Stands for a handler where the data of an event could not be checked. */
 const schemaStep = 'schema'
+
+/** Names that stand for a handler in failures: nothing waits for them. */
+const steps = [schemaStep, 'vendor', 'worker']
+
+/** An attempt that ran nothing: a worker of another receiver may do better, and so it is retried. */
+function leftToAnother(work: Work, failure: EntryFailure): Attempted {
+  const error = 'failed before, and was not run by this attempt'
+  const before = unfinished(work).map((id) => ({ handler: id, code: 'HANDLER_FAILED', error }))
+  return ended({ ...failed('ENVELOPE_INVALID'), failures: [failure, ...before], fatal: false })
+}
 
 interface Subject {
   readonly event: WebhookEvent

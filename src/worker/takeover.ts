@@ -1,8 +1,14 @@
 // Which started worker handles the entries of an inbox within one process: the newest one. A
 // development server loads a module again after an edit, and the new handlers must run.
+import { warnOfTakeover } from './other-vendor.ts'
+
+/** The inside of a receiver. */
+interface Inside {
+  readonly vendor: string | undefined
+}
 
 interface Holder {
-  readonly pipeline: object
+  readonly pipeline: Inside
   readonly stops: Set<() => void>
 }
 
@@ -12,14 +18,17 @@ const registry = Symbol.for('idv-webhooks.workers')
  * Takes a place over from the workers of an older receiver, which are stopped; several workers of
  * the same receiver share it. The function that it returns leaves the place.
  */
-export function takeOver(place: string | object, pipeline: object, stop: () => void): () => void {
+export function takeOver(place: string | object, pipeline: Inside, stop: () => void): () => void {
   const { files, inboxes } = holdersOfProcess()
   const holders: Holders = typeof place === 'string' ? files : inboxes
   const before = holders.get(place)
   const holder = before?.pipeline === pipeline ? before : { pipeline, stops: new Set<() => void>() }
   holders.set(place, holder)
   holder.stops.add(stop)
-  if (before && before !== holder) for (const old of [...before.stops]) old()
+  if (before && before !== holder) {
+    warnOfTakeover(before.pipeline.vendor, pipeline.vendor)
+    for (const old of [...before.stops]) old()
+  }
   return () => {
     holder.stops.delete(stop)
     if (holder.stops.size === 0 && holders.get(place) === holder) holders.delete(place)

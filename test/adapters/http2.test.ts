@@ -1,48 +1,22 @@
 // Deliveries over HTTP/2, whose requests bring pseudo headers beside the headers.
 import { once } from 'node:events'
-import { connect, createServer } from 'node:http2'
-import type { AddressInfo } from 'node:net'
-import fastify from 'fastify'
 import { createReceiver, schemes, sign, type VerifiedDelivery } from 'idv-webhooks'
-import { toFastify } from 'idv-webhooks/fastify'
-import { type HandlesRequests, toNode } from 'idv-webhooks/node'
+import { toNode } from 'idv-webhooks/node'
 import { cloudEvents } from 'idv-webhooks/protocol'
 import { capture, replay } from 'idv-webhooks/testing'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { http2Mounts, sessionTo } from './http2-mounts.ts'
 
 const secret = 'a-secret-of-thirty-two-characters'
 const body = '{"id":"e1","event":"client.created","data":{"id":"cli_1"}}'
 
-async function overNode(receiver: HandlesRequests): Promise<string> {
-  // Typed for node:http; Koa and others hand such requests over.
-  const server = createServer(toNode(receiver) as never)
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
-  onTestFinished(() => void server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
-async function overFastify(receiver: HandlesRequests): Promise<string> {
-  const app = fastify({ http2: true })
-  await app.register(toFastify(receiver), { path: '/webhooks' })
-  onTestFinished(() => app.close())
-  return app.listen({ port: 0, host: '127.0.0.1' })
-}
-
 async function statusOf(origin: string, headers: Record<string, string>): Promise<unknown> {
-  const session = connect(origin)
-  onTestFinished(() => session.destroy())
-  const start = { ':method': 'POST', ':path': '/webhooks', 'content-type': 'application/json' }
-  const stream = session.request({ ...start, ...headers })
+  const stream = sessionTo(origin)(headers)
   stream.end(body)
-  stream.resume()
-  const [answer] = await once(stream, 'response')
-  return answer[':status']
+  return (await once(stream, 'response'))[0][':status']
 }
 
-describe.each([
-  ['node:http2', overNode],
-  ['Fastify', overFastify],
-] as const)('over %s', (_, start) => {
+describe.each(http2Mounts)('over %s', (_, start) => {
   test('cloudEvents reads the headers, and a capture replays', async () => {
     const came = Promise.withResolvers<VerifiedDelivery>()
     const receiver = createReceiver({ secret, envelope: cloudEvents })

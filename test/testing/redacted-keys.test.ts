@@ -83,3 +83,11 @@ test('your sender’s own fields stay as keys, but not in metadata', async () =>
     await expect(redacted(body, keys as never)).rejects.toMatchObject({ code: 'OPTION_INVALID' })
   }
 })
+
+test('numbers in metadata and config keep their length alone, whatever their keys are called', async () => {
+  const free = { score: 7, total: 850312, page: { limit: [42, -6.5] } }
+  for (const key of ['metadata', 'config']) {
+    const text = await redacted({ event: 'client.updated', data: { [key]: free, score: 7 } })
+    expect(text, key).toMatch(/:\{"\w+":1,"\w+":111111,"\w+":\{"\w+":\[11,-1\.1\]\}\},"score":7\}/)
+  }
+})

@@ -129,3 +129,22 @@ test('a drained attempt of an old version keeps what the new one failed at', asy
   } = await old.inbox.find()
   expect(entry?.failures.map((one) => one.handler)).toEqual(['crm', 'unlock'])
 })
+
+test('an attempt that failed outside of its handlers is made again', async () => {
+  const rollback = () => Promise.reject(new Error('the connection is gone'))
+  const transaction = async () => ({ handle: {}, commit: async () => true, rollback })
+  const store = memoryStore()
+  const capabilities = { ...store.capabilities, tx: true }
+  const { inbox, receiver, worker, deliver } = setUp({
+    store: Object.assign(store, { capabilities, transaction }),
+  })
+  let runs = 0
+  const handler = () => {
+    if (++runs === 1) throw new Error('away')
+  }
+  receiver.on('client.created', handler, { id: 'books', tx: true })
+  await deliver(event('client.created'))
+  expect(await worker.runOnce({ limit: 1 })).toMatchObject({ retry: 1 })
+  expect((await inbox.find()).entries[0]?.failures).toMatchObject([{ handler: 'worker' }])
+  expect(await worker.runOnce({ limit: 1 })).toMatchObject({ done: 1 })
+})
