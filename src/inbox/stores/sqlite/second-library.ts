@@ -12,7 +12,7 @@ const maps = '/proc/self/maps'
 
 /**
  * Looks around each batch, and further only where the index of the log was touched: whoever takes
- * itself for the first to open the file makes the index anew.
+ * itself for the first to open the file makes a new index.
  */
 export class LibraryGuard {
   /** Set once a look was bad: from then on nothing may be written. */
@@ -65,7 +65,7 @@ export async function hasSecondLibrary(path: string): Promise<boolean> {
   )
 }
 
-/** What to do about a log or its index that is gone: the last who closes moves the log into the file. */
+/** The way out when a log or its index is gone: the last who closes moves the log into the file. */
 export const restart =
   'stop the application in good order, which writes what it holds, and start it'
 
