@@ -73,7 +73,8 @@ function readBody(
     // A parser that kept the exact bytes has done no harm.
     const kept = [request.rawBody, request.body].find((one) => one instanceof Uint8Array)
     if (kept) return Promise.resolve(kept as Uint8Array)
-    const aborted = isReset(request) || (stream.destroyed && !request.complete)
+    // A body that came whole is `complete`, also where its sender hung up before anybody read it.
+    const aborted = isReset(request) || (stream.destroyed && !stream.readableEnded)
     return Promise.resolve(aborted ? incomplete : consumed)
   }
   if (isReset(request)) return Promise.resolve(incomplete)

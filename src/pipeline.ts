@@ -19,7 +19,7 @@ import {
 import type { OutcomeCode } from './foundation/errors.ts'
 import { admit, declaredLength } from './intake/admission.ts'
 import { Intake, type Reading } from './intake/intake.ts'
-import { type Incoming, type Ingested, Walk } from './intake/walk.ts'
+import { faultOf, type Incoming, type Ingested, Walk } from './intake/walk.ts'
 import type { Observation, Observe } from './observe/observe.ts'
 import { Observers } from './observe/observers.ts'
 import { checkedOptions, type Keeper, type ReceiverOptions, registrationLimits } from './options.ts'
@@ -193,7 +193,7 @@ export class Pipeline {
       const body = await read(reading)
       if (!(body instanceof Uint8Array)) {
         walk.bytes = reading.bytes
-        return refusal(body.code, body.message)
+        return refusal(...faultOf(body))
       }
       walk.bytes = body.length
       if (this.#draining) return refusal('DRAINING')

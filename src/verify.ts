@@ -101,16 +101,34 @@ function preparedVerifier(options: VerifyOptions): Verifier {
  * Proves a delivery's bytes. Refusals are values; nothing that a sender does makes it throw.
  *
  * @throws WebhookError `SECRET_INVALID` or `SCHEME_INVALID` for a wrong set-up, `OPTION_INVALID`
- * for an unknown option or when `body` is not bytes
+ * for an unknown option, when `body` is not bytes, or without headers
  * @example
  * const result = await verify({ body, headers }, { secret: process.env.WEBHOOK_SECRET })
  * if (!result.ok) console.warn(result.code, await result.diagnose())
  */
 export function verify(delivery: Delivery, options: VerifyOptions): Promise<VerifyResult> {
   try {
+    checkArguments(delivery, options)
     return Promise.resolve(verifyNow(delivery, options))
   } catch (error) {
     return Promise.reject(error)
+  }
+}
+
+function checkArguments(delivery: Delivery, options: VerifyOptions): void {
+  const { body, headers } = delivery ?? {}
+  if (!(body instanceof Uint8Array)) {
+    throw invalid(`delivery.body must be the exact bytes (Uint8Array), got ${kindShown(body)}`)
+  }
+  if (typeof headers !== 'object' || headers === null) {
+    throw invalid(
+      `delivery.headers must be a Headers, pairs, a record or rawHeaders, got ${kindShown(headers)}`,
+    )
+  }
+  const known = typeof options === 'object' && options !== null
+  if (!known) checkOptionNames('verify', options, [...optionNames])
+  for (const name in options) {
+    if (!optionNames.has(name)) checkOptionNames('verify', options, [...optionNames])
   }
 }
 
@@ -119,12 +137,6 @@ function verifyNow(
   { body, headers: given, url, method, address, receivedAt }: Delivery,
   options: VerifyOptions,
 ): VerifyResult | Promise<VerifyResult> {
-  if (!(body instanceof Uint8Array)) {
-    throw invalid(`delivery.body must be the exact bytes (Uint8Array), got ${kindShown(body)}`)
-  }
-  for (const name in options) {
-    if (!optionNames.has(name)) checkOptionNames('verify', options, [...optionNames])
-  }
   const verifier = preparedVerifier(options)
   const now = options.now ? options.now().getTime() : Date.now()
   const headers = new HeaderIndex(given)

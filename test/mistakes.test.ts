@@ -8,6 +8,7 @@ import {
   parse,
   schemes,
   sign,
+  toReply,
   verify,
 } from 'idv-webhooks'
 import { createClient } from 'idv-webhooks/client'
@@ -134,6 +135,12 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
   'a delivery without headers': () => receiver().receive(given({ body })),
   'bytes that nobody verified': () => parse(given({ body, headers: [] })),
   'verify without a secret': () => verify({ body, headers: {} }, given({})),
+  'verify of no delivery': () => verify(given(undefined), { secret }),
+  'verify without headers': () => verify(given({ body }), { secret }),
+  'verify with text for headers': () => verify(given({ body, headers: 'a: b' }), { secret }),
+  'verify without options': () => verify({ body, headers: {} }, given(undefined)),
+  'sign of nothing': () => sign(given(undefined), { secret }),
+  'a reply to no outcome': () => toReply(given({ kind: 'x' })),
   'sign without a secret': () => sign('{}', given({})),
   'fetch without a client': async () => {
     const own = createReceiver({ secret, observe: () => {} })

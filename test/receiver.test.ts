@@ -519,6 +519,21 @@ describe('bounds', () => {
     expect(make).toThrow(option)
   })
 
+  test('a read that gives neither bytes nor a known fault is a body that was consumed', async () => {
+    const { receiver, seen } = fresh()
+    const { headers } = await delivery({ event: 'client.created', data: {} })
+    for (const given of ['text', undefined, null, {}, { code: 'x' }, new ArrayBuffer(1)]) {
+      const reply = await receiver.handle({
+        method: 'POST',
+        headers,
+        read: async () => given as never,
+      })
+      expect(reply, String(given)).toMatchObject({ status: 503 })
+      const message = expect.stringMatching(/^`read` must resolve to the exact bytes/)
+      expect(seen.at(-1), String(given)).toMatchObject({ code: 'BODY_CONSUMED', message })
+    }
+  })
+
   test('a body that is too large is refused, by its length or its bytes', async () => {
     const { receiver } = fresh({ maxBytes: 100 })
     const one = await delivery(`"${'x'.repeat(99)}"`)

@@ -102,11 +102,21 @@ async function take(request: IncomingMessage, response: ServerResponse, options:
   forward(answer, response)
 }
 
-const isBrowser = (headers: IncomingMessage['headers']) =>
-  headers['user-agent']?.startsWith('Mozilla/') === true
+/**
+ * Whether a page may have sent it. Browsers always send `Accept-Language`, and some let a page choose
+ * the user agent; only a GET has no Origin then. Node's `fetch` sends the language too, and with it a
+ * mode without a site, as no page can.
+ */
+function isOfPage({ method = 'POST', headers }: IncomingMessage): boolean {
+  if (headers['accept-language'] === undefined) return false
+  if (headers['user-agent']?.startsWith('Mozilla/') === true) return true
+  const isNode = headers['sec-fetch-mode'] !== undefined && headers['sec-fetch-site'] === undefined
+  return /^(?:GET|HEAD)$/.test(method) && !isNode
+}
 
 /** Why a request cannot be a delivery: a web page sent it, or it names another server. */
-function refusalOf({ url = '/', headers }: IncomingMessage) {
+function refusalOf(request: IncomingMessage) {
+  const { url = '/', headers } = request
   if (!url.startsWith('/')) return { status: 400, reason: 'its target is not a path' }
   const { origin, host = '' } = headers
   const isLocal = loopbackHost.test(host)
@@ -114,7 +124,7 @@ function refusalOf({ url = '/', headers }: IncomingMessage) {
   const isOwn = isLocal && URL.canParse(origin ?? '') && new URL(origin ?? '').host === host
   // An image or a form of a page need not send an Origin.
   const isForeign = /^(?:cross|same)-site$/.test(String(headers['sec-fetch-site']))
-  const isPage = !isLocal && headers['accept-language'] !== undefined && isBrowser(headers)
+  const isPage = !isLocal && isOfPage(request)
   return (origin === undefined || isOwn) && !isForeign && !isPage
     ? undefined
     : { status: 403, reason: 'a web page of another origin sent it' }

@@ -32,7 +32,7 @@ const flagOnly = [
 /** Options with another meaning in each command, so one value cannot apply to all. */
 const particular = ['at', 'port', 'rate']
 
-/** `--header` adds headers in `send`, and selects one in `discover`. */
+/** `--header` adds headers in `send` and `doctor`, and selects one in `discover`. */
 function isParticular(option: Option): boolean {
   const key = option.attributeName()
   return particular.includes(key) || (key === 'header' && !isRepeatable(option))

@@ -23,16 +23,27 @@ export function warn(message: string, about: OutcomeCode | WarningCode): void {
   } catch {}
 }
 
-/** The most texts that are remembered. */
-const most = 100
+/** The most warnings of one code, where they could go on for ever. */
+export const mostOfCode = 100
 
-/** Warns of each text once, where it could be repeated for ever; `note` says so behind it. */
-export function warnOnce(note = ' (shown once)'): typeof warn {
-  const warned = new Set<string>()
-  return (message, about) => {
-    if (warned.has(message) || warned.size >= most) return
-    warned.add(message)
-    warn(`${message}${note}`, about)
+/** Behind the last warning of a code. */
+export const noMore = (about: OutcomeCode | WarningCode) =>
+  `\n(${mostOfCode} IDV_${about} warnings were shown: no more follow)`
+
+/** Warns unless it has warned of the same code and kind; the kind is the message by default. */
+type WarnOnce = (message: string, about: OutcomeCode | WarningCode, kind?: string) => void
+
+/**
+ * Warns of each kind once, where it could be repeated for ever; `note` says so behind it. Each code
+ * has its own bound, so that one cannot silence another.
+ */
+export function warnOnce(note = ' (shown once)'): WarnOnce {
+  const warned = new Map<string, Set<string>>()
+  return (message, about, kind = message) => {
+    const kinds = warned.get(about) ?? new Set()
+    if (kinds.has(kind) || kinds.size >= mostOfCode) return
+    warned.set(about, kinds.add(kind))
+    warn(`${message}${note}${kinds.size === mostOfCode ? noMore(about) : ''}`, about)
   }
 }
 

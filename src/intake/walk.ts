@@ -60,3 +60,16 @@ export class Walk implements Arrived {
 
 const unclaimed: HeaderClaims = { ok: false, code: 'SIGNATURE_MISSING' }
 const noBytes = new Uint8Array()
+
+const faultCodes: ReadonlySet<unknown> = new Set<BodyFault['code']>([
+  ...(['BODY_TOO_LARGE', 'BODY_INCOMPLETE', 'BODY_CONSUMED', 'OVERLOADED', 'DRAINING'] as const),
+])
+
+/** Its code and message; what else a `read` of one's own gives is a body that is gone. */
+export function faultOf(
+  fault: BodyFault,
+): readonly [code: BodyFault['code'], message: string | undefined] {
+  if (faultCodes.has(fault?.code)) return [fault.code, fault.message]
+  const message = `\`read\` must resolve to the exact bytes (a Uint8Array) or a fault, got ${kindShown(fault)}: read the request without parsing it`
+  return ['BODY_CONSUMED', message]
+}

@@ -120,20 +120,30 @@ function toLine(seen: object): string {
 /** So many refusals a minute are looked at on a developer's machine. */
 const refusalsPerMinute = 10
 
-type Warnings = (seen: Observation, place?: string) => unknown
+/** For the warnings, beside an observation; no observer of the user's hears it. */
+interface Beside {
+  /** The file of the inbox, where one is known: the warnings print a command for it. */
+  readonly place?: string | undefined
+  /** The whole error of an attempt, for a developer's own machine. */
+  readonly whole?: string | undefined
+}
+
+type Warnings = (seen: Observation, beside?: Beside) => unknown
 
 /**
  * The default observer: a process warning for each kind of failure on our side and, in development
- * (NODE_ENV is not `production`), for the first refusal of each code and cause.
+ * (NODE_ENV is not `production`), for the first refusal of each code and cause. Kinds differ
+ * by class and place: the text of an error may differ each time.
  */
 function warnFailures(): Warnings {
   const settled = settledWarnings()
   const once = warnOnce('\n(shown once; see all with the observe option)')
-  return (seen, place) => {
+  return (seen, { place, whole } = {}) => {
     if (seen.type === 'settled') return settled(seen, isDevelopment(), place)
     if (seen.type === 'attempt' && seen.code) {
-      const text = `handler ${seen.handler} failed for ${printable(seen.name)}: ${seen.error}`
-      return once(text, seen.code)
+      const { handler, name, error } = seen
+      const text = `handler ${handler} failed for ${printable(name)}: ${whole ?? error}`
+      return once(text, seen.code, `${handler}: ${error}`)
     }
     if (seen.type === 'store') {
       const text = `the inbox's store failed at ${seen.asked}: ${seen.error}. The worker tries again`
@@ -145,7 +155,7 @@ function warnFailures(): Warnings {
     if (seen.kind === 'rejected') {
       const say = (found: Diagnosis | undefined) => {
         const why = found ? `${found.message}. To fix it, ${found.fix}` : hintFor(seen)?.hint
-        once(`webhook refused: ${code}${why === undefined ? '' : `: ${why}`}`, code)
+        once(`webhook refused: ${code}${why === undefined ? '' : `: ${why}`}`, code, found?.cause)
       }
       return seen.diagnose().then(say)
     }
@@ -157,7 +167,9 @@ function warnFailures(): Warnings {
     })
     const what = [seen.message, ...failures].filter(Boolean).join('; ')
     const about = seen.name ? ` for ${printable(seen.name)}` : ''
-    once(`webhook ${code}${about}${what && `: ${what}`}`, code)
+    const kinds = seen.errors.map(({ handler, error }) => `${handler}: ${describeError(error)}`)
+    const kind = [seen.message, ...kinds].join('; ')
+    once(`webhook ${code}${about}${what && `: ${what}`}`, code, kind)
   }
 }
 
@@ -170,7 +182,7 @@ interface Observed extends Pick<OutcomeDetails, 'bytes' | 'event'> {
 
 /** Tells all observers of a receiver, and makes nothing where nobody would hear it. */
 export class Observers {
-  readonly #observer: (seen: Observation, place?: string) => Promise<unknown> | undefined
+  readonly #observer: (seen: Observation, beside?: Beside) => Promise<unknown> | undefined
   readonly #hearsAll: boolean
   readonly #now: Clock
   readonly #listeners = new Set<Observe>()
@@ -179,7 +191,7 @@ export class Observers {
   constructor(observe: Observe | undefined, now: Clock) {
     // An observer of the user's gets what is public and nothing more: it may be a logger.
     const observer: Warnings = observe ? (seen) => observe(seen) : warnFailures()
-    this.#observer = (seen, place) => unharmed(() => observer(seen, place), warnOf)
+    this.#observer = (seen, beside) => unharmed(() => observer(seen, beside), warnOf)
     this.#hearsAll = observe !== undefined
     this.#now = guardedClock(now)
   }
@@ -188,9 +200,9 @@ export class Observers {
     return this.#hearsAll || this.#listeners.size > 0
   }
 
-  /** With the file of the inbox, where one is known: the warnings print a command for it. */
+  /** With the file of the inbox, where one is known. */
   tell(seen: Observation, place?: string): void {
-    this.#observer(seen, place)
+    this.#observer(seen, { place })
     this.#tellListeners(seen)
   }
 
@@ -239,7 +251,7 @@ export class Observers {
     const seen = attemptObserved(report, details)
     // A developer's own machine, and no observer that could log it: the warning shows it whole.
     const isWhole = !this.#hearsAll && !report.ok && isDevelopment()
-    this.#observer(isWhole ? { ...seen, error: inspectError(report.error) } : seen)
+    this.#observer(seen, isWhole ? { whole: inspectError(report.error) } : {})
     this.#tellListeners(seen)
   }
 

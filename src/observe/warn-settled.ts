@@ -1,8 +1,8 @@
 // Process warnings about what an attempt at an entry of the inbox came to.
-import { warn } from '../foundation/warn.ts'
+import { mostOfCode, noMore, warn } from '../foundation/warn.ts'
 import { printable, type SettledObserved } from './observe.ts'
 
-/** The most retries that one receiver warns of, and the most dead letters that it remembers. */
+/** The most dead letters that one receiver remembers. */
 const most = 100
 
 /** Milliseconds: a shorter wait is over before anybody has read of it. */
@@ -24,8 +24,9 @@ export function settledWarnings(): (
     }
     if (seen.state !== 'retry' || !seen.dueAt || !isDevelopment) return
     const wait = seen.dueAt.getTime() - seen.at.getTime()
-    if (wait < shortWait || ++retries > most) return
-    warn(waiting(seen, wait, place), 'RETRY_WAITS')
+    if (wait < shortWait || ++retries > mostOfCode) return
+    const last = retries === mostOfCode ? noMore('RETRY_WAITS') : ''
+    warn(`${waiting(seen, wait, place)}${last}`, 'RETRY_WAITS')
   }
 }
 

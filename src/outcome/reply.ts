@@ -198,6 +198,8 @@ function standardReply(outcome: Outcome): Reply {
       return errorReply(outcome.code, rejected[outcome.code][0])
     case 'failed':
       return errorReply(outcome.code, failed[outcome.code][0])
+    default:
+      throw invalid('toReply expects the outcome of a delivery, as receiver.receive() gives it')
   }
 }
 

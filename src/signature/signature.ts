@@ -1,6 +1,6 @@
 // sign() and matches() side by side: over exactly the bytes that a scheme says, nothing else.
 import { sha256, sha256Hex } from '#hmac'
-import { checkOptionNames, invalid } from '../foundation/check.ts'
+import { checkOptionNames, invalid, kindShown } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import type { Scheme, TemplateValue } from '../protocol/scheme-definition.ts'
 import { serviceScheme } from '../protocol/service-scheme.ts'
@@ -77,7 +77,7 @@ export interface SignOptions {
 /**
  * The headers that a sender of the scheme adds to a body; names are in lower case.
  *
- * @throws WebhookError `SECRET_INVALID`
+ * @throws WebhookError `SECRET_INVALID`, `OPTION_INVALID`
  * @example const headers = await sign(body, { secret: process.env.WEBHOOK_SECRET })
  */
 export async function sign(
@@ -85,6 +85,9 @@ export async function sign(
   options: SignOptions,
 ): Promise<Record<string, string>> {
   checkOptionNames('sign', options, signNames)
+  if (typeof body !== 'string' && !ArrayBuffer.isView(body)) {
+    throw invalid(`sign expects the body as bytes (Uint8Array) or text, got ${kindShown(body)}`)
+  }
   const { scheme = serviceScheme, now = systemClock, url, method, headers = {} } = options
   if (scheme.authenticity === 'ip') return {}
   const uses = (value: TemplateValue) =>

@@ -87,7 +87,7 @@ export async function capture(delivery: Delivery, options: CaptureOptions = {}):
   const signed =
     proof?.ok === false
       ? refusedClaims(headers, scheme)
-      : await signedHeaders({ body, url, receivedAt, headers }, scheme, options.secret)
+      : await signedHeaders({ body, url, method, receivedAt, headers }, scheme, options.secret)
   return defined({
     ...start,
     url,
@@ -99,10 +99,10 @@ export async function capture(delivery: Delivery, options: CaptureOptions = {}):
   })
 }
 
-type Resigned = Pick<Delivery, 'body' | 'url' | 'receivedAt' | 'headers'>
+type Resigned = Pick<Delivery, 'body' | 'url' | 'method' | 'receivedAt' | 'headers'>
 
 async function signedHeaders(
-  { body, url, receivedAt, headers: given }: Required<Resigned>,
+  { body, url, method, receivedAt, headers: given }: Required<Resigned>,
   scheme: Scheme,
   secret: SecretInput = testSecret,
 ): Promise<Capture['headers']> {
@@ -111,7 +111,8 @@ async function signedHeaders(
   const id = scheme.id && `msg_${receivedAt.toISOString().replaceAll(/\D/g, '')}`
   const now = () => receivedAt
   const headers = Object.fromEntries(headerList(given))
-  return Object.entries(await sign(body, defined({ secret, scheme, now, url, id, headers })))
+  const values = { secret, scheme, now, url, method, id, headers }
+  return Object.entries(await sign(body, defined(values)))
 }
 
 /** Bytes that are not JSON cannot be understood, so only their length is kept. */
@@ -158,9 +159,10 @@ export function readCapture(capture: string | unknown): ReadCapture {
   const at = receivedAt === undefined ? undefined : new Date(String(receivedAt))
   if (at && Number.isNaN(at.getTime()))
     throw invalid('has an invalid `receivedAt`: use ISO 8601, or leave it out')
+  const arrived = { url: text(url), method: text(method), receivedAt: at }
   return defined({
-    delivery: defined({ body: bytes, headers: headerList(pairs), url: text(url), receivedAt: at }),
-    method: text(method) ?? 'POST',
+    delivery: defined({ body: bytes, headers: headerList(pairs), ...arrived }),
+    method: arrived.method ?? 'POST',
     scheme: scheme === undefined ? undefined : schemes.define(scheme as SchemeDefinition),
     redacted: redacted === true,
     verified: typeof verified === 'boolean' ? verified : undefined,

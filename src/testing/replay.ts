@@ -154,9 +154,17 @@ async function prepared(
   if (secret === undefined || one.verified === false) return one.delivery
   const { url, body, headers } = one.delivery
   const now = options.now ?? systemClock
-  const signed = await sign(body, defined({ secret, scheme, now, url }))
+  const signed = await sign(body, {
+    ...defined({ secret, scheme, now, url, id: idOf(headers, scheme), method: one.method }),
+    headers: Object.fromEntries(headers),
+  })
   const others = headers.filter(([name]) => !Object.hasOwn(signed, name))
   return { ...one.delivery, receivedAt: now(), headers: [...others, ...Object.entries(signed)] }
+}
+
+/** The id that was sent: with a new one, an inbox could not tell that it has the delivery. */
+function idOf(headers: HeaderList, { id }: Scheme): string | undefined {
+  return id && headers.find(([name]) => name === id.header.toLowerCase())?.[1]
 }
 
 function pathOf(url = '/'): string {

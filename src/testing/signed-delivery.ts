@@ -18,6 +18,7 @@ export interface SignedDeliveryOptions {
   /** The delivery's id, for schemes that sign one. */
   readonly id?: string
   readonly url?: string
+  /** Further headers; those that the scheme signs by name are signed. */
   readonly headers?: Readonly<Record<string, string>>
   /** Makes a delivery that a receiver rejects. */
   readonly tamper?: Tampering | undefined
@@ -63,20 +64,24 @@ export async function signedDelivery(
   checkOptionNames('signedDelivery', options, names)
   checkChoice('tamper', options.tamper, tamperings)
   const { scheme = schemes.service(), now = systemClock, tamper, url, id } = options
+  const { headers: given = {} } = options
   const exact = bytesOf(event)
   const rewritten = tamper === 'reserialized' ? reserialized(exact) : undefined
   const secret = tamper === 'wrong-secret' ? wrongSecret : (options.secret ?? testSecret)
   const signingClock = tamper === 'stale' ? staleClock(scheme, now) : now
   const signed = await sign(
     rewritten?.signed ?? exact,
-    defined({ secret, scheme, now: signingClock, id, url }),
+    defined({ secret, scheme, now: signingClock, id, url, headers: given }),
   )
+  const own: Record<string, string> = tamperedHeaders(signed, scheme, tamper)
+  // One that is signed stands there once, in lower case.
+  const others = Object.entries(given).filter(([name]) => !Object.hasOwn(own, name.toLowerCase()))
   return defined({
     body: rewritten?.arrives ?? tamperedBody(exact, tamper),
     headers: {
       'content-type': 'application/json',
-      ...options.headers,
-      ...tamperedHeaders(signed, scheme, tamper),
+      ...Object.fromEntries(others),
+      ...own,
     },
     receivedAt: now(),
     url,

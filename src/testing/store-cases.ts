@@ -95,6 +95,24 @@ export const keepingCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'gives copies of the bytes: a handler that writes into them changes no entry',
+    run: async (store) => {
+      const entry = newEntry()
+      const { metadata, body } = structuredClone({ metadata: entry.metadata, body: entry.body })
+      await store.insert(entry)
+      const claimed = await claimOne(store)
+      claimed.metadata?.fill(0)
+      claimed.body?.fill(0)
+      const find = async () => (await store.find({ limit: 1, withBody: true }))[0]
+      for (const when of ['after a claim', 'after a search']) {
+        const found = await find()
+        same({ metadata: found?.metadata, body: found?.body }, { metadata, body }, when)
+        found?.metadata?.fill(0)
+        found?.body?.fill(0)
+      }
+    },
+  },
+  {
     name: 'stores bytes without a key or a name',
     run: async (store) => {
       const { key: _, name: __, receivedName: ___, ...bare } = newEntry()

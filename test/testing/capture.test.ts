@@ -2,7 +2,7 @@ import express from 'express'
 import fc from 'fast-check'
 import fastify from 'fastify'
 import { Hono } from 'hono'
-import { createReceiver, schemes, verify } from 'idv-webhooks'
+import { createReceiver, type Delivery, schemes, sign, verify } from 'idv-webhooks'
 import { toExpress } from 'idv-webhooks/express'
 import { toFastify } from 'idv-webhooks/fastify'
 import { toFetch } from 'idv-webhooks/fetch'
@@ -394,6 +394,39 @@ describe('replay', () => {
     const raw = await capture(await signedDelivery(fixture('client.created')), { redact: false })
     expect(await replay(mine, [raw])).toMatchObject({ refused: 1 })
     expect(await replay(mine, [raw], { secret: live })).toMatchObject({ taken: 1 })
+  })
+
+  test('replay signs again what the scheme signs beside the body: method, headers and id', async () => {
+    const { headers: _, template: __, authenticity: ___, ...service } = schemes.service()
+    const scheme = schemes.define({
+      ...service,
+      id: { header: 'X-Id' },
+      signed: '{method}.{id}.{header:x-request}.{body}',
+    })
+    const headers = { 'x-request': 'r-7' }
+    const event = JSON.stringify(fixture('client.created'))
+    const signed = await sign(event, { secret: live, scheme, id: 'id-7', method: 'PUT', headers })
+    const body = new TextEncoder().encode(event)
+    const delivery = { body, headers: signed, method: 'PUT' }
+    const ids: (string | null)[] = []
+    const receiver = createReceiver({ secret: testSecret, scheme })
+    const own = {
+      receive(arrived: Delivery) {
+        ids.push(new Headers(arrived.headers as [string, string][]).get('x-id'))
+        return receiver.receive(arrived)
+      },
+    }
+    for (const redact of [false, true]) {
+      const made = await capture(delivery, { scheme, redact, method: 'PUT' })
+      const report = await replay(own, [made], { secret: testSecret })
+      expect(report).toMatchObject({ taken: 1 })
+      const proof = await verify(readCapture(made).delivery, {
+        secret: redact ? testSecret : live,
+        scheme,
+      })
+      expect(proof.ok).toBe(true)
+    }
+    expect(ids[0]).toBe('id-7')
   })
 
   test('replay says which capture is invalid, and that one was already read', async () => {

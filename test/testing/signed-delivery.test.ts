@@ -72,6 +72,16 @@ describe('signedDelivery', () => {
     }
   })
 
+  test('a header that the scheme signs is signed, and stands in the delivery once', async () => {
+    const scheme = schemes.define({ ...schemes.service(), signed: '{header:x-request}.{body}' })
+    const headers = { 'X-Request': 'r-7', 'X-Note': 'n' }
+    const delivery = await signedDelivery(fixture('client.created'), { scheme, headers })
+    expect(delivery.headers).toMatchObject({ 'x-request': 'r-7', 'X-Note': 'n' })
+    expect(delivery.headers).not.toHaveProperty('X-Request')
+    const receiver = createReceiver({ secret, scheme })
+    expect(await receiver.receive(delivery)).toMatchObject({ kind: 'ignored' })
+  })
+
   const codes = {
     tampered: 'SIGNATURE_MISMATCH',
     unsigned: 'SIGNATURE_MISSING',

@@ -11,6 +11,7 @@ import { checkInbox } from '../doctor/inbox-checks.ts'
 import { type Check, checkClock, checkNode, checkSecret } from '../doctor/local-checks.ts'
 import { type Probe, probeEvent, serviceFrame, vendorFrame } from '../doctor/probes.ts'
 import { CliError, type ExitCode, exitCodes } from '../exit-code.ts'
+import { extraHeaders } from '../header-option.ts'
 import { findInbox } from '../inbox/find-inbox.ts'
 import { type InboxChoice, inboxOption } from '../inbox/inbox-option.ts'
 import { count, printable, withoutUser } from '../output.ts'
@@ -24,6 +25,7 @@ interface DoctorOptions extends SecretOptions, SchemeChoice, InboxChoice {
   readonly timeout: number
   readonly leaveNothing?: boolean
   readonly capture?: readonly string[]
+  readonly header?: readonly string[]
 }
 
 export const doctor = (session: Session) =>
@@ -49,6 +51,11 @@ export const doctor = (session: Session) =>
       numberFrom(0.001, mostSeconds),
       15,
     )
+    .option(
+      '--header <name: value>',
+      'add a header to every probe, signed if the scheme signs it; repeatable',
+      repeated,
+    )
     .option('--leave-nothing', 'send only probes that an inbox does not keep')
     .option(
       '--capture <path>',
@@ -64,6 +71,7 @@ export const doctor = (session: Session) =>
 export async function runDoctor(session: Session, options: DoctorOptions): Promise<ExitCode> {
   const { to, timeout } = options
   const { scheme, vendor } = chosenSender(session, options)
+  const reach = to && { url: to, extra: extraHeaders(options.header, scheme) }
   const isOpen = to === undefined && options.capture === undefined
   const secret = await (isOpen ? findSecrets : needSecrets)(session, options)
   const checks = [
@@ -85,12 +93,12 @@ export async function runDoctor(session: Session, options: DoctorOptions): Promi
   if (secret.length === 0 && to === undefined && !found) {
     throw new CliError('USAGE', 'nothing to check: pass --to, --inbox or a secret')
   }
-  if (to === undefined || unfit) return broken ? exitCodes.failed : exitCodes.ok
+  if (!reach || unfit) return broken ? exitCodes.failed : exitCodes.ok
   const { leaveNothing = false } = options
   const kept = new Set<Probe>()
   try {
     const frame = vendor ? vendorFrame(vendor) : serviceFrame
-    const target = { url: to, timeout, scheme, frame, secret, leaveNothing, kept }
+    const target = { ...reach, timeout, scheme, frame, secret, leaveNothing, kept }
     const probed = await probe(session, target)
     return broken ? exitCodes.failed : probed
   } finally {
@@ -130,7 +138,7 @@ async function probe(session: Session, target: Target) {
     {
       url: new URL('/idv-webhooks-doctor', target.url).href,
       method: 'GET',
-      headers: [],
+      headers: target.extra.all,
       body: new Uint8Array(),
     },
     { timeout: target.timeout, signal: session.signal },

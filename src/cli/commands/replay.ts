@@ -2,6 +2,7 @@
 import { type Scheme, schemes, sign } from '../../index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
+import { missingOf } from '../header-option.ts'
 import { printable } from '../output.ts'
 import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
 import { type NamedSecret, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
@@ -68,6 +69,7 @@ async function run(session: Session, options: ReplayOptions, paths: readonly str
   }
   const sendings = captures.map((capture): Sending => {
     const own = scheme ?? capture.scheme ?? schemes.service()
+    if (secrets) needSigned(capture, own)
     return {
       name: capture.file,
       prepare: async () =>
@@ -98,6 +100,14 @@ function withoutRefused(
   return others ?? []
 }
 
+/** A signature over an empty value is one that no sender makes. */
+function needSigned({ file, delivery }: NamedCapture, scheme: Scheme): void {
+  const [missing] = missingOf(scheme, delivery.headers)
+  if (missing === undefined) return
+  const why = `scheme ${scheme.name} signs the header ${missing}, which ${printable(file)} does not hold`
+  throw new CliError('USAGE', `${why}: record the delivery again, or choose its --scheme`)
+}
+
 function exact({ delivery, method }: NamedCapture) {
   return { method, headers: delivery.headers, body: delivery.body }
 }
@@ -114,6 +124,8 @@ async function resigned(
     scheme,
     now,
     url: to,
+    method,
+    headers: Object.fromEntries(delivery.headers),
     ...(id && { id }),
   })
   const others = delivery.headers.filter(([name]) => !Object.hasOwn(signed, name))

@@ -1,6 +1,5 @@
 // send: signed deliveries of any event to an address, as the service sends them, or tampered with.
 import { readFileSync } from 'node:fs'
-import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { Option } from 'commander'
@@ -9,6 +8,7 @@ import { signedDelivery, type Tampering, tamperings } from '../../testing/index.
 import type { Vendor } from '../../vendors/index.ts'
 import { exampleMaker } from '../example-event.ts'
 import { CliError } from '../exit-code.ts'
+import { extraHeaders } from '../header-option.ts'
 import { override } from '../override.ts'
 import { readFailure } from '../read-failure.ts'
 import { repeated } from '../repeated.ts'
@@ -62,7 +62,11 @@ export const send = (session: Session) =>
     )
     .option('--override <path=value>', 'set a field, as JSON or else text; repeatable', repeated)
     .option('--remove <path>', 'remove a field; repeatable', repeated)
-    .option('--header <name: value>', 'add a header; repeatable', repeated)
+    .option(
+      '--header <name: value>',
+      'add a header, signed if the scheme signs it; repeatable',
+      repeated,
+    )
     .addOption(
       new Option('--fault <fault>', 'send a delivery that must be refused').choices([
         ...tamperings,
@@ -90,9 +94,9 @@ async function run(session: Session, options: SendOptions, event: string | undef
   }
   // Before the secret is required: a misspelt name is the first thing to correct.
   const { scheme, vendor } = chosenSender(session, options)
+  const extra = extraHeaders(options.header, scheme)
   const make = await bodyMaker(session, options, { event, vendor })
   const secret = await needSecrets(session, options)
-  const extra = (options.header ?? []).map(headerOf)
   const sending: Sending = {
     name: [event ?? file, options.fault].filter(Boolean).join(' '),
     async prepare() {
@@ -101,12 +105,11 @@ async function run(session: Session, options: SendOptions, event: string | undef
         scheme,
         now: session.now,
         url: to,
+        headers: extra.signed,
         ...(options.fault && { tamper: options.fault }),
       })
-      return {
-        body,
-        headers: [['user-agent', 'idv-webhooks'], ...Object.entries(headers), ...extra],
-      }
+      const own = Object.entries(headers).filter(([name]) => !Object.hasOwn(extra.signed, name))
+      return { body, headers: [['user-agent', 'idv-webhooks'], ...own, ...extra.all] }
     },
   }
   const plan = { ...options, url: to, expect: options.fault ? 'refused' : 'taken' } as const
@@ -151,16 +154,4 @@ function jsonOf(bytes: Uint8Array, name: string): unknown {
   } catch {
     throw new CliError('USAGE', `${name} is not JSON, so its fields cannot be changed`)
   }
-}
-
-function headerOf(text: string): readonly [string, string] {
-  const at = text.indexOf(':')
-  const [name, value] = [text.slice(0, Math.max(at, 0)).trim(), text.slice(at + 1).trim()]
-  try {
-    validateHeaderName(name)
-    validateHeaderValue(name, value)
-  } catch {
-    throw new CliError('USAGE', "--header must be 'name: value'")
-  }
-  return [name, value]
 }

@@ -3,8 +3,9 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { defined } from '../../foundation/defined.ts'
-import { type Scheme, type Secret, sign } from '../../index.ts'
+import { type Scheme, type Secret, type SignOptions, sign } from '../../index.ts'
 import { type Answer, type AnswerOutcome, deliver, outcomeOf } from '../deliver.ts'
+import type { ExtraHeaders } from '../header-option.ts'
 import type { Session } from '../session.ts'
 import { frameworkOf, keepsHeadersApart } from './framework.ts'
 import { type Frame, makeAllSpellings, makeProbes, type Probe } from './probes.ts'
@@ -24,6 +25,8 @@ export interface Target {
   readonly secret: readonly Secret[]
   readonly scheme: Scheme
   readonly frame: Frame
+  /** Headers of every probe. */
+  readonly extra: ExtraHeaders
   /** Seconds. */
   readonly timeout: number
   /** Send only what is refused before it is verified, so that no inbox keeps it. */
@@ -81,13 +84,14 @@ export async function sendProbe(
   { probe, signedBody = probe.body }: { readonly probe: Probe; readonly signedBody?: Uint8Array },
 ): Promise<Answer> {
   session.signal.throwIfAborted()
-  const { url, secret, scheme, timeout } = target
+  const { url, secret, scheme, timeout, extra } = target
   const { now } = session
   const hour = 3600 * 1000
   const at = probe.signature === 'stale' ? () => new Date(now().getTime() - hour) : now
-  const signed = await sign(signedBody, defined({ secret, scheme, now: at, url, id: probe.id }))
-  const signature = await tamper(signed, { probe, scheme, at, url })
-  const { method = 'POST', body, headers = {}, pieces } = probe
+  const { id, method = 'POST', body, headers = {}, pieces } = probe
+  const values = { scheme, now: at, url, method, headers: extra.signed }
+  const signed = await sign(signedBody, defined({ ...values, secret, id }))
+  const signature = await tamper(signed, probe, values)
   const answer = await deliver(
     {
       url,
@@ -96,7 +100,8 @@ export async function sendProbe(
       headers: [
         ...Object.entries({ 'content-type': 'application/json', ...headers }),
         ['user-agent', 'idv-webhooks-doctor'],
-        ...signature,
+        ...signature.filter(([name]) => !Object.hasOwn(extra.signed, name)),
+        ...extra.all,
       ],
       ...(pieces !== undefined && { chunks: cut(body, pieces) }),
     },
@@ -106,16 +111,13 @@ export async function sendProbe(
   return answer
 }
 
-interface Tampering {
-  readonly probe: Probe
-  readonly scheme: Scheme
-  readonly at: () => Date
-  readonly url: string
-}
-
-async function tamper(signed: Record<string, string>, { probe, scheme, at, url }: Tampering) {
+async function tamper(
+  signed: Record<string, string>,
+  probe: Probe,
+  values: Omit<SignOptions, 'secret'> & { readonly scheme: Scheme },
+) {
   const entries = Object.entries(signed)
-  const header = scheme.header.toLowerCase()
+  const header = values.scheme.header.toLowerCase()
   const own = signed[header] ?? ''
   const others = entries.filter(([name]) => name !== header)
   switch (probe.signature) {
@@ -128,7 +130,7 @@ async function tamper(signed: Record<string, string>, { probe, scheme, at, url }
     case 'wrong': {
       // A valid key in every decoding, hex and base64 included.
       const secret = 'bad0bad0'.repeat(8)
-      return Object.entries(await sign(probe.body, { secret, scheme, now: at, url }))
+      return Object.entries(await sign(probe.body, { ...values, secret }))
     }
     default:
       return entries

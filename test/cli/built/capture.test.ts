@@ -279,6 +279,8 @@ test('a web page cannot send a delivery, nor a request choose another host', asy
   expect(await rebound({ origin: `http://evil.test:${port}` })).toBe(403)
   const browser = { 'user-agent': 'Mozilla/5.0 (X11)', 'accept-language': 'en' }
   expect(await rebound(browser)).toBe(403)
+  // Some browsers let a page choose the user agent; over http they send no Sec-Fetch headers.
+  expect(await rebound({ 'user-agent': 'x', 'accept-language': 'en' })).toBe(403)
   const answer = await new Promise<string>((resolve) => {
     const socket = connect(Number(port), '127.0.0.1', () => {
       socket.write('POST x://y HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')
@@ -294,6 +296,25 @@ test('a web page cannot send a delivery, nor a request choose another host', asy
   const { stderr } = await ended
   expect(stderr).toContain('a request was refused: a web page of another origin sent it')
   expect(files().length).toBe(1)
+})
+
+test('a sender that asks through a tunnel by Node’s fetch is recorded, its GET too', async () => {
+  const { url, files } = await recording()
+  const { port } = new URL(url)
+  for (const method of ['GET', 'POST']) {
+    // What fetch() sends by itself; it would not send this Host.
+    const own = { 'accept-language': '*', 'sec-fetch-mode': 'cors', 'user-agent': 'node' }
+    const headers = { host: `tunnel.test:${port}`, ...own }
+    const status = await new Promise((resolve, reject) => {
+      const asked = request(url, { method, headers }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+      asked.on('error', reject).end()
+    })
+    expect(status, method).toBe(200)
+  }
+  expect(files().length).toBe(2)
 })
 
 test('an app that answers loopback alone learns that it was asked under another name', async () => {

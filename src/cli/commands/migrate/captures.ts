@@ -116,11 +116,15 @@ async function write(writing: CaptureToWrite): Promise<CaptureState> {
 
 /** The JSON of the capture with the new body and its signature; everything else unchanged. */
 async function contentOf({ capture, renamed, secrets, scheme }: CaptureToWrite, now: () => Date) {
-  const { url } = capture.delivery
-  const header = (name: string) =>
-    capture.delivery.headers.find(([one]) => one === name.toLowerCase())?.[1]
+  const { method, delivery } = capture
+  const { url } = delivery
+  const header = (name: string) => delivery.headers.find(([one]) => one === name.toLowerCase())?.[1]
   const id = scheme.id && header(scheme.id.header)
-  const signed = await sign(renamed.body, defined({ secret: secrets, scheme, now, id, url }))
+  const values = { secret: secrets, scheme, now, id, url, method }
+  const signed = await sign(renamed.body, {
+    ...defined(values),
+    headers: Object.fromEntries(delivery.headers),
+  })
   const json = JSON.parse(capture.source) as { readonly headers: readonly [string, string][] }
   const lengths = { 'content-length': String(renamed.body.length) }
   const fresh: Readonly<Record<string, string>> = { ...lengths, ...signed }

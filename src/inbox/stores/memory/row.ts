@@ -27,8 +27,9 @@ export function toClaimed(
     source,
     storedAt,
     ...(failed.length > 0 && { failed }),
-    ...(metadata && { metadata }),
-    ...(body && { body }),
+    // Copies, as other stores give: a handler may decode in place.
+    ...(metadata && { metadata: new Uint8Array(metadata) }),
+    ...(body && { body: new Uint8Array(body) }),
     ...(name !== undefined && { name }),
     ...(occurredAt !== undefined && { occurredAt }),
     handled: [...row.handled],
@@ -38,8 +39,14 @@ export function toClaimed(
 }
 
 export function toStored(row: Row, withBody: boolean): StoredEntry {
-  const { seq: _, lane: __, related: ___, fence: ____, until: _____, body, ...rest } = row
-  return { ...rest, handled: [...row.handled], ...(withBody && body && { body }) }
+  const { seq: _, lane: __, related: ___, fence: ____, until: _____, ...given } = row
+  const { metadata, body, ...rest } = given
+  return {
+    ...rest,
+    handled: [...row.handled],
+    ...(metadata && { metadata: new Uint8Array(metadata) }),
+    ...(withBody && body && { body: new Uint8Array(body) }),
+  }
 }
 
 /** Whether a lane or a key is the one that was meant, or that of any tenant. */
