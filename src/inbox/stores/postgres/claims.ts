@@ -11,7 +11,7 @@ const wholeEvery = 1_000
 const waitEvery = 100
 
 const claimSql = `select *
-  from idv.claim_1($1::int, $2::int, $3::bigint, $4::bigint, $5::int, $6::bigint, $7::boolean,
+  from idv.claim_1($1::int, $2::bigint, $3::bigint, $4::bigint, $5::int, $6::bigint, $7::boolean,
     $8::text)`
 
 /**
@@ -103,7 +103,7 @@ export class OwnerClaims {
   async #recover(now: number): Promise<void> {
     if (this.#lost.length === 0) return
     const lost = [...this.#lost]
-    const sql = 'select idv.recover_1($1::int, $2::int, $3::text, $4::bigint)'
+    const sql = 'select idv.recover_1($1::int, $2::bigint, $3::text, $4::bigint)'
     await this.#statements.run(sql, [this.#owner, this.#ticket, JSON.stringify(lost), now])
     this.#lost = this.#lost.filter((ticket) => !lost.includes(ticket))
     this.window.reset()
