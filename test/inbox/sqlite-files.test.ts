@@ -1,12 +1,15 @@
 // The files of an inbox on disks that are full, and where somebody has deleted one of them.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, linkSync, rmSync } from 'node:fs'
+import { existsSync, linkSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { isDeepStrictEqual } from 'node:util'
 import { createInbox } from 'idv-webhooks/inbox'
 import { type SqliteDatabase, sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import Libsql from 'libsql'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { OwnLocks } from '../../src/inbox/stores/sqlite/own-locks.ts'
+import { hasSecondLibrary } from '../../src/inbox/stores/sqlite/second-library.ts'
 import { event, setUp, until } from './admin.ts'
 import { temporaryFile } from './temporary.ts'
 
@@ -168,4 +171,117 @@ test('commands and the application may open and close the inbox at the same time
     expect((await deliver(event())).kind).toBe('accepted')
   }
   expect(await inbox.stats()).toMatchObject({ stored: 6 })
+})
+
+// Elsewhere nothing shows what a process has mapped.
+describe.runIf(process.platform === 'linux')('beside another SQLite library of the process', () => {
+  const told = /another SQLite library of this process has the file .* option driver/
+
+  test('deliveries are 503 while it has the file open, and nothing is lost', async () => {
+    const file = temporaryFile()
+    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+    await deliver(event())
+    const other = new Libsql(file)
+    other.prepare('select count(*) from idv_entries').get()
+    let kept = 1
+    await until(async () => {
+      const { kind } = await deliver(event())
+      if (kind === 'accepted') kept += 1
+      return kind === 'failed'
+    })
+    await expect(inbox.stats()).rejects.toThrow(told)
+    await inbox.close()
+    other.close()
+    const own = new DatabaseSync(file)
+    onTestFinished(() => own.close())
+    expect(own.prepare('select count(*) as kept from idv_entries').get()).toEqual({ kept })
+    expect(integrityOf(file)).toEqual({ integrity_check: 'ok' })
+  })
+
+  test('an inbox that opens after it says so', async () => {
+    const file = temporaryFile()
+    const { deliver: first, inbox: before } = setUp({ store: sqliteStore(file) })
+    await first(event())
+    await before.close()
+    const other = new Libsql(file)
+    onTestFinished(() => void other.close())
+    other.prepare('select count(*) from idv_entries').get()
+    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+    expect(await deliver(event())).toMatchObject({ kind: 'failed', code: 'STORE_UNAVAILABLE' })
+    // Lists are read beside the writer, which the next look ends too.
+    await until(() =>
+      inbox.stats().then(
+        () => false,
+        ({ message }) => told.test(message),
+      ),
+    )
+  })
+
+  test('an operator with another driver than the owner in this process is refused', async () => {
+    const file = temporaryFile()
+    const { deliver } = setUp({ store: sqliteStore(file) })
+    await deliver(event())
+    const beside = sqliteStore(file, { mode: 'operator', driver: 'libsql' })
+    const refused = /is open in this process with driver 'node:sqlite'.* 'libsql'/
+    await expect(createInbox({ store: beside }).stats()).rejects.toThrow(refused)
+    expect(await deliver(event())).toMatchObject({ kind: 'accepted' })
+  })
+
+  test('the same library may have it open, in another thread too', async () => {
+    const file = temporaryFile()
+    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+    await deliver(event())
+    const own = new DatabaseSync(file)
+    onTestFinished(() => own.close())
+    own.prepare('select count(*) from idv_entries').get()
+    expect(await hasSecondLibrary(realpathSync(file))).toBe(false)
+    await inbox.find()
+    expect(await hasSecondLibrary(realpathSync(file))).toBe(false)
+  })
+})
+
+describe.runIf(process.platform === 'linux')('beside code that opens and closes its files', () => {
+  const told = /the lock of .* is gone: something in this process has opened and closed the file/
+
+  test.each([
+    { name: 'the file', end: '' },
+    { name: 'the index of its log', end: '-shm' },
+    { name: 'the lock of its owner', end: '-owner' },
+  ])('deliveries are 503 once $name was read, and no command does harm', async ({ end }) => {
+    const file = temporaryFile()
+    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+    await deliver(event())
+    readFileSync(`${file}${end}`)
+    let kept = 1
+    await until(async () => {
+      const { kind } = await deliver(event())
+      if (kind === 'accepted') kept += 1
+      return kind === 'failed'
+    })
+    await expect(inbox.stats()).rejects.toThrow(told)
+    await until(() => !existsSync(`${file}-wal`))
+    const command = createInbox({ store: sqliteStore(file, { mode: 'operator' }) })
+    expect(await command.stats()).toMatchObject({ stored: kept })
+    await command.close()
+    await inbox.close()
+    const { inbox: again } = setUp({ store: sqliteStore(file) })
+    expect(await again.stats()).toMatchObject({ stored: kept })
+    expect(integrityOf(file)).toEqual({ integrity_check: 'ok' })
+  })
+
+  test('connections of the library may come and go', async () => {
+    const file = temporaryFile()
+    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+    await deliver(event())
+    const locks = new OwnLocks(realpathSync(file))
+    for (let at = 0; at < 3; at++) {
+      const own = new DatabaseSync(file)
+      own.prepare('select count(*) from idv_entries').get()
+      own.close()
+      await inbox.find()
+      expect(locks.lost()).toBeUndefined()
+    }
+    readFileSync(file)
+    expect(locks.lost()).toMatch(told)
+  })
 })

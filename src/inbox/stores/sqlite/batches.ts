@@ -7,6 +7,7 @@ import { CopyQueries } from './copy.ts'
 import { inTransaction, isFatal } from './driver.ts'
 import { Lanes } from './lanes.ts'
 import type { Owned } from './opening.ts'
+import { LibraryGuard } from './second-library.ts'
 import { WalCheckpoint } from './wal-checkpoint.ts'
 import { WorkerQueries } from './worker-queries.ts'
 
@@ -19,12 +20,14 @@ export class Batches {
   readonly #handlers: Handlers
   readonly #log: WalCheckpoint
   readonly #epoch: Statement<{ readonly value: unknown }>
+  readonly #libraries: LibraryGuard | undefined
 
   constructor(owned: Owned) {
     this.#owned = owned
     this.#connection = new Connection(owned.db)
     this.#handlers = handlersOf(this.#connection, owned.epoch)
     this.#log = new WalCheckpoint(this.#connection, { isOwner: owned.epoch !== undefined })
+    this.#libraries = owned.path === undefined ? undefined : new LibraryGuard(owned.path)
     this.#epoch = this.#connection.statement("select value from idv_settings where name = 'epoch'")
   }
 
@@ -32,15 +35,18 @@ export class Batches {
   carryOut(calls: readonly Call[]): BatchAnswer {
     try {
       let erased = 0
+      this.#libraries?.assertAlone()
       const isReading = calls.every(({ method }) => reads.includes(method))
       const answers = this.#connection.transaction(
         () => {
           this.#assertOwner()
-          return calls.map((call) => {
+          const all = calls.map((call) => {
             const answer = this.#answer(call)
             if (answer.ok) erased += erasedBy(call, answer)
             return answer
           })
+          this.#libraries?.assertAlone()
+          return all
         },
         { isReading },
       )
@@ -48,7 +54,8 @@ export class Batches {
       return { ok: true, answers }
     } catch (error) {
       const code = isWebhookError(error) ? error.code : 'STORE_FAILED'
-      return { ok: false, code, message: reasonOf(error), fatal: isFatal(error) }
+      const fatal = isFatal(error) || this.#libraries?.broken !== undefined
+      return { ok: false, code, message: reasonOf(error), fatal }
     }
   }
 

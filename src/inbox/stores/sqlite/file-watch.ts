@@ -1,25 +1,40 @@
 // Notices that the file of an open inbox, its log or the index of that was deleted or replaced:
 // SQLite goes on in what was unlinked, and whoever comes next makes a new one and writes into it.
+// And that the locks of this process count for nothing any more.
+import { statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import { OwnLocks } from './own-locks.ts'
+import { hasSecondLibrary, restart, secondLibrary } from './second-library.ts'
 
 /** Milliseconds between two looks. */
 const beat = 2_000
 
-/** Calls `gone` once when a path no longer leads to the same file; gives the end of the watch. */
-export function watchFile(path: string, gone: (why: string) => void): () => void {
-  // The last connection that closes moves the log into the file, linked or not.
-  const restart = 'stop the application in good order, which writes what it holds, and start it'
+/** One of them is called, once. */
+export interface WatchListeners {
+  /** Somebody else may write to the file, so nothing of it may be touched. */
+  readonly broken: (why: string) => void
+  /** It is as it was, but whoever opens it now would not see that this process has it open. */
+  readonly unlocked: (why: string) => void
+}
+
+/** Watches the files of an open inbox, and gives the end of that. */
+export function watchFile(path: string, { broken, unlocked }: WatchListeners): () => void {
   const fixes: Readonly<Record<string, string>> = {
     [path]: 'restore it, or restart to begin a new one',
     [`${path}-wal`]: restart,
     [`${path}-shm`]: restart,
   }
+  const locks = new OwnLocks(path)
+  // At once: the first of the looks may be late.
   const seen = new Map<string, string>()
+  for (const file of Object.keys(fixes)) {
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found) seen.set(file, identityOf(found))
+  }
   let isOver = false
   const look = async (file: string): Promise<string | undefined> => {
     try {
-      const { dev, ino } = await stat(file)
-      const found = `${dev} ${ino}`
+      const found = identityOf(await stat(file))
       const known = seen.get(file) ?? found
       seen.set(file, known)
       return known === found ? undefined : 'was replaced by another file'
@@ -29,13 +44,20 @@ export function watchFile(path: string, gone: (why: string) => void): () => void
       return isMissing && (file === path || seen.has(file)) ? 'was deleted' : undefined
     }
   }
-  const lookAtAll = async () => {
+  const foundBroken = async (): Promise<string | undefined> => {
     for (const [file, fix] of Object.entries(fixes)) {
       const what = await look(file)
-      if (what === undefined || isOver) continue
-      stop()
-      gone(`the file ${file} ${what} while it was open: ${fix}`)
+      if (what !== undefined) return `the file ${file} ${what} while it was open: ${fix}`
     }
+    return (await hasSecondLibrary(path)) ? secondLibrary(path) : undefined
+  }
+  const lookAtAll = async () => {
+    const why = await foundBroken()
+    const lost = locks.lost()
+    if (isOver || (why ?? lost) === undefined) return
+    stop()
+    if (why !== undefined) broken(why)
+    else if (lost !== undefined) unlocked(lost)
   }
   let looking: Promise<void> | undefined = lookAtAll()
   const free = () => {
@@ -51,4 +73,8 @@ export function watchFile(path: string, gone: (why: string) => void): () => void
     clearInterval(timer)
   }
   return stop
+}
+
+function identityOf({ dev, ino }: { readonly dev: number; readonly ino: number }): string {
+  return `${dev} ${ino}`
 }

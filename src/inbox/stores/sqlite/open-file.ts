@@ -1,5 +1,7 @@
 // One open file for each path and process, shared by all stores on it: bundlers and development
 // servers load a module more than once, and each time it makes an inbox on the same file.
+import { WebhookError } from '../../../foundation/errors.ts'
+import type { SqliteDriver } from './driver.ts'
 import type { TransactionGate } from './transaction.ts'
 import type { WriteQueue } from './write-queue.ts'
 
@@ -26,16 +28,23 @@ interface OpenByPath {
   readonly version: 1
   readonly opening: Promise<OpenFile>
   readonly wakes: Set<() => void>
+  readonly driver?: SqliteDriver
   closing?: Promise<void>
 }
 
 const registry = Symbol.for('idv-webhooks.sqliteFiles')
 
+/** How a file is opened, and who hears that there may be something to claim. */
+export interface Sharing {
+  readonly open: () => Promise<OpenFile>
+  readonly driver: SqliteDriver
+  readonly wake: () => void
+}
+
 /** Opens the file at a canonical path, or joins the stores that have it open in this process. */
 export async function shareFile(
   path: string,
-  open: () => Promise<OpenFile>,
-  wake: () => void,
+  { open, driver, wake }: Sharing,
 ): Promise<SharedFile> {
   const files = filesOfProcess()
   let shared = files.get(path)
@@ -44,7 +53,7 @@ export async function shareFile(
     shared = files.get(path)
   }
   if (shared === undefined || shared.version !== 1) {
-    shared = { version: 1, opening: open(), wakes: new Set() }
+    shared = { version: 1, opening: open(), wakes: new Set(), driver }
     files.set(path, shared)
   }
   // Each call has its own, though a caller may give one function twice.
@@ -61,6 +70,21 @@ export async function shareFile(
     if (files.get(path) === shared) files.delete(path)
     throw error
   }
+}
+
+/**
+ * Two SQLite libraries of one process do not see each other's locks.
+ *
+ * @throws WebhookError `STORE_UNSUITABLE`
+ */
+export function assertSameDriver(path: string, driver: SqliteDriver): void {
+  const known = filesOfProcess().get(path)?.driver
+  // Which library a function opens it with is not known.
+  if (typeof known !== 'string' || typeof driver !== 'string' || known === driver) return
+  throw new WebhookError(
+    'STORE_UNSUITABLE',
+    `the inbox ${path} is open in this process with driver '${known}', and here with '${driver}': two SQLite libraries would damage it, so give both the same driver`,
+  )
 }
 
 /** The last store that leaves closes the file. */

@@ -47,11 +47,20 @@ export async function openOwnedFile(path: string, options: FileOptions): Promise
     return connect(open(path))
   }
   const file = served({ writer, queue, reader }, handlers)
-  const stop = watchFile(path, broken)
+  let closing: Promise<void> | undefined
   const close = () => {
     stop()
-    return file.close()
+    closing ??= file.close()
+    return closing
   }
+  const stop = watchFile(path, {
+    broken,
+    unlocked: (why) => {
+      broken(why)
+      // Closed, it is whole, and whoever opens it does no harm.
+      close().catch(() => {})
+    },
+  })
   return { ...file, close }
 }
 

@@ -29,6 +29,8 @@ export interface Opening {
 export interface Owned {
   readonly db: SqliteDatabase
   readonly epoch?: number
+  /** The canonical path, of what is a file. */
+  readonly path?: string
   close(): void
 }
 
@@ -52,7 +54,7 @@ export function openBeside({ file, open }: Pick<Opening, 'file' | 'open'>): Owne
     assertSchema(db, path)
     configure(db)
     const opened = db
-    return { db, close: () => opened.close() }
+    return { db, path, close: () => opened.close() }
   } catch (error) {
     db?.close()
     throw explained(error, path)
@@ -79,7 +81,7 @@ export function openOwned({ file, open, check }: Opening): Owned {
       owned.close()
       lock.close()
     }
-    return { db: owned, epoch, close }
+    return { db: owned, epoch, path, close }
   } catch (error) {
     db?.close()
     lock.close()

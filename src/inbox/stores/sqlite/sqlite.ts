@@ -27,7 +27,7 @@ import type {
 import type { Gives, Method, Takes } from './calls.ts'
 import { copyBy } from './copy.ts'
 import type { SqliteDriver } from './driver.ts'
-import { type SharedFile, shareFile } from './open-file.ts'
+import { assertSameDriver, type SharedFile, shareFile } from './open-file.ts'
 import { openMemory, openOperatedFile, openOwnedFile } from './open-store.ts'
 import { canonicalPath } from './opening.ts'
 import type { SqliteTransaction } from './transaction.ts'
@@ -113,13 +113,18 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   }
 
   async open(wake: () => void): Promise<void> {
-    const { mode = 'owner' } = this.#options
+    const { mode = 'owner', driver = 'node:sqlite' } = this.#options
     if (mode === 'owner' && this.#file !== inMemory) {
       const path = canonicalPath(this.#file)
       this.#place = path
-      this.#open = await shareFile(path, () => openOwnedFile(path, this.#options), wake)
+      this.#open = await shareFile(path, {
+        open: () => openOwnedFile(path, this.#options),
+        driver,
+        wake,
+      })
       return
     }
+    if (mode === 'operator') assertSameDriver(canonicalPath(this.#file), driver)
     const file =
       mode === 'operator'
         ? await openOperatedFile(this.#file, this.#options)
