@@ -130,6 +130,8 @@ async function readChunks(
         const fault = reading.take(value.length)
         if (fault) return stop(fault)
         chunks.add(value)
+        const turn = chunks.turn()
+        if (turn) await turn
       }
     }
     collect().catch(() => resolve({ code: 'BODY_INCOMPLETE' }))

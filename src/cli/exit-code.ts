@@ -11,6 +11,8 @@ export class CliError extends Error {
   override readonly name = 'CliError'
   readonly code: string
   readonly exitCode: ExitCode
+  /** The message as it is printed: text that it quotes adds no lines. */
+  readonly lines: readonly string[]
   /** The address of the page about the code, if there is one. */
   readonly page?: string
 
@@ -22,8 +24,15 @@ export class CliError extends Error {
     })
   }
 
-  constructor(code: string, message: string, exitCode: ExitCode = exitCodes.usage) {
-    super(message)
+  /** A list is a message of several lines. */
+  constructor(
+    code: string,
+    message: string | readonly string[],
+    exitCode: ExitCode = exitCodes.usage,
+  ) {
+    const lines = typeof message === 'string' ? [message] : message
+    super(lines.join('\n'))
+    this.lines = lines
     this.code = code
     this.exitCode = exitCode
   }
@@ -33,6 +42,8 @@ export class CliError extends Error {
 export interface Failure {
   readonly code: string
   readonly message: string
+  /** The lines of the message, if it has several. */
+  readonly lines?: readonly string[]
   readonly exitCode: ExitCode
   readonly page?: string
 }

@@ -135,12 +135,17 @@ function reportBrokenOutput({ code, message }: NodeJS.ErrnoException): void {
   }
 }
 
+/** Quoted text may hold lines of its own, which a CI server would take for commands. */
+function inOneLine(text: string): string {
+  return printable(text.replaceAll(/\s*[\r\n]\s*/g, ' '))
+}
+
 /** Reports an error on stderr, and under --json on stdout too; returns the exit code. */
 function reportFailure(error: unknown, out: Output, run: FailedRun): ExitCode {
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
-  const { code, message, exitCode, page } = failureOf(error, run)
+  const { code, message, lines = [message], exitCode, page } = failureOf(error, run)
   out.record({ type: 'error', code, message, ...(page && { page }) })
-  out.say(`${out.tint('red', 'error:')} ${message.split('\n').map(printable).join('\n')}`)
+  out.say(`${out.tint('red', 'error:')} ${lines.map(inOneLine).join('\n')}`)
   if (page) out.say(page)
   return exitCode
 }

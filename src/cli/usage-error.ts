@@ -11,8 +11,9 @@ export interface FailedRun {
 /** The failure behind an error. */
 export function failureOf(error: unknown, { signal, args }: FailedRun): Failure {
   const known = error instanceof CommanderError ? usageError(error, args) : error
-  const { code, message, exitCode, page } = toFailure(known, signal)
-  return { code, exitCode, page, message: withoutSecrets(message, args) }
+  const { code, message, lines = [message], exitCode, page } = toFailure(known, signal)
+  const shown = lines.map((line) => withoutSecrets(line, args))
+  return { code, exitCode, page, message: shown.join('\n'), lines: shown }
 }
 
 function usageError({ code, message }: CommanderError, args: readonly string[]): CliError {
@@ -27,7 +28,8 @@ function usageError({ code, message }: CommanderError, args: readonly string[]):
   // The value after an unknown option may be a secret.
   const what = message.replace(/^error: /, '').replace(/(unknown option '[^'=]*)=.*?'/s, "$1'")
   const hint = code === 'commander.excessArguments' ? hintFor(args) : renamed(what)
-  return new CliError('USAGE', `${what}${hint}\nsee idv-webhooks --help, or --help after a command`)
+  const help = 'see idv-webhooks --help, or --help after a command'
+  return new CliError('USAGE', [`${what}${hint}`, help])
 }
 
 function hintFor(args: readonly string[]): string {

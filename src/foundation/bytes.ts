@@ -48,6 +48,8 @@ export async function readStream(
       length += value.length
       if (length > most || onChunk?.(value.length) === false) return undefined
       chunks.add(value)
+      const turn = chunks.turn()
+      if (turn) await turn
     }
   } finally {
     signal?.removeEventListener('abort', cancel)

@@ -2,6 +2,8 @@
 
 /** The most bytes of a block that several chunks share. */
 const longestBlock = 16 * 1024
+/** Chunks in a row without bytes that are read before timers get their turn. */
+const mostEmpty = 100
 
 /**
  * Collects chunks. A sender chooses how short they are, and each holds hundreds of bytes of its own
@@ -12,6 +14,8 @@ export class Chunks {
   #length = 0
   /** Bytes of the last block that are not used yet. */
   #free = 0
+  /** The latest chunks in a row that had no bytes. */
+  #empty = 0
 
   add(chunk: Uint8Array): void {
     const last = this.#blocks.at(-1)
@@ -20,6 +24,15 @@ export class Chunks {
     this.#free -= fitting.length
     this.#begin(chunk.subarray(fitting.length))
     this.#length += chunk.length
+    this.#empty = chunk.length === 0 ? this.#empty + 1 : 0
+  }
+
+  /**
+   * A turn to wait for before the next chunk, if there is need: a stream that always has another one
+   * without bytes is read in microtasks alone, and no deadline would end it.
+   */
+  turn(): Promise<void> | undefined {
+    return this.#empty < mostEmpty ? undefined : new Promise((resolve) => setTimeout(resolve))
   }
 
   #begin(rest: Uint8Array): void {

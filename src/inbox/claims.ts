@@ -35,6 +35,11 @@ export class Claims {
   readonly #deps: ClaimsDeps
   /** Entries claimed here and not yet settled: alive, whatever their lease says. */
   readonly #held = new Bag<Work>()
+  /**
+   * Claims of entries that are still at work here, by the entry: a store that lost a lease, such as
+   * by a failover, gives it out again. They hold the entry until its earlier attempt has ended.
+   */
+  readonly #again = new Map<string, Work>()
   /** The latest time that lanes are in line with; none before the first claim. */
   #seen: number | undefined
 
@@ -52,8 +57,7 @@ export class Claims {
     const { store, lease } = this.#deps
     const now = await this.#alignedNow()
     const { entries, next } = await store.claim({ now, limit, until: now + lease })
-    const works = entries.map((entry) => this.#toWork(entry))
-    for (const work of works) this.#held.add(work)
+    const works = this.#unlessAtWork(entries.map((entry) => this.#toWork(entry)))
     return { works, ...(next !== undefined && { next }) }
   }
 
@@ -66,6 +70,30 @@ export class Claims {
 
   abandon(work: Work): void {
     this.#held.delete(work)
+    const { id } = work.lease
+    const again = this.#again.get(id)
+    if (!again) return
+    this.#again.delete(id)
+    this.#held.delete(again)
+    const settlement = { to: 'released', lease: again.lease, at: this.#now(), handled: [] } as const
+    // Refused where the earlier attempt had the same lease; where it fails, the lease lapses.
+    this.#deps.store.settle(settlement).catch(() => {})
+  }
+
+  /** One entry is never at work twice in one process. */
+  #unlessAtWork(works: readonly Work[]): readonly Work[] {
+    const held = new Set(this.#held.all().map(({ lease }) => lease.id))
+    return works.filter((work) => {
+      const { id } = work.lease
+      const isAtWork = held.has(id)
+      if (isAtWork) {
+        const outdated = this.#again.get(id)
+        if (outdated) this.#held.delete(outdated)
+        this.#again.set(id, work)
+      }
+      this.#held.add(work)
+      return !isAtWork
+    })
   }
 
   /** An entry was kept at that time: a claim before it means that the clock went back. */
@@ -77,6 +105,7 @@ export class Claims {
   reset(): void {
     this.watch.end()
     this.#held.clear()
+    this.#again.clear()
     this.#seen = undefined
   }
 

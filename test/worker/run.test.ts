@@ -5,6 +5,7 @@ import { memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { WorkSource } from '../../src/inbox/work.ts'
+import type { Claimed } from '../../src/inbox/work-store.ts'
 import { event, type Parts, setUp, until } from '../inbox/admin.ts'
 import { temporaryFile } from '../inbox/temporary.ts'
 
@@ -15,6 +16,39 @@ const stores = [
 
 describe.each(stores)('at work on %s', (_, store) => {
   const fresh = (parts: Parts = {}) => setUp({ store: store(), ...parts })
+
+  test('an entry that the store gives out again waits for its attempt to end', async () => {
+    const kept = store()
+    const { claim } = kept
+    const leases: Claimed[] = []
+    kept.claim = async (request) => {
+      const claimed = await claim.call(kept, request)
+      leases.push(...claimed.entries)
+      return claimed
+    }
+    const { deliver, receiver, worker, settled } = setUp({ store: kept })
+    let [runs, atWork, most] = [0, 0, 0]
+    receiver.on('verification.approved', async () => {
+      runs++
+      most = Math.max(most, ++atWork)
+      const [lost] = leases
+      // As a server that took over and knows nothing of the lease.
+      if (runs === 1 && lost) {
+        const { id, fence, owner } = lost
+        const lease = { id, fence, ...(owner !== undefined && { owner }) }
+        await kept.settle({ to: 'released', lease, at: Date.now(), handled: [] })
+        await deliver(event('client.created', { id: 'cli_1' }))
+        await until(() => leases.filter((one) => one.id === id).length === 2)
+        await delay(30)
+      }
+      atWork--
+    })
+    await deliver(event())
+    await worker.start()
+    await until(() => settled().includes('done'))
+    expect(settled()).toContain('lost')
+    expect([runs, most]).toEqual([2, 1])
+  })
 
   test('an entry outlives its lease while runOnce handles it, whatever else is started', async () => {
     const { deliver, receiver, worker, settled } = fresh({ lease: 30 })

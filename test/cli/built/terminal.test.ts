@@ -172,6 +172,29 @@ test('what comes from outside cannot steer the terminal, and a program gets it e
   expect(JSON.parse(json.stdout).message).toContain('\u2066\u061c\u009b\u200b.json')
 })
 
+test('a line break in quoted text begins no line of an error, nor a raw byte of SARIF', async () => {
+  const cwd = folder()
+  const file = join(cwd, 'a.json')
+  writeFileSync(file, JSON.stringify({ version: 'x\n::error::y', headers: [], body: '' }))
+  const { stderr } = await run(['verify', file], { env })
+  expect(stderr).toContain('the capture has version x ::error::y: this program reads version 1')
+  for (const args of [
+    ['ver\n::error::y'],
+    ['verify', '--nix\n::error::y'],
+    ['verify', 'x\r\n::error::y'],
+  ]) {
+    const { code, stderr } = await run(args, { env })
+    expect(code).toBe(2)
+    expect(stderr).toContain('::error::y')
+    expect(stderr).not.toMatch(/^::error/m)
+  }
+  writeFileSync(join(cwd, 'a.ts'), 'on(`request.${x}\u009b`)\n')
+  const { stdout } = await run(['migrate', 'code', '--sarif', cwd])
+  expect(stdout).toContain('\\u009b')
+  expect(stdout).not.toContain('\u009b')
+  expect(JSON.stringify(JSON.parse(stdout))).toContain('\u009b')
+})
+
 test('help wraps at 60 columns, between words', async () => {
   const { stdout } = await run(['send', '--help'], { nodeArgs: ['--import', columns(60)] })
   const [usage = ''] = stdout.split('Examples:')

@@ -98,6 +98,19 @@ test('a claim that comes late, after it was given up, takes nothing', async () =
   expect((await store.stats(start)).counts.leased).toBe(0)
 })
 
+test('a process claims for as long as it lives, beyond the range of an int', async () => {
+  const { store, query } = await behindProxy()
+  await store.insert(newEntry())
+  const [{ owner }] = (await query(
+    'select owner from idv.owners where owner > 0 order by since desc limit 1',
+  )) as [{ owner: number }]
+  const at = 2 ** 31
+  await query('select idv.recover_1($1, $2, $3, 0)', [owner, at, JSON.stringify([at - 1, at])])
+  const values = [owner, at + 1, start]
+  await query("select * from idv.claim_1($1, $2, $3, $3, 10, 0, false, '')", values)
+  expect((await store.stats(start)).counts.leased).toBe(1)
+})
+
 test('effects whose commit was lost are there once, and their handler does not run again', async () => {
   const { store, proxy, query } = await behindProxy()
   await query('create table idv.effects (id int)')

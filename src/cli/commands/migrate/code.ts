@@ -9,6 +9,7 @@ import { toSarif } from '../../migrate/code/sarif.ts'
 import { sourceFiles } from '../../migrate/code/source-files.ts'
 import { kindOf } from '../../migrate/code/syntax.ts'
 import { type EndedFile, type Totals, totalsOf } from '../../migrate/code/totals.ts'
+import { printable } from '../../output.ts'
 import { repeated } from '../../repeated.ts'
 import { act, declare, type Session } from '../../session.ts'
 import { replaceWhole } from '../../write-file.ts'
@@ -83,7 +84,10 @@ async function run(session: Session, options: CodeOptions, given: readonly strin
       reportEnd(session, options, totalsOf(done, seen.length))
     }
   }
-  if (options.sarif) process.stdout.write(`${JSON.stringify(toSarif(seen, cwd), null, 2)}\n`)
+  if (options.sarif) {
+    const lines = JSON.stringify(toSarif(seen, cwd), null, 2).split('\n')
+    process.stdout.write(`${lines.map(printable).join('\n')}\n`)
+  }
   const totals = totalsOf(done, seen.length)
   if (done.length === 0) reportEnd(session, options, totals)
   return exitCodeOf(totals, options)

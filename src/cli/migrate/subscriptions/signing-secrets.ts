@@ -83,11 +83,11 @@ function asText(value: NamedSecret['value']): string {
   return typeof value === 'string' ? value : new TextDecoder().decode(value)
 }
 
-function missing(id: string, given: number): string {
+function missing(id: string, given: number): readonly string[] {
   const which = given > 0 ? 'none of the given secrets has its id' : 'none was given'
   return [
     `the service hides the secret of ${id}, and ${which}: its replacement would sign with a secret that your receiver does not have`,
     'provide the secret of the receiver: WEBHOOK_SECRET, or --secret-file with [{ "id": "<subscription>", "value": "…" }, …] if they differ',
     'or let the service draw new ones and save them for your receiver: --new-secrets <file>',
-  ].join('\n')
+  ]
 }

@@ -43,7 +43,7 @@ export class Death {
 
 /** The driver, with a death at each of its statements. */
 export function dying<Tx>(driver: PostgresDriver<Tx>, death: Death): PostgresDriver<Tx> {
-  const named = (text: string) => /\b(\w+_1|pg_notify)\b\(/.exec(text)?.[1] ?? 'other'
+  const named = (text: string) => /\b(?:alone_)?(\w+_1|pg_notify)\b\(/.exec(text)?.[1] ?? 'other'
   return {
     ...driver,
     query: (text, values, signal) =>

@@ -10,14 +10,14 @@ export const claim = [
    * ticket voided.
    */
   `create function idv.claim_1(
-  p_owner int, p_ticket int, p_now bigint, p_until bigint, p_limit int, p_from bigint,
+  p_owner int, p_ticket bigint, p_now bigint, p_until bigint, p_limit int, p_from bigint,
   p_wait boolean, p_served text
 ) returns table (id text, fence int, attempt int, name text, source text, occurred_at bigint,
   stored_at bigint, metadata bytea, body bytea, handled text, failed text, gap boolean, mark_at bigint,
   mark_final boolean, mark_decision text, served text, next bigint)
 language plpgsql ${oneByOne} as $$
 declare
-  v_lanes text[]; v_heads bigint[]; v_taken bigint[]; v_voided int; v_stored int := 0;
+  v_lanes text[]; v_heads bigint[]; v_taken bigint[]; v_voided bigint; v_stored int := 0;
   v_retry int := 0; v_served text; v_lane text;
 begin
   perform idv.guard_1();
@@ -84,14 +84,14 @@ end $$`,
    * Voids every claim of an owner that is still on its way, waits for those that are under way, and
    * gives back what the lost ones took.
    */
-  `create function idv.recover_1(p_owner int, p_voided int, p_lost text, p_now bigint) returns int
+  `create function idv.recover_1(p_owner int, p_voided bigint, p_lost text, p_now bigint) returns int
 language plpgsql as $$
 declare e record; v record; v_back int := 0;
 begin
   perform idv.guard_1();
   update idv.owners set voided = greatest(voided, p_voided) where owner = p_owner;
   for e in select x.seq, x.lane from idv.entries x where x.state = 'leased' and x.owner = p_owner
-      and x.ticket in (select t::int from json_array_elements_text(p_lost::json) t)
+      and x.ticket in (select t::bigint from json_array_elements_text(p_lost::json) t)
       order by x.lane, x.seq loop
     perform idv.lock_lane_1(e.lane, e.seq);
     select x.state, x.owner, x.erased into v from idv.entries x where x.seq = e.seq for no key update;

@@ -5,7 +5,7 @@
 export const standalone = {
   keep: ['text', 'bytea'],
   settle: ['text'],
-  recover: ['int', 'int', 'text', 'bigint'],
+  recover: ['int', 'bigint', 'text', 'bigint'],
   renew: ['int', 'text', 'bigint'],
   checkpoint: ['int', 'text', 'int', 'text'],
   reopen: ['text', 'text', 'bigint', 'boolean'],
@@ -21,7 +21,7 @@ export const standalone = {
   remember: ['text', 'bytea'],
 } as const
 
-const claimTypes = ['int', 'int', 'bigint', 'bigint', 'int', 'bigint', 'boolean', 'text']
+const claimTypes = ['int', 'bigint', 'bigint', 'bigint', 'int', 'bigint', 'boolean', 'text']
 
 const parameters = (types: readonly string[]) => types.map((_, at) => `$${at + 1}`).join(', ')
 
