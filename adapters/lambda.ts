@@ -1,5 +1,5 @@
 // AWS Lambda behind API Gateway (REST and HTTP APIs), an ALB or a function URL.
-import { type Reply, WebhookError } from '../src/index.ts'
+import { type Reply, WebhookError, type Worker } from '../src/index.ts'
 import { type HttpEvent, readEvent } from './lambda-event.ts'
 import {
   checkMount,
@@ -16,7 +16,9 @@ export interface LambdaContext {
 }
 
 /** Options of `toLambda`. */
-export type LambdaMountOptions = Pick<WorkerMountOptions, 'worker'>
+export interface LambdaMountOptions {
+  readonly worker?: NonNullable<WorkerMountOptions['worker']> & Partial<Pick<Worker, 'drain'>>
+}
 
 /** The response to Lambda. */
 export interface LambdaReply {
@@ -56,23 +58,34 @@ const notHttp =
 
 /** API Gateway gives up after 29 seconds. */
 const longestRun = 20_000
-/** Milliseconds that the answer needs. */
+/** Milliseconds before the end: half of them to release what is unfinished, half to answer. */
 const reserve = 1_000
 
-/** Unfinished entries stay kept: their lease ends, and a later run handles them. */
+/**
+ * What is unfinished when the time is over is aborted and released, for the process is frozen after
+ * the answer: a later run begins it again.
+ */
 async function runWithin(
   worker: NonNullable<LambdaMountOptions['worker']>,
   context: LambdaContext | undefined,
 ): Promise<void> {
   const remaining = (context?.getRemainingTimeInMillis() ?? longestRun) - reserve
   const timeout = Math.max(0, Math.min(remaining, longestRun))
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const over = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, timeout)
-  })
   // Nothing that fails here may touch the reply: the delivery is kept.
-  await Promise.race([worker.runOnce({ timeout }).catch(() => {}), over])
+  const run = worker.runOnce({ timeout }).catch(() => {})
+  if (await isDoneWithin(timeout, run)) return
+  const released = worker.drain?.({ grace: 0 }).catch(() => {})
+  await isDoneWithin(reserve / 2, Promise.all([released, run]))
+}
+
+async function isDoneWithin(limit: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), limit)
+  })
+  const isDone = await Promise.race([work.then(() => true), late])
   clearTimeout(timer)
+  return isDone
 }
 
 function toLambdaReply({ status, headers, body }: Reply, event: HttpEvent): LambdaReply {

@@ -200,6 +200,25 @@ describe('with a worker', () => {
     end()
   })
 
+  test('a handler that cannot end in time is aborted and its entry released, for the next run', async () => {
+    const inbox = createInbox({ store: memoryStore() })
+    const receiver = createReceiver({ secret, inbox, observe: () => {} })
+    const aborted: boolean[] = []
+    receiver.on('*', async (_, { signal }) => {
+      if (aborted.length > 0) return
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      aborted.push(signal.aborted)
+      throw signal.reason
+    })
+    const handler = toLambda(receiver, { worker: createWorker(receiver) })
+    await handler(httpApi(await signed(body)), context(1_100))
+    expect(aborted).toEqual([true])
+    const [entry] = (await inbox.find()).entries
+    expect(entry).toMatchObject({ state: 'stored', attempts: 0 })
+    await handler(httpApi(await signed(body)), context(3_000))
+    expect(await inbox.stats()).toMatchObject({ done: 1, leased: 0 })
+  })
+
   test('a run gets no more than 20 seconds, and one that fails changes no answer', async () => {
     const { receiver } = withInbox()
     const bounds: unknown[] = []
