@@ -62,8 +62,8 @@ const longestRun = 20_000
 const reserve = 1_000
 
 /**
- * What is unfinished when the time is over is aborted and released, for the process is frozen after
- * the answer: a later run begins it again.
+ * When the time is over, unfinished entries are aborted and released, for the process is frozen
+ * after the answer: a later run begins them again.
  */
 async function runWithin(
   worker: NonNullable<LambdaMountOptions['worker']>,
