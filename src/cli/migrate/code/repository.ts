@@ -2,11 +2,15 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
-/** The top folder of the repository; undefined outside of one, or without git. */
+/** The top folder of the repository above; undefined outside of one, or without git. */
 export function repositoryOf(folder: string): string | undefined {
-  return git(folder, 'rev-parse', '--show-toplevel')?.trim()
+  const top = git(folder, 'rev-parse', '--show-toplevel')?.trim()
+  if (!top) return undefined
+  // A repository can name a working tree that lies elsewhere (`core.worktree`).
+  const path = relative(top, folder)
+  return isAbsolute(path) || path.split(sep)[0] === '..' ? undefined : top
 }
 
 /** A file for the rules of what git ignores, as git finds it. */
@@ -70,10 +74,19 @@ function topOf(folder: string, known: Map<string, string | undefined>): string |
   return top
 }
 
+/** Git sets these in hooks and aliases: the folder may be of another repository. */
+const ofRepository = [
+  ...['GIT_DIR', 'GIT_WORK_TREE', 'GIT_IMPLICIT_WORK_TREE', 'GIT_COMMON_DIR', 'GIT_INDEX_FILE'],
+  ...['GIT_PREFIX', 'GIT_NAMESPACE', 'GIT_OBJECT_DIRECTORY', 'GIT_ALTERNATE_OBJECT_DIRECTORIES'],
+  ...['GIT_CONFIG', 'GIT_GRAFT_FILE', 'GIT_SHALLOW_FILE'],
+]
+const unset = Object.fromEntries(ofRepository.map((name) => [name, undefined]))
+
 function git(folder: string, ...args: readonly string[]): string | undefined {
   try {
     return execFileSync('git', [...args], {
       cwd: folder,
+      env: { ...process.env, ...unset },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
       maxBuffer: Number.POSITIVE_INFINITY,
