@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
@@ -60,4 +68,17 @@ test('a working tree that lies elsewhere does not end the search', () => {
     git(top, 'config', 'core.worktree', elsewhere)
     expect(sourceFiles(top, ['.'])).toContain(join(top, 'src/a.ts'))
   }
+})
+
+test('no monitor and no hook that a repository names is run', () => {
+  const [top, ran] = repository(files)
+  const file = join(top, 'src/a.ts')
+  git(top, 'config', 'core.fsmonitor', `touch ${ran}; echo`)
+  writeFileSync(join(top, '.git/hooks/post-index-change'), `#!/bin/sh\ntouch ${ran}\n`, {
+    mode: 0o755,
+  })
+  // Another time of a file makes git write its index anew.
+  utimesSync(file, 1, 1)
+  expect(refusedRepositories([file], [file])).toEqual([])
+  expect(existsSync(ran)).toBe(false)
 })

@@ -82,9 +82,12 @@ const ofRepository = [
 ]
 const unset = Object.fromEntries(ofRepository.map((name) => [name, undefined]))
 
+/** A repository can name programs for git to run; neither question needs these. */
+const withoutPrograms = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null']
+
 function git(folder: string, ...args: readonly string[]): string | undefined {
   try {
-    return execFileSync('git', [...args], {
+    return execFileSync('git', [...withoutPrograms, ...args], {
       cwd: folder,
       env: { ...process.env, ...unset },
       encoding: 'utf8',
