@@ -1,8 +1,8 @@
 // The git repositories of files, and whether they have uncommitted changes.
-import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { git } from './git.ts'
 
 /** The top folder of the repository above; undefined outside of one, or without git. */
 export function repositoryOf(folder: string): string | undefined {
@@ -72,29 +72,4 @@ function topOf(folder: string, known: Map<string, string | undefined>): string |
   const top = isTop ? folder : above === folder ? undefined : topOf(above, known)
   known.set(folder, top)
   return top
-}
-
-/** Git sets these in hooks and aliases: the folder may be of another repository. */
-const ofRepository = [
-  ...['GIT_DIR', 'GIT_WORK_TREE', 'GIT_IMPLICIT_WORK_TREE', 'GIT_COMMON_DIR', 'GIT_INDEX_FILE'],
-  ...['GIT_PREFIX', 'GIT_NAMESPACE', 'GIT_OBJECT_DIRECTORY', 'GIT_ALTERNATE_OBJECT_DIRECTORIES'],
-  ...['GIT_CONFIG', 'GIT_GRAFT_FILE', 'GIT_SHALLOW_FILE'],
-]
-const unset = Object.fromEntries(ofRepository.map((name) => [name, undefined]))
-
-/** A repository can name programs for git to run; neither question needs these. */
-const withoutPrograms = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null']
-
-function git(folder: string, ...args: readonly string[]): string | undefined {
-  try {
-    return execFileSync('git', [...withoutPrograms, ...args], {
-      cwd: folder,
-      env: { ...process.env, ...unset },
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-      maxBuffer: Number.POSITIVE_INFINITY,
-    })
-  } catch {
-    return undefined
-  }
 }
