@@ -49,9 +49,10 @@ export function isProbe({ body }: VerifiedDelivery, parsed: Parsed): boolean {
   return parsed.code !== 'ENVELOPE_INVALID' && probeStart.every((byte, at) => body[at] === byte)
 }
 
-/** A verification names its client (section 2.1): who forgets the client means both. */
+/** A verification names its client (section 2.1), as others may: who forgets the client means both. */
 function clientOf({ entity, data }: WebhookEvent): Entity | undefined {
-  if (entity?.type !== 'verification' || typeof data !== 'object' || data === null) return undefined
+  if (!entity || entity.type === 'client' || typeof data !== 'object' || data === null)
+    return undefined
   const { clientId } = data as { readonly clientId?: unknown }
   return typeof clientId === 'string' && clientId !== ''
     ? { type: 'client', id: clientId }

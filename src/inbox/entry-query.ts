@@ -2,6 +2,7 @@
 // not reach the commit that holds somebody's delivery.
 import { checkChoice, checkWholeNumber, invalid, shown, suggestion } from '../foundation/check.ts'
 import type { Entity } from '../protocol/events.ts'
+import { canonicalName } from '../protocol/names.ts'
 import { type EntryState, entryStates } from './entry.ts'
 
 /** Conditions on entries; what is left out matches every entry. */
@@ -79,17 +80,25 @@ export function checkId(by: string, id: unknown): void {
 /** @throws WebhookError `OPTION_INVALID` */
 export function checkEntity(by: string, entity: Entity | string): void {
   const { type, id } = typeof entity === 'string' ? partsOf(entity) : (entity ?? {})
-  const isKnown = type === 'verification' || type === 'client'
   const isMeant = typeof entity !== 'string' || id?.trim() === id
-  if (isKnown && isText(id) && isMeant) return
+  // Any event files its entry under its family; a misspelt one would just find nothing.
+  const meant = typeof entity === 'string' ? misspelt(type ?? '') : ''
+  if (isText(type) && isText(id) && isMeant && meant === '') return
   throw invalid(
-    `${by}: the entity must be 'verification:<id>', 'client:<id>' or { type, id }; nothing else is accepted`,
+    `${by}: the entity must be 'verification:<id>', 'client:<id>', '<type>:<id>' of another event or { type, id }.${meant}`,
   )
 }
 
 function partsOf(entity: string): { readonly type: string; readonly id: string } {
   const colon = entity.indexOf(':')
-  return { type: entity.slice(0, colon), id: entity.slice(colon + 1) }
+  return { type: entity.slice(0, Math.max(colon, 0)), id: entity.slice(colon + 1) }
+}
+
+function misspelt(type: string): string {
+  const types: readonly string[] = ['verification', 'client']
+  const [canonical = type] = canonicalName(`${type}.*`).split('.')
+  if (canonical !== type) return ` Did you mean '${canonical}'?`
+  return types.includes(type) ? '' : suggestion(type, types)
 }
 
 function checkFilter(

@@ -32,6 +32,9 @@ describe.each(stores)('an operator of %s', (_, store) => {
     ['id that is none', { id: [{}] }, /id expects the id of an entry, got an object/],
     ['name that is none', { name: {} }, /name must be a string, got a value of type object/],
     ['entity that is none', { entity: 'cli_42' }, /the entity must be 'verification:<id>'/],
+    ['entity that is misspelt', { entity: 'clients:1' }, /Did you mean 'client'\?/],
+    ['entity by its name of before', { entity: 'request:1' }, /Did you mean 'verification'\?/],
+    ['entity without an id', { entity: 'document:' }, /the entity must be/],
     ['filter that is none', { status: 'dead' }, /no filter 'status'\..* Known filters: id, state/],
   ])('is told of a %s', async (_, query, message) => {
     const { inbox, deliver } = setUp({ store: store() })
@@ -63,13 +66,26 @@ describe.each(stores)('an operator of %s', (_, store) => {
     const { inbox, deliver } = setUp({ store: store() })
     await deliver(event('client.created', { id: 'cli_42' }))
     const wrong = ['cli_42', 'Client:cli_42', 'clients:cli_42', 'client: cli_42', 'client:', ':x']
-    const others = [{ type: 'client', id: '' }, { type: 'user', id: 'x' }, null, 5]
+    const others = [{ type: 'client', id: '' }, { type: '', id: 'x' }, null, 5]
     for (const entity of [...wrong, ...others] as never[]) {
       await expect(inbox.forget(entity), JSON.stringify(entity)).rejects.toMatchObject({
         code: 'OPTION_INVALID',
       })
     }
     expect(await inbox.forget({ type: 'client', id: 'cli_42' })).toBe(1)
+  })
+
+  test('finds and forgets the entity of any event, alone and with the client that it names', async () => {
+    const { inbox, deliver } = setUp({ store: store() })
+    for (const id of ['doc_1', 'doc_2', 'doc_3']) {
+      const named = id === 'doc_3' ? {} : { clientId: 'cli_1' }
+      await deliver(event('document.uploaded', { id, ...named }))
+    }
+    expect((await inbox.find({ entity: 'document:doc_1' })).entries).toHaveLength(1)
+    expect((await inbox.find({ entity: 'client:cli_1' })).entries).toHaveLength(2)
+    expect(await inbox.forget('document:doc_1')).toBe(1)
+    expect(await inbox.forget('client:cli_1')).toBe(1)
+    expect(await inbox.forget({ type: 'document', id: 'doc_3' } as never)).toBe(1)
   })
 
   test('may name as many entries as there are', async () => {

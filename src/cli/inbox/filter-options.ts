@@ -64,8 +64,10 @@ export function filterOf(options: FilterOptions): EntryFilter {
   })
 }
 
-/** Reads `verification:<id>` or `client:<id>`; any other type would silently find nothing. */
+/** Reads `verification:<id>`, `client:<id>` or that of another event; the inbox refuses slips. */
 export function entityFrom(text: string): string {
-  if (/^(verification|client):./.test(text)) return text
-  throw new InvalidArgumentError('Pass verification:<id> or client:<id>.')
+  if (/^[^\s:]+:./.test(text)) return text
+  throw new InvalidArgumentError(
+    'Pass verification:<id> or client:<id>, or the <type>:<id> of another event.',
+  )
 }

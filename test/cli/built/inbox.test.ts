@@ -291,8 +291,8 @@ describe('working, beside the application that owns the file', () => {
     expect(entries).toMatchObject([{ erased: true }])
   })
 
-  test('forget of a type that there is not is a mistake in the call', async () => {
-    const { stderr, code } = await run(['inbox', 'forget', '--inbox', 'x.db', 'person:1'])
+  test('forget of an id without a type is a mistake in the call', async () => {
+    const { stderr, code } = await run(['inbox', 'forget', '--inbox', 'x.db', 'person1'])
     expect(stderr).toContain('Pass verification:<id> or client:<id>')
     expect(code).toBe(2)
   })
