@@ -87,6 +87,9 @@ function isWorkSource(inbox: unknown): inbox is WorkSource {
   return typeof (inbox as { claim?: unknown } | undefined)?.claim === 'function'
 }
 
+/** So many claims in a row may find nothing, though something is due, before a run ends. */
+const mostVain = 100
+
 /** Receivers whose observer hears of operators: once, however many workers they have. */
 const operated = new WeakSet<Pipeline>()
 
@@ -144,10 +147,16 @@ class InboxWorker implements Worker {
     await this.#ready()
     const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
     const elapsed = stopwatch(this.#inbox.now)
+    let vain = 0
     for (let left = limit; left > 0; ) {
       if (!run.isOpen || elapsed() >= timeout) break
-      const { attempts } = await run.claim(left)
-      if (attempts.length === 0) break
+      const { attempts, next = Number.POSITIVE_INFINITY } = await run.claim(left)
+      if (attempts.length === 0) {
+        // It may have looked at some tenants only, and others' lanes may be locked for a moment.
+        if (next > this.#inbox.now().getTime() || ++vain > mostVain) break
+        continue
+      }
+      vain = 0
       left -= attempts.length
       for (const state of await Promise.all(attempts)) report[state]++
     }
