@@ -28,6 +28,7 @@ import { Poll } from './poll.ts'
 import { hour, Retention } from './retention.ts'
 import { WorkerRun } from './run.ts'
 import { takeOver } from './takeover.ts'
+import { VainClaims } from './vain-claims.ts'
 
 /** Handles what the inbox keeps. */
 export interface Worker {
@@ -87,9 +88,6 @@ function isWorkSource(inbox: unknown): inbox is WorkSource {
   return typeof (inbox as { claim?: unknown } | undefined)?.claim === 'function'
 }
 
-/** So many claims in a row may find nothing, though something is due, before a run ends. */
-const mostVain = 100
-
 /** Receivers whose observer hears of operators: once, however many workers they have. */
 const operated = new WeakSet<Pipeline>()
 
@@ -147,16 +145,11 @@ class InboxWorker implements Worker {
     await this.#ready()
     const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
     const elapsed = stopwatch(this.#inbox.now)
-    let vain = 0
+    const claims = new VainClaims(this.#inbox.now)
     for (let left = limit; left > 0; ) {
       if (!run.isOpen || elapsed() >= timeout) break
-      const { attempts, next = Number.POSITIVE_INFINITY } = await run.claim(left)
-      if (attempts.length === 0) {
-        // It may have looked at some tenants only, and others' lanes may be locked for a moment.
-        if (next > this.#inbox.now().getTime() || ++vain > mostVain) break
-        continue
-      }
-      vain = 0
+      const { attempts, next } = await run.claim(left)
+      if (!claims.goesOn(attempts.length, next)) break
       left -= attempts.length
       for (const state of await Promise.all(attempts)) report[state]++
     }
