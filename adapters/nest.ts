@@ -69,6 +69,8 @@ const mountAt = (path: string) => (receiver: HandlesRequests, host: HttpAdapterH
   // At once, or in a testing module as soon as it has an application.
   host.init$.subscribe(() => {
     const { httpAdapter } = host
+    // A standalone application or a microservice serves no HTTP: its receiver is used without one.
+    if (!httpAdapter) return
     const app = httpAdapter.getInstance()
     if (httpAdapter.getType() === 'fastify') app.register(toFastify(receiver), { path })
     else app.all(path, toExpress(receiver))

@@ -16,6 +16,8 @@ export type NodeRequest = IncomingMessage & {
   readonly rawBody?: unknown
 }
 
+const incomplete = { code: 'BODY_INCOMPLETE' } as const
+
 const fix =
   'the body was read before the receiver: hand it the untouched request, before any body parser (Koa: mount it before koa-body and pass ctx.req; NestJS: mount it with WebhookModule of idv-webhooks/nest)'
 
@@ -68,11 +70,10 @@ function readBody(
   { reading, fix }: HowToRead,
 ): Promise<Uint8Array | BodyFault> {
   const consumed = { code: 'BODY_CONSUMED', message: fix } as const
-  const incomplete = { code: 'BODY_INCOMPLETE' } as const
   if (stream.readableDidRead || !stream.readable) {
     // A parser that kept the exact bytes has done no harm.
     const kept = [request.rawBody, request.body].find((one) => one instanceof Uint8Array)
-    if (kept) return Promise.resolve(kept as Uint8Array)
+    if (kept) return Promise.resolve(unlessReset(request, kept as Uint8Array))
     // A body that came whole is `complete`, also where its sender hung up before anybody read it.
     const aborted = isReset(request) || (stream.destroyed && !stream.readableEnded)
     return Promise.resolve(aborted ? incomplete : consumed)
@@ -94,9 +95,7 @@ function readBody(
     }
     const finish = () => {
       ended = true
-      const body = chunks.joined()
-      if (isKnownWhole(request, body.length)) resolve(body)
-      else setImmediate(setImmediate, () => resolve(isReset(request) ? incomplete : body))
+      resolve(unlessReset(request, chunks.joined()))
     }
     // A stream that has ended is closed too, and its listeners go with it.
     const fail = () => ended || stop(incomplete)
@@ -112,8 +111,13 @@ function readBody(
  * Over HTTP/2 a body that its sender resets ends as a whole one does. Node's own client marks its
  * end too, and the reset comes a turn later. A body of its declared length is whole all the same.
  */
-const isKnownWhole = ({ httpVersionMajor, headers }: NodeRequest, length: number) =>
-  httpVersionMajor < 2 || Number(headers['content-length']) === length
+function unlessReset(request: NodeRequest, body: Uint8Array) {
+  const { httpVersionMajor, headers } = request
+  if (httpVersionMajor < 2 || Number(headers['content-length']) === body.length) return body
+  return new Promise<Uint8Array | BodyFault>((resolve) => {
+    setImmediate(setImmediate, () => resolve(isReset(request) ? incomplete : body))
+  })
+}
 
 const isReset = (request: NodeRequest) => request.httpVersionMajor >= 2 && request.aborted
 

@@ -399,3 +399,27 @@ test('outside production an inbox that nobody works for says so once; within whe
   expect(await toldWhen(true, false)).toBe('')
   expect((await toldWhen(false, false)).match(/worker of this process could not/g)).toHaveLength(1)
 })
+
+test('an observer or a clock that throws is warned of once for each kind', async () => {
+  let read = 0
+  const forge = async (observe?: () => unknown) => {
+    const now = () => {
+      if (!observe && ++read % 2 === 0) throw new RangeError('no clock')
+      return new Date()
+    }
+    const receiver = createReceiver({ secret, now, observe: observe ?? (() => {}) })
+    for (let at = 0; at < 10; at++) await receiver.receive({ body: bytes('{}'), headers: {} })
+  }
+  let at = 0
+  const kinds = [TypeError, RangeError]
+  const fail = () => new (kinds[at++ % 2] ?? Error)('a slip')
+  const thrown = await warningsOf(() =>
+    forge(() => {
+      throw fail()
+    }),
+  )
+  expect(thrown.match(/observe threw \w+.*\(shown once\)/g)).toHaveLength(2)
+  const rejected = await warningsOf(() => forge(() => Promise.reject(fail())))
+  expect(rejected.match(/observe threw/g)).toHaveLength(2)
+  expect((await warningsOf(() => forge())).match(/now threw RangeError/g)).toHaveLength(1)
+})

@@ -85,10 +85,12 @@ export function unharmed(
   return undefined
 }
 
-/** The same, reported as a warning that names the observer and the class of what it threw. */
+const warnThrown = warnOnce()
+
+/** The same, reported once as a warning that names the observer and the class of what it threw. */
 export function warnIfItThrows(name: string, look: () => unknown): void {
   unharmed(look, (error) => {
     const what = error instanceof Error ? error.name : typeof error
-    warn(`${name} threw ${what}`, 'OBSERVE_FAILED')
+    warnThrown(`${name} threw ${what}`, 'OBSERVE_FAILED')
   })
 }

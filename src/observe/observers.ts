@@ -6,7 +6,7 @@ import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/c
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import type { HeaderIndex } from '../foundation/delivery.ts'
 import { isWebhookError, type OutcomeCode } from '../foundation/errors.ts'
-import { isDevelopment, unharmed, warn, warnOnce } from '../foundation/warn.ts'
+import { isDevelopment, unharmed, warnOnce } from '../foundation/warn.ts'
 import type { Incoming } from '../intake/walk.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import { probeAgent } from '../protocol/names.ts'
@@ -191,9 +191,13 @@ export class Observers {
   constructor(observe: Observe | undefined, now: Clock) {
     // An observer of the user's gets what is public and nothing more: it may be a logger.
     const observer: Warnings = observe ? (seen) => observe(seen) : warnFailures()
+    // Each refusal of a stranger's delivery is observed: a warning of each would have no end.
+    const once = warnOnce()
+    const warnOf = (error: unknown) =>
+      once(`observe threw ${describeError(error)}`, 'OBSERVE_FAILED')
     this.#observer = (seen, beside) => unharmed(() => observer(seen, beside), warnOf)
     this.#hearsAll = observe !== undefined
-    this.#now = guardedClock(now)
+    this.#now = guardedClock(now, once)
   }
 
   get hearAll(): boolean {
@@ -264,17 +268,13 @@ export class Observers {
 }
 
 /** An observation has a time although the user's clock failed: no outcome depends on it. */
-function guardedClock(now: Clock): Clock {
+function guardedClock(now: Clock, once: ReturnType<typeof warnOnce>): Clock {
   return () => {
     try {
       return new Date(now().getTime())
     } catch (error) {
-      warn(`now threw ${describeError(error)}: the system's clock was read`, 'OBSERVE_FAILED')
+      once(`now threw ${describeError(error)}: the system's clock was read`, 'OBSERVE_FAILED')
       return systemClock()
     }
   }
-}
-
-function warnOf(error: unknown): void {
-  warn(`observe threw ${describeError(error)}`, 'OBSERVE_FAILED')
 }

@@ -1,6 +1,7 @@
 // Servers of HTTP/2 without TLS on loopback, and how a delivery begins.
-import { type ClientHttp2Stream, connect, createServer } from 'node:http2'
+import { type ClientHttp2Stream, connect, createServer, type Http2ServerRequest } from 'node:http2'
 import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import fastify from 'fastify'
 import { toFastify } from 'idv-webhooks/fastify'
 import { type HandlesRequests, toNode } from 'idv-webhooks/node'
@@ -11,11 +12,25 @@ type Start = (receiver: HandlesRequests, patience?: number) => Promise<string>
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-const overNode: Start = async (receiver, patience) => {
+const overNode: Start = (receiver, patience) =>
+  listening(receiver, () => patience && wait(patience))
+
+/** Behind a middleware that reads the body and keeps its bytes. */
+export const keepingFirst: Start = (receiver, patience) =>
+  listening(receiver, async (request) => {
+    const rawBody = await buffer(request)
+    Object.assign(request, { rawBody })
+    if (patience) await wait(patience)
+  })
+
+async function listening(
+  receiver: HandlesRequests,
+  first: (request: Http2ServerRequest) => unknown,
+) {
   const handle = toNode(receiver)
   // Typed for node:http; Koa and others hand such requests over.
   const server = createServer(async (request, response) => {
-    if (patience) await wait(patience)
+    await first(request)
     await handle(request as never, response as never)
   })
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))

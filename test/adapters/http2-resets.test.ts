@@ -4,7 +4,7 @@ import type { ClientHttp2Stream } from 'node:http2'
 import { createReceiver, type OutcomeObserved, schemes, sign } from 'idv-webhooks'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { describe, expect, test } from 'vitest'
-import { http2Mounts, sessionTo } from './http2-mounts.ts'
+import { http2Mounts, keepingFirst, sessionTo } from './http2-mounts.ts'
 
 const secret = 'a-secret-of-thirty-two-characters'
 const bodyOf = (id: number) => `{"id":"e${id}","event":"client.created","data":{"id":"cli_1"}}`
@@ -96,4 +96,33 @@ describe.each(http2Mounts)('over %s', (_, start) => {
     expect(await outcome).toMatchObject({ kind: 'accepted' })
     expect(await kept()).toBe(1)
   })
+})
+
+const patiences = [[0], [50]]
+
+test.each(patiences)(
+  'bytes that a middleware kept of a reset stream are incomplete, %s ms later too',
+  async (patience) => {
+    for (const make of Object.values(receivers)) {
+      const { receiver, outcome, kept } = make()
+      const begin = sessionTo(await keepingFirst(receiver, patience))
+      // A whole text of JSON, which its sender meant to go on.
+      const stream = begin(await headersOf(body))
+      stream.write(body)
+      await arrived(stream)
+      stream.close(8)
+      expect(await outcome).toMatchObject({ kind: 'rejected', code: 'BODY_INCOMPLETE' })
+      expect(await kept()).toBe(0)
+    }
+  },
+)
+
+test('bytes that a middleware kept of a whole body are taken', async () => {
+  for (const declared of [{}, length]) {
+    const { receiver, outcome, kept } = receivers['a token']()
+    const begin = sessionTo(await keepingFirst(receiver))
+    begin({ ...(await headersOf(body)), ...declared }).end(body)
+    expect(await outcome).toMatchObject({ kind: 'accepted' })
+    expect(await kept()).toBe(1)
+  }
 })

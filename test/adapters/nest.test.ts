@@ -120,6 +120,21 @@ describe.each(adapters)('on %s', (_, adapter) => {
   })
 })
 
+test('an application without a server, as of a worker or a script, starts and has the receiver', async () => {
+  const { receiver } = receiverOf()
+  const uncaught: unknown[] = []
+  const note = (error: unknown) => uncaught.push(error)
+  process.on('uncaughtException', note)
+  onTestFinished(() => void process.off('uncaughtException', note))
+  const module = WebhookModule.forRoot({ receiver, path: '/webhooks' })
+  const app = await NestFactory.createApplicationContext(module, { logger: false })
+  // What a subscriber throws, rxjs reports in a timer.
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  expect(app.get<Receiver>(webhookReceiver, { strict: false })).toBe(receiver)
+  await app.close()
+  expect(uncaught).toEqual([])
+})
+
 test('the log of Nest calls each of several modules WebhookModule', () => {
   const mounted = ['/one', '/other'].map((path) =>
     WebhookModule.forRoot({ receiver: receiverOf().receiver, path }),

@@ -1,12 +1,16 @@
 // The git repositories of files, and whether they have uncommitted changes.
-import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { git } from './git.ts'
 
-/** The top folder of the repository; undefined outside of one, or without git. */
+/** The top folder of the repository above; undefined outside of one, or without git. */
 export function repositoryOf(folder: string): string | undefined {
-  return git(folder, 'rev-parse', '--show-toplevel')?.trim()
+  const top = git(folder, 'rev-parse', '--show-toplevel')?.trim()
+  if (!top) return undefined
+  // A repository can name a working tree that lies elsewhere (`core.worktree`).
+  const path = relative(top, folder)
+  return isAbsolute(path) || path.split(sep)[0] === '..' ? undefined : top
 }
 
 /** A file for the rules of what git ignores, as git finds it. */
@@ -68,17 +72,4 @@ function topOf(folder: string, known: Map<string, string | undefined>): string |
   const top = isTop ? folder : above === folder ? undefined : topOf(above, known)
   known.set(folder, top)
   return top
-}
-
-function git(folder: string, ...args: readonly string[]): string | undefined {
-  try {
-    return execFileSync('git', [...args], {
-      cwd: folder,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-      maxBuffer: Number.POSITIVE_INFINITY,
-    })
-  } catch {
-    return undefined
-  }
 }
