@@ -1,6 +1,5 @@
 // createWorker: claim → attempt → settle, a given number of entries at a time; start, drain.
 // It shares the receiver's pipeline and asks its inbox for work.
-
 import { checkOptionNames, insideOf, invalid, kindShown } from '../foundation/check.ts'
 import { stopwatch } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
@@ -146,8 +145,7 @@ class InboxWorker implements Worker {
     const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
     const elapsed = stopwatch(this.#inbox.now)
     const claims = new VainClaims(this.#inbox.now)
-    for (let left = limit; left > 0; ) {
-      if (!run.isOpen || elapsed() >= timeout) break
+    for (let left = limit; left > 0 && run.isOpen && elapsed() < timeout; ) {
       const { attempts, next } = await run.claim(left)
       if (!claims.goesOn(attempts.length, next)) break
       left -= attempts.length
