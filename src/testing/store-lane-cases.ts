@@ -133,6 +133,24 @@ export const laneCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'passes over tenants whose entries wait for their retry',
+    needs: 'fairness',
+    run: async (store) => {
+      const waiting = Array.from({ length: 40 }, (_, at) => newEntry({ lane: `w.a${at + 10}` }))
+      for (const entry of waiting) await store.insert(entry)
+      for (let left = waiting.length; left > 0; ) {
+        const claimed = await claim(store, 10)
+        left -= claimed.length
+        for (const one of claimed) {
+          await settle(store, one, { to: 'retry', due: start + 60_000, ...failed })
+        }
+      }
+      const last = newEntry({ lane: 'w.z' })
+      await store.insert(last)
+      same((await claimOne(store)).id, last.id)
+    },
+  },
+  {
     name: 'reports what was done last in a lane',
     run: async (store) => {
       const lane = 'marked'

@@ -1,6 +1,5 @@
 // createWorker: claim → attempt → settle, a given number of entries at a time; start, drain.
 // It shares the receiver's pipeline and asks its inbox for work.
-
 import { checkOptionNames, insideOf, invalid, kindShown } from '../foundation/check.ts'
 import { stopwatch } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
@@ -28,6 +27,7 @@ import { Poll } from './poll.ts'
 import { hour, Retention } from './retention.ts'
 import { WorkerRun } from './run.ts'
 import { takeOver } from './takeover.ts'
+import { VainClaims } from './vain-claims.ts'
 
 /** Handles what the inbox keeps. */
 export interface Worker {
@@ -144,10 +144,10 @@ class InboxWorker implements Worker {
     await this.#ready()
     const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
     const elapsed = stopwatch(this.#inbox.now)
-    for (let left = limit; left > 0; ) {
-      if (!run.isOpen || elapsed() >= timeout) break
-      const { attempts } = await run.claim(left)
-      if (attempts.length === 0) break
+    const claims = new VainClaims(this.#inbox.now)
+    for (let left = limit; left > 0 && run.isOpen && elapsed() < timeout; ) {
+      const { attempts, next } = await run.claim(left)
+      if (!claims.goesOn(attempts.length, next)) break
       left -= attempts.length
       for (const state of await Promise.all(attempts)) report[state]++
     }

@@ -1,7 +1,7 @@
 // The files of an inbox on disks that are full, and where somebody has deleted one of them.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, linkSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, linkSync, readFileSync, realpathSync, rmSync, utimesSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { isDeepStrictEqual } from 'node:util'
 import { createInbox } from 'idv-webhooks/inbox'
@@ -273,7 +273,7 @@ describe.runIf(process.platform === 'linux')('beside code that opens and closes 
     const file = temporaryFile()
     const { deliver, inbox } = setUp({ store: sqliteStore(file) })
     await deliver(event())
-    const locks = new OwnLocks(realpathSync(file))
+    const locks = new OwnLocks(['', '-shm', '-owner'].map((end) => `${realpathSync(file)}${end}`))
     for (let at = 0; at < 3; at++) {
       const own = new DatabaseSync(file)
       own.prepare('select count(*) from idv_entries').get()
@@ -283,5 +283,55 @@ describe.runIf(process.platform === 'linux')('beside code that opens and closes 
     }
     readFileSync(file)
     expect(locks.lost()).toMatch(told)
+  })
+
+  test('an operator goes on where the owner in its process closes', async () => {
+    const file = temporaryFile()
+    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+    await deliver(event())
+    const beside = operator(file)
+    expect(await beside.stats()).toMatchObject({ stored: 1 })
+    await inbox.close()
+    utimesSync(`${file}-shm`, 1, 1)
+    expect(await beside.stats()).toMatchObject({ stored: 1 })
+  })
+
+  test('a process without a free descriptor keeps on, and has lost no lock', async () => {
+    const file = temporaryFile()
+    const source = `${import.meta.dirname}/../../src/inbox`
+    const script = `
+      import { closeSync, openSync, utimesSync } from 'node:fs'
+      import { sqliteStore } from '${source}/stores/sqlite/sqlite.ts'
+      import { newEntry } from '${source}/../testing/store-cases.ts'
+      const file = ${JSON.stringify(file)}
+      const store = sqliteStore(file)
+      await store.open(() => {})
+      await store.insert(newEntry())
+      const taken = []
+      try { for (;;) taken.push(openSync('/dev/null')) } catch (error) { console.log(error.code) }
+      const kept = async () => (await store.insert(newEntry())).kind
+      utimesSync(file + '-shm', 1, 1)
+      console.log(await kept())
+      // Over the next looks.
+      await new Promise((resolve) => setTimeout(resolve, 2_500))
+      console.log(await kept())
+      for (const one of taken) closeSync(one)
+      utimesSync(file + '-shm', 2, 2)
+      console.log(await kept())
+      await store.close()`
+    const child = spawn('sh', [
+      '-c',
+      'ulimit -n 100; exec "$0" "$@"',
+      process.execPath,
+      '--input-type=module-typescript',
+      '-e',
+      script,
+    ])
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const said: string[] = []
+    child.stdout.on('data', (chunk) => said.push(String(chunk)))
+    child.stderr.on('data', (chunk) => said.push(String(chunk)))
+    await once(child, 'close')
+    expect(said.join('').trim().split('\n')).toEqual(['EMFILE', 'stored', 'stored', 'stored'])
   })
 })

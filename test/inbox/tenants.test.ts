@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import { createReceiver, isWebhookError, verify } from 'idv-webhooks'
 import { memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
@@ -168,4 +169,21 @@ describe('forgetting a client', () => {
     const { entries } = await inbox.find({ entity: 'verification:ver_1' })
     expect(entries.map(({ erased }) => erased)).toEqual([true, true, true])
   })
+})
+
+test('a run goes on past hundreds of tenants that wait for their retry', async () => {
+  const file = temporaryFile()
+  const { deliver, receiver, worker, inbox } = setUp({ store: sqliteStore(file) })
+  receiver.on('*', () => {})
+  await inbox.open()
+  const beside = new DatabaseSync(file)
+  const later = Date.now() + 3_600_000
+  beside.exec(`with recursive n(i) as (select 1000 union all select i + 1 from n where i < 1600)
+    insert into idv_entries (id, state, lane, source, stored_at, bytes, due)
+      select 'r' || i, 'retry', 'v' || i || '.t' || i, 'webhook', 0, 3, ${later} from n;
+    insert into idv_lanes (lane, head, due, floor, tenant)
+      select lane, seq, due, seq, substr(lane, 7) from idv_entries`)
+  beside.close()
+  await deliver(event())
+  expect(await worker.runOnce()).toMatchObject({ done: 1, retry: 0 })
 })

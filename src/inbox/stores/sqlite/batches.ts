@@ -27,7 +27,8 @@ export class Batches {
     this.#connection = new Connection(owned.db)
     this.#handlers = handlersOf(this.#connection, owned.epoch)
     this.#log = new WalCheckpoint(this.#connection, { isOwner: owned.epoch !== undefined })
-    this.#libraries = owned.path === undefined ? undefined : new LibraryGuard(owned.path)
+    const { path, epoch } = owned
+    this.#libraries = path === undefined ? undefined : new LibraryGuard(path, epoch !== undefined)
     this.#epoch = this.#connection.statement("select value from idv_settings where name = 'epoch'")
   }
 

@@ -24,12 +24,15 @@ export function watchFile(path: string, { broken, unlocked }: WatchListeners): (
     [`${path}-wal`]: restart,
     [`${path}-shm`]: restart,
   }
-  const locks = new OwnLocks(path)
+  const locks = new OwnLocks([path, `${path}-shm`, `${path}-owner`])
   // At once: the first of the looks may be late.
   const seen = new Map<string, string>()
   for (const file of Object.keys(fixes)) {
-    const found = statSync(file, { throwIfNoEntry: false })
-    if (found) seen.set(file, identityOf(found))
+    try {
+      seen.set(file, identityOf(statSync(file)))
+    } catch {
+      // The first look that succeeds decides.
+    }
   }
   let isOver = false
   const look = async (file: string): Promise<string | undefined> => {

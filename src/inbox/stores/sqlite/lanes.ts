@@ -13,6 +13,9 @@ export const nextOpenSql = `select seq, state, coalesce(due, stored_at) as due f
 export const dueSql = `select lane, head from idv_lanes
   where tenant = ? and due is not null and due <= ? order by due, head limit ?`
 
+const isDueSql = `select 1 from idv_lanes
+  where tenant = ? and due is not null and due <= ? limit 1`
+
 const nextTenantSql = `select tenant from idv_lanes
   where tenant > ? and due is not null order by tenant limit 1`
 
@@ -35,12 +38,14 @@ interface NextOpen {
   readonly due: number
 }
 
-/** The most tenants that one claim looks at; the next claim goes on from there. */
+/** The most tenants that one claim serves, and looks at; the next claim goes on from there. */
 const mostTenants = 32
+const mostLooked = 256
 
 export class Lanes {
   readonly #arrive: Statement<never>
   readonly #due: Statement<DueLane>
+  readonly #isDue: Statement<object>
   readonly #nextTenant: Statement<{ readonly tenant: string }>
   readonly #nextDue: Statement<{ readonly due: number }>
   readonly #nextOpen: Statement<NextOpen>
@@ -64,6 +69,7 @@ export class Lanes {
     const make = <Row = never>(sql: string) => connection.statement<Row>(sql)
     this.#arrive = make('insert into idv_lanes values (?, ?, ?, ?, ?) on conflict do nothing')
     this.#due = make(dueSql)
+    this.#isDue = make(isDueSql)
     this.#nextTenant = make(nextTenantSql)
     this.#nextDue = make('select due from idv_lanes where due is not null order by due limit 1')
     this.#nextOpen = make(nextOpenSql)
@@ -94,7 +100,7 @@ export class Lanes {
 
   /** The heads that are due, the longest waiting first; tenants take turns. */
   due(now: number, limit: number): readonly DueLane[] {
-    const tenants = this.#waitingTenants()
+    const { tenants, last } = this.#dueTenants(now)
     const waiting = tenants.map((tenant) => this.#due.all(tenant, now, limit))
     const taken: DueLane[] = []
     const rounds = Math.max(...waiting.map(({ length }) => length))
@@ -106,7 +112,7 @@ export class Lanes {
         this.#served = tenants[at] ?? ''
       }
     }
-    if (taken.length === 0 && tenants.length === mostTenants) this.#served = tenants.at(-1) ?? ''
+    if (taken.length === 0 && last !== undefined) this.#served = last
     return taken
   }
 
@@ -161,21 +167,24 @@ export class Lanes {
     return related
   }
 
-  /** Those after the one that was served last, and then the others. */
-  #waitingTenants(): readonly string[] {
+  /**
+   * Those after the one that was served last, and then the others; `last` where there may be more
+   * behind it.
+   */
+  #dueTenants(now: number): { readonly tenants: readonly string[]; readonly last?: string } {
     const tenants: string[] = []
+    let after = this.#served
     let isRound = false
-    for (let after = this.#served; tenants.length < mostTenants; ) {
+    for (let looked = 0; looked < mostLooked && tenants.length < mostTenants; looked++) {
       const next = this.#nextTenant.get(after)?.tenant
-      if (next === undefined && isRound) break
+      if (isRound && (next === undefined || next > this.#served)) return { tenants }
       // Lanes without a tenant come before those with one.
       const tenant = next ?? ''
       if (next === undefined) isRound = true
-      if (tenants.includes(tenant)) break
-      tenants.push(tenant)
+      if (this.#isDue.get(tenant, now)) tenants.push(tenant)
       after = tenant
     }
-    return tenants
+    return { tenants, last: after }
   }
 }
 

@@ -10,46 +10,56 @@ const own = '/proc/self'
 /** The locks as they were found at its creation: what was not seen then is not missed later. */
 export class OwnLocks {
   /** The descriptor by which each file is locked. */
-  readonly #holders: Map<string, string>
+  readonly #holders = new Map<string, string>()
 
-  constructor(path: string) {
-    this.#holders = holdersOf([path, `${path}-shm`, `${path}-owner`])
+  constructor(files: readonly string[]) {
+    for (const file of files) {
+      const { holder } = lookFor(file)
+      if (holder !== undefined) this.#holders.set(file, holder)
+    }
   }
 
-  /** The first of the files that is not locked any more, for the operator. */
+  /** The first of the files that is certainly not locked any more, for the operator. */
   lost(): string | undefined {
     for (const [file, descriptor] of this.#holders) {
-      if (isHolder(descriptor, file)) continue
+      if (lookAt(descriptor, file) !== 'other') continue
       // A connection that closed may have left its lock to another.
-      const next = holdersOf([file]).get(file)
-      if (next === undefined) return locksLost(file)
-      this.#holders.set(file, next)
+      const { holder, isWhole } = lookFor(file)
+      if (holder !== undefined) this.#holders.set(file, holder)
+      else if (isWhole) return locksLost(file)
     }
     return undefined
   }
 }
 
-function holdersOf(files: readonly string[]): Map<string, string> {
-  const found = new Map<string, string>()
-  if (!canLook) return found
-  try {
-    for (const descriptor of readdirSync(`${own}/fd`)) {
-      const file = files.find((one) => isHolder(descriptor, one))
-      if (file !== undefined) found.set(file, descriptor)
-    }
-  } catch {
-    // The rights of this process may not reach so far.
-  }
-  return found
+interface Found {
+  readonly holder?: string
+  /** Whether every descriptor could be looked at. */
+  readonly isWhole: boolean
 }
 
-function isHolder(descriptor: string, file: string): boolean {
+function lookFor(file: string): Found {
+  if (!canLook) return { isWhole: false }
   try {
-    if (readlinkSync(`${own}/fd/${descriptor}`) !== file) return false
-    return /^lock:/m.test(readFileSync(`${own}/fdinfo/${descriptor}`, 'latin1'))
+    const looks = readdirSync(`${own}/fd`).map((one) => [one, lookAt(one, file)] as const)
+    const holder = looks.find(([, look]) => look === 'holder')?.[0]
+    const isWhole = looks.every(([, look]) => look !== 'unknown')
+    return { isWhole, ...(holder !== undefined && { holder }) }
   } catch {
-    // Closed since it was listed.
-    return false
+    // No right to look, or no descriptor free for it.
+    return { isWhole: false }
+  }
+}
+
+function lookAt(descriptor: string, file: string): 'holder' | 'other' | 'unknown' {
+  try {
+    if (readlinkSync(`${own}/fd/${descriptor}`) !== file) return 'other'
+    const hasLock = /^lock:/m.test(readFileSync(`${own}/fdinfo/${descriptor}`, 'latin1'))
+    return hasLock ? 'holder' : 'other'
+  } catch (error) {
+    // Closed since it was listed; any other error says nothing.
+    const isClosed = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    return isClosed ? 'other' : 'unknown'
   }
 }
 

@@ -21,9 +21,10 @@ export class LibraryGuard {
   readonly #locks: OwnLocks
   #touched: bigint | undefined
 
-  constructor(path: string) {
+  constructor(path: string, isOwner: boolean) {
     this.#path = path
-    this.#locks = new OwnLocks(path)
+    // An operator has no part in the owner's lock, which may be of this process too.
+    this.#locks = new OwnLocks([path, `${path}-shm`, ...(isOwner ? [`${path}-owner`] : [])])
   }
 
   /** @throws WebhookError `STORE_UNSUITABLE`, or `STORE_FAILED` where the index or a lock is gone */
@@ -34,16 +35,25 @@ export class LibraryGuard {
 
   #look(): WebhookError | undefined {
     const index = `${this.#path}-shm`
-    const before = this.#touched
-    this.#touched = statSync(index, { bigint: true, throwIfNoEntry: false })?.mtimeNs
-    if (this.#touched === before) return undefined
+    const touched = touchedAt(index)
+    if (touched === this.#touched || touched === 'unknown') return undefined
+    this.#touched = touched
     // Whoever takes itself for the last to close the file deletes it.
-    if (this.#touched === undefined) return new WebhookError('STORE_FAILED', deleted(index))
+    if (touched === undefined) return new WebhookError('STORE_FAILED', deleted(index))
     if (canLook && isMappedTwice(mapped(), this.#path)) {
       return new WebhookError('STORE_UNSUITABLE', secondLibrary(this.#path))
     }
     const lost = this.#locks.lost()
     return lost === undefined ? undefined : new WebhookError('STORE_FAILED', lost)
+  }
+}
+
+/** When the file was changed last; undefined when it is gone. */
+function touchedAt(file: string): bigint | 'unknown' | undefined {
+  try {
+    return statSync(file, { bigint: true, throwIfNoEntry: false })?.mtimeNs
+  } catch {
+    return 'unknown'
   }
 }
 

@@ -31,6 +31,8 @@ export class Death {
   async around<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
     this.at(`before ${what}`)
     const working = work()
+    // It may fail while nobody waits for it yet: a server is killed too.
+    working.catch(() => {})
     if (this.step === `during ${what}`) {
       await sleep(Math.random() * 3)
       this.at(`during ${what}`)

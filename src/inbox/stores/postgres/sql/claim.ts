@@ -2,6 +2,9 @@
 // answer was lost.
 import { oneByOne, slack } from './plans.ts'
 
+/** Of the bodies of one claim, unless one alone is longer: as text they are twice as long. */
+const mostBytes = 16 * 1024 ** 2
+
 export const claim = [
   /*
    * Statements over arrays, whose rows are found one by one: joins that hash would read the whole
@@ -18,7 +21,7 @@ export const claim = [
 language plpgsql ${oneByOne} as $$
 declare
   v_lanes text[]; v_heads bigint[]; v_taken bigint[]; v_voided bigint; v_stored int := 0;
-  v_retry int := 0; v_served text; v_lane text;
+  v_retry int := 0; v_served text; v_lane text; v_tenants text[]; v_fit int;
 begin
   perform idv.guard_1();
   -- Others keep by this clock, whatever the time is that this process goes by.
@@ -32,8 +35,17 @@ begin
   else
     select array_agg(x.lane order by x.turn, x.place) filter (where x.lane is not null),
         array_agg(x.head order by x.turn, x.place) filter (where x.lane is not null),
+        array_agg(x.tenant order by x.turn, x.place) filter (where x.lane is not null),
         (array_agg(x.tenant order by x.turn desc, x.place desc))[1]
-      into v_lanes, v_heads, v_served from idv.due_1(p_now, p_from, p_limit, p_served) x;
+      into v_lanes, v_heads, v_tenants, v_served from idv.due_1(p_now, p_from, p_limit, p_served) x;
+  end if;
+  -- One answer holds them all: beyond ${mostBytes} bytes the next claim takes the rest.
+  select max(x.at) into v_fit from (
+    select h.at, sum(e.bytes) over (order by h.at) - e.bytes as before
+      from unnest(v_heads) with ordinality h(seq, at) join idv.entries e on e.seq = h.seq) x
+    where x.before < ${mostBytes};
+  if v_fit < cardinality(v_heads) then
+    v_served := v_tenants[v_fit]; v_lanes := v_lanes[1:v_fit]; v_heads := v_heads[1:v_fit];
   end if;
   if v_lanes is not null then
     select array_agg(x.seq), count(*) filter (where x.state = 'stored'),

@@ -2,40 +2,35 @@
 // take turns.
 import { oneByOne } from './plans.ts'
 
-/** The most tenants that one claim looks at; the next claim goes on from there. */
+/** The most tenants that one claim serves, and looks at; the next claim goes on from there. */
 const mostTenants = 32
+const mostLooked = 256
 
 export const due = [
   /*
-   * Tenants with waiting lanes: those after the one that was served last, and then the others. Each
-   * is one step in an index, however many lanes wait.
+   * Tenants with lanes that are due: those after the one that was served last, and then the others.
+   * Each is two steps in an index, however many lanes wait; \`last\` where there may be more behind it.
    */
-  `create function idv.tenants_1(p_from bigint, p_served text) returns text[]
-language plpgsql ${oneByOne} as $$
-declare v_tenants text[] := '{}'; v_next text; v_after text := p_served;
+  `create function idv.tenants_1(p_now bigint, p_from bigint, p_served text, out tenants text[],
+  out last text) language plpgsql ${oneByOne} as $$
+declare v_next text; v_after text := p_served; v_round boolean := false; v_looked int := 0;
 begin
-  loop
+  tenants := '{}';
+  while v_looked < ${mostLooked} and cardinality(tenants) < ${mostTenants} loop
     select x.tenant into v_next from idv.lanes x
       where x.due is not null and x.due >= p_from and x.tenant > v_after order by x.tenant limit 1;
-    exit when not found;
-    v_tenants := v_tenants || v_next;
-    exit when cardinality(v_tenants) = ${mostTenants};
-    v_after := v_next;
+    if not found then
+      if v_round then return; end if;
+      -- Lanes without a tenant come before those with one.
+      v_next := ''; v_round := true;
+    elsif v_round and v_next > p_served collate "C" then return;
+    end if;
+    perform 1 from idv.lanes x where x.tenant = v_next and x.due is not null and x.due >= p_from
+      and x.due <= p_now limit 1;
+    if found then tenants := tenants || v_next; end if;
+    v_after := v_next; v_looked := v_looked + 1;
   end loop;
-  -- Lanes without a tenant come before those with one.
-  if cardinality(v_tenants) < ${mostTenants} then
-    v_tenants := v_tenants || ''::text;
-    v_after := '';
-    while p_served > '' and cardinality(v_tenants) < ${mostTenants} loop
-      select x.tenant into v_next from idv.lanes x
-        where x.due is not null and x.due >= p_from and x.tenant > v_after and x.tenant <= p_served
-        order by x.tenant limit 1;
-      exit when not found;
-      v_tenants := v_tenants || v_next;
-      v_after := v_next;
-    end loop;
-  end if;
-  return v_tenants;
+  last := v_after;
 end $$`,
 
   /*
@@ -65,10 +60,11 @@ end $$`,
 returns table (lane text, head bigint, tenant text, turn int, place int)
 language plpgsql ${oneByOne} as $$
 declare
-  v_tenants text[] := idv.tenants_1(p_from, p_served); v_active int[]; v_still int[];
+  v_tenants text[]; v_last text; v_active int[]; v_still int[];
   v_dues bigint[]; v_heads bigint[]; v_left int := p_limit; v_rounds int; v_turn int := 0;
   v_found int; l record;
 begin
+  select t.tenants, t.last into v_tenants, v_last from idv.tenants_1(p_now, p_from, p_served) t;
   v_active := array(select generate_subscripts(v_tenants, 1));
   v_dues := array_fill(p_from, array[cardinality(v_tenants)]);
   v_heads := array_fill(-1::bigint, array[cardinality(v_tenants)]);
@@ -93,8 +89,8 @@ begin
     v_active := v_still;
     v_turn := v_turn + v_rounds;
   end loop;
-  if v_left = p_limit and cardinality(v_tenants) = ${mostTenants} then
-    lane := null; tenant := v_tenants[${mostTenants}];
+  if v_left = p_limit and v_last is not null then
+    lane := null; tenant := v_last;
     return next;
   end if;
 end $$`,
