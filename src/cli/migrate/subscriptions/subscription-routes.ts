@@ -80,6 +80,10 @@ async function request(options: ServiceOptions, call: Call): Promise<unknown> {
   }
   const { status } = response
   if (status === 404 && (method === 'GET' || method === 'DELETE')) return undefined
+  if (status >= 300 && status < 400) {
+    const why = 'redirects are not followed, because the API key would go with them'
+    throw failed('SERVICE_REFUSED', `the service responded ${status}; ${why}: correct the address`)
+  }
   if (!response.ok) {
     const code = status < 500 ? 'SERVICE_REFUSED' : 'SERVICE_FAILED'
     throw failed(code, `the service responded ${status}${messageOf(text)}`)
@@ -104,6 +108,7 @@ async function send({ apiKey }: ServiceOptions, { method, url, body }: Call): Pr
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      redirect: 'manual',
       // Not the signal of Ctrl-C: a change that has begun is completed.
       signal: AbortSignal.timeout(30_000),
     })
