@@ -120,13 +120,18 @@ export interface AnswerOutcome {
   readonly code?: string
 }
 
+/** As receivers write them: a longer text is the app's own. */
+function isWord(value: unknown): value is string {
+  return typeof value === 'string' && /^[\w .-]{1,64}$/.test(value)
+}
+
 /** Reads `outcome` and `code` from a response; both are missing in other bodies. */
 export function outcomeOf({ body }: Pick<Answer, 'body'>): AnswerOutcome {
   try {
     const json = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown> | null
     return {
-      ...(typeof json?.outcome === 'string' && { outcome: json.outcome }),
-      ...(typeof json?.code === 'string' && { code: json.code }),
+      ...(isWord(json?.outcome) && { outcome: json.outcome }),
+      ...(isWord(json?.code) && { code: json.code }),
     }
   } catch {
     return {}

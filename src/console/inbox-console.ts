@@ -17,7 +17,8 @@ import { bringsToken, tokenCookie, tokenOf } from './token.ts'
 export interface InboxConsoleOptions {
   /**
    * Lets a request in: true, or the name of who asks, which is then recorded with what they do.
-   * `'loopback'` admits only requests from this machine.
+   * `'loopback'` admits only requests from this machine; over `fetch`, which tells no address, the
+   * server has to listen on loopback alone.
    */
   readonly authorize:
     | 'loopback'
