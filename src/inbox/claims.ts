@@ -62,7 +62,9 @@ export class Claims {
   }
 
   async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledWork> {
-    const settlement = this.#settlement(work, verdict, handled)
+    // A later claim holds the entry, and this attempt is its work.
+    const { lease } = this.#again.get(work.lease.id) ?? work
+    const settlement = this.#settlement({ ...work, lease }, verdict, handled)
     const isTaken = await this.#deps.store.settle(settlement)
     this.abandon(work)
     return isTaken ? { state: settlement.to, ...dueOf(settlement) } : { state: 'lost' }
@@ -76,7 +78,7 @@ export class Claims {
     this.#again.delete(id)
     this.#held.delete(again)
     const settlement = { to: 'released', lease: again.lease, at: this.#now(), handled: [] } as const
-    // Refused where the earlier attempt had the same lease; where it fails, the lease lapses.
+    // Refused once the attempt was settled; where it fails, the lease lapses.
     this.#deps.store.settle(settlement).catch(() => {})
   }
 
