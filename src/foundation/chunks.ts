@@ -2,8 +2,8 @@
 
 /** The most bytes of a block that several chunks share. */
 const longestBlock = 16 * 1024
-/** Chunks that are read before timers get their turn. */
-const mostAtOnce = 1_000
+/** Chunks in a row without bytes that are read before timers get their turn. */
+const mostEmpty = 100
 
 /**
  * Collects chunks. A sender chooses how short they are, and each holds hundreds of bytes of its own
@@ -14,8 +14,8 @@ export class Chunks {
   #length = 0
   /** Bytes of the last block that are not used yet. */
   #free = 0
-  /** Chunks since the latest turn. */
-  #sinceTurn = 0
+  /** The latest chunks in a row that had no bytes. */
+  #empty = 0
 
   add(chunk: Uint8Array): void {
     const last = this.#blocks.at(-1)
@@ -24,17 +24,15 @@ export class Chunks {
     this.#free -= fitting.length
     this.#begin(chunk.subarray(fitting.length))
     this.#length += chunk.length
-    this.#sinceTurn += 1
+    this.#empty = chunk.length === 0 ? this.#empty + 1 : 0
   }
 
   /**
-   * A turn to wait for before the next chunk, if there is need: a stream that always has another one,
-   * with few bytes or none, is read in microtasks alone, and no deadline would end it.
+   * A turn to wait for before the next chunk, if there is need: a stream that always has another one
+   * without bytes is read in microtasks alone, and no deadline would end it.
    */
   turn(): Promise<void> | undefined {
-    if (this.#sinceTurn < mostAtOnce) return undefined
-    this.#sinceTurn = 0
-    return new Promise((resolve) => setTimeout(resolve))
+    return this.#empty < mostEmpty ? undefined : new Promise((resolve) => setTimeout(resolve))
   }
 
   #begin(rest: Uint8Array): void {

@@ -3,15 +3,12 @@ import { toFetch } from 'idv-webhooks/fetch'
 import { expect, test } from 'vitest'
 import { readStream } from '../../src/foundation/bytes.ts'
 
-/**
- * A stream that always has another chunk without bytes, but for a byte now and then; errors at last,
- * so that nothing hangs.
- */
-function empties(byteEvery = Number.POSITIVE_INFINITY): ReadableStream<Uint8Array> {
+/** A stream that always has another chunk without bytes; errors at last, so that nothing hangs. */
+function empties(): ReadableStream<Uint8Array> {
   let left = 2_000_000
   return new ReadableStream({
     pull(controller) {
-      if (--left > 0) controller.enqueue(new Uint8Array(left % byteEvery === 0 ? 1 : 0))
+      if (--left > 0) controller.enqueue(new Uint8Array())
       else controller.error(new Error('no timer has had its turn'))
     },
   })
@@ -20,8 +17,6 @@ function empties(byteEvery = Number.POSITIVE_INFINITY): ReadableStream<Uint8Arra
 test('a stream of empty chunks leaves timers their turn, and the signal ends it', async () => {
   const read = readStream(empties(), { most: 10, signal: AbortSignal.timeout(20) })
   await expect(read).rejects.toMatchObject({ name: 'TimeoutError' })
-  const mixed = readStream(empties(99), { most: 1e9, signal: AbortSignal.timeout(20) })
-  await expect(mixed).rejects.toMatchObject({ name: 'TimeoutError' })
 })
 
 test('a body of empty chunks is given up at its deadline', async () => {
