@@ -13,7 +13,7 @@ export function repositoryOf(folder: string): string | undefined {
   return isAbsolute(path) || path.split(sep)[0] === '..' ? undefined : top
 }
 
-/** A file for the rules of what git ignores, as git finds it. */
+/** The files outside of the tree with rules of what git ignores; they need not be there. */
 export function excludeFilesOf(top: string): readonly string[] {
   const own = git(top, 'rev-parse', '--git-path', 'info/exclude')?.trim()
   const named = git(top, 'config', '--path', '--get', 'core.excludesFile')?.trim()
