@@ -2,12 +2,13 @@
 // pages read and do lies in inbox-routes.ts.
 import { readStream } from '../foundation/bytes.ts'
 import { checkFunction, checkMilliseconds, checkOptionNames, invalid } from '../foundation/check.ts'
-import { systemClock } from '../foundation/clock.ts'
+import { steadyClock, systemClock } from '../foundation/clock.ts'
 import { isWebhookError } from '../foundation/errors.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { type Activity, createActivityLog } from './activity.ts'
 import { ConsoleRefusal, type InboxRoute, inboxRoutes } from './inbox-routes.ts'
 import { createInboxStream } from './inbox-stream.ts'
+import { admitByKey } from './key.ts'
 import { type NodeListener, toNodeListener } from './node-listener.ts'
 import { hostOf, isForeign, isLoopback, isPassedOn } from './own-site.ts'
 import { assetResponse, pageResponse, refusalResponse, safeHeaders } from './page.ts'
@@ -17,8 +18,8 @@ import { bringsToken, tokenCookie, tokenOf } from './token.ts'
 export interface InboxConsoleOptions {
   /**
    * Lets a request in: true, or the name of who asks, which is then recorded with what they do.
-   * `'loopback'` admits only requests from this machine; over `fetch`, which tells no address, the
-   * server has to listen on loopback alone.
+   * `'loopback'` admits only requests from this machine; over `fetch`, which tells no address, it
+   * takes the key of a link that the process shows in its terminal.
    */
   readonly authorize:
     | 'loopback'
@@ -57,14 +58,19 @@ export function inboxConsole(inbox: Inbox, options: InboxConsoleOptions): InboxC
   const stream = createInboxStream(inbox, interval)
   const ownBase = trimmed(options.basePath ?? '')
 
-  const answer = async (request: Request, mount: string): Promise<Response> => {
+  const loopbackOnly = options.authorize === 'loopback'
+
+  const answer = async (request: Request, mount: string | undefined): Promise<Response> => {
     const by = await admitted(request, options)
     const { pathname, searchParams: query } = new URL(request.url)
     const base = mount || ownBase
     const path = pathname.startsWith(base) ? pathname.slice(base.length) : pathname
-    if (request.method === 'GET' && /^\/?$/.test(path)) {
-      return document(request, { door: 'inbox', title, base, readOnly })
+    const isPage = request.method === 'GET' && /^\/?$/.test(path)
+    if (loopbackOnly && mount === undefined) {
+      const opened = admitByKey(request, { base, isPage, now: steadyClock().getTime() })
+      if (opened) return opened
     }
+    if (isPage) return document(request, { door: 'inbox', title, base, readOnly })
     // Nobody reads the answer there, but its cost and its time would tell.
     if (path.startsWith('/api/')) refuseForeign(request)
     const asset = request.method === 'GET' ? await assetResponse(path.slice(1)) : undefined
@@ -82,14 +88,13 @@ export function inboxConsole(inbox: Inbox, options: InboxConsoleOptions): InboxC
     const body = request.method === 'GET' ? {} : await bodyOf(request)
     return Response.json(await route.answer({ params, query, body, by }))
   }
-  const handle = async (request: Request, mount = ''): Promise<Response> => {
+  const handle = async (request: Request, mount?: string): Promise<Response> => {
     const response = await answer(request, mount).catch((error) => refused(error, request))
     for (const [name, value] of Object.entries(safeHeaders)) response.headers.set(name, value)
     // What a cache on the way keeps would be shown to others.
     if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store')
     return response
   }
-  const loopbackOnly = options.authorize === 'loopback'
   return { fetch: (request) => handle(request), node: toNodeListener(handle, { loopbackOnly }) }
 }
 

@@ -126,4 +126,14 @@ test('under next dev an edited handler runs, no delivery is refused meanwhile, a
   const { ask } = await pageAt(`${url}/kept/console`)
   expect(await ask('/entries')).toMatchObject({ entries: expect.any(Array) })
   expect(printed()).not.toContain('STORE_OWNED')
+
+  // Next.js keeps this header as a stranger on its network wrote it.
+  const claimed = { 'x-forwarded-for': '127.0.0.1' }
+  expect((await fetch(`${url}/kept/own`, { headers: claimed })).status).toBe(403)
+  const [link = ''] = /http:\S+\?key=[\w-]{32}/.exec(await until(/\?key=[\w-]{32}/)) ?? []
+  const opened = await fetch(link, { redirect: 'manual' })
+  expect(opened.headers.get('location')).toBe('/kept/own')
+  const cookie = opened.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  const entries = await fetch(`${url}/kept/own/api/entries`, { headers: { cookie } })
+  expect(await entries.json()).toMatchObject({ entries: expect.any(Array) })
 })
