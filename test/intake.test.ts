@@ -69,6 +69,37 @@ test('behind a proxy, whose address all share, bodies that do not come give way 
   intake.end(first)
 })
 
+test.each([
+  ['of one address', '192.0.2.1', 1_000],
+  ['of no address', undefined, 500],
+])(
+  'what is handled now holds most %s: what arrives beside it does not end in vain',
+  (_, address, maxInFlightBytes) => {
+    const intake = new Intake({ maxBytes: 250, maxInFlightBytes, bodyTimeout: 10_000 })
+    const ended: string[] = []
+    const begin = (name: string) => {
+      const reading = intake.begin(address)
+      onTestFinished(() => intake.end(reading))
+      reading.onStop(() => ended.push(name))
+      return reading
+    }
+    const handled = [begin('first'), begin('second')]
+    for (const reading of handled) {
+      expect(reading.take(220)).toBeUndefined()
+      reading.done()
+    }
+    const genuine = begin('genuine')
+    expect(genuine.take(30)).toBeUndefined()
+    const large = begin('large')
+    expect(large.take(150)).toEqual({ code: 'OVERLOADED' })
+    expect(ended).toEqual([])
+    intake.end(large)
+    // It gives way where that makes room: to one that is as small, and arrived later.
+    expect(begin('next').take(60)).toBeUndefined()
+    expect(ended).toEqual(['genuine'])
+  },
+)
+
 test('short bodies are counted before they arrive, up to a quarter of what may be held', () => {
   const intake = new Intake({ maxBytes: 20_000, maxInFlightBytes: 80_000, bodyTimeout: 10_000 })
   const [first, second] = [intake.begin(undefined), intake.begin(undefined)]

@@ -2,7 +2,7 @@
 // really arrived, and not for long.
 import type { OutcomeCode } from '../foundation/errors.ts'
 import { type Linked, LinkedList } from '../foundation/linked-list.ts'
-import { Arrival, Shares } from './shares.ts'
+import { Arrival, Arrivals, Shares } from './shares.ts'
 
 /** Why a body could not be read; `message` is for the operator. */
 export interface BodyFault {
@@ -44,8 +44,9 @@ const mostReserved = 16 * 1024
 /** Counts the bytes of all bodies that are held, and ends what takes too long. */
 export class Intake {
   readonly limits: IntakeLimits
+  readonly #mostOfShare: number
   /** Bodies that hold bytes and are not complete, by the time of their first byte. */
-  readonly arriving = new LinkedList<Arrival<Reading>>()
+  readonly arriving = new Arrivals<Reading>()
   /** Complete bodies whose proof waits for something, by the time at which they were complete. */
   readonly unproved = new LinkedList<Reading>()
   /** Bodies that are not complete, by the time at which they began. */
@@ -57,6 +58,7 @@ export class Intake {
 
   constructor(limits: IntakeLimits) {
     this.limits = limits
+    this.#mostOfShare = Math.max(limits.maxBytes, Math.floor(limits.maxInFlightBytes / 2))
   }
 
   /** Begins to read one body; `end` it when its delivery is answered. */
@@ -102,20 +104,25 @@ export class Intake {
    * arrives at once; false where this one has to go.
    */
   makeRoom(latest: Reading): boolean {
-    if (this.#total > this.limits.maxInFlightBytes) this.endDropped()
-    while (this.#total > this.limits.maxInFlightBytes) {
-      const first = this.arriving.first?.body
-      if (!first || first === latest) return false
-      this.#evict(first)
-    }
-    return true
+    const over = () => this.#total - this.limits.maxInFlightBytes
+    if (over() > 0) this.endDropped()
+    return this.#makeRoomIn(this.arriving, latest, over)
   }
 
   /** The same within the share of an address, which may be a proxy's: other addresses stay. */
   makeRoomWithin(latest: Reading): boolean {
+    const { address } = latest
+    if (address === undefined) return true
     this.endDropped()
-    while (!this.hold(0, latest.address)) {
-      const first = this.arrivingFrom(latest.address)?.first?.body
+    const share = this.#shares.of(address)
+    return this.#makeRoomIn(share.arriving, latest, () => share.bytes - this.#mostOfShare)
+  }
+
+  #makeRoomIn(arriving: Arrivals<Reading>, latest: Reading, over: () => number): boolean {
+    // Most may be held by what is handled now: to end the others would then be in vain.
+    if (over() > arriving.bytes - latest.arrivingBytes) return false
+    while (over() > 0) {
+      const first = arriving.first?.body
       if (!first || first === latest) return false
       this.#evict(first)
     }
@@ -148,16 +155,15 @@ export class Intake {
 
   /** False when the bytes are more than one address may hold: half of all. */
   hold(bytes: number, address: string | undefined): boolean {
-    const { maxBytes, maxInFlightBytes } = this.limits
     this.#total += bytes
     if (address === undefined) return true
     const share = this.#shares.of(address)
     share.bytes += bytes
-    return share.bytes <= Math.max(maxBytes, Math.floor(maxInFlightBytes / 2))
+    return share.bytes <= this.#mostOfShare
   }
 
   /** The bodies of one address that are arriving, where it is known. */
-  arrivingFrom(address: string | undefined): LinkedList<Arrival<Reading>> | undefined {
+  arrivingFrom(address: string | undefined): Arrivals<Reading> | undefined {
     return address === undefined ? undefined : this.#shares.of(address).arriving
   }
 }
@@ -197,7 +203,7 @@ export class Reading implements BodyReading, Linked<Reading> {
     if (this.#stopped) return this.#stopped
     this.bytes += bytes
     this.held += bytes
-    this.#noteArrival()
+    this.#noteArrival(bytes)
     const isWithinShare = this.#hold(bytes)
     if (this.bytes > this.limit) return { code: 'BODY_TOO_LARGE' }
     return isWithinShare && this.#intake.makeRoom(this) ? undefined : { code: 'OVERLOADED' }
@@ -217,7 +223,7 @@ export class Reading implements BodyReading, Linked<Reading> {
       return
     }
     this.#stop = stop
-    this.#noteArrival()
+    this.#noteArrival(0)
     const { bodyTimeout } = this.#intake.limits
     const message = `the body did not arrive within ${bodyTimeout} ms (bodyTimeout)`
     this.#timer = setTimeout(() => this.stop({ code: 'BODY_INCOMPLETE', message }), bodyTimeout)
@@ -255,11 +261,21 @@ export class Reading implements BodyReading, Linked<Reading> {
     this.leave()
   }
 
+  /** Bytes that would be free if it ended now. */
+  get arrivingBytes(): number {
+    return this.#arrivals?.[0]?.isListed ? this.held : 0
+  }
+
   /** From its first byte until it is complete it can be ended. */
-  #noteArrival(): void {
-    if (this.#arrivals || this.held <= 0 || !this.#stop) return
+  #noteArrival(bytes: number): void {
+    if (this.#arrivals) {
+      for (const arrival of this.#arrivals) arrival.count(bytes)
+      return
+    }
+    if (this.held <= 0 || !this.#stop) return
     const lists = [this.#intake.arriving, this.#intake.arrivingFrom(this.address)]
     this.#arrivals = lists.flatMap((list) => (list ? [new Arrival(this, list)] : []))
+    for (const arrival of this.#arrivals) arrival.count(this.held)
   }
 
   #moveTo(list: LinkedList<Reading> | undefined): void {

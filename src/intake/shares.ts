@@ -10,24 +10,38 @@ export class Arrival<Body> implements Linked<Arrival<Body>> {
   previous: Arrival<Body> | undefined
   next: Arrival<Body> | undefined
   readonly body: Body
-  readonly #list: LinkedList<Arrival<Body>>
+  readonly #list: Arrivals<Body>
+  #bytes = 0
 
-  constructor(body: Body, list: LinkedList<Arrival<Body>>) {
+  constructor(body: Body, list: Arrivals<Body>) {
     this.body = body
     this.#list = list
     list.add(this)
   }
 
+  /** More of its body has come. */
+  count(bytes: number): void {
+    if (!this.isListed) return
+    this.#bytes += bytes
+    this.#list.bytes += bytes
+  }
+
   leave(): void {
+    if (!this.isListed) return
+    this.#list.bytes -= this.#bytes
     this.#list.delete(this)
   }
+}
+
+/** Bodies that hold bytes and are not complete, so that they can be ended. */
+export class Arrivals<Body> extends LinkedList<Arrival<Body>> {
+  bytes = 0
 }
 
 /** Of one address. */
 class Share<Body> {
   bytes = 0
-  /** Its bodies that hold bytes and are not complete. */
-  readonly arriving = new LinkedList<Arrival<Body>>()
+  readonly arriving = new Arrivals<Body>()
 }
 
 /** Of all addresses. Those that hold nothing stay for a while: most come back. */
