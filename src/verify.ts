@@ -1,6 +1,12 @@
 // Proves that bytes came from a holder of a secret: header present, well formed, in tolerance,
 // some secret matches. It returns the same bytes and understands nothing of them.
-import { checkChoice, checkOptionNames, invalid, kindShown, shown } from './foundation/check.ts'
+import {
+  checkChoice,
+  checkFunction,
+  checkOptionNames,
+  invalid,
+  kindShown,
+} from './foundation/check.ts'
 import type { Clock } from './foundation/clock.ts'
 import {
   type Delivery,
@@ -8,6 +14,7 @@ import {
   type VerifiedDelivery,
   withProof,
 } from './foundation/delivery.ts'
+import { checkScheme } from './protocol/check-scheme.ts'
 import type { Authenticity, Scheme } from './protocol/scheme-definition.ts'
 import { serviceScheme } from './protocol/service-scheme.ts'
 import type { SecretOption } from './signature/secrets.ts'
@@ -37,12 +44,7 @@ export type VerifyResult =
 /** Prepares the scheme and the keys. */
 export function createVerifier(options: Omit<VerifyOptions, 'now'>): Verifier {
   const { scheme = serviceScheme, authenticity = 'signature' } = options
-  if (!Array.isArray(scheme?.template)) {
-    throw invalid(
-      `scheme must be created with schemes.define() or another builder of schemes, got ${shown(scheme)}${schemeHint(scheme)}`,
-      'SCHEME_INVALID',
-    )
-  }
+  checkScheme(scheme)
   checkChoice('authenticity', authenticity, ['signature', 'token', 'ip'])
   if (scheme.authenticity !== authenticity) {
     throw invalid(
@@ -52,15 +54,6 @@ export function createVerifier(options: Omit<VerifyOptions, 'now'>): Verifier {
   }
   return new SchemeVerifier(scheme, options.secret)
 }
-
-/** The name of a builder, or a builder that was not called, instead of what it returns. */
-function schemeHint(scheme: unknown): string {
-  if (typeof scheme === 'function') return ': call it, e.g. schemes.service()'
-  const name = builders.find((one) => one === scheme)
-  return name === undefined ? '' : `: pass schemes.${name}(${name === 'service' ? '' : '{ … }'})`
-}
-
-const builders = ['service', 'timestamped', 'standardWebhooks', 'token', 'ip', 'define']
 
 const proofs = {
   signature: 'a signature',
@@ -130,6 +123,7 @@ function checkArguments(delivery: Delivery, options: VerifyOptions): void {
   for (const name in options) {
     if (!optionNames.has(name)) checkOptionNames('verify', options, [...optionNames])
   }
+  checkFunction('now', options.now, '() => new Date()')
 }
 
 /** Not async itself: where nothing waits, one promise is enough. */

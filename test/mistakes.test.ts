@@ -141,6 +141,13 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
   'verify without options': () => verify({ body, headers: {} }, given(undefined)),
   'sign of nothing': () => sign(given(undefined), { secret }),
   'a reply to no outcome': () => toReply(given({ kind: 'x' })),
+  'a reply to a code that nobody knows': () => toReply(given({ kind: 'rejected', code: 'TYPO' })),
+  'a reply to nothing': () => toReply(given(undefined)),
+  'handling of nothing': () => receiver().handle(given(undefined)),
+  'sign with a builder': () => sign('{}', { secret, scheme: given(schemes.service) }),
+  'sign with a time for a clock': () => sign('{}', { secret, now: given(new Date(0)) }),
+  'verify with a time for a clock': () =>
+    verify({ body, headers: {} }, { secret, now: given(new Date(0)) }),
   'sign without a secret': () => sign('{}', given({})),
   'fetch without a client': async () => {
     const own = createReceiver({ secret, observe: () => {} })

@@ -91,15 +91,22 @@ export function printableSource(text: string): string {
   return text.replaceAll(unsafe, (letter) => (letter === '\t' ? letter : escaped(letter)))
 }
 
-/** An address without the user and password in it. */
+/** An address without the user and the passwords in it, also where it does not parse. */
 export function withoutUser(text: string): string {
-  if (!URL.canParse(text)) return text
+  if (!URL.canParse(text)) return text.replace(/(:\/\/).*@/s, '$1***@').replace(passwords, '$1***')
   const url = new URL(text)
-  if (url.username === '' && url.password === '') return text
-  url.username = '***'
-  url.password = ''
+  if (url.username !== '' || url.password !== '') {
+    url.username = '***'
+    url.password = ''
+  }
+  const safe = url.search.replace(passwords, '$1***')
+  if (safe === url.search && url.username === '') return text
+  url.search = safe
   return url.href
 }
+
+/** Parameters of an address that are secrets: `?password=`, `sslpassword`, `api_key`. */
+const passwords = /([?&][\w-]*(?:password|passwd|pwd|secret|token|key)=)[^&#]*/gi
 
 /** "1 file", "3 files". */
 export function count(many: number, one: string, more = `${one}s`): string {

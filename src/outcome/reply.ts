@@ -7,6 +7,7 @@ import { type warn, warnOnce } from '../foundation/warn.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { challengeAnswer, type Vendor } from '../protocol/vendor.ts'
 import type { Outcome, OutcomeKind } from './outcome.ts'
+import { areSendable, isStatus, whyNotSent } from './sendable.ts'
 import { failed, rejected, taken } from './table.ts'
 
 /** An HTTP answer: `body` is JSON text. */
@@ -61,7 +62,11 @@ export class Replies {
   }
 
   /** The reply to a handshake, or to a method other than POST: neither carries a delivery. */
-  beforeDelivery({ method, url, headers }: ArrivedRequest): Reply | undefined {
+  beforeDelivery(request: ArrivedRequest): Reply | undefined {
+    if (typeof request?.method !== 'string') {
+      throw invalid(`handle expects { method, headers, read }, got ${shown(request)}`)
+    }
+    const { method, url, headers } = request
     const handshake = this.#handshake({ method, url, headers })
     return handshake ?? (method === 'POST' ? undefined : methodNotAllowed)
   }
@@ -90,7 +95,11 @@ export class Replies {
   }
 }
 
-/** The HTTP reply for an outcome: a code, never a cause. */
+/**
+ * The HTTP reply for an outcome: a code, never a cause.
+ *
+ * @throws WebhookError `OPTION_INVALID` for anything else
+ */
 export function toReply(outcome: Outcome, respond: RespondOption = {}): Reply {
   const standard = standardReply(outcome)
   const override = overrideOf(respond, outcome)
@@ -135,36 +144,6 @@ async function respondWith(
   return standard
 }
 
-/** The part of a reply that no server can send: an echo of what a stranger sent may hold line breaks. */
-function whyNotSent({ status, headers, body }: Reply): string | undefined {
-  if (!isStatus(status)) return `status ${String(status)}`
-  if (typeof body !== 'string' || !areSendable(headers)) {
-    return 'a header or body that no server can send'
-  }
-  return undefined
-}
-
-const isStatus = (status: unknown) =>
-  Number.isInteger(status) && Number(status) >= 200 && Number(status) <= 599
-
-/** Servers take numbers and lists of values too, and throw at undefined. */
-function areSendable(headers: Reply['headers']): boolean {
-  return Object.entries<unknown>(headers).every(
-    ([name, value]) =>
-      /^[\w!#$%&'*+.^`|~-]+$/.test(name) &&
-      !ofConnection.test(name) &&
-      [value].flat().every(isHeaderValue),
-  )
-}
-
-/** The server's own: over HTTP/2 such a header is an error. */
-const ofConnection =
-  /^(?:connection|keep-alive|proxy-connection|transfer-encoding|upgrade|te|trailer)$/i
-
-const isHeaderValue = (value: unknown) =>
-  ['string', 'number', 'boolean'].includes(typeof value) &&
-  /^[\t\x20-\x7e\x80-\xff]*$/.test(String(value))
-
 function changedReply(
   outcome: Outcome,
   standard: Reply,
@@ -184,7 +163,7 @@ function changedReply(
 }
 
 function standardReply(outcome: Outcome): Reply {
-  switch (outcome.kind) {
+  switch (outcome?.kind) {
     case 'handled':
     case 'ignored':
     case 'duplicate':
@@ -195,15 +174,19 @@ function standardReply(outcome: Outcome): Reply {
         body: JSON.stringify({ outcome: outcome.kind }),
       }
     case 'rejected':
-      return errorReply(outcome.code, rejected[outcome.code][0])
+      return errorReply(outcome.code, rejected[outcome.code]?.[0])
     case 'failed':
-      return errorReply(outcome.code, failed[outcome.code][0])
+      return errorReply(outcome.code, failed[outcome.code]?.[0])
     default:
-      throw invalid('toReply expects the outcome of a delivery, as receiver.receive() gives it')
+      throw noOutcome()
   }
 }
 
-function errorReply(code: OutcomeCode, status: number): Reply {
+const noOutcome = () =>
+  invalid('toReply expects the outcome of a delivery, as receiver.receive() gives it')
+
+function errorReply(code: OutcomeCode, status: number | undefined): Reply {
+  if (status === undefined) throw noOutcome()
   const headers = status === 503 ? { ...json, 'retry-after': retryAfter } : json
   return { status, headers, body: errorBody(code, messageOf(code), status) }
 }

@@ -113,6 +113,7 @@ const checks: Readonly<Record<keyof SandboxOptions, Check>> = {
   smtpUrl: {
     holds: (value) => value === '' || URL.canParse(String(value)),
     what: 'an address such as smtp://127.0.0.1:1025, or an empty string',
+    isSecret: true,
   },
 }
 

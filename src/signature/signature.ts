@@ -1,7 +1,8 @@
 // sign() and matches() side by side: over exactly the bytes that a scheme says, nothing else.
 import { sha256, sha256Hex } from '#hmac'
-import { checkOptionNames, invalid, kindShown } from '../foundation/check.ts'
+import { checkFunction, checkOptionNames, invalid, kindShown } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
+import { checkScheme } from '../protocol/check-scheme.ts'
 import type { Scheme, TemplateValue } from '../protocol/scheme-definition.ts'
 import { serviceScheme } from '../protocol/service-scheme.ts'
 import { encode, toBase64url, toHex } from './encoding.ts'
@@ -77,7 +78,7 @@ export interface SignOptions {
 /**
  * The headers that a sender of the scheme adds to a body; names are in lower case.
  *
- * @throws WebhookError `SECRET_INVALID`, `OPTION_INVALID`
+ * @throws WebhookError `SECRET_INVALID`, `SCHEME_INVALID`, `OPTION_INVALID`
  * @example const headers = await sign(body, { secret: process.env.WEBHOOK_SECRET })
  */
 export async function sign(
@@ -89,6 +90,8 @@ export async function sign(
     throw invalid(`sign expects the body as bytes (Uint8Array) or text, got ${kindShown(body)}`)
   }
   const { scheme = serviceScheme, now = systemClock, url, method, headers = {} } = options
+  checkScheme(scheme)
+  checkFunction('now', now, '() => new Date()')
   if (scheme.authenticity === 'ip') return {}
   const uses = (value: TemplateValue) =>
     scheme.template.some((part) => 'value' in part && part.value === value)
@@ -120,7 +123,9 @@ function signedHeaders(
   { template }: Scheme,
   headers: Readonly<Record<string, string>>,
 ): readonly (readonly [name: string, value: string])[] {
-  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)
+  const given = Object.entries(headers ?? {}).map(
+    ([name, value]) => [name.toLowerCase(), value] as const,
+  )
   return template.flatMap((part) => {
     if (!('header' in part)) return []
     const name = part.header.toLowerCase()

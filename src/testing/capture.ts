@@ -12,7 +12,7 @@ import type { SecretInput } from '../signature/secrets.ts'
 import { sign } from '../signature/signature.ts'
 import { redactJson } from './redact.ts'
 import { refusedClaims } from './redact-claims.ts'
-import { redactHeaders, redactUrl } from './redact-transport.ts'
+import { redactHeaders, redactSigned, redactUrl } from './redact-transport.ts'
 import { testSecret } from './test-secret.ts'
 
 /** A capture file: JSON; only `headers` and `body` are required to read one. */
@@ -84,20 +84,27 @@ export async function capture(delivery: Delivery, options: CaptureOptions = {}):
   }
   const body = redactBody(delivery.body, keys)
   const url = redactUrl(delivery.url ?? '/')
+  // It could not have verified without them.
+  const lacks = signedNames(scheme).some((signed) => !headers.some(([name]) => name === signed))
   const signed =
-    proof?.ok === false
+    proof?.ok === false || lacks
       ? refusedClaims(headers, scheme)
       : await signedHeaders({ body, url, method, receivedAt, headers }, scheme, options.secret)
+  const names = new Set(signed.map(([name]) => name))
   return defined({
     ...start,
     url,
-    headers: [...redactHeaders(headers), ...signed],
+    headers: [...redactHeaders(headers).filter(([name]) => !names.has(name)), ...signed],
     body: toBase64(body),
     scheme: definition,
     redacted: true as const,
     ...verdict,
   })
 }
+
+/** The names that a scheme signs beside its own headers, in lower case. */
+const signedNames = ({ template }: Scheme): readonly string[] =>
+  template.flatMap((part) => ('header' in part ? [part.header.toLowerCase()] : []))
 
 type Resigned = Pick<Delivery, 'body' | 'url' | 'method' | 'receivedAt' | 'headers'>
 
@@ -110,7 +117,10 @@ async function signedHeaders(
   if (isPublicKey(scheme.algorithm) && secret === testSecret) return []
   const id = scheme.id && `msg_${receivedAt.toISOString().replaceAll(/\D/g, '')}`
   const now = () => receivedAt
-  const headers = Object.fromEntries(headerList(given))
+  const further = headerList(given).filter(([name]) => signedNames(scheme).includes(name))
+  const headers = Object.fromEntries(
+    further.map(([name, value]) => [name, redactSigned(name, value)]),
+  )
   const values = { secret, scheme, now, url, method, id, headers }
   return Object.entries(await sign(body, defined(values)))
 }

@@ -2,6 +2,7 @@
 // is not known to be harmless is masked: letters become x, digits 0.
 import type { HeaderList } from '../foundation/delivery.ts'
 import { isEventName, isLegacyName } from '../protocol/names.ts'
+import { isOpaqueId } from './opaque-id.ts'
 
 /** Segments that are common in the paths of receivers. */
 const segment =
@@ -41,6 +42,14 @@ export function redactHeaders(headers: HeaderList): HeaderList {
     const redact = Object.hasOwn(kept, name) ? kept[name] : undefined
     return redact ? [[name, redact(value)] as const] : []
   })
+}
+
+/** A header that a scheme signs beside its own: it has to stay, in part or masked. */
+export function redactSigned(name: string, value: string): string {
+  const redact = Object.hasOwn(kept, name) ? kept[name] : undefined
+  if (redact) return redact(value)
+  if (isEventName(value) || isLegacyName(value) || isOpaqueId(value)) return value
+  return /^(?:\/|https?:)/i.test(value) ? redactUrl(value) : mask(value)
 }
 
 /** A JSON type stays one, because receivers check it; of the parameters only a charset stays. */

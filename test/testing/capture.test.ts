@@ -51,6 +51,40 @@ describe('a redacted capture', () => {
     return capture(await signedDelivery(event, { secret: live, headers, url, now }))
   }
 
+  test('masks further headers that a scheme signs, and keeps a delivery that lacks one', async () => {
+    const scheme = schemes.define({
+      name: 'own',
+      header: 'X-Signature',
+      encoding: 'hex',
+      key: 'utf8',
+      grammar: 'plain',
+      algorithm: 'sha256',
+      signed: '{header:X-Subject}.{header:X-Path}.{header:X-Event}.{header:Content-Type}.{body}',
+    })
+    const all = {
+      'x-subject': 'canary.person@bird.test',
+      'x-path': '/webhooks/Ludmila-1990-04-01',
+      'x-event': 'verification.approved',
+      'content-type': 'application/json',
+    }
+    const body = new TextEncoder().encode('{"event":"verification.approved","data":{}}')
+    const headers = { ...all, ...(await sign(body, { secret: live, scheme, headers: all })) }
+    const made = await capture({ body, headers }, { scheme })
+    expect(JSON.stringify(made)).not.toMatch(canary)
+    const kept = Object.fromEntries(made.headers)
+    expect(kept).toMatchObject({
+      'x-path': '/webhooks/xxxxxxx-0000-00-00',
+      'x-event': all['x-event'],
+    })
+    expect(made.headers).toHaveLength(Object.keys(kept).length)
+    const { delivery } = readCapture(made)
+    expect(await verify(delivery, { secret: testSecret, scheme })).toMatchObject({ ok: true })
+
+    const { 'x-subject': _, ...lacking } = headers
+    const refused = readCapture(await capture({ body, headers: lacking }, { scheme }))
+    expect((await verify(refused.delivery, { secret: testSecret, scheme })).ok).toBe(false)
+  })
+
   test('a redacted capture contains no personal data and verifies under the test secret', async () => {
     const made = await taken()
     expect(JSON.stringify(made)).not.toMatch(canary)

@@ -118,6 +118,7 @@ function shown(session: Session, key: string, value: unknown): string {
 
 /** A secret may have been set where a file or a scheme belongs; an address may contain a password. */
 function shownText({ cwd }: Session, key: string, value: string): string {
+  if (key === 'header') return '(not shown)'
   if (!['secretFile', 'scheme'].includes(key)) return withoutUser(value)
   const isKnown =
     value === '-' || value in namedSchemes || statOf(resolve(cwd, value)) !== undefined

@@ -7,7 +7,7 @@ import { CliError } from '../exit-code.ts'
 import type { FoundInbox } from '../inbox/find-inbox.ts'
 import { day } from '../moment.ts'
 import type { Session } from '../session.ts'
-import { outcomeIn } from './outcome-line.ts'
+import { outcomesIn } from './outcome-line.ts'
 import { ArrivalCount, type Evidence, isLegacy } from './quiet-period.ts'
 
 /** An inbox deletes entries with their keys, after 30 days by default. */
@@ -46,7 +46,7 @@ function watchedSince({ file, made }: FoundInbox, now: Date): Date | undefined {
   return born > 0 ? new Date(Math.max(born, now.getTime() - memory * day)) : undefined
 }
 
-/** Reads log files: the outcome in each line, whatever a log shipper added to it. */
+/** Reads log files: the outcomes in each line, whatever a log shipper added to it. */
 export async function logEvidence(session: Session, files: readonly string[]): Promise<Evidence> {
   const { out, signal, stdin, cwd } = session
   const tally = new ArrivalCount()
@@ -54,11 +54,12 @@ export async function logEvidence(session: Session, files: readonly string[]): P
     const input = file === '-' ? stdin : await opened(resolve(cwd, file), file)
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
       signal.throwIfAborted()
-      const seen = outcomeIn(line)
-      if (seen === 'unread') tally.unread += 1
-      if (seen === undefined || seen === 'unread') continue
-      tally.add(seen.at, seen.receivedName, seen.secretId)
-      if (tally.arrivals % 10_000 === 0) out.progress(`${tally.arrivals} outcomes read`)
+      const { seen, unread } = outcomesIn(line)
+      tally.unread += unread
+      for (const { at, receivedName, secretId } of seen) {
+        tally.add(at, receivedName, secretId)
+        if (tally.arrivals % 10_000 === 0) out.progress(`${tally.arrivals} outcomes read`)
+      }
     }
   }
   return tally.evidence('log', session.now())

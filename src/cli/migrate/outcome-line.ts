@@ -1,5 +1,5 @@
-// Finds the outcome that logOutcomes() wrote in a log line; a log shipper may have added text around
-// it, or put the line into a field of its own JSON.
+// Finds the outcomes that logOutcomes() wrote in a log line; a log shipper may have added text around
+// one, put it into a field of its own JSON, or put many into one line.
 
 /** The outcome of one delivery, as far as it is needed. */
 export interface SeenOutcome {
@@ -10,18 +10,35 @@ export interface SeenOutcome {
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** Matches an outcome, also inside a JSON string. */
-const ofOutcome = /\\*"type\\*"\s*:\s*\\*"outcome\\*"/
-/** A line has few braces before the outcome. */
+/** Matches outcomes, also inside a JSON string. */
+const ofOutcome = /\\*"type\\*"\s*:\s*\\*"outcome\\*"/g
+/** A line has few braces that begin no object. */
 const maxBraces = 32
 
-/**
- * Reads a line: undefined if it has no relevant outcome, `unread` if its outcome cannot be read.
- */
-export function outcomeIn(line: string): SeenOutcome | 'unread' | undefined {
-  if (!ofOutcome.test(line)) return undefined
-  const json = outcomeOf(line)
-  if (!json) return 'unread'
+/** The outcomes of a line. */
+export interface LineOutcomes {
+  /** Of deliveries that were proved. */
+  readonly seen: readonly SeenOutcome[]
+  /** So many could not be read. */
+  readonly unread: number
+}
+
+const none: LineOutcomes = { seen: [], unread: 0 }
+
+/** Reads every outcome of a line. */
+export function outcomesIn(line: string): LineOutcomes {
+  const many = line.match(ofOutcome)?.length
+  if (many === undefined) return none
+  const found = [...outcomesOf(line)]
+  const read = found.map((json) => readOutcome(json))
+  const broken = read.filter((one) => one === 'unread').length
+  return {
+    seen: read.filter((one) => one !== 'unread' && one !== undefined) as readonly SeenOutcome[],
+    unread: Math.max(0, many - found.length) + broken,
+  }
+}
+
+function readOutcome(json: JsonObject): SeenOutcome | 'unread' | undefined {
   const { kind, at, receivedName, secretId, source } = json
   if (source === 'reconcile') return undefined
   // A rejected delivery proves nothing: anyone could have sent it.
@@ -35,31 +52,33 @@ export function outcomeIn(line: string): SeenOutcome | 'unread' | undefined {
   }
 }
 
-/** The first object in a text that is an outcome, or contains one. */
-function outcomeOf(text: string): JsonObject | undefined {
+/** The outcomes in a text, in its objects and in what they contain. */
+function* outcomesOf(text: string): Generator<JsonObject> {
   let at = text.indexOf('{')
-  for (let tried = 0; at !== -1 && tried < maxBraces; tried += 1) {
-    const json = objectAt(text, at)
-    const found = json && within(json)
-    if (found) return found
-    at = text.indexOf('{', at + 1)
+  for (let failed = 0; at !== -1 && failed < maxBraces; ) {
+    const object = objectAt(text, at)
+    if (object) yield* within(object.json)
+    else failed += 1
+    at = text.indexOf('{', object ? object.end : at + 1)
   }
-  return undefined
 }
 
-function within(json: JsonObject): JsonObject | undefined {
-  if (json.type === 'outcome') return json
+function* within(json: JsonObject): Generator<JsonObject> {
+  if (json.type === 'outcome') {
+    yield json
+    return
+  }
   for (const value of Object.values(json)) {
-    if (typeof value === 'string' && ofOutcome.test(value)) return outcomeOf(value)
-    const isObject = typeof value === 'object' && value !== null
-    const found = isObject ? within(value as JsonObject) : undefined
-    if (found) return found
+    if (typeof value === 'string') yield* outcomesOf(value)
+    else if (typeof value === 'object' && value !== null) yield* within(value as JsonObject)
   }
-  return undefined
 }
 
-/** The JSON object that starts at a brace. */
-function objectAt(text: string, start: number): JsonObject | undefined {
+/** The JSON object that starts at a brace, and where it ends. */
+function objectAt(
+  text: string,
+  start: number,
+): { readonly json: JsonObject; readonly end: number } | undefined {
   const token = /"(?:[^"\\]|\\.)*"|[{}]/g
   token.lastIndex = start
   let depth = 0
@@ -67,8 +86,9 @@ function objectAt(text: string, start: number): JsonObject | undefined {
     if (part[0] === '{') depth += 1
     else if (part[0] === '}') depth -= 1
     if (depth > 0) continue
+    const end = token.lastIndex
     try {
-      return JSON.parse(text.slice(start, token.lastIndex)) as JsonObject
+      return { json: JSON.parse(text.slice(start, end)) as JsonObject, end }
     } catch {
       return undefined
     }

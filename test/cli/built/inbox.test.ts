@@ -434,6 +434,26 @@ describe('migrate status', () => {
   })
 
   test.each([
+    ['a list', (all: readonly string[]) => `[${all.join(',')}]`],
+    [
+      'their texts',
+      (all: readonly string[]) => JSON.stringify(all.map((one) => ({ message: one }))),
+    ],
+    ['one text', (all: readonly string[]) => JSON.stringify({ log: all.join('\n') })],
+    ['one after the other', (all: readonly string[]) => all.join(' ')],
+  ])('a shipper that puts many outcomes into one line as %s hides nothing', async (_, ship) => {
+    const daily = daysOf(40).map((one) =>
+      ship([line(ago(one), 'verification.created'), line(ago(one), 'client.created')]),
+    )
+    expect((await judged(daily)).status).toMatchObject({ safe: true, unread: 0 })
+    const all = [line(ago(2), 'verification.created'), line(ago(2), 'request.created')]
+    const { code, status } = await judged([...daily, ship(all)])
+    expect([code, status]).toMatchObject([1, { safe: false, quietDays: 2, unread: 0 }])
+    const cut = ship([line(ago(3), 'client.created'), line(ago(3), 'request.created').slice(0, 60)])
+    expect((await judged([...daily, cut])).status).toMatchObject({ safe: false, unread: 1 })
+  })
+
+  test.each([
     ['silent for as long as asked', 14, [20, 15], 0, { safe: true, quietDays: 15 }],
     ['silent for less', 30, [20, 15], 1, { safe: false, quietDays: 15 }],
     ['none was ever seen', 14, [], 0, { safe: true, quietDays: 41 }],

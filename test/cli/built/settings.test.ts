@@ -340,6 +340,17 @@ describe('a secret', () => {
     expect(sent.stdout + sent.stderr).not.toContain('hush-hush')
   })
 
+  test.each([
+    ['IDV_INBOX', 'postgres://u@127.0.0.1:1/db?password=hush-hush&sslmode=require'],
+    ['IDV_INBOX', 'postgres://u:hush/hush-hush@127.0.0.1:1/db'],
+    ['IDV_TO', 'http://127.0.0.1:1/hooks?api_key=hush-hush'],
+    ['IDV_HEADER', '["authorization: Bearer hush-hush"]'],
+  ])('in %s is not shown: %s', async (name, value) => {
+    const { stdout, stderr } = await run(['config'], { cwd: folder(), env: { [name]: value } })
+    expect(stdout).toContain(name === 'IDV_HEADER' ? '(not shown)' : '***')
+    expect(stdout + stderr).not.toContain('hush')
+  })
+
   test('with stray white space is refused with the fix', async () => {
     const args = ['send', 'client.created', '--to', nowhere]
     const { code, stderr } = await run(args, { env: { WEBHOOK_SECRET: 'hush-hush ' } })
