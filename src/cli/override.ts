@@ -9,7 +9,11 @@ export interface Changes {
 
 type Container = Record<string, unknown>
 
-/** A changed copy; missing objects on the path are created. */
+/**
+ * A changed copy; missing objects on the path are created, and a list takes one element at its end.
+ *
+ * @throws CliError `USAGE`
+ */
 export function override(json: unknown, { sets, remove }: Changes): unknown {
   const copy = structuredClone(json)
   for (const set of sets) {
@@ -34,15 +38,23 @@ function walk(root: unknown, path: string, make: boolean): { container?: Contain
   const key = keys.pop() ?? ''
   let at = root
   for (const step of keys) {
-    if (!isContainer(at)) throw refuse(`'${path}' leads through a value that has no fields`)
-    if (!Object.hasOwn(at, step)) {
+    const container = within(at, step)
+    if (!Object.hasOwn(container, step)) {
       if (!make) return { key }
-      at[step] = {}
+      container[step] = {}
     }
-    at = at[step]
+    at = container[step]
   }
-  if (isContainer(at)) return { container: at, key }
-  throw refuse(`'${path}' leads through a value that has no fields`)
+  return { container: within(at, key), key }
+
+  /** The value with the field; of a list the field is an element, or with `make` its next one. */
+  function within(value: unknown, field: string): Container {
+    if (!isContainer(value)) throw refuse(`'${path}' leads through a value that has no fields`)
+    const elements = Array.isArray(value) ? value.length : undefined
+    const isIndex = /^(0|[1-9]\d*)$/.test(field)
+    if (elements === undefined || (isIndex && Number(field) < elements + Number(make))) return value
+    throw refuse(`'${path}': '${field}' is not an element of a list of ${elements}`)
+  }
 }
 
 function readValue(text: string): unknown {
