@@ -30,6 +30,8 @@ export async function service(
     before?: (method: string, path: string) => Promise<void> | undefined
     /** Shows secrets never, or only in the answer to a creation. */
     masks?: 'always' | 'later'
+    /** The answer to a page of the list; all of it on one page by default. */
+    list?: (shown: readonly Row[], page: number) => unknown
   } = {},
 ) {
   const asked: string[] = []
@@ -54,7 +56,10 @@ export async function service(
     await options.before?.(method, path)
     if (options.failOn?.(method, path)) return reply(500, { code: 'BROKEN' })
     if (path === '/deliveries') return reply(200, { data: delivered })
-    if (path === '/subscriptions' && method === 'GET') return reply(200, { data: rows.map(mask) })
+    if (path === '/subscriptions' && method === 'GET') {
+      const { list = (data) => ({ data }) } = options
+      return reply(200, list(rows.map(mask), Number(searchParams.get('page') ?? 1)))
+    }
     if (path === '/subscriptions') {
       made += 1
       rows.push({ ...old(`new_${made}`, []), ...body })

@@ -4,9 +4,10 @@ import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { defined } from '../../../foundation/defined.ts'
 import { CliError, exitCodes } from '../../exit-code.ts'
-import { applyPlan, type Deps } from '../../migrate/subscriptions/apply.ts'
+import { applyPlan, type Deps, listAll } from '../../migrate/subscriptions/apply.ts'
 import { openJournal } from '../../migrate/subscriptions/journal.ts'
 import {
+  hasNextPage,
   type Planned,
   planSubscription,
   readSubscriptions,
@@ -86,6 +87,9 @@ async function readExport(session: Session, source: string) {
   } catch {
     throw new CliError('EXPORT_INVALID', `${source} is not JSON`)
   }
+  if (hasNextPage(json)) {
+    throw new CliError('EXPORT_INVALID', `${source} is one page of several: export them all`)
+  }
   return readSubscriptions(json)
 }
 
@@ -132,7 +136,7 @@ async function change(
   ending.waits = true
   const work = options.rollback
     ? rollBack(deps)
-    : applyPlan(deps, (await service.list()).map(planSubscription))
+    : applyPlan(deps, (await listAll(deps)).map(planSubscription))
   const steps: Step[] = []
   try {
     for await (const step of work) {

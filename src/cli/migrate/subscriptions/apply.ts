@@ -2,7 +2,7 @@
 // later run delete the old one once the replacement has delivered.
 import { isDeepStrictEqual } from 'node:util'
 import { CliError } from '../../exit-code.ts'
-import { type Journal, type Pair, withoutSecret } from './journal.ts'
+import { type Journal, notedIds, type Pair, withoutSecret } from './journal.ts'
 import type { Planned, SecretOrigin, Step, Subscription } from './plan.ts'
 import type { SigningSecrets } from './signing-secrets.ts'
 import { type SubscriptionService, wasNotCreated } from './subscription-routes.ts'
@@ -13,6 +13,11 @@ export interface Deps {
   readonly journal: Journal
   readonly secrets: SigningSecrets
   readonly signal: AbortSignal
+}
+
+/** All subscriptions of the service. Those of the journal are asked for, if its list lacks them. */
+export function listAll({ service, journal }: Pick<Deps, 'service' | 'journal'>) {
+  return service.list(notedIds(journal))
 }
 
 /**
@@ -130,7 +135,7 @@ interface Search {
 /** An active subscription with the same address, owner and secret, and one of these filter lists. */
 export function findEqual(wanted: Pair['old'] & Pick<Subscription, 'secret'>, search: Search) {
   const { listed, journal, isBegun, events } = search
-  const taken = new Set(journal.pairs.flatMap(({ old, replacement }) => [old.id, replacement]))
+  const taken = notedIds(journal)
   return listed.find(
     (other) =>
       other.id !== wanted.id &&

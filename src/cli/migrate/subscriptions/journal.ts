@@ -23,6 +23,11 @@ export interface Journal {
   delete(id: string): void
 }
 
+/** The ids of the old subscriptions and of their replacements. */
+export function notedIds({ pairs }: Pick<Journal, 'pairs'>): ReadonlySet<string> {
+  return new Set(pairs.flatMap(({ old, replacement }) => [old.id, replacement ?? old.id]))
+}
+
 /** Removes the secret, which a journal never holds. */
 export function withoutSecret({ secret: _, ...subscription }: Subscription): Pair['old'] {
   return subscription

@@ -100,6 +100,12 @@ export function readSubscriptions(json: unknown): readonly Subscription[] {
   )
 }
 
+/** Whether the service says that more pages follow a response. */
+export function hasNextPage(json: unknown): boolean {
+  const page = json as { readonly pagination?: { readonly hasNext?: unknown } | null } | null
+  return page?.pagination?.hasNext === true
+}
+
 const masked = /[*•…]|\.{3}|^x{4,}|^(hidden|masked|redacted)?$/i
 
 const isTexts = (value: unknown): value is readonly string[] =>

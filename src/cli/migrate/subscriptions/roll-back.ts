@@ -1,6 +1,6 @@
 // The inverse of the plan: restores every old subscription of the journal and removes what was
 // created for it.
-import { create, type Deps, findEqual } from './apply.ts'
+import { create, type Deps, findEqual, listAll } from './apply.ts'
 import type { Pair } from './journal.ts'
 import { planSubscription, type Step, type Subscription } from './plan.ts'
 
@@ -17,8 +17,8 @@ interface FoundPair {
  * @throws CliError `SECRET_MISSING` before anything is changed
  */
 export async function* rollBack(deps: Deps): AsyncGenerator<Step> {
-  const { service, journal, secrets, signal } = deps
-  const listed = await service.list()
+  const { journal, secrets, signal } = deps
+  const listed = await listAll(deps)
   const byId = (wanted: string | undefined) => listed.find(({ id }) => id === wanted)
   const work = journal.pairs.map((pair): FoundPair => {
     const isBegun = pair.replacement === undefined

@@ -2,12 +2,13 @@
 import { sleep } from '../../../foundation/abortable.ts'
 import { CliError, exitCodes } from '../../exit-code.ts'
 import { printable } from '../../output.ts'
-import { readSubscription, readSubscriptions, type Subscription } from './plan.ts'
+import { hasNextPage, readSubscription, readSubscriptions, type Subscription } from './plan.ts'
 
 /** The routes of a service that the migration calls. */
 export interface SubscriptionService {
   readonly url: string
-  list(): Promise<readonly Subscription[]>
+  /** Every page of the list, and those of these ids that it does not show: a list can lag. */
+  list(ids?: Iterable<string>): Promise<readonly Subscription[]>
   create(input: Omit<Subscription, 'id'>): Promise<Subscription>
   setEvents(id: string, events: readonly string[]): Promise<void>
   remove(id: string): Promise<void>
@@ -27,9 +28,21 @@ export function subscriptionService(options: ServiceOptions): SubscriptionServic
   const call = (method: string, path: string, body?: unknown) =>
     request(options, { method, url: `${base}/_sandbox${path}`, body })
   const one = (id: string) => `/subscriptions/${encodeURIComponent(id)}`
+  const find = async (id: string) => {
+    const json = await call('GET', `${one(id)}?reveal=true`)
+    const found = json === undefined ? undefined : readSubscription(json)
+    return found?.others?.deletedAt === undefined ? found : undefined
+  }
   return {
     url: base,
-    list: async () => readSubscriptions(await call('GET', '/subscriptions?reveal=true')),
+    async list(ids = []) {
+      const all = await listPages((query) => call('GET', `/subscriptions?reveal=true${query}`))
+      for (const id of ids) {
+        const found = all.has(id) ? undefined : await find(id)
+        if (found) all.set(id, found)
+      }
+      return [...all.values()]
+    },
     create: async ({ others, ...input }) =>
       readSubscription(await call('POST', '/subscriptions', { ...others, ...input })),
     setEvents: async (id, events) => void (await call('PATCH', one(id), { events })),
@@ -46,6 +59,19 @@ export function subscriptionService(options: ServiceOptions): SubscriptionServic
         )
       )
     },
+  }
+}
+
+async function listPages(get: (query: string) => Promise<unknown>) {
+  const all = new Map<string, Subscription>()
+  for (let page = 1; ; page += 1) {
+    const json = await get(page === 1 ? '' : `&page=${page}`)
+    const before = all.size
+    for (const one of readSubscriptions(json)) all.set(one.id, one)
+    if (!hasNextPage(json)) return all
+    if (all.size > before) continue
+    const message = `page ${page} of the subscriptions has no new one, but the service announces a next page`
+    throw new CliError('SERVICE_FAILED', message, exitCodes.failed)
   }
 }
 
