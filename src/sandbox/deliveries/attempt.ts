@@ -13,6 +13,7 @@ import { sign } from '../../signature/signature.ts'
 import { signedDelivery } from '../../testing/signed-delivery.ts'
 import type { Attempt } from '../schemas/deliveries.ts'
 import type { AttemptFault } from '../schemas/faults.ts'
+import { basicAuth } from './basic-auth.ts'
 import { asDelivery } from './from-within.ts'
 
 type AttemptFaultKind = AttemptFault['kind']
@@ -46,7 +47,9 @@ export function signBody(
 
 /** Makes one attempt; it never rejects. */
 export async function attempt(options: AttemptOptions): Promise<Attempt> {
-  const { url, fault, now } = options
+  const { fault, now } = options
+  // Recorded without the user and password of the address, in every place that can show it.
+  const { url } = basicAuth(options.url)
   const at = now().toISOString()
   const { bytes, headers } = await outgoing(options)
   // A body sent unchanged is stored once.
@@ -67,12 +70,13 @@ async function post(
   bytes: Bytes,
   headers: Readonly<Record<string, string>>,
 ): Promise<NonNullable<Attempt['response']>> {
-  const { url, fault, send } = options
+  const { fault, send } = options
+  const { url, headers: user } = basicAuth(options.url)
   const streamed = fault === 'slow-drip' || fault === 'connection-reset'
   return withinTime(options, (signal) => {
     const request = new Request(url, {
       method: 'POST',
-      headers,
+      headers: { ...headers, ...user },
       redirect: 'manual',
       signal,
       // A stream needs half duplex; Request's own types do not know it yet.
