@@ -95,7 +95,7 @@ export class Pipeline {
   }
 
   get now(): Clock {
-    return this.#now
+    return this.#observers.now
   }
 
   /** Whether `context.fetch()` has a client to ask. */

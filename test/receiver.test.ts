@@ -628,6 +628,25 @@ describe('bounds', () => {
 })
 
 describe('drain', () => {
+  test('several side by side all end, idle or at work', async () => {
+    const { receiver } = fresh()
+    await Promise.all([receiver.drain(), receiver.drain({ grace: 5 }), receiver.drain()])
+    const { receiver: busy } = fresh()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    busy.on('*', () => promise)
+    const outcome = busy.receive(await delivery(envelope('client.created')))
+    const drains = [busy.drain(), busy.drain()]
+    await new Promise((turn) => setTimeout(turn, 5))
+    drains.push(busy.drain())
+    const isOver = vi.fn()
+    void Promise.race(drains).then(isOver)
+    await new Promise((turn) => setTimeout(turn, 5))
+    expect(isOver).not.toHaveBeenCalled()
+    resolve()
+    await Promise.all(drains)
+    expect(await outcome).toMatchObject({ kind: 'handled' })
+  })
+
   test('ends what is at work, refuses what comes after and aborts what takes too long', async () => {
     const { receiver } = fresh()
     const started = Promise.withResolvers<void>()

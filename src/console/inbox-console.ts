@@ -19,7 +19,7 @@ export interface InboxConsoleOptions {
   /**
    * Lets a request in: true, or the name of who asks, which is then recorded with what they do.
    * `'loopback'` admits only requests from this machine; over `fetch`, which tells no address, it
-   * takes the key of a link that the process shows in its terminal.
+   * takes a key that the process shows in its terminal.
    */
   readonly authorize:
     | 'loopback'

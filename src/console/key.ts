@@ -11,12 +11,12 @@ const parameter = 'key'
 const place = Symbol.for('idv-webhooks.console-key')
 const shared = globalThis as { [place]?: { readonly key: string; shownAt: number } }
 
-/** Milliseconds between two showings of the link, which anyone on the network can cause. */
+/** Milliseconds between two showings of the key, which anyone on the network can cause. */
 const pause = 10_000
 
 /**
  * Lets in who brings the key: undefined where a cookie holds it, and a redirect that sets the cookie
- * where the link does. A page that is asked for without it makes the process show the link.
+ * where the address does. A page that is asked for without it makes the process show the key.
  *
  * @throws ConsoleRefusal 403 `KEY_MISSING`
  */
@@ -37,10 +37,12 @@ export function admitByKey(
   }
   if (isPage && now - own.shownAt >= pause) {
     own.shownAt = now
-    const link = `${url.protocol}//${request.headers.get('host') ?? url.host}${base}?${parameter}=${own.key}`
-    warn(`inboxConsole: to look into the inbox, open ${link}`, 'CONSOLE_KEY')
+    // Without a host: whoever asked wrote it, and the key would go where that leads.
+    const path = `${base || '/'}?${parameter}=${own.key}`
+    warn(`inboxConsole: to look into the inbox, open ${path} on your own server`, 'CONSOLE_KEY')
   }
-  const message = 'Open the console by the link that its process has printed in the terminal'
+  const message =
+    'Open the console by the path with a key that its process has printed in the terminal'
   throw new ConsoleRefusal(403, 'KEY_MISSING', message)
 }
 

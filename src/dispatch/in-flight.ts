@@ -4,10 +4,16 @@
 class Generation {
   size = 0
   ended: (() => void) | undefined
+  readonly #left: () => void
+
+  constructor(left: () => void) {
+    this.#left = left
+  }
 
   leave(): void {
     this.size -= 1
     if (this.size === 0) this.ended?.()
+    this.#left()
   }
 }
 
@@ -18,12 +24,20 @@ export interface AtWork {
 
 /** The deliveries that are at work, for those who wait until they have ended. */
 export class InFlight {
-  #current = new Generation()
+  #all = 0
+  /** Those who wait until nothing is at work. */
+  #waiting: (() => void)[] = []
+  readonly #left = (): void => {
+    this.#all -= 1
+    if (this.#all === 0) for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+  #current = new Generation(this.#left)
   /** Resolves when all generations before the current one have ended. */
   #earlier: Promise<void> | undefined
 
   /** Counts one delivery more. */
   enter(): AtWork {
+    this.#all += 1
     this.#current.size += 1
     return this.#current
   }
@@ -34,7 +48,7 @@ export class InFlight {
     const generation = this.#current
     if (generation.size === 0) resolve()
     else generation.ended = resolve
-    this.#current = new Generation()
+    this.#current = new Generation(this.#left)
     const both = Promise.all([this.#earlier, promise]).then(() => {
       if (this.#earlier === both) this.#earlier = undefined
     })
@@ -42,9 +56,8 @@ export class InFlight {
     return both
   }
 
-  /** Resolves when nothing is at work. */
+  /** Resolves when nothing is at work. Of those who wait each may be overtaken by another delivery. */
   async none(): Promise<void> {
-    do await this.settled()
-    while (this.#current.size > 0 || this.#earlier)
+    while (this.#all > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 }

@@ -184,7 +184,8 @@ interface Observed extends Pick<OutcomeDetails, 'bytes' | 'event'> {
 export class Observers {
   readonly #observer: (seen: Observation, beside?: Beside) => Promise<unknown> | undefined
   readonly #hearsAll: boolean
-  readonly #now: Clock
+  /** Of what is observed: where the user's clock throws, the system's. */
+  readonly now: Clock
   readonly #listeners = new Set<Observe>()
   readonly #mayWarn = perMinute(refusalsPerMinute)
 
@@ -197,7 +198,7 @@ export class Observers {
       once(`observe threw ${describeError(error)}`, 'OBSERVE_FAILED')
     this.#observer = (seen, beside) => unharmed(() => observer(seen, beside), warnOf)
     this.#hearsAll = observe !== undefined
-    this.#now = guardedClock(now, once)
+    this.now = guardedClock(now, once)
   }
 
   get hearAll(): boolean {
@@ -225,7 +226,7 @@ export class Observers {
     const isWarned = outcome.kind === 'failed' || this.#isWarned(outcome, headers)
     if (this.hearAll || isWarned) {
       const duration = performance.now() - began
-      const observed = { ...timed(this.#now(), duration), bytes, event }
+      const observed = { ...timed(this.now(), duration), bytes, event }
       const seen = outcomeObserved(outcome, observed)
       const pending = this.#hearsAll || isWarned ? this.#observer(seen) : undefined
       // A host that refuses the call, as some do outside their own runtime, changes no outcome.
@@ -251,7 +252,7 @@ export class Observers {
 
   readonly #attempt: HearAttempt = (report, task, duration) => {
     const { event, delivery, attempt, entryId } = task
-    const details = { ...timed(this.#now(), duration), event, delivery, attempt, entryId }
+    const details = { ...timed(this.now(), duration), event, delivery, attempt, entryId }
     const seen = attemptObserved(report, details)
     // A developer's own machine, and no observer that could log it: the warning shows it whole.
     const isWhole = !this.#hearsAll && !report.ok && isDevelopment()
@@ -263,7 +264,7 @@ export class Observers {
     if (this.#hearsAll || kind !== 'rejected' || !isDevelopment()) return false
     // The warnings are for mistakes of the application, and doctor reports its probes itself.
     if (headers.values('user-agent')[0] === probeAgent) return false
-    return this.#mayWarn(this.#now())
+    return this.#mayWarn(this.now())
   }
 }
 

@@ -7,6 +7,7 @@ import {
   invalid,
   shown,
 } from '../foundation/check.ts'
+import { exitAfter } from './exit.ts'
 
 /** Options of `createWorker`. */
 export interface WorkerOptions {
@@ -84,13 +85,7 @@ function signalsOf(signals: readonly string[]) {
     if (signals.length === 0) return () => {}
     const { process } = globalThis as { process?: ProcessLike }
     if (!process) throw invalid('signals is not supported here: this runtime has no process')
-    const obey = () => {
-      // The last replies must be sent before the process ends.
-      end().then(
-        () => setTimeout(() => process.exit(0), 20),
-        () => process.exit(1),
-      )
-    }
+    const obey = () => exitAfter(end(), (code) => process.exit(code))
     for (const signal of signals) process.once(signal, obey)
     return () => {
       for (const signal of signals) process.off(signal, obey)

@@ -26,39 +26,53 @@ const { setImmediate: soon = setTimeout } = globalThis as {
 }
 const nextTurn = () => new Promise<void>((resolve) => void soon(resolve))
 
-/** Claims one page after the other, never two at a time. */
+/**
+ * Claims one page after the other, never two at a time. All of it runs in the async context in which
+ * it was made: what wakes it may be a request, whose context does not belong to other events.
+ */
 export class Poll {
   readonly #deps: PollDeps
   #isOpen = true
-  #isClaiming = false
   #again = false
   #sleep: ReturnType<typeof setTimeout> | undefined
+  #wakeUp: (() => void) | undefined
 
   constructor(deps: PollDeps) {
     this.#deps = deps
+    void this.#run()
   }
 
   /** There may be something to claim, or room for it. */
   wake(): void {
     this.#again = true
-    if (this.#isClaiming || !this.#isOpen) return
-    this.#isClaiming = true
-    clearTimeout(this.#sleep)
-    this.#claimAll().finally(() => {
-      this.#isClaiming = false
-      if (this.#again && this.#deps.hasRoom()) this.wake()
-    })
+    this.#wakeUp?.()
   }
 
   stop(): void {
     this.#isOpen = false
+    this.#wakeUp?.()
+  }
+
+  async #run(): Promise<void> {
+    while (this.#isOpen) {
+      await this.#claimAll()
+      if (this.#isOpen && !(this.#again && this.#deps.hasRoom())) await this.#woken()
+    }
     clearTimeout(this.#sleep)
+  }
+
+  async #woken(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#wakeUp = resolve
+    })
+    this.#wakeUp = undefined
   }
 
   async #claimAll(): Promise<void> {
     let began = performance.now()
     try {
       while (this.#again && this.#isOpen && this.#deps.hasRoom()) {
+        clearTimeout(this.#sleep)
         // Entries that end at the same time leave their room to one claim, not the first to one alone.
         await nextTurn()
         this.#again = false

@@ -21,6 +21,7 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/(arrival|options)\.ts$/, 4],
   [/^src\/pipeline\.ts$/, 4.2],
   [/^src\/receiver\.ts$/, 4.3],
+  [/^src\/worker\/exit\.ts$/, 4.35],
   [/^src\/worker\/(idle-watch|options|other-vendor|poll|retention|vain-claims)\.ts$/, 4.4],
   [/^src\/worker\/takeover\.ts$/, 4.45],
   [/^src\/worker\/attempt\.ts$/, 4.5],

@@ -130,8 +130,8 @@ test('under next dev an edited handler runs, no delivery is refused meanwhile, a
   // Next.js keeps this header as a stranger on its network wrote it.
   const claimed = { 'x-forwarded-for': '127.0.0.1' }
   expect((await fetch(`${url}/kept/own`, { headers: claimed })).status).toBe(403)
-  const [link = ''] = /http:\S+\?key=[\w-]{32}/.exec(await until(/\?key=[\w-]{32}/)) ?? []
-  const opened = await fetch(link, { redirect: 'manual' })
+  const [path] = /\/kept\/own\?key=[\w-]{32}/.exec(await until(/\?key=[\w-]{32}/)) ?? []
+  const opened = await fetch(`${url}${path}`, { redirect: 'manual' })
   expect(opened.headers.get('location')).toBe('/kept/own')
   const cookie = opened.headers.getSetCookie()[0]?.split(';')[0] ?? ''
   const entries = await fetch(`${url}/kept/own/api/entries`, { headers: { cookie } })

@@ -31,6 +31,25 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect(settled()).toEqual(['done'])
   })
 
+  test('a clock that throws harms nothing but the times that are observed', async () => {
+    let isBroken = false
+    const now = () => {
+      if (isBroken) throw new Error('no time')
+      return new Date()
+    }
+    const { deliver, receiver, worker, settled } = fresh({ receiver: { now } })
+    vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    receiver.on('*', async () => {
+      isBroken = true
+      await delay(2)
+    })
+    await worker.start()
+    await deliver(event())
+    await until(() => settled().length === 1)
+    expect(settled()).toEqual(['done'])
+    vi.restoreAllMocks()
+  })
+
   test('keeps arrival order and one at a time for each entity, retries included', async () => {
     const { deliver, receiver, worker, settled } = fresh({ retry: { attempts: 5, delays: [3] } })
     const running = new Set<string>()

@@ -49,6 +49,11 @@ const mutations: readonly {
     noticed: 'an entry that commits late is not passed over',
   },
   {
+    name: 'a claim that is no sign of life',
+    changes: [['e.watched - o.watched > 6000;', 'e.watched - o.watched > 6000000;']],
+    noticed: 'a claim is a sign of life: what an owner takes as it comes back is not taken from it',
+  },
+  {
     name: 'liveness by the lock of a connection alone',
     changes: [
       [

@@ -163,6 +163,18 @@ export const promises = {
     expect(await store.lapsed(start)).toHaveLength(1)
   },
 
+  async 'a claim is a sign of life: what an owner takes as it comes back is not taken from it'({
+    store,
+    beside,
+    query,
+  }: Under) {
+    const other = await beside()
+    await store.insert(newEntry())
+    await query('update idv.owners set watched = watched + 13000 where owner = 0')
+    await claimOne(other)
+    expect(await store.lapsed(start)).toEqual([])
+  },
+
   async 'an outage counts against nobody'({ store, beside, query }: Under) {
     const other = await beside()
     await store.insert(newEntry())

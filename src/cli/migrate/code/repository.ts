@@ -17,7 +17,7 @@ export function repositoryOf(folder: string): string | undefined {
 export function excludeFilesOf(top: string): readonly string[] {
   const own = git(top, 'rev-parse', '--git-path', 'info/exclude')?.trim()
   const named = git(top, 'config', '--path', '--get', 'core.excludesFile')?.trim()
-  const settings = process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config')
+  const settings = process.env.XDG_CONFIG_HOME || join(homedir(), '.config')
   const files = [named || join(settings, 'git', 'ignore'), own || join('.git', 'info', 'exclude')]
   return files.map((file) => resolve(top, file))
 }

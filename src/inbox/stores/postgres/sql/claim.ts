@@ -1,5 +1,6 @@
 // Takes the heads of lanes that are due, each with a lease; and gives back what a claim took whose
 // answer was lost.
+import { grace } from '../owner.ts'
 import { oneByOne, slack } from './plans.ts'
 
 /** Of the bodies of one claim, unless one alone is longer: as text they are twice as long. */
@@ -26,6 +27,9 @@ begin
   perform idv.guard_1();
   -- Others keep by this clock, whatever the time is that this process goes by.
   p_from := least(p_from, idv.clock_1() - ${slack});
+  -- The first call after an outage may be a claim: without a sign of life it would lapse at once.
+  update idv.owners o set watched = e.watched, seen = idv.clock_1() from idv.owners e
+    where o.owner = p_owner and e.owner = 0 and e.watched - o.watched > ${grace / 2};
   select o.voided into v_voided from idv.owners o where o.owner = p_owner for share;
   if v_voided is null or v_voided >= p_ticket then
     raise exception using errcode = 'P0V01', message = 'this claim was given up';

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { exitAfter } from '../../src/worker/exit.ts'
+
+const slow = `
+  async () => {
+    console.log('begun')
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    console.log('done')
+  }`
+const twoVendors = `
+  await started(() => {})
+  const busy = await started(${slow})`
+const twoWorkers = `
+  const busy = await started(${slow})
+  await createWorker(busy, { signals: ['SIGTERM'] }).start()`
+const ownHook = `
+  const busy = await started(${slow})
+  process.once('SIGTERM', () => void busy.drain())`
+
+const program = (starting: string) => `
+  import { createReceiver, createWorker } from '${import.meta.dirname}/../../src/index.ts'
+  import { createInbox, memoryStore } from '${import.meta.dirname}/../../src/inbox/index.ts'
+  import { fixture, signedDelivery } from '${import.meta.dirname}/../../src/testing/index.ts'
+  const secret = 'a-secret-for-tests'
+  const started = async (handler) => {
+    const receiver = createReceiver({
+      secret, inbox: createInbox({ store: memoryStore() }), observe: () => {},
+    })
+    receiver.on('client.created', handler)
+    await createWorker(receiver, { signals: ['SIGTERM'] }).start()
+    return receiver
+  }
+  ${starting}
+  await busy.receive(await signedDelivery(fixture('client.created'), { secret }))
+  setInterval(() => {}, 1_000)`
+
+test.each([
+  ['two vendors, each with the inbox of its own', twoVendors],
+  ['two workers of one receiver', twoWorkers],
+  ['a hook of its own that drains the receiver too', ownHook],
+])('at a signal a process with %s ends once all is done', async (_, starting) => {
+  const args = ['--input-type=module-typescript', '-e', program(starting)]
+  const child = spawn(process.execPath, args)
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const said: string[] = []
+  child.stderr.on('data', (chunk) => said.push(String(chunk)))
+  child.stdout.on('data', (chunk) => {
+    said.push(String(chunk))
+    if (String(chunk).includes('begun')) child.kill('SIGTERM')
+  })
+  const [code] = await once(child, 'close')
+  expect([said.join(''), code]).toEqual(['begun\ndone\n', 0])
+})
+
+test('one end that failed makes the exit code 1, once the others are done', async () => {
+  const exit = vi.fn()
+  const late = Promise.withResolvers<void>()
+  exitAfter(Promise.reject(new Error('the store did not close')), exit)
+  exitAfter(late.promise, exit)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(exit).not.toHaveBeenCalled()
+  late.resolve()
+  await expect.poll(() => exit.mock.calls).toEqual([[1]])
+})
