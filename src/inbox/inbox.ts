@@ -5,7 +5,7 @@ import type { Entity } from '../protocol/events.ts'
 import { type EntryPage, InboxAdmin, type InboxStats, type StatsOptions } from './admin.ts'
 import type { Purged } from './admin-store.ts'
 import { Claims } from './claims.ts'
-import { deadline, Shared } from './deadline.ts'
+import { deadline } from './deadline.ts'
 import { createEncryption, type Encryption } from './encryption.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
 import { createEntryIds } from './entry-id.ts'
@@ -15,6 +15,7 @@ import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbo
 import { recallSalt } from './key-check.ts'
 import { assertNotMoved } from './move.ts'
 import { toNewEntry } from './new-entry.ts'
+import { StoreOpening } from './opening.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 import type { Operated, SettledWork, Swept, Verdict, Work, WorkSource } from './work.ts'
 import type { Inserted } from './work-store.ts'
@@ -98,7 +99,7 @@ class DurableInbox implements Inbox, WorkSource {
   readonly #nextId: () => string
   readonly #wakes = new Set<() => void>()
   readonly #reports = new Set<(operated: Operated) => void>()
-  #opening: Shared<Opened> | undefined
+  readonly #opening: StoreOpening<Opened>
 
   constructor(options: InboxOptions) {
     this.#limits = checkedInboxOptions(options)
@@ -114,6 +115,7 @@ class DurableInbox implements Inbox, WorkSource {
     this.#claims = new Claims({ ...this.#limits, store, encryption, now: this.now, hold })
     this.watch = this.#claims.watch
     this.#nextId = createEntryIds(this.now)
+    this.#opening = new StoreOpening({ begin: () => this.#begin(), end: () => store.close() })
     const { transaction } = store
     if (transaction) {
       this.transaction = (work, handler) => transaction.call(store, work.lease, handler)
@@ -125,17 +127,9 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async close(): Promise<void> {
-    const opening = this.#opening
-    this.#opening = undefined
     this.#claims.reset()
-    const closing = opening?.value().then(
-      () => this.#store.close(),
-      () => {},
-    )
     // Longer than an answer: the log is moved into the file.
-    const { signal, stop } = deadline(this.timeout * 5)
-    if (closing) await orAborted(closing, signal).finally(stop)
-    stop()
+    await this.#opening.close(this.timeout * 5)
   }
 
   async keep(arrival: Arrival): Promise<Kept> {
@@ -207,7 +201,7 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledWork> {
-    return this.#opening ? this.#claims.settle(work, verdict, handled) : { state: 'lost' }
+    return this.#opening.isOpen ? this.#claims.settle(work, verdict, handled) : { state: 'lost' }
   }
 
   abandon(work: Work): void {
@@ -274,16 +268,7 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   #open(signal?: AbortSignal): Promise<Opened> {
-    if (!this.#opening) {
-      const opening = new Shared(
-        this.#begin().catch((error: unknown) => {
-          if (this.#opening === opening) this.#opening = undefined
-          throw error
-        }),
-      )
-      this.#opening = opening
-    }
-    return this.#opening.value(signal)
+    return this.#opening.open(signal)
   }
 
   async #begin(): Promise<Opened> {

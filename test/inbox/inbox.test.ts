@@ -399,6 +399,59 @@ test('a store that opens and then fails is closed before it is opened again', as
   expect(closed).toHaveBeenCalledTimes(4)
 })
 
+test('an inbox that is closed while it opens lets its store go before it opens it again', async () => {
+  const store = memoryStore()
+  const [open, close] = [store.open.bind(store), store.close.bind(store)]
+  const steps: string[] = []
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let openings = 0
+  store.open = async (wake) => {
+    const gate = gates[openings++]
+    steps.push('opens')
+    await gate?.promise
+    await open(wake)
+    steps.push('open')
+  }
+  store.close = async () => {
+    steps.push('closes')
+    await close()
+    steps.push('closed')
+  }
+  const { inbox, deliver } = setUp({ store })
+  const opening = inbox.open()
+  const closing = [inbox.close(), inbox.close()]
+  const delivered = deliver(event())
+  gates[1]?.resolve()
+  // Time for a second opening to overtake the first.
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  gates[0]?.resolve()
+  await Promise.all([opening, ...closing])
+  expect((await delivered).kind).toBe('accepted')
+  expect((await deliver(event())).kind).toBe('accepted')
+  expect(steps).toEqual(['opens', 'open', 'closes', 'closed', 'opens', 'open'])
+  await inbox.close()
+  expect(steps.slice(6)).toEqual(['closes', 'closed'])
+})
+
+test('a close that fails or hangs does so for all who wait for it, and does not keep the next opening', async () => {
+  const store = memoryStore()
+  const inbox = createInbox({ store, timeout: 5 })
+  const close = vi.spyOn(store, 'close').mockRejectedValueOnce(new Error('the disk is full'))
+  await inbox.open()
+  const reason = new Error('the disk is full')
+  const closing = await Promise.allSettled([inbox.close(), inbox.close()])
+  expect(closing).toEqual(Array(2).fill({ status: 'rejected', reason }))
+  await inbox.open()
+  const end = Promise.withResolvers<void>()
+  close.mockReturnValueOnce(end.promise)
+  await expect(inbox.close()).rejects.toMatchObject({ code: 'STORE_TIMEOUT' })
+  const opening = inbox.open()
+  end.resolve()
+  await opening
+  await inbox.close()
+  expect(close).toHaveBeenCalledTimes(3)
+})
+
 describe('createInbox refuses', () => {
   const create = (options: object) => () => createInbox(options as unknown as InboxOptions)
   const store = memoryStore()

@@ -1,7 +1,8 @@
-// How much one claim takes.
+// How much one claim takes, and what the next one sees.
+import { fromPg, type PostgresDriver, postgresStore } from 'idv-webhooks/inbox/postgres'
 import { expect, onTestFinished, test } from 'vitest'
-import { claim, newEntry } from '../../../src/testing/store-cases.ts'
-import { schemaOn } from './servers.ts'
+import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { freshSchema, poolOf, schemaOn } from './servers.ts'
 
 test('a claim takes 16 MiB of bodies, or one that is longer, and the next one the rest', async () => {
   const { open } = schemaOn()
@@ -15,4 +16,41 @@ test('a claim takes 16 MiB of bodies, or one that is longer, and the next one th
   // One more each: a claim that leaves something waits for a single lane.
   expect(taken.map((works) => works.length)).toEqual([9, 2, 0])
   expect(taken.flat().map(({ id }) => id)).toEqual(all.map(({ id }) => id))
+})
+
+test('a lane that goes on while a claim is answered is seen by the next one, however old it is', async () => {
+  const driver = fromPg(poolOf())
+  let held: Promise<void> | undefined
+  let isAnswered = () => {}
+  const slow: PostgresDriver = {
+    ...driver,
+    query: async (sql, ...rest) => {
+      const rows = await driver.query(sql, ...rest)
+      if (held && sql.includes('claim_1')) {
+        isAnswered()
+        await held
+      }
+      return rows
+    },
+  }
+  const store = postgresStore(slow, { schema: freshSchema(), listen: false })
+  await store.open(() => {})
+  onTestFinished(() => store.close())
+  const now = Date.now()
+  const waiting = { lane: 'one', storedAt: now - 60_000 }
+  const [first, second] = [newEntry(waiting), newEntry(waiting)]
+  for (const entry of [first, second]) await store.insert(entry)
+  const claimed = await claimOne(store, now)
+
+  const release = Promise.withResolvers<void>()
+  const answered = new Promise<void>((resolve) => {
+    isAnswered = resolve
+  })
+  held = release.promise
+  const beside = claim(store, 10, now)
+  await answered
+  await settle(store, claimed, { to: 'done' })
+  release.resolve()
+  expect(await beside).toEqual([])
+  expect((await claim(store, 10, now)).map(({ id }) => id)).toEqual([second.id])
 })

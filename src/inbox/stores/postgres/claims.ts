@@ -19,23 +19,28 @@ const waitEvery = 100
  */
 class ClaimWindow {
   #from = 0
+  /** The lowest of what became due while a claim is under way, which may not have seen it. */
+  #lowered = Number.POSITIVE_INFINITY
   #whole = Number.NEGATIVE_INFINITY
 
   /** Where the next claim begins; 0 is the whole index. */
   next(): number {
     const isWhole = performance.now() - this.#whole >= wholeEvery
     if (isWhole) this.#whole = performance.now()
+    this.#lowered = Number.POSITIVE_INFINITY
     return isWhole ? 0 : Math.max(0, this.#from - slack)
   }
 
-  /** Nothing is known to wait before `next`. */
+  /** Nothing is known to wait before `next`, but for what became due beside the claim. */
   claimed({ now }: ClaimRequest, next = now): void {
-    this.#from = Math.min(now, next)
+    this.#from = Math.min(now, next, this.#lowered)
   }
 
   /** A lane is due at this time. */
   lower(due: number | undefined): void {
-    if (due !== undefined && due < this.#from) this.#from = due
+    if (due === undefined) return
+    this.#from = Math.min(this.#from, due)
+    this.#lowered = Math.min(this.#lowered, due)
   }
 
   reset(): void {
