@@ -62,8 +62,9 @@ const longestRun = 20_000
 const reserve = 1_000
 
 /**
- * When the time is over, unfinished entries are aborted and released, for the process is frozen
- * after the answer: a later run begins them again.
+ * When the time is over, unfinished entries are aborted, for the process is frozen after the answer.
+ * What had half of the time has timed out, or an entry that hangs would be begun by every run for
+ * ever; the rest is released, and a later run begins it again.
  */
 async function runWithin(
   worker: NonNullable<LambdaMountOptions['worker']>,
@@ -74,7 +75,7 @@ async function runWithin(
   // Nothing that fails here may touch the reply: the delivery is kept.
   const run = worker.runOnce({ timeout }).catch(() => {})
   if (await isDoneWithin(timeout, run)) return
-  const released = worker.drain?.({ grace: 0 }).catch(() => {})
+  const released = worker.drain?.({ grace: 0, handlerTimeout: timeout / 2 }).catch(() => {})
   await isDoneWithin(reserve / 2, Promise.all([released, run]))
 }
 

@@ -5,13 +5,14 @@ import { checkFunction, checkMilliseconds, checkOptionNames, invalid } from '../
 import { steadyClock, systemClock } from '../foundation/clock.ts'
 import { isWebhookError } from '../foundation/errors.ts'
 import type { Inbox } from '../inbox/inbox.ts'
-import { type Activity, createActivityLog } from './activity.ts'
-import { ConsoleRefusal, type InboxRoute, inboxRoutes } from './inbox-routes.ts'
+import { createActivityLog, type TellActivity } from './activity.ts'
+import { type InboxRoute, inboxRoutes } from './inbox-routes.ts'
 import { createInboxStream } from './inbox-stream.ts'
 import { admitByKey } from './key.ts'
 import { type NodeListener, toNodeListener } from './node-listener.ts'
 import { hostOf, isForeign, isLoopback, isPassedOn } from './own-site.ts'
 import { assetResponse, pageResponse, refusalResponse, safeHeaders } from './page.ts'
+import { ConsoleRefusal } from './refusal.ts'
 import { bringsToken, tokenCookie, tokenOf } from './token.ts'
 
 /** Options of `inboxConsole`. */
@@ -30,8 +31,11 @@ export interface InboxConsoleOptions {
   readonly readOnly?: boolean | undefined
   /** Stands in the page's title; `Inbox` by default. */
   readonly title?: string | undefined
-  /** Hears of every reveal and every change, for your own audit log. */
-  readonly onActivity?: ((activity: Activity) => void) | undefined
+  /**
+   * Hears of every reveal and every change, for your own audit log. A reveal waits for it, and shows
+   * nothing where it fails.
+   */
+  readonly onActivity?: TellActivity | undefined
   /** Milliseconds between two looks at the inbox while somebody watches; 1000 by default. */
   readonly interval?: number | undefined
 }

@@ -12,19 +12,7 @@ import { testSecret } from '../testing/test-secret.ts'
 import type { ActivityLog } from './activity.ts'
 import { historyOf, type Span, spans } from './inbox-history.ts'
 import { masked } from './mask.ts'
-
-/** A refusal of the console, in the service's own error form. */
-export class ConsoleRefusal {
-  readonly status: number
-  readonly code: string
-  readonly message: string
-
-  constructor(status: number, code: string, message: string) {
-    this.status = status
-    this.code = code
-    this.message = message
-  }
-}
+import { ConsoleRefusal } from './refusal.ts'
 
 export interface RouteCall {
   readonly params: readonly string[]
@@ -91,7 +79,7 @@ function revealRoutes({ inbox, activity }: RouteDeps): readonly InboxRoute[] {
       path: /^\/entries\/([^/]+)\/reveal$/,
       async answer({ params: [id = ''], by }) {
         await found(inbox, id)
-        activity.record({ action: 'reveal', what: id, ...(by !== undefined && { by }) })
+        await activity.record({ action: 'reveal', what: id, ...(by !== undefined && { by }) })
         const { delivery } = await found(inbox, id, true)
         if (!delivery) throw erased()
         const { headers, body, url, receivedAt } = delivery
@@ -125,7 +113,7 @@ function changeRoutes({ inbox, activity }: RouteDeps): readonly InboxRoute[] {
       if (entries === 0) {
         throw new ConsoleRefusal(409, 'NOT_POSSIBLE', `This entry cannot be ${past[action]} now`)
       }
-      activity.record({ action, what: id, ...(by !== undefined && { by }) })
+      activity.note({ action, what: id, ...(by !== undefined && { by }) })
       return { entries }
     },
   })
@@ -141,7 +129,7 @@ function changeRoutes({ inbox, activity }: RouteDeps): readonly InboxRoute[] {
         const query = new URLSearchParams(body as Record<string, string>)
         const filter = { ...filterOf(query), state: 'dead' as const }
         const entries = await inbox.redrive(filter)
-        activity.record({ action: 'redrive', what: `${entries} dead`, ...(by && { by }) })
+        activity.note({ action: 'redrive', what: `${entries} dead`, ...(by && { by }) })
         return { entries }
       },
     },
@@ -159,7 +147,7 @@ function changeRoutes({ inbox, activity }: RouteDeps): readonly InboxRoute[] {
         }
         const of = typeof tenant === 'string' ? { tenant } : {}
         const entries = await inbox.forget(entity, of)
-        activity.record({ action: 'forget', what: entity, ...(by !== undefined && { by }) })
+        activity.note({ action: 'forget', what: entity, ...(by !== undefined && { by }) })
         return { entries }
       },
     },

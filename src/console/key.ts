@@ -2,7 +2,7 @@
 // this machine. So whoever asks brings a key that only the process's own terminal shows.
 import { warn } from '../foundation/warn.ts'
 import { cookieHeader, cookieOf, randomText } from './cookies.ts'
-import { ConsoleRefusal } from './inbox-routes.ts'
+import { ConsoleRefusal } from './refusal.ts'
 
 const kind = 'idv-console-key'
 const parameter = 'key'

@@ -245,25 +245,27 @@ class HandlerRun implements RunningHandler {
   }
 
   #limit(): void {
-    const { run, handler, began } = this.#started
+    const { run, began } = this.#started
     const { timeout, running } = run
     // The handler's synchronous part counts too.
     const left = timeout - (performance.now() - began)
-    const expire = () => {
-      const text = `handler ${handler} took longer than ${timeout} ms`
-      this.#abort('HANDLER_TIMEOUT', new DOMException(text, 'TimeoutError'))
-    }
     if (left <= 0) {
-      expire()
+      this.#expire(timeout)
       return
     }
-    this.#timer = setTimeout(expire, left)
+    this.#timer = setTimeout(() => this.#expire(timeout), left)
     running.add(this)
   }
 
+  #expire(timeout: number): void {
+    const text = `handler ${this.#started.handler} took longer than ${Math.round(timeout)} ms`
+    this.#abort('HANDLER_TIMEOUT', new DOMException(text, 'TimeoutError'))
+  }
+
   /** A drain's grace time is over. */
-  abort(reason: unknown): void {
-    this.#abort('DRAINING', reason)
+  abort(reason: unknown, timeout: number): void {
+    if (performance.now() - this.#started.began >= timeout) this.#expire(timeout)
+    else this.#abort('DRAINING', reason)
   }
 
   #abort(code: HandlerFailure['code'], error: unknown): void {

@@ -93,7 +93,7 @@ function createRoutes(core: Core): Hono {
       | { readonly what?: unknown }
       | undefined
     if (typeof body?.what !== 'string') throw new HttpError(400, 'Say what is revealed: { what }')
-    return Response.json(activity.record({ action: 'reveal', what: body.what }))
+    return Response.json(await activity.record({ action: 'reveal', what: body.what }))
   })
   app.get('/_console/:file', async ({ req }) => {
     const asset = await assetResponse(req.param('file'))

@@ -203,22 +203,25 @@ class AttemptRun {
       return { kind: 'done', occurrence: defined({ name, occurredAt, decision }) }
     }
     // A drain is not the handler's fault: the entry is released and no attempt is counted.
-    if (this.#failures.some(isDrained)) return this.#released()
-    const fatal = this.#failures.some(({ error }) => isNonRetryable(error))
-    const timedOut =
-      missing.length === 0 && this.#failures.every(({ code }) => code === 'HANDLER_TIMEOUT')
+    const own = this.#failures.filter((one) => !isDrained(one))
+    const isDrain = own.length < this.#failures.length
+    if (isDrain && !(own.length > 0 && this.#by.running.isTimed)) return this.#released(own)
+    const fatal = own.some(({ error }) => isNonRetryable(error))
+    const timedOut = missing.length === 0 && own.every(({ code }) => code === 'HANDLER_TIMEOUT')
     const reason = fatal ? 'NON_RETRYABLE' : timedOut ? 'HANDLER_TIMEOUT' : 'HANDLER_FAILED'
-    const failures = [...this.#failures.map(toFailure), ...missing.map(toMissing)]
+    const failures = [...own.map(toFailure), ...this.#before()]
     return { kind: 'failed', reason, failures, fatal }
   }
 
   /** Failures beside the drain stay known, together with earlier ones that were not made good. */
-  #released(): Verdict {
-    const failures = this.#failures.filter((one) => !isDrained(one)).map(toFailure)
-    if (failures.length === 0) return { kind: 'released' }
+  #released(own: readonly HandlerFailure[]): Verdict {
+    if (own.length === 0) return { kind: 'released' }
+    return { kind: 'released', failures: [...own.map(toFailure), ...this.#before()] }
+  }
+
+  #before(): readonly EntryFailure[] {
     const again = this.#failures.filter((one) => isDrained(one) && this.#failedBefore(one))
-    const before = [...again.map(toInterrupted), ...this.#subject.missing.map(toMissing)]
-    return { kind: 'released', failures: [...failures, ...before] }
+    return [...again.map(toInterrupted), ...this.#subject.missing.map(toMissing)]
   }
 
   #failedBefore({ handler }: HandlerFailure): boolean {

@@ -3,29 +3,41 @@
 
 const registry = Symbol.for('idv-webhooks.ends')
 
+/** The end of one worker. */
+export interface Ending {
+  /** Drains it. */
+  end(): Promise<void>
+  /** Lets its store go, which another worker may still need. */
+  close(): Promise<void>
+}
+
 interface Ends {
   pending: number
   code: number
+  readonly drained: Ending[]
 }
 
 /** One for all copies of this package in a process. */
 function endsOfProcess(): Ends {
   const all = globalThis as { [registry]?: Ends }
-  all[registry] ??= { pending: 0, code: 0 }
+  all[registry] ??= { pending: 0, code: 0, drained: [] }
   return all[registry]
 }
 
-/** Exits once every end that is under way is done: with 1 where one of them failed. */
-export function exitAfter(end: Promise<void>, exit: (code: number) => void): void {
+/** Exits once every worker that ends has drained and let its store go: with 1 where one failed. */
+export function exitAfter(ending: Ending, exit: (code: number) => void): void {
   const ends = endsOfProcess()
-  ends.pending += 1
-  const done = () => {
-    ends.pending -= 1
-    // The last replies must be sent before the process ends.
-    if (ends.pending === 0) setTimeout(() => exit(ends.code), 20)
-  }
-  end.then(done, () => {
+  const failed = () => {
     ends.code = 1
-    done()
-  })
+  }
+  const closed = async () => {
+    ends.pending -= 1
+    ends.drained.push(ending)
+    if (ends.pending > 0) return
+    await Promise.all(ends.drained.splice(0).map((one) => one.close().catch(failed)))
+    // The last replies must be sent before the process ends.
+    setTimeout(() => exit(ends.code), 20)
+  }
+  ends.pending += 1
+  void ending.end().catch(failed).then(closed)
 }

@@ -7,7 +7,7 @@ import {
   invalid,
   shown,
 } from '../foundation/check.ts'
-import { exitAfter } from './exit.ts'
+import { type Ending, exitAfter } from './exit.ts'
 
 /** Options of `createWorker`. */
 export interface WorkerOptions {
@@ -33,6 +33,17 @@ export interface RunOnceOptions {
   readonly limit?: number
   /** Milliseconds after which nothing more is claimed, and nothing more erased. */
   readonly timeout?: number
+}
+
+/** Bounds of `drain`. */
+export interface DrainOptions {
+  /** Milliseconds that handlers have before they are aborted. */
+  readonly grace?: number
+  /**
+   * Milliseconds: a handler that is aborted after it had run for that long has timed out, which
+   * counts an attempt. For hosts that freeze or end the process before its own time limit.
+   */
+  readonly handlerTimeout?: number
 }
 
 interface ProcessLike {
@@ -64,8 +75,19 @@ export function checkedWorkerOptions(options: WorkerOptions) {
 const longestGrace = 86_400_000
 
 /** @throws WebhookError `OPTION_INVALID` */
-export function checkGrace(grace: unknown): void {
+function checkGrace(grace: unknown): void {
   checkWholeNumber('grace', grace, { least: 0, most: longestGrace, unit: 'milliseconds' })
+}
+
+/** @throws WebhookError `OPTION_INVALID` */
+export function checkedDrain(options: DrainOptions, usual: number): Required<DrainOptions> {
+  checkOptionNames('worker.drain', options, ['grace', 'handlerTimeout'])
+  const { grace = usual, handlerTimeout = Number.POSITIVE_INFINITY } = options
+  checkGrace(grace)
+  if (!(typeof handlerTimeout === 'number' && handlerTimeout >= 0)) {
+    throw invalid(`worker.drain: handlerTimeout must be 0 or more, got ${shown(handlerTimeout)}`)
+  }
+  return { grace, handlerTimeout }
 }
 
 /** @throws WebhookError `OPTION_INVALID` */
@@ -81,11 +103,11 @@ export function checkedBounds(options: RunOnceOptions): Required<RunOnceOptions>
 
 /** Drains at the first signal; a second one ends the process at once, as without us. */
 function signalsOf(signals: readonly string[]) {
-  return (end: () => Promise<void>): (() => void) => {
+  return (ending: Ending): (() => void) => {
     if (signals.length === 0) return () => {}
     const { process } = globalThis as { process?: ProcessLike }
     if (!process) throw invalid('signals is not supported here: this runtime has no process')
-    const obey = () => exitAfter(end(), (code) => process.exit(code))
+    const obey = () => exitAfter(ending, (code) => process.exit(code))
     for (const signal of signals) process.once(signal, obey)
     return () => {
       for (const signal of signals) process.off(signal, obey)

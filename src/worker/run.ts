@@ -9,6 +9,7 @@ import type { FailedRequest, SettledAs, SettledWork, Work, WorkSource } from '..
 import { describeError } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { type Attempted, attempt } from './attempt.ts'
+import type { DrainOptions } from './options.ts'
 
 /** Dependencies of a run. */
 export interface RunDeps {
@@ -115,13 +116,13 @@ export class WorkerRun {
    * Ends it: handlers have `grace` milliseconds before they are aborted, and the store then has the
    * time of one answer to take what they came to. A store that hangs must not keep the process.
    */
-  async end(grace: number): Promise<void> {
+  async end({ grace, handlerTimeout }: Required<DrainOptions>): Promise<void> {
     this.#ending.abort()
     this.#wake()
     const abort = setTimeout(() => {
       const reason = new DOMException('the worker is shutting down', 'AbortError')
       this.#abort.abort(reason)
-      this.#running.abort(reason)
+      this.#running.abort(reason, handlerTimeout)
     }, grace)
     const { promise: late, resolve } = Promise.withResolvers<void>()
     const giveUp = setTimeout(resolve, grace + this.#deps.inbox.timeout)

@@ -1,6 +1,6 @@
 // createWorker: claim → attempt → settle, a given number of entries at a time; start, drain.
 // It shares the receiver's pipeline and asks its inbox for work.
-import { checkOptionNames, insideOf, invalid, kindShown } from '../foundation/check.ts'
+import { insideOf, invalid, kindShown } from '../foundation/check.ts'
 import { stopwatch } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { WebhookError } from '../foundation/errors.ts'
@@ -18,8 +18,9 @@ import type { Receiver } from '../receiver.ts'
 import { IdleWatch } from './idle-watch.ts'
 import {
   checkedBounds,
+  checkedDrain,
   checkedWorkerOptions,
-  checkGrace,
+  type DrainOptions,
   type RunOnceOptions,
   type WorkerOptions,
 } from './options.ts'
@@ -43,7 +44,7 @@ export interface Worker {
    * handlers have ended, those of `runOnce` too. After `grace` milliseconds they are aborted and
    * their entries released: that counts no attempt. A store that hangs is not waited for.
    */
-  drain(options?: { readonly grace?: number }): Promise<void>
+  drain(options?: DrainOptions): Promise<void>
   /**
    * Handles what is due now and stops, for hosts that run by a schedule.
    *
@@ -125,15 +126,13 @@ class InboxWorker implements Worker {
     return this.#started
   }
 
-  async drain(options: { readonly grace?: number } = {}): Promise<void> {
-    checkOptionNames('worker.drain', options, ['grace'])
-    const { grace = this.#options.grace } = options
-    checkGrace(grace)
+  async drain(options: DrainOptions = {}): Promise<void> {
+    const bounds = checkedDrain(options, this.#options.grace)
     this.#started = undefined
     for (const end of this.#endings.splice(0)) end()
     const run = this.#openRun()
     run.track(this.#pipeline.quiet())
-    this.#draining = run.end(grace)
+    this.#draining = run.end(bounds)
     await this.#draining
     if (this.#run === run) this.#run = undefined
   }
@@ -179,7 +178,7 @@ class InboxWorker implements Worker {
       () => timers.forEach(clearInterval),
       this.#pipeline.listen((seen) => this.#noteArrival(seen)),
       this.#inbox.onWork(() => poll.wake()),
-      this.#options.onSignal(() => this.#end()),
+      this.#options.onSignal({ end: () => this.#end(), close: () => this.#inbox.close() }),
     ]
     this.#endings.push(takeOver(place ?? this.#inbox, this.#pipeline, () => void this.drain()))
     poll.wake()
@@ -232,7 +231,6 @@ class InboxWorker implements Worker {
     setTimeout(resolve, grace + this.#inbox.timeout)
     const quiet = Promise.race([this.#pipeline.drain({ grace }), late])
     await Promise.all([this.drain({ grace }), quiet])
-    await this.#inbox.close()
   }
 
   async #sweep(): Promise<void> {

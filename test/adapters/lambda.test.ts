@@ -200,23 +200,61 @@ describe('with a worker', () => {
     end()
   })
 
-  test('a handler that cannot end in time is aborted and its entry released, for the next run', async () => {
+  const works = async () => {}
+  const fails = async () => {
+    throw new Error('not today')
+  }
+  test.each([
+    ['alone', ['hangs']],
+    ['before another', ['hangs', works]],
+    ['between others', [works, 'hangs', works]],
+    ['after one that fails', [fails, 'hangs', works]],
+  ] as const)(
+    'a handler that hangs for a run, %s, has timed out: it is not begun by every run',
+    async (_, all) => {
+      const inbox = createInbox({ store: memoryStore() })
+      const receiver = createReceiver({ secret, inbox, observe: () => {} })
+      const aborted: string[] = []
+      const hangs = async (_: unknown, { signal }: { signal: AbortSignal }) => {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        aborted.push((signal.reason as Error).name)
+        throw signal.reason
+      }
+      for (const [at, one] of all.entries()) {
+        receiver.on('*', one === 'hangs' ? hangs : one, { id: `handler ${at}` })
+      }
+      const handler = toLambda(receiver, { worker: createWorker(receiver) })
+      for (let times = 0; times < 3; times++) {
+        await handler(httpApi(await signed(body)), context(1_100))
+      }
+      expect(aborted).toEqual(['TimeoutError'])
+      const [entry] = (await inbox.find()).entries
+      expect(entry).toMatchObject({ state: 'retry', attempts: 1 })
+      expect(entry?.failures?.at(-1)).toMatchObject({ code: 'HANDLER_TIMEOUT' })
+    },
+  )
+
+  test('a handler that began late in a run is aborted and its entry released, for the next run', async () => {
     const inbox = createInbox({ store: memoryStore() })
     const receiver = createReceiver({ secret, inbox, observe: () => {} })
-    const aborted: boolean[] = []
+    const aborted: string[] = []
+    let handled = 0
     receiver.on('*', async (_, { signal }) => {
-      if (aborted.length > 0) return
+      // The first of the entity takes most of the run.
+      if (++handled === 1) return new Promise((resolve) => setTimeout(resolve, 800))
+      if (handled > 2) return
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      aborted.push(signal.aborted)
+      aborted.push((signal.reason as Error).name)
       throw signal.reason
     })
+    await receiver.receive({ ...(await signed(body)), body })
+    const later = Buffer.from(body.toString().replace('evt_1', 'evt_2'))
     const handler = toLambda(receiver, { worker: createWorker(receiver) })
-    await handler(httpApi(await signed(body)), context(1_100))
-    expect(aborted).toEqual([true])
-    const [entry] = (await inbox.find()).entries
-    expect(entry).toMatchObject({ state: 'stored', attempts: 0 })
+    await handler(httpApi(await signed(later)), context(2_000))
+    expect(aborted).toEqual(['AbortError'])
+    expect((await inbox.find({ state: 'stored' })).entries).toMatchObject([{ attempts: 0 }])
     await handler(httpApi(await signed(body)), context(3_000))
-    expect(await inbox.stats()).toMatchObject({ done: 1, leased: 0 })
+    expect(await inbox.stats()).toMatchObject({ done: 2, leased: 0 })
   })
 
   test('a run gets no more than 20 seconds, and one that fails changes no answer', async () => {

@@ -323,6 +323,49 @@ describe('access', () => {
   })
 })
 
+describe('an audit log of the user', () => {
+  const withLog = async (onActivity: InboxConsoleOptions['onActivity']) => {
+    const { inbox, entry, entity } = await filled()
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    closing.push(() => warned.mockRestore())
+    const { fetch } = inboxConsole(inbox, { authorize: () => 'jane', onActivity })
+    const { post } = await session((path, init) =>
+      fetch(new Request(`http://app.test${path}`, init)),
+    )
+    return { inbox, entry, entity, post, warned }
+  }
+
+  test.each([
+    ['rejects', () => Promise.reject(new Error('the audit database is down'))],
+    [
+      'throws',
+      () => {
+        throw new TypeError('the audit database is down')
+      },
+    ],
+  ])('that %s refuses a reveal, and undoes no change', async (_, onActivity) => {
+    const { entry, entity, post, warned } = await withLog(onActivity)
+    const reveal = await post(`/api/entries/${entry}/reveal`)
+    expect([reveal.status, await reveal.json()]).toMatchObject([503, { code: 'ACTIVITY_FAILED' }])
+    const forgotten = await post('/api/forget', { entity })
+    expect([forgotten.status, await forgotten.json()]).toEqual([200, { entries: 1 }])
+    await expect
+      .poll(() => warned.mock.calls.map(([, one]) => (one as { code: string }).code))
+      .toEqual(['IDV_OBSERVE_FAILED'])
+  })
+
+  test('is waited for before anything of a person is read', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { inbox, entry, post } = await withLog(() => promise)
+    const read = vi.spyOn(inbox, 'get')
+    const answer = post(`/api/entries/${entry}/reveal`)
+    await new Promise((turn) => setTimeout(turn, 20))
+    expect(read.mock.calls.some(([, options]) => options?.withDelivery === true)).toBe(false)
+    resolve()
+    expect((await answer).status).toBe(200)
+  })
+})
+
 test('no answer about an entry may be cached, and a malformed id is not found', async () => {
   const { inbox, entry } = await filled()
   const { fetch } = inboxConsole(inbox, { authorize: () => true })

@@ -13,7 +13,9 @@ const twoVendors = `
   await started(() => {})
   const busy = await started(${slow})`
 const twoWorkers = `
-  const busy = await started(${slow})
+  const busy = await started(${slow}, ({ type, state }) => {
+    if (type === 'settled') console.log(state)
+  })
   await createWorker(busy, { signals: ['SIGTERM'] }).start()`
 const ownHook = `
   const busy = await started(${slow})
@@ -24,9 +26,9 @@ const program = (starting: string) => `
   import { createInbox, memoryStore } from '${import.meta.dirname}/../../src/inbox/index.ts'
   import { fixture, signedDelivery } from '${import.meta.dirname}/../../src/testing/index.ts'
   const secret = 'a-secret-for-tests'
-  const started = async (handler) => {
+  const started = async (handler, observe = () => {}) => {
     const receiver = createReceiver({
-      secret, inbox: createInbox({ store: memoryStore() }), observe: () => {},
+      secret, inbox: createInbox({ store: memoryStore() }), observe,
     })
     receiver.on('client.created', handler)
     await createWorker(receiver, { signals: ['SIGTERM'] }).start()
@@ -37,10 +39,10 @@ const program = (starting: string) => `
   setInterval(() => {}, 1_000)`
 
 test.each([
-  ['two vendors, each with the inbox of its own', twoVendors],
-  ['two workers of one receiver', twoWorkers],
-  ['a hook of its own that drains the receiver too', ownHook],
-])('at a signal a process with %s ends once all is done', async (_, starting) => {
+  ['two vendors, each with the inbox of its own', twoVendors, ''],
+  ['two workers of one receiver', twoWorkers, 'done\n'],
+  ['a hook of its own that drains the receiver too', ownHook, ''],
+])('at a signal a process with %s ends once all is done', async (_, starting, settled) => {
   const args = ['--input-type=module-typescript', '-e', program(starting)]
   const child = spawn(process.execPath, args)
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -51,16 +53,28 @@ test.each([
     if (String(chunk).includes('begun')) child.kill('SIGTERM')
   })
   const [code] = await once(child, 'close')
-  expect([said.join(''), code]).toEqual(['begun\ndone\n', 0])
+  expect([said.join(''), code]).toEqual([`begun\ndone\n${settled}`, 0])
 })
 
-test('one end that failed makes the exit code 1, once the others are done', async () => {
+test('stores close once all have drained, and one that fails makes the exit code 1', async () => {
   const exit = vi.fn()
   const late = Promise.withResolvers<void>()
-  exitAfter(Promise.reject(new Error('the store did not close')), exit)
-  exitAfter(late.promise, exit)
+  const closed: string[] = []
+  const ending = (name: string, end: () => Promise<void>) => ({
+    end,
+    close: async () => void closed.push(name),
+  })
+  const fails = async () => {
+    throw new Error('the store did not answer')
+  }
+  exitAfter(ending('first', fails), exit)
+  exitAfter(
+    ending('second', () => late.promise),
+    exit,
+  )
   await new Promise((resolve) => setTimeout(resolve, 50))
-  expect(exit).not.toHaveBeenCalled()
+  expect([closed, exit.mock.calls]).toEqual([[], []])
   late.resolve()
   await expect.poll(() => exit.mock.calls).toEqual([[1]])
+  expect(closed).toEqual(['first', 'second'])
 })
