@@ -30,6 +30,8 @@ export async function service(
     before?: (method: string, path: string) => Promise<void> | undefined
     /** Shows secrets never, or only in the answer to a creation. */
     masks?: 'always' | 'later'
+    /** Keeps what is deleted, as inactive. */
+    soft?: boolean
     /** The answer to a page of the list; all of it on one page by default. */
     list?: (shown: readonly Row[], page: number) => unknown
   } = {},
@@ -68,7 +70,8 @@ export async function service(
     }
     if (!row) return reply(404, { code: 'NOT_FOUND' })
     if (method === 'PATCH') Object.assign(row, body)
-    if (method === 'DELETE') rows.splice(rows.indexOf(row), 1)
+    if (method === 'DELETE' && options.soft) row.active = false
+    else if (method === 'DELETE') rows.splice(rows.indexOf(row), 1)
     return reply(200, mask(row))
   }, '')
   const deliver = (subscriptionId: string) =>

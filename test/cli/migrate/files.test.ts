@@ -91,27 +91,6 @@ describe('scripts of components', () => {
   })
 })
 
-describe('a receiver that does not use this package', () => {
-  const receiver = [
-    "import { createHmac } from 'node:crypto'",
-    "const sign = (body) => createHmac('sha256', secret).update(body).digest('hex')",
-    "if (JSON.parse(body).event === 'request.approved') approve()",
-  ].join('\n')
-
-  test('is left as it is, and reported', () => {
-    const { output, findings } = rewriteSource(receiver, 'server.js')
-    expect(output).toBe(receiver)
-    expect(findings).toMatchObject([
-      { kind: 'receiver', line: 3, suggestion: expect.stringContaining('createReceiver() first') },
-    ])
-  })
-
-  test('is renamed like any other file once it uses the package', () => {
-    const text = `import { createReceiver } from 'idv-webhooks'\n${receiver}`
-    expect(rewriteSource(text, 'server.js').output).toContain("'verification.approved'")
-  })
-})
-
 describe('a path after a constant base', () => {
   const bases = ['/v2/api', 'https://api.idv.example/v2/api']
   test.each([

@@ -1,5 +1,4 @@
-// Legacy names in files that are only searched, and files that must not be renamed: receivers that
-// do not use this package.
+// Legacy names in files that are only searched.
 import { namesIn } from '../legacy.ts'
 import type { Finding } from './finding.ts'
 import { ignoresItself } from './ignore-comments.ts'
@@ -23,12 +22,4 @@ export function mentionsIn(text: string): readonly Finding[] {
       }),
     )
   })
-}
-
-const verifies = /\bcreateHmac\b|\btimingSafeEqual\b|\bsubtle\.(verify|sign|importKey)\b/
-const importsPackage = /['"]idv-webhooks(\/[\w-]+)*['"]/
-
-/** Whether a source verifies deliveries without this package, so it sees the names that arrive. */
-export function isHandWrittenReceiver(text: string): boolean {
-  return verifies.test(text) && !importsPackage.test(text)
 }

@@ -4,7 +4,8 @@ import { isReplacement, mayHoldLegacy, replacementOf } from '../legacy.ts'
 import { type Dynamic, dynamicUse, surroundingsOf } from './dynamic.ts'
 import type { Edit, Finding, Position } from './finding.ts'
 import { type Ignored, ignoredLines } from './ignore-comments.ts'
-import { isHandWrittenReceiver, mentionsIn } from './mentions.ts'
+import { mentionsIn } from './mentions.ts'
+import { isOwnReceiver } from './own-receiver.ts'
 import { type PathOptions, pathUse } from './paths.ts'
 import { isPiece } from './pieces.ts'
 import { isModuleName, type Place, placeOf } from './places.ts'
@@ -50,7 +51,7 @@ export function rewriteSource(text: string, file: string, paths?: PathOptions): 
   const { root, comments } = syntax
   const ignored = ignoredLines(text, comments)
   if (ignored.all) return unchanged
-  if (isHandWrittenReceiver(text)) {
+  if (kind === 'code' && isOwnReceiver(text, syntax)) {
     return { ...unchanged, findings: receiverFindings(root, createSource(text, ignored)) }
   }
   const seen = collect(root, paths)

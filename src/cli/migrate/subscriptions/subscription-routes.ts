@@ -7,7 +7,7 @@ import { hasNextPage, readSubscription, readSubscriptions, type Subscription } f
 /** The routes of a service that the migration calls. */
 export interface SubscriptionService {
   readonly url: string
-  /** Every page of the list, and those of these ids that it does not show: a list can lag. */
+  /** Every page of the list, and the active ones of these ids that it lacks: a list can lag. */
   list(ids?: Iterable<string>): Promise<readonly Subscription[]>
   create(input: Omit<Subscription, 'id'>): Promise<Subscription>
   setEvents(id: string, events: readonly string[]): Promise<void>
@@ -31,7 +31,8 @@ export function subscriptionService(options: ServiceOptions): SubscriptionServic
   const find = async (id: string) => {
     const json = await call('GET', `${one(id)}?reveal=true`)
     const found = json === undefined ? undefined : readSubscription(json)
-    return found?.others?.deletedAt === undefined ? found : undefined
+    // A service may keep what was deleted, and hide it in its list.
+    return found?.active && found.others?.deletedAt === undefined ? found : undefined
   }
   return {
     url: base,
