@@ -11,7 +11,7 @@ test.each([302, 307])(
     const asked: string[] = []
     const listener = (request: { method?: string; url?: string }, response: ServerResponse) => {
       asked.push(`${request.method} ${request.url}`)
-      if (request.url === '/login') return response.end('welcome')
+      if (request.url === '/login') response.end('welcome')
       response.writeHead(status, { location: '/login' }).end()
     }
     const server = createServer(listener).listen(0, '127.0.0.1')
