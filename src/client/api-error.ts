@@ -98,12 +98,25 @@ export class ValidationError extends ApiError<'VALIDATION_ERROR'> {
   constructor(
     init: Omit<ApiErrorInit, 'code' | 'status'> & { readonly errors: readonly FieldError[] },
   ) {
-    const fields = init.errors.map(({ field, message }) => `${field || 'input'}: ${message}`)
-    const message = [init.message, ...fields].join('; ')
+    const message = [init.message, ...fieldsShown(init.errors)].join('; ')
     super({ ...init, message, code: 'VALIDATION_ERROR', status: 422 })
     this.errors = init.errors
   }
 }
+
+/** A log prints the message as one line, and a service may name thousands of fields. */
+const mostFields = 20
+const mostText = 200
+
+function fieldsShown(errors: readonly FieldError[]): readonly string[] {
+  const shown = errors
+    .slice(0, mostFields)
+    .map(({ field, message }) => `${cut(field) || 'input'}: ${cut(message)}`)
+  const more = errors.length - shown.length
+  return more > 0 ? [...shown, `and ${more} more`] : shown
+}
+
+const cut = (text: string) => (text.length > mostText ? `${text.slice(0, mostText)}…` : text)
 
 /** The rate-limit headers of a response (section 8); each only if it was sent. */
 export interface RateLimitDetails {
