@@ -218,7 +218,14 @@ function overFetch(send: (request: Request) => Promise<Response>, address?: stri
     const own = headers.filter(([name]) => !transportHeaders.test(name))
     const url = address ?? new URL(path, 'http://app.test').href
     const body = new Uint8Array(delivery.body)
-    const request = new Request(url, { method, headers: own as [string, string][], body })
+    const bodiless = body.length === 0 && /^(GET|HEAD)$/.test(method)
+    const request = new Request(url, {
+      method,
+      headers: own as [string, string][],
+      // Senders follow none.
+      redirect: 'manual',
+      ...(!bodiless && { body }),
+    })
     const response = await send(request)
     return { status: response.status, ...parseReply(await response.text()) }
   }
