@@ -153,6 +153,18 @@ describe('a scenario does the same again', () => {
     expect(webhooks).toEqual(sandbox.snapshot().webhooks)
   })
 
+  test('a scenario keeps what the options beside it leave undefined', async () => {
+    const scenario = {
+      version: 1,
+      seed: 7,
+      clock: { now: '2026-01-01T00:00:00.000Z' },
+      actions: [],
+    }
+    const sandbox = await again(scenario, { seed: undefined, now: undefined })
+    expect(sandbox.seed).toBe(7)
+    expect(sandbox.clock.now().toISOString()).toBe('2026-01-01T00:00:00.000Z')
+  })
+
   test('a scenario repeats what the subject clicked', async () => {
     const { sandbox, call } = await fresh()
     const { body } = await call('POST', '/v2/api/verifications', { body: minimal })
