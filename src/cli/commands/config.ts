@@ -56,7 +56,12 @@ async function secretsOf(session: Session): Promise<readonly Setting[]> {
   return secrets.map(({ id }) => ({ key: 'secret', value: `${id} (not shown)`, source }))
 }
 
-const secretVariables = { IDV_API_KEY: 'apiKey', IDV_INBOX_KEY: 'inboxKey' } as const
+/** An address of a mail server often holds a password. */
+const secretVariables = {
+  IDV_API_KEY: 'apiKey',
+  IDV_INBOX_KEY: 'inboxKey',
+  IDV_SMTP_URL: 'smtpUrl',
+} as const
 
 function hidden({ env }: Session): readonly Setting[] {
   return Object.entries(secretVariables).flatMap(([name, key]): readonly Setting[] =>
