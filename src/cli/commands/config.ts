@@ -86,7 +86,7 @@ function variablesOf(root: Command): ReadonlyMap<string, string> {
 function fromEnvironment(session: Session, variables: ReadonlyMap<string, string>) {
   return Object.entries(session.env).flatMap(([name, value]): readonly Setting[] => {
     const key = variables.get(name)
-    if (key === undefined || value === undefined || name === 'IDV_CONFIG') return []
+    if (key === undefined || !value || name === 'IDV_CONFIG') return []
     return [{ key, value: shownText(session, key, value), source: 'environment' }]
   })
 }
