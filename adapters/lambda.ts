@@ -1,5 +1,5 @@
 // AWS Lambda behind API Gateway (REST and HTTP APIs), an ALB or a function URL.
-import { type Reply, WebhookError, type Worker } from '../src/index.ts'
+import { type Reply, WebhookError } from '../src/index.ts'
 import { type HttpEvent, readEvent } from './lambda-event.ts'
 import {
   checkMount,
@@ -13,11 +13,6 @@ export type { HttpEvent, WorkerMountOptions }
 /** The part of Lambda's context that is used. */
 export interface LambdaContext {
   getRemainingTimeInMillis(): number
-}
-
-/** Options of `toLambda`. */
-export interface LambdaMountOptions {
-  readonly worker?: NonNullable<WorkerMountOptions['worker']> & Partial<Pick<Worker, 'drain'>>
 }
 
 /** The response to Lambda. */
@@ -37,7 +32,10 @@ export interface LambdaReply {
  * @throws WebhookError `OPTION_INVALID`
  * @example export const handler = toLambda(receiver)
  */
-export function toLambda(receiver: HandlesRequests, options: LambdaMountOptions = {}) {
+export function toLambda(
+  receiver: HandlesRequests,
+  options: Pick<WorkerMountOptions, 'worker'> = {},
+) {
   checkReceiver('toLambda', receiver)
   checkMount('toLambda', options, ['worker'])
   // Generic, so that the literal event of a test may have all that the real ones have.
@@ -62,31 +60,27 @@ const longestRun = 20_000
 const reserve = 1_000
 
 /**
- * When the time is over, unfinished entries are aborted, for the process is frozen after the answer.
- * What had half of the time has timed out, or an entry that hangs would be begun by every run for
- * ever; the rest is released, and a later run begins it again.
+ * When the time is over, its handlers are aborted, for the process is frozen after the answer. One
+ * that had half of it has timed out, or a handler that hangs would be begun by every run for ever.
  */
 async function runWithin(
-  worker: NonNullable<LambdaMountOptions['worker']>,
+  worker: NonNullable<WorkerMountOptions['worker']>,
   context: LambdaContext | undefined,
 ): Promise<void> {
   const remaining = (context?.getRemainingTimeInMillis() ?? longestRun) - reserve
   const timeout = Math.max(0, Math.min(remaining, longestRun))
   // Nothing that fails here may touch the reply: the delivery is kept.
-  const run = worker.runOnce({ timeout }).catch(() => {})
-  if (await isDoneWithin(timeout, run)) return
-  const released = worker.drain?.({ grace: 0, handlerTimeout: timeout / 2 }).catch(() => {})
-  await isDoneWithin(reserve / 2, Promise.all([released, run]))
+  const run = worker.runOnce({ timeout, grace: 0 }).catch(() => {})
+  await waitFor(run, timeout + reserve / 2)
 }
 
-async function isDoneWithin(limit: number, work: Promise<unknown>): Promise<boolean> {
+async function waitFor(work: Promise<unknown>, limit: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), limit)
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limit)
   })
-  const isDone = await Promise.race([work.then(() => true), late])
+  await Promise.race([work, late])
   clearTimeout(timer)
-  return isDone
 }
 
 function toLambdaReply({ status, headers, body }: Reply, event: HttpEvent): LambdaReply {

@@ -4,6 +4,7 @@ import * as nodeModule from 'node:module'
 import { basename, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { CliError } from './exit-code.ts'
+import { statOf } from './stat-of.ts'
 
 /** A loaded config file; `values` has its keys unchanged. */
 export interface Config {
@@ -21,7 +22,9 @@ export async function loadConfig(cwd: string, named: string | undefined): Promis
       ? names.map((name) => join(cwd, name)).find((path) => existsSync(path))
       : resolve(cwd, named)
   if (file === undefined) return { values: {} }
-  if (!existsSync(file)) throw configError(file, 'does not exist')
+  const found = statOf(file)
+  if (!found) throw configError(file, 'does not exist')
+  if (found.isDirectory()) throw configError(file, 'is a folder: pass the file in it')
   return { file, values: await valuesOf(file) }
 }
 

@@ -59,7 +59,7 @@ async function createSession(early: EarlyOptions, base: Base): Promise<Session> 
   // Help must work even when the config file is broken.
   const config = early.helpOnly
     ? { values: {} }
-    : await loadConfig(cwd, early.config ?? env.IDV_CONFIG)
+    : await loadConfig(cwd, early.config ?? (env.IDV_CONFIG || undefined))
   // The only place of the command line that reads the clock.
   return { ...base, env, stdin, cwd, config, now: () => new Date() }
 }

@@ -25,6 +25,8 @@ export interface AppOptions {
   readonly restore: (snapshot: unknown) => void
   readonly scenario: () => Scenario
   readonly rateLimit: RateOption
+  /** The host that mail is sent by; undefined while it is only kept. */
+  readonly mailServer: string | undefined
   /** Where it listens; undefined while it does not. */
   readonly listenHost: () => string | undefined
   /** Further names that it answers to. */
@@ -79,7 +81,7 @@ function createRouter(options: AppOptions): Hono {
   )
   json('/', async () => rootIndex(origin()))
   json(apiPath, async () => apiIndex(origin()))
-  json(controlPath, async () => controlIndex(origin()))
+  json(controlPath, async () => controlIndex(origin(), options.mailServer))
   only(app, ['GET'], `${controlPath}/events`, (request) => eventStream(events, request, closing))
   only(app, ['GET', 'POST'], `${profile.subjectPath}:token`, (request, token) =>
     subjectPage(state, token, request),

@@ -18,7 +18,7 @@ import { readScenario, runScenario, withScenario } from './scenario.ts'
 export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox> {
   const scenario = given.scenario && readScenario(given.scenario)
   const chosen = scenario ? withScenario(given, scenario) : given
-  const options = defined({ ...chosen, smtpUrl: chosen.smtpUrl ?? process.env.SMTP_URL })
+  const options = defined(chosen)
   checkOptions(options)
   const sandbox = await open(options)
   if (!scenario) return sandbox

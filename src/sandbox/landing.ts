@@ -30,13 +30,14 @@ export function apiIndex(origin: string): Landing {
   }
 }
 
-export function controlIndex(origin: string): Landing {
+export function controlIndex(origin: string, mailServer: string | undefined): Landing {
   const routes = Object.values<ControlRoute>(controlRoutes).map(({ method, path, summary }) => [
     `${method.toUpperCase()} ${controlPath}${path}`,
     summary,
   ])
   return {
     title: 'The sandbox’s control plane',
+    mail: mailServer ? `is sent by ${mailServer}` : 'is kept in the outbox, and not sent',
     ...linksOf(origin),
     routes: { ...Object.fromEntries(routes), [`GET ${controlPath}/events`]: watching },
     example: `curl -X POST ${origin}${controlPath}/verifications/<id>/actions -H 'content-type: application/json' -d '{"actions":["start","submit","approve"]}'`,

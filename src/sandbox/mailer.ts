@@ -8,6 +8,9 @@ const from = 'Identity Verification Sandbox <sandbox@idv.example>'
 /** Test servers on the same machine offer STARTTLS with certificates that nobody has signed. */
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
+/** The host of an SMTP address, without its password. */
+export const smtpHost = (url: string): string => new URL(url).host || 'localhost'
+
 /** A mailer for an SMTP address, e.g. `smtp://127.0.0.1:1025`. */
 export function smtpMailer(url: string): Mailer {
   let transporter: Promise<Transporter> | undefined

@@ -13,7 +13,7 @@ import type { DataFile } from './data-file.ts'
 import { refuseFromWithin } from './deliveries/from-within.ts'
 import { HttpError } from './http-error.ts'
 import type { Listening, ListenOptions } from './listen.ts'
-import { smtpMailer } from './mailer.ts'
+import { smtpHost, smtpMailer } from './mailer.ts'
 import { type SandboxOptions, startOptions } from './options.ts'
 import { profile } from './profile.ts'
 import {
@@ -136,6 +136,7 @@ export class LocalSandbox implements Sandbox {
       restore: (snapshot) => this.#restore(snapshot),
       scenario: () => this.scenario(),
       rateLimit,
+      mailServer: smtpUrl ? smtpHost(smtpUrl) : undefined,
       listenHost: () => this.#listening.at(-1)?.host,
       hosts: hosts ?? [],
       origin: () => this.url,

@@ -46,7 +46,7 @@ export function withScenario(options: SandboxOptions, scenario: ReadScenario): S
   const now = clock && (clock.frozen === false ? runningFrom(clock.now) : clock.now)
   const own = { seed, now, rateLimit, subscriptions: subscriptions?.map(subscriptionOption) }
   const secret = options.secret ?? secretFromEnvironment(scenario)
-  return defined({ ...own, ...options, secret })
+  return defined({ ...own, ...defined(options), secret })
 }
 
 /** A scenario recorded with its user's own secret does not hold it, and needs it to sign alike. */

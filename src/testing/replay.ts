@@ -217,8 +217,11 @@ function overFetch(send: (request: Request) => Promise<Response>, address?: stri
   return async ({ delivery, headers, method, path }) => {
     const own = headers.filter(([name]) => !transportHeaders.test(name))
     const url = address ?? new URL(path, 'http://app.test').href
-    const body = new Uint8Array(delivery.body)
-    const request = new Request(url, { method, headers: own as [string, string][], body })
+    // A GET was captured too, and cannot have a body.
+    const body = /^(GET|HEAD)$/.test(method) ? null : new Uint8Array(delivery.body)
+    // Senders do not follow redirects, and a raw capture must not go on to another host.
+    const init = { method, headers: own as [string, string][], body, redirect: 'manual' } as const
+    const request = new Request(url, init)
     const response = await send(request)
     return { status: response.status, ...parseReply(await response.text()) }
   }

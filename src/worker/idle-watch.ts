@@ -1,7 +1,15 @@
 // Whether a sender fell silent: no delivery for many times the usual gap. Pure but for its memory.
 
+import type { Observation } from '../observe/observe.ts'
+
 const remembered = 101
 const fewest = 20
+
+/** How long none has come, and the usual gap: milliseconds. */
+export interface Silence {
+  readonly since: number
+  readonly usual: number
+}
 
 /** Remembers when deliveries came. */
 export class IdleWatch {
@@ -23,7 +31,7 @@ export class IdleWatch {
   }
 
   /** Reports each silence once. */
-  check(now: number): { readonly since: number; readonly usual: number } | undefined {
+  check(now: number): Silence | undefined {
     if (this.#isReported || this.#last === undefined || this.#gaps.length < fewest) return undefined
     // A clock that was set back would hold a report until it has caught up.
     this.#last = Math.min(this.#last, now)
@@ -33,4 +41,9 @@ export class IdleWatch {
     this.#isReported = true
     return { since: this.#last, usual }
   }
+}
+
+export function toSilence({ since: last, usual }: Silence, at: Date): Observation {
+  const since = new Date(last)
+  return { type: 'silence', at, startedAt: since, duration: at.getTime() - last, since, usual }
 }

@@ -7,6 +7,7 @@ import {
   invalid,
   shown,
 } from '../foundation/check.ts'
+import type { SettledAs } from '../inbox/work.ts'
 import { type Ending, exitAfter } from './exit.ts'
 
 /** Options of `createWorker`. */
@@ -33,18 +34,16 @@ export interface RunOnceOptions {
   readonly limit?: number
   /** Milliseconds after which nothing more is claimed, and nothing more erased. */
   readonly timeout?: number
+  /**
+   * Milliseconds after `timeout` at which its handlers are aborted, for hosts that freeze or end the
+   * process then; never by default. A handler that had at least half of the time has timed out,
+   * which counts an attempt; any other is released, and begins again in a later run.
+   */
+  readonly grace?: number
 }
 
-/** Bounds of `drain`. */
-export interface DrainOptions {
-  /** Milliseconds that handlers have before they are aborted. */
-  readonly grace?: number
-  /**
-   * Milliseconds: a handler that is aborted after it had run for that long has timed out, which
-   * counts an attempt. For hosts that freeze or end the process before its own time limit.
-   */
-  readonly handlerTimeout?: number
-}
+/** The number of attempts by how they ended. */
+export type RunOnceReport = Readonly<Record<SettledAs, number>>
 
 interface ProcessLike {
   once(signal: string, listener: () => void): unknown
@@ -75,30 +74,20 @@ export function checkedWorkerOptions(options: WorkerOptions) {
 const longestGrace = 86_400_000
 
 /** @throws WebhookError `OPTION_INVALID` */
-function checkGrace(grace: unknown): void {
+export function checkGrace(grace: unknown): void {
   checkWholeNumber('grace', grace, { least: 0, most: longestGrace, unit: 'milliseconds' })
 }
 
 /** @throws WebhookError `OPTION_INVALID` */
-export function checkedDrain(options: DrainOptions, usual: number): Required<DrainOptions> {
-  checkOptionNames('worker.drain', options, ['grace', 'handlerTimeout'])
-  const { grace = usual, handlerTimeout = Number.POSITIVE_INFINITY } = options
-  checkGrace(grace)
-  if (!(typeof handlerTimeout === 'number' && handlerTimeout >= 0)) {
-    throw invalid(`worker.drain: handlerTimeout must be 0 or more, got ${shown(handlerTimeout)}`)
-  }
-  return { grace, handlerTimeout }
-}
-
-/** @throws WebhookError `OPTION_INVALID` */
 export function checkedBounds(options: RunOnceOptions): Required<RunOnceOptions> {
-  checkOptionNames('worker.runOnce', options, ['limit', 'timeout'])
-  const { limit = Number.POSITIVE_INFINITY, timeout = Number.POSITIVE_INFINITY } = options
-  for (const [name, value] of Object.entries({ limit, timeout })) {
+  checkOptionNames('worker.runOnce', options, ['limit', 'timeout', 'grace'])
+  const never = Number.POSITIVE_INFINITY
+  const { limit = never, timeout = never, grace = never } = options
+  for (const [name, value] of Object.entries({ limit, timeout, grace })) {
     if (typeof value === 'number' && value >= 0) continue
     throw invalid(`worker.runOnce: ${name} must be a number, 0 or more, got ${shown(value)}`)
   }
-  return { limit, timeout }
+  return { limit, timeout, grace }
 }
 
 /** Drains at the first signal; a second one ends the process at once, as without us. */

@@ -1,7 +1,7 @@
 // One stretch of a worker's work, from its first claim to a drain: how many entries are at work, how
 // each attempt is settled, and when all of it is over.
 
-import { RunningHandlers } from '../dispatch/running.ts'
+import type { RunningHandlers } from '../dispatch/running.ts'
 import { sleep } from '../foundation/abortable.ts'
 import { Bag, type Placed } from '../foundation/bag.ts'
 import { defined } from '../foundation/defined.ts'
@@ -9,7 +9,7 @@ import type { FailedRequest, SettledAs, SettledWork, Work, WorkSource } from '..
 import { describeError } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { type Attempted, attempt } from './attempt.ts'
-import type { DrainOptions } from './options.ts'
+import { HandlerScopes } from './scopes.ts'
 
 /** Dependencies of a run. */
 export interface RunDeps {
@@ -73,7 +73,8 @@ export class WorkerRun {
   /** Everything that a drain waits for: handlers at work, commits on their way. */
   readonly #pending = new Bag<Pending>()
   readonly #abort = new AbortController()
-  readonly #running = new RunningHandlers()
+  /** Its handlers at work. */
+  readonly scopes = new HandlerScopes()
   readonly #ending = new AbortController()
   readonly #settling = new Bag<Settling>()
   #isOver = false
@@ -103,8 +104,8 @@ export class WorkerRun {
   }
 
   /** Waits for room, claims as many as there is room for, and works on them. */
-  claim(most = Number.POSITIVE_INFINITY): Promise<ClaimedAttempts> {
-    return this.#track(this.#claim(most))
+  claim(most = Number.POSITIVE_INFINITY, running = this.scopes.whole): Promise<ClaimedAttempts> {
+    return this.#track(this.#claim(most, running))
   }
 
   /** Keeps the end of the run waiting for something else. */
@@ -116,13 +117,13 @@ export class WorkerRun {
    * Ends it: handlers have `grace` milliseconds before they are aborted, and the store then has the
    * time of one answer to take what they came to. A store that hangs must not keep the process.
    */
-  async end({ grace, handlerTimeout }: Required<DrainOptions>): Promise<void> {
+  async end(grace: number): Promise<void> {
     this.#ending.abort()
     this.#wake()
     const abort = setTimeout(() => {
       const reason = new DOMException('the worker is shutting down', 'AbortError')
       this.#abort.abort(reason)
-      this.#running.abort(reason, handlerTimeout)
+      this.scopes.abort(reason)
     }, grace)
     const { promise: late, resolve } = Promise.withResolvers<void>()
     const giveUp = setTimeout(resolve, grace + this.#deps.inbox.timeout)
@@ -140,7 +141,7 @@ export class WorkerRun {
     }
   }
 
-  async #claim(most: number): Promise<ClaimedAttempts> {
+  async #claim(most: number, running: RunningHandlers): Promise<ClaimedAttempts> {
     while (this.isOpen && this.free <= 0) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
@@ -151,7 +152,9 @@ export class WorkerRun {
       const { works, next } = await this.#deps.inbox.claim(limit)
       // A drain began while the claim was on its way: the entries go back as they came.
       const isLate = !this.isOpen
-      const attempts = works.map((work) => this.#track(this.#work(work, isLate)))
+      const attempts = works.map((work) =>
+        this.#track(this.#work(work, isLate ? undefined : running)),
+      )
       return defined({ attempts, isFull: works.length === limit, next })
     } finally {
       this.#reserved -= limit
@@ -159,14 +162,15 @@ export class WorkerRun {
     }
   }
 
-  async #work(work: Work, isLate: boolean): Promise<SettledAs> {
+  /** Without handlers that may run the entry goes back as it came. */
+  async #work(work: Work, running: RunningHandlers | undefined): Promise<SettledAs> {
     const began = performance.now()
     const room: Room = { isTaken: false }
     this.#unsettled++
     this.#take(room)
     this.#heartbeat ??= this.#startHeartbeat()
     try {
-      const attempted = isLate ? released : await this.#attempt(work)
+      const attempted = running ? await this.#attempt(work, running) : released
       const settling = this.#settle(work, attempted, { room, began })
       // At once, so that the claim of the next shares the commit that settles this one.
       this.#leave(room)
@@ -179,11 +183,11 @@ export class WorkerRun {
   }
 
   /** A failure here concerns this entry alone. */
-  async #attempt(work: Work): Promise<Attempted> {
+  async #attempt(work: Work, running: RunningHandlers): Promise<Attempted> {
     const { pipeline, inbox } = this.#deps
     if (this.#abort.signal.aborted) return released
     try {
-      return await attempt(work, { pipeline, inbox, running: this.#running })
+      return await attempt(work, { pipeline, inbox, running })
     } catch (error) {
       const failures = [{ handler: 'worker', code: 'HANDLER_FAILED', error: describeError(error) }]
       const verdict = { kind: 'failed', reason: 'HANDLER_FAILED', failures, fatal: false } as const

@@ -1,32 +1,26 @@
 // createWorker: claim → attempt → settle, a given number of entries at a time; start, drain.
 // It shares the receiver's pipeline and asks its inbox for work.
-import { insideOf, invalid, kindShown } from '../foundation/check.ts'
+import { checkOptionNames, insideOf, invalid, kindShown } from '../foundation/check.ts'
 import { stopwatch } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { WebhookError } from '../foundation/errors.ts'
-import type {
-  FailedRequest,
-  SettledAs,
-  SettledWork,
-  Swept,
-  Work,
-  WorkSource,
-} from '../inbox/work.ts'
+import type { FailedRequest, SettledWork, Swept, Work, WorkSource } from '../inbox/work.ts'
 import { describeError, type Observation, timed } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { Receiver } from '../receiver.ts'
-import { IdleWatch } from './idle-watch.ts'
+import { IdleWatch, toSilence } from './idle-watch.ts'
 import {
   checkedBounds,
-  checkedDrain,
   checkedWorkerOptions,
-  type DrainOptions,
+  checkGrace,
   type RunOnceOptions,
+  type RunOnceReport,
   type WorkerOptions,
 } from './options.ts'
 import { Poll } from './poll.ts'
 import { hour, Retention } from './retention.ts'
 import { WorkerRun } from './run.ts'
+import type { HandlerScope } from './scopes.ts'
 import { takeOver } from './takeover.ts'
 import { VainClaims } from './vain-claims.ts'
 
@@ -44,7 +38,7 @@ export interface Worker {
    * handlers have ended, those of `runOnce` too. After `grace` milliseconds they are aborted and
    * their entries released: that counts no attempt. A store that hangs is not waited for.
    */
-  drain(options?: DrainOptions): Promise<void>
+  drain(options?: { readonly grace?: number }): Promise<void>
   /**
    * Handles what is due now and stops, for hosts that run by a schedule.
    *
@@ -52,9 +46,6 @@ export interface Worker {
    */
   runOnce(options?: RunOnceOptions): Promise<RunOnceReport>
 }
-
-/** The number of attempts by how they ended. */
-export type RunOnceReport = Readonly<Record<SettledAs, number>>
 
 /**
  * Creates a worker for a receiver that has an inbox.
@@ -126,26 +117,37 @@ class InboxWorker implements Worker {
     return this.#started
   }
 
-  async drain(options: DrainOptions = {}): Promise<void> {
-    const bounds = checkedDrain(options, this.#options.grace)
+  async drain(options: { readonly grace?: number } = {}): Promise<void> {
+    checkOptionNames('worker.drain', options, ['grace'])
+    const { grace = this.#options.grace } = options
+    checkGrace(grace)
     this.#started = undefined
     for (const end of this.#endings.splice(0)) end()
     const run = this.#openRun()
     run.track(this.#pipeline.quiet())
-    this.#draining = run.end(bounds)
+    this.#draining = run.end(grace)
     await this.#draining
     if (this.#run === run) this.#run = undefined
   }
 
   async runOnce(options: RunOnceOptions = {}): Promise<RunOnceReport> {
-    const { limit, timeout } = checkedBounds(options)
+    const bounds = checkedBounds(options)
     const run = this.#openRun()
+    const scope = run.scopes.begin(bounds.timeout + bounds.grace)
+    return this.#runScope(run, scope, bounds).finally(scope.end)
+  }
+
+  async #runScope(
+    run: WorkerRun,
+    { running }: HandlerScope,
+    { limit, timeout }: Required<RunOnceOptions>,
+  ): Promise<RunOnceReport> {
     await this.#ready()
     const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
     const elapsed = stopwatch(this.#inbox.now)
     const claims = new VainClaims(this.#inbox.now)
     for (let left = limit; left > 0 && run.isOpen && elapsed() < timeout; ) {
-      const { attempts, next } = await run.claim(left)
+      const { attempts, next } = await run.claim(left, running)
       if (!claims.goesOn(attempts.length, next)) break
       left -= attempts.length
       for (const state of await Promise.all(attempts)) report[state]++
@@ -264,11 +266,7 @@ class InboxWorker implements Worker {
     } catch (error) {
       return this.#failed({ asked: 'stats', error, began })
     }
-    const at = this.#pipeline.now()
-    const since = new Date(silent.since)
-    const duration = at.getTime() - silent.since
-    const { usual } = silent
-    this.#pipeline.observe({ type: 'silence', at, startedAt: since, duration, since, usual })
+    this.#pipeline.observe(toSilence(silent, this.#pipeline.now()))
   }
 
   #reportCrashed(swept: readonly Swept[]): void {

@@ -185,7 +185,7 @@ describe('with a worker', () => {
     expect(runOnce).not.toHaveBeenCalled()
     expect((await handler(httpApi(await signed(body)), context(3_000))).statusCode).toBe(202)
     expect(deliveries).toHaveLength(1)
-    expect(runOnce).toHaveBeenCalledWith({ timeout: 2_000 })
+    expect(runOnce).toHaveBeenCalledWith({ timeout: 2_000, grace: 0 })
   })
 
   test('the run ends in time for the answer, whatever handlers do', async () => {
@@ -257,6 +257,29 @@ describe('with a worker', () => {
     expect(await inbox.stats()).toMatchObject({ done: 2, leased: 0 })
   })
 
+  test('an invocation whose time is over aborts its own handlers, not those of another', async () => {
+    const inbox = createInbox({ store: memoryStore(), retry: { delays: [60_000] } })
+    const receiver = createReceiver({ secret, inbox, observe: () => {} })
+    const ended: string[] = []
+    receiver.on('*', async (event, { signal }) => {
+      const took = event.id === 'evt_1' ? 600 : 5_000
+      await new Promise((resolve) => {
+        setTimeout(resolve, took)
+        signal.addEventListener('abort', resolve)
+      })
+      ended.push(`${event.id} ${signal.aborted}`)
+    })
+    const handler = toLambda(receiver, { worker: createWorker(receiver) })
+    const first = handler(httpApi(await signed(body)), context(15_000))
+    await expect.poll(async () => (await inbox.stats()).leased).toBe(1)
+    const text = body.toString().replace('evt_1', 'evt_2').replace('ver_1', 'ver_2')
+    await handler(httpApi(await signed(Buffer.from(text))), context(1_100))
+    expect(ended).toEqual(['evt_2 true'])
+    await first
+    expect(ended).toEqual(['evt_2 true', 'evt_1 false'])
+    expect(await inbox.stats()).toMatchObject({ done: 1, retry: 1 })
+  })
+
   test('a run gets no more than 20 seconds, and one that fails changes no answer', async () => {
     const { receiver } = withInbox()
     const bounds: unknown[] = []
@@ -269,7 +292,7 @@ describe('with a worker', () => {
     expect((await handler(httpApi(request), context(900_000))).statusCode).toBe(202)
     expect((await handler(httpApi(request), context(10))).statusCode).toBe(200)
     expect((await handler(httpApi(request))).statusCode).toBe(200)
-    expect(bounds).toEqual([{ timeout: 20_000 }, { timeout: 0 }, { timeout: 19_000 }])
+    expect(bounds).toEqual([20_000, 0, 19_000].map((timeout) => ({ timeout, grace: 0 })))
   })
 })
 

@@ -188,6 +188,17 @@ describe('a scenario does the same again', () => {
     expect((await again(scenario)).deliveries.subscriptions.list()).toMatchObject([{ secret }])
   })
 
+  test('an option beside a scenario that is undefined counts as left out', async () => {
+    const subscriptions = [{ url: 'http://127.0.0.1:9/' }]
+    const clock = { now: '2026-01-01T00:00:00.000Z' }
+    const scenario = { version: 1, seed: 8, clock, subscriptions, actions: [] }
+    const unset = { seed: undefined, now: undefined, subscriptions: undefined }
+    // As plain JavaScript, or without exactOptionalPropertyTypes: { seed: process.env.SEED }.
+    const sandbox = await again(scenario, unset as unknown as SandboxOptions)
+    expect([sandbox.seed, sandbox.clock.now().toISOString()]).toEqual([8, clock.now])
+    expect(sandbox.deliveries.subscriptions.list()).toMatchObject(subscriptions)
+  })
+
   test('a scenario repeats a HEAD, which counts as a request', async () => {
     const { sandbox, call } = await fresh({ rateLimit: 2 })
     await call('HEAD', '/v2/api/clients')

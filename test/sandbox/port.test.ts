@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { inspect } from 'node:util'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { EventBus } from '../../src/sandbox/event-bus.ts'
 import { eventStream } from '../../src/sandbox/event-stream.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
@@ -75,14 +75,10 @@ test('a watcher that leaves is forgotten', async () => {
   expect(getEventListeners(sandboxEnd.signal, 'abort')).toEqual([])
 })
 
-test('mail goes where SMTP_URL says, unless the option says otherwise', async () => {
-  const before = process.env.SMTP_URL
-  process.env.SMTP_URL = 'smtp://127.0.0.1:1'
-  closing.push(() => {
-    if (before === undefined) delete process.env.SMTP_URL
-    else process.env.SMTP_URL = before
-  })
-  const transport = async (options: SandboxOptions) => {
+test('mail is sent only by the option, whatever the environment says, and /_sandbox names the host', async () => {
+  vi.stubEnv('SMTP_URL', 'smtp://127.0.0.1:1').stubEnv('IDV_SMTP_URL', 'smtp://127.0.0.1:1')
+  closing.push(() => vi.unstubAllEnvs())
+  const said = async (options: SandboxOptions) => {
     const sandbox = await fresh(options)
     await sandbox.fetch(`${sandbox.baseUrl}/verifications`, {
       method: 'POST',
@@ -90,10 +86,13 @@ test('mail goes where SMTP_URL says, unless the option says otherwise', async ()
       body: '{"type":"idv","requirements":["document"],"subjectEmail":"s@x.example"}',
     })
     await sandbox.flush()
-    return sandbox.snapshot().state.outbox[0]?.transport
+    const { mail } = await (await sandbox.fetch(`${sandbox.url}/_sandbox`)).json()
+    return [sandbox.snapshot().state.outbox[0]?.transport, mail]
   }
-  expect(await transport({})).toBe('failed')
-  expect(await transport({ smtpUrl: '' })).toBe('none')
+  expect(await said({})).toEqual(['none', 'is kept in the outbox, and not sent'])
+  expect(await said({ smtpUrl: '' })).toEqual(['none', 'is kept in the outbox, and not sent'])
+  const smtpUrl = 'smtp://user:hush@127.0.0.1:1'
+  expect(await said({ smtpUrl })).toEqual(['failed', 'is sent by 127.0.0.1:1'])
 })
 
 interface Answer {

@@ -56,7 +56,12 @@ async function secretsOf(session: Session): Promise<readonly Setting[]> {
   return secrets.map(({ id }) => ({ key: 'secret', value: `${id} (not shown)`, source }))
 }
 
-const secretVariables = { IDV_API_KEY: 'apiKey', IDV_INBOX_KEY: 'inboxKey' } as const
+/** An address of a mail server often holds a password. */
+const secretVariables = {
+  IDV_API_KEY: 'apiKey',
+  IDV_INBOX_KEY: 'inboxKey',
+  IDV_SMTP_URL: 'smtpUrl',
+} as const
 
 function hidden({ env }: Session): readonly Setting[] {
   return Object.entries(secretVariables).flatMap(([name, key]): readonly Setting[] =>
@@ -81,7 +86,7 @@ function variablesOf(root: Command): ReadonlyMap<string, string> {
 function fromEnvironment(session: Session, variables: ReadonlyMap<string, string>) {
   return Object.entries(session.env).flatMap(([name, value]): readonly Setting[] => {
     const key = variables.get(name)
-    if (key === undefined || value === undefined || name === 'IDV_CONFIG') return []
+    if (key === undefined || !value || name === 'IDV_CONFIG') return []
     return [{ key, value: shownText(session, key, value), source: 'environment' }]
   })
 }

@@ -133,7 +133,7 @@ function toSandboxOptions(
     secret,
     hosts: allowHost,
     rateLimit: unlimited ? (false as const) : rateLimit,
-    smtpUrl: session.env.SMTP_URL ?? '',
+    smtpUrl: session.env.IDV_SMTP_URL,
     subscriptions: to?.map((url) => defined({ url, events })),
   })
 }
@@ -164,11 +164,13 @@ async function listen(made: Sandbox, { port, host }: SandboxCommandOptions): Pro
 }
 
 /** Prints the API key, and the secret if the caller did not provide it. */
-function announce({ out }: Session, made: Sandbox, secretFrom: string | undefined): void {
+function announce({ out, env }: Session, made: Sandbox, secretFrom: string | undefined): void {
   const { url, baseUrl, apiKey, secret, seed } = made
   const control = `${url}/_sandbox`
   const origin = secretFrom === undefined ? { secret } : { secretFrom }
-  out.record({ type: 'ready', url, baseUrl, control, apiKey, ...origin, seed })
+  const { IDV_SMTP_URL: smtpUrl } = env
+  const mail = smtpUrl ? { mailServer: new URL(smtpUrl).host } : {}
+  out.record({ type: 'ready', url, baseUrl, control, apiKey, ...origin, ...mail, seed })
   out.say(`the sandbox is ready on ${out.tint('bold', url)}`)
   const shown = secretFrom === undefined ? secret : `(from ${secretFrom})`
   const lines = {
@@ -177,6 +179,7 @@ function announce({ out }: Session, made: Sandbox, secretFrom: string | undefine
     control,
     key: apiKey,
     secret: shown,
+    ...(mail.mailServer && { mail: `is sent by ${mail.mailServer} (IDV_SMTP_URL)` }),
     seed: String(seed),
   }
   for (const [name, value] of Object.entries(lines)) out.say(`  ${name.padEnd(8)} ${value}`)

@@ -60,6 +60,8 @@ export type SandboxLine =
       readonly control: string
       readonly apiKey: string
       readonly seed: string | number
+      /** The host that mail is sent by, when IDV_SMTP_URL is set. */
+      readonly mailServer?: string
       /** The secret is shown only if the sandbox generated it. */
     } & ({ readonly secret: string } | { readonly secretFrom: string }))
   | { readonly type: 'verification'; readonly id: string; readonly status: string }

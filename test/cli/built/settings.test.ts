@@ -204,6 +204,19 @@ describe('settings', () => {
     expect(await run(['config'], { cwd })).toMatchObject({ code: 2, stdout: '' })
   })
 
+  test('in empty variables do not count, and a folder is not a config file', async () => {
+    const cwd = folder()
+    writeFileSync(join(cwd, 'idv-webhooks.config.json'), JSON.stringify({ to: nowhere }))
+    const { code, records } = await runJson(['config'], {
+      cwd,
+      env: { IDV_CONFIG: '', IDV_TO: '' },
+    })
+    expect(code).toBe(0)
+    expect(records).toEqual([{ type: 'setting', key: 'to', value: nowhere, source: 'file' }])
+    const ran = await run(['config', '--config', '.'], { cwd })
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('is a folder') })
+  })
+
   test('in effect are shown with where they come from, secrets only as being there', async () => {
     const cwd = folder()
     const file = {

@@ -26,6 +26,13 @@ test('rules in a pipe are not waited for, and one file that is too large ends no
   ])
 })
 
+test('a pipe that is named is refused, not waited for', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'idv-migrate-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  execFileSync('mkfifo', [join(folder, 'a.ts')])
+  expect(() => sourceFiles(folder, ['a.ts'])).toThrow('a.ts is a pipe or a device')
+})
+
 describe('fixtures in JSON', () => {
   test('are renamed where a value or key is exactly a legacy name', () => {
     const text = '{ "event": "request.approved",\r\n  "by": { "request.expired": 1.0 } }\n'

@@ -82,3 +82,23 @@ test('no monitor and no hook that a repository names is run', () => {
   expect(refusedRepositories([file], [file])).toEqual([])
   expect(existsSync(ran)).toBe(false)
 })
+
+test('nothing is fetched into a partial clone, whose program for that a repository names', () => {
+  const [top, ran] = repository(files)
+  const file = join(top, 'src/a.ts')
+  // The index forgets what its folders are, so that the tree of HEAD is asked for.
+  git(top, 'rm', '-q', '--cached', 'src/a.ts')
+  git(top, 'add', 'src/a.ts')
+  const tree = String(git(top, 'rev-parse', 'HEAD:src')).trim()
+  rmSync(join(top, '.git/objects', tree.slice(0, 2), tree.slice(2)))
+  const settings = {
+    'core.repositoryFormatVersion': '1',
+    'extensions.partialClone': 'origin',
+    'remote.origin.url': 'ssh://x.test/y',
+    'remote.origin.promisor': 'true',
+    'core.sshCommand': `touch ${ran}; false`,
+  }
+  for (const [name, value] of Object.entries(settings)) git(top, 'config', name, value)
+  expect(refusedRepositories([file], [file])).toEqual([{ top, why: 'unknown' }])
+  expect(existsSync(ran)).toBe(false)
+})

@@ -9,7 +9,7 @@ const ofRepository = [
 ]
 const unset = Object.fromEntries(ofRepository.map((name) => [name, undefined]))
 
-/** A repository can name programs for git to run; the questions asked here need neither. */
+/** A repository can name programs for git to run; the questions asked here need none. */
 const withoutPrograms = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null']
 
 /** The answer of git in a folder; undefined where it fails. */
@@ -17,7 +17,8 @@ export function git(folder: string, ...args: readonly string[]): string | undefi
   try {
     return execFileSync('git', [...withoutPrograms, ...args], {
       cwd: folder,
-      env: { ...process.env, ...unset },
+      // In a partial clone a question could fetch, by a program that the repository names.
+      env: { ...process.env, ...unset, GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: '' },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
       maxBuffer: Number.POSITIVE_INFINITY,

@@ -17,9 +17,17 @@ export function repositoryOf(folder: string): string | undefined {
 export function excludeFilesOf(top: string): readonly string[] {
   const own = git(top, 'rev-parse', '--git-path', 'info/exclude')?.trim()
   const named = git(top, 'config', '--path', '--get', 'core.excludesFile')?.trim()
-  const settings = process.env.XDG_CONFIG_HOME || join(homedir(), '.config')
-  const files = [named || join(settings, 'git', 'ignore'), own || join('.git', 'info', 'exclude')]
-  return files.map((file) => resolve(top, file))
+  const files = [named || ownIgnoreFile(), own || join('.git', 'info', 'exclude')]
+  return files.flatMap((file) => (file ? [resolve(top, file)] : []))
+}
+
+/** Where git looks by default; undefined for a user without a home, as in a container. */
+function ownIgnoreFile(): string | undefined {
+  try {
+    return join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'git', 'ignore')
+  } catch {
+    return undefined
+  }
 }
 
 /** Why a repository must not be changed, and of which file that is so. */

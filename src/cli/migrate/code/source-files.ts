@@ -22,6 +22,8 @@ export function sourceFiles(
     const found = statOf(full)
     if (!found) throw new CliError('FILE_MISSING', `${path} does not exist: check the path`)
     if (found.isDirectory()) return inFolder(realpathSync(full))
+    // Reading a pipe could last for ever, and no signal would end it.
+    if (!found.isFile()) throw new CliError('USAGE', `${path} is a pipe or a device, not a file`)
     return [realpathSync(full)]
   })
   return [...new Set(files)].filter((file) => !isExcluded(file))

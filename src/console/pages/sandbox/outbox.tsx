@@ -28,7 +28,8 @@ export function OutboxPage() {
         <Empty title="No mail yet">
           <p>
             A verification with an e-mail address sends its subject an invitation; third parties get
-            the result when it is approved. Both appear here and are sent only if SMTP_URL is set.
+            the result when it is approved. Both appear here, and are sent only by smtpUrl or
+            IDV_SMTP_URL.
           </p>
           <a class="button main" href={href(['verifications', 'new'])}>
             New verification
