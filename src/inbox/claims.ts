@@ -41,7 +41,7 @@ export class Claims {
    */
   readonly #again = new Map<string, Work>()
   /** Claims whose answers are on their way. */
-  #claiming: Promise<unknown> = Promise.resolve()
+  #claiming = Promise.resolve()
   /** The latest time that lanes are in line with; none before the first claim. */
   #seen: number | undefined
 
@@ -56,7 +56,8 @@ export class Claims {
 
   claim(limit: number) {
     const claim = this.#claim(limit)
-    this.#claiming = Promise.allSettled([this.#claiming, claim])
+    // Without their results: those of every claim would stay.
+    this.#claiming = Promise.allSettled([this.#claiming, claim]).then(() => {})
     return claim
   }
 
