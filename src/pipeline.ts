@@ -47,20 +47,17 @@ export class Pipeline {
   readonly #reads: ResourceReads
   readonly #replies: Replies
   readonly #observers: Observers
-  readonly #now: Clock
   readonly #milliseconds: () => number
   readonly #limits: ReturnType<typeof checkedOptions>
   readonly #running = new RunningHandlers()
   readonly #inFlight = new InFlight()
   readonly #services: ContextServices
-  #draining = false
 
   constructor(options: ReceiverOptions) {
     this.#limits = checkedOptions(options)
     const { now, observe } = options
-    this.#now = now ?? systemClock
     this.#milliseconds = now ? () => now().getTime() : Date.now
-    this.#observers = new Observers(observe, this.#now)
+    this.#observers = new Observers(observe, now ?? systemClock)
     const { secret, authenticity, vendor, scheme = vendor?.scheme } = options
     this.#replies = new Replies(options.respond, vendor)
     this.#verifier = createVerifier({ secret, ...defined({ scheme, authenticity }) })
@@ -116,8 +113,11 @@ export class Pipeline {
     const reply = this.#replies.beforeDelivery(incoming)
     if (reply) return reply
     const walk = new Walk(incoming, this.#observers.hearAll)
-    const outcome = await this.#walked(walk, incoming)
-    return this.#replies.to(outcome, walk.event)
+    // The answer belongs to it: a process that ends before would be sent the delivery again.
+    return this.#inFlight.during(async () => {
+      const outcome = await this.#walked(walk, incoming)
+      return this.#replies.to(outcome, walk.event)
+    })
   }
 
   receive(delivery: Delivery): Promise<Outcome> {
@@ -159,7 +159,7 @@ export class Pipeline {
     if ('read' in source) return this.#take(walk, source)
     if ('headers' in source) return this.#receive(walk, source.body)
     walk.bytes = source.body.length
-    if (this.#draining) return refusal('DRAINING')
+    if (this.#inFlight.isEnding) return refusal('DRAINING')
     const { body, tenant } = source
     const receivedAt = this.#milliseconds()
     return this.#accept(markVerified({ body, headers: [], receivedAt, tenant }), walk, 'reconcile')
@@ -167,7 +167,7 @@ export class Pipeline {
 
   async drain({ grace = 10_000 }: { readonly grace?: number } = {}): Promise<void> {
     checkMilliseconds('grace', grace, 0)
-    this.#draining = true
+    this.#inFlight.end()
     const timer = setTimeout(() => this.abort(), grace)
     await this.#inFlight.none()
     clearTimeout(timer)
@@ -196,7 +196,7 @@ export class Pipeline {
         return refusal(...faultOf(body))
       }
       walk.bytes = body.length
-      if (this.#draining) return refusal('DRAINING')
+      if (this.#inFlight.isEnding) return refusal('DRAINING')
       // What a parser kept, or another adapter did not count, is counted now.
       const fault = reading.take(body.length - reading.bytes)
       if (fault) return refusal(fault.code)
@@ -221,7 +221,7 @@ export class Pipeline {
 
   /** Why headers alone refuse a delivery; decided once for each. */
   #admit(walk: Walk): OutcomeCode | undefined {
-    if (this.#draining) return 'DRAINING'
+    if (this.#inFlight.isEnding) return 'DRAINING'
     const code = admit(walk.headers, walk.bytes, this.#limits.maxBytes)
     if (code) return code
     walk.now = this.#milliseconds()

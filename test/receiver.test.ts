@@ -668,6 +668,21 @@ describe('drain', () => {
     expect(await atWork).toMatchObject({ kind: 'failed', code: 'DRAINING' })
   })
 
+  test('waits for the answer that a function makes', async () => {
+    const { promise, resolve } = Promise.withResolvers<number>()
+    const { receiver } = fresh({ respond: () => promise })
+    const { body, headers } = await delivery(envelope('client.created'))
+    const reply = receiver.handle({ method: 'POST', headers, read: async () => body })
+    await new Promise((turn) => setTimeout(turn, 5))
+    const isOver = vi.fn()
+    const drained = receiver.drain().then(isOver)
+    await new Promise((turn) => setTimeout(turn, 20))
+    expect(isOver).not.toHaveBeenCalled()
+    resolve(204)
+    expect((await reply).status).toBe(204)
+    await drained
+  })
+
   test('ends although the clock failed as an outcome was observed', async () => {
     let calls = 0
     const now = () => {

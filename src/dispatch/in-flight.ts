@@ -1,5 +1,33 @@
 // The deliveries that are at work, counted for those who wait until they have ended.
 
+interface ProcessWork {
+  /** Deliveries at work in all receivers. */
+  all: number
+  waiting: (() => void)[]
+  /** It is about to exit: every receiver refuses what arrives. */
+  isEnding: boolean
+}
+
+const registry = Symbol.for('idv-webhooks.in-flight')
+
+/** One for all copies of this package in a process. */
+function workOfProcess(): ProcessWork {
+  const all = globalThis as { [registry]?: ProcessWork }
+  all[registry] ??= { all: 0, waiting: [], isEnding: false }
+  return all[registry]
+}
+
+/** From now on every receiver of the process refuses what arrives, or no more. */
+export function endProcess(isEnding = true): void {
+  workOfProcess().isEnding = isEnding
+}
+
+/** Resolves when no receiver of the process has a delivery at work. */
+export async function noneInProcess(): Promise<void> {
+  const work = workOfProcess()
+  while (work.all > 0) await new Promise<void>((resolve) => work.waiting.push(resolve))
+}
+
 /** Deliveries that began between two waits of `InFlight`: counted, for a set would cost each more. */
 class Generation {
   size = 0
@@ -24,22 +52,48 @@ export interface AtWork {
 
 /** The deliveries that are at work, for those who wait until they have ended. */
 export class InFlight {
+  readonly #process = workOfProcess()
+  #isEnding = false
   #all = 0
   /** Those who wait until nothing is at work. */
   #waiting: (() => void)[] = []
   readonly #left = (): void => {
     this.#all -= 1
+    const { waiting } = this.#process
+    this.#process.all -= 1
+    if (this.#process.all === 0) for (const resolve of waiting.splice(0)) resolve()
     if (this.#all === 0) for (const resolve of this.#waiting.splice(0)) resolve()
   }
   #current = new Generation(this.#left)
   /** Resolves when all generations before the current one have ended. */
   #earlier: Promise<void> | undefined
 
+  /** Nothing more is taken. */
+  end(): void {
+    this.#isEnding = true
+  }
+
+  /** Whether it was ended, or the process is about to exit. */
+  get isEnding(): boolean {
+    return this.#isEnding || this.#process.isEnding
+  }
+
   /** Counts one delivery more. */
   enter(): AtWork {
     this.#all += 1
+    this.#process.all += 1
     this.#current.size += 1
     return this.#current
+  }
+
+  /** Counts some work for as long as it takes. */
+  async during<Result>(work: () => Promise<Result>): Promise<Result> {
+    const one = this.enter()
+    try {
+      return await work()
+    } finally {
+      one.leave()
+    }
   }
 
   /** Resolves when what is at work now has ended. */

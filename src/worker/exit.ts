@@ -1,5 +1,7 @@
 // The end of a process whose workers obey signals: each vendor has an inbox and so a worker of its own,
 // and the first that is done must not cut the others.
+import { endProcess, noneInProcess } from '../dispatch/in-flight.ts'
+import { sleep } from '../foundation/abortable.ts'
 
 const registry = Symbol.for('idv-webhooks.ends')
 
@@ -7,6 +9,8 @@ const registry = Symbol.for('idv-webhooks.ends')
 export interface Ending {
   /** Drains it. */
   end(): Promise<void>
+  /** Milliseconds that deliveries of other receivers have to be answered. */
+  readonly grace: number
   /** Lets its store go, which another worker may still need. */
   close(): Promise<void>
 }
@@ -34,10 +38,16 @@ export function exitAfter(ending: Ending, exit: (code: number) => void): void {
     ends.pending -= 1
     ends.drained.push(ending)
     if (ends.pending > 0) return
+    // Receivers without a worker are cut off otherwise.
+    await Promise.race([noneInProcess(), sleep(ending.grace)])
     await Promise.all(ends.drained.splice(0).map((one) => one.close().catch(failed)))
     // The last replies must be sent before the process ends.
-    setTimeout(() => exit(ends.code), 20)
+    setTimeout(() => {
+      endProcess(false)
+      exit(ends.code)
+    }, 20)
   }
   ends.pending += 1
+  endProcess()
   void ending.end().catch(failed).then(closed)
 }

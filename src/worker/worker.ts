@@ -180,7 +180,11 @@ class InboxWorker implements Worker {
       () => timers.forEach(clearInterval),
       this.#pipeline.listen((seen) => this.#noteArrival(seen)),
       this.#inbox.onWork(() => poll.wake()),
-      this.#options.onSignal({ end: () => this.#end(), close: () => this.#inbox.close() }),
+      this.#options.onSignal({
+        grace: this.#options.grace,
+        end: () => this.#end(),
+        close: () => this.#inbox.close(),
+      }),
     ]
     this.#endings.push(takeOver(place ?? this.#inbox, this.#pipeline, () => void this.drain()))
     poll.wake()

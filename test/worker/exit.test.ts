@@ -21,6 +21,11 @@ const ownHook = `
   const busy = await started(${slow})
   process.once('SIGTERM', () => void busy.drain())`
 
+const noWorker = `
+  await started(() => {})
+  const busy = createReceiver({ secret, observe: () => {} })
+  busy.on('client.created', ${slow})`
+
 const program = (starting: string) => `
   import { createReceiver, createWorker } from '${import.meta.dirname}/../../src/index.ts'
   import { createInbox, memoryStore } from '${import.meta.dirname}/../../src/inbox/index.ts'
@@ -35,13 +40,18 @@ const program = (starting: string) => `
     return receiver
   }
   ${starting}
-  await busy.receive(await signedDelivery(fixture('client.created'), { secret }))
+  const delivery = await signedDelivery(fixture('client.created'), { secret })
+  // A receiver without an inbox answers once its handler has ended.
+  process.once('SIGTERM', async () => console.log((await busy.receive(delivery)).code))
+  const { kind } = await busy.receive(delivery)
+  if (kind === 'handled') console.log(kind)
   setInterval(() => {}, 1_000)`
 
 test.each([
   ['two vendors, each with the inbox of its own', twoVendors, ''],
   ['two workers of one receiver', twoWorkers, 'done\n'],
   ['a hook of its own that drains the receiver too', ownHook, ''],
+  ['a receiver without a worker', noWorker, 'handled\n'],
 ])('at a signal a process with %s ends once all is done', async (_, starting, settled) => {
   const args = ['--input-type=module-typescript', '-e', program(starting)]
   const child = spawn(process.execPath, args)
@@ -53,7 +63,7 @@ test.each([
     if (String(chunk).includes('begun')) child.kill('SIGTERM')
   })
   const [code] = await once(child, 'close')
-  expect([said.join(''), code]).toEqual([`begun\ndone\n${settled}`, 0])
+  expect([said.join(''), code]).toEqual([`begun\nDRAINING\ndone\n${settled}`, 0])
 })
 
 test('stores close once all have drained, and one that fails makes the exit code 1', async () => {
@@ -61,6 +71,7 @@ test('stores close once all have drained, and one that fails makes the exit code
   const late = Promise.withResolvers<void>()
   const closed: string[] = []
   const ending = (name: string, end: () => Promise<void>) => ({
+    grace: 1_000,
     end,
     close: async () => void closed.push(name),
   })
