@@ -90,6 +90,17 @@ export class NotFoundError extends ApiError<'NOT_FOUND'> {
   }
 }
 
+const [mostFields, mostText] = [20, 200]
+
+/** A message stays one that a log can hold; `errors` has all. */
+function fieldsShown(errors: readonly FieldError[]): readonly string[] {
+  const shown = errors
+    .slice(0, mostFields)
+    .map(({ field, message }) => `${field || 'input'}: ${message}`.slice(0, mostText))
+  const more = errors.length - shown.length
+  return more > 0 ? [...shown, `and ${more} more`] : shown
+}
+
 /** 422: invalid fields, found before sending (`attempts` is 0) or by the service. */
 export class ValidationError extends ApiError<'VALIDATION_ERROR'> {
   override readonly name = 'ValidationError'
@@ -98,8 +109,7 @@ export class ValidationError extends ApiError<'VALIDATION_ERROR'> {
   constructor(
     init: Omit<ApiErrorInit, 'code' | 'status'> & { readonly errors: readonly FieldError[] },
   ) {
-    const fields = init.errors.map(({ field, message }) => `${field || 'input'}: ${message}`)
-    const message = [init.message, ...fields].join('; ')
+    const message = [init.message, ...fieldsShown(init.errors)].join('; ')
     super({ ...init, message, code: 'VALIDATION_ERROR', status: 422 })
     this.errors = init.errors
   }
