@@ -1,6 +1,7 @@
 // Writes files atomically: a temporary file beside the target, renamed over it.
 import {
   chmodSync,
+  chownSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -8,6 +9,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -87,6 +89,7 @@ function write(path: string, { content, mode = 0o666, stillGood }: Writing): boo
   const temporary = `${target}.${process.pid}.tmp`
   try {
     writeFileSync(temporary, content, { mode: before?.mode ?? mode, flag: 'wx' })
+    if (before) keepOwner(temporary, before)
     // The umask has narrowed the permissions of the old file: restore them.
     if (before) chmodSync(temporary, before.mode & 0o7777)
     const isGood = stillGood?.() ?? true
@@ -96,5 +99,16 @@ function write(path: string, { content, mode = 0o666, stillGood }: Writing): boo
   } catch (error) {
     rmSync(temporary, { force: true })
     throw error
+  }
+}
+
+/** Root writes for another user, as in a container: the new file stays theirs. */
+function keepOwner(path: string, { uid, gid }: Stats): void {
+  const own = statSync(path)
+  if (own.uid === uid && own.gid === gid) return
+  try {
+    chownSync(path, uid, gid)
+  } catch {
+    // Only root may; another user keeps what it wrote.
   }
 }

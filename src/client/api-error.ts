@@ -90,6 +90,17 @@ export class NotFoundError extends ApiError<'NOT_FOUND'> {
   }
 }
 
+const [mostFields, mostText] = [20, 200]
+
+/** A message stays one that a log can hold; `errors` has all. */
+function fieldsShown(errors: readonly FieldError[]): readonly string[] {
+  const shown = errors
+    .slice(0, mostFields)
+    .map(({ field, message }) => `${field || 'input'}: ${message}`.slice(0, mostText))
+  const more = errors.length - shown.length
+  return more > 0 ? [...shown, `and ${more} more`] : shown
+}
+
 /** 422: invalid fields, found before sending (`attempts` is 0) or by the service. */
 export class ValidationError extends ApiError<'VALIDATION_ERROR'> {
   override readonly name = 'ValidationError'

@@ -40,6 +40,8 @@ export class Claims {
    * by a failover, gives it out again. They hold the entry until its earlier attempt has ended.
    */
   readonly #again = new Map<string, Work>()
+  /** Claims whose answers are on their way. */
+  #claiming = Promise.resolve()
   /** The latest time that lanes are in line with; none before the first claim. */
   #seen: number | undefined
 
@@ -52,7 +54,14 @@ export class Claims {
     })
   }
 
-  async claim(limit: number) {
+  claim(limit: number) {
+    const claim = this.#claim(limit)
+    // Without their results: those of every claim would stay.
+    this.#claiming = Promise.allSettled([this.#claiming, claim]).then(() => {})
+    return claim
+  }
+
+  async #claim(limit: number) {
     this.watch.end()
     const { store, lease } = this.#deps
     const now = await this.#alignedNow()
@@ -62,12 +71,25 @@ export class Claims {
   }
 
   async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledWork> {
-    // A later claim holds the entry, and this attempt is its work.
-    const { lease } = this.#again.get(work.lease.id) ?? work
-    const settlement = this.#settlement({ ...work, lease }, verdict, handled)
-    const isTaken = await this.#deps.store.settle(settlement)
+    const first = this.#latest(work)
+    let settlement = this.#settlement(first, verdict, handled)
+    let isTaken = await this.#deps.store.settle(settlement)
+    if (!isTaken) {
+      // The answer of a later claim may be on its way.
+      await this.#claiming
+      const latest = this.#latest(work)
+      if (keyOf(latest.lease) !== keyOf(first.lease)) {
+        settlement = this.#settlement(latest, verdict, handled)
+        isTaken = await this.#deps.store.settle(settlement)
+      }
+    }
     this.abandon(work)
     return isTaken ? { state: settlement.to, ...dueOf(settlement) } : { state: 'lost' }
+  }
+
+  /** A later claim holds the entry, and this attempt is its work. */
+  #latest(work: Work): Work {
+    return { ...work, lease: (this.#again.get(work.lease.id) ?? work).lease }
   }
 
   abandon(work: Work): void {

@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { writeNew } from '../../src/cli/write-file.ts'
+import { replaceWhole, writeNew } from '../../src/cli/write-file.ts'
 import { temporaryFolder } from '../inbox/temporary.ts'
 
 test('a new file takes the next free number and replaces no other file', () => {
@@ -12,4 +12,13 @@ test('a new file takes the next free number and replaces no other file', () => {
   expect([1, 2, 3].map((at) => readFileSync(pathOf(at), 'utf8'))).toEqual(['one', 'two', 'three'])
   expect(readdirSync(folder)).toHaveLength(3)
   expect(statSync(pathOf(3)).mode & 0o777).toBe(0o600)
+})
+
+test.runIf(process.getuid?.() === 0)('a file that root replaces keeps its owner and mode', () => {
+  const path = join(temporaryFolder(), 'a.js')
+  writeFileSync(path, 'one', { mode: 0o640 })
+  chownSync(path, 1234, 4321)
+  expect(replaceWhole(path, { before: 'one', after: 'two' })).toBe(true)
+  const { uid, gid, mode } = statSync(path)
+  expect([uid, gid, mode & 0o777]).toEqual([1234, 4321, 0o640])
 })

@@ -51,6 +51,45 @@ describe.each(stores)('at work on %s', (_, store) => {
     expect(await inbox.stats()).toMatchObject({ done: 1, leased: 0, stored: 0 })
   })
 
+  test('an attempt that ends while the claim that took its entry again is answered settles that one', async () => {
+    const kept = store()
+    const { claim, settle } = kept
+    const leases: Claimed[] = []
+    const [taken, refused] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    kept.claim = async (request) => {
+      const claimed = await claim.call(kept, request)
+      const isAgain = claimed.entries.some(({ id }) => id === leases[0]?.id)
+      leases.push(...claimed.entries)
+      if (!isAgain) return claimed
+      taken.resolve()
+      await refused.promise
+      await delay(30)
+      return claimed
+    }
+    kept.settle = async (settlement) => {
+      const isTaken = await settle.call(kept, settlement)
+      if (!isTaken) refused.resolve()
+      return isTaken
+    }
+    const { deliver, inbox, receiver, worker, settled } = setUp({ store: kept })
+    let runs = 0
+    receiver.on('verification.approved', async () => {
+      const [lost] = leases
+      if (++runs > 1 || !lost) return
+      const { id, fence, owner } = lost
+      const lease = { id, fence, ...(owner !== undefined && { owner }) }
+      await kept.settle({ to: 'released', lease, at: Date.now(), handled: [] })
+      await deliver(event('client.created', { id: 'cli_1' }))
+      await taken.promise
+    })
+    await deliver(event())
+    await worker.start()
+    await until(() => settled().includes('done') || settled().includes('lost'))
+    await delay(60)
+    expect([runs, settled().includes('lost')]).toEqual([1, false])
+    expect(await inbox.stats()).toMatchObject({ done: 1, leased: 0, stored: 0 })
+  })
+
   test('an entry outlives its lease while runOnce handles it, whatever else is started', async () => {
     const { deliver, receiver, worker, settled } = fresh({ lease: 30 })
     let [runs, atWork, most] = [0, 0, 0]

@@ -51,8 +51,9 @@ export async function findInbox(
   const given = config.values.inbox
   const name = opening.inbox ?? (typeof given === 'string' ? given : undefined)
   const path = name === undefined ? undefined : fromVariable(session, name)
+  const { mode = 'operator' } = opening
   if (path !== undefined && isPostgresUrl(path)) {
-    const store = await postgresStoreAt(path, { cwd })
+    const store = await postgresStoreAt(path, { cwd, mode })
     return { ...madeInbox(session, store, opening), where: shownUrl(path) }
   }
   if (path !== undefined && isAddress(path)) {
@@ -61,14 +62,26 @@ export async function findInbox(
   if (path !== undefined) {
     const file = resolve(cwd, path)
     const { sqliteStore } = await import('../../inbox/stores/sqlite/sqlite.ts')
-    const store = sqliteStore(file, { mode: opening.mode ?? 'operator' })
+    const store = sqliteStore(file, { mode })
     return { ...madeInbox(session, store, opening), where: path, file }
   }
   const where = 'the inbox of the config file'
   if (isInbox(given)) return { inbox: given, where }
   const { store } = config.values
   if (!isStore(store)) return undefined
-  return { ...madeInbox(session, store, opening), where }
+  const found = mode === 'owner' ? store : withoutRemembering(store)
+  return { ...madeInbox(session, found, opening), where }
+}
+
+/** The key given here may be one that the application does not have: it is not stored. */
+function withoutRemembering(store: InboxStore): InboxStore {
+  const get = (_: unknown, name: string | symbol) => {
+    if (name === 'remember') return async () => {}
+    const value: unknown = Reflect.get(store, name)
+    return typeof value === 'function' ? value.bind(store) : value
+  }
+  // An empty target, because a store may be frozen.
+  return new Proxy<InboxStore>(Object.create(null), { get })
 }
 
 /**

@@ -40,6 +40,13 @@ export function shownUrl(text: string): string {
   return `postgres://${host}${pathname}`
 }
 
+/** How to open an inbox at an address. */
+interface PostgresOpening {
+  readonly cwd: string
+  readonly migrate?: boolean
+  readonly mode?: 'owner' | 'operator'
+}
+
 /**
  * The store at an address. An operator's command does not make its schema; a move does.
  *
@@ -47,10 +54,10 @@ export function shownUrl(text: string): string {
  */
 export async function postgresStoreAt(
   url: string,
-  { cwd, migrate = false }: { readonly cwd: string; readonly migrate?: boolean },
+  { cwd, migrate = false, mode = 'owner' }: PostgresOpening,
 ): Promise<InboxStore> {
   const { postgresStore } = await import('../../inbox/stores/postgres/postgres.ts')
-  return postgresStore(await driverAt(url, cwd), { listen: false, migrate })
+  return postgresStore(await driverAt(url, cwd), { listen: false, migrate, mode })
 }
 
 /**

@@ -1,4 +1,5 @@
 // Legacy names that the migration looks for, and texts that could become one at run time.
+import { Script } from 'node:vm'
 import { canonicalName, legacyNames } from '../../protocol/index.ts'
 
 /** The part before the dot, in the old and the new names. */
@@ -85,7 +86,12 @@ export function mayHoldLegacy(text: string): boolean {
   return /request/i.test(text) || quotedStep.test(text) || filledIn.test(text)
 }
 
-/** Whether a regular expression matches a legacy name but not its replacement. */
+/** A running expression is ended by `vm` alone: one with nested repeats could last for hours. */
+const onlyLegacy = new Script('names.some(([old, now]) => pattern.test(old) && !pattern.test(now))')
+const pairs = legacyNames.map((name) => [name, canonicalName(name)])
+const expressionMs = 250
+
+/** Whether a regular expression matches a legacy name but not its replacement, or takes too long. */
 export function matchesOnlyLegacy(source: string, flags: string): boolean {
   if (!source.includes(legacyPrefix)) return false
   let pattern: RegExp
@@ -94,5 +100,9 @@ export function matchesOnlyLegacy(source: string, flags: string): boolean {
   } catch {
     return false
   }
-  return legacyNames.some((name) => pattern.test(name) && !pattern.test(canonicalName(name)))
+  try {
+    return Boolean(onlyLegacy.runInNewContext({ pattern, names: pairs }, { timeout: expressionMs }))
+  } catch {
+    return true
+  }
 }

@@ -1,10 +1,10 @@
 // The command line on an inbox in Postgres: as users run it, against the built package.
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInbox } from 'idv-webhooks/inbox'
-import { fromPg, postgresStore } from 'idv-webhooks/inbox/postgres'
+import { fromPg, postgresSchema, postgresStore } from 'idv-webhooks/inbox/postgres'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
@@ -137,6 +137,45 @@ test('a database without an inbox, or that does not answer, is an error with a w
   })
   expect(odd.code).toBe(2)
   expect(odd.stderr).toContain('percent-encoded')
+})
+
+test('a command that looks stores no key: its own may not be deployed yet', async () => {
+  const [cwd, url] = [project('pg'), await database()]
+  const pool = new pg.Pool({ connectionString: url, max: 2 })
+  onTestFinished(() => pool.end())
+  const [key, newer] = [1, 2].map((fill) => Buffer.alloc(32, fill).toString('base64'))
+  if (!key || !newer) throw new Error('there are two keys')
+  const settings = async () => (await pool.query('select * from idv_inbox.settings')).rows
+  const application = async () => {
+    const store = postgresStore(fromPg(pool), { listen: false })
+    const inbox = createInbox({ store, encryption: { key } })
+    await inbox.open()
+    await inbox.close()
+  }
+
+  await pool.query(postgresSchema())
+  const stats = ['inbox', 'stats', '--json']
+  const early = await run(stats, { cwd, env: { IDV_INBOX: url, IDV_INBOX_KEY: newer } })
+  expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining('start the application') })
+  expect(await settings()).toEqual([])
+  await application()
+  const before = await settings()
+  const rotating = { IDV_INBOX: url, IDV_INBOX_KEY: `${newer},${key}` }
+  for (const args of [stats, ['inbox', 'list'], ['inbox', 'redrive', '--state', 'dead', '--yes']]) {
+    expect(await run(args, { cwd, env: rotating })).toMatchObject({ code: 0 })
+  }
+  const encryption = { key: newer, previous: [key], acceptUnencrypted: true }
+  writeFileSync(
+    join(cwd, 'idv-webhooks.config.mjs'),
+    `import pg from 'pg'
+    import { fromPg, postgresStore } from ${JSON.stringify(resolve('dist/inbox-postgres.js'))}
+    const pool = new pg.Pool({ connectionString: process.env.DATABASE, allowExitOnIdle: true })
+    const store = Object.freeze(postgresStore(fromPg(pool), { listen: false }))
+    export default { store, encryption: ${JSON.stringify(encryption)} }`,
+  )
+  expect(await run(stats, { cwd, env: { DATABASE: url } })).toMatchObject({ code: 0 })
+  expect(await settings()).toEqual(before)
+  await application()
 })
 
 test('inbox schema prints the SQL that makes what an application needs', async () => {

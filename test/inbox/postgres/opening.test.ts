@@ -47,6 +47,7 @@ test.each([
   [{ schemas: 'x' }, /postgresStore has no option 'schemas'\. Did you mean 'schema'\?/],
   [{ schema: 'Public; drop' }, /schema must be a name of lower-case letters/],
   [{ survives: 'everything' }, /survives must be 'power-cut' or 'failover'/],
+  [{ mode: 'operate' }, /mode must be 'owner' or 'operator'/],
   [{ timeout: '5s' }, /timeout must be a number of milliseconds, got string '5s'/],
 ])('rejects the options %j', (options, message) => {
   expect(() => postgresStore(fromPg(poolOf()), options as never)).toThrow(message)
@@ -225,4 +226,30 @@ test('old and new processes work side by side through a migration under load', a
 test('what is asked of a store that is not open is refused', async () => {
   const { open } = schemaOn()
   await expect(open().insert(newEntry())).rejects.toMatchObject({ code: 'STORE_FAILED' })
+})
+
+test("mode: 'operator' looks and redrives beside the application, and neither keeps, claims nor moves", async () => {
+  const { open } = schemaOn(servers.pg18, { listen: false })
+  const beside = open({ mode: 'operator' })
+  await expect(beside.open(() => {})).rejects.toEqual(unsuitable(/postgresSchema/))
+  const application = await opened(open())
+  await opened(beside)
+  const salt = Uint8Array.of(1)
+  await expect(beside.recall('salt', salt)).rejects.toEqual(unsuitable(/start the application/))
+  expect(await application.recall('salt', salt)).toEqual(salt)
+  await beside.remember('salt', Uint8Array.of(2))
+  expect(Uint8Array.from(await beside.recall('salt', Uint8Array.of(3)))).toEqual(salt)
+
+  const entry = newEntry()
+  await application.insert(entry)
+  const failed = { reason: 'HANDLER_FAILED', failures: [], hold: false } as const
+  await settle(application, await claimOne(application), { to: 'dead', ...failed })
+  expect((await beside.find({ limit: 10 })).map(({ id }) => id)).toEqual([entry.id])
+  const refused = unsuitable(/keeps and claims nothing/)
+  await expect(beside.insert(newEntry())).rejects.toEqual(refused)
+  await expect(claimOne(beside)).rejects.toEqual(refused)
+  expect(beside.copy).toBeUndefined()
+  const reopening = { ids: [entry.id], from: ['dead'], now: entry.storedAt } as const
+  expect(await beside.reopen(reopening)).toBe(1)
+  expect((await claimOne(application)).id).toBe(entry.id)
 })

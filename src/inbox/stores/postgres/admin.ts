@@ -39,10 +39,14 @@ export class PostgresAdmin {
 
   async recall(name: string, initial: Uint8Array): Promise<Uint8Array> {
     await this.#statements.call('recall', [name, initial])
-    const value = 'select value from idv.settings where name = $1::text'
-    const kept = toBytes((await this.#statements.first(value, [name])).value)
+    const kept = await this.setting(name)
     if (!kept) throw statementError('STORE_FAILED', `the setting ${name} could not be read`)
     return kept
+  }
+
+  async setting(name: string): Promise<Uint8Array | undefined> {
+    const value = 'select value from idv.settings where name = $1::text'
+    return toBytes((await this.#statements.first(value, [name])).value)
   }
 
   async remember(name: string, value: Uint8Array): Promise<void> {

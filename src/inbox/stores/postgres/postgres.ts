@@ -1,13 +1,6 @@
 // The shared store: the inbox in a Postgres database, for any number of receivers and workers. A
 // group of deliveries is one statement and one commit; rules of the port live in its functions.
-import {
-  checkChoice,
-  checkMilliseconds,
-  checkOptionNames,
-  invalid,
-  kindShown,
-  shown,
-} from '../../../foundation/check.ts'
+import { checkOptionNames, invalid, kindShown } from '../../../foundation/check.ts'
 import { type Clock, steadyClock } from '../../../foundation/clock.ts'
 import { WebhookError } from '../../../foundation/errors.ts'
 import { warn } from '../../../foundation/warn.ts'
@@ -39,6 +32,12 @@ import { assertServer } from './checks.ts'
 import { PostgresCopy } from './copy.ts'
 import type { PostgresDriver } from './driver.ts'
 import { assertSchema, migrate, schemaSql } from './migrations.ts'
+import {
+  checkedSettings,
+  checkSchema,
+  type PostgresSettings,
+  type PostgresStoreOptions,
+} from './options.ts'
 import { Owner } from './owner.ts'
 import { Statements } from './statements.ts'
 import { PostgresWork } from './work.ts'
@@ -53,35 +52,7 @@ export type {
 export { type FromPgOptions, fromPg, type PgClient, type PgPool } from './from-pg.ts'
 export { fromPglite, type Pglite, type PgliteClient } from './from-pglite.ts'
 export { fromPostgresJs, type PostgresJs, type PostgresJsConnection } from './from-postgres-js.ts'
-
-/** Options of `postgresStore`. */
-export interface PostgresStoreOptions {
-  /** The schema that holds the inbox; default `idv_inbox`. */
-  readonly schema?: string
-  /**
-   * `failover` declares that a synchronous standby takes over without a loss; opening the store
-   * verifies it. Default `power-cut`; with PGlite it is less.
-   */
-  readonly survives?: 'power-cut' | 'failover'
-  /**
-   * Hears at once what other processes keep, on a connection of its own. Without it a worker looks
-   * once a second. Default true.
-   */
-  readonly listen?: boolean
-  /**
-   * Makes and updates the schema. With `false` it must be there: `postgresSchema()` gives
-   * its SQL. Default true.
-   */
-  readonly migrate?: boolean
-  /** Milliseconds for one statement, after which its connection is destroyed; default 5,000. */
-  readonly timeout?: number
-}
-
-type Checked = Required<Omit<PostgresStoreOptions, 'survives'>> & {
-  readonly survives: StoreCapabilities['survives']
-}
-
-const names = ['schema', 'survives', 'listen', 'migrate', 'timeout'] as const
+export type { PostgresStoreOptions } from './options.ts'
 
 /**
  * A store in a Postgres database, shared by any number of processes.
@@ -100,7 +71,7 @@ export function postgresStore<Tx>(
     )
   }
   // The handle of its transactions is the driver's: the store hands it on as it is.
-  return new PostgresStore(driver, checked(options, driver)) as InboxStore as InboxStore<Tx>
+  return new PostgresStore(driver, checkedSettings(options, driver)) as InboxStore as InboxStore<Tx>
 }
 
 /**
@@ -116,27 +87,6 @@ export function postgresSchema(options: Pick<PostgresStoreOptions, 'schema'> = {
   return schemaSql(schema)
 }
 
-/** It is also the name of a channel, and of locks. */
-function checkSchema(schema: unknown): void {
-  if (typeof schema === 'string' && /^[a-z_][a-z0-9_]{0,39}$/.test(schema)) return
-  throw invalid(
-    `schema must be a name of lower-case letters, digits and underscores, got ${shown(schema)}`,
-  )
-}
-
-function checked(options: PostgresStoreOptions, driver: PostgresDriver): Checked {
-  checkOptionNames('postgresStore', options, names)
-  const defaults = { schema: 'idv_inbox', listen: true, migrate: true, timeout: 5_000 }
-  const survives = options.survives ?? driver.survives ?? 'power-cut'
-  const all = { ...defaults, ...options, survives }
-  checkChoice('survives', survives, [driver.survives ?? 'power-cut', driver.survives ?? 'failover'])
-  checkChoice('listen', all.listen, [true, false])
-  checkChoice('migrate', all.migrate, [true, false])
-  checkMilliseconds('timeout', all.timeout)
-  checkSchema(all.schema)
-  return all
-}
-
 /** State between opening and closing. */
 interface Running {
   readonly owner: Owner
@@ -149,11 +99,11 @@ interface Running {
 class PostgresStore implements InboxStore {
   readonly name = 'Postgres'
   readonly capabilities: StoreCapabilities
-  readonly #options: Checked
+  readonly #options: PostgresSettings
   readonly #statements: Statements
   #opened: Running | undefined
 
-  constructor(driver: PostgresDriver, options: Checked) {
+  constructor(driver: PostgresDriver, options: PostgresSettings) {
     this.#options = options
     this.#statements = new Statements(driver, { limit: options.timeout, schema: options.schema })
     this.capabilities = {
@@ -200,11 +150,16 @@ class PostgresStore implements InboxStore {
   }
 
   async recall(name: string, initial: Uint8Array): Promise<Uint8Array> {
-    return this.#admin.recall(name, initial)
+    if (!this.#isBeside) return this.#admin.recall(name, initial)
+    const kept = await this.#admin.setting(name)
+    // To begin an inbox is to choose its key.
+    if (!kept && initial.length > 0) throw notBegun()
+    return kept ?? initial
   }
 
   async remember(name: string, value: Uint8Array): Promise<void> {
-    return this.#admin.remember(name, value)
+    // The key of an operator may be one that the application does not have.
+    if (!this.#isBeside) await this.#admin.remember(name, value)
   }
 
   async insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted> {
@@ -263,12 +218,18 @@ class PostgresStore implements InboxStore {
     return this.#admin.stats(now, latency)
   }
 
-  get copy(): CopyStore {
-    return this.#running.copy
+  get copy(): CopyStore | undefined {
+    // It stores no setting, and the application goes on beside it.
+    return this.#isBeside ? undefined : this.#running.copy
+  }
+
+  get #isBeside(): boolean {
+    return this.#options.mode === 'operator'
   }
 
   get #work(): PostgresWork {
-    return this.#running.work
+    if (!this.#isBeside) return this.#running.work
+    throw new WebhookError('STORE_UNSUITABLE', "mode: 'operator' keeps and claims nothing")
   }
 
   get #admin(): PostgresAdmin {
@@ -288,4 +249,11 @@ class PostgresStore implements InboxStore {
       'POSTGRES_LISTEN',
     )
   }
+}
+
+function notBegun(): WebhookError {
+  return new WebhookError(
+    'STORE_UNSUITABLE',
+    'no application has opened this inbox yet: start the application first',
+  )
 }
