@@ -5,6 +5,8 @@ import { createActivityLog } from '../console/activity.ts'
 import { assetResponse, pageResponse, safeHeaders } from '../console/page.ts'
 import { bringsToken, tokenCookie, tokenOf } from '../console/token.ts'
 import { fromBase64 } from '../signature/encoding.ts'
+import { signedDelivery } from '../testing/signed-delivery.ts'
+import { testSecret } from '../testing/test-secret.ts'
 import { verify } from '../verify.ts'
 import { apiPath, createApi } from './api.ts'
 import { assemble, stepData } from './assemble.ts'
@@ -87,6 +89,11 @@ function createRoutes(core: Core): Hono {
     if (!delivery) throw notFound('Delivery')
     return Response.json({ data: await diagnosed(core, delivery) })
   })
+  app.get('/_console/deliveries/:id/capture', async ({ req }) => {
+    const delivery = deliveries.get(req.param('id'))
+    if (!delivery) throw notFound('Delivery')
+    return Response.json({ capture: await captureOf(core, delivery) })
+  })
   app.get('/_console/reveals', () => Response.json({ data: activity.list() }))
   app.post('/_console/reveals', async ({ req }) => {
     const body = (await jsonBody(req.raw, { maxBytes: 4096 })) as
@@ -131,6 +138,20 @@ function aboutResource({ state, deliveries }: Core, id: string) {
 }
 
 type Delivered = NonNullable<ReturnType<Core['deliveries']['get']>>
+
+/** The last attempt, for a test: a genuine signature is replaced, for its secret may be the user's own. */
+async function captureOf(core: Core, delivery: Delivered) {
+  const last = delivery.attempts.at(-1)
+  if (!last) throw notFound('Attempt')
+  const { method, url, headers, body } = last.request
+  const proof = (await diagnosed(core, delivery)).at(-1)
+  const now = () => core.state.clock.now()
+  const { scheme } = profile
+  const again = () => signedDelivery(fromBase64(body) ?? '', { secret: testSecret, scheme, now })
+  const signature = proof?.ok ? (await again()).headers : {}
+  const pairs = Object.entries({ ...headers, ...signature })
+  return { version: 1, receivedAt: last.at, method, url, headers: pairs, body }
+}
 
 /** Adds to each attempt whether it verifies with the subscription's secret, and if not, why. */
 async function diagnosed({ deliveries: { subscriptions }, state }: Core, delivery: Delivered) {

@@ -1,13 +1,43 @@
 import { request as httpRequest } from 'node:http'
 import { gzipSync } from 'node:zlib'
+import { createReceiver, verify } from 'idv-webhooks'
 import { createSandbox } from 'idv-webhooks/sandbox'
+import { readCapture, replay, testSecret } from 'idv-webhooks/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import { bundleConsole } from '../../scripts/bundle-console.ts'
+import { toTest } from '../../src/console/pages/export.ts'
 
 const closing: (() => unknown)[] = []
 
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
+})
+
+test('the capture of a delivery is signed with the test secret, not with the one that was given', async () => {
+  const secret = 'staging-secret-of-the-team'
+  const receiver = createReceiver({ secret: testSecret }).on('*', () => {})
+  const subscriptions = [{ url: 'http://app.test/' }]
+  const fetch = async () => new Response(null, { status: 200 })
+  const sandbox = await createSandbox({ seed: 1, secret, subscriptions, fetch })
+  closing.push(() => sandbox.close())
+  const create = async () => {
+    await sandbox.fetch(`${sandbox.baseUrl}/verifications`, {
+      method: 'POST',
+      headers: { 'x-api-key': sandbox.apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify({ type: 'idv', requirements: ['document'] }),
+    })
+    await sandbox.flush()
+    const id = sandbox.deliveries.list()[0]?.id
+    const answer = await sandbox.fetch(`${sandbox.url}/_console/deliveries/${id}/capture`)
+    const { capture } = await answer.json()
+    expect((await verify(readCapture(capture).delivery, { secret })).ok).toBe(false)
+    return (await replay(receiver, [capture])).results
+  }
+  expect(await create()).toMatchObject([{ outcome: 'handled' }])
+  sandbox.faults.set([{ kind: 'tampered' }])
+  expect(await create()).toMatchObject([{ code: 'SIGNATURE_MISMATCH' }])
+  const file = toTest({ title: 'one', capture: { version: 1 }, outcome: 'handled' })
+  expect(file).toContain('createReceiver({ secret: testSecret })')
 })
 
 async function start() {

@@ -30,26 +30,25 @@ export function toCurl({ method, url, headers, body }: SentRequest): string {
 
 export interface TestCase {
   readonly title: string
-  /** A capture, as `readCapture` takes it. */
+  /** A capture, as `readCapture` takes it, signed with the test secret. */
   readonly capture: Readonly<Record<string, unknown>>
-  readonly secret: string
   /** The outcome of a receiver that handles every event. */
   readonly outcome: string
   readonly code?: string
 }
 
 /** A vitest file that replays a delivery to a receiver. */
-export function toTest({ title, capture, secret, outcome, code }: TestCase): string {
+export function toTest({ title, capture, outcome, code }: TestCase): string {
   const expected = JSON.stringify({ outcome, ...(code !== undefined && { code }) })
   return `import { createReceiver } from 'idv-webhooks'
-import { replay } from 'idv-webhooks/testing'
+import { replay, testSecret } from 'idv-webhooks/testing'
 import { expect, test } from 'vitest'
 
-// The exact bytes and headers of the delivery, as they were sent.
+// The delivery as it was sent; a genuine one is signed again with the test secret.
 const capture = ${JSON.stringify(capture, null, 2)}
 
 test(${JSON.stringify(title)}, async () => {
-  const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET ?? ${JSON.stringify(secret)} })
+  const receiver = createReceiver({ secret: testSecret })
   receiver.on('*', (event) => {
     // Replace this handler with yours.
     expect(event.name).toBeTruthy()

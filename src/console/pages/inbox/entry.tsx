@@ -265,13 +265,12 @@ function Handlers({ entry: { handled, failures } }: { readonly entry: Entry }) {
 
 async function testOf({ id, name }: Entry): Promise<string> {
   const path = `/entries/${encodeURIComponent(id)}/capture`
-  const { capture, secret } = await ask<Pick<TestCase, 'capture' | 'secret'>>(path, {
+  const { capture } = await ask<Pick<TestCase, 'capture'>>(path, {
     method: 'POST',
   })
   return toTest({
     title: `${name ?? id} is handled as it arrived`,
     capture,
-    secret,
     outcome: 'handled',
   })
 }

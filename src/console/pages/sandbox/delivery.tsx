@@ -2,7 +2,7 @@
 // did not match. It can be sent again, and copied as a command or as a test.
 /** @jsxImportSource preact */
 import { call } from '../call.ts'
-import { toCurl, toTest } from '../export.ts'
+import { type TestCase, toCurl, toTest } from '../export.ts'
 import { useLoad } from '../load.ts'
 import { href } from '../route.ts'
 import { Time } from '../time.tsx'
@@ -12,7 +12,7 @@ import { Copy } from '../ui/copy.tsx'
 import { Detail, DetailHead, Fact, Facts } from '../ui/detail.tsx'
 import { isRevealed, RevealButton, recordReveal } from '../ui/masked.tsx'
 import { attempt as tried } from '../ui/toast.tsx'
-import { type Attempt, control, type Delivery, type Subscription } from './resources.ts'
+import { type Attempt, control, type Delivery } from './resources.ts'
 
 /** The proof that an attempt gives to a receiver with the right secret. */
 interface Proof {
@@ -119,7 +119,7 @@ function Copies({
   readonly delivery: Delivery
   readonly proof?: Proof | undefined
 }) {
-  const { id, event, subscriptionId, attempts } = delivery
+  const { id, event, attempts } = delivery
   if (attempts.length === 0) return null
   // Who copies it has the exact bytes: that is a reveal as well.
   const curl = async () => {
@@ -128,14 +128,12 @@ function Copies({
   }
   const test = async () => {
     await recordReveal(id)
-    const path = `${control}/subscriptions/${subscriptionId}?reveal=true`
-    const { secret } = await call<Subscription>(path)
-    const receivedAt = attempts.at(-1)?.at
+    const path = `/_console/deliveries/${encodeURIComponent(id)}/capture`
+    const { capture } = await call<Pick<TestCase, 'capture'>>(path)
     const refused = proof?.ok === false
     return toTest({
       title: `${event} is ${refused ? 'refused' : 'handled'} as it was delivered (${id})`,
-      capture: { version: 1, receivedAt, ...sent(delivery) },
-      secret,
+      capture,
       outcome: refused ? 'rejected' : 'handled',
       ...(refused && proof?.code !== undefined && { code: proof.code }),
     })
