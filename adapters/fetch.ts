@@ -1,5 +1,6 @@
 // Any Request → Response runtime: Hono, Bun, Deno, workers, SvelteKit, Remix.
 import { Chunks } from '../src/foundation/chunks.ts'
+import { unawaited } from '../src/foundation/unawaited.ts'
 import type { BodyFault, BodyReading } from '../src/index.ts'
 import {
   checkMount,
@@ -44,7 +45,7 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
       url: request.url,
       headers: request.headers,
       // Trust is granted here: the host's own arguments are those that the function is typed for.
-      address: options.address?.(request, ...(context as never[])),
+      address: textOrNone(options.address?.(request, ...(context as never[]))),
       waitUntil,
       read: (reading) => readBody(request, { reading, onUnread }),
     })
@@ -55,6 +56,12 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
     // Some hosts read on what was given up, or wait for it: the reply ends the connection.
     return isUnread ? endRefused(response) : response
   }
+}
+
+/** An async function has no address. */
+function textOrNone(address: unknown): string | undefined {
+  unawaited(address)
+  return typeof address === 'string' ? address : undefined
 }
 
 /** `fetch(request, env, context)`: the context of workers and edge runtimes. */
@@ -68,7 +75,7 @@ function waitUntilOf(context: readonly unknown[]): FetchMountOptions['waitUntil'
 /** Otherwise Workers drop a request whose sender has gone, in the middle of a handler. */
 function keepAwake(host: FetchMountOptions['waitUntil'], handled: Promise<unknown>): void {
   try {
-    host?.(handled)
+    unawaited(host?.(handled))
   } catch {
     // A host that refuses the call changes no outcome.
   }

@@ -1,4 +1,5 @@
 // Shared by the adapters: checks of their arguments, and the work after a reply. Not a door.
+import { unawaited } from '../src/foundation/unawaited.ts'
 import { type Receiver, WebhookError, type Worker } from '../src/index.ts'
 
 /** The part of a receiver that adapters use. */
@@ -82,7 +83,7 @@ export function runAfterReply(status: number, { worker, waitUntil }: WorkerMount
   // Nothing that fails here may touch the reply: the entries stay kept, for the next run.
   const work = worker.runOnce().catch(() => {})
   try {
-    waitUntil?.(work)
+    unawaited(waitUntil?.(work))
   } catch {}
 }
 

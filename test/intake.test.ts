@@ -18,6 +18,31 @@ test('an address keeps its share of what is held while thousands of others come 
   expect(intake.begin('192.0.2.1').take(100)).toBeUndefined()
 })
 
+test('all addresses of one /64 of IPv6 have one share, and each of IPv4 has its own, mapped or not', () => {
+  const intake = new Intake({ maxBytes: 100, maxInFlightBytes: 1_000, bodyTimeout: 10_000 })
+  const take = (address: string) => intake.begin(address).take(100)
+  const overloaded = { code: 'OVERLOADED' }
+  // Held, and no longer arriving: such bodies give way to nobody.
+  const hold = (address: string) => {
+    const reading = intake.begin(address)
+    expect(reading.take(100)).toBeUndefined()
+    reading.done()
+    return reading
+  }
+  const held = [1, 2, 3, 4, 5].map((host) => hold(`2001:db8:0:7::${host}`))
+  expect(take('2001:DB8::7:0:0:abcd:99%eth0')).toEqual(overloaded)
+  expect(take('2001:db8:0:8::1')).toBeUndefined()
+  for (const reading of held) intake.end(reading)
+  for (const host of [1, 2, 3, 4, 5]) hold(`::ffff:192.0.2.${host > 3 ? 2 : 1}`)
+  expect(take('::ffff:192.0.2.3')).toBeUndefined()
+  expect(take('not:an:address')).toBeUndefined()
+  const other = new Intake({ maxBytes: 100, maxInFlightBytes: 200, bodyTimeout: 10_000 })
+  const mapped = other.begin('::ffff:192.0.2.1')
+  expect(mapped.take(100)).toBeUndefined()
+  mapped.done()
+  expect(other.begin('192.0.2.1').take(1)).toEqual(overloaded)
+})
+
 test('where no address is known, bodies that do not come give way to those that do', () => {
   const intake = new Intake({ maxBytes: 1_000, maxInFlightBytes: 10_000, bodyTimeout: 10_000 })
   const ended: number[] = []

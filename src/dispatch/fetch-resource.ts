@@ -4,6 +4,7 @@ import { orAborted } from '../foundation/abortable.ts'
 import { type Clock, steadyClock, systemClock } from '../foundation/clock.ts'
 import type { VerifiedDelivery } from '../foundation/delivery.ts'
 import { WebhookError } from '../foundation/errors.ts'
+import { unawaited } from '../foundation/unawaited.ts'
 import { type ClientOption, isReader } from '../options.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 
@@ -79,7 +80,10 @@ export class ResourceReads {
     const client = typeof this.#client === 'function' ? this.#client(tenant) : this.#client
     if (!client) throw missing(tenant)
     // A promise of one, say: read by that, everything would be gone.
-    if (!isReader(client)) throw noClient(tenant)
+    if (!isReader(client)) {
+      unawaited(client)
+      throw noClient(tenant)
+    }
     const { type, id } = event.entity ?? {}
     const get = { verification: client.verifications, client: client.clients }
     const reader = type && Object.hasOwn(get, type) ? get[type] : undefined

@@ -2,7 +2,7 @@
 // really arrived, and not for long.
 import type { OutcomeCode } from '../foundation/errors.ts'
 import { type Linked, LinkedList } from '../foundation/linked-list.ts'
-import { Arrival, Arrivals, Shares } from './shares.ts'
+import { Arrival, Arrivals, Shares, shareNameOf } from './shares.ts'
 
 /** Why a body could not be read; `message` is for the operator. */
 export interface BodyFault {
@@ -64,7 +64,7 @@ export class Intake {
   /** Begins to read one body; `end` it when its delivery is answered. */
   begin(address: string | undefined): Reading {
     if (this.incomplete.size > mostUnlooked) this.endDropped()
-    return new Reading(this, address)
+    return new Reading(this, shareNameOf(address))
   }
 
   end(reading: Reading): void {
@@ -179,6 +179,7 @@ export class Reading implements BodyReading, Linked<Reading> {
   reserved = 0
   /** By `performance.now()`: when it began, or its proof had to wait for something. */
   since = performance.now()
+  /** By the name of its share. */
   readonly address: string | undefined
   readonly #intake: Intake
   #timer: ReturnType<typeof setTimeout> | undefined

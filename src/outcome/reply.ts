@@ -3,6 +3,7 @@ import { inTime } from '../foundation/abortable.ts'
 import { invalid, shown } from '../foundation/check.ts'
 import type { HeadersInput } from '../foundation/delivery.ts'
 import type { OutcomeCode } from '../foundation/errors.ts'
+import { unawaited } from '../foundation/unawaited.ts'
 import { type warn, warnOnce } from '../foundation/warn.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { challengeAnswer, type Vendor } from '../protocol/vendor.ts'
@@ -79,8 +80,8 @@ export class Replies {
       const why = whyNotSent(reply)
       if (why === undefined) return reply
       this.#warn(`handshake returned ${why}`, 'RESPOND_REFUSED')
-      // A promise is such a reply, and unhandled its rejection would end the process.
-      if (reply instanceof Promise) reply.catch(() => {})
+      // A promise is such a reply.
+      unawaited(reply)
     } catch (error) {
       const thrown = error instanceof Error ? error.name : typeof error
       this.#warn(`handshake threw ${thrown}: it was passed over`, 'RESPOND_FAILED')

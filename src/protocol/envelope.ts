@@ -1,6 +1,7 @@
 // The outer JSON common to all events. The document does not show it (section 6, rule 3), so the
 // reading is tolerant by default and the paths are data that a user can name.
 import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
+import { unawaited } from '../foundation/unawaited.ts'
 import {
   idOf,
   isObject,
@@ -188,7 +189,9 @@ function readingOf(
   context: EnvelopeContext,
 ): EnvelopeReading | undefined {
   try {
-    return option(body, context)
+    const reading = option(body, context)
+    unawaited(reading)
+    return reading
   } catch {
     return undefined
   }

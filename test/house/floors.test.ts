@@ -85,11 +85,12 @@ describe('imports', () => {
     expect(doors.filter(({ from }) => !from.startsWith('src/cli/'))).toEqual([])
   })
 
-  test('adapters import only the front door, the chunks of a body and their shared modules', () => {
+  test('adapters import only the front door, the chunks of a body, what is not awaited and their shared modules', () => {
     const shared = 'answer express fastify fetch lambda-event mount node unread'.split(' ')
     const allowed = [
       'src/index.ts',
       'src/foundation/chunks.ts',
+      'src/foundation/unawaited.ts',
       ...shared.map((name) => `adapters/${name}.ts`),
     ]
     const others = inside.filter(
