@@ -115,20 +115,6 @@ export class ValidationError extends ApiError<'VALIDATION_ERROR'> {
   }
 }
 
-/** A log prints the message as one line, and a service may name thousands of fields. */
-const mostFields = 20
-const mostText = 200
-
-function fieldsShown(errors: readonly FieldError[]): readonly string[] {
-  const shown = errors
-    .slice(0, mostFields)
-    .map(({ field, message }) => `${cut(field) || 'input'}: ${cut(message)}`)
-  const more = errors.length - shown.length
-  return more > 0 ? [...shown, `and ${more} more`] : shown
-}
-
-const cut = (text: string) => (text.length > mostText ? `${text.slice(0, mostText)}…` : text)
-
 /** The rate-limit headers of a response (section 8); each only if it was sent. */
 export interface RateLimitDetails {
   /** Seconds until the rate-limit window resets. */
