@@ -100,7 +100,9 @@ export class InboxAdmin {
     const size = Math.min(limit, pageSize)
     const query = { ...this.#query(filter), limit: size, ...(cursor && { after: cursor }) }
     const found = await this.#deps.store.find(query)
-    if (found.length === 0 && cursor !== undefined) await this.#assertThere(cursor)
+    if (found.length === 0 && cursor !== undefined && !(await this.#isThere(cursor))) {
+      throw unknownCursor()
+    }
     const last = found.length === size ? found.at(-1)?.id : undefined
     const entries = found.map((entry) => this.#toEntry(entry))
     return { entries, ...(last !== undefined && { cursor: last }) }
@@ -137,6 +139,7 @@ export class InboxAdmin {
     const from = redrivenFrom(filter)
     let redriven = 0
     let after: string | undefined
+    let isLost = false
     do {
       const query = { ...this.#query(filter), states: from, limit: pageSize, oldestFirst: true }
       const found = await this.#deps.store.find({ ...query, ...(after && { after }) })
@@ -145,8 +148,10 @@ export class InboxAdmin {
         one.metadata && (named || !isSetAside(one)) ? [one.id] : [],
       )
       redriven += await this.#deps.store.reopen({ ids, from, now: this.#now() })
+      // A purge took the last of the page before: what was redriven is not found again.
+      isLost = found.length === 0 && after !== undefined && !(await this.#isThere(after))
       after = found.length === pageSize ? found.at(-1)?.id : undefined
-    } while (after !== undefined)
+    } while (after !== undefined || isLost)
     return redriven
   }
 
@@ -191,13 +196,8 @@ export class InboxAdmin {
     return { erased, deleted, isWhole: false }
   }
 
-  async #assertThere(cursor: string): Promise<void> {
-    const [entry] = await this.#deps.store.find({ ids: [cursor], limit: 1 })
-    if (entry) return
-    throw new WebhookError(
-      'OPTION_INVALID',
-      'find: unknown or expired cursor; start again from the first page',
-    )
+  async #isThere(id: string): Promise<boolean> {
+    return (await this.#deps.store.find({ ids: [id], limit: 1 })).length > 0
   }
 
   #now(): number {
@@ -256,6 +256,11 @@ export class InboxAdmin {
       ...(delivery && { delivery }),
     }
   }
+}
+
+function unknownCursor(): WebhookError {
+  const message = 'find: unknown or expired cursor; start again from the first page'
+  return new WebhookError('OPTION_INVALID', message)
 }
 
 function latencyQuery(options: StatsOptions, now: number): LatencyQuery {

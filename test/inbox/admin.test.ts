@@ -122,6 +122,32 @@ describe.each(stores)('an operator of %s', (_, store) => {
     expect(ran).toEqual(newest.toReversed())
   })
 
+  test('redrives all though the last entry of a page is purged before the next is read', async () => {
+    const day = 86_400_000
+    let time = Date.UTC(2026, 0, 1)
+    const kept = store()
+    const options = { store: kept, retry: { attempts: 1 }, now: () => new Date(time) }
+    const { inbox, deliver, receiver, worker } = setUp(options)
+    receiver.on('*', () => {
+      throw new Error('no')
+    })
+    const ids = Array.from({ length: 600 }, (_, at) => `ver_${at}`)
+    for (const id of ids) await deliver(event('verification.approved', { id }))
+    await worker.runOnce()
+    time += 40 * day
+    expect(await inbox.forget('verification:ver_499')).toBe(1)
+    const reopen = kept.reopen.bind(kept)
+    const purged: unknown[] = []
+    kept.reopen = async (reopening) => {
+      const count = await reopen(reopening)
+      purged.push((await inbox.purge()).deleted)
+      return count
+    }
+    expect(await inbox.redrive({})).toBe(599)
+    expect(purged[0]).toBeGreaterThan(0)
+    expect(await inbox.stats()).toMatchObject({ stored: 599, dead: 0 })
+  })
+
   test('runs what waits for its retry at once: by its id or its state, not by another filter', async () => {
     const retry = { attempts: 12, delays: [3_600_000], random: () => 1 }
     const { inbox, deliver, receiver, worker } = setUp({ store: store(), retry })
