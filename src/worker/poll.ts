@@ -34,7 +34,6 @@ export class Poll {
   readonly #deps: PollDeps
   #isOpen = true
   #again = false
-  #sleep: ReturnType<typeof setTimeout> | undefined
   #wakeUp: (() => void) | undefined
 
   constructor(deps: PollDeps) {
@@ -55,44 +54,41 @@ export class Poll {
 
   async #run(): Promise<void> {
     while (this.#isOpen) {
-      await this.#claimAll()
-      if (this.#isOpen && !(this.#again && this.#deps.hasRoom())) await this.#woken()
+      const wait = await this.#claimAll()
+      if (this.#isOpen && !(this.#again && this.#deps.hasRoom())) await this.#woken(wait)
     }
-    clearTimeout(this.#sleep)
   }
 
-  async #woken(): Promise<void> {
+  /** Until it is woken, and never for longer than a second: it may have had no room. */
+  async #woken(wait: number): Promise<void> {
+    const time = Math.min(Math.max(Math.ceil(wait), 1), longestSleep)
+    const timer = setTimeout(() => this.wake(), time)
     await new Promise<void>((resolve) => {
       this.#wakeUp = resolve
     })
     this.#wakeUp = undefined
+    clearTimeout(timer)
   }
 
-  async #claimAll(): Promise<void> {
+  /** Milliseconds until the next is due, if the last claim said so. */
+  async #claimAll(): Promise<number> {
     let began = performance.now()
+    let wait = longestSleep
     try {
       while (this.#again && this.#isOpen && this.#deps.hasRoom()) {
-        clearTimeout(this.#sleep)
         // Entries that end at the same time leave their room to one claim, not the first to one alone.
         await nextTurn()
         this.#again = false
         began = performance.now()
         const { isFull, next } = await this.#deps.claim()
         if (isFull) this.#again = true
-        else this.#sleepUntil(next)
+        wait = next === undefined ? longestSleep : next - this.#deps.now().getTime()
       }
+      return wait
     } catch (error) {
       this.#again = false
       this.#deps.failed(error, began)
-      this.#sleepUntil(undefined)
+      return longestSleep
     }
-  }
-
-  #sleepUntil(next: number | undefined): void {
-    clearTimeout(this.#sleep)
-    if (!this.#isOpen) return
-    const wait = next === undefined ? longestSleep : next - this.#deps.now().getTime()
-    const time = Math.min(Math.max(Math.ceil(wait), 1), longestSleep)
-    this.#sleep = setTimeout(() => this.wake(), time)
   }
 }

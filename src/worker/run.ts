@@ -159,6 +159,8 @@ export class WorkerRun {
     } finally {
       this.#reserved -= limit
       this.#wake()
+      // A poll that was woken meanwhile found no room.
+      if (running !== this.scopes.whole) this.#deps.onCapacity()
     }
   }
 
