@@ -8,7 +8,7 @@ import { type AtWork, InFlight } from './dispatch/in-flight.ts'
 import { type ContextServices, runTask, type Task } from './dispatch/run.ts'
 import { RunningHandlers } from './dispatch/running.ts'
 import { checkMilliseconds } from './foundation/check.ts'
-import { type Clock, systemClock } from './foundation/clock.ts'
+import { type Clock, millisecondsOf, systemClock } from './foundation/clock.ts'
 import { defined } from './foundation/defined.ts'
 import {
   type Delivery,
@@ -56,7 +56,7 @@ export class Pipeline {
   constructor(options: ReceiverOptions) {
     this.#limits = checkedOptions(options)
     const { now, observe } = options
-    this.#milliseconds = now ? () => now().getTime() : Date.now
+    this.#milliseconds = now ? () => millisecondsOf(now) : Date.now
     this.#observers = new Observers(observe, now ?? systemClock)
     const { secret, authenticity, vendor, scheme = vendor?.scheme } = options
     this.#replies = new Replies(options.respond, vendor)

@@ -1,7 +1,16 @@
 // The one place that reads the time; everything else is handed a `now`.
 
+import { unawaited } from './unawaited.ts'
+
 /** Tells the time. */
 export type Clock = () => Date
+
+/** Milliseconds of a clock of the user's; an async one throws, and its rejection is heard. */
+export function millisecondsOf(now: Clock): number {
+  const at = now()
+  unawaited(at)
+  return at.getTime()
+}
 
 export const systemClock: Clock = () => new Date()
 

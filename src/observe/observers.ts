@@ -3,7 +3,7 @@
 
 import type { HearAttempt, Task } from '../dispatch/run.ts'
 import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/check.ts'
-import { type Clock, systemClock } from '../foundation/clock.ts'
+import { type Clock, millisecondsOf, systemClock } from '../foundation/clock.ts'
 import type { HeaderIndex } from '../foundation/delivery.ts'
 import { isWebhookError, type OutcomeCode } from '../foundation/errors.ts'
 import { isDevelopment, unharmed, warnOnce } from '../foundation/warn.ts'
@@ -272,7 +272,7 @@ export class Observers {
 function guardedClock(now: Clock, once: ReturnType<typeof warnOnce>): Clock {
   return () => {
     try {
-      return new Date(now().getTime())
+      return new Date(millisecondsOf(now))
     } catch (error) {
       once(`now threw ${describeError(error)}: the system's clock was read`, 'OBSERVE_FAILED')
       return systemClock()

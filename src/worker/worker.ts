@@ -1,5 +1,4 @@
 // createWorker: claim → attempt → settle, a given number of entries at a time; start, drain.
-// It shares the receiver's pipeline and asks its inbox for work.
 import { checkOptionNames, insideOf, invalid, kindShown } from '../foundation/check.ts'
 import { stopwatch } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
@@ -158,7 +157,10 @@ class InboxWorker implements Worker {
   }
 
   async #start(): Promise<void> {
-    await this.#draining
+    const draining = this.#draining
+    await draining
+    // Another drain has come since.
+    if (this.#draining !== draining) return
     const run = this.#openRun()
     try {
       await this.#ready()
@@ -242,9 +244,7 @@ class InboxWorker implements Worker {
   async #sweep(): Promise<void> {
     const began = performance.now()
     try {
-      const swept = await this.#inbox.sweep()
-      this.#reportCrashed(swept)
-      if (swept.length > 0) this.#poll?.wake()
+      if (this.#reportCrashed(await this.#inbox.sweep())) this.#poll?.wake()
     } catch (error) {
       this.#failed({ asked: 'sweep', error, began })
     }
@@ -255,8 +255,7 @@ class InboxWorker implements Worker {
   }
 
   #noteArrival(seen: Observation): void {
-    if (seen.type !== 'outcome' || seen.kind !== 'accepted') return
-    this.#idle.arrived(seen.at.getTime())
+    if (seen.type === 'outcome' && seen.kind === 'accepted') this.#idle.arrived(seen.at.getTime())
   }
 
   /** Behind a balancer each process sees a part of what arrives: a shared store has seen it all. */
@@ -273,8 +272,9 @@ class InboxWorker implements Worker {
     this.#pipeline.observe(toSilence(silent, this.#pipeline.now()))
   }
 
-  #reportCrashed(swept: readonly Swept[]): void {
+  #reportCrashed(swept: readonly Swept[]): boolean {
     for (const one of swept) this.#reportSettled({ ...one, reason: 'CRASHED' })
+    return swept.length > 0
   }
 
   #reportSettled({ id, storedAt, duration, ...work }: SettledEntry): void {

@@ -28,6 +28,7 @@ test.each([
   ],
   ['waitUntil', {}, { waitUntil: rejects }, 202],
   ['address', {}, { address: rejects as never }, 200],
+  ['now', { now: rejects as never }, {}, 500],
 ])(
   'an async %s that rejects answers, and does not end the process',
   async (_, options, mount, status) => {

@@ -236,6 +236,20 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect(begun.slice(2).toSorted()).toEqual(['hangs', 'waits'])
   })
 
+  test('does not start after a drain that overtook its start', async () => {
+    const { deliver, receiver, worker, inbox } = fresh()
+    receiver.on('*', () => {})
+    await worker.start()
+    void worker.drain()
+    void worker.start()
+    await worker.drain()
+    await deliver(event())
+    await delay(50)
+    expect(await inbox.stats()).toMatchObject({ stored: 1 })
+    await worker.start()
+    await until(async () => (await inbox.stats()).done === 1)
+  })
+
   test('waits at a drain for the deliveries that are being received', async () => {
     const { deliver, receiver, worker } = fresh()
     receiver.on('*', () => {})
