@@ -27,7 +27,9 @@ const parameters = (types: readonly string[]) => types.map((_, at) => `$${at + 1
 
 /*
  * The server refuses a \`commit\` with 2D000 where a transaction is open; otherwise nothing is in it.
- * No other sign is sure: with parameters even a transaction of one statement has two times.
+ * No other sign is sure: with parameters even a transaction of one statement has two times. The
+ * last \`commit\` comes before the answer: a driver that takes the answer for the end, as postgres.js
+ * did up to 3.4.7, would not wait for the commit behind it.
  */
 function procedure(name: string, types: readonly string[]): string {
   return `create procedure idv.alone_${name}_1(${types.join(', ')}, inout answers text)
@@ -36,6 +38,7 @@ begin
   commit;
   select json_agg(row_to_json(y))::text into answers
     from (select * from idv.${name}_1(${parameters(types)}) as answer) y;
+  commit;
 end $$`
 }
 
@@ -61,5 +64,6 @@ begin
       select c.id, c.fence, c.attempt, c.name, c.source, c.occurred_at, c.stored_at,
         length(c.metadata) as metadata, length(c.body) as body, c.handled, c.failed, c.gap, c.mark_at,
         c.mark_final, c.mark_decision, c.served, c.next) r;
+  commit;
 end $$`,
 ]
