@@ -683,6 +683,21 @@ describe('drain', () => {
     await drained
   })
 
+  test('does not wait for the answers to those that came after it', async () => {
+    const { receiver } = fresh({
+      respond: () => new Promise((resolve) => setTimeout(resolve, 60, 204)),
+    })
+    const { body, headers } = await delivery(envelope('client.created'))
+    const deliver = () => receiver.handle({ method: 'POST', headers, read: async () => body })
+    const first = deliver()
+    await new Promise((turn) => setTimeout(turn, 5))
+    const drained = receiver.drain()
+    const flood = setInterval(() => void deliver(), 10)
+    await drained
+    clearInterval(flood)
+    expect((await first).status).toBe(204)
+  })
+
   test('ends although the clock failed as an outcome was observed', async () => {
     let calls = 0
     const now = () => {

@@ -86,8 +86,9 @@ export class InFlight {
     return this.#current
   }
 
-  /** Counts some work for as long as it takes. */
+  /** Counts some work for as long as it takes; not that of refusals, which strangers can cause. */
   async during<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.isEnding) return work()
     const one = this.enter()
     try {
       return await work()

@@ -206,10 +206,12 @@ class AttemptRun {
     const own = this.#failures.filter((one) => !isDrained(one))
     const isDrain = own.length < this.#failures.length
     if (isDrain && !(own.length > 0 && this.#by.running.isTimed)) return this.#released(own)
-    const fatal = own.some(({ error }) => isNonRetryable(error))
+    // Handlers that were cut have not had their turn: nothing is final before that.
+    const fatal = !isDrain && own.some(({ error }) => isNonRetryable(error))
     const timedOut = missing.length === 0 && own.every(({ code }) => code === 'HANDLER_TIMEOUT')
     const reason = fatal ? 'NON_RETRYABLE' : timedOut ? 'HANDLER_TIMEOUT' : 'HANDLER_FAILED'
-    const failures = [...own.map(toFailure), ...this.#before()]
+    const cut = this.#failures.filter((one) => isDrained(one) && !this.#failedBefore(one))
+    const failures = [...own.map(toFailure), ...cut.map(toCut), ...this.#before()]
     return { kind: 'failed', reason, failures, fatal }
   }
 
@@ -246,6 +248,10 @@ function toFailure({ handler, code, error }: HandlerFailure): EntryFailure {
 function toInterrupted({ handler }: HandlerFailure): EntryFailure {
   const error = 'failed before, and was interrupted by a drain'
   return { handler, code: 'HANDLER_FAILED', error }
+}
+
+function toCut({ handler }: HandlerFailure): EntryFailure {
+  return { handler, code: 'HANDLER_FAILED', error: 'was cut by the end of the run' }
 }
 
 function toMissing(handler: string): EntryFailure {

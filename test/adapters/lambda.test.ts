@@ -1,6 +1,7 @@
 import {
   createReceiver,
   createWorker,
+  NonRetryable,
   type Observation,
   type ReceiverOptions,
   schemes,
@@ -230,7 +231,7 @@ describe('with a worker', () => {
       expect(aborted).toEqual(['TimeoutError'])
       const [entry] = (await inbox.find()).entries
       expect(entry).toMatchObject({ state: 'retry', attempts: 1 })
-      expect(entry?.failures?.at(-1)).toMatchObject({ code: 'HANDLER_TIMEOUT' })
+      expect(entry?.failures?.map(({ code }) => code)).toContain('HANDLER_TIMEOUT')
     },
   )
 
@@ -278,6 +279,61 @@ describe('with a worker', () => {
     await first
     expect(ended).toEqual(['evt_2 true', 'evt_1 false'])
     expect(await inbox.stats()).toMatchObject({ done: 1, retry: 1 })
+  })
+
+  test.each([
+    ['lacks the time that remains', {}],
+    [
+      'throws for it',
+      {
+        getRemainingTimeInMillis: () => {
+          throw new Error('no time')
+        },
+      },
+    ],
+    ['has no number for it', { getRemainingTimeInMillis: () => Number.NaN }],
+  ])('a context that %s handles what was kept', async (_, given) => {
+    const { receiver, deliveries, worker } = withInbox()
+    const reply = await toLambda(receiver, { worker })(httpApi(await signed(body)), given as never)
+    expect([reply.statusCode, deliveries.length]).toEqual([202, 1])
+  })
+
+  test('a handler that the end of a run cut is neither lost nor unnamed beside one that failed for good', async () => {
+    const inbox = createInbox({ store: memoryStore(), retry: { delays: [0] } })
+    const receiver = createReceiver({ secret, inbox, observe: () => {} })
+    let finished = 0
+    receiver.on(
+      '*',
+      () => {
+        throw new NonRetryable('no such customer')
+      },
+      { id: 'crm' },
+    )
+    receiver.on(
+      '*',
+      async () => {
+        await new Promise((resolve) => setTimeout(resolve, 300))
+        finished += 1
+      },
+      { id: 'ledger' },
+    )
+    const worker = createWorker(receiver)
+    await receiver.receive({ ...(await signed(body)), body })
+    // It begins within the second half of the run.
+    const claim = inbox as unknown as { claim(limit: number): Promise<unknown> }
+    const claimed = claim.claim.bind(inbox)
+    claim.claim = async (limit) => {
+      await new Promise((resolve) => setTimeout(resolve, 120))
+      return claimed(limit)
+    }
+    await worker.runOnce({ timeout: 200, grace: 0 })
+    const [entry] = (await inbox.find()).entries
+    expect(entry?.state).toBe('retry')
+    expect(entry?.failures?.map(({ handler }) => handler)).toEqual(['crm', 'ledger'])
+    await expect
+      .poll(() => worker.runOnce().then(() => finished), { timeout: 5_000 })
+      .toBeGreaterThan(1)
+    expect((await inbox.find()).entries).toMatchObject([{ state: 'dead', reason: 'NON_RETRYABLE' }])
   })
 
   test('a run gets no more than 20 seconds, and one that fails changes no answer', async () => {

@@ -52,8 +52,11 @@ export async function logEvidence(session: Session, files: readonly string[]): P
   const tally = new ArrivalCount()
   for (const file of files) {
     const input = file === '-' ? stdin : await opened(resolve(cwd, file), file)
+    const before = tally.arrivals + tally.unread
+    let isEmpty = true
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
       signal.throwIfAborted()
+      if (line !== '') isEmpty = false
       const { seen, unread } = outcomesIn(line)
       tally.unread += unread
       for (const { at, receivedName, secretId } of seen) {
@@ -61,6 +64,12 @@ export async function logEvidence(session: Session, files: readonly string[]): P
         if (tally.arrivals % 10_000 === 0) out.progress(`${tally.arrivals} outcomes read`)
       }
     }
+    if (isEmpty || tally.arrivals + tally.unread > before) continue
+    // What it holds may have legacy names.
+    tally.unread += 1
+    out.say(
+      `${file} has no outcome: it may be compressed, UTF-16 or a table; pass its lines as text`,
+    )
   }
   return tally.evidence('log', session.now())
 }

@@ -1,5 +1,6 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { createReceiver, createWorker, NonRetryable } from 'idv-webhooks'
 import { createInbox, type InboxOptions } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
@@ -451,6 +452,28 @@ describe('migrate status', () => {
     expect([code, status]).toMatchObject([1, { safe: false, quietDays: 2, unread: 0 }])
     const cut = ship([line(ago(3), 'client.created'), line(ago(3), 'request.created').slice(0, 60)])
     expect((await judged([...daily, cut])).status).toMatchObject({ safe: false, unread: 1 })
+  })
+
+  test.each([
+    ['compressed', (text: string) => gzipSync(text)],
+    [
+      'UTF-16, as a redirection of PowerShell writes',
+      (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le'),
+    ],
+    [
+      'a table with doubled quotes',
+      (text: string) => Buffer.from(`"${text.replaceAll('"', '""')}"\n`),
+    ],
+    ['of another program', () => Buffer.from('listening on 3000\n')],
+  ])('a further log that is %s is never safe', async (_, write) => {
+    const cwd = folder()
+    const sound = daysOf(40).map((one) => line(ago(one), 'verification.created'))
+    writeFileSync(join(cwd, 'one.log'), sound.join('\n'))
+    writeFileSync(join(cwd, 'empty.log'), '')
+    const args = ['migrate', 'status', '--log', 'one.log', '--log', 'empty.log']
+    expect(await run(args, { cwd })).toMatchObject({ code: 0 })
+    writeFileSync(join(cwd, 'other.log'), write(line(ago(1), 'request.created')))
+    expect(await run([...args, '--log', 'other.log'], { cwd })).toMatchObject({ code: 1 })
   })
 
   test.each([

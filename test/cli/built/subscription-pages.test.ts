@@ -54,6 +54,35 @@ test('a rollback restores what the service keeps as inactive, and hides', async 
   expect(active).toEqual(['client.created', 'request.approved'])
 })
 
+test('what the service keeps and lists as inactive counts as gone', async () => {
+  const { url, rows: kept, deliver } = await service(rows(), { soft: true })
+  const cwd = folder()
+  const args = ['migrate', 'subscriptions', url]
+  await run([...args, '--apply'], { cwd })
+  deliver('new_1')
+  await run([...args, '--apply'], { cwd })
+  await run([...args, '--rollback'], { cwd })
+  const active = kept.filter((one) => one.active).map(({ events }) => events.join())
+  expect(active).toEqual(['client.created', 'request.approved'])
+})
+
+test('an old subscription stays while its replacement is inactive', async () => {
+  const { url, rows: kept, deliver } = await service(rows(), { soft: true })
+  const cwd = folder()
+  const args = ['migrate', 'subscriptions', url]
+  await run([...args, '--apply'], { cwd })
+  deliver('new_1')
+  const body = JSON.stringify({ active: false })
+  const headers = { 'content-type': 'application/json' }
+  await fetch(`${url}/_sandbox/subscriptions/new_1`, { method: 'PATCH', headers, body })
+  const { code, stderr } = await run([...args, '--apply'], { cwd })
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining('new_1, the replacement of sub_1, is inactive'),
+  ])
+  expect(kept.find(({ id }) => id === 'sub_1')).toMatchObject({ active: true })
+})
+
 test('a list that never ends, and an export of one page, are errors', async () => {
   const list = (data: readonly Row[]) => ({ data, pagination: { hasNext: true } })
   const { url } = await service(rows(), { list })

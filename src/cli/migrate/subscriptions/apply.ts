@@ -1,7 +1,7 @@
 // Takes the next safe step for every subscription: create a replacement beside the old one, and in a
 // later run delete the old one once the replacement has delivered.
 import { isDeepStrictEqual } from 'node:util'
-import { CliError } from '../../exit-code.ts'
+import { CliError, exitCodes } from '../../exit-code.ts'
 import { type Journal, notedIds, type Pair, withoutSecret } from './journal.ts'
 import type { Planned, SecretOrigin, Step, Subscription } from './plan.ts'
 import type { SigningSecrets } from './signing-secrets.ts'
@@ -64,6 +64,10 @@ async function advance(
     const existing = pair ? {} : { existing: replacement.events }
     journal.set({ old: withoutSecret(subscription), replacement: replacement.id, ...existing })
     return { ...ids, did: pair ? 'created' : 'found' }
+  }
+  if (!replacement.active) {
+    const message = `${replacement.id}, the replacement of ${id}, is inactive: activate it, or delete it, then run this again`
+    throw new CliError('REPLACEMENT_INACTIVE', message, exitCodes.failed)
   }
   if (!(await service.hasDelivered(replacement.id))) return { ...ids, did: 'waiting' }
   // Widened before the old one is deleted: the other order would lose events.

@@ -22,7 +22,9 @@ export async function* rollBack(deps: Deps): AsyncGenerator<Step> {
   const byId = (wanted: string | undefined) => listed.find(({ id }) => id === wanted)
   const work = journal.pairs.map((pair): FoundPair => {
     const isBegun = pair.replacement === undefined
-    const old = byId(pair.old.id)
+    const listedOld = byId(pair.old.id)
+    // A service may keep and list what was deleted.
+    const old = listedOld?.active || !pair.old.active ? listedOld : undefined
     const begun = { listed, journal, isBegun, events: [planSubscription(pair.old).beside] }
     const replacement = isBegun ? findEqual(old ?? pair.old, begun) : byId(pair.replacement)
     return { pair, old, replacement }
