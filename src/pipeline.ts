@@ -50,7 +50,7 @@ export class Pipeline {
   readonly #milliseconds: () => number
   readonly #limits: ReturnType<typeof checkedOptions>
   readonly #running = new RunningHandlers()
-  readonly #inFlight = new InFlight()
+  readonly #inFlight = new InFlight(() => this.abort())
   readonly #services: ContextServices
 
   constructor(options: ReceiverOptions) {

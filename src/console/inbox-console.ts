@@ -116,13 +116,22 @@ function checkOptions(inbox: Inbox, options: InboxConsoleOptions): void {
     )
   }
   if (authorize !== 'loopback') checkFunction('authorize', authorize, '(request) => boolean')
-  else if (globalThis.process?.env?.NODE_ENV === 'production') {
+  else if (isProduction()) {
     throw invalid(
       "inboxConsole: `authorize` must be a function in production, got 'loopback': people behind a proxy look like loopback there. Pass authorize: process.env.NODE_ENV === 'production' ? (request) => … : 'loopback'",
     )
   }
   if (onActivity !== undefined) checkFunction('onActivity', onActivity, '(activity) => {}')
   if (interval !== undefined) checkMilliseconds('interval', interval, 100)
+}
+
+function isProduction(): boolean {
+  try {
+    return globalThis.process?.env?.NODE_ENV === 'production'
+  } catch {
+    // Deno without --allow-env; over fetch a key is needed in any case.
+    return false
+  }
 }
 
 /** Returns who asks, or throws if they are not allowed. */

@@ -1,6 +1,6 @@
 // Over `fetch` the console sees no address, and whoever reaches its port can write the headers of
 // this machine. So whoever asks brings a key that only the process's own terminal shows.
-import { warn } from '../foundation/warn.ts'
+import { show } from '../foundation/warn.ts'
 import { cookieHeader, cookieOf, randomText } from './cookies.ts'
 import { ConsoleRefusal } from './refusal.ts'
 
@@ -39,7 +39,7 @@ export function admitByKey(
     own.shownAt = now
     // Without a host: whoever asked wrote it, and the key would go where that leads.
     const path = `${base || '/'}?${parameter}=${own.key}`
-    warn(`inboxConsole: to look into the inbox, open ${path} on your own server`, 'CONSOLE_KEY')
+    show(`inboxConsole: to look into the inbox, open ${path} on your own server`, 'CONSOLE_KEY')
   }
   const message =
     'Open the console by the path with a key that its process has printed in the terminal'

@@ -1,9 +1,9 @@
 // The deliveries that are at work, counted for those who wait until they have ended.
 
 interface ProcessWork {
-  /** Deliveries at work in all receivers. */
-  all: number
-  waiting: (() => void)[]
+  /** Of receivers that have deliveries at work: what aborts them. */
+  readonly busy: Set<() => void>
+  readonly waiting: (() => void)[]
   /** It is about to exit: every receiver refuses what arrives. */
   isEnding: boolean
 }
@@ -13,7 +13,7 @@ const registry = Symbol.for('idv-webhooks.in-flight')
 /** One for all copies of this package in a process. */
 function workOfProcess(): ProcessWork {
   const all = globalThis as { [registry]?: ProcessWork }
-  all[registry] ??= { all: 0, waiting: [], isEnding: false }
+  all[registry] ??= { busy: new Set(), waiting: [], isEnding: false }
   return all[registry]
 }
 
@@ -24,8 +24,13 @@ export function endProcess(isEnding = true): void {
 
 /** Resolves when no receiver of the process has a delivery at work. */
 export async function noneInProcess(): Promise<void> {
-  const work = workOfProcess()
-  while (work.all > 0) await new Promise<void>((resolve) => work.waiting.push(resolve))
+  const { busy, waiting } = workOfProcess()
+  while (busy.size > 0) await new Promise<void>((resolve) => waiting.push(resolve))
+}
+
+/** Aborts the handlers of every receiver. */
+export function abortInProcess(): void {
+  for (const abort of [...workOfProcess().busy]) abort()
 }
 
 /** Deliveries that began between two waits of `InFlight`: counted, for a set would cost each more. */
@@ -59,14 +64,20 @@ export class InFlight {
   #waiting: (() => void)[] = []
   readonly #left = (): void => {
     this.#all -= 1
-    const { waiting } = this.#process
-    this.#process.all -= 1
-    if (this.#process.all === 0) for (const resolve of waiting.splice(0)) resolve()
-    if (this.#all === 0) for (const resolve of this.#waiting.splice(0)) resolve()
+    if (this.#all > 0) return
+    for (const resolve of this.#waiting.splice(0)) resolve()
+    const { busy, waiting } = this.#process
+    busy.delete(this.#abort)
+    if (busy.size === 0) for (const resolve of waiting.splice(0)) resolve()
   }
   #current = new Generation(this.#left)
   /** Resolves when all generations before the current one have ended. */
   #earlier: Promise<void> | undefined
+  readonly #abort: () => void
+
+  constructor(abort: () => void) {
+    this.#abort = abort
+  }
 
   /** Nothing more is taken. */
   end(): void {
@@ -80,8 +91,8 @@ export class InFlight {
 
   /** Counts one delivery more. */
   enter(): AtWork {
+    if (this.#all === 0) this.#process.busy.add(this.#abort)
     this.#all += 1
-    this.#process.all += 1
     this.#current.size += 1
     return this.#current
   }

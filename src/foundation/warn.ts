@@ -18,8 +18,13 @@ export function warn(message: string, about: OutcomeCode | WarningCode): void {
   } catch {
     // Some edge runtimes define it and refuse the call.
   }
+  show(message, about)
+}
+
+/** The same on the console alone, for what people wait for: process warnings can be turned off. */
+export function show(message: string, about: OutcomeCode | WarningCode): void {
   try {
-    console.warn(`${code}: ${message}\n${detail}`)
+    console.warn(`IDV_${about}: ${message}\n${errorPage(about)}`)
   } catch {}
 }
 

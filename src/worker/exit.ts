@@ -1,6 +1,6 @@
 // The end of a process whose workers obey signals: each vendor has an inbox and so a worker of its own,
 // and the first that is done must not cut the others.
-import { endProcess, noneInProcess } from '../dispatch/in-flight.ts'
+import { abortInProcess, endProcess, noneInProcess } from '../dispatch/in-flight.ts'
 import { sleep } from '../foundation/abortable.ts'
 
 const registry = Symbol.for('idv-webhooks.ends')
@@ -18,15 +18,22 @@ export interface Ending {
 interface Ends {
   pending: number
   code: number
+  /** By `performance.now()`: when the longest grace is over. */
+  until: number
   readonly drained: Ending[]
 }
 
 /** One for all copies of this package in a process. */
 function endsOfProcess(): Ends {
   const all = globalThis as { [registry]?: Ends }
-  all[registry] ??= { pending: 0, code: 0, drained: [] }
+  all[registry] ??= { pending: 0, code: 0, until: 0, drained: [] }
   return all[registry]
 }
+
+/** Milliseconds that answers of aborted handlers may take. */
+const longestAnswer = 1_000
+
+const noneWithin = (limit: number) => Promise.race([noneInProcess(), sleep(limit)])
 
 /** Exits once every worker that ends has drained and let its store go: with 1 where one failed. */
 export function exitAfter(ending: Ending, exit: (code: number) => void): void {
@@ -39,7 +46,9 @@ export function exitAfter(ending: Ending, exit: (code: number) => void): void {
     ends.drained.push(ending)
     if (ends.pending > 0) return
     // Receivers without a worker are cut off otherwise.
-    await Promise.race([noneInProcess(), sleep(ending.grace)])
+    await noneWithin(Math.max(0, ends.until - performance.now()))
+    abortInProcess()
+    await noneWithin(longestAnswer)
     await Promise.all(ends.drained.splice(0).map((one) => one.close().catch(failed)))
     // The last replies must be sent before the process ends.
     setTimeout(() => {
@@ -48,6 +57,7 @@ export function exitAfter(ending: Ending, exit: (code: number) => void): void {
     }, 20)
   }
   ends.pending += 1
+  ends.until = Math.max(ends.until, performance.now() + ending.grace)
   endProcess()
   void ending.end().catch(failed).then(closed)
 }

@@ -5,6 +5,7 @@ import type { RunningHandlers } from '../dispatch/running.ts'
 import { sleep } from '../foundation/abortable.ts'
 import { Bag, type Placed } from '../foundation/bag.ts'
 import { defined } from '../foundation/defined.ts'
+import { warnIfItThrows } from '../foundation/warn.ts'
 import type { FailedRequest, SettledAs, SettledWork, Work, WorkSource } from '../inbox/work.ts'
 import { describeError } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
@@ -201,7 +202,9 @@ export class WorkerRun {
     const settled = await this.#orLost(this.#settleAtLast(work, attempted, room))
     this.#deps.inbox.abandon(work)
     const duration = performance.now() - began
-    this.#deps.onSettled(work, { verdict: attempted.verdict, ...settled, duration })
+    const report = { verdict: attempted.verdict, ...settled, duration }
+    // A clock of the user's may throw, and nobody awaits this.
+    warnIfItThrows('the report of an entry', () => this.#deps.onSettled(work, report))
     return settled.state
   }
 

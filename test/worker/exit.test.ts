@@ -66,6 +66,29 @@ test.each([
   expect([said.join(''), code]).toEqual([`begun\nDRAINING\ndone\n${settled}`, 0])
 })
 
+const hanging = `
+  const idle = createReceiver({ secret, inbox: createInbox({ store: memoryStore() }), observe: () => {} })
+  await createWorker(idle, { signals: ['SIGTERM'], grace: 300 }).start()
+  const busy = createReceiver({ secret, observe: () => {} })
+  busy.on('client.created', async (_, { signal }) => {
+    console.log('begun')
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    console.log('done')
+  })`
+
+test('at a signal handlers of all receivers are aborted after the grace', async () => {
+  const args = ['--input-type=module-typescript', '-e', program(hanging)]
+  const child = spawn(process.execPath, args)
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const said: string[] = []
+  child.stdout.on('data', (chunk) => {
+    said.push(String(chunk))
+    if (String(chunk).includes('begun')) child.kill('SIGTERM')
+  })
+  const [code] = await once(child, 'close')
+  expect([said.join(''), code]).toEqual(['begun\nDRAINING\ndone\n', 0])
+})
+
 test('stores close once all have drained, and one that fails makes the exit code 1', async () => {
   const exit = vi.fn()
   const late = Promise.withResolvers<void>()

@@ -21,6 +21,12 @@ describe('a receiver that does not use this package', () => {
     `import { createClient } from 'idv-webhooks/client'\n${hmac}`,
     `import { schemes, verify } from 'idv-webhooks'\nawait verify(body, headers, { secret })`,
     `const { verify } = await import('idv-webhooks')\nawait verify(body, headers, { secret })`,
+    `import { isWebhookError, verify } from 'idv-webhooks'\nawait verify(body, headers, { secret })`,
+    `import { verify } from 'idv-webhooks'\nimport { senders } from 'idv-webhooks/vendors'\nverify()`,
+    `import * as idv from 'idv-webhooks'\nawait idv.verify(body, headers, { secret })`,
+    `const idv = require('idv-webhooks')\nidv.verify(body, headers, { secret })`,
+    `import { isWebhookError } from 'idv-webhooks'\n${hmac}`,
+    `import { capture } from 'idv-webhooks/testing'\n${hmac}`,
   ])('is left as it is, and reported: %s', (receiver) => {
     const text = `${receiver}\n${compares}`
     const { output, findings } = rewriteSource(text, 'server.ts')
@@ -35,7 +41,8 @@ describe('a receiver that does not use this package', () => {
     `import { toExpress } from 'idv-webhooks/express'\n${hmac}`,
     `import { canonicalName } from 'idv-webhooks/protocol'\n${hmac}`,
     `const { createReceiver } = require('idv-webhooks')\n${hmac}`,
-    `const webhooks = await import('idv-webhooks')\n${hmac}`,
+    `const webhooks = await import('idv-webhooks')\nwebhooks.createReceiver({ secret })\n${hmac}`,
+    `import * as idv from 'idv-webhooks'\nidv.createReceiver({ secret })\nidv.verify(one, two)`,
     "const sent = { 'x-service-signature': signature }",
     "// like createHmac('sha256', secret)",
   ])('is renamed like any other file once it uses the package, or proves nothing: %s', (file) => {

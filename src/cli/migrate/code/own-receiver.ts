@@ -23,25 +23,32 @@ const proof =
 
 /** Whether a source proves deliveries by itself, and does not read their events with this package. */
 export function isOwnReceiver(text: string, { root, comments }: Syntax): boolean {
-  const imports = importsOf(root)
+  const code = withoutComments(text, comments)
+  const imports = importsOf(root).map((one) => ({ ...one, names: namesUsed(one, code) }))
   const proves =
     imports.some(({ module, names }) => /hmac/i.test(module) || isVerify(module, names)) ||
-    proof.test(withoutComments(text, comments))
+    proof.test(code)
   return proves && !imports.some(givesCurrentNames)
 }
+
+/** Of a whole module those names count that stand behind a point; `.parse` is JSON's too. */
+const namesUsed = ({ module, names }: Import, code: string): readonly string[] =>
+  module.startsWith('idv-webhooks') && names.includes('*')
+    ? [...names, ...[...code.matchAll(/\.(?!parse\b)(\w+)/g)].map(([, name]) => name ?? '')]
+    : names
 
 const isVerify = (module: string, names: readonly string[]) =>
   module === 'idv-webhooks' && names.includes('verify')
 
-const bytesOnly = new Set(['verify', 'sign', 'schemes'])
+const readers = new Set(['createReceiver', 'createWorker', 'parse', 'canonicalName'])
+const adapters = /^(express|fastify|fetch|lambda|nest|next|node)$/
 
 /** Whether an import shows that events are read by this package, which gives them current names. */
 function givesCurrentNames({ module, names }: Import): boolean {
-  const door = /^idv-webhooks(?:\/(.+))?$/.exec(module)
-  if (!door || door[1] === 'client') return false
-  if (door[1] === undefined) return names.some((name) => !bytesOnly.has(name))
-  if (door[1] === 'protocol') return names.some((name) => /^(canonicalName|\*)$/.test(name))
-  return names.length > 0
+  const [, door] = /^idv-webhooks(?:\/(.+))?$/.exec(module) ?? []
+  if (adapters.test(door ?? '')) return names.length > 0
+  const isReader = module === 'idv-webhooks' || door === 'protocol'
+  return isReader && names.some((name) => readers.has(name))
 }
 
 function importsOf(root: SyntaxNode): readonly Import[] {
