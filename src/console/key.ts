@@ -30,7 +30,8 @@ export function admitByKey(
   const url = new URL(request.url)
   if (isPage && isSame(url.searchParams.get(parameter), own.key)) {
     url.searchParams.delete(parameter)
-    const headers = { location: url.pathname + url.search }
+    // A framework may have taken the path of the mount away.
+    const headers = { location: (base || '/') + url.search }
     const response = new Response(null, { status: 303, headers })
     response.headers.append('set-cookie', cookieHeader(request, kind, own.key))
     return response

@@ -22,6 +22,8 @@ export function endProcess(isEnding = true): void {
   workOfProcess().isEnding = isEnding
 }
 
+export const isProcessEnding = (): boolean => workOfProcess().isEnding
+
 /** Resolves when no receiver of the process has a delivery at work. */
 export async function noneInProcess(): Promise<void> {
   const { busy, waiting } = workOfProcess()

@@ -111,7 +111,7 @@ const checks: Readonly<Record<keyof SandboxOptions, Check>> = {
     what: 'a function, e.g. toFetch(receiver)',
   },
   smtpUrl: {
-    holds: (value) => value === '' || URL.canParse(String(value)),
+    holds: (value) => value === '' || /^smtps?:\/\/[^/]/i.test(String(URL.parse(String(value)))),
     what: 'an address such as smtp://127.0.0.1:1025, or an empty string',
     isSecret: true,
   },

@@ -30,6 +30,9 @@ function endsOfProcess(): Ends {
   return all[registry]
 }
 
+/** Milliseconds in which a server sends its last replies, also where a middleware holds them back. */
+const lastReplies = 200
+
 /** Milliseconds that answers of aborted handlers may take. */
 const longestAnswer = 1_000
 
@@ -54,7 +57,7 @@ export function exitAfter(ending: Ending, exit: (code: number) => void): void {
     setTimeout(() => {
       endProcess(false)
       exit(ends.code)
-    }, 20)
+    }, lastReplies)
   }
   ends.pending += 1
   ends.until = Math.max(ends.until, performance.now() + ending.grace)

@@ -1,6 +1,7 @@
 // One stretch of a worker's work, from its first claim to a drain: how many entries are at work, how
 // each attempt is settled, and when all of it is over.
 
+import { isProcessEnding } from '../dispatch/in-flight.ts'
 import type { RunningHandlers } from '../dispatch/running.ts'
 import { sleep } from '../foundation/abortable.ts'
 import { Bag, type Placed } from '../foundation/bag.ts'
@@ -90,9 +91,9 @@ export class WorkerRun {
     this.#deps = deps
   }
 
-  /** False once it ends: nothing more is claimed. */
+  /** False once it or the process ends: nothing more is claimed. */
   get isOpen(): boolean {
-    return !this.#ending.signal.aborted
+    return !this.#ending.signal.aborted && !isProcessEnding()
   }
 
   /** Aborted as soon as it ends, before handlers have had their time. */

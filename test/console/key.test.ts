@@ -64,6 +64,14 @@ test('a key in the terminal lets a browser in over fetch, and nothing else does'
   expect(await codeOf(await ask(`/inbox?key=${key.slice(0, -1)}`))).toBe('KEY_MISSING')
 })
 
+test('the key opens the mount also where a framework takes its path away', async () => {
+  const ask = opened()
+  await ask('/')
+  const [link] = links()
+  const redirect = await ask(`/${link?.search}`)
+  expect([redirect.status, redirect.headers.get('location')]).toEqual([303, '/inbox'])
+})
+
 test('who writes the headers of this machine gets no further', async () => {
   const ask = opened()
   const headers = { 'x-forwarded-for': '127.0.0.1', 'x-forwarded-host': 'localhost:3000' }

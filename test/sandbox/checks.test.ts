@@ -126,8 +126,14 @@ describe('a call is checked as the request that does the same:', () => {
   })
 
   test('an SMTP address that is not one is rejected', async () => {
-    const refused = openSandbox({ smtpUrl: 'smtp://u:hush/hush@127.0.0.1:1' })
-    await expect(refused).rejects.toThrow(/smtpUrl must be (?!.*hush)/)
+    for (const smtpUrl of [
+      'smtp://u:hush/hush@127.0.0.1:1',
+      'localhost:1025',
+      'http://u:hush@x',
+      'smtp:',
+    ]) {
+      await expect(openSandbox({ smtpUrl }), smtpUrl).rejects.toThrow(/smtpUrl must be (?!.*hush)/)
+    }
   })
 })
 

@@ -89,6 +89,29 @@ test('at a signal handlers of all receivers are aborted after the grace', async 
   expect([said.join(''), code]).toEqual(['begun\nDRAINING\ndone\n', 0])
 })
 
+const starting = `
+  await started(() => {})
+  const late = createInbox({ store: memoryStore() })
+  const receiver = createReceiver({ secret, inbox: late, observe: () => {} })
+  receiver.on('client.created', () => console.log('begun late'))
+  const busy = await started(${slow})
+  const stored = await receiver.receive(await signedDelivery(fixture('client.created'), { secret }))
+  // It is still opening as the signal comes.
+  process.once('SIGTERM', () => void createWorker(receiver).start())`
+
+test('a worker that starts while the process ends claims nothing', async () => {
+  const args = ['--input-type=module-typescript', '-e', program(starting)]
+  const child = spawn(process.execPath, args)
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const said: string[] = []
+  child.stdout.on('data', (chunk) => {
+    said.push(String(chunk))
+    if (String(chunk).includes('begun')) child.kill('SIGTERM')
+  })
+  const [code] = await once(child, 'close')
+  expect([said.join(''), code]).toEqual(['begun\nDRAINING\ndone\n', 0])
+})
+
 test('stores close once all have drained, and one that fails makes the exit code 1', async () => {
   const exit = vi.fn()
   const late = Promise.withResolvers<void>()

@@ -28,7 +28,7 @@ import type {
 } from '../../work-store.ts'
 import { PostgresAdmin } from './admin.ts'
 import { Announcements } from './announcements.ts'
-import { assertServer } from './checks.ts'
+import { alignNumbers, assertServer } from './checks.ts'
 import { PostgresCopy } from './copy.ts'
 import type { PostgresDriver } from './driver.ts'
 import { assertSchema, migrate, schemaSql } from './migrations.ts'
@@ -125,6 +125,7 @@ class PostgresStore implements InboxStore {
     await assertServer(statements, this.#options)
     if (mayMigrate) await migrate(statements, schema)
     else await assertSchema(statements)
+    if (!this.#isBeside) await alignNumbers(statements)
     const owner = new Owner(statements)
     const announcements = new Announcements(statements, { channel: schema, owner: owner.id })
     const announce = () => announcements.announce()

@@ -113,6 +113,7 @@ begin
       if kind = 'stored' then
         update idv.lanes l
           set head = v_seq, floor = v_seq, due = idv.stored_due_1(e."storedAt") where l.lane = e.lane and l.head is null;
+        update idv.lanes l set floor = v_seq where l.lane = e.lane and l.floor > v_seq;
       end if;
       perform idv.count_1((kind = 'stored')::int, 0, 0, 0, 0, (kind = 'conflict')::int);
     end if;
@@ -162,11 +163,16 @@ begin
   ), contents as (
     insert into idv.contents select e.seq, substring(p_data from e.at for e.metadata),
       substring(p_data from e.at + e.metadata for e.body) from e
+  ), firsts as materialized (
+    select distinct on (e.lane) e.lane, e.seq, e."storedAt" from e order by e.lane, e.seq
   ), heads as (
     update idv.lanes l
-      set head = f.seq, floor = f.seq, due = idv.stored_due_1(f."storedAt") from (
-        select distinct on (e.lane) e.lane, e.seq, e."storedAt" from e order by e.lane, e.seq
-      ) f where l.lane = f.lane and l.head is null
+      set head = f.seq, floor = f.seq, due = idv.stored_due_1(f."storedAt")
+      from firsts f where l.lane = f.lane and l.head is null
+  ), floors as (
+    -- Numbers go back where a copy of the database left the sequence behind.
+    update idv.lanes l set floor = f.seq
+      from firsts f where l.lane = f.lane and l.head is not null and l.floor > f.seq
   ) select e.ord, 'stored', e.id from e;
   get diagnostics v_kept = row_count;
   if v_kept <> coalesce(cardinality(v_seqs), 0) then
