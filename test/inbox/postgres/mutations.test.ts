@@ -45,6 +45,8 @@ const mutations: readonly {
         '(seq, id, state, lane, related, name, received_name, source, occurred_at,',
       ],
       ["select e.id, 'stored'", "select currval('$S.entries_seq_seq'), e.id, 'stored'"],
+      // The floor would go down with it.
+      ['l.floor > f.seq', 'false'],
     ],
     noticed: 'an entry that commits late is not passed over',
   },
