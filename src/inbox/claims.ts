@@ -87,9 +87,11 @@ export class Claims {
     return isTaken ? { state: settlement.to, ...dueOf(settlement) } : { state: 'lost' }
   }
 
-  /** A later claim holds the entry, and this attempt is its work. */
+  /** A later claim holds the entry, and this attempt is its work, unless it begins all over. */
   #latest(work: Work): Work {
-    return { ...work, lease: (this.#again.get(work.lease.id) ?? work).lease }
+    const again = this.#again.get(work.lease.id)
+    const goesOn = again && again.attempt >= work.attempt && again.source === work.source
+    return goesOn ? { ...work, lease: again.lease } : work
   }
 
   abandon(work: Work): void {

@@ -90,6 +90,36 @@ describe.each(stores)('at work on %s', (_, store) => {
     expect(await inbox.stats()).toMatchObject({ done: 1, leased: 0, stored: 0 })
   })
 
+  test('a replay runs its handlers although an earlier attempt is still at work', async () => {
+    const kept = store()
+    const { claim } = kept
+    const leases: Claimed[] = []
+    kept.claim = async (request) => {
+      const claimed = await claim.call(kept, request)
+      leases.push(...claimed.entries)
+      return claimed
+    }
+    const { deliver, inbox, receiver, worker } = setUp({ store: kept })
+    const sources: string[] = []
+    receiver.on('verification.approved', async ({ source }) => {
+      sources.push(source)
+      const [lost] = leases
+      if (sources.length > 1 || !lost) return
+      // Another process took the entry over and is done with it.
+      const { id, fence, owner } = lost
+      const lease = { id, fence, ...(owner !== undefined && { owner }) }
+      await kept.settle({ to: 'done', lease, at: Date.now(), handled: [] })
+      await inbox.replay(id)
+      await until(() => leases.filter((one) => one.id === id).length === 2)
+      await delay(30)
+    })
+    await deliver(event())
+    await worker.start()
+    await until(() => sources.length === 2)
+    expect(sources).toEqual(['webhook', 'replay'])
+    await until(async () => (await inbox.stats()).done === 1)
+  })
+
   test('an entry outlives its lease while runOnce handles it, whatever else is started', async () => {
     const { deliver, receiver, worker, settled } = fresh({ lease: 30 })
     let [runs, atWork, most] = [0, 0, 0]
