@@ -32,6 +32,24 @@ function application(file: string) {
   return db
 }
 
+test('open entries whose lanes a damaged file has lost are handled after a start', async () => {
+  const file = temporaryFile()
+  const before = setUp({ store: sqliteStore(file) })
+  for (let at = 0; at < 3; at++)
+    await before.deliver(event('client.created', { id: `cli_${at % 2}` }))
+  await before.inbox.close()
+  // As `.recover` leaves it where a page of the lanes could not be read.
+  const db = new DatabaseSync(file)
+  db.exec('delete from idv_lanes')
+  db.close()
+  const { inbox, receiver, worker } = setUp({ store: sqliteStore(file) })
+  const handled: string[] = []
+  receiver.on('*', ({ id = '' }) => void handled.push(id))
+  await worker.start()
+  await until(async () => (await inbox.stats()).done === 3)
+  expect(handled.toSorted()).toEqual(handled)
+})
+
 describe('context.tx', () => {
   const ready = async (parts = {}) => {
     const file = temporaryFile()

@@ -26,6 +26,11 @@ const heldSql = `select l.lane from idv_entries e cross join idv_lanes l
   on l.lane = e.lane and l.head = e.seq
   where e.state = 'dead'`
 
+/** Of a file that was recovered from damage: no claim would ever see these entries. */
+const laneless = `select e.lane, min(e.seq) as seq from idv_entries e
+  where e.state in ('stored', 'leased', 'retry')
+  and not exists (select 1 from idv_lanes l where l.lane = e.lane) group by e.lane`
+
 /** A lane that is due, with the entry at its head. */
 export interface DueLane {
   readonly lane: string
@@ -57,6 +62,7 @@ export class Lanes {
   readonly #retryAhead: Statement<never>
   readonly #laneAhead: Statement<never>
   readonly #held: Statement<{ readonly lane: string }>
+  readonly #laneless: Statement<Pick<Head, 'lane' | 'seq'>>
   readonly #headState: Statement<{ readonly state: EntryState }>
   readonly #head: Statement<{ readonly head: number }>
   readonly #related: Statement<{ readonly related: string }>
@@ -82,6 +88,7 @@ export class Lanes {
     this.#retryAhead = make("update idv_entries set due = ? where state = 'retry' and due > ?")
     this.#laneAhead = make('update idv_lanes set due = ? where due > ?')
     this.#held = make(heldSql)
+    this.#laneless = make(laneless)
     this.#headState = make(
       'select e.state from idv_lanes l join idv_entries e on e.seq = l.head where l.lane = ?',
     )
@@ -140,7 +147,7 @@ export class Lanes {
   }
 
   /** An entry that was opened again takes its place, unless the head stays where it is. */
-  enter({ lane, seq }: Head, now: number): void {
+  enter({ lane, seq }: Pick<Head, 'lane' | 'seq'>, now: number): void {
     this.#enter.run(lane, seq, seq, tenantOf(lane))
     // A head that is leased, or dead and in the way, stays.
     const state = this.#headState.get(lane)?.state
@@ -148,6 +155,7 @@ export class Lanes {
   }
 
   align({ now, latest, free }: Alignment): void {
+    for (const head of this.#laneless.all()) this.enter(head, now)
     this.#storedAhead.run(now, now)
     this.#retryAhead.run(now, latest)
     this.#laneAhead.run(now, latest)
