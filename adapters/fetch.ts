@@ -45,7 +45,7 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
       url: request.url,
       headers: request.headers,
       // Trust is granted here: the host's own arguments are those that the function is typed for.
-      address: textOrNone(options.address?.(request, ...(context as never[]))),
+      address: textOrNone(() => options.address?.(request, ...(context as never[]))),
       waitUntil,
       read: (reading) => readBody(request, { reading, onUnread }),
     })
@@ -58,10 +58,15 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
   }
 }
 
-/** An async function has no address. */
-function textOrNone(address: unknown): string | undefined {
-  unawaited(address)
-  return typeof address === 'string' ? address : undefined
+/** An async function has no address, nor one that throws, as for a sender that has gone. */
+function textOrNone(tell: () => unknown): string | undefined {
+  try {
+    const address = tell()
+    unawaited(address)
+    return typeof address === 'string' ? address : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** `fetch(request, env, context)`: the context of workers and edge runtimes. */

@@ -45,7 +45,9 @@ export function createRetry(options: RetryOptions = {}): Retry {
     delayAfter: (attempt) => {
       if (attempt >= attempts) return undefined
       const longest = delays[Math.min(attempt, delays.length) - 1] ?? 0
-      return Math.round(random() * longest)
+      const share = Number(random())
+      // A function that gives no number would make the entry wait for ever.
+      return Math.round((share >= 0 && share <= 1 ? share : Math.random()) * longest)
     },
   }
 }

@@ -27,13 +27,14 @@ export class Retention {
 
   /** Hosts that run by a schedule ask after every delivery; a sweep that was cut short goes on then. */
   async sweep({ signal, timeout = Number.POSITIVE_INFINITY }: SweepBounds): Promise<void> {
-    const start = this.#now()
-    const age = start - (this.#doneAt ?? Number.NEGATIVE_INFINITY)
-    if (this.#isSweeping || (age >= 0 && age < hour * 0.9)) return
+    if (this.#isSweeping) return
     this.#isSweeping = true
     const began = performance.now()
-    const elapsed = stopwatch(this.#inbox.now)
     try {
+      const start = this.#now()
+      const age = start - (this.#doneAt ?? Number.NEGATIVE_INFINITY)
+      if (age >= 0 && age < hour * 0.9) return
+      const elapsed = stopwatch(this.#inbox.now)
       const goesOn = () => !signal.aborted && elapsed() < timeout
       if (await this.#inbox.purgeWhile(goesOn)) this.#doneAt = start
     } catch (error) {

@@ -48,6 +48,18 @@ test.each([
   },
 )
 
+test('an address function that throws has no address', async () => {
+  const receiver = createReceiver({ secret, observe: () => {} })
+  const handle = toFetch(receiver, {
+    address: () => {
+      throw new TypeError('the sender has gone')
+    },
+  })
+  const { body, headers } = await signedDelivery(fixture('client.created'), { secret })
+  const response = await handle(new Request('http://app.test/', { method: 'POST', body, headers }))
+  expect(response.status).toBe(200)
+})
+
 test('the listeners of the test runner are put back', () => {
   process.off('unhandledRejection', listener)
   for (const one of others) process.on('unhandledRejection', one)

@@ -157,6 +157,22 @@ describe('the keeper of the log', () => {
     expect(asked).toHaveLength(1)
   })
 
+  test('remembers a sync that failed: the disk tells it once, and the next one succeeds', () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const failing = (errcode: number) => {
+      const emptyLog = () => {
+        throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode })
+      }
+      const log = new WalCheckpoint({ emptyLog }, { isOwner: true })
+      vi.advanceTimersByTime(1_000)
+      return log
+    }
+    // SQLITE_IOERR_FSYNC, and SQLITE_BUSY, which loses nothing.
+    expect(() => failing(1034).assertSound()).toThrow('disk I/O error')
+    expect(() => failing(5).assertSound()).not.toThrow()
+  })
+
   test('leaves the log of an earlier process to the owner', () => {
     const attemptsOf = (isOwner: boolean) => {
       const { asked } = keeper([], isOwner)

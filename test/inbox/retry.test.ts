@@ -25,3 +25,15 @@ test('the last wait is repeated for every further attempt', () => {
   const { delayAfter } = createRetry({ attempts: 5, delays: [1, 2], random: () => 1 })
   expect([1, 2, 3, 4, 5].map(delayAfter)).toEqual([1, 2, 2, 2, undefined])
 })
+
+test.each([
+  ['NaN', () => Number.NaN],
+  ['nothing', () => undefined],
+  ['a promise', async () => 0.5],
+  ['too much', () => 1e12],
+])('a random function that gives %s makes no entry wait for ever', (_, random) => {
+  const { delayAfter } = createRetry({ delays: [1_000], random: random as () => number })
+  const wait = delayAfter(1)
+  expect(wait).toBeGreaterThanOrEqual(0)
+  expect(wait).toBeLessThanOrEqual(1_000)
+})

@@ -46,6 +46,9 @@ function watchedSince({ file, made }: FoundInbox, now: Date): Date | undefined {
   return born > 0 ? new Date(Math.max(born, now.getTime() - memory * day)) : undefined
 }
 
+/** Of a file that is not text, and of outcomes in another form. */
+const suspicious = /[\0\uFFFD]|\boutcome\b|\brequest\.[a-z_]+/
+
 /** Reads log files: the outcomes in each line, whatever a log shipper added to it. */
 export async function logEvidence(session: Session, files: readonly string[]): Promise<Evidence> {
   const { out, signal, stdin, cwd } = session
@@ -53,10 +56,10 @@ export async function logEvidence(session: Session, files: readonly string[]): P
   for (const file of files) {
     const input = file === '-' ? stdin : await opened(resolve(cwd, file), file)
     const before = tally.arrivals + tally.unread
-    let isEmpty = true
+    let isSuspect = false
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
       signal.throwIfAborted()
-      if (line !== '') isEmpty = false
+      if (suspicious.test(line)) isSuspect = true
       const { seen, unread } = outcomesIn(line)
       tally.unread += unread
       for (const { at, receivedName, secretId } of seen) {
@@ -64,7 +67,7 @@ export async function logEvidence(session: Session, files: readonly string[]): P
         if (tally.arrivals % 10_000 === 0) out.progress(`${tally.arrivals} outcomes read`)
       }
     }
-    if (isEmpty || tally.arrivals + tally.unread > before) continue
+    if (!isSuspect || tally.arrivals + tally.unread > before) continue
     // What it holds may have legacy names.
     tally.unread += 1
     out.say(

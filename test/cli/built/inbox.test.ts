@@ -464,13 +464,13 @@ describe('migrate status', () => {
       'a table with doubled quotes',
       (text: string) => Buffer.from(`"${text.replaceAll('"', '""')}"\n`),
     ],
-    ['of another program', () => Buffer.from('listening on 3000\n')],
+    ['in a form of its own', () => Buffer.from('accepted request.created\n')],
   ])('a further log that is %s is never safe', async (_, write) => {
     const cwd = folder()
     const sound = daysOf(40).map((one) => line(ago(one), 'verification.created'))
     writeFileSync(join(cwd, 'one.log'), sound.join('\n'))
-    writeFileSync(join(cwd, 'empty.log'), '')
-    const args = ['migrate', 'status', '--log', 'one.log', '--log', 'empty.log']
+    writeFileSync(join(cwd, 'quiet.log'), 'listening on 3000\n')
+    const args = ['migrate', 'status', '--log', 'one.log', '--log', 'quiet.log']
     expect(await run(args, { cwd })).toMatchObject({ code: 0 })
     writeFileSync(join(cwd, 'other.log'), write(line(ago(1), 'request.created')))
     expect(await run([...args, '--log', 'other.log'], { cwd })).toMatchObject({ code: 1 })

@@ -166,3 +166,20 @@ test('a transaction that was left open is named in a warning', async () => {
     expect.objectContaining({ code: 'IDV_POSTGRES_OPEN_TRANSACTION' }),
   )
 })
+
+test.each([
+  ['read only', 'set session characteristics as transaction read only'],
+  ['in another role', 'set role pg_monitor'],
+])(
+  'a connection that the application left %s fails one statement, and is not used again',
+  async (_, slip) => {
+    const pool = pgPool({ max: 1 })
+    const { store, committed } = await openOn(fromPg(pool) as PostgresDriver)
+    const client = await pool.connect()
+    await client.query(slip)
+    client.release()
+    await expect(store.insert(newEntry())).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    await store.insert(newEntry())
+    expect(await committed()).toBe(1)
+  },
+)

@@ -7,7 +7,6 @@ import {
   type PostgresTransaction,
   type PostgresValue,
   rolledBack,
-  wasOpen,
 } from './driver.ts'
 
 /** The part of a `pg` client that the store and handlers use. */
@@ -126,6 +125,12 @@ async function connected(pool: PgPool, signal: AbortSignal): Promise<PooledClien
   throw signal.reason
 }
 
+/**
+ * Whether an error says something of the statement, and nothing of its connection: that may be read
+ * only, or in another role, as somebody left it.
+ */
+const isOwn = (code: unknown) => typeof code === 'string' && /^(P0V|22|23|40|54)/.test(code)
+
 /** Works on a client; it goes back to the pool, or is destroyed when the work was given up. */
 async function aborting<Result>(
   client: PooledClient,
@@ -145,7 +150,7 @@ async function aborting<Result>(
     if (after === 'release') back()
     return result
   } catch (error) {
-    back(after === 'keep' || wasOpen((error as { readonly code?: unknown } | null)?.code))
+    back(after === 'keep' || !isOwn((error as { readonly code?: unknown } | null)?.code))
     throw error
   } finally {
     signal.removeEventListener('abort', stop)

@@ -36,6 +36,7 @@ export class Batches {
   carryOut(calls: readonly Call[]): BatchAnswer {
     try {
       let erased = 0
+      this.#log.assertSound()
       this.#libraries?.assertAlone()
       const isReading = calls.every(({ method }) => reads.includes(method))
       const answers = this.#connection.transaction(

@@ -1,6 +1,8 @@
 // Moves the write-ahead log into the file and empties it: when there is nothing else to do, and at
 // once after something was erased, of which the log still has a copy.
 
+import { isFatal } from './driver.ts'
+
 /** The parts of an engine that a checkpoint uses. */
 export interface LogEngine {
   /** Moves the log and empties it; false while another connection still reads from it. */
@@ -17,11 +19,17 @@ export class WalCheckpoint {
   /** Another connection reads from what must go; whatever the load, it is tried again. */
   #isOwed = false
   #timer: ReturnType<typeof setTimeout> | undefined
+  #failed: unknown
 
   constructor(engine: LogEngine, { isOwner }: { readonly isOwner: boolean }) {
     this.#engine = engine
     // The log of an earlier process may still contain erased data.
     if (isOwner) this.#rest()
+  }
+
+  /** Throws what failed on the way: the system names a failed sync once, and the next one succeeds. */
+  assertSound(): void {
+    if (this.#failed !== undefined) throw this.#failed
   }
 
   /** After every batch that wrote; `erased` tells that it took a payload away. */
@@ -52,11 +60,12 @@ export class WalCheckpoint {
     this.#timer.unref?.()
   }
 
-  /** Nothing is lost when it fails: the log stays, and the next commit tells. */
+  /** Most failures lose nothing: the log stays, and the next commit fails too. */
   #tryEmpty(patience?: number): boolean {
     try {
       return this.#engine.emptyLog(patience)
-    } catch {
+    } catch (error) {
+      if (isFatal(error)) this.#failed = error
       return false
     }
   }
