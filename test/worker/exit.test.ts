@@ -26,6 +26,25 @@ const noWorker = `
   const busy = createReceiver({ secret, observe: () => {} })
   busy.on('client.created', ${slow})`
 
+const hanging = `
+  const idle = createReceiver({ secret, inbox: createInbox({ store: memoryStore() }), observe: () => {} })
+  await createWorker(idle, { signals: ['SIGTERM'], grace: 300 }).start()
+  const busy = createReceiver({ secret, observe: () => {} })
+  busy.on('client.created', async (_, { signal }) => {
+    console.log('begun')
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    console.log('done')
+  })`
+const startsLate = `
+  await started(() => {})
+  const late = createInbox({ store: memoryStore() })
+  const receiver = createReceiver({ secret, inbox: late, observe: () => {} })
+  receiver.on('client.created', () => console.log('begun late'))
+  const busy = await started(${slow})
+  await receiver.receive(await signedDelivery(fixture('client.created'), { secret }))
+  // It is still opening as the signal comes.
+  process.once('SIGTERM', () => void createWorker(receiver).start())`
+
 const program = (starting: string) => `
   import { createReceiver, createWorker } from '${import.meta.dirname}/../../src/index.ts'
   import { createInbox, memoryStore } from '${import.meta.dirname}/../../src/inbox/index.ts'
@@ -52,6 +71,8 @@ test.each([
   ['two workers of one receiver', twoWorkers, 'done\n'],
   ['a hook of its own that drains the receiver too', ownHook, ''],
   ['a receiver without a worker', noWorker, 'handled\n'],
+  ['a receiver whose handler hangs beyond the grace', hanging, ''],
+  ['a worker that starts meanwhile and claims nothing', startsLate, ''],
 ])('at a signal a process with %s ends once all is done', async (_, starting, settled) => {
   const args = ['--input-type=module-typescript', '-e', program(starting)]
   const child = spawn(process.execPath, args)
@@ -64,52 +85,6 @@ test.each([
   })
   const [code] = await once(child, 'close')
   expect([said.join(''), code]).toEqual([`begun\nDRAINING\ndone\n${settled}`, 0])
-})
-
-const hanging = `
-  const idle = createReceiver({ secret, inbox: createInbox({ store: memoryStore() }), observe: () => {} })
-  await createWorker(idle, { signals: ['SIGTERM'], grace: 300 }).start()
-  const busy = createReceiver({ secret, observe: () => {} })
-  busy.on('client.created', async (_, { signal }) => {
-    console.log('begun')
-    await new Promise((resolve) => signal.addEventListener('abort', resolve))
-    console.log('done')
-  })`
-
-test('at a signal handlers of all receivers are aborted after the grace', async () => {
-  const args = ['--input-type=module-typescript', '-e', program(hanging)]
-  const child = spawn(process.execPath, args)
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const said: string[] = []
-  child.stdout.on('data', (chunk) => {
-    said.push(String(chunk))
-    if (String(chunk).includes('begun')) child.kill('SIGTERM')
-  })
-  const [code] = await once(child, 'close')
-  expect([said.join(''), code]).toEqual(['begun\nDRAINING\ndone\n', 0])
-})
-
-const starting = `
-  await started(() => {})
-  const late = createInbox({ store: memoryStore() })
-  const receiver = createReceiver({ secret, inbox: late, observe: () => {} })
-  receiver.on('client.created', () => console.log('begun late'))
-  const busy = await started(${slow})
-  const stored = await receiver.receive(await signedDelivery(fixture('client.created'), { secret }))
-  // It is still opening as the signal comes.
-  process.once('SIGTERM', () => void createWorker(receiver).start())`
-
-test('a worker that starts while the process ends claims nothing', async () => {
-  const args = ['--input-type=module-typescript', '-e', program(starting)]
-  const child = spawn(process.execPath, args)
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const said: string[] = []
-  child.stdout.on('data', (chunk) => {
-    said.push(String(chunk))
-    if (String(chunk).includes('begun')) child.kill('SIGTERM')
-  })
-  const [code] = await once(child, 'close')
-  expect([said.join(''), code]).toEqual(['begun\nDRAINING\ndone\n', 0])
 })
 
 test('stores close once all have drained, and one that fails makes the exit code 1', async () => {
