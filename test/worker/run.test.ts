@@ -6,6 +6,7 @@ import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { WorkSource } from '../../src/inbox/work.ts'
 import type { Claimed } from '../../src/inbox/work-store.ts'
+import { WorkerRun } from '../../src/worker/run.ts'
 import { event, type Parts, setUp, until } from '../inbox/admin.ts'
 import { temporaryFile } from '../inbox/temporary.ts'
 
@@ -13,6 +14,20 @@ const stores = [
   ['memory', memoryStore],
   ['SQLite', () => sqliteStore(temporaryFile())],
 ] as const
+
+test('a claim of runOnce that found nothing says that there is room, and one of the poll does not', async () => {
+  const onCapacity = vi.fn()
+  const inbox = { claim: async () => ({ works: [] }) }
+  const ignore = () => {}
+  const deps = { pipeline: {}, inbox, onCapacity, onSettled: ignore, onStoreError: ignore }
+  const run = new WorkerRun({ ...deps, concurrency: 2 } as never)
+  await run.claim()
+  expect(onCapacity).not.toHaveBeenCalled()
+  const { running, end } = run.scopes.begin(Number.POSITIVE_INFINITY)
+  onTestFinished(end)
+  await run.claim(1, running)
+  expect(onCapacity).toHaveBeenCalledOnce()
+})
 
 describe.each(stores)('at work on %s', (_, store) => {
   const fresh = (parts: Parts = {}) => setUp({ store: store(), ...parts })

@@ -41,21 +41,11 @@ test('a rollback does not restore an old subscription that stands on a later pag
   expect(state()).toEqual(before)
 })
 
-test('a rollback restores what the service keeps as inactive, and hides', async () => {
-  const list = (all: readonly Row[]) => ({ data: all.filter(({ active }) => active) })
+test.each([
+  ['hides', (all: readonly Row[]) => ({ data: all.filter(({ active }) => active) })],
+  ['lists', (all: readonly Row[]) => ({ data: all })],
+])('a rollback restores what the service keeps as inactive, and %s', async (_, list) => {
   const { url, rows: kept, deliver } = await service(rows(), { list, soft: true })
-  const cwd = folder()
-  const args = ['migrate', 'subscriptions', url]
-  await run([...args, '--apply'], { cwd })
-  deliver('new_1')
-  await run([...args, '--apply'], { cwd })
-  await run([...args, '--rollback'], { cwd })
-  const active = kept.filter((one) => one.active).map(({ events }) => events.join())
-  expect(active).toEqual(['client.created', 'request.approved'])
-})
-
-test('what the service keeps and lists as inactive counts as gone', async () => {
-  const { url, rows: kept, deliver } = await service(rows(), { soft: true })
   const cwd = folder()
   const args = ['migrate', 'subscriptions', url]
   await run([...args, '--apply'], { cwd })
