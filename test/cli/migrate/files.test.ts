@@ -14,13 +14,19 @@ test('rules in a pipe are not waited for, and one file that is too large ends no
   const folder = mkdtempSync(join(tmpdir(), 'idv-migrate-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   execFileSync('mkfifo', [join(folder, '.gitignore')])
-  for (const name of ['huge.js', 'huge.json', 'small.js']) {
+  const sizes = { 'big.js': 9, 'huge.js': 600, 'huge.json': 600, 'small.js': 0 }
+  for (const [name, size] of Object.entries(sizes)) {
     writeFileSync(join(folder, name), "receiver.on('request.approved')")
-    if (name !== 'small.js') truncateSync(join(folder, name), 600 * 1024 * 1024)
+    if (size > 0) truncateSync(join(folder, name), size * 1024 * 1024)
   }
+  // A bundle without the word.
+  writeFileSync(join(folder, 'foreign.js'), `const a = 1\n`.repeat(900_000))
+  const tooLarge = 'is larger than 8 MiB: leave it out with --exclude'
   const migrated = sourceFiles(folder, ['.']).map((path) => migrateFile(folder, path))
   expect(migrated.map(({ file, error, edits }) => [file, error?.message, edits.length])).toEqual([
-    ['huge.js', 'is larger than 64 MiB', 0],
+    ['big.js', tooLarge, 0],
+    ['foreign.js', undefined, 0],
+    ['huge.js', tooLarge, 0],
     ['huge.json', undefined, 0],
     ['small.js', undefined, 1],
   ])

@@ -30,8 +30,11 @@ export interface MigratedFile {
 /** Larger files are data, not something that a person maintains. */
 const maxTextBytes = 1024 * 1024
 
-/** Larger code is generated; V8 has no text of more than 512 MiB. */
-const maxCodeBytes = 64 * 1024 * 1024
+/** Larger code is generated, and its syntax tree takes more than a hundred times its size. */
+const maxCodeBytes = 8 * 1024 * 1024
+
+/** Larger files are not even looked into. */
+const maxBytes = 64 * 1024 * 1024
 
 /** Migrates one file; never throws because of its content. */
 export function migrateFile(cwd: string, path: string, paths?: PathOptions): MigratedFile {
@@ -39,13 +42,14 @@ export function migrateFile(cwd: string, path: string, paths?: PathOptions): Mig
   const empty = { file, path, input: '', output: '', edits: [], findings: [] }
   let bytes: Uint8Array
   try {
-    if (statSync(path).size > maxCodeBytes) return tooLarge(empty, path)
+    if (statSync(path).size > maxBytes) return tooLarge(empty, path)
     bytes = readFileSync(path)
   } catch {
     return { ...empty, error: { message: 'cannot be read' } }
   }
   const isCode = kindOf(path) === 'code'
   if (!isCode && (bytes.length > maxTextBytes || bytes.includes(0))) return empty
+  if (bytes.length > maxCodeBytes) return isIrrelevant(bytes) ? empty : tooLarge(empty, path)
   const input = decode(bytes)
   if (input === undefined) {
     return !isCode || isIrrelevant(bytes) ? empty : { ...empty, error: { message: 'is not UTF-8' } }
@@ -63,7 +67,7 @@ export function migrateFile(cwd: string, path: string, paths?: PathOptions): Mig
 
 /** Data of that size is passed over, as smaller data is. */
 function tooLarge(file: MigratedFile, path: string): MigratedFile {
-  const error = { message: 'is larger than 64 MiB' }
+  const error = { message: 'is larger than 8 MiB: leave it out with --exclude' }
   return kindOf(path) === 'code' ? { ...file, error } : file
 }
 
@@ -76,7 +80,7 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** A file that is not UTF-8 is an error only if it contains the word, also in UTF-16. */
+/** A file that cannot be parsed is an error only if it contains the word, also in UTF-16. */
 function isIrrelevant(bytes: Uint8Array): boolean {
   const text = Buffer.from(bytes).toString('latin1').replaceAll('\0', '')
   return !/request/i.test(text) || ignoresItself(text)
