@@ -2,7 +2,8 @@
 // really arrived, and not for long.
 import type { OutcomeCode } from '../foundation/errors.ts'
 import { type Linked, LinkedList } from '../foundation/linked-list.ts'
-import { Arrival, Arrivals, Shares, shareNameOf } from './shares.ts'
+import { shareNameOf } from '../signature/addresses.ts'
+import { Arrival, Arrivals, Shares } from './shares.ts'
 
 /** Why a body could not be read; `message` is for the operator. */
 export interface BodyFault {

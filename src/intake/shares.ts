@@ -1,6 +1,5 @@
 // The share of each address in the bytes that are held, and the bodies of it that are arriving.
 import { type Linked, LinkedList } from '../foundation/linked-list.ts'
-import { parseAddress } from '../signature/addresses.ts'
 
 /** So many addresses are known before those that hold nothing are looked for. */
 const leastAddresses = 1_000
@@ -37,18 +36,6 @@ export class Arrival<Body> implements Linked<Arrival<Body>> {
 /** Bodies that hold bytes and are not complete, so that they can be ended. */
 export class Arrivals<Body> extends LinkedList<Arrival<Body>> {
   bytes = 0
-}
-
-/**
- * The name of an address's share. A single machine has all of a /64 of IPv6 as a rule, so its first
- * 64 bits count; IPv4 counts whole, mapped into IPv6 too.
- */
-export function shareNameOf(address: string | undefined): string | undefined {
-  if (!address?.includes(':')) return address
-  const bytes = parseAddress(address)
-  if (!bytes) return address
-  const isMapped = bytes[10] === 255 && bytes.subarray(0, 10).every((byte) => byte === 0)
-  return isMapped ? bytes.subarray(12).join('.') : `${bytes.subarray(0, 8).join('.')}/64`
 }
 
 /** Of one address. */

@@ -9,6 +9,8 @@ export interface AddressRange {
 }
 
 const mapped = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]
+/** Behind NAT64 the addresses of IPv4 are those of one prefix (RFC 6052, section 2.1). */
+const nat64 = [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0]
 
 /** Ranges of CIDR texts or single addresses; undefined when one is neither. */
 export function parseRanges(texts: readonly string[]): readonly AddressRange[] | undefined {
@@ -70,6 +72,18 @@ function groupsOf(half: string): number[] | undefined {
     }
   }
   return bytes
+}
+
+/**
+ * The name of an address's share in what is bounded for each. A single machine has all of a /64 of
+ * IPv6 as a rule, so its first 64 bits count; IPv4 counts whole, also within IPv6 and behind NAT64.
+ */
+export function shareNameOf(address: string | undefined): string | undefined {
+  if (!address?.includes(':')) return address
+  const bytes = parseAddress(address)
+  if (!bytes) return address
+  const isFour = [mapped, nat64].some((prefix) => prefix.every((byte, at) => bytes[at] === byte))
+  return isFour ? bytes.subarray(12).join('.') : `${bytes.subarray(0, 8).join('.')}/64`
 }
 
 /** Whether an address lies in one of the ranges. */

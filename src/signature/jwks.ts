@@ -13,6 +13,7 @@ import {
 import { type Clock, createAgeClock } from '../foundation/clock.ts'
 import type { PublicKeyName } from '../protocol/scheme-definition.ts'
 import { Flights } from './flights.ts'
+import { KeyLoads } from './key-loads.ts'
 import { type Jwk, jwkBytes } from './public-keys.ts'
 
 /** Options of `jwks`. */
@@ -46,7 +47,10 @@ export interface KeySource {
   keysFor(keyId: string | undefined, address?: string): Promise<readonly PublicKey[]>
 }
 
-/** Reads one key by its id, from an API that gives them one by one; undefined when the API has no such key. */
+/**
+ * Reads one key by its id, from an API that gives them one by one. Undefined says that there is no
+ * such key, also none that is kept; it rejects where that could not be learned.
+ */
 export type LoadKey = (
   keyId: string,
   options: { readonly signal: AbortSignal },
@@ -218,24 +222,19 @@ interface KeptKey {
   readonly triedAt: number
 }
 
-interface Load {
-  readonly at: number
-  readonly address: string | undefined
-}
-
 /** Keys that an API gives one by one; made-up ids may cost only a few requests. */
 class KeysById implements KeySource {
   readonly #load: LoadKey
   readonly #settings: Settings
   readonly #kept = new Map<string, KeptKey>()
   readonly #flights: Flights<readonly PublicKey[]>
-  /** The loads of unknown ids in the last cooldown: at most `mostLoads`, for one address half. */
-  #loads: readonly Load[] = []
+  readonly #loads: KeyLoads
 
   constructor(load: LoadKey, settings: Settings) {
     this.#load = load
     this.#settings = settings
     this.#flights = new Flights(settings.timeout)
+    this.#loads = new KeyLoads(settings.cooldown, settings.now().getTime())
   }
 
   async keysFor(keyId: string | undefined, address?: string): Promise<readonly PublicKey[]> {
@@ -248,7 +247,7 @@ class KeysById implements KeySource {
     const flight = this.#flights.of(keyId)
     if (flight && !flight.wasDropped) return flight.answer
     // A kept key is asked for again whatever strangers do: it may have been withdrawn.
-    if (kept ? !isOver(cooldown, kept.triedAt, now) : !this.#mayLoad(address, at)) {
+    if (kept ? !isOver(cooldown, kept.triedAt, now) : !this.#loads.take(address, at)) {
       const stale = this.#stale(kept, at)
       if (stale.length > 0) return stale
       // It may be a genuine key's, and made-up ones have used the requests up: 503 is sent again.
@@ -256,16 +255,6 @@ class KeysById implements KeySource {
     }
     if (kept) this.#kept.set(keyId, { ...kept, triedAt: at })
     return this.#flights.begin(keyId, this.#loadKey(keyId, kept))
-  }
-
-  /** Whether an unknown id may be asked for; counts it. */
-  #mayLoad(address: string | undefined, at: number): boolean {
-    const { cooldown, now } = this.#settings
-    this.#loads = this.#loads.filter((one) => !isOver(cooldown, one.at, now))
-    const own = this.#loads.filter((one) => one.address === address)
-    const isFree = this.#loads.length < mostLoads && (!address || own.length < mostLoads / 2)
-    if (isFree) this.#loads = [...this.#loads, { at, address }]
-    return isFree
   }
 
   async #loadKey(keyId: string, kept: KeptKey | undefined): Promise<readonly PublicKey[]> {
@@ -293,6 +282,3 @@ class KeysById implements KeySource {
     return kept && at - kept.at < maxAge + staleFor ? kept.keys : []
   }
 }
-
-/** Requests for keys in one cooldown. */
-const mostLoads = 10

@@ -152,6 +152,47 @@ test('every snippet of the documents compiles as strict TypeScript, against the 
   expect(stdout).toBe('')
 })
 
+test("Plaid's keys as docs/vendors.md reads them: only what Plaid does not know is 401", async () => {
+  const [, code = ''] = /```ts\n([^`]*webhook_verification_key.*?)```/s.exec(
+    read('docs/vendors.md'),
+  ) ?? ['']
+  writeFileSync(join(bare, 'plaid.mts'), code)
+  const driver = `import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const key = publicKey.export({ format: 'jwk' })
+  const answers = [
+    [500, { error_code: 'INTERNAL_SERVER_ERROR' }],
+    [429, { error_code: 'RATE_LIMIT' }],
+    [400, { error_code: 'INVALID_API_KEYS' }],
+    [400, { error_code: 'INVALID_WEBHOOK_VERIFICATION_KEY_ID' }],
+    [200, { key: { ...key, expired_at: 1 } }],
+    [200, { key: { ...key, expired_at: null } }],
+  ]
+  let answer
+  globalThis.fetch = async () => Response.json(answer[1], { status: answer[0] })
+  const { receiver } = await import('./plaid.mts')
+  const data = { identity_verification_id: 'idv_1', environment: 'production' }
+  const body = Buffer.from(
+    JSON.stringify({ webhook_type: 'IDENTITY_VERIFICATION', webhook_code: 'STATUS_UPDATED', ...data }),
+  )
+  const encode = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const hash = createHash('sha256').update(body).digest('hex')
+  const signed =
+    encode({ alg: 'ES256', kid: 'the-key', typ: 'JWT' }) +
+    '.' +
+    encode({ iat: Math.floor(Date.now() / 1000), request_body_sha256: hash })
+  const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' })
+  const headers = { 'plaid-verification': signed + '.' + signature.toString('base64url') }
+  for (answer of answers) {
+    const { status } = await receiver.handle({ method: 'POST', headers, read: async () => body })
+    console.log(status)
+  }`
+  writeFileSync(join(bare, 'plaid-driver.mjs'), driver)
+  const env: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: 'production' }
+  const { stdout } = await run(process.execPath, ['plaid-driver.mjs'], { cwd: bare, env })
+  expect(stdout.trim().split('\n')).toEqual(['503', '503', '503', '401', '401', '200'])
+})
+
 /** A block of alternatives, one a line, is as many snippets. */
 function snippets(code: string): string[] {
   const alternatives = code.match(/^export default/gm) ?? []

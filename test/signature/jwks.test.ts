@@ -407,38 +407,64 @@ describe('keys that an API gives one by one', () => {
     expect(await server.told(keys, tokenOf(first.privateKey))).toBe('SIGNATURE_MISMATCH')
   })
 
-  test('cost a stranger with made-up ids ten requests in a cooldown, and no strange id one', async () => {
+  test('cost a stranger with made-up ids sixty requests in a cooldown, and no strange id one', async () => {
     const asked: string[] = []
     const keys = source(async (keyId) => {
       asked.push(keyId)
       return undefined
     })
     const server = new KeyServer()
-    for (let round = 0; round < 30; round += 1) {
+    for (let round = 0; round < 100; round += 1) {
       const forged = tokenOf(second.privateKey, { kid: `made-up-${round}` })
       // What cannot be looked up now may be genuine: its sender is asked to repeat it.
-      const code = round < 10 ? 'SIGNATURE_MISMATCH' : 'SECRET_UNAVAILABLE'
+      const code = round < 60 ? 'SIGNATURE_MISMATCH' : 'SECRET_UNAVAILABLE'
       expect(await server.told(keys, forged)).toBe(code)
     }
-    expect(asked).toHaveLength(10)
+    expect(asked).toHaveLength(60)
     for (const kid of ['..', '../../etc/passwd', "' or 1=1", 'x'.repeat(300), '', 7, { a: 1 }]) {
       await server.told(keys, tokenOf(second.privateKey, { kid }))
     }
-    expect(asked).toHaveLength(10)
+    expect(asked).toHaveLength(60)
   })
 
-  test('are had while a stranger elsewhere sends made-up ids', async () => {
-    const keys = source(async (keyId) => (keyId === 'k1' ? jwkOf(first, {}) : undefined))
+  // A process that has just started knows no key, also none that signed for months.
+  test.each([
+    ['from one address', () => '203.0.113.7', 300],
+    ['from one network of IPv6', (n: number) => `2001:db8::${n.toString(16)}`, 300],
+    ['from two addresses', (n: number) => `203.0.113.${n % 2}`, 60],
+    ['behind the proxy of all', () => '198.51.100.1', 30],
+  ])('are had while a stranger sends made-up ids %s', async (_, addressOf, inMinute) => {
+    let at = start
+    const keys = source(async (keyId) => (keyId === 'k1' ? jwkOf(first, {}) : undefined), {
+      now: () => new Date(at),
+    })
     const server = new KeyServer()
-    for (let round = 0; round < 30; round += 1) {
-      await server.told(
-        keys,
-        tokenOf(second.privateKey, { kid: `made-up-${round}` }),
-        body,
-        '203.0.113.7',
-      )
+    const sent = 2 * inMinute
+    for (let round = 0; round < sent; round += 1) {
+      const forged = tokenOf(second.privateKey, { kid: `made-up-${round}` })
+      await server.told(keys, forged, body, addressOf(round))
+      at += 60_000 / inMinute
     }
     expect(await server.told(keys, tokenOf(first.privateKey), body, '198.51.100.1')).toBe('k1')
+  })
+
+  test('are had in the midst of a flood behind the proxy of all, by one of a few attempts', async () => {
+    let at = start
+    const keys = source(async (keyId) => (keyId === 'k1' ? jwkOf(first, {}) : undefined), {
+      now: () => new Date(at),
+    })
+    const server = new KeyServer()
+    const told: unknown[] = []
+    for (let attempt = 0; attempt < 8; attempt += 1) {
+      // Twice as many as are asked for.
+      for (let round = 0; round < 40; round += 1) {
+        const forged = tokenOf(second.privateKey, { kid: `made-up-${at}` })
+        await server.told(keys, forged, body, '198.51.100.1')
+        at += 731
+      }
+      told.push(await server.told(keys, tokenOf(first.privateKey), body, '198.51.100.1'))
+    }
+    expect(told).toContain('k1')
   })
 
   test('are read again while strangers use up the requests for unknown ids', async () => {
@@ -452,7 +478,7 @@ describe('keys that an API gives one by one', () => {
     const server = new KeyServer()
     const told = () => server.told(keys, tokenOf(first.privateKey), body, '198.51.100.1')
     const flood = async () => {
-      for (let round = 0; round < 10; round += 1) {
+      for (let round = 0; round < 100; round += 1) {
         const forged = tokenOf(second.privateKey, { kid: `made-up-${at}-${round}` })
         await server.told(keys, forged, body, `203.0.113.${round}`)
       }

@@ -52,8 +52,23 @@ const mutations: readonly {
   },
   {
     name: 'a claim that is no sign of life',
-    changes: [['e.watched - o.watched > 6000;', 'e.watched - o.watched > 6000000;']],
+    changes: [['e.watched - o.watched > 6000 ', 'e.watched - o.watched > 6000000 ']],
     noticed: 'a claim is a sign of life: what an owner takes as it comes back is not taken from it',
+  },
+  {
+    name: 'liveness that only processes which run for long can judge',
+    changes: [[' or everyone.gaps - o.gaps > 1)', ')']],
+    noticed: 'a lease that is over lapses with the second gap, where processes come and go',
+  },
+  {
+    name: 'gaps that an owner does not remember',
+    changes: [
+      [
+        'set seen = v_now, watched = v_watched, gaps = v_gaps',
+        'set seen = v_now, watched = v_watched',
+      ],
+    ],
+    noticed: 'two outages count against nobody who came back between them',
   },
   {
     name: 'liveness by the lock of a connection alone',

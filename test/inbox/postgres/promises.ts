@@ -184,6 +184,40 @@ export const promises = {
     expect(await store.lapsed(start + 600_000)).toEqual([])
   },
 
+  async 'a lease that is over lapses with the second gap, where processes come and go'({
+    store,
+    beside,
+    query,
+  }: Under) {
+    const other = await beside()
+    await store.insert(newEntry())
+    const { owner } = await claimOne(other)
+    const lapsed: number[] = []
+    for (let gap = 0; gap < 2; gap += 1) {
+      await query('update idv.owners set seen = seen - 60000')
+      await query(beatOfAnother, [owner])
+      lapsed.push((await store.lapsed(start + 600_000)).length)
+    }
+    expect(lapsed).toEqual([0, 1])
+    expect(await store.lapsed(start)).toEqual([])
+  },
+
+  async 'two outages count against nobody who came back between them'({
+    store,
+    beside,
+    query,
+  }: Under) {
+    const other = await beside()
+    await store.insert(newEntry())
+    const { owner } = await claimOne(other)
+    for (let gap = 0; gap < 3; gap += 1) {
+      await query('update idv.owners set seen = seen - 60000')
+      await query(beatOfAnother, [owner])
+      await query('select idv.beat_1($1, 6000)', [owner])
+    }
+    expect(await store.lapsed(start + 600_000)).toEqual([])
+  },
+
   async 'a silence from before an outage is remembered after it'({ store, beside, query }: Under) {
     const other = await beside()
     await store.insert(newEntry())

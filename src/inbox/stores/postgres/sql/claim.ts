@@ -28,8 +28,9 @@ begin
   -- Others keep by this clock, whatever the time is that this process goes by.
   p_from := least(p_from, idv.clock_1() - ${slack});
   -- The first call after an outage may be a claim: without a sign of life it would lapse at once.
-  update idv.owners o set watched = e.watched, seen = idv.clock_1() from idv.owners e
-    where o.owner = p_owner and e.owner = 0 and e.watched - o.watched > ${grace / 2};
+  update idv.owners o set watched = e.watched, gaps = e.gaps, seen = idv.clock_1()
+    from idv.owners e where o.owner = p_owner and e.owner = 0
+    and (e.watched - o.watched > ${grace / 2} or e.gaps > o.gaps);
   select o.voided into v_voided from idv.owners o where o.owner = p_owner for share;
   if v_voided is null or v_voided >= p_ticket then
     raise exception using errcode = 'P0V01', message = 'this claim was given up';

@@ -3,11 +3,12 @@
 export const owners = [
   /*
    * Owner 0 stands for all of them: \`watched\` is the time for which any was heard, which stands
-   * still during an outage, and \`since\` is when the last outage ended. An owner remembers what was
-   * watched at its own last sign. Gives the database's time.
+   * still during an outage, \`gaps\` is how often nobody was heard for longer than p_gap, and \`since\`
+   * is when that ended last. An owner remembers both as they were at its own last sign. Gives the
+   * database's time.
    */
   `create function idv.beat_1(p_owner int, p_gap int) returns bigint language plpgsql as $$
-declare v_now bigint := idv.clock_1(); v_watched bigint;
+declare v_now bigint := idv.clock_1(); v_watched bigint; v_gaps int;
 begin
   perform set_config('synchronous_commit', 'off', true);
   perform idv.fold_1();
@@ -15,10 +16,12 @@ begin
     on conflict (owner) do update set seen = v_now,
     watched = o.watched
       + case when v_now - o.seen between 0 and p_gap then v_now - o.seen else 0 end,
+    gaps = o.gaps + (not v_now - o.seen between -p_gap and p_gap)::int,
     since = case when v_now - o.seen between -p_gap and p_gap then o.since else v_now end
-    returning watched into v_watched;
-  insert into idv.owners as o (owner, since, seen, watched) values (p_owner, v_now, v_now, v_watched)
-    on conflict (owner) do update set seen = v_now, watched = v_watched;
+    returning watched, gaps into v_watched, v_gaps;
+  insert into idv.owners as o (owner, since, seen, watched, gaps)
+    values (p_owner, v_now, v_now, v_watched, v_gaps)
+    on conflict (owner) do update set seen = v_now, watched = v_watched, gaps = v_gaps;
   return v_now;
 end $$`,
 
@@ -30,7 +33,8 @@ $$`,
   /*
    * An owner is gone once others were watched for the grace since its last sign: what nobody could
    * say during an outage is not held against it. A lease that its living owner does not renew
-   * lapses when that had the time to reconnect.
+   * lapses when that had the time to reconnect: where processes come and go, as on a serverless
+   * host, nobody is heard for long, and so the second gap without a sign of it will do.
    */
   `create function idv.lapsed_1(p_owner int, p_now bigint, p_grace int)
 returns table (id text, fence int, attempt int, name text, stored_at bigint, owner int)
@@ -43,7 +47,8 @@ language sql as $$
     when e.owner = p_owner then e.lease_until <= p_now
     when o.owner is null then true
     when everyone.watched - o.watched > p_grace then true
-    else e.lease_until <= p_now and everyone.seen - everyone.since > 3 * p_grace
+    else e.lease_until <= p_now
+      and (everyone.seen - everyone.since > 3 * p_grace or everyone.gaps - o.gaps > 1)
   end
   order by e.seq
 $$`,
