@@ -1,5 +1,5 @@
 // Bundles the writer's thread of the SQLite store into one text and embeds it in the package: the
-// build replaces src/inbox/stores/sqlite/writer-script.ts, which names the file in the source.
+// build replaces src/inbox/stores/sqlite/writer-script.ts, which loads the file in the source.
 
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'esbuild'
@@ -33,7 +33,7 @@ export async function bundleWriter(): Promise<string> {
 /** A plugin of the build: puts the bundled thread in the place of writer-script.ts. */
 export function embedWriter(text: string): Plugin {
   const contents = `const text = ${JSON.stringify(text)}
-export const writerScript = () => ({ text })`
+export const writerScript = () => text`
   return {
     name: 'embed-writer',
     setup(building) {

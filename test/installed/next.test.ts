@@ -84,6 +84,10 @@ test(`the standalone output, moved elsewhere, keeps, handles and ends, and its r
   expect(await deliver(`${url}/kept`, event('evt_1'))).toBe('202 accepted')
   expect(await deliver(`${url}/kept`, event('evt_1'))).toBe('200 duplicate')
   await until(/handler 1: ver_42/)
+  // The other router has modules of its own, and the same inbox.
+  expect(await deliver(`${url}/api/kept`, event('evt_1'))).toBe('200 duplicate')
+  expect(await deliver(`${url}/api/kept`, event('evt_2'))).toBe('202 accepted')
+  await until(/(?:handler 1: ver_42.*){2}/s)
   expect(await exercise(`${url}/edge`)).toEqual(expected)
   child.kill('SIGTERM')
   expect((await once(child, 'exit'))[0]).toBe(0)

@@ -4,7 +4,6 @@ import { Worker } from 'node:worker_threads'
 import { WebhookError, type WebhookErrorCode } from '../../../foundation/errors.ts'
 import type { BatchAnswer } from './calls.ts'
 import type { OpenWriter } from './inline.ts'
-import type { WriterScript } from './writer-script.ts'
 
 /** Data that the thread is started with. */
 export interface ThreadData {
@@ -23,18 +22,18 @@ export type ThreadMessage =
   | { readonly closed: true }
   | BatchAnswer
 
-/** `broken` is called when the thread ended by itself. */
+/**
+ * `broken` is called when the thread ended by itself. The program is a text: of a file that is not
+ * known at build time a bundler takes every file of the package for the thread's.
+ */
 export function openThread(
-  script: WriterScript,
+  script: string,
   data: Omit<ThreadData, 'busy'>,
   broken: (message: string) => void,
 ): Promise<OpenWriter> {
   const busy = new SharedArrayBuffer(4)
   const options = { workerData: { ...data, busy }, execArgv: [], name: 'inbox' }
-  const thread =
-    'file' in script
-      ? new Worker(script.file, options)
-      : new Worker(script.text, { ...options, eval: true })
+  const thread = new Worker(script, { ...options, eval: true })
   const writer = new ThreadWriter(thread, new Int32Array(busy), broken)
   return writer.opened
 }
