@@ -43,6 +43,23 @@ test('an inbox that is opened beside its application is not moved', async () => 
   await owner.close()
 })
 
+test('lanes that a damaged file has lost are there after the move: no other store looks for them', async () => {
+  const [file, target] = [await made(3), temporaryFile()]
+  const rows = (path: string, sql: string) => {
+    const db = new DatabaseSync(path)
+    const all = db.prepare(sql).all()
+    db.close()
+    return all
+  }
+  const lanesSql = 'select lane, head, floor, due from idv_lanes order by lane'
+  const lanes = rows(file, lanesSql)
+  rows(file, 'delete from idv_lanes')
+  const { state } = await moveInbox(sqliteStore(file), sqliteStore(target))
+  expect(state).toBe('moved')
+  expect(lanes).not.toEqual([])
+  expect(rows(target, lanesSql)).toEqual(lanes)
+})
+
 describe.each([0, 2])('an inbox of %i entries', (rows) => {
   const ways = {
     'the same path': (file: string) => file,

@@ -89,7 +89,7 @@ function handlersOf(connection: Connection, epoch: number | undefined): Handlers
   const lanes = new Lanes(connection)
   const admin = new AdminQueries(connection, lanes, epoch !== undefined)
   const work = epoch === undefined ? undefined : { connection, lanes, admin, epoch }
-  const copy = copyHandlers(new CopyQueries(connection))
+  const copy = copyHandlers(new CopyQueries(connection, lanes))
   return { ...adminHandlers(admin), ...copy, ...(work ? workHandlers(work) : refusals) }
 }
 
@@ -102,7 +102,7 @@ type AdminMethod =
   | 'stats'
   | 'recall'
   | 'remember'
-type CopyMethod = 'copyOut' | 'copyIn' | 'copyLast' | 'copyTally' | 'copyEnd'
+type CopyMethod = 'copyOut' | 'copyIn' | 'copyLast' | 'copyTally' | 'copyBegin' | 'copyEnd'
 type WorkMethod = Exclude<Method, AdminMethod | CopyMethod>
 
 function adminHandlers(admin: AdminQueries): Pick<Handlers, AdminMethod> {
@@ -124,6 +124,7 @@ function copyHandlers(copy: CopyQueries): Pick<Handlers, CopyMethod> {
     copyIn: (page) => copy.in(page),
     copyLast: ({ table }) => copy.last(table),
     copyTally: () => copy.tally(),
+    copyBegin: () => copy.begin(),
     copyEnd: () => copy.end(),
   }
 }

@@ -14,7 +14,7 @@ import { ownSettings } from '../../move-state.ts'
 import type { Gives, Method, Takes } from './calls.ts'
 import type { Connection } from './connection.ts'
 import type { SqliteValue } from './driver.ts'
-import { tenantOf } from './lanes.ts'
+import { type Lanes, tenantOf } from './lanes.ts'
 
 const tableOf = (table: CopyTable) => (table === 'marks' ? 'idv_high_water_marks' : `idv_${table}`)
 
@@ -39,17 +39,26 @@ export function copyBy(call: CopyCall, path: string | undefined): CopyStore {
     add: (table, rows) => call('copyIn', { table, rows }),
     last: (table) => call('copyLast', { table }),
     tally: () => call('copyTally', undefined),
-    // One transaction writes at a time: storing the setting has waited for the others.
-    quiesce: async () => {},
+    quiesce: () => call('copyBegin', undefined),
     finish: () => call('copyEnd', undefined),
   }
 }
 
 export class CopyQueries {
   readonly #connection: Connection
+  readonly #lanes: Lanes
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, lanes: Lanes) {
     this.#connection = connection
+    this.#lanes = lanes
+  }
+
+  /**
+   * One transaction writes at a time, so nobody else is at work. Another store would not look for
+   * lanes that a damaged file has lost.
+   */
+  begin(): void {
+    this.#lanes.restore(Number.MAX_SAFE_INTEGER)
   }
 
   out({ table, after, limit }: Takes<'copyOut'>): readonly CopyRow[] {

@@ -154,8 +154,13 @@ export class Lanes {
     if (state !== 'leased' && state !== 'dead') this.advance(lane, now)
   }
 
-  align({ now, latest, free }: Alignment): void {
+  /** Lanes of open entries that have none. */
+  restore(now: number): void {
     for (const head of this.#laneless.all()) this.enter(head, now)
+  }
+
+  align({ now, latest, free }: Alignment): void {
+    this.restore(now)
     this.#storedAhead.run(now, now)
     this.#retryAhead.run(now, latest)
     this.#laneAhead.run(now, latest)
