@@ -40,13 +40,21 @@ export function toNodeListener(
     outgoing.once('close', () => gone.abort())
     try {
       const request = await toRequest(incoming, gone.signal)
-      const response = request ? await handle(request, incoming.baseUrl ?? '') : malformed()
+      const response = request ? await handle(request, mountOf(incoming)) : malformed()
       await reply(response, outgoing)
     } catch {
       // The client has left, or a stream broke after the head of its answer.
       outgoing.destroy()
     }
   }
+}
+
+/** The part of the path that a framework removed; those that are made like Connect do not name it. */
+function mountOf({ baseUrl, originalUrl, url = '/' }: MountedRequest): string {
+  if (baseUrl !== undefined) return baseUrl
+  const [asked = '', left = ''] = [originalUrl ?? url, url].map((one) => one.split('?', 1)[0])
+  if (left === '/' && !asked.endsWith('/')) return asked
+  return asked.endsWith(left) ? asked.slice(0, asked.length - left.length) : ''
 }
 
 function malformed(): Response {

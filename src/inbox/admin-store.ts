@@ -59,6 +59,8 @@ export interface Purge {
   readonly deadBefore: number
   readonly keysBefore: number
   readonly limit: number
+  /** Whether the purge of another process is waited for: an operator's erases what no other does. */
+  readonly waits?: boolean
 }
 
 export interface Purged {
@@ -117,7 +119,7 @@ export interface AdminStore {
   forget(lane: string, now: number): Promise<number>
   /**
    * Erases payloads and failures past their time. A dead entry that holds its lane stays: only a
-   * person ends that. In a shared store one process at a time purges; the others get zeros.
+   * person ends that. In a shared store one process at a time purges; the others wait or get zeros.
    */
   purge(purge: Purge): Promise<Purged>
   /**

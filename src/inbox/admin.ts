@@ -174,8 +174,11 @@ export class InboxAdmin {
     return this.#deps.store.forget(this.#lane(entity, options.tenant), this.#now())
   }
 
-  /** Page by page, until the caller stops it; `isWhole` when nothing is left to go. */
-  async purge(goesOn = () => true): Promise<Purged & { readonly isWhole: boolean }> {
+  /**
+   * Page by page; `isWhole` when nothing is left to go. With `goesOn`, which ends it, what another
+   * process is just erasing is left to that.
+   */
+  async purge(goesOn?: () => boolean): Promise<Purged & { readonly isWhole: boolean }> {
     const { store, retention } = this.#deps
     const now = this.#now()
     const purge = {
@@ -183,6 +186,7 @@ export class InboxAdmin {
       deadBefore: now - retention.dead * day,
       keysBefore: now - retention.keys * day,
       limit: pageSize,
+      waits: goesOn === undefined,
     }
     let erased = 0
     let deleted = 0
@@ -192,7 +196,7 @@ export class InboxAdmin {
       deleted += gone.deleted
       const isAny = gone.erased + gone.deleted > 0
       if (!isAny && !gone.hasMore) return { erased, deleted, isWhole: true }
-    } while (goesOn())
+    } while (goesOn?.() ?? true)
     return { erased, deleted, isWhole: false }
   }
 

@@ -36,7 +36,7 @@ export function sumsub(options: { readonly algorithm?: 'sha256' | 'sha512' } = {
     reading: {
       name: ['type'],
       subject: ['applicantId'],
-      id: ['correlationId', 'type'],
+      id: ['correlationId', 'applicantId', 'type'],
       occurredAt: ['createdAtMs', 'createdAt'],
       rules: [
         { when: { type: 'applicantCreated' }, is: 'verification.created' },

@@ -1,4 +1,4 @@
-// The options of a worker, checked when it is created, and the process signals that it can obey.
+// The options of a worker, checked when it is created.
 
 import {
   checkChoice,
@@ -8,7 +8,6 @@ import {
   shown,
 } from '../foundation/check.ts'
 import type { SettledAs } from '../inbox/work.ts'
-import { type Ending, exitAfter } from './exit.ts'
 
 /** Options of `createWorker`. */
 export interface WorkerOptions {
@@ -18,7 +17,8 @@ export interface WorkerOptions {
   readonly grace?: number
   /**
    * Signals at which the process drains and exits with 0, e.g. `['SIGTERM', 'SIGINT']`: no new
-   * deliveries (503), no new claims, requests and handlers end, the store is closed.
+   * deliveries (503), no new claims, requests and handlers end, the store is closed. They are obeyed
+   * from `start` to a drain, and during each `runOnce`.
    */
   readonly signals?: readonly ('SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT')[]
   /**
@@ -45,12 +45,6 @@ export interface RunOnceOptions {
 /** The number of attempts by how they ended. */
 export type RunOnceReport = Readonly<Record<SettledAs, number>>
 
-interface ProcessLike {
-  once(signal: string, listener: () => void): unknown
-  off(signal: string, listener: () => void): unknown
-  exit(code: number): void
-}
-
 const names: readonly (keyof WorkerOptions)[] = ['concurrency', 'grace', 'signals', 'silenceFactor']
 const signalNames = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
 
@@ -67,7 +61,7 @@ export function checkedWorkerOptions(options: WorkerOptions) {
   if (!(typeof silenceFactor === 'number' && silenceFactor > 1)) {
     throw invalid(`silenceFactor must be a number above 1, got ${shown(silenceFactor)}`)
   }
-  return { concurrency, grace, silenceFactor, onSignal: signalsOf(signals) }
+  return { concurrency, grace, silenceFactor, signals }
 }
 
 /** A day: with the store's time to answer it still fits into one timer. */
@@ -88,18 +82,4 @@ export function checkedBounds(options: RunOnceOptions): Required<RunOnceOptions>
     throw invalid(`worker.runOnce: ${name} must be a number, 0 or more, got ${shown(value)}`)
   }
   return { limit, timeout, grace }
-}
-
-/** Drains at the first signal; a second one ends the process at once, as without us. */
-function signalsOf(signals: readonly string[]) {
-  return (ending: Ending): (() => void) => {
-    if (signals.length === 0) return () => {}
-    const { process } = globalThis as { process?: ProcessLike }
-    if (!process) throw invalid('signals is not supported here: this runtime has no process')
-    const obey = () => exitAfter(ending, (code) => process.exit(code))
-    for (const signal of signals) process.once(signal, obey)
-    return () => {
-      for (const signal of signals) process.off(signal, obey)
-    }
-  }
 }

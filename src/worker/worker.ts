@@ -20,6 +20,7 @@ import { Poll } from './poll.ts'
 import { hour, Retention } from './retention.ts'
 import { WorkerRun } from './run.ts'
 import type { HandlerScope } from './scopes.ts'
+import { Signals } from './signals.ts'
 import { takeOver } from './takeover.ts'
 import { VainClaims } from './vain-claims.ts'
 
@@ -85,6 +86,7 @@ class InboxWorker implements Worker {
   readonly #pipeline: Pipeline
   readonly #inbox: WorkSource
   readonly #options: ReturnType<typeof checkedWorkerOptions>
+  readonly #signals: Signals
   readonly #idle: IdleWatch
   readonly #retention: Retention
   /** From the first claim to a drain. */
@@ -98,6 +100,7 @@ class InboxWorker implements Worker {
     this.#pipeline = pipeline
     this.#inbox = inbox
     this.#options = checkedWorkerOptions(options)
+    this.#signals = new Signals(this.#options, { pipeline, inbox, worker: this })
     this.#idle = new IdleWatch(this.#options.silenceFactor)
     this.#retention = new Retention(inbox, (failed) => this.#failed(failed))
     if (operated.has(pipeline)) return
@@ -133,7 +136,11 @@ class InboxWorker implements Worker {
     const bounds = checkedBounds(options)
     const run = this.#openRun()
     const scope = run.scopes.begin(bounds.timeout + bounds.grace)
-    return this.#runScope(run, scope, bounds).finally(scope.end)
+    const release = this.#signals.obey()
+    return this.#runScope(run, scope, bounds).finally(() => {
+      scope.end()
+      release()
+    })
   }
 
   async #runScope(
@@ -157,6 +164,7 @@ class InboxWorker implements Worker {
   }
 
   async #start(): Promise<void> {
+    this.#signals.assertSupported()
     const draining = this.#draining
     await draining
     // Another drain has come since.
@@ -182,11 +190,7 @@ class InboxWorker implements Worker {
       () => timers.forEach(clearInterval),
       this.#pipeline.listen((seen) => this.#noteArrival(seen)),
       this.#inbox.onWork(() => poll.wake()),
-      this.#options.onSignal({
-        grace: this.#options.grace,
-        end: () => this.#end(),
-        close: () => this.#inbox.close(),
-      }),
+      this.#signals.obey(),
     ]
     this.#endings.push(takeOver(place ?? this.#inbox, this.#pipeline, () => void this.drain()))
     poll.wake()
@@ -230,15 +234,6 @@ class InboxWorker implements Worker {
     }
     await this.#inbox.open()
     this.#reportCrashed(await this.#inbox.sweep())
-  }
-
-  /** Ends the process after a signal: no new deliveries or claims; what runs may finish in time. */
-  async #end(): Promise<void> {
-    const { grace } = this.#options
-    const { promise: late, resolve } = Promise.withResolvers<void>()
-    setTimeout(resolve, grace + this.#inbox.timeout)
-    const quiet = Promise.race([this.#pipeline.drain({ grace }), late])
-    await Promise.all([this.drain({ grace }), quiet])
   }
 
   async #sweep(): Promise<void> {

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createReceiver, createWorker } from 'idv-webhooks'
+import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { exitAfter } from '../../src/worker/exit.ts'
 
@@ -44,6 +46,12 @@ const startsLate = `
   await receiver.receive(await signedDelivery(fixture('client.created'), { secret }))
   // It is still opening as the signal comes.
   process.once('SIGTERM', () => void createWorker(receiver).start())`
+const runsOnce = `
+  const busy = createReceiver({ secret, inbox: createInbox({ store: memoryStore() }), observe: () => {} })
+  busy.on('client.created', ${slow})
+  const worker = createWorker(busy, { signals: ['SIGTERM'] })
+  await worker.runOnce()
+  setTimeout(() => worker.runOnce(), 200)`
 
 const program = (starting: string) => `
   import { createReceiver, createWorker } from '${import.meta.dirname}/../../src/index.ts'
@@ -61,7 +69,8 @@ const program = (starting: string) => `
   ${starting}
   const delivery = await signedDelivery(fixture('client.created'), { secret })
   // A receiver without an inbox answers once its handler has ended.
-  process.once('SIGTERM', async () => console.log((await busy.receive(delivery)).code))
+  const again = async () => console.log((await busy.receive(delivery)).code)
+  process.once('SIGTERM', () => setImmediate(again))
   const { kind } = await busy.receive(delivery)
   if (kind === 'handled') console.log(kind)
   setInterval(() => {}, 1_000)`
@@ -73,6 +82,7 @@ test.each([
   ['a receiver without a worker', noWorker, 'handled\n'],
   ['a receiver whose handler hangs beyond the grace', hanging, ''],
   ['a worker that starts meanwhile and claims nothing', startsLate, ''],
+  ['a worker that runs by a schedule', runsOnce, ''],
 ])('at a signal a process with %s ends once all is done', async (_, starting, settled) => {
   const args = ['--input-type=module-typescript', '-e', program(starting)]
   const child = spawn(process.execPath, args)
@@ -85,6 +95,20 @@ test.each([
   })
   const [code] = await once(child, 'close')
   expect([said.join(''), code]).toEqual([`begun\nDRAINING\ndone\n${settled}`, 0])
+})
+
+test('between the runs of a worker its process ends at a signal at once', async () => {
+  const before = process.listenerCount('SIGQUIT')
+  const inbox = createInbox({ store: memoryStore() })
+  const receiver = createReceiver({ secret: 'a-secret-for-tests', inbox, observe: () => {} })
+  const worker = createWorker(receiver, { signals: ['SIGQUIT'] })
+  const listening = () => process.listenerCount('SIGQUIT') - before
+  const runs = [worker.runOnce(), worker.runOnce(), worker.start()]
+  expect(listening()).toBe(1)
+  await Promise.all(runs)
+  expect(listening()).toBe(1)
+  await worker.drain()
+  expect(listening()).toBe(0)
 })
 
 test('stores close once all have drained, and one that fails makes the exit code 1', async () => {

@@ -23,6 +23,8 @@ export interface EntryAction {
   readonly needsId?: (entry: Entry) => boolean
   /** Whether ids are consent: who names an entry means that one. */
   readonly idsConsent?: boolean
+  /** Whether it takes entries one by one: what is done is known up to the last one then. */
+  readonly isSingle?: boolean
   /** Returns how many entries were affected. */
   act(inbox: Inbox, ids: readonly string[]): Promise<number>
   /** Tells the user what happens next. */
@@ -81,17 +83,27 @@ async function doAll(
   { inbox, entries }: { readonly inbox: Inbox; readonly entries: readonly Entry[] },
 ): Promise<number> {
   const ids = entries.map(({ id }) => id)
+  const size = action.isSingle ? 1 : batch
   let done = 0
+  // Those of the last call, until its answer has come.
+  let open: readonly string[] = []
   try {
-    for (let at = 0; at < ids.length; at += batch) {
+    for (let at = 0; at < ids.length; at += size) {
       signal.throwIfAborted()
-      done += await action.act(inbox, ids.slice(at, at + batch))
-      out.progress(`${Math.min(at + batch, ids.length)}/${ids.length} ${action.past}`)
+      open = ids.slice(at, at + size)
+      done += await action.act(inbox, open)
+      open = []
+      out.progress(`${Math.min(at + size, ids.length)}/${ids.length} ${action.past}`)
     }
   } finally {
-    out.record({ type: action.past, entries: done, of: ids.length })
+    const unknown = open.length
+    out.record({ type: action.past, entries: done, of: ids.length, ...(unknown && { unknown }) })
     const all = count(ids.length, 'entry', 'entries')
     out.data(`${action.past} ${done} of ${all} (${byName(entries)})`)
+    if (unknown > 0) {
+      const which = unknown === 1 ? ` (${open[0]})` : ''
+      out.say(`unknown of ${count(unknown, 'entry', 'entries')} more${which}: the answer was lost`)
+    }
     if (done > 0) out.say(action.afterwards)
   }
   return done

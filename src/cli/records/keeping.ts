@@ -44,6 +44,8 @@ interface InboxLines {
 interface Acted {
   readonly entries: number
   readonly of: number
+  /** After an error: entries whose answer was lost. */
+  readonly unknown?: number
 }
 
 /** `inbox`: every other line, by its type. */

@@ -46,7 +46,7 @@ const workSql = [
   'select idv.align_retries_1(0, 0)',
   'select idv.align_lanes_1(0, 0, 0, 0)',
   'select idv.free_lanes_1(0)',
-  'select idv.purge_1(0, 0, 0, 1)',
+  'select idv.purge_1(0, 0, 0, 1, false)',
 ]
 
 /** Rows that this transaction has read. */

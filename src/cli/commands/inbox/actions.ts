@@ -11,12 +11,6 @@ import { act, type Declaration, declare, type Session } from '../../session.ts'
 
 const again = 'the application’s worker runs them within a second, or when it starts'
 
-async function countTrue(ids: readonly string[], act: (id: string) => Promise<boolean>) {
-  let count = 0
-  for (const id of ids) if (await act(id)) count += 1
-  return count
-}
-
 const redriving: EntryAction = {
   verb: 'redrive',
   past: 'redriven',
@@ -34,7 +28,8 @@ const replaying: EntryAction = {
   past: 'replayed',
   warning: 'this runs every handler again on',
   states: ['done'],
-  act: (inbox, ids) => countTrue(ids, (id) => inbox.replay(id)),
+  isSingle: true,
+  act: async (inbox, [id = '']) => Number(await inbox.replay(id)),
   afterwards: again,
 }
 
@@ -43,7 +38,8 @@ const dismissing: EntryAction = {
   past: 'dismissed',
   warning: 'this settles, without running their handlers,',
   states: ['dead'],
-  act: (inbox, ids) => countTrue(ids, (id) => inbox.dismiss(id)),
+  isSingle: true,
+  act: async (inbox, [id = '']) => Number(await inbox.dismiss(id)),
   afterwards:
     'entries that waited for them can run now; redrive <id> runs a dismissed entry after all',
 }

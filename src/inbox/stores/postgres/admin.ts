@@ -71,9 +71,10 @@ export class PostgresAdmin {
     return Number(await this.#change('forget', [storable(lane), Math.floor(now)]))
   }
 
-  async purge({ doneBefore, deadBefore, keysBefore, limit }: Purge): Promise<Purged> {
+  async purge(purge: Purge): Promise<Purged> {
+    const { doneBefore, deadBefore, keysBefore, limit, waits = false } = purge
     const before = [doneBefore, deadBefore, keysBefore].map((time) => Math.floor(time))
-    const [row] = await this.#statements.call('purge', [...before, limit], long)
+    const [row] = await this.#statements.call('purge', [...before, limit, waits], long)
     const { erased, deleted } = row ?? {}
     return { erased: Number(erased), deleted: Number(deleted) }
   }

@@ -124,14 +124,17 @@ begin
   return coalesce(cardinality(v_lanes), 0) = 1000;
 end $$`,
 
-  /* One process at a time; another finds nothing to do. */
-  `create function idv.purge_1(p_done bigint, p_dead bigint, p_keys bigint, p_limit int)
+  /* One process at a time; another waits, or finds nothing to do. */
+  `create function idv.purge_1(
+  p_done bigint, p_dead bigint, p_keys bigint, p_limit int, p_wait boolean)
 returns table (erased int, deleted int) language plpgsql as $$
 declare v_entries int; v_done int; v_dead int; v_skipped int;
 begin
   perform idv.guard_1();
   erased := 0; deleted := 0;
-  if not pg_try_advisory_xact_lock(hashtext('idv.purge')) then return next; return; end if;
+  if p_wait then
+    perform pg_advisory_xact_lock(hashtext('idv.purge'));
+  elsif not pg_try_advisory_xact_lock(hashtext('idv.purge')) then return next; return; end if;
   with past as (
     select e.seq from idv.entries e where not e.erased and e.settled_at is not null
       and ((e.state = 'done' and e.settled_at < p_done)

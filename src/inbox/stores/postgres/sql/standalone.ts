@@ -14,7 +14,7 @@ export const standalone = {
   align_retries: ['bigint', 'bigint'],
   align_lanes: ['bigint', 'bigint', 'bigint', 'bigint'],
   free_lanes: ['bigint'],
-  purge: ['bigint', 'bigint', 'bigint', 'int'],
+  purge: ['bigint', 'bigint', 'bigint', 'int', 'boolean'],
   beat: ['int', 'int'],
   leave: ['int'],
   recall: ['text', 'bytea'],
