@@ -126,9 +126,7 @@ function changeRoutes({ inbox, activity }: RouteDeps): readonly InboxRoute[] {
       path: /^\/redrive$/,
       changes: true,
       async answer({ body, by }) {
-        const query = new URLSearchParams(body as Record<string, string>)
-        const filter = { ...filterOf(query), state: 'dead' as const }
-        const entries = await inbox.redrive(filter)
+        const entries = await inbox.redrive(redriveFilterOf(body))
         activity.note({ action: 'redrive', what: `${entries} dead`, ...(by && { by }) })
         return { entries }
       },
@@ -152,6 +150,22 @@ function changeRoutes({ inbox, activity }: RouteDeps): readonly InboxRoute[] {
       },
     },
   ]
+}
+
+/** Nothing may be left out: a body that a parser has changed would mean all of them. */
+function redriveFilterOf(body: RouteCall['body']): EntryFilter {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(body)) {
+    if (!filters.includes(name) || typeof value !== 'string') throw unsaid()
+    query.set(name, value)
+  }
+  if (body.state !== 'dead') throw unsaid()
+  return filterOf(query)
+}
+
+function unsaid(): ConsoleRefusal {
+  const message = `The body must say what to redrive: { "state": "dead" }, and of ${filters.join(', ')} only texts`
+  return new ConsoleRefusal(400, 'BAD_REQUEST', message)
 }
 
 const past = { redrive: 'redriven', replay: 'replayed', dismiss: 'dismissed' } as const
@@ -186,17 +200,12 @@ function erased(): ConsoleRefusal {
   return new ConsoleRefusal(410, 'ERASED', 'The payload of this entry was erased')
 }
 
+const filters: readonly string[] = ['state', 'name', 'entity', 'tenant', 'since', 'search']
+
 function filterOf(query: URLSearchParams): EntryFilter {
   const given = (name: string) => query.get(name)?.trim() || undefined
   const state = given('state')?.split(',') as readonly EntryState[] | undefined
-  const pairs = Object.entries({
-    state,
-    name: given('name'),
-    entity: given('entity'),
-    tenant: given('tenant'),
-    since: given('since'),
-    search: given('search'),
-  })
+  const pairs = filters.map((name) => [name, name === 'state' ? state : given(name)] as const)
   return Object.fromEntries(pairs.filter(([, value]) => value !== undefined))
 }
 

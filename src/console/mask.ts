@@ -9,6 +9,10 @@ const words =
 const codes = /^(?:code|outcome)$/
 const counts = /^(?:score|expiresDays|requestCount|version|statusCode)$/
 
+const flags = /^(?:active|hasNext|hasPrev)$/
+/** Objects whose keys and values are the customer's own. */
+const free = /^(?:metadata|config)$/
+
 const stamp = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/
 const word = /^[a-z][a-z_.]{0,63}$/
 const code = /^[A-Za-z][A-Za-z_]{0,63}$/
@@ -17,7 +21,8 @@ const opaque = /^(?:[a-z]{2,6}_)?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$|
 
 /** Whether a value of a field says nothing of a person. */
 function isHarmless(field: string, value: unknown): boolean {
-  if (value === null || typeof value === 'boolean' || value === '') return true
+  if (value === null || value === '') return true
+  if (typeof value === 'boolean') return flags.test(field)
   if (typeof value === 'number') return counts.test(field) && Math.abs(value) < 1_000_000
   if (typeof value !== 'string') return false
   if (ids.test(field)) return opaque.test(value)
@@ -34,14 +39,15 @@ export const dots = '••••••'
 const keyName = /^[A-Za-z_][A-Za-z0-9_]{0,40}$/
 
 /** A value as it is shown before it is revealed: the shape is kept, what a person could be is not. */
-export function masked(value: unknown, field = ''): unknown {
-  if (Array.isArray(value)) return value.map((one) => masked(one, field))
+export function masked(value: unknown, field = '', isFree = false): unknown {
+  if (Array.isArray(value)) return value.map((one) => masked(one, field, isFree))
   if (typeof value === 'object' && value !== null) {
+    const within = isFree || free.test(field)
     const entries = Object.entries(value).map(([key, one], at) => [
-      keyName.test(key) ? key : `${dots}${at + 1}`,
-      masked(one, key),
+      keyName.test(key) && !within ? key : `${dots}${at + 1}`,
+      masked(one, key, within),
     ])
     return Object.fromEntries(entries)
   }
-  return isHarmless(field, value) ? value : dots
+  return !isFree && isHarmless(field, value) ? value : dots
 }

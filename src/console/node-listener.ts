@@ -110,6 +110,8 @@ const maxBody = 65_536
 
 async function textOf(incoming: MountedRequest): Promise<string> {
   const { body } = incoming
+  // Parsers that keep the exact bytes leave them as they came.
+  if (body instanceof Uint8Array) return Buffer.from(body).toString()
   if (body !== undefined) return typeof body === 'string' ? body : JSON.stringify(body)
   let text = ''
   incoming.setEncoding('utf8')

@@ -152,7 +152,7 @@ export class Claims {
       // by one, so that it takes no neighbours along a second time.
       const wait = attempt === 1 ? at * apart : undefined
       const settlement = this.#failure(leaseOf(gone), failed, wait)
-      const isTaken = await this.#deps.store.settle({ ...settlement, handled: [] })
+      const isTaken = await this.#deps.store.settle({ ...settlement, handled: [], sweeps: true })
       if (!isTaken) continue
       swept.push({ id, attempt, ...rest, state: settlement.to, ...dueOf(settlement) })
     }

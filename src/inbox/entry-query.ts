@@ -118,8 +118,14 @@ function checkFilter(
   }
   if (entity !== undefined) checkEntity(by, entity)
   for (const [field, value] of Object.entries({ name, tenant, search })) {
-    if (value === undefined || typeof value === 'string') continue
-    throw invalid(`${by}: ${field} must be a string, got ${kindOf(value)}`)
+    if (value === undefined) continue
+    if (typeof value !== 'string') {
+      throw invalid(`${by}: ${field} must be a string, got ${kindOf(value)}`)
+    }
+    // A list may show all for an empty field of a form; nothing is done to all of them for one.
+    if (by === 'redrive' && value.trim() === '') {
+      throw invalid(`${by}: ${field} is empty: leave it out to mean all`)
+    }
   }
   if (since !== undefined) checkMoment(`${by}: since`, since)
 }

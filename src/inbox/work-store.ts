@@ -123,6 +123,8 @@ interface Settled {
   readonly at: number
   /** Handlers that have succeeded and have no checkpoint yet. */
   readonly handled: readonly string[]
+  /** It settles what a crash left, as others may: false where one of them did, though alike. */
+  readonly sweeps?: boolean
 }
 
 interface Failed {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { PGlite } from '@electric-sql/pglite'
+import middie from '@fastify/middie'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
@@ -108,6 +109,28 @@ describe('mounted in', () => {
       },
     ],
     [
+      'middie, as NestJS over Fastify has it, which names no mount',
+      async ({ inbox }) => {
+        const { node } = inboxConsole(inbox, { authorize: () => true })
+        const app = fastify()
+        await app.register(middie)
+        app.use('/inbox', node)
+        const url = await app.listen({ port: 0, host: '127.0.0.1' })
+        closing.push(() => app.close())
+        expect((await fetch(`${url}/inbox?x=1`)).status).toBe(200)
+        return (path, init) => fetch(`${url}/inbox${path}`, init)
+      },
+    ],
+    [
+      'Express, behind a parser that keeps the bytes',
+      async ({ inbox }) => {
+        const { node } = inboxConsole(inbox, { authorize: () => true })
+        const app = express().use(express.raw({ type: () => true }))
+        const url = await listen(createServer(app.use('/inbox', node)))
+        return (path, init) => fetch(`${url}/inbox${path}`, init)
+      },
+    ],
+    [
       'node:http2',
       async ({ inbox }) => {
         const { node } = inboxConsole(inbox, { authorize: () => true })
@@ -136,6 +159,38 @@ describe('mounted in', () => {
     const { data } = await (await send('/api/activity')).json()
     expect(data.map(({ action }: { action: string }) => action)).toEqual(['forget', 'reveal'])
   })
+})
+
+test('what is redriven must be said, so that no body which a parser has changed means all of them', async () => {
+  const { inbox } = await filled()
+  const { fetch } = inboxConsole(inbox, { authorize: () => true })
+  const { post } = await session((path, init) => fetch(new Request(`http://app.test${path}`, init)))
+  const bodies = [undefined, {}, { search: 'a' }, { state: 'done' }, { state: 'dead', name: ['a'] }]
+  const buffer = JSON.parse(JSON.stringify(Buffer.from('{"state":"dead"}')))
+  for (const body of [...bodies, buffer, { state: 'dead', nmae: 'a' }]) {
+    const response = await post('/api/redrive', body)
+    expect([response.status, (await response.json()).code]).toEqual([400, 'BAD_REQUEST'])
+  }
+  expect((await post('/api/redrive', { state: 'dead', name: 'a' })).status).toBe(200)
+})
+
+test('flags and what a customer writes are masked, words under the names of known fields too', async () => {
+  const inbox = createInbox({ store: memoryStore() })
+  const receiver = createReceiver({ secret, inbox, observe: () => {} })
+  const metadata = {
+    pepMatch: true,
+    kind: 'pregnant',
+    Ann_Lee: 1,
+    nested: [{ status: 'deceased' }],
+  }
+  const data = { id: 'ver_1', status: 'approved', active: true, sanctionsHit: true, metadata }
+  const body = JSON.stringify({ id: 'evt_1', event: 'verification.approved', data })
+  await receiver.receive(await signedDelivery(body, { secret }))
+  const { fetch } = inboxConsole(inbox, { authorize: () => true })
+  const id = (await inbox.find()).entries[0]?.id
+  const { shape } = await (await fetch(new Request(`http://a.test/api/entries/${id}`))).json()
+  expect(shape.data).toMatchObject({ status: 'approved', active: true, sanctionsHit: '••••••' })
+  expect(JSON.stringify(shape)).not.toMatch(/pregnant|deceased|Ann_Lee|pepMatch|:1|true.*true/)
 })
 
 test('over Postgres, as PGlite has it, everything is the same', async () => {
@@ -171,7 +226,9 @@ test('over Postgres, as PGlite has it, everything is the same', async () => {
   const revealed = await (await post(`/api/entries/${entry.id}/reveal`)).json()
   expect(Buffer.from(revealed.body, 'base64').toString()).toContain('Canary')
   broken = false
-  expect(await (await post('/api/redrive', { search: 'evt_2' })).json()).toEqual({ entries: 1 })
+  expect(await (await post('/api/redrive', { state: 'dead', search: 'evt_2' })).json()).toEqual({
+    entries: 1,
+  })
   await worker.runOnce()
   expect((await read('/overview')).stats).toMatchObject({ dead: 1, done: 1 })
   const { data } = await read('/activity')

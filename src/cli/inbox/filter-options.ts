@@ -25,9 +25,9 @@ export function withFilter(
 ): Command {
   if (states.length > 1) command.addOption(stateOption(states))
   return command
-    .option('--name <event>', 'only this event')
+    .option('--name <event>', 'only this event', someText)
     .option('--entity <type:id>', 'only about this entity, e.g. verification:ver_42', entityFrom)
-    .option('--tenant <name>', 'only of this tenant')
+    .option('--tenant <name>', 'only of this tenant', someText)
     .option(
       '--since <time>',
       'only received since: ISO 8601, or an age such as 7d',
@@ -36,7 +36,14 @@ export function withFilter(
     .option(
       '--search <text>',
       'part of the id or name of an entry, or the id of its event or entity',
+      someText,
     )
+}
+
+/** A variable of the shell that is not set would choose every entry. */
+function someText(text: string): string {
+  if (text.trim() !== '') return text
+  throw new InvalidArgumentError('It is empty: leave the option out, or pass a text.')
 }
 
 function stateOption(states: readonly EntryState[]): Option {

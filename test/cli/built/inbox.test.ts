@@ -1,5 +1,6 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { gzipSync } from 'node:zlib'
 import { createReceiver, createWorker, NonRetryable } from 'idv-webhooks'
 import { createInbox, type InboxOptions } from 'idv-webhooks/inbox'
@@ -243,6 +244,38 @@ describe('working, beside the application that owns the file', () => {
     const filters = '--state dead, --state skipped, --state retry or --since 7d'
     expect(stderr).toContain(`no entries chosen: pass their ids, or a filter such as ${filters}`)
     expect(code).toBe(2)
+  })
+
+  test('an empty variable of the shell is no filter', async () => {
+    const app = await oneOfEach()
+    for (const option of ['search', 'name', 'tenant']) {
+      const args = ['inbox', 'dismiss', '--inbox', app.file, `--${option}=`, '--yes']
+      const { stderr, code } = await run(args)
+      expect(stderr).toContain('It is empty: leave the option out, or pass a text.')
+      expect(code).toBe(2)
+    }
+    expect(await app.inbox.stats()).toMatchObject({ dead: 1 })
+    await expect(app.inbox.redrive({ search: '' })).rejects.toThrow('redrive: search is empty')
+  })
+
+  test('replay that fails in the middle says how many were replayed, and of which nothing is known', async () => {
+    const app = await application()
+    for (const id of ['1', '2', '3']) await app.deliver('verification.created', id)
+    await app.worker.runOnce()
+    const { entries } = await app.inbox.find()
+    const second = entries[1]?.id ?? ''
+    const db = new DatabaseSync(app.file)
+    db.exec(`create trigger refusing before update on idv_entries when new.id = '${second}'
+      begin select raise(abort, 'away'); end`)
+    db.close()
+    const args = ['inbox', 'replay', '--inbox', app.file, '--since', '1h', '--yes']
+    const { stdout, stderr, code } = await run(args)
+    expect(stdout).toBe('replayed 1 of 3 entries (3 verification.created)\n')
+    expect(stderr).toContain(`unknown of 1 entry more (${second}): the answer was lost`)
+    expect(code).not.toBe(0)
+    const { records } = await runJson(args)
+    expect(records).toContainEqual({ type: 'replayed', entries: 0, of: 2, unknown: 1 })
+    expect(await app.inbox.stats()).toMatchObject({ stored: 1, done: 2 })
   })
 
   test('replay runs what is done again, and says why it cannot run what is not', async () => {

@@ -56,6 +56,16 @@ const mutations: readonly {
     noticed: 'a claim is a sign of life: what an owner takes as it comes back is not taken from it',
   },
   {
+    name: 'a purge that waits for nobody',
+    changes: [['if p_wait then', 'if false then']],
+    noticed: "an operator's purge waits for that of another process, whose retention is its own",
+  },
+  {
+    name: 'a sweep that repeats another',
+    changes: [['elsif s.sweeps is null and ', 'elsif ']],
+    noticed: 'a crash is taken by one of those that sweep',
+  },
+  {
     name: 'liveness that only processes which run for long can judge',
     changes: [[' or everyone.gaps - o.gaps > 1)', ')']],
     noticed: 'a lease that is over lapses with the second gap, where processes come and go',

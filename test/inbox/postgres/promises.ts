@@ -231,6 +231,39 @@ export const promises = {
     expect(await store.lapsed(start)).toHaveLength(1)
   },
 
+  async 'a crash is taken by one of those that sweep'({ store, beside, query }: Under) {
+    const others = [await beside(), await beside()]
+    await store.insert(newEntry())
+    const lease = await claimOne(store)
+    await query('update idv.owners set watched = watched + 13000 where owner = 0')
+    const end = { to: 'retry', due: start, reason: 'CRASHED' } as const
+    const taken: boolean[] = []
+    for (const other of others) {
+      expect(taken.length === 1 || (await other.lapsed(start)).length === 1).toBe(true)
+      taken.push(await settle(other, lease, { ...end, failures: [], sweeps: true }))
+    }
+    expect(taken).toEqual([true, false])
+  },
+
+  async "an operator's purge waits for that of another process, whose retention is its own"({
+    store,
+    query,
+    connect,
+  }: Under) {
+    await store.insert(newEntry())
+    await settle(store, await claimOne(store), { to: 'done' })
+    await query('update idv.entries set settled_at = 1')
+    const other = await connect()
+    await other('begin')
+    await other("select pg_advisory_xact_lock(hashtext('idv.purge'))")
+    const past = { doneBefore: start, deadBefore: start, keysBefore: 0, limit: 10 }
+    expect(await store.purge(past)).toMatchObject({ erased: 0 })
+    const waiting = store.purge({ ...past, waits: true })
+    await sleep(100)
+    await other('commit')
+    expect(await waiting).toMatchObject({ erased: 1 })
+  },
+
   async 'a fence of another owner settles nothing'({ store, query }: Under) {
     await store.insert(newEntry())
     const mine = await claimOne(store)

@@ -77,7 +77,7 @@ begin
   end if;
   for s in select x.*, y.seq, y.lane from json_to_recordset(p_settlements::json) as x(
       ord int, id text, fence int, owner int, "to" text, at bigint, handled json,
-      reason text, failures json, due bigint, hold boolean, "highWaterMark" json)
+      reason text, failures json, due bigint, hold boolean, sweeps boolean, "highWaterMark" json)
       left join idv.entries y on y.id = x.id
       where v_ords is null or not x.ord = any(v_ords) order by y.lane, x.ord loop
     ord := s.ord; taken := false; due := null;
@@ -91,7 +91,7 @@ begin
           v_retry := v_retry + (s."to" = 'retry')::int; v_dead := v_dead + (s."to" = 'dead')::int;
           v_skipped := v_skipped + (s."to" = 'skipped')::int;
         end if;
-      elsif e.fence = s.fence and e.owner = s.owner and not e.erased then
+      elsif s.sweeps is null and e.fence = s.fence and e.owner = s.owner and not e.erased then
         taken := e.state = case s."to" when 'released' then 'stored' else s."to" end;
       end if;
     end if;
