@@ -44,7 +44,7 @@ class Bucket {
   }
 }
 
-/** What unknown key ids may still cost. */
+/** The budget of unknown key ids. */
 export class KeyLoads {
   readonly #cooldown: number
   readonly #all: Bucket

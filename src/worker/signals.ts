@@ -18,7 +18,7 @@ interface Drained {
   drain(options: { readonly grace: number }): Promise<void>
 }
 
-/** What ends with a worker. */
+/** A worker, and the rest of the process that ends with it. */
 interface Owned {
   readonly worker: Drained
   readonly pipeline: Drained

@@ -22,6 +22,7 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/pipeline\.ts$/, 4.2],
   [/^src\/receiver\.ts$/, 4.3],
   [/^src\/worker\/exit\.ts$/, 4.35],
+  [/^src\/worker\/signals\.ts$/, 4.37],
   [/^src\/worker\/(idle-watch|options|other-vendor|scopes|poll|retention|vain-claims)\.ts$/, 4.4],
   [/^src\/worker\/takeover\.ts$/, 4.45],
   [/^src\/worker\/attempt\.ts$/, 4.5],

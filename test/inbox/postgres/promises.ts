@@ -255,7 +255,7 @@ export const promises = {
     await query('update idv.entries set settled_at = 1')
     const other = await connect()
     await other('begin')
-    await other("select pg_advisory_xact_lock(hashtext('idv.purge'))")
+    await other('select idv.purge_1(0, 0, 0, 1, true)')
     const past = { doneBefore: start, deadBefore: start, keysBefore: 0, limit: 10 }
     expect(await store.purge(past)).toMatchObject({ erased: 0 })
     const waiting = store.purge({ ...past, waits: true })
