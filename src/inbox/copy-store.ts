@@ -62,6 +62,8 @@ export interface CopyStore {
    * stored before: from now on nobody but this process changes anything.
    */
   quiesce(): Promise<void>
+  /** Before it is read: lanes that a damaged file has lost, for which no other store would look. */
+  restore?(): Promise<void>
   /** The last step: numbers of new entries go on after the highest, states are counted. */
   finish(): Promise<void>
 }

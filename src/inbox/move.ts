@@ -105,6 +105,7 @@ async function move(from: Side, to: Side, options: MoveOptions): Promise<MoveRep
     if (!isResumed) await giveUp([from, to])
     throw error
   })
+  await from.copy.restore?.()
   await copyAll(from.copy, to.copy, options)
   const tallies = { from: await from.copy.tally(), to: await to.copy.tally() }
   const difference = differenceOf(tallies) ?? (await lostSetting(from.copy, to.copy))

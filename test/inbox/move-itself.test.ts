@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { moveInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, test } from 'vitest'
-import { newEntry } from '../../src/testing/store-cases.ts'
+import { claimOne, newEntry, settle } from '../../src/testing/store-cases.ts'
 import { temporaryFile } from './temporary.ts'
 
 async function made(rows: number): Promise<string> {
@@ -58,6 +58,39 @@ test('lanes that a damaged file has lost are there after the move: no other stor
   expect(state).toBe('moved')
   expect(lanes).not.toEqual([])
   expect(rows(target, lanesSql)).toEqual(lanes)
+})
+
+test('a move that goes on adds no lanes to its target: one that is held would run', async () => {
+  const [file, target] = [temporaryFile(), temporaryFile()]
+  const store = sqliteStore(file)
+  await store.open(() => {})
+  const lane = 'held'
+  await store.insert(newEntry({ lane }))
+  await store.insert(newEntry({ lane }))
+  const dead = { to: 'dead', hold: true, reason: 'HANDLER_FAILED', failures: [] } as const
+  await settle(store, await claimOne(store), dead)
+  await store.close()
+  const cut = () => {
+    throw new Error('it was killed')
+  }
+  const from = sqliteStore(file)
+  const to = sqliteStore(target)
+  const add = to.copy?.add.bind(to.copy)
+  if (to.copy && add) {
+    Object.assign(to.copy, {
+      add: (...rows: Parameters<typeof add>) => (rows[0] === 'lanes' ? cut() : add(...rows)),
+    })
+  }
+  await expect(moveInbox(from, to)).rejects.toThrow('it was killed')
+  await moveInbox(sqliteStore(file), sqliteStore(target))
+  const lanesOf = (path: string) => {
+    const db = new DatabaseSync(path)
+    const rows = db.prepare('select lane, head, due from idv_lanes').all()
+    db.close()
+    return rows
+  }
+  expect(lanesOf(target)).toEqual(lanesOf(file))
+  expect(lanesOf(target)).toMatchObject([{ due: null }])
 })
 
 describe.each([0, 2])('an inbox of %i entries', (rows) => {

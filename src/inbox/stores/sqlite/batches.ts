@@ -102,7 +102,7 @@ type AdminMethod =
   | 'stats'
   | 'recall'
   | 'remember'
-type CopyMethod = 'copyOut' | 'copyIn' | 'copyLast' | 'copyTally' | 'copyBegin' | 'copyEnd'
+type CopyMethod = 'copyOut' | 'copyIn' | 'copyLast' | 'copyTally' | 'copyRestore' | 'copyEnd'
 type WorkMethod = Exclude<Method, AdminMethod | CopyMethod>
 
 function adminHandlers(admin: AdminQueries): Pick<Handlers, AdminMethod> {
@@ -124,7 +124,7 @@ function copyHandlers(copy: CopyQueries): Pick<Handlers, CopyMethod> {
     copyIn: (page) => copy.in(page),
     copyLast: ({ table }) => copy.last(table),
     copyTally: () => copy.tally(),
-    copyBegin: () => copy.begin(),
+    copyRestore: () => copy.restore(),
     copyEnd: () => copy.end(),
   }
 }

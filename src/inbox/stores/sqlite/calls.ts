@@ -47,7 +47,7 @@ export interface Calls {
   copyIn: CallOf<{ readonly table: CopyTable; readonly rows: readonly CopyRow[] }, void>
   copyLast: CallOf<{ readonly table: CopyTable }, CopyKey | undefined>
   copyTally: CallOf<undefined, CopyTally>
-  copyBegin: CallOf<undefined, void>
+  copyRestore: CallOf<undefined, void>
   copyEnd: CallOf<undefined, void>
 }
 

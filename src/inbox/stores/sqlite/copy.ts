@@ -39,7 +39,9 @@ export function copyBy(call: CopyCall, path: string | undefined): CopyStore {
     add: (table, rows) => call('copyIn', { table, rows }),
     last: (table) => call('copyLast', { table }),
     tally: () => call('copyTally', undefined),
-    quiesce: () => call('copyBegin', undefined),
+    // One transaction writes at a time: storing the setting has waited for the others.
+    quiesce: async () => {},
+    restore: () => call('copyRestore', undefined),
     finish: () => call('copyEnd', undefined),
   }
 }
@@ -53,11 +55,7 @@ export class CopyQueries {
     this.#lanes = lanes
   }
 
-  /**
-   * One transaction writes at a time, so nobody else is at work. Another store would not look for
-   * lanes that a damaged file has lost.
-   */
-  begin(): void {
+  restore(): void {
     this.#lanes.restore(Number.MAX_SAFE_INTEGER)
   }
 
