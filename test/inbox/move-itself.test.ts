@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { moveInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, test } from 'vitest'
+import type { CopyStore } from '../../src/inbox/copy-store.ts'
 import { claimOne, newEntry, settle } from '../../src/testing/store-cases.ts'
 import { temporaryFile } from './temporary.ts'
 
@@ -70,18 +71,19 @@ test('a move that goes on adds no lanes to its target: one that is held would ru
   const dead = { to: 'dead', hold: true, reason: 'HANDLER_FAILED', failures: [] } as const
   await settle(store, await claimOne(store), dead)
   await store.close()
-  const cut = () => {
-    throw new Error('it was killed')
+  const [from, to] = [sqliteStore(file), sqliteStore(target)]
+  const cut: CopyStore['add'] = async (table, rows) => {
+    if (table === 'lanes') throw new Error('it was killed')
+    await to.copy?.add(table, rows)
   }
-  const from = sqliteStore(file)
-  const to = sqliteStore(target)
-  const add = to.copy?.add.bind(to.copy)
-  if (to.copy && add) {
-    Object.assign(to.copy, {
-      add: (...rows: Parameters<typeof add>) => (rows[0] === 'lanes' ? cut() : add(...rows)),
-    })
-  }
-  await expect(moveInbox(from, to)).rejects.toThrow('it was killed')
+  const dying = new Proxy(to, {
+    get(_, name) {
+      if (name === 'copy') return { ...to.copy, add: cut }
+      const value = Reflect.get(to, name)
+      return typeof value === 'function' ? value.bind(to) : value
+    },
+  })
+  await expect(moveInbox(from, dying)).rejects.toThrow('it was killed')
   await moveInbox(sqliteStore(file), sqliteStore(target))
   const lanesOf = (path: string) => {
     const db = new DatabaseSync(path)
