@@ -33,9 +33,9 @@ export interface Verifications {
   /** One verification, with its score, step data and audit trail. */
   get(id: string, options?: CallOptions): Promise<AssembledVerification>
   /**
-   * Yields every record that existed when iteration started, once. When filtering or sorting by
-   * `status`, records that change meanwhile can cause others to be skipped; iterate by creation
-   * date without that filter if you need completeness.
+   * Yields every record that existed when iteration started, once. Records that change meanwhile
+   * can be skipped when sorting by `updated_at`, and cause others to be skipped when filtering or
+   * sorting by `status`; iterate by creation date without that filter if you need completeness.
    */
   iterate(query?: Omit<VerificationQuery, 'page'>, options?: CallOptions): Pager<Verification>
 }

@@ -31,7 +31,7 @@ export interface SeenEvents {
     readonly entity: Entity
     readonly tenant?: string
     readonly limit: number
-  }): Promise<{ readonly entries: readonly unknown[] }>
+  }): Promise<{ readonly entries: readonly { readonly tenant?: string }[] }>
 }
 
 /** Options of `reconcile`. */
@@ -41,8 +41,11 @@ export interface ReconcileOptions {
   readonly receiver: Pick<Receiver, 'receive'>
   /** The receiver's own inbox by default. */
   readonly inbox?: SeenEvents | undefined
-  /** The tenant whose records the client reads, if the receiver's secrets name tenants. */
-  readonly tenant?: string | undefined
+  /**
+   * The tenant whose records the client reads; null for those of none, in an inbox that has tenants.
+   * Required where the newest entries of the inbox all have one.
+   */
+  readonly tenant?: string | null | undefined
   /**
    * Where to begin: a time, or the watermark of an earlier report. It should lie within the
    * inbox's dedupe window (30 days by default): older events may be taken again.
@@ -60,6 +63,11 @@ export interface ReconcileOptions {
   /** Called after every page. */
   readonly onProgress?: ((progress: ReconcileProgress) => void) | undefined
   readonly now?: Clock | undefined
+}
+
+/** The receiver's own inbox, which lists entries of any kind. */
+interface ListedEntries {
+  find(query: { readonly limit: number }): ReturnType<SeenEvents['find']>
 }
 
 /** The part of a receiver that takes events without a delivery. */
@@ -127,6 +135,21 @@ export function prepared(options: ReconcileOptions): Run {
   const tally = new ReconcileTally()
   const latest = Math.min(until, began.getTime() + ahead)
   return { options, pipeline, seen: inbox, tally, looked: new Set(), until, began, latest }
+}
+
+/**
+ * An event that is fed without a tenant is another one to an inbox whose secrets name tenants.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ */
+export async function assertTenant({ options, pipeline, seen }: Run): Promise<void> {
+  if (options.tenant !== undefined || seen !== pipeline.keeper) return
+  const { entries } = await (seen as unknown as ListedEntries).find({ limit: 100 })
+  const tenants = [...new Set(entries.map(({ tenant }) => tenant))]
+  if (tenants.length === 0 || tenants.includes(undefined)) return
+  throw invalid(
+    `reconcile: the entries of this inbox have tenants (${tenants.slice(0, 3).join(', ')}): pass the tenant whose records the client reads, or null for none`,
+  )
 }
 
 /**

@@ -5,7 +5,13 @@ import { warnIfItThrows } from '../foundation/warn.ts'
 import { ownEnvelope } from '../protocol/envelope.ts'
 import { clientEvents, type DerivedEvent, derivedKey, verificationEvents } from './derive-events.ts'
 import type { ReconcileReport } from './reconcile-report.ts'
-import { boundsOf, prepared, type ReconcileOptions, type Run } from './reconcile-run.ts'
+import {
+  assertTenant,
+  boundsOf,
+  prepared,
+  type ReconcileOptions,
+  type Run,
+} from './reconcile-run.ts'
 import { scan } from './scan.ts'
 import type { Scanned } from './scan-updates.ts'
 import {
@@ -29,6 +35,7 @@ import {
 export async function reconcile(options: ReconcileOptions): Promise<ReconcileReport> {
   const { watermark: store, dryRun = false } = options
   const run = prepared(options)
+  await assertTenant(run)
   const before = (await store?.read()) ?? options.since
   const reached: { [Name in Stream]?: Position } = {}
   for (const [stream, bound] of boundsOf(run, before)) {
@@ -101,9 +108,11 @@ async function examine(run: Run, event: DerivedEvent): Promise<'stopped' | undef
   looked.add(key)
   tally.count('derived')
   const { name, entity } = event
-  const query = defined({ name, entity, tenant: options.tenant, limit: 1 })
-  const { entries } = await seen.find(query)
-  if (entries.length > 0) {
+  const { tenant } = options
+  // Entries of no tenant alone cannot be asked for.
+  const asked = tenant === null ? { limit: 100 } : { ...defined({ tenant }), limit: 1 }
+  const { entries } = await seen.find({ name, entity, ...asked })
+  if (entries.some((one) => tenant !== null || one.tenant === undefined)) {
     tally.count('present')
     return undefined
   }
@@ -121,7 +130,7 @@ async function feed(
   const { name, occurredAt, data } = event
   const envelope = ownEnvelope({ id, name, occurredAt, data })
   const body = new TextEncoder().encode(JSON.stringify(envelope))
-  const outcome = await pipeline.ingest(body, options.tenant)
+  const outcome = await pipeline.ingest(body, options.tenant ?? undefined)
   if (outcome.kind === 'accepted') tally.count('fed')
   else if (outcome.kind === 'duplicate') tally.count('arrived')
   else if (outcome.kind === 'failed') {

@@ -113,7 +113,7 @@ export function runTask(
   ended: HearAttempt | undefined,
 ): readonly HandlerReport[] | Promise<readonly HandlerReport[]> {
   const run = new Run(task, services, ended)
-  if (task.key !== undefined || sha256Hex) return run.all(task.registrations)
+  if ((task.key ?? task.entryId) !== undefined || sha256Hex) return run.all(task.registrations)
   // WebCrypto only hashes asynchronously, so it is done before a handler can ask.
   return sha256(task.delivery.body).then((hash) => {
     run.bodyHash = toHex(hash)
@@ -144,9 +144,9 @@ class Run {
   }
 
   get idempotencyKey(): string {
-    const { key: id, delivery } = this.task
+    const { key: id, entryId, delivery } = this.task
     const bodyHash = () => this.bodyHash ?? sha256Hex?.(delivery.body) ?? ''
-    return idempotencyKeyOf({ id, bodyHash }, delivery.tenant)
+    return idempotencyKeyOf({ id, entryId, bodyHash }, delivery.tenant)
   }
 
   fetch(signal: AbortSignal): Promise<unknown> {

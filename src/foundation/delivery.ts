@@ -216,15 +216,25 @@ export function assertVerified(delivery: VerifiedDelivery): void {
   )
 }
 
+/** An event as far as it names itself. */
+interface Named {
+  readonly id?: string | undefined
+  /** Of the inbox: what states no id is another event with each delivery. */
+  readonly entryId?: string | undefined
+  readonly bodyHash: () => string
+}
+
 /**
  * The key that is the same in every attempt of an event and in no other event, of whichever tenant.
- * A tenant's part is escaped, and no id can pass for the hash of a body.
+ * Without an id and an inbox it is that of the body, which other events may share. A tenant's part
+ * is escaped, and no id can pass for another kind of key.
  */
 export function idempotencyKeyOf(
-  { id, bodyHash }: { readonly id?: string | undefined; readonly bodyHash: () => string },
+  { id, entryId, bodyHash }: Named,
   tenant: string | undefined,
 ): string {
-  const key = id === undefined ? `sha256=${bodyHash()}` : id.replace(/^(?=(?:sha256|id)=)/, 'id=')
+  const unnamed = () => (entryId === undefined ? `sha256=${bodyHash()}` : `entry=${entryId}`)
+  const key = id === undefined ? unnamed() : id.replace(/^(?=(?:sha256|entry|id)=)/, 'id=')
   if (tenant !== undefined) return `${encodeURIComponent(tenant)}:${key}`
   return key.includes(':') ? `:${key}` : key
 }

@@ -46,6 +46,23 @@ const report = (stdout: string) => {
   return lines.map((line) => JSON.parse(line)).find(({ type }) => type === 'report')
 }
 
+test('feeds a tenant that is named, and names what it was not told', async () => {
+  const { run, folder } = await open({ inbox: true })
+  expect((await run([...since, '--tenant', 'acme'])).code).toBe(0)
+  const unsaid = await run([...since])
+  expect([unsaid.code, unsaid.stderr]).toEqual([
+    2,
+    expect.stringContaining('the entries of this inbox have tenants (acme): pass the tenant'),
+  ])
+  expect((await run([...since, '--tenant='])).stderr).toContain('It is empty')
+  expect(report((await run([...since, '--no-tenant', '--json'])).stdout).events.fed).toBe(4)
+  const inbox = createInbox({ store: sqliteStore(join(folder, 'inbox.db')) })
+  const { entries } = await inbox.find()
+  await inbox.close()
+  expect(entries.filter(({ tenant }) => tenant === 'acme')).toHaveLength(4)
+  expect(entries.filter(({ tenant }) => tenant === undefined)).toHaveLength(4)
+})
+
 test('tells what is missing, feeds it, and finds nothing the next time', async () => {
   const { run, folder } = await open({ inbox: true })
   const dry = await run([...since, '--dry-run'])

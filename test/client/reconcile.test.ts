@@ -357,6 +357,25 @@ describe('reconcile', () => {
     expect((await inbox.find({ tenant: 'b' })).entries).toHaveLength(1)
   })
 
+  test('a run without a tenant is refused where every entry has one, unless it means those of none', async () => {
+    const { sandbox, api, inbox, receiver } = await open()
+    drop(sandbox)
+    await api.verifications.create(input)
+    const run = (options: object) => reconcile({ client: api, receiver, since: start, ...options })
+    await run({ tenant: 'acme' })
+    const refused = {
+      code: 'OPTION_INVALID',
+      message: expect.stringContaining('have tenants (acme): pass the tenant'),
+    }
+    await expect(run({})).rejects.toMatchObject(refused)
+    await expect(run({ dryRun: true })).rejects.toMatchObject(refused)
+    const fed = async (options: object) => (await run(options)).events.fed
+    expect([await fed({ tenant: null }), await fed({ tenant: null })]).toEqual([1, 0])
+    // From now on there are events of none as well.
+    expect(await fed({})).toBe(0)
+    expect((await inbox.find()).entries.map(({ tenant }) => tenant)).toEqual([undefined, 'acme'])
+  })
+
   test('reconcile needs an inbox, a receiver and a start', async () => {
     const { api, receiver } = await open()
     const bare = createReceiver({ secret })

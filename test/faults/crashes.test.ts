@@ -127,18 +127,20 @@ describe('a handler that', () => {
 
   test('ends the process is a dead letter after its attempts, and the others are done', async () => {
     const bench = new Bench()
-    await bench.start({ ATTEMPTS: '3', WORKER: '0' })
+    const attempts = 5
+    const ATTEMPTS = String(attempts)
+    await bench.start({ ATTEMPTS, WORKER: '0' })
     const others = eventsOf(5, 5, 'other')
     expect(await bench.send({ ...one, fate: 'exits' })).toBe(202)
     for (const other of others) await bench.deliver(other)
     await bench.kill()
     const codes: (number | string)[] = []
-    for (let start = 0; start < 3; start++) {
-      await bench.start({ ATTEMPTS: '3' }).catch(() => {})
+    for (let start = 0; start < attempts; start++) {
+      await bench.start({ ATTEMPTS }).catch(() => {})
       codes.push(await bench.ended())
     }
-    expect(codes).toEqual([3, 3, 3])
-    const { history } = await recover(bench, [], { ATTEMPTS: '3', TELL: '1' })
+    expect(codes).toEqual(Array(attempts).fill(3))
+    const { history } = await recover(bench, [], { ATTEMPTS, TELL: '1' })
     expect(bench.said).toMatch(/"type":"settled".*"state":"dead".*"reason":"CRASHED"/)
     expect(history.rows.map(({ state }) => state)).toEqual(['dead', ...others.map(() => 'done')])
   })

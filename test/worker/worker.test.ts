@@ -31,6 +31,23 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect(settled()).toEqual(['done'])
   })
 
+  test('an event without an id has a key of its own, the same in every attempt', async () => {
+    const { deliver, receiver, worker, settled } = fresh({ retry: { attempts: 2, delays: [1] } })
+    const keys: string[] = []
+    receiver.on('*', (_, { idempotencyKey, attempt }) => {
+      keys.push(idempotencyKey)
+      if (attempt === 1) throw new Error('later')
+    })
+    await worker.start()
+    // A vendor's `something changed`: all of them have the same bytes.
+    const thin = { event: 'client.updated', data: { id: 'cli_1' } }
+    for (const _ of [1, 2]) await deliver(thin)
+    await until(() => settled().filter((state) => state === 'done').length === 2)
+    expect(keys).toHaveLength(4)
+    expect(new Set(keys).size).toBe(2)
+    expect(keys[0]).toMatch(/^entry=/)
+  })
+
   test('a clock that throws harms nothing but the times that are observed', async () => {
     let isBroken = false
     const now = () => {

@@ -15,6 +15,7 @@ import { fromVariable, isPostgresUrl } from '../inbox/postgres-inbox.ts'
 import { momentFrom } from '../moment.ts'
 import { count, printable } from '../output.ts'
 import { act, addressFrom, declare, type Session, wholeFrom } from '../session.ts'
+import { someText } from '../some-text.ts'
 import { watermarkFile } from '../watermark-file.ts'
 
 interface ReconcileOptions {
@@ -24,6 +25,8 @@ interface ReconcileOptions {
   readonly until?: Date
   readonly watermark?: string
   readonly rate?: number
+  /** False: of none. */
+  readonly tenant?: string | false
   readonly dryRun?: boolean
   readonly createInbox?: boolean
 }
@@ -34,7 +37,7 @@ export const reconcile = (session: Session) =>
     details: [
       'Reads verifications and clients from the API (key: IDV_API_KEY), derives the events that must have happened, and puts those that are missing into the inbox, where the application’s worker handles them. A late delivery is then a duplicate, and a second run finds nothing.',
       'A SQLite inbox has one owner: stop the application for the run, or use createReconciler() inside it. --dry-run works beside the application. The config file may provide `inbox` and `client` from createInbox() and createClient().',
-      'A watermark belongs to one inbox. After restoring a backup of the inbox, run once with --since before the backup and without --watermark.',
+      'A watermark belongs to one inbox and one tenant. After restoring a backup of the inbox, run once with --since before the backup and without --watermark.',
       'A run that is killed starts again from the same point and skips what it has already added. Exits 0 if nothing is missing any more, 1 otherwise.',
     ],
     examples: [
@@ -52,6 +55,8 @@ export const reconcile = (session: Session) =>
     .option('--until <time>', 'end of the range: ignore later changes', momentFrom(session.now))
     .option('--watermark <file>', 'start where the last complete run ended, and save the end here')
     .option('--rate <n>', 'maximum requests per minute (default: 200)', wholeFrom(1))
+    .option('--tenant <name>', 'the tenant whose records the API key reads', someText)
+    .option('--no-tenant', 'records of no tenant, in an inbox that has tenants')
     .option('--dry-run', 'count what is missing without changing anything')
     .option('--create-inbox', 'create the inbox if the file does not exist')
     .action(act<ReconcileOptions>(session, (options) => run(session, options)))
@@ -66,7 +71,7 @@ async function run(session: Session, options: ReconcileOptions) {
 
 async function reconcileWith(
   session: Session,
-  { since, until, watermark, dryRun = false }: ReconcileOptions,
+  { since, until, watermark, tenant, dryRun = false }: ReconcileOptions,
   { client, inbox }: FoundInbox & { readonly client: ApiClient },
 ) {
   const { out, signal, now } = session
@@ -80,6 +85,7 @@ async function reconcileWith(
     dryRun,
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
+    ...(tenant !== undefined && { tenant: tenant === false ? null : tenant }),
     ...(watermark !== undefined && { watermark: watermarkFile(session, watermark) }),
     onProgress: (at) => {
       out.progress(`${at.stream}: ${count(at.read, 'record')} read, ${at.missing} missing`)

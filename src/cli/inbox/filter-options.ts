@@ -6,6 +6,7 @@ import { canonicalName } from '../../protocol/index.ts'
 import { momentFrom } from '../moment.ts'
 import { repeating } from '../repeated.ts'
 import type { Session } from '../session.ts'
+import { someText } from '../some-text.ts'
 
 /** Their values. */
 export interface FilterOptions {
@@ -38,12 +39,6 @@ export function withFilter(
       'part of the id or name of an entry, or the id of its event or entity',
       someText,
     )
-}
-
-/** A variable of the shell that is not set would choose every entry. */
-function someText(text: string): string {
-  if (text.trim() !== '') return text
-  throw new InvalidArgumentError('It is empty: leave the option out, or pass a text.')
 }
 
 function stateOption(states: readonly EntryState[]): Option {

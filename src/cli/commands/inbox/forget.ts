@@ -7,6 +7,7 @@ import { withInbox } from '../../inbox/find-inbox.ts'
 import { type InboxChoice, inboxOption } from '../../inbox/inbox-option.ts'
 import { count, printable } from '../../output.ts'
 import { act, declare, type Session } from '../../session.ts'
+import { someText } from '../../some-text.ts'
 
 interface ForgetOptions extends InboxChoice {
   readonly tenant?: string
@@ -26,7 +27,7 @@ export const inboxForget = (session: Session) =>
       entityFrom(text),
     ])
     .addOption(inboxOption())
-    .option('--tenant <name>', 'only of this tenant')
+    .option('--tenant <name>', 'only of this tenant', someText)
     .option('--yes', 'skip the confirmation prompt')
     .action(act<ForgetOptions>(session, (options, args) => run(session, options, args)))
 
