@@ -245,7 +245,7 @@ class KeysById implements KeySource {
     const kept = this.#kept.get(keyId)
     if (kept && !isOver(maxAge, kept.at, now)) return kept.keys
     const flight = this.#flights.of(keyId)
-    if (flight && !flight.wasDropped) return flight.answer
+    if (flight && !flight.wasDropped) return this.#soon(flight.answer, this.#stale(kept, at))
     // A kept key is asked for again whatever strangers do: it may have been withdrawn.
     if (kept ? !isOver(cooldown, kept.triedAt, now) : !this.#loads.take(address, at)) {
       const stale = this.#stale(kept, at)
@@ -254,7 +254,15 @@ class KeysById implements KeySource {
       throw new Error('too many unknown key ids: the key is not asked for now')
     }
     if (kept) this.#kept.set(keyId, { ...kept, triedAt: at })
-    return this.#flights.begin(keyId, this.#loadKey(keyId, kept))
+    const answer = this.#flights.begin(keyId, this.#loadKey(keyId, kept))
+    return this.#soon(answer, this.#stale(kept, at))
+  }
+
+  /** Kept keys may serve: an API that hangs holds no delivery up for the whole of its time. */
+  #soon(answer: Promise<readonly PublicKey[]>, kept: readonly PublicKey[]) {
+    return kept.length > 0
+      ? inTime(answer, patience, 'the look-up of a key').catch(() => kept)
+      : answer
   }
 
   async #loadKey(keyId: string, kept: KeptKey | undefined): Promise<readonly PublicKey[]> {

@@ -494,6 +494,19 @@ describe('keys that an API gives one by one', () => {
     expect(await told()).toBe('SIGNATURE_MISMATCH')
   })
 
+  test('serve on while the API hangs, and hold no delivery up for long', async () => {
+    let at = start
+    let isHanging = false
+    const load = async () => (isHanging ? new Promise<never>(() => {}) : jwkOf(first, {}))
+    const keys = source(load, { now: () => new Date(at) })
+    expect(await keys.keysFor('k1')).toHaveLength(1)
+    isHanging = true
+    at += 600_000
+    const all = Promise.all([keys.keysFor('k1'), keys.keysFor('k1')])
+    const late = new Promise((resolve) => setTimeout(resolve, 3_000, 'late'))
+    expect(await Promise.race([all, late])).toMatchObject([[{ id: 'k1' }], [{ id: 'k1' }]])
+  })
+
   test('that cannot be had are our fault', async () => {
     const keys = source(async () => {
       throw new Error('the API is down')
