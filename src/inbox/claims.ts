@@ -137,6 +137,7 @@ export class Claims {
 
   async renew(): Promise<void> {
     if (this.#held.size === 0) return
+    await this.#deps.store.refresh?.()
     const leases = this.#held.all().map(({ lease }) => lease)
     await this.#deps.store.renew(leases, this.#now() + this.#deps.lease)
   }
@@ -161,8 +162,9 @@ export class Claims {
 
   /** The time, once the lanes know that the clock was set: at the start, or back since. */
   async #alignedNow(): Promise<number> {
-    const now = this.#now()
     const { store, encryption, retry, hold } = this.#deps
+    await store.refresh?.()
+    const now = this.#now()
     if (this.#seen === undefined) await assertNoneUnencrypted(store, encryption)
     if (this.#seen === undefined || now < this.#seen) {
       await store.align({ now, latest: now + retry.longest, free: !hold })

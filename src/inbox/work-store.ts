@@ -170,6 +170,11 @@ export interface WorkStore<Tx = unknown> {
    */
   claim(request: ClaimRequest): Promise<ClaimResult>
   /**
+   * Before a time is read by `now` for a claim: learns it anew where the process may have been
+   * frozen, as a function is between its runs.
+   */
+  refresh?(): Promise<void>
+  /**
    * Called before the first claim, and when the clock went back: what was stored by a clock that
    * was ahead is due now, and so is a retry that is due later than `latest`. A `stored` entry never
    * waits for its own time.

@@ -1,7 +1,8 @@
 // Processes whose clocks differ agree on the database's time.
 import { createInbox } from 'idv-webhooks/inbox'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreClock } from '../../../src/inbox/stores/postgres/store-clock.ts'
+import type { WorkSource } from '../../../src/inbox/work.ts'
 import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
 import { schemaOn } from './servers.ts'
 
@@ -33,6 +34,30 @@ test('does not go back for a correction, and follows a step', async () => {
   local += 1
   await clock.measure(async () => 9_000 - hour)
   expect(clock.now().getTime()).toBe(9_000 - hour)
+})
+
+test('a process that was frozen claims and renews by the time of the database', async () => {
+  const { open, query } = schemaOn(undefined, { listen: false })
+  const inbox = createInbox({ store: open() }) as unknown as WorkSource
+  await inbox.open()
+  onTestFinished(() => inbox.close())
+  const other = open()
+  await other.open(() => {})
+  onTestFinished(() => other.close())
+  const left = async () => {
+    const [row] = await query('select (lease_until - idv.clock_1())::int as left from idv.entries')
+    return Number(row?.left)
+  }
+  const running = performance.now.bind(performance)
+  let frozen = 75_000
+  vi.spyOn(performance, 'now').mockImplementation(() => running() - frozen)
+  onTestFinished(() => void vi.restoreAllMocks())
+  await other.insert(newEntry({ storedAt: Date.now() }))
+  expect((await inbox.claim(1)).works).toHaveLength(1)
+  expect(await left()).toBeGreaterThan(inbox.lease - 10_000)
+  frozen = 150_000
+  await inbox.renew()
+  expect(await left()).toBeGreaterThan(inbox.lease - 10_000)
 })
 
 test('a process with the clock of the store takes nothing of another; with one of its own it does', async () => {

@@ -30,6 +30,11 @@ export class Owner {
     this.#timer.unref?.()
   }
 
+  /** Learns the time anew where this process may have been frozen. */
+  async refresh(): Promise<void> {
+    if (this.clock.isDoubtful) await this.#beat()
+  }
+
   /** From now on its leases lapse at once; where that cannot be said they lapse by its silence. */
   async leave(limit: number): Promise<void> {
     clearInterval(this.#timer)

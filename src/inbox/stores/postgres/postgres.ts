@@ -167,6 +167,10 @@ class PostgresStore implements InboxStore {
     return this.#work.insert(entry, signal)
   }
 
+  async refresh(): Promise<void> {
+    await this.#running.owner.refresh()
+  }
+
   async claim(request: ClaimRequest): Promise<ClaimResult> {
     return this.#work.claim(request)
   }

@@ -13,20 +13,35 @@ const kept = 30
 /** Beyond this the database's clock was set, or another server has taken over. */
 const step = 1_000
 
+/** By how much the system's clock is ahead of the steady one, which may stand still in a freeze. */
+const steadyLag = () => Date.now() - (performance.timeOrigin + performance.now())
+
 /** Follows the database's clock by the times that come with answers. */
 export class StoreClock {
   readonly #local: () => number
+  readonly #lag: () => number
   #samples: Sample[] = []
+  /** At the last answer. */
+  #lagThen: number
   #last = 0
 
-  constructor(local: () => number = () => performance.timeOrigin + performance.now()) {
+  constructor(local = () => performance.timeOrigin + performance.now(), lag = steadyLag) {
     this.#local = local
+    this.#lag = lag
+    this.#lagThen = lag()
+  }
+
+  /** Whether this process may have been frozen since the last answer, or a clock was set. */
+  get isDoubtful(): boolean {
+    return Math.abs(this.#lag() - this.#lagThen) > step
   }
 
   /** Asks for the time; the answer counts for as much as it was quick. */
   async measure(ask: () => Promise<number>): Promise<void> {
     const asked = this.#local()
+    const lag = this.#lag()
     const time = await ask()
+    this.#lagThen = lag
     const trip = this.#local() - asked
     const offset = time - (asked + trip / 2)
     const [newest] = this.#samples
