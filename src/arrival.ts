@@ -32,7 +32,7 @@ export function toArrival(delivery: VerifiedDelivery, parsed: Parsed, origin: Or
     receivedName: observedName(event.receivedName, event.known),
     ...(event.entity && { entity: event.entity }),
     ...(related && { related }),
-    ...(event.occurredAt && { occurredAt: event.occurredAt }),
+    ...defined({ occurredAt: event.occurredAt, updatedAt: updatedAtOf(event) }),
     ...(occurrence !== undefined && { occurrence }),
   }
 }
@@ -57,6 +57,14 @@ function clientOf({ entity, data }: WebhookEvent): Entity | undefined {
   return typeof clientId === 'string' && clientId !== ''
     ? { type: 'client', id: clientId }
     : undefined
+}
+
+/** A record of the service states it (sections 2.1 and 2.4). */
+function updatedAtOf({ data }: WebhookEvent): Date | undefined {
+  if (typeof data !== 'object' || data === null) return undefined
+  const { updatedAt } = data as { readonly updatedAt?: unknown }
+  const at = new Date(typeof updatedAt === 'string' ? updatedAt : Number.NaN)
+  return Number.isNaN(at.getTime()) ? undefined : at
 }
 
 /** The one occurrence of an event that a resource has once in its life. */

@@ -17,6 +17,8 @@ export interface Arrival {
   /** Another resource that the event speaks of; forgetting that one forgets this event too. */
   readonly related?: Entity
   readonly occurredAt?: Date
+  /** When its resource changed last, as the event has it. */
+  readonly updatedAt?: Date
   /**
    * Identifies the occurrence, whatever reports it: if a webhook and reconcile bring the same occurrence, the second is
    * a duplicate. Two webhooks are compared by their keys alone.

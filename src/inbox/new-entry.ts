@@ -1,6 +1,6 @@
 // Turns an arrival into a store's entry: hashes of ids, encrypted content, keys for duplicates.
 
-import { isLegacyName } from '../protocol/names.ts'
+import { isLegacyName, legacyNameOf } from '../protocol/names.ts'
 import { packContent } from './content.ts'
 import type { Encryption } from './encryption.ts'
 import type { Arrival } from './entry.ts'
@@ -53,17 +53,22 @@ function keyOf({ key, delivery }: Arrival, { fingerprints, dedupeBodies }: Entry
 }
 
 /**
- * While old and new subscriptions overlap, an occurrence comes under both names and two ids. What
- * reconcile fed and what a webhook tells of the same occurrence have ids of their own as well.
+ * While old and new subscriptions overlap, an occurrence comes under both names and two ids: it is
+ * known by its time, or by that of its resource, for each subscription may state a time of its own.
+ * What reconcile fed and what a webhook tells of the same occurrence have ids of their own as well.
  */
 function aliasesOf(arrival: Arrival, fingerprints: Fingerprints): readonly Alias[] {
-  const { name, receivedName, entity, occurredAt, occurrence, source } = arrival
+  const { name, receivedName, entity, occurrence, source } = arrival
   const aliases: Alias[] = []
   // Two names of a vendor's own may stand for one of ours, and are two events.
   const isOurs = receivedName === name || isLegacyName(receivedName ?? '')
-  if (name && receivedName && isOurs && entity?.id && occurredAt) {
-    const parts = [name, entity.type, entity.id, occurredAt.toISOString()]
-    aliases.push({ key: fingerprints.key('alias', ...parts), name: receivedName })
+  if (name && receivedName && isOurs && entity?.id && legacyNameOf(name)) {
+    const { occurredAt, updatedAt } = arrival
+    const times = [['alias', occurredAt] as const, ['updated', updatedAt] as const]
+    for (const [kind, time] of times) {
+      const parts = time && [name, entity.type, entity.id, time.toISOString()]
+      if (parts) aliases.push({ key: fingerprints.key(kind, ...parts), name: receivedName })
+    }
   }
   if (occurrence !== undefined) {
     const key = fingerprints.key('occurrence', occurrence)

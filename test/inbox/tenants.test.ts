@@ -85,6 +85,31 @@ describe.each(stores)('tenants on %s', (_, store) => {
     expect((await deliver('b', legacy)).kind).toBe('duplicate')
   })
 
+  test('know an occurrence under its old name by the time of its resource too', async () => {
+    const { deliver } = shared({ store: store() })
+    const at = (name: string, createdAt: string | undefined, updatedAt?: string) =>
+      event(name, { id: 'ver_8', ...(updatedAt && { updatedAt }) }, { createdAt })
+    const [one, other] = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.020Z']
+    const kinds = async (...events: object[]) => {
+      const all: string[] = []
+      for (const each of events) all.push((await deliver('a', each)).kind)
+      return all
+    }
+    // Each subscription states the time of its own delivery.
+    const updated = '2026-01-01T00:00:00Z'
+    expect(
+      await kinds(
+        at('request.approved', one, updated),
+        at('verification.approved', other, '2026-01-01T00:00:00.000Z'),
+        at('verification.approved', other, '2026-01-01T00:00:00.001Z'),
+      ),
+    ).toEqual(['accepted', 'duplicate', 'accepted'])
+    const untimed = [undefined, '2026-01-02T00:00:00Z'] as const
+    expect(
+      await kinds(at('verification.rejected', ...untimed), at('request.rejected', ...untimed)),
+    ).toEqual(['accepted', 'duplicate'])
+  })
+
   test('are found and forgotten one by one, or all when none is named', async () => {
     const { deliver, inbox } = shared({ store: store() })
     for (const tenant of ['a', 'b'] as const) {

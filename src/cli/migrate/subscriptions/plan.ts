@@ -79,7 +79,7 @@ export function stepsOf({ action, subscription, beside, final }: Planned): reado
   if (action === 'inactive') return [`${id} is inactive: delete it, or activate it and plan again`]
   return [
     `create a subscription beside it: ${list(beside)}`,
-    'run both until the new one has delivered (an inbox drops the second copy of each event; without one, handlers run twice)',
+    'run both until the new one has delivered (an inbox drops the second copy of an event that states a time; without one, handlers run twice)',
     ...(final.length > beside.length ? [`widen the new one: ${list(final)}`] : []),
     `delete ${id}`,
   ]
