@@ -170,7 +170,7 @@ export interface WorkStore<Tx = unknown> {
    */
   claim(request: ClaimRequest): Promise<ClaimResult>
   /**
-   * Before a time is read by `now` for a claim: learns it anew where the process may have been
+   * Before a time is read by `now` for a claim: learns it again where the process may have been
    * frozen, as a function is between its runs.
    */
   refresh?(): Promise<void>

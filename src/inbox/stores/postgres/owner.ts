@@ -30,7 +30,7 @@ export class Owner {
     this.#timer.unref?.()
   }
 
-  /** Learns the time anew where this process may have been frozen. */
+  /** Learns the time once more where this process may have been frozen. */
   async refresh(): Promise<void> {
     if (this.clock.isDoubtful) await this.#beat()
   }
