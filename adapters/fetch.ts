@@ -42,7 +42,7 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
     }
     const handled = receiver.handle({
       method: request.method,
-      url: request.url,
+      url: urlOf(request),
       headers: request.headers,
       // Trust is granted here: the host's own arguments are those that the function is typed for.
       address: textOrNone(() => options.address?.(request, ...(context as never[]))),
@@ -56,6 +56,13 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
     // Some hosts read on what was given up, or wait for it: the reply ends the connection.
     return isUnread ? endRefused(response) : response
   }
+}
+
+/** The address that the sender used: behind a proxy, or in Next.js, a host's own is another one. */
+function urlOf({ url, headers }: Request): string {
+  const [, scheme, host, path] = /^([^:]+):\/\/([^/?#]*)(.*)$/s.exec(url) ?? []
+  const forwarded = headers.get('x-forwarded-proto')?.split(',', 1)[0]?.trim() ?? ''
+  return `${/^https?$/i.test(forwarded) ? forwarded : scheme}://${headers.get('host') ?? host}${path}`
 }
 
 /** An async function has no address, nor one that throws, as for a sender that has gone. */

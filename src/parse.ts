@@ -50,8 +50,11 @@ export type Parsed =
   | { readonly ok: true; readonly event: WebhookEvent; readonly key?: string }
   | { readonly ok: false; readonly code: ParseCode; readonly issues?: readonly Issue[] }
 
-/** A parser whose options are prepared once. */
-export type Parser = (delivery: VerifiedDelivery, source?: EventSource) => Parsed
+/**
+ * A parser whose options are prepared once. By the name under which an inbox has kept an event a
+ * legacy name stands for its canonical one, also where it is refused by now.
+ */
+export type Parser = (delivery: VerifiedDelivery, source?: EventSource, kept?: string) => Parsed
 
 /**
  * Understands verified bytes. What a sender did wrong is a code; nothing is ever guessed.
@@ -93,7 +96,7 @@ export function createParser(options: ParseOptions): Parser {
   const meanings = options.schemas
     ? meaningsOf(checkedSchemas(options.schemas), { validate, legacy })
     : builtInMeanings({ validate, legacy })
-  return (delivery, source = 'webhook') => {
+  return (delivery, source = 'webhook', kept) => {
     assertVerified(delivery)
     const text = decodeUtf8(delivery.body)
     if (text === undefined) return { ok: false, code: 'BODY_NOT_UTF8' }
@@ -101,7 +104,8 @@ export function createParser(options: ParseOptions): Parser {
     if (json === undefined) return { ok: false, code: 'BODY_NOT_JSON' }
     const envelope = readEnvelope(json.value, text, delivery, isOwn(delivery, source))
     if (envelope === undefined) return { ok: false, code: 'ENVELOPE_INVALID' }
-    const meaning = meanings.get(envelope.name)
+    const isKept = kept !== undefined && canonicalName(envelope.name) === kept
+    const meaning = meanings.get(isKept ? kept : envelope.name)
     const { name, type, schema } = meaning ?? unknownMeaning(envelope.name)
     const checked = schema ? check(schema, envelope.data, name) : { data: envelope.data }
     if (checked.issues && validate === 'reject') {

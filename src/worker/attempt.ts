@@ -47,7 +47,7 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   if (kept) return leftToAnother(work, kept)
   let parsed: Parsed
   try {
-    parsed = by.pipeline.parser(work.delivery, work.source)
+    parsed = by.pipeline.parser(work.delivery, work.source, work.name)
   } catch (error) {
     const failures = [{ handler: schemaStep, code: 'HANDLER_FAILED', error: describeError(error) }]
     return ended({ ...failed('HANDLER_FAILED'), failures, fatal: false })

@@ -31,6 +31,24 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect(settled()).toEqual(['done'])
   })
 
+  test('what was kept under a legacy name is handled though such names are refused by now', async () => {
+    const kept = store()
+    const before = fresh({ store: kept, retry: { attempts: 1 } })
+    before.receiver.on('*', () => {
+      throw new Error('later')
+    })
+    await before.deliver(event('request.approved'))
+    await before.worker.runOnce()
+    await before.inbox.close()
+    const after = fresh({ store: kept, receiver: { legacy: 'reject' } })
+    const names: string[] = []
+    after.receiver.on('verification.approved', ({ name }) => void names.push(name))
+    expect(await after.inbox.redrive({ state: 'dead' })).toBe(1)
+    await after.deliver(event('request.approved', { id: 'ver_refused' }))
+    expect(await after.worker.runOnce()).toMatchObject({ done: 1, skipped: 1 })
+    expect(names).toEqual(['verification.approved'])
+  })
+
   test('an event without an id has a key of its own, the same in every attempt', async () => {
     const { deliver, receiver, worker, settled } = fresh({ retry: { attempts: 2, delays: [1] } })
     const keys: string[] = []
