@@ -27,6 +27,7 @@ export function toArrival(delivery: VerifiedDelivery, parsed: Parsed, origin: Or
   return {
     ...from,
     ...(key !== undefined && { key }),
+    ...(origin.vendor !== undefined && { isTimed: event.occurredAt !== undefined }),
     // Outside the encrypted part: a person's name is not an event's name.
     name: observedName(event.name, event.known),
     receivedName: observedName(event.receivedName, event.known),

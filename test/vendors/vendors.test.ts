@@ -1,4 +1,5 @@
 import { createReceiver, type Scheme, verify } from 'idv-webhooks'
+import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { type Vendor, vendors } from 'idv-webhooks/vendors'
 import { describe, expect, test } from 'vitest'
 import { vendorsByHand } from './by-hand.ts'
@@ -45,6 +46,21 @@ test('every vendor has a vector, or is known by its addresses', () => {
 })
 
 describe.each(signing.map((vendor) => [vendor.name, vendor] as const))('%s', (_, vendor) => {
+  test('is handled once where the same bytes come again, if they state a time or an id', async () => {
+    const inbox = createInbox({ store: memoryStore() })
+    const { secret } = vectorOf(vendor)
+    const receiver = createReceiver({ vendor, secret, now, inbox, observe: () => {} })
+    const decided = vendor.fixtures.find(({ name }) => name === 'verification.approved')
+    const body = Buffer.from(JSON.stringify((decided ?? vendor.fixtures[0])?.body))
+    const url = 'https://app.test/webhooks'
+    const headers = vectorOf(vendor).headers({ body, at, id: 'msg_1', url })
+    const kinds: string[] = []
+    for (const _ of [1, 2]) kinds.push((await receiver.receive({ body, headers, url })).kind)
+    // Its events say that something changed, and all have the same bytes.
+    const isThin = vendor.name === 'plaid'
+    expect(kinds).toEqual(['accepted', isThin ? 'accepted' : 'duplicate'])
+  })
+
   test('is accepted as node:crypto signs it, by a receiver too', async () => {
     expect(await outcome(vendor)).toBe(true)
     const receiver = createReceiver({ vendor, secret: vectorOf(vendor).secret, now })

@@ -61,6 +61,11 @@ const mutations: readonly {
     noticed: "an operator's purge waits for that of another process, whose retention is its own",
   },
   {
+    name: 'an operator who counts as one that watches',
+    changes: [['if p_gap is null then', 'p_gap := coalesce(p_gap, 6000); if false then']],
+    noticed: 'who only looks says nothing of others, however often',
+  },
+  {
     name: 'a sweep that repeats another',
     changes: [['elsif s.sweeps is null and ', 'elsif ']],
     noticed: 'a crash is taken by one of those that sweep',
@@ -74,8 +79,8 @@ const mutations: readonly {
     name: 'gaps that an owner does not remember',
     changes: [
       [
-        'set seen = v_now, watched = v_watched, gaps = v_gaps',
-        'set seen = v_now, watched = v_watched',
+        'set seen = v_now, watched = excluded.watched, gaps = excluded.gaps',
+        'set seen = v_now, watched = excluded.watched',
       ],
     ],
     noticed: 'two outages count against nobody who came back between them',

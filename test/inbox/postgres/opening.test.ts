@@ -229,11 +229,16 @@ test('what is asked of a store that is not open is refused', async () => {
 })
 
 test("mode: 'operator' looks and redrives beside the application, and neither keeps, claims nor moves", async () => {
-  const { open } = schemaOn(servers.pg18, { listen: false })
+  const { open, query } = schemaOn(servers.pg18, { listen: false })
   const beside = open({ mode: 'operator' })
   await expect(beside.open(() => {})).rejects.toEqual(unsuitable(/postgresSchema/))
   const application = await opened(open())
+  await query('update idv.owners set seen = 1 where owner = 0')
   await opened(beside)
+  // Whoever looks on says nothing of the workers.
+  expect(await query('select seen::int as seen from idv.owners where owner = 0')).toEqual([
+    { seen: 1 },
+  ])
   const salt = Uint8Array.of(1)
   await expect(beside.recall('salt', salt)).rejects.toEqual(unsuitable(/start the application/))
   expect(await application.recall('salt', salt)).toEqual(salt)

@@ -218,6 +218,18 @@ export const promises = {
     expect(await store.lapsed(start + 600_000)).toEqual([])
   },
 
+  async 'who only looks says nothing of others, however often'({ store, beside, query }: Under) {
+    const other = await beside()
+    await store.insert(newEntry())
+    await claimOne(other)
+    for (let look = 0; look < 5; look += 1) {
+      await query('update idv.owners set seen = seen - 10000')
+      for (const _ of [1, 2]) await query('select idv.beat_1(7, null)')
+    }
+    await query('update idv.owners set since = seen where owner = 0')
+    expect(await store.lapsed(start + 600_000)).toEqual([])
+  },
+
   async 'a silence from before an outage is remembered after it'({ store, beside, query }: Under) {
     const other = await beside()
     await store.insert(newEntry())

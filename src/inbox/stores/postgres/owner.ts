@@ -16,11 +16,14 @@ export class Owner {
   readonly id = randomInt(1, 2 ** 31 - 1)
   readonly clock = new StoreClock()
   readonly #statements: Statements
+  readonly #watches: boolean
   #timer: ReturnType<typeof setInterval> | undefined
   #isBeating = false
 
-  constructor(statements: Statements) {
+  /** An operator looks on, and `watches` nobody. */
+  constructor(statements: Statements, { watches }: { readonly watches: boolean }) {
     this.#statements = statements
+    this.#watches = watches
   }
 
   /** Enters itself and learns the database's time. */
@@ -44,7 +47,7 @@ export class Owner {
 
   async #beat(): Promise<void> {
     await this.clock.measure(async () => {
-      const values = [this.id, longestGap]
+      const values = [this.id, this.#watches ? longestGap : null]
       const now = Number(await this.#statements.ask('beat', values))
       if (!Number.isFinite(now)) throw statementError('STORE_FAILED', 'the time could not be read')
       return now

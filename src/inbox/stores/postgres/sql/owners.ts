@@ -4,24 +4,29 @@ export const owners = [
   /*
    * Owner 0 stands for all of them: \`watched\` is the time for which any was heard, which stands
    * still during an outage, \`gaps\` is how often nobody was heard for longer than p_gap, and \`since\`
-   * is when that ended last. An owner remembers both as they were at its own last sign. Gives the
-   * database's time.
+   * is when that ended last. An owner remembers both as they were at its own last sign. Who only
+   * looks has no p_gap and watches nobody: workers may be cut off meanwhile. Gives the database's
+   * time.
    */
   `create function idv.beat_1(p_owner int, p_gap int) returns bigint language plpgsql as $$
 declare v_now bigint := idv.clock_1(); v_watched bigint; v_gaps int;
 begin
   perform set_config('synchronous_commit', 'off', true);
   perform idv.fold_1();
-  insert into idv.owners as o (owner, since, seen) values (0, v_now, v_now)
-    on conflict (owner) do update set seen = v_now,
-    watched = o.watched
-      + case when v_now - o.seen between 0 and p_gap then v_now - o.seen else 0 end,
-    gaps = o.gaps + (not v_now - o.seen between -p_gap and p_gap)::int,
-    since = case when v_now - o.seen between -p_gap and p_gap then o.since else v_now end
-    returning watched, gaps into v_watched, v_gaps;
+  if p_gap is null then
+    select o.watched, o.gaps into v_watched, v_gaps from idv.owners o where o.owner = 0;
+  else
+    insert into idv.owners as o (owner, since, seen) values (0, v_now, v_now)
+      on conflict (owner) do update set seen = v_now,
+      watched = o.watched
+        + case when v_now - o.seen between 0 and p_gap then v_now - o.seen else 0 end,
+      gaps = o.gaps + (not v_now - o.seen between -p_gap and p_gap)::int,
+      since = case when v_now - o.seen between -p_gap and p_gap then o.since else v_now end
+      returning watched, gaps into v_watched, v_gaps;
+  end if;
   insert into idv.owners as o (owner, since, seen, watched, gaps)
-    values (p_owner, v_now, v_now, v_watched, v_gaps)
-    on conflict (owner) do update set seen = v_now, watched = v_watched, gaps = v_gaps;
+    values (p_owner, v_now, v_now, coalesce(v_watched, 0), coalesce(v_gaps, 0))
+    on conflict (owner) do update set seen = v_now, watched = excluded.watched, gaps = excluded.gaps;
   return v_now;
 end $$`,
 
