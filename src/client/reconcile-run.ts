@@ -162,6 +162,16 @@ export function checkReconcile(options: ReconcileOptions): void {
   if (options.since !== undefined) boundsOf(run, options.since)
 }
 
+/** The records of another tenant count as read by its own runs alone. */
+function assertSameTenant({ tenant }: Watermark, options: ReconcileOptions): void {
+  const [read, asked] = [tenant ?? null, options.tenant ?? null]
+  if (read === asked) return
+  const nameOf = (one: string | null) => (one === null ? 'no tenant' : `the tenant '${one}'`)
+  throw invalid(
+    `the watermark is of a run for ${nameOf(read)}, and this one is for ${nameOf(asked)}: keep a watermark for each, and begin without one`,
+  )
+}
+
 /**
  * The bounds of the streams.
  *
@@ -176,6 +186,7 @@ export function boundsOf(
   }
   const bounds = streams.map((stream) => [stream, boundOf(since, stream, began)] as const)
   const isTime = typeof since === 'string' || since instanceof Date
+  if (!isTime) assertSameTenant(since, options)
   if (isTime && bounds.some(([, { from }]) => from > endOf(options))) {
     throw invalid('since must not be later than until')
   }

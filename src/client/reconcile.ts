@@ -37,7 +37,9 @@ export async function reconcile(options: ReconcileOptions): Promise<ReconcileRep
   const run = prepared(options)
   await assertTenant(run)
   const before = (await store?.read()) ?? options.since
-  const reached: { [Name in Stream]?: Position } = {}
+  const { tenant } = options
+  const reached: { [Name in Stream]?: Position } & { tenant?: string } =
+    typeof tenant === 'string' ? { tenant } : {}
   for (const [stream, bound] of boundsOf(run, before)) {
     const newest = await readStream(run, stream, bound)
     if (newest === 'stopped') return run.tally.report(dryRun, undefined)

@@ -21,7 +21,10 @@ export interface Position {
 }
 
 /** How far runs have read: JSON, to be stored and passed as `since`. */
-export type Watermark = { readonly [Name in Stream]?: Position }
+export type Watermark = { readonly [Name in Stream]?: Position } & {
+  /** Whose records were read, where the run named a tenant. */
+  readonly tenant?: string
+}
 
 /** Keeps the watermark of one inbox between runs, e.g. in a file or a table. */
 export interface WatermarkStore {

@@ -109,7 +109,8 @@ function targetOf(incoming: MountedRequest): URL | undefined {
 const maxBody = 65_536
 
 async function textOf(incoming: MountedRequest): Promise<string> {
-  const { body } = incoming
+  // Some parsers set a body also where they have read nothing.
+  const body = incoming.readableDidRead || !incoming.readable ? incoming.body : undefined
   // Parsers that keep the exact bytes leave them as they came.
   if (body instanceof Uint8Array) return Buffer.from(body).toString()
   if (body !== undefined) return typeof body === 'string' ? body : JSON.stringify(body)

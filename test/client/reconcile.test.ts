@@ -357,6 +357,24 @@ describe('reconcile', () => {
     expect((await inbox.find({ tenant: 'b' })).entries).toHaveLength(1)
   })
 
+  test('a watermark of one tenant is none of another, nor of runs without one', async () => {
+    const { sandbox, api, receiver } = await open()
+    drop(sandbox)
+    await api.verifications.create(input)
+    const run = (options: object) => reconcile({ client: api, receiver, ...options })
+    const { watermark } = await run({ tenant: 'a', since: start })
+    expect(watermark).toMatchObject({ tenant: 'a' })
+    for (const tenant of ['b', null]) {
+      await expect(run({ tenant, since: watermark })).rejects.toMatchObject({
+        code: 'OPTION_INVALID',
+        message: expect.stringContaining("the watermark is of a run for the tenant 'a'"),
+      })
+    }
+    expect((await run({ tenant: 'a', since: watermark })).events.fed).toBe(0)
+    const { watermark: before } = await run({ tenant: null, since: start })
+    await expect(run({ tenant: 'a', since: before })).rejects.toThrow('of a run for no tenant')
+  })
+
   test('a run without a tenant is refused where every entry has one, unless it means those of none', async () => {
     const { sandbox, api, inbox, receiver } = await open()
     drop(sandbox)
