@@ -142,6 +142,9 @@ const defaultPaths: Paths = {
 }
 /** A flat body's `eventId` is surer to be the event's own than its `id`. */
 const flatIds = defaultPaths.id.toReversed()
+/** A flat body's `createdAt` is the resource's, the same in all of its events. */
+const flatTimes = ['timestamp', 'occurredAt'].map(toPath)
+const changeTimes = ['updatedAt', 'updated_at'].map(toPath)
 
 function checkedPaths(option: EnvelopePaths): Paths {
   checkOptionNames('envelope', option, parts)
@@ -233,8 +236,11 @@ function fromPaths(
   const namePath = arrival ? namePathOf(body, paths.name, arrival) : pathOf(body, paths.name)
   const name = namePath && nameAt(body, namePath, arrival)
   if (typeof name !== 'string' || name === '') return undefined
-  const timePath = pathOf(body, paths.occurredAt)
   const dataPath = resourcePathOf(body, paths.data)
+  const isFlat = !dataPath && paths.occurredAt === defaultPaths.occurredAt
+  const timePath = pathOf(body, isFlat ? flatTimes : paths.occurredAt)
+  const changePath = isFlat ? pathOf(body, changeTimes) : undefined
+  const when = timePath ?? changePath
   // A flat body's `id` may be the resource's: two events of one resource would share it, so it
   // is shown but never used to tell duplicates.
   const doubtful = !dataPath && paths.id === defaultPaths.id
@@ -245,7 +251,7 @@ function fromPaths(
     name,
     id,
     key: own ? undefined : id,
-    occurredAt: timePath && toDate(valueIn(body, timePath)),
+    occurredAt: when && toDate(valueIn(body, when)),
     data: dataPath
       ? valueIn(body, dataPath)
       : without(body, [namePath, own ? undefined : idPath, timePath]),

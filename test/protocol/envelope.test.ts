@@ -119,3 +119,18 @@ test('CloudEvents are read in binary mode, their id only where the scheme signs 
     kind: 'rejected',
   })
 })
+
+test('a body that is the resource has the time of its change, not of its creation', async () => {
+  const record = {
+    id: 'ver_1',
+    createdAt: '2026-01-01T00:00:00Z',
+    updatedAt: '2026-01-02T00:00:00Z',
+  }
+  const timeOf = async (more: object) => {
+    const { event } = await received({}, { event: 'verification.submitted', ...record, ...more })
+    expect(event?.data).toMatchObject(record)
+    return event?.occurredAt?.toISOString()
+  }
+  expect(await timeOf({})).toBe('2026-01-02T00:00:00.000Z')
+  expect(await timeOf({ timestamp: 1_767_400_000 })).toBe('2026-01-03T00:26:40.000Z')
+})
