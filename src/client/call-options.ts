@@ -12,3 +12,21 @@ export interface CallOptions {
 }
 
 export const callOptionNames: readonly (keyof CallOptions)[] = ['signal', 'timeout']
+
+/** By symbol, so that a client of the package's other copy, or a wrapper around one, passes it on. */
+const background: unique symbol = Symbol.for('idv-webhooks.background')
+
+interface BackgroundOptions extends CallOptions {
+  readonly [background]?: true
+}
+
+/** The options of reads that can wait: they leave half of the limiter's rate to other calls. */
+export function inBackground(options: CallOptions): CallOptions {
+  const marked: BackgroundOptions = { ...options, [background]: true }
+  return marked
+}
+
+/** Whether a call can wait. */
+export function isInBackground(options: BackgroundOptions | undefined): boolean {
+  return options?.[background] === true
+}

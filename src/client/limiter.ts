@@ -15,8 +15,10 @@ export interface Limiter {
    * Resolves when it is the caller's turn, with a function to call when the request has ended.
    * Rejects with the signal's reason if it is aborted first. After `timeout` milliseconds the request
    * counts as ended without that call: some hosts drop a request with all that waits for it.
+   * `background` is true for reads that can wait, those of reconcile: they take at most half of the
+   * rate.
    */
-  acquire(signal?: AbortSignal, timeout?: number): Promise<() => void>
+  acquire(signal?: AbortSignal, timeout?: number, background?: boolean): Promise<() => void>
   /** Pauses all callers for `ms` milliseconds. */
   pause(ms: number): void
   /** The number of callers that wait. */
@@ -39,7 +41,16 @@ const slack = 1_000
 /** A request whose end was not reported; it counts as running before `until`. */
 interface Running {
   readonly until: number
+  readonly background: boolean
 }
+
+/** A request that ended; it counts for a minute. */
+interface Ended {
+  readonly at: number
+  readonly background: boolean
+}
+
+const never = Number.POSITIVE_INFINITY
 
 /**
  * Creates a limiter that the clients of one key can share.
@@ -58,15 +69,18 @@ export function createLimiter(options: LimiterOptions = {}): Limiter {
 class SlidingWindow implements Limiter {
   readonly #perMinute: number
   readonly #time: () => number
-  readonly #queue = new Set<() => void>()
+  /** Callers that wait, and whether they wait in the background. */
+  readonly #queue = new Map<() => void, boolean>()
   /**
    * A request counts from its start until a minute after its end: whenever the service counts it,
    * and whatever its window is, that window never exceeds the limit.
    */
-  readonly #ended: number[] = []
+  readonly #ended: Ended[] = []
   readonly #running = new Set<Running>()
   /** No running request is overdue before this. */
-  #overdueFrom = Number.POSITIVE_INFINITY
+  #overdueFrom = never
+  /** How many of those that count are in the background. */
+  #inBackground = 0
   #pausedUntil = Number.NEGATIVE_INFINITY
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -84,7 +98,7 @@ class SlidingWindow implements Limiter {
     this.#next()
   }
 
-  acquire(signal?: AbortSignal, timeout = Number.POSITIVE_INFINITY): Promise<() => void> {
+  acquire(signal?: AbortSignal, timeout = never, background = false): Promise<() => void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)
       const leave = () => {
@@ -94,20 +108,21 @@ class SlidingWindow implements Limiter {
       }
       const grant = () => {
         signal?.removeEventListener('abort', leave)
-        const running = { until: this.#time() + timeout + slack }
+        const running = { until: this.#time() + timeout + slack, background }
         this.#running.add(running)
+        if (background) this.#inBackground += 1
         this.#overdueFrom = Math.min(this.#overdueFrom, running.until)
         resolve(() => this.#release(running))
       }
       signal?.addEventListener('abort', leave, { once: true })
-      this.#queue.add(grant)
+      this.#queue.set(grant, background)
       this.#next()
     })
   }
 
   #release(running: Running): void {
     if (!this.#running.delete(running)) return
-    this.#ended.push(this.#time())
+    this.#ended.push({ at: this.#time(), background: running.background })
     this.#next()
   }
 
@@ -116,37 +131,53 @@ class SlidingWindow implements Limiter {
     clearTimeout(this.#timer)
     const at = this.#time()
     if (at >= this.#overdueFrom) this.#endOverdue(at)
-    while (at - (this.#ended[0] ?? at) >= minute) this.#ended.shift()
-    for (const grant of this.#queue) {
+    while (at - (this.#ended[0]?.at ?? at) >= minute) {
+      if (this.#ended.shift()?.background) this.#inBackground -= 1
+    }
+    for (const [grant, background] of this.#queue) {
       if (at < this.#pausedUntil || this.#isFull()) break
+      if (background && this.#isShareFull()) continue
       this.#queue.delete(grant)
       grant()
     }
     if (this.#queue.size === 0) return
-    const ended = Math.min(this.#ended[0] ?? Number.POSITIVE_INFINITY, this.#overdueFrom)
-    const free = this.#isFull() ? ended + minute : at
+    const free = this.#freeFrom(at)
     // When running requests take every place, the end of one of them comes back here.
-    if (free === Number.POSITIVE_INFINITY) return
+    if (free === never) return
     const wait = Math.max(1, Math.max(free, this.#pausedUntil) - at)
     this.#timer = setTimeout(() => this.#next(), Math.min(wait, longestTimer))
   }
 
+  /** When the next place can be free for a caller that waits. */
+  #freeFrom(at: number): number {
+    const isFull = this.#isFull()
+    if (!isFull && at < this.#pausedUntil) return at
+    // Where a place is free, only callers in the background wait, for one of their own.
+    const first = this.#ended.find(({ background }) => isFull || background)
+    return Math.min(first?.at ?? never, this.#overdueFrom) + minute
+  }
+
   /** By comparing times: a host that drops a request drops its timers too. */
   #endOverdue(at: number): void {
-    this.#overdueFrom = Number.POSITIVE_INFINITY
+    this.#overdueFrom = never
     for (const running of this.#running) {
       if (running.until > at) {
         this.#overdueFrom = Math.min(this.#overdueFrom, running.until)
         continue
       }
       this.#running.delete(running)
-      this.#ended.push(running.until)
+      this.#ended.push({ at: running.until, background: running.background })
     }
-    this.#ended.sort((one, other) => one - other)
+    this.#ended.sort((one, other) => one.at - other.at)
   }
 
   #isFull(): boolean {
     return this.#running.size + this.#ended.length >= this.#perMinute
+  }
+
+  /** Reads in the background leave the other half to those that somebody waits for. */
+  #isShareFull(): boolean {
+    return this.#inBackground >= Math.max(1, Math.floor(this.#perMinute / 2))
   }
 }
 

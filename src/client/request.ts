@@ -13,6 +13,7 @@ import {
   TimeoutError,
 } from './api-error.ts'
 import { type Answered, type Attempted, attempt, type Fetch } from './attempt.ts'
+import { isInBackground } from './call-options.ts'
 import { endpoints } from './contract.ts'
 import type { Limiter } from './limiter.ts'
 import { faultCode, provesUnsent, showable } from './network-fault.ts'
@@ -71,9 +72,10 @@ export async function request<Name extends EndpointName>(
   const { method } = endpoints[call.endpoint]
   const { path, url, init, body } = prepared(sender, call)
   const { signal, timeout = sender.timeout } = call.options ?? {}
+  const background = isInBackground(call.options)
   for (let attempts = 1; ; attempts++) {
     const info: RequestDetails = { endpoint: call.endpoint, method, path, attempts }
-    const leave = await sender.limiter?.acquire(signal, timeout)
+    const leave = await sender.limiter?.acquire(signal, timeout, background)
     const began = sender.now()
     const attempted = await attempt(sender.fetch, { url, init, timeout, signal }).finally(leave)
     if (attempted.kind === 'aborted' && !attempted.sent) throw attempted.reason

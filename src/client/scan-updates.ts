@@ -1,6 +1,7 @@
 // Reads verifications by their last update, newest first, as far as the responses prove that order. A
 // record that changes meanwhile jumps to a page that was already read, so the front is read again.
 import type { Client, Verification } from '../protocol/resources.ts'
+import { inBackground } from './call-options.ts'
 import type { ApiClient } from './create-client.ts'
 import { falling } from './falling.ts'
 
@@ -76,7 +77,7 @@ async function* scanMoved(
 }
 
 function byUpdate(api: Lists, signal: AbortSignal | undefined) {
-  return api.verifications.iterate({ sort: 'updated_at' }, signal && { signal }).pages()
+  return api.verifications.iterate({ sort: 'updated_at' }, inBackground({ signal })).pages()
 }
 
 /** The records updated since the first page was read, and which of them were seen as they are. */

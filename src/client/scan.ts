@@ -1,6 +1,7 @@
 // Reads what changed since a time, page by page, from lists that have no such filter. It stops early
 // only while the responses prove that the newest come first.
 import { type Client, limits } from '../protocol/resources.ts'
+import { inBackground } from './call-options.ts'
 import { falling } from './falling.ts'
 import type { Page } from './pager.ts'
 import { type Lists, type Scanned, type ScanOptions, scanUpdates } from './scan-updates.ts'
@@ -21,7 +22,7 @@ async function* scanVerifications(api: Lists, options: ScanOptions): AsyncGenera
   if (read !== 'unsorted') return
   // In any other order a change can shift other records out of sight; by creation it cannot.
   const { signal } = options
-  for await (const { data } of api.verifications.iterate({}, signal && { signal }).pages()) {
+  for await (const { data } of api.verifications.iterate({}, inBackground({ signal })).pages()) {
     yield { of: 'verification', items: data }
   }
 }
@@ -35,7 +36,7 @@ async function* scanExpired(api: Lists, { from, signal }: ScanOptions): AsyncGen
   const dateFrom = new Date(from - (limits.expiresDays.max + 1) * day)
   const query = { status: 'expired', dateFrom } as const
   let first = true
-  for await (const { data } of api.verifications.iterate(query, signal && { signal }).pages()) {
+  for await (const { data } of api.verifications.iterate(query, inBackground({ signal })).pages()) {
     const untouched = data.filter(
       ({ updatedAt, expiresAt }) => !(Date.parse(updatedAt) >= Date.parse(expiresAt)),
     )
@@ -52,7 +53,7 @@ async function* scanClients(
 ): AsyncGenerator<Scanned> {
   // The list has no sort by update (section 4.5), so every deleted client is read.
   const filter = stream === 'deletions' ? ({ active: false } as const) : {}
-  const list = api.clients.iterate({ ...filter, sort: 'created_at' }, signal && { signal })
+  const list = api.clients.iterate({ ...filter, sort: 'created_at' }, inBackground({ signal }))
   const order = falling<Client>(({ createdAt }) => createdAt)
   for await (const { data: items } of list.pages() as AsyncIterable<Page<Client>>) {
     yield { of: 'client', items }

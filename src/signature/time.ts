@@ -7,6 +7,12 @@ const seconds = /^(?:0|[1-9]\d{0,11})$/
 const milliseconds = /^(?:0|[1-9]\d{0,14})$/
 const iso8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/
 
+/** Whether a signature of the scheme holds the time at which it was made. */
+export function statesTime({ grammar, template }: Scheme): boolean {
+  if (typeof grammar === 'object' && 'jwt' in grammar) return true
+  return template.some((part) => 'value' in part && part.value === 'timestamp')
+}
+
 /** A moment as a sender of the scheme writes it. */
 export function writeTime({ timestamp }: Scheme, moment: Date): string {
   const format = timestamp?.format ?? 'seconds'

@@ -7,25 +7,38 @@ const ulid = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 const prefix =
   /^(?:api|cli|client|dlv|doc|evt_fixture|evt|event|key|mat|matter|mem|msg|org|req|request|sess|sub|usr|ver|verification|wh|whk)[_-]/i
 
+/** Keys of databases and digests; 24 capitals could be an IBAN. */
+const hex = /^(?:[0-9a-f]{24}|[0-9a-f]{32}|[0-9A-F]{32}|[0-9a-f]{40}|[0-9A-F]{40}|[0-9a-f]{64})$/
+
 /**
- * Whether an id is opaque: a UUID, a ULID, or at least 16 letters and digits in mixed turns. After
- * a known prefix, up to five digits or lower-case hex in mixed turns are enough.
+ * Whether an id is opaque: a UUID, a ULID, hex, or a long random mix of both cases and digits. After
+ * a known prefix, up to five digits or shorter hex are enough. Capitals with digits prove nothing: a
+ * tax code of 16 characters holds a name, a birthday and a sex.
  */
 export function isOpaqueId(id: string): boolean {
   if (id.length > 80) return false
   const bare = id.replace(prefix, '')
   if (uuid.test(bare) || ulid.test(bare)) return true
+  const isPrefixed = bare !== id
   // Seven digits may be a telephone number, six a date.
-  if (bare !== id && /^(?:\d{1,5}|(?=.*[a-f])[0-9a-f]{4,64})$/.test(bare)) return isMixed(bare)
-  return /^[A-Za-z0-9_-]{16,}$/.test(bare) && isMixed(bare)
+  if (isPrefixed && /^\d{1,5}$/.test(bare)) return true
+  const turns = bare.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0
+  if (hex.test(bare)) return turns >= bare.length / 4
+  if (/\d{7}|[a-z]{7}/.test(bare)) return false
+  const isShortHex = (isPrefixed ? /^[0-9a-f]{4,64}$/ : /^[0-9a-f]{16}$/).test(bare)
+  if (isShortHex) return turns >= (bare.length < 6 ? 2 : 3)
+  if (/^[a-z0-9]{24,}$/.test(bare)) return turns >= Math.floor(bare.length / 3)
+  return bare.length >= (isPrefixed ? 16 : 20) && mixesCases(bare)
 }
 
-/** Machines mix letters and digits; people write words and numbers. */
-function isMixed(text: string): boolean {
-  if (/^\d{1,5}$/.test(text)) return true
-  const turns = text.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0
-  const least = Math.min(3, Math.floor(text.length / 4))
-  return turns >= least && !/[A-Za-z]{7}|\d{7}/.test(text)
+/** People write words, initials and numbers; only machines change between them at every turn. */
+function mixesCases(text: string): boolean {
+  if (!/^[A-Za-z0-9_-]+$/.test(text) || !/\d/.test(text)) return false
+  const letters = text.replaceAll(/[^A-Za-z]/g, '')
+  const changes = letters.match(/[a-z](?=[A-Z])|[A-Z](?=[a-z])/g)?.length ?? 0
+  // Words in capitals and lower case with numbers between them have none of these.
+  const unlikely = text.match(/[A-Z](?=[A-Z0-9])|\d(?=[a-z])/g)?.length ?? 0
+  return changes >= 5 && unlikely >= 3 && !/[A-Z0-9]{9}|[a-z0-9]{9}/.test(text)
 }
 
 /** The most ids that are remembered, so that a long recording has a bound. */

@@ -10,8 +10,9 @@ import { parseJson } from '../../foundation/json.ts'
 import type { Scheme } from '../../protocol/scheme.ts'
 import { fromBase64, toBase64 } from '../../signature/encoding.ts'
 import { sign } from '../../signature/signature.ts'
+import { statesTime } from '../../signature/time.ts'
 import { signedDelivery } from '../../testing/signed-delivery.ts'
-import type { Attempt } from '../schemas/deliveries.ts'
+import type { Attempt, DeliveryRow } from '../schemas/deliveries.ts'
 import type { AttemptFault } from '../schemas/faults.ts'
 import { basicAuth } from './basic-auth.ts'
 import { asDelivery } from './from-within.ts'
@@ -36,13 +37,17 @@ export interface AttemptOptions {
 /** No more of an answer's body is read and kept. */
 const keptBody = 16_384
 
-/** The headers of a signature over a delivery's bytes. */
-export function signBody(
-  body: string,
+/**
+ * The headers of the signature of an attempt: those of the first one, or new ones where the scheme
+ * states a time, which would lie outside the receiver's tolerance in a later attempt.
+ */
+export async function signatureOf(
+  { body, eventId, signature }: Pick<DeliveryRow, 'body' | 'eventId' | 'signature'>,
   secrets: readonly string[],
   { scheme, now }: { readonly scheme: Scheme; readonly now: () => Date },
-) {
-  return sign(bytesOf(body), { secret: secrets, scheme, now })
+): Promise<Readonly<Record<string, string>>> {
+  if (signature && !statesTime(scheme)) return signature
+  return sign(bytesOf(body), { secret: secrets, scheme, now, id: eventId })
 }
 
 /** Makes one attempt; it never rejects. */

@@ -15,7 +15,7 @@ import type {
   SandboxDelivery,
 } from '../schemas/deliveries.ts'
 import type { SubscriptionRow } from '../schemas/snapshot.ts'
-import { attempt, signBody } from './attempt.ts'
+import { attempt, signatureOf } from './attempt.ts'
 import { refuseFromWithin } from './from-within.ts'
 import { type Occurrence, planDeliveries } from './plan.ts'
 import { DueQueue } from './queue.ts'
@@ -242,11 +242,12 @@ export class Deliveries {
     const row = this.#rows.get(id)
     const subscription = row && this.subscriptions.row(row.subscriptionId)
     if (!subscription) return
-    const now = () => clock.now()
+    const at = clock.now()
+    const now = () => at
     const { url } = subscription
     const { body } = row
-    const secrets = signingSecrets(subscription, now())
-    const signature = row.signature ?? (await signBody(body, secrets, { scheme, now }))
+    const secrets = signingSecrets(subscription, at)
+    const signature = await signatureOf(row, secrets, { scheme, now })
     if (ended.aborted) return
     const struck = faults.forAttempt({
       subscriptionId: subscription.id,

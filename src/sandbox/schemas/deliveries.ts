@@ -75,7 +75,7 @@ export const deliverySummarySchema = z.object({
 /** A delivery as it is kept. */
 export const deliveryRowSchema = deliverySchema.extend({
   seq: z.int().min(0),
-  /** The headers of the first signature: what is sent again is not signed again. */
+  /** The headers of its signature; a later attempt has them again if they state no time. */
   signature: headers.optional(),
 })
 
