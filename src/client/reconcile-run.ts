@@ -73,6 +73,8 @@ interface ListedEntries {
 /** The part of a receiver that takes events without a delivery. */
 interface Ingester {
   readonly keeper: unknown
+  /** Whether its handlers can read through a client. */
+  readonly fetches: boolean
   ingest(body: Uint8Array, tenant?: string): Promise<Outcome>
 }
 

@@ -1,8 +1,10 @@
 // Finds the events that must have happened and never arrived, and puts them through the receiver's
 // own pipeline: kept, retried and handled like any other, once.
+
 import { defined } from '../foundation/defined.ts'
 import { warnIfItThrows } from '../foundation/warn.ts'
 import { ownEnvelope } from '../protocol/envelope.ts'
+import { inBackground } from './call-options.ts'
 import { clientEvents, type DerivedEvent, derivedKey, verificationEvents } from './derive-events.ts'
 import type { ReconcileReport } from './reconcile-report.ts'
 import {
@@ -68,7 +70,9 @@ async function readStream(
 ): Promise<number | undefined | 'stopped'> {
   const { client, signal, onProgress } = run.options
   let newest: number | undefined
-  for await (const page of scan(client, stream, { from: bound.from, signal })) {
+  // The handlers of a receiver that shares the client go first.
+  const asking = run.pipeline.fetches ? inBackground({ signal }) : { signal }
+  for await (const page of scan(client, stream, { from: bound.from, asking })) {
     run.tally.read(page.of, page.items.length)
     for (const event of eventsOf(run, page, bound)) {
       const changedAt = Date.parse(event.changedAt)

@@ -1,7 +1,7 @@
 // Reads verifications by their last update, newest first, as far as the responses prove that order. A
 // record that changes meanwhile jumps to a page that was already read, so the front is read again.
 import type { Client, Verification } from '../protocol/resources.ts'
-import { inBackground } from './call-options.ts'
+import type { CallOptions } from './call-options.ts'
 import type { ApiClient } from './create-client.ts'
 import { falling } from './falling.ts'
 
@@ -20,7 +20,8 @@ export interface Lists {
 export interface ScanOptions {
   /** Milliseconds since the epoch: older changes need not be read. */
   readonly from: number
-  readonly signal?: AbortSignal | undefined
+  /** How pages are asked for. */
+  readonly asking: CallOptions
 }
 
 /** `reached`: the bound; `ended`: the list; `unsorted`: another order, which proves nothing. */
@@ -32,13 +33,13 @@ const mostPasses = 10
 /** Reads what was updated since a bound, and then what moved to the front meanwhile. */
 export async function* scanUpdates(
   api: Lists,
-  { from, signal }: ScanOptions,
+  { from, asking }: ScanOptions,
 ): AsyncGenerator<Scanned, UpdatesRead> {
   const order = falling<Verification>(({ updatedAt }) => updatedAt)
   const front = new Front()
   let pages = 0
   let read: UpdatesRead = 'ended'
-  for await (const { data: items } of byUpdate(api, signal)) {
+  for await (const { data: items } of byUpdate(api, asking)) {
     pages += 1
     if (pages === 1) front.moveTo(items)
     front.fresh(items)
@@ -49,21 +50,17 @@ export async function* scanUpdates(
     break
   }
   // A single page shows one moment: nothing can have moved within it.
-  if (pages > 1) yield* scanMoved(api, front, signal)
+  if (pages > 1) yield* scanMoved(api, front, asking)
   return read
 }
 
 /** Reads the front again until that takes one page, or shows nothing new. */
-async function* scanMoved(
-  api: Lists,
-  front: Front,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Scanned> {
+async function* scanMoved(api: Lists, front: Front, asking: CallOptions): AsyncGenerator<Scanned> {
   for (let pass = 0; pass < mostPasses; pass++) {
     let pages = 0
     let found = 0
     let first: readonly Verification[] = []
-    for await (const { data } of byUpdate(api, signal)) {
+    for await (const { data } of byUpdate(api, asking)) {
       pages += 1
       if (pages === 1) first = data
       const items = front.fresh(data)
@@ -76,8 +73,8 @@ async function* scanMoved(
   }
 }
 
-function byUpdate(api: Lists, signal: AbortSignal | undefined) {
-  return api.verifications.iterate({ sort: 'updated_at' }, inBackground({ signal })).pages()
+function byUpdate(api: Lists, asking: CallOptions) {
+  return api.verifications.iterate({ sort: 'updated_at' }, asking).pages()
 }
 
 /** The records updated since the first page was read, and which of them were seen as they are. */

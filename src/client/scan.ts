@@ -1,7 +1,6 @@
 // Reads what changed since a time, page by page, from lists that have no such filter. It stops early
 // only while the responses prove that the newest come first.
 import { type Client, limits } from '../protocol/resources.ts'
-import { inBackground } from './call-options.ts'
 import { falling } from './falling.ts'
 import type { Page } from './pager.ts'
 import { type Lists, type Scanned, type ScanOptions, scanUpdates } from './scan-updates.ts'
@@ -21,8 +20,8 @@ async function* scanVerifications(api: Lists, options: ScanOptions): AsyncGenera
   if (read === 'reached') yield* scanExpired(api, options)
   if (read !== 'unsorted') return
   // In any other order a change can shift other records out of sight; by creation it cannot.
-  const { signal } = options
-  for await (const { data } of api.verifications.iterate({}, inBackground({ signal })).pages()) {
+  const { asking } = options
+  for await (const { data } of api.verifications.iterate({}, asking).pages()) {
     yield { of: 'verification', items: data }
   }
 }
@@ -31,12 +30,12 @@ async function* scanVerifications(api: Lists, options: ScanOptions): AsyncGenera
  * It is undocumented whether an expiry touches `updatedAt`. The newest expired records show it: if
  * each was updated at its expiry or later, the list by update has them all, and one page suffices.
  */
-async function* scanExpired(api: Lists, { from, signal }: ScanOptions): AsyncGenerator<Scanned> {
+async function* scanExpired(api: Lists, { from, asking }: ScanOptions): AsyncGenerator<Scanned> {
   // Records that expire after the bound were created at most this long before it (section 4.1).
   const dateFrom = new Date(from - (limits.expiresDays.max + 1) * day)
   const query = { status: 'expired', dateFrom } as const
   let first = true
-  for await (const { data } of api.verifications.iterate(query, inBackground({ signal })).pages()) {
+  for await (const { data } of api.verifications.iterate(query, asking).pages()) {
     const untouched = data.filter(
       ({ updatedAt, expiresAt }) => !(Date.parse(updatedAt) >= Date.parse(expiresAt)),
     )
@@ -49,11 +48,11 @@ async function* scanExpired(api: Lists, { from, signal }: ScanOptions): AsyncGen
 async function* scanClients(
   api: Lists,
   stream: 'clients' | 'deletions',
-  { from, signal }: ScanOptions,
+  { from, asking }: ScanOptions,
 ): AsyncGenerator<Scanned> {
   // The list has no sort by update (section 4.5), so every deleted client is read.
   const filter = stream === 'deletions' ? ({ active: false } as const) : {}
-  const list = api.clients.iterate({ ...filter, sort: 'created_at' }, inBackground({ signal }))
+  const list = api.clients.iterate({ ...filter, sort: 'created_at' }, asking)
   const order = falling<Client>(({ createdAt }) => createdAt)
   for await (const { data: items } of list.pages() as AsyncIterable<Page<Client>>) {
     yield { of: 'client', items }

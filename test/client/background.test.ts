@@ -44,7 +44,7 @@ function started(limiter?: Limiter) {
   const client = createClient({ baseUrl, apiKey: 'k1', observe: () => {}, fetch, limiter })
   const inbox = createInbox({ store: memoryStore() })
   onTestFinished(() => inbox.close())
-  const receiver = createReceiver({ secret: 'a-secret-of-the-tests', inbox })
+  const receiver = createReceiver({ secret: 'a-secret-of-the-tests', inbox, client })
   const stop = new AbortController()
   const { signal } = stop
   const run = reconcile({ client, receiver, since: '2020-01-01T00:00:00Z', dryRun: true, signal })
