@@ -22,7 +22,7 @@ export interface Position {
 
 /** How far runs have read: JSON, to be stored and passed as `since`. */
 export type Watermark = { readonly [Name in Stream]?: Position } & {
-  /** Whose records were read, where the run named a tenant. */
+  /** The tenant of the records, where the run named one. */
   readonly tenant?: string
 }
 
