@@ -10,6 +10,13 @@ export interface Row {
   active: boolean
 }
 
+export interface DeliveryRow {
+  id: string
+  subscriptionId: string
+  status: string
+  attempts: { status: number }[]
+}
+
 const hook = 'https://app.example.com/hooks'
 export const old = (id: string, events: string[], active = true): Row => ({
   id,
@@ -34,10 +41,12 @@ export async function service(
     soft?: boolean
     /** The answer to a page of the list; all of it on one page by default. */
     list?: (shown: readonly Row[], page: number) => unknown
+    /** The answer to a list of deliveries; all of them, whatever is asked, by default. */
+    deliveries?: (all: readonly DeliveryRow[], query: URLSearchParams) => [number, unknown]
   } = {},
 ) {
   const asked: string[] = []
-  const delivered: { id: string; subscriptionId: string; status: string }[] = []
+  const delivered: DeliveryRow[] = []
   let made = 0
   const url = await serve(async (request, response) => {
     let text = ''
@@ -57,7 +66,10 @@ export async function service(
     if (method !== 'GET') asked.push(`${method} ${path}`)
     await options.before?.(method, path)
     if (options.failOn?.(method, path)) return reply(500, { code: 'BROKEN' })
-    if (path === '/deliveries') return reply(200, { data: delivered })
+    if (path === '/deliveries') {
+      const { deliveries = (data) => [200, { data }] } = options
+      return reply(...deliveries(delivered, searchParams))
+    }
     if (path === '/subscriptions' && method === 'GET') {
       const { list = (data) => ({ data }) } = options
       return reply(200, list(rows.map(mask), Number(searchParams.get('page') ?? 1)))
@@ -74,8 +86,12 @@ export async function service(
     else if (method === 'DELETE') rows.splice(rows.indexOf(row), 1)
     return reply(200, mask(row))
   }, '')
-  const deliver = (subscriptionId: string) =>
-    delivered.push({ id: `dlv_${delivered.length}`, subscriptionId, status: 'delivered' })
+  const deliver = (subscriptionId: string, status = 'delivered', attempts = [503]) => {
+    const id = `dlv_${delivered.length}`
+    const made = { id, subscriptionId, status, attempts: attempts.map((one) => ({ status: one })) }
+    delivered.push(made)
+    return made
+  }
   const state = () => rows.map(({ id, events, secret }) => [id, events.join(), secret])
   return { url, rows, asked, deliver, state }
 }

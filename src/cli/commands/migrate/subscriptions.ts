@@ -37,7 +37,7 @@ export const migrateSubscriptions = (session: Session) =>
   declare('subscriptions', {
     summary: 'replace subscriptions that have legacy filters',
     details: [
-      'Reads subscriptions from a JSON export, or from a service that has the sandbox’s subscription routes, and prints what replaces each one with legacy filters. --apply takes the next safe step for each: the first run creates replacements, and later runs delete each old subscription whose replacement has delivered, and no other. A run that fails can be started again. --rollback restores the old subscriptions and removes the replacements that were created. The journal file holds ids and filters but no secrets.',
+      'Reads subscriptions from a JSON export, or from a service that has the sandbox’s subscription routes, and prints what replaces each one with legacy filters. --apply takes the next safe step for each: the first run creates replacements, and later runs delete each old subscription whose replacement has delivered and whose own deliveries have all arrived or failed for good, and no other. A run that fails can be started again. --rollback restores the old subscriptions and removes the replacements that were created. The journal file holds ids and filters but no secrets.',
       'If the service hides secrets, the replacement signs with the secret that you provide (WEBHOOK_SECRET or --secret-file, by subscription id if they differ), or with a new one that --new-secrets saves in a file for your receiver.',
       'While both subscriptions run, every renamed event arrives twice, with two names and two ids. An inbox treats the second as a duplicate; without an inbox, handlers run twice.',
     ],
@@ -167,7 +167,7 @@ function reportStep({ out }: Session, { newSecrets }: SubscriptionsOptions, step
   out.record({ type: 'step', ...defined(step) })
   const color = did === 'waiting' ? 'yellow' : 'green'
   const beside = replacement === undefined ? '' : ` (${printable(replacement)})`
-  out.data(`${printable(id)}  ${out.paint(color, actions[did])}${beside}`)
+  out.data(`${printable(id)}  ${out.paint(color, waitsFor(step) ?? actions[did])}${beside}`)
   const created = printable(replacement ?? id)
   if (secret === 'given') out.say(`${created} signs with the secret that you provided`)
   if (secret === 'new') {
@@ -175,6 +175,15 @@ function reportStep({ out }: Session, { newSecrets }: SubscriptionsOptions, step
       `${created} signs with a new secret, saved in ${newSecrets}: add it to the receiver before the first delivery`,
     )
   }
+}
+
+/** The deliveries that keep a subscription from being deleted, and what to do. */
+function waitsFor({ undelivered, inactive }: Step): string | undefined {
+  if (undelivered === undefined) return undefined
+  const deliveries = `not deleted: ${count(undelivered, 'delivery', 'deliveries')} of it`
+  return inactive
+    ? `${deliveries} would be lost, because it is inactive: activate it, then run this again`
+    : `${deliveries} ${undelivered === 1 ? 'is' : 'are'} still being retried: run this again later`
 }
 
 /** Reports a failed run: every step is in the journal, and the next run continues. */

@@ -6,6 +6,7 @@ import { type Journal, notedIds, type Pair, withoutSecret } from './journal.ts'
 import type { Planned, SecretOrigin, Step, Subscription } from './plan.ts'
 import type { SigningSecrets } from './signing-secrets.ts'
 import { type SubscriptionService, wasNotCreated } from './subscription-routes.ts'
+import { countUndelivered } from './undelivered.ts'
 
 /** Dependencies of a run. */
 export interface Deps {
@@ -33,6 +34,7 @@ export async function* applyPlan(deps: Deps, plan: readonly Planned[]): AsyncGen
     const isNew = planned.action === 'recreate' && !replacementFor(deps, planned, listed)
     if (isNew) deps.secrets.for(planned.subscription)
   }
+  yield* inactiveOnes(deps, plan)
   for (const planned of work) {
     deps.signal.throwIfAborted()
     yield planned.action === 'covered'
@@ -54,7 +56,7 @@ async function advance(
   listed: readonly Subscription[],
 ): Promise<Step> {
   const { journal, service } = deps
-  const { subscription, final } = planned
+  const { subscription } = planned
   const { id } = subscription
   const pair = journal.pairs.find(({ old }) => old.id === id)
   const replacement = replacementFor(deps, planned, listed)
@@ -70,10 +72,52 @@ async function advance(
     throw new CliError('REPLACEMENT_INACTIVE', message, exitCodes.failed)
   }
   if (!(await service.hasDelivered(replacement.id))) return { ...ids, did: 'waiting' }
-  // Widened before the old one is deleted: the other order would lose events.
-  if (!isSameSet(replacement.events, final)) await service.setEvents(replacement.id, final)
+  const undelivered = await widen(deps, planned, { pair, replacement })
+  if (undelivered > 0) return { ...ids, did: 'waiting', undelivered }
   await service.remove(id)
+  journal.set({ ...pair, alone: true })
   return { ...ids, did: 'dropped' }
+}
+
+/**
+ * Gives the replacement every event of the old one before that is deleted: the other order would lose
+ * events. Returns how many deliveries still keep the old one; then the replacement has no more than
+ * it had beside it, so that nothing else arrives twice meanwhile.
+ */
+async function widen(
+  deps: Deps,
+  { subscription: { id }, beside, final }: Planned,
+  { pair, replacement }: { readonly pair: Pair; readonly replacement: Subscription },
+): Promise<number> {
+  const { service } = deps
+  let { events } = replacement
+  const setEvents = async (wanted: readonly string[]) => {
+    if (!isSameSet(events, wanted)) await service.setEvents(replacement.id, wanted)
+    events = wanted
+  }
+  const open = await service.undelivered(id)
+  let undelivered = open.some(({ waits }) => waits) ? open.length : 0
+  if (undelivered === 0) {
+    await setEvents(final)
+    undelivered = await countUndelivered(service, id, deps.signal)
+  }
+  if (undelivered > 0) await setEvents(pair.existing ?? beside)
+  return undelivered
+}
+
+/** Reports old subscriptions that somebody made inactive while deliveries of them were open. */
+async function* inactiveOnes(
+  { service, journal }: Deps,
+  plan: readonly Planned[],
+): AsyncGenerator<Step> {
+  for (const { action, subscription } of plan) {
+    const { id } = subscription
+    const { replacement, alone } = journal.pairs.find(({ old }) => old.id === id) ?? {}
+    // A service may list what was deleted as inactive.
+    if (action !== 'inactive' || replacement === undefined || alone) continue
+    const { length: undelivered } = await service.undelivered(id)
+    if (undelivered > 0) yield { id, did: 'waiting', replacement, undelivered, inactive: true }
+  }
 }
 
 async function replace(deps: Deps, { subscription, beside }: Planned): Promise<Step> {
@@ -152,6 +196,6 @@ export function findEqual(wanted: Pair['old'] & Pick<Subscription, 'secret'>, se
   )
 }
 
-function isSameSet(one: readonly string[], other: readonly string[]): boolean {
+export function isSameSet(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((filter) => other.includes(filter))
 }

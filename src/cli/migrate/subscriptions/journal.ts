@@ -12,6 +12,8 @@ export interface Pair {
   readonly replacement?: string
   /** The filters of a replacement that existed before: a rollback restores them and keeps it. */
   readonly existing?: readonly string[]
+  /** The replacement has run without the old one, so it alone carried the events of that time. */
+  readonly alone?: true
 }
 
 /** A journal in use: every change is written at once. */

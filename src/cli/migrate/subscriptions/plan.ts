@@ -48,6 +48,10 @@ export interface Step {
     | 'restored'
     | 'waiting'
   readonly replacement?: string
+  /** Why it waits: its deliveries that are still being retried or held. A deletion would drop them. */
+  readonly undelivered?: number
+  /** It is inactive, so that its deliveries are held until somebody activates it. */
+  readonly inactive?: true
   /** Where the secret of a created subscription comes from. */
   readonly secret?: SecretOrigin
 }
@@ -76,12 +80,16 @@ export function stepsOf({ action, subscription, beside, final }: Planned): reado
   const list = (filters: readonly string[]) => filters.join(', ')
   if (action === 'current') return []
   if (action === 'covered') return [`remove the legacy names from ${id}: ${list(final)}`]
-  if (action === 'inactive') return [`${id} is inactive: delete it, or activate it and plan again`]
+  if (action === 'inactive') {
+    return [
+      `${id} is inactive: activate it and plan again, or delete it with the deliveries that it holds`,
+    ]
+  }
   return [
     `create a subscription beside it: ${list(beside)}`,
     'run both until the new one has delivered (an inbox drops the second copy of an event that states a time; without one, handlers run twice)',
     ...(final.length > beside.length ? [`widen the new one: ${list(final)}`] : []),
-    `delete ${id}`,
+    `delete ${id} once none of its deliveries is being retried`,
   ]
 }
 

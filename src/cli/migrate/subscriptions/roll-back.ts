@@ -1,8 +1,9 @@
 // The inverse of the plan: restores every old subscription of the journal and removes what was
 // created for it.
-import { create, type Deps, findEqual, listAll } from './apply.ts'
+import { create, type Deps, findEqual, isSameSet, listAll } from './apply.ts'
 import type { Pair } from './journal.ts'
 import { planSubscription, type Step, type Subscription } from './plan.ts'
+import { countUndelivered } from './undelivered.ts'
 
 /** A pair with what the service still has of it. */
 interface FoundPair {
@@ -53,11 +54,33 @@ async function* takeBack(deps: Deps, found: FoundPair): AsyncGenerator<Step> {
       journal.delete(old.id)
       yield { id: old.id, did: 'restored', replacement: id, secret: origin }
       old = { ...old, id }
-      journal.set({ ...pair, old })
+      journal.set({ ...pair, old, alone: true })
+    }
+    const undelivered = await keptBy(deps, found)
+    if (undelivered > 0) {
+      const { id, active } = found.replacement ?? old
+      yield { id, did: 'waiting', undelivered, ...(!active && { inactive: true }) }
+      return
     }
     yield* removeReplacement(deps, found)
   }
   journal.delete(old.id)
+}
+
+/**
+ * How many deliveries keep a replacement. One that always ran beside the old one is kept by none: the
+ * old one had the same events.
+ */
+async function keptBy({ service, signal }: Deps, found: FoundPair): Promise<number> {
+  const { pair, replacement } = found
+  if (!replacement || pair.existing || !(isGone(found) || pair.alone)) return 0
+  const undelivered = await countUndelivered(service, replacement.id, signal)
+  const { beside } = planSubscription(pair.old)
+  // Both run on, so it keeps only the events that an inbox recognizes under their two names.
+  if (undelivered > 0 && !isSameSet(replacement.events, beside)) {
+    await service.setEvents(replacement.id, beside)
+  }
+  return undelivered
 }
 
 async function* removeReplacement(

@@ -2,6 +2,12 @@
 import { sleep } from '../../../foundation/abortable.ts'
 import { CliError, exitCodes } from '../../exit-code.ts'
 import { printable } from '../../output.ts'
+import {
+  deliveriesPath,
+  listUndelivered,
+  readDeliveries,
+  type Undelivered,
+} from './delivery-list.ts'
 import { hasNextPage, readSubscription, readSubscriptions, type Subscription } from './plan.ts'
 
 /** The routes of a service that the migration calls. */
@@ -14,6 +20,8 @@ export interface SubscriptionService {
   remove(id: string): Promise<void>
   /** Whether a subscription has delivered anything. */
   hasDelivered(id: string): Promise<boolean>
+  /** The deliveries that a deletion would drop; none where the service does not show them. */
+  undelivered(id: string): Promise<readonly Undelivered[]>
 }
 
 /** Where the service is. */
@@ -25,8 +33,8 @@ export interface ServiceOptions {
 /** Talks to the routes under `/_sandbox` of an address. */
 export function subscriptionService(options: ServiceOptions): SubscriptionService {
   const base = options.url.replace(/\/+$/, '').replace(/\/(v2\/api|_sandbox)$/, '')
-  const call = (method: string, path: string, body?: unknown) =>
-    request(options, { method, url: `${base}/_sandbox${path}`, body })
+  const call = (method: string, path: string, more: Pick<Call, 'body' | 'absent'> = {}) =>
+    request(options, { method, url: `${base}/_sandbox${path}`, ...more })
   const one = (id: string) => `/subscriptions/${encodeURIComponent(id)}`
   const find = async (id: string) => {
     const json = await call('GET', `${one(id)}?reveal=true`)
@@ -45,23 +53,19 @@ export function subscriptionService(options: ServiceOptions): SubscriptionServic
       return [...all.values()]
     },
     create: async ({ others, ...input }) =>
-      readSubscription(await call('POST', '/subscriptions', { ...others, ...input })),
-    setEvents: async (id, events) => void (await call('PATCH', one(id), { events })),
+      readSubscription(await call('POST', '/subscriptions', { body: { ...others, ...input } })),
+    setEvents: async (id, events) => void (await call('PATCH', one(id), { body: { events } })),
     remove: async (id) => void (await call('DELETE', one(id))),
     async hasDelivered(id) {
-      const query = new URLSearchParams({ subscriptionId: id, status: 'delivered' })
-      const json = await call('GET', `/deliveries?${query}`)
-      const list = Array.isArray(json) ? json : (json as { data?: unknown } | undefined)?.data
-      // Checked again: a service may ignore filters that it does not know.
-      return (
-        Array.isArray(list) &&
-        (list as readonly Record<string, unknown>[]).some(
-          ({ subscriptionId, status }) => subscriptionId === id && status === 'delivered',
-        )
-      )
+      const json = await call('GET', deliveriesPath(id, 'delivered'))
+      return readDeliveries(json, id, 'delivered').length > 0
     },
+    undelivered: (id) => listUndelivered((path) => call('GET', path, { absent: notShown }), id),
   }
 }
+
+/** How a service refuses a list, or a filter, that it does not have. */
+const notShown = [400, 404, 405, 422, 501]
 
 async function listPages(get: (query: string) => Promise<unknown>) {
   const all = new Map<string, Subscription>()
@@ -88,6 +92,8 @@ interface Call {
   readonly method: string
   readonly url: string
   readonly body?: unknown
+  /** Statuses that mean that nothing is found. */
+  readonly absent?: readonly number[]
 }
 
 /** The response's JSON; undefined when a GET or DELETE finds nothing. */
@@ -106,7 +112,8 @@ async function request(options: ServiceOptions, call: Call): Promise<unknown> {
     throw failed(code, 'no response: is the service running at that address?')
   }
   const { status } = response
-  if (status === 404 && (method === 'GET' || method === 'DELETE')) return undefined
+  const { absent = method === 'GET' || method === 'DELETE' ? [404] : [] } = call
+  if (absent.includes(status)) return undefined
   if (status >= 300 && status < 400) {
     const why = 'redirects are not followed, because the API key would go with them'
     throw failed('SERVICE_REFUSED', `the service responded ${status}; ${why}: correct the address`)
