@@ -101,6 +101,8 @@ describe('settings', () => {
       "unknown key 'rate' in the section doctor",
     ],
     ['a key with two meanings', '{"rate":5}', '{ "send": { "rate": … } }'],
+    // It would narrow an erasure that is to miss nobody.
+    ['a tenant for every command', '{"tenant":"acme"}', '"tenant": … } }'],
     ['a section that is none', '{"send":5}', "must have an object as 'send'"],
     ['consent', '{"yes":true}', "'yes', which is a flag only"],
     ['consent in a section', '{"migrate code":{"force":true}}', "'force', which is a flag only"],
