@@ -47,7 +47,13 @@ export type ParseCode = Extract<
 
 /** The result of `parse`. */
 export type Parsed =
-  | { readonly ok: true; readonly event: WebhookEvent; readonly key?: string }
+  | {
+      readonly ok: true
+      readonly event: WebhookEvent
+      readonly key?: string
+      /** The same bytes are the same event, which has no id. */
+      readonly isOneByBytes?: boolean
+    }
   | { readonly ok: false; readonly code: ParseCode; readonly issues?: readonly Issue[] }
 
 /**
@@ -115,7 +121,9 @@ export function createParser(options: ParseOptions): Parser {
     const event = toEvent({ name, type, known, envelope, source, checked })
     if (vendor) Object.assign(event, { vendor: vendor.name, raw: json.value })
     const key = delivery.signedId ?? envelope.key
-    return key === undefined ? { ok: true, event } : { ok: true, event, key }
+    if (key !== undefined) return { ok: true, event, key }
+    const isOneByBytes = vendor?.reading.repeats === 'same-bytes' && event.occurredAt !== undefined
+    return isOneByBytes ? { ok: true, event, isOneByBytes } : { ok: true, event }
   }
 }
 

@@ -11,8 +11,8 @@ export interface Arrival {
   readonly vendor?: string
   /** The id that tells duplicates: from authenticated bytes only. */
   readonly key?: string
-  /** A body that states its time: where it has no id, the same bytes are the same event. */
-  readonly isTimed?: boolean
+  /** The same bytes are the same event, which has no id. */
+  readonly isOneByBytes?: boolean
   readonly name?: string
   readonly receivedName?: string
   readonly entity?: Entity

@@ -47,9 +47,12 @@ function laneOf({ delivery, entity }: Arrival, { id, fingerprints }: EntryDeps):
   return tenant === undefined ? id : `${id}.${fingerprints.tenant(tenant)}`
 }
 
-function keyOf({ key, isTimed, delivery }: Arrival, { fingerprints, dedupeBodies }: EntryDeps) {
+function keyOf(
+  { key, isOneByBytes, delivery }: Arrival,
+  { fingerprints, dedupeBodies }: EntryDeps,
+) {
   if (key !== undefined) return fingerprints.key('id', key)
-  return dedupeBodies || isTimed ? fingerprints.key('body', hashOf(delivery.body)) : undefined
+  return dedupeBodies || isOneByBytes ? fingerprints.key('body', hashOf(delivery.body)) : undefined
 }
 
 /**

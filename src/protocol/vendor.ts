@@ -30,6 +30,11 @@ export interface VendorReading {
   /** Paths whose values, joined by a colon, identify an event, if the document names them. */
   readonly id?: readonly string[]
   readonly occurredAt?: readonly string[]
+  /**
+   * `same-bytes` where the time is the event's own, so that the same bytes are a repeat. An inbox
+   * tells duplicates by them where there is no id; otherwise each delivery is an event.
+   */
+  readonly repeats?: 'same-bytes'
   readonly rules: readonly VendorRule[]
   /** Our fields of a verification, and where the vendor writes them. */
   readonly fields?: Readonly<Record<string, VendorPath>>

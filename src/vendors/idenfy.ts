@@ -29,6 +29,7 @@ export function idenfy(): Vendor {
       name: ['status.overall'],
       subject: ['scanRef'],
       occurredAt: ['finishTime'],
+      repeats: 'same-bytes',
       rules: [
         { when: { final: false }, is: 'verification.submitted' },
         { when: { final: true, 'status.overall': 'APPROVED' }, is: 'verification.approved' },

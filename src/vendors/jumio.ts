@@ -30,6 +30,7 @@ export function jumio(options: AddressOptions): Vendor {
       name: ['workflowExecution.status'],
       subject: ['workflowExecution.id'],
       occurredAt: ['callbackSentAt'],
+      repeats: 'same-bytes',
       rules: [
         {
           when: { 'workflowExecution.status': ['SESSION_EXPIRED', 'TOKEN_EXPIRED'] },

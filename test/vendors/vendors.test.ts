@@ -61,6 +61,19 @@ describe.each(signing.map((vendor) => [vendor.name, vendor] as const))('%s', (_,
     expect(kinds).toEqual(['accepted', isThin ? 'accepted' : 'duplicate'])
   })
 
+  test('of which no preset says that bytes tell repeats, each delivery is an event', async () => {
+    const { repeats: _, id: __, ...reading } = vendor.reading
+    const inbox = createInbox({ store: memoryStore() })
+    const { secret } = vectorOf(vendor)
+    const own = { ...vendor, reading }
+    const receiver = createReceiver({ vendor: own, secret, now, inbox, observe: () => {} })
+    const sent = sentBy(vendor)
+    const kinds: string[] = []
+    for (const _ of [1, 2]) kinds.push((await receiver.receive(sent)).kind)
+    // What the scheme signs as its id is one.
+    expect(kinds).toEqual(['accepted', vendor.scheme.id ? 'duplicate' : 'accepted'])
+  })
+
   test('is accepted as node:crypto signs it, by a receiver too', async () => {
     expect(await outcome(vendor)).toBe(true)
     const receiver = createReceiver({ vendor, secret: vectorOf(vendor).secret, now })
