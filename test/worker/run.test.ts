@@ -353,7 +353,7 @@ test('leases are renewed every 20 s, however long they are', async () => {
   await worker.start()
   await deliver(event())
   await begun.promise
-  vi.advanceTimersByTime(20_000)
+  await vi.advanceTimersByTimeAsync(20_000)
   expect(renew).toHaveBeenCalledTimes(1)
   end.resolve()
 })
