@@ -62,7 +62,15 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
 function urlOf({ url, headers }: Request): string {
   const [, scheme, host, path] = /^([^:]+):\/\/([^/?#]*)(.*)$/s.exec(url) ?? []
   const forwarded = headers.get('x-forwarded-proto')?.split(',', 1)[0]?.trim() ?? ''
-  return `${/^https?$/i.test(forwarded) ? forwarded : scheme}://${headers.get('host') ?? host}${path}`
+  const sent = `${/^https?$/i.test(forwarded) ? forwarded : scheme}://${headers.get('host') ?? host}`
+  return isOrigin(sent) ? sent + path : url
+}
+
+/** A Host that is more than a name would move the path. */
+function isOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { href, origin } = new URL(text)
+  return href === `${origin}/`
 }
 
 /** An async function has no address, nor one that throws, as for a sender that has gone. */

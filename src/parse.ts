@@ -51,8 +51,8 @@ export type Parsed =
       readonly ok: true
       readonly event: WebhookEvent
       readonly key?: string
-      /** The same bytes are the same event, which has no id. */
-      readonly isOneByBytes?: boolean
+      /** There is no id, and equal bodies are one event. */
+      readonly dedupe?: 'body'
     }
   | { readonly ok: false; readonly code: ParseCode; readonly issues?: readonly Issue[] }
 
@@ -122,8 +122,8 @@ export function createParser(options: ParseOptions): Parser {
     if (vendor) Object.assign(event, { vendor: vendor.name, raw: json.value })
     const key = delivery.signedId ?? envelope.key
     if (key !== undefined) return { ok: true, event, key }
-    const isOneByBytes = vendor?.reading.repeats === 'same-bytes' && event.occurredAt !== undefined
-    return isOneByBytes ? { ok: true, event, isOneByBytes } : { ok: true, event }
+    const { dedupe } = vendor?.reading ?? {}
+    return dedupe && event.occurredAt ? { ok: true, event, dedupe } : { ok: true, event }
   }
 }
 

@@ -18,7 +18,7 @@ test('an address keeps its share of what is held while thousands of others come 
   expect(intake.begin('192.0.2.1').take(100)).toBeUndefined()
 })
 
-test('all addresses of one /64 of IPv6 have one share, and each of IPv4 has its own, mapped or not', () => {
+test('all addresses of one /64 of IPv6 have one share, and each of IPv4 has its own, in whatever form', () => {
   const intake = new Intake({ maxBytes: 100, maxInFlightBytes: 1_000, bodyTimeout: 10_000 })
   const take = (address: string) => intake.begin(address).take(100)
   const overloaded = { code: 'OVERLOADED' }
@@ -35,6 +35,10 @@ test('all addresses of one /64 of IPv6 have one share, and each of IPv4 has its 
   for (const reading of held) intake.end(reading)
   for (const host of [1, 2, 3, 4, 5]) hold(`::ffff:192.0.2.${host > 3 ? 2 : 1}`)
   expect(take('::ffff:192.0.2.3')).toBeUndefined()
+  // Behind NAT64 all of IPv4 has one /64.
+  for (const host of [4, 5, 6, 7, 8, 9]) {
+    expect(take(`64:ff9b::c000:20${host}`), `192.0.2.${host}`).toBeUndefined()
+  }
   expect(take('not:an:address')).toBeUndefined()
   const other = new Intake({ maxBytes: 100, maxInFlightBytes: 200, bodyTimeout: 10_000 })
   const mapped = other.begin('::ffff:192.0.2.1')

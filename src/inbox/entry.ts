@@ -11,8 +11,8 @@ export interface Arrival {
   readonly vendor?: string
   /** The id that tells duplicates: from authenticated bytes only. */
   readonly key?: string
-  /** The same bytes are the same event, which has no id. */
-  readonly isOneByBytes?: boolean
+  /** There is no id, and equal bodies are one event. */
+  readonly dedupe?: 'body'
   readonly name?: string
   readonly receivedName?: string
   readonly entity?: Entity

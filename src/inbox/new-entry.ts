@@ -47,12 +47,9 @@ function laneOf({ delivery, entity }: Arrival, { id, fingerprints }: EntryDeps):
   return tenant === undefined ? id : `${id}.${fingerprints.tenant(tenant)}`
 }
 
-function keyOf(
-  { key, isOneByBytes, delivery }: Arrival,
-  { fingerprints, dedupeBodies }: EntryDeps,
-) {
+function keyOf({ key, dedupe, delivery }: Arrival, { fingerprints, dedupeBodies }: EntryDeps) {
   if (key !== undefined) return fingerprints.key('id', key)
-  return dedupeBodies || isOneByBytes ? fingerprints.key('body', hashOf(delivery.body)) : undefined
+  return dedupeBodies || dedupe ? fingerprints.key('body', hashOf(delivery.body)) : undefined
 }
 
 /**

@@ -31,10 +31,10 @@ export interface VendorReading {
   readonly id?: readonly string[]
   readonly occurredAt?: readonly string[]
   /**
-   * `same-bytes` where the time is the event's own, so that the same bytes are a repeat. An inbox
-   * tells duplicates by them where there is no id; otherwise each delivery is an event.
+   * `'body'` where the time is the event's own, so that equal bodies are one event: an inbox tells
+   * duplicates by them if there is no id. Otherwise each delivery without an id is an event.
    */
-  readonly repeats?: 'same-bytes'
+  readonly dedupe?: 'body'
   readonly rules: readonly VendorRule[]
   /** Our fields of a verification, and where the vendor writes them. */
   readonly fields?: Readonly<Record<string, VendorPath>>

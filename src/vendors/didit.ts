@@ -26,7 +26,7 @@ export function didit(): Vendor {
       name: ['webhook_type', 'status'],
       subject: ['session_id'],
       occurredAt: ['timestamp', 'created_at'],
-      repeats: 'same-bytes',
+      dedupe: 'body',
       rules: [
         { when: changed('Not Started'), is: 'verification.created' },
         { when: changed('In Review'), is: 'verification.submitted' },

@@ -29,7 +29,7 @@ export function idenfy(): Vendor {
       name: ['status.overall'],
       subject: ['scanRef'],
       occurredAt: ['finishTime'],
-      repeats: 'same-bytes',
+      dedupe: 'body',
       rules: [
         { when: { final: false }, is: 'verification.submitted' },
         { when: { final: true, 'status.overall': 'APPROVED' }, is: 'verification.approved' },

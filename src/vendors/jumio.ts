@@ -30,7 +30,7 @@ export function jumio(options: AddressOptions): Vendor {
       name: ['workflowExecution.status'],
       subject: ['workflowExecution.id'],
       occurredAt: ['callbackSentAt'],
-      repeats: 'same-bytes',
+      dedupe: 'body',
       rules: [
         {
           when: { 'workflowExecution.status': ['SESSION_EXPIRED', 'TOKEN_EXPIRED'] },

@@ -29,7 +29,7 @@ export function onfido(): Vendor {
       name: ['payload.action'],
       subject: ['payload.object.id'],
       occurredAt: ['payload.object.completed_at_iso8601', 'payload.object.started_at_iso8601'],
-      repeats: 'same-bytes',
+      dedupe: 'body',
       rules: [
         { when: { 'payload.action': 'workflow_run.started' }, is: 'verification.created' },
         run('approved', 'verification.approved'),

@@ -38,7 +38,7 @@ export function trulioo(options: { readonly finalService?: string } = {}): Vendo
       name: ['event.type', 'type'],
       subject: ['userId'],
       occurredAt: ['event.ts', 'serviceData.timestamp'],
-      repeats: 'same-bytes',
+      dedupe: 'body',
       rules: [
         { when: { 'event.type': ['FLOW START', 'FLOW_START'] }, is: 'verification.created' },
         { when: { ...decided, 'serviceData.match': true }, is: 'verification.approved' },

@@ -30,7 +30,7 @@ export function veriff(): Vendor {
       name: ['verification.status', 'action'],
       subject: ['verification.id', 'id'],
       occurredAt: ['verification.decisionTime'],
-      repeats: 'same-bytes',
+      dedupe: 'body',
       rules: [
         { when: { action: 'started' }, is: 'verification.created' },
         { when: { action: 'submitted' }, is: 'verification.submitted' },

@@ -25,7 +25,7 @@ export function vouched(): Vendor {
       name: ['status'],
       subject: ['id'],
       occurredAt: ['reviewedAt', 'updatedAt'],
-      repeats: 'same-bytes',
+      dedupe: 'body',
       rules: [
         { when: { reviewSuccess: true }, is: 'verification.approved' },
         { when: { reviewSuccess: false }, is: 'verification.rejected' },

@@ -37,5 +37,17 @@ test.each([
   const odd = { host: 'app.example', 'x-forwarded-proto': 'ht tp' }
   expect(await status(within, odd, 'http://app.example/webhooks?x=1')).toBe(200)
   expect(await status(within, proxied, within)).toBe(401)
+  for (const host of [
+    'evil/acme?',
+    'evil#',
+    'a b',
+    '[',
+    'x:y',
+    'name@evil',
+    '1.2.3.999',
+    'evil\\\\x',
+  ]) {
+    expect(await status(within, { host }, within)).toBe(200)
+  }
   expect(new Set(urls)).toContain(outside)
 })

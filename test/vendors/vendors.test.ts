@@ -62,7 +62,7 @@ describe.each(signing.map((vendor) => [vendor.name, vendor] as const))('%s', (_,
   })
 
   test('of which no preset says that bytes tell repeats, each delivery is an event', async () => {
-    const { repeats: _, id: __, ...reading } = vendor.reading
+    const { dedupe: _, id: __, ...reading } = vendor.reading
     const inbox = createInbox({ store: memoryStore() })
     const { secret } = vectorOf(vendor)
     const own = { ...vendor, reading }
