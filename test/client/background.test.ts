@@ -38,13 +38,17 @@ function service() {
   return { fetch, lists }
 }
 
-function started(limiter?: Limiter) {
+function started(limiter?: Limiter, { isShared = true } = {}) {
   const { fetch, lists } = service()
   const baseUrl = 'https://x.test/v2/api'
   const client = createClient({ baseUrl, apiKey: 'k1', observe: () => {}, fetch, limiter })
   const inbox = createInbox({ store: memoryStore() })
   onTestFinished(() => inbox.close())
-  const receiver = createReceiver({ secret: 'a-secret-of-the-tests', inbox, client })
+  const receiver = createReceiver({
+    secret: 'a-secret-of-the-tests',
+    inbox,
+    ...(isShared && { client }),
+  })
   const stop = new AbortController()
   const { signal } = stop
   const run = reconcile({ client, receiver, since: '2020-01-01T00:00:00Z', dryRun: true, signal })
@@ -67,6 +71,12 @@ test('while reconcile reads, a call of a handler begins at once, and reconcile g
   await vi.advanceTimersByTimeAsync(3 * 60_000)
   expect(lists.length).toBeGreaterThan(pages)
   expect((await run).read.verifications).toBe(pages)
+})
+
+test('where no handler can read, as in the command, reconcile takes the whole rate', async () => {
+  const { lists } = started(undefined, { isShared: false })
+  await vi.advanceTimersByTimeAsync(8_000)
+  expect(lists).toHaveLength(200)
 })
 
 test('a limiter of your own decides for reconcile as for every call', async () => {

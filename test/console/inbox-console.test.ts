@@ -131,6 +131,18 @@ describe('mounted in', () => {
       },
     ],
     [
+      'Express 4, whose parsers of other types set an empty body and read nothing',
+      async ({ inbox }) => {
+        const { node } = inboxConsole(inbox, { authorize: () => true })
+        const app = express().use((request, _, next) => {
+          request.body = {}
+          next()
+        })
+        const url = await listen(createServer(app.use('/inbox', node)))
+        return (path, init) => fetch(`${url}/inbox${path}`, init)
+      },
+    ],
+    [
       'node:http2',
       async ({ inbox }) => {
         const { node } = inboxConsole(inbox, { authorize: () => true })
