@@ -170,7 +170,7 @@ function assertSameTenant({ tenant }: Watermark, options: ReconcileOptions): voi
   if (read === asked) return
   const nameOf = (one: string | null) => (one === null ? 'no tenant' : `the tenant '${one}'`)
   throw invalid(
-    `the watermark is of a run for ${nameOf(read)}, and this one is for ${nameOf(asked)}: keep a watermark for each, and begin its runs with since, which for a tenant that was named later is that moment`,
+    `the watermark is from a run for ${nameOf(read)}, but this run is for ${nameOf(asked)}: keep one watermark for each. If the tenant was named only later, begin its first run with since set to that time`,
   )
 }
 

@@ -367,12 +367,12 @@ describe('reconcile', () => {
     for (const tenant of ['b', null]) {
       await expect(run({ tenant, since: watermark })).rejects.toMatchObject({
         code: 'OPTION_INVALID',
-        message: expect.stringContaining("the watermark is of a run for the tenant 'a'"),
+        message: expect.stringContaining("the watermark is from a run for the tenant 'a'"),
       })
     }
     expect((await run({ tenant: 'a', since: watermark })).events.fed).toBe(0)
     const { watermark: before } = await run({ tenant: null, since: start })
-    await expect(run({ tenant: 'a', since: before })).rejects.toThrow('of a run for no tenant')
+    await expect(run({ tenant: 'a', since: before })).rejects.toThrow('from a run for no tenant')
   })
 
   test('a run without a tenant is refused where every entry has one, unless it means those of none', async () => {

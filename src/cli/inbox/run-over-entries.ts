@@ -102,7 +102,8 @@ async function doAll(
     out.data(`${action.past} ${done} of ${all} (${byName(entries)})`)
     if (unknown > 0) {
       const which = unknown === 1 ? ` (${open[0]})` : ''
-      out.say(`unknown of ${count(unknown, 'entry', 'entries')} more${which}: the answer was lost`)
+      const more = count(unknown, 'more entry', 'more entries')
+      out.say(`${more}${which} may have been ${action.past}: no answer came`)
     }
     if (done > 0) out.say(action.afterwards)
   }
