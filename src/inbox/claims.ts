@@ -259,9 +259,13 @@ function openedOf(
   }
 }
 
-/** A time far in the future would make every later event of the entity stale. */
 function highWaterMarkOf({ name, occurredAt, decision }: Occurrence, now: number): HighWaterMark {
-  const at = occurredAt?.getTime()
-  const trusted = at !== undefined && at > now + day ? undefined : at
-  return defined({ final: isFinal(name), at: trusted, decision })
+  const at = credible(occurredAt?.getTime(), now)
+  const decided = decision && defined({ ...decision, at: credible(decision.at, now) })
+  return defined({ final: isFinal(name), at, decision: decided })
+}
+
+/** A time far in the future would make every later event of the entity stale. */
+function credible(at: number | undefined, now: number): number | undefined {
+  return at !== undefined && at > now + day ? undefined : at
 }

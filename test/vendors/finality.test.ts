@@ -114,6 +114,13 @@ describe('no reversal', () => {
   })
 })
 
+test('a decision of a far future does not hide the reversals after it', async () => {
+  const { heard, send } = listening()
+  await send(approved, 10 * 365 * 86_400)
+  await send(rejected, 1)
+  expect(heard).toEqual(reversed)
+})
+
 test('a reversal is heard although something newer was handled before', async () => {
   const { receiver, heard, send } = listening({ stale: 'skip' })
   receiver.on('verification.submitted', () => {})
