@@ -95,6 +95,11 @@ export class Pipeline {
     return this.#observers.now
   }
 
+  /** The tenants of the secrets; undefined where these are looked up. */
+  get tenants(): readonly (string | undefined)[] | undefined {
+    return this.#verifier.tenants
+  }
+
   /** Whether `context.fetch()` has a client to ask. */
   get fetches(): boolean {
     return this.#reads.hasClient

@@ -31,7 +31,7 @@ export interface StoreQuery {
   readonly name?: string
   /** In this lane or related to it; a lane without a tenant means that lane of every tenant. */
   readonly lane?: string
-  /** Entries whose lane ends with a dot and this. */
+  /** Entries whose lane ends with a dot and this; empty for those whose lane has no dot. */
   readonly tenant?: string
   readonly since?: number
   /** Part of the id or the name, or one of these keys or lanes, of any tenant. */

@@ -208,8 +208,8 @@ export class InboxAdmin {
     return this.#deps.now().getTime()
   }
 
-  #lane(entity: Entity | string, tenant?: string): string {
-    const fingerprints = this.#deps.fingerprints.within(tenant)
+  #lane(entity: Entity | string, tenant?: string | null): string {
+    const fingerprints = this.#deps.fingerprints.within(tenant ?? undefined)
     if (typeof entity !== 'string') return fingerprints.lane(entity)
     const colon = entity.indexOf(':')
     const type = entity.slice(0, colon) as Entity['type']
@@ -224,7 +224,7 @@ export class InboxAdmin {
       ...(state !== undefined && { states: [state].flat() }),
       ...(name !== undefined && { name }),
       ...(entity !== undefined && { lane: this.#lane(entity, tenant) }),
-      ...(tenant !== undefined && { tenant: fingerprints.tenant(tenant) }),
+      ...(tenant !== undefined && { tenant: tenant === null ? '' : fingerprints.tenant(tenant) }),
       ...(since !== undefined && { since: new Date(since).getTime() }),
       ...(search && { text: { part: search, keys: this.#keysOf(search) } }),
     }

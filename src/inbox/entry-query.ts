@@ -13,8 +13,8 @@ export interface EntryFilter {
   readonly name?: string
   /** An entity, or `type:id`; also finds events that speak of it. */
   readonly entity?: Entity | string
-  /** Of this tenant alone. */
-  readonly tenant?: string
+  /** Of this tenant alone; null for entries of no tenant. */
+  readonly tenant?: string | null
   /** Received since then. */
   readonly since?: Date | string
   /** Part of the entry's id or the event's name, or the whole id of an event or its entity. */
@@ -118,7 +118,7 @@ function checkFilter(
   }
   if (entity !== undefined) checkEntity(by, entity)
   for (const [field, value] of Object.entries({ name, tenant, search })) {
-    if (value === undefined) continue
+    if (value === undefined || (field === 'tenant' && value === null)) continue
     if (typeof value !== 'string') {
       throw invalid(`${by}: ${field} must be a string, got ${kindOf(value)}`)
     }

@@ -81,6 +81,7 @@ export const erasingCases: readonly StoreCase[] = [
       same(await ids({ lane }), [two, one, none])
       same(await ids({ lane: `${lane}.one` }), [one])
       same(await ids({ tenant: 'two' }), [two])
+      same(await ids({ tenant: '', lane }), [none])
       same(await ids({ text: { part: 'nothing', keys: ['k'] } }), [two, one, none])
       same(await store.forget(`${lane}.two`, start), 1)
       same(await store.forget(lane, start), 2)
