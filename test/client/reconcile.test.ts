@@ -384,6 +384,7 @@ describe('reconcile', () => {
       await work(receiver)
       advance({ days: 1 })
     }
+    await day()
     const { id } = await api.verifications.create({ ...input, expiresDays: 30 })
     for (let days = 0; days < 5; days++) await day()
     await sandbox.act(id, ['start', 'submit'])
