@@ -35,6 +35,8 @@ export interface VendorReading {
    * duplicates by them if there is no id. Otherwise each delivery without an id is an event.
    */
   readonly dedupe?: 'body'
+  /** Top-level fields that each repeat of a delivery changes: bodies are compared without them. */
+  readonly volatile?: readonly string[]
   readonly rules: readonly VendorRule[]
   /** Our fields of a verification, and where the vendor writes them. */
   readonly fields?: Readonly<Record<string, VendorPath>>
