@@ -136,6 +136,17 @@ test.each([
   expect((await inbox.find()).entries).toHaveLength(2)
 })
 
+test('a late decision is stale by later decisions alone, not by other later events', async () => {
+  const { receiver, heard, send } = listening({ stale: 'skip' })
+  receiver.on('*', () => {}, { id: 'audit' })
+  await send('verification.submitted', 9)
+  await send(approved, 1)
+  expect(heard).toEqual([approved])
+  await send(rejected, 3)
+  await send(approved, 2)
+  expect(heard).toEqual(reversed)
+})
+
 test('a decision of a far future does not hide the reversals after it', async () => {
   const { heard, send } = listening()
   await send(approved, 10 * 365 * 86_400)
