@@ -192,7 +192,11 @@ describe('the limiter', () => {
     const limiter = createLimiter({ perMinute: 1 })
     ;(await limiter.acquire())()
     let granted = 0
-    const ask = () => limiter.acquire().then((release) => (release(), (granted += 1)))
+    const ask = async () => {
+      const release = await limiter.acquire()
+      release()
+      granted += 1
+    }
     ask()
     await vi.advanceTimersByTimeAsync(10_000)
     expect(granted).toBe(0)

@@ -208,7 +208,13 @@ test('flags and what a customer writes are masked, words under the names of know
 test('words of objects that the service does not have are masked, under known names too', async () => {
   const inbox = createInbox({ store: memoryStore() })
   const receiver = createReceiver({ secret, inbox, observe: () => {} })
-  const person = { status: 'deceased', type: 'refugee', kind: 'pregnant', actor: 'maria', score: 97 }
+  const person = {
+    status: 'deceased',
+    type: 'refugee',
+    kind: 'pregnant',
+    actor: 'maria',
+    score: 97,
+  }
   const watchlist = [{ event: 'sanctions.hit', outcome: 'PEP_match', code: 'HIV_positive' }]
   const data = { id: 'ver_1', status: 'approved', requirements: ['document'], person, watchlist }
   const body = JSON.stringify({ id: 'evt_1', event: 'verification.approved', data })
