@@ -1,6 +1,6 @@
 // The policy over any store: what is kept and under which key, how long, and for whom it is opened.
 import { orAborted } from '../foundation/abortable.ts'
-import { type Clock, steadyClock } from '../foundation/clock.ts'
+import { type Clock, createAgeClock } from '../foundation/clock.ts'
 import type { Entity } from '../protocol/events.ts'
 import { type EntryPage, InboxAdmin, type InboxStats, type StatsOptions } from './admin.ts'
 import type { Purged } from './admin-store.ts'
@@ -106,7 +106,8 @@ class DurableInbox implements Inbox, WorkSource {
     this.#store = options.store
     const { store } = options
     this.capabilities = { ...store.capabilities, dedupeDays: this.#limits.retention.keys }
-    this.now = options.now ?? (() => (store.now ?? steadyClock)())
+    const age = createAgeClock()
+    this.now = options.now ?? (() => (store.now ?? age)())
     this.#encryption = createEncryption(options.encryption)
     this.lease = this.#limits.lease
     this.timeout = this.#limits.timeout

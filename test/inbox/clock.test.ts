@@ -1,3 +1,7 @@
+import { createReceiver, createWorker } from 'idv-webhooks'
+import { createInbox } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { fixture, signedDelivery } from 'idv-webhooks/testing'
 import { afterEach, expect, test, vi } from 'vitest'
 import { createAgeClock, steadyClock, stopwatch } from '../../src/foundation/clock.ts'
 
@@ -24,6 +28,22 @@ test('the clock for ages goes on when the clock of the system is set back, and f
   vi.setSystemTime(Date.now() + 600_000)
   expect(clock().getTime() - after).toBeGreaterThanOrEqual(1_200_000)
   expect(clock().getTime() - after).toBeLessThan(1_260_000)
+})
+
+test('an inbox erases what is over although the machine slept all the while', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  const inbox = createInbox({ store: sqliteStore(':memory:') })
+  const receiver = createReceiver({ secret: 'a-secret-of-yours', inbox, observe: () => {} })
+  receiver.on('*', () => {})
+  const delivery = await signedDelivery(fixture('client.created'), { secret: 'a-secret-of-yours' })
+  await receiver.receive(delivery)
+  expect(await createWorker(receiver).runOnce()).toMatchObject({ done: 1 })
+  expect(await inbox.purge()).toEqual({ erased: 0, deleted: 0 })
+  vi.setSystemTime(Date.now() + 8 * 86_400_000)
+  expect(await inbox.purge()).toEqual({ erased: 1, deleted: 0 })
+  vi.setSystemTime(Date.now() + 30 * 86_400_000)
+  expect(await inbox.purge()).toEqual({ erased: 0, deleted: 1 })
+  await inbox.close()
 })
 
 test('a stopwatch goes on when its clock is set back', async () => {
