@@ -47,11 +47,18 @@ export function toIncoming(
   return {
     method: request.method ?? '',
     url: urlOf(request),
-    // As they arrived: `headers` would have joined those that stand twice.
-    headers: request.httpVersionMajor >= 2 ? regular(request.rawHeaders) : request.rawHeaders,
+    headers: arrivedHeaders(request),
     address: request.socket?.remoteAddress,
     read: (reading) => readBody(stream, request, { reading, fix }),
   }
+}
+
+/** As they arrived: `headers` would have joined those that stand twice. */
+function arrivedHeaders(request: NodeRequest): Incoming['headers'] {
+  const { headers, rawHeaders, httpVersionMajor } = request
+  // A host that makes requests of its own, as serverless-http does, gives these alone.
+  if (rawHeaders.length === 0) return headers
+  return httpVersionMajor >= 2 ? regular(rawHeaders) : rawHeaders
 }
 
 /** Without `:method`, `:path` and the others of HTTP/2, which are not headers. */
