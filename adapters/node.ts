@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { Chunks } from '../src/foundation/chunks.ts'
 import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
+import { addressOf } from './address.ts'
 import { answer } from './answer.ts'
 import { checkNoOptions, checkReceiver, type HandlesRequests } from './mount.ts'
 import { expire, letGo, letGoOnceSent, unheard } from './unread.ts'
@@ -164,9 +165,13 @@ function headersOf({ status, headers, body }: Reply): Record<string, string | nu
 }
 
 function urlOf(request: NodeRequest): string {
-  const path = request.originalUrl ?? request.url ?? ''
-  const forwarded = request.headers['x-forwarded-proto']
-  const secure = request.socket && 'encrypted' in request.socket ? 'https' : 'http'
-  const scheme = forwarded === undefined ? secure : String(forwarded).split(',', 1)[0]?.trim()
-  return `${scheme}://${request.headers.host ?? request.headers[':authority'] ?? ''}${path}`
+  const { headers, socket } = request
+  const forwarded = headers['x-forwarded-proto']?.toString()
+  const scheme = socket && 'encrypted' in socket ? 'https' : 'http'
+  const host = (headers.host ?? headers[':authority'])?.toString()
+  const target = request.originalUrl ?? request.url ?? ''
+  // A request may name the whole address as its target.
+  const whole = target.startsWith('/') ? undefined : URL.parse(target)
+  const path = whole ? whole.pathname + whole.search : target
+  return addressOf({ forwarded, scheme, host, path })
 }

@@ -75,8 +75,8 @@ export class Pipeline {
     this.finality = new Finality(vendor?.finality)
     this.vendor = vendor?.name
     const names = [...eventNames, ...Object.keys(options.schemas ?? {})]
-    const { canReverse } = this.finality
-    this.#dispatcher = new Dispatcher(names, registrationLimits(options.inbox, canReverse))
+    const rules = registrationLimits(options.inbox, this.finality.canReverse)
+    this.#dispatcher = new Dispatcher(names, rules)
   }
 
   get dispatcher(): Dispatcher {
@@ -95,7 +95,6 @@ export class Pipeline {
     return this.#observers.now
   }
 
-  /** The tenants of the secrets; undefined where these are looked up. */
   get tenants(): readonly (string | undefined)[] | undefined {
     return this.#verifier.tenants
   }
@@ -281,8 +280,7 @@ export class Pipeline {
     if (!parsed.ok) {
       const { code, issues } = parsed
       const rejected = { kind: 'rejected', code, diagnose: noDiagnosis } as const
-      const outcome = issues ? { ...rejected, issues } : rejected
-      return withProof(outcome, delivery)
+      return withProof(issues ? { ...rejected, issues } : rejected, delivery)
     }
     const { event, key } = parsed
     walk.event = event

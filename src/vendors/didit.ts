@@ -26,7 +26,7 @@ export function didit(): Vendor {
       name: ['webhook_type', 'status'],
       subject: ['session_id'],
       id: ['event_id'],
-      // Its times are those of sending: each repeat is signed anew.
+      // Its times are those of sending: each repeat has new ones.
       volatile: ['timestamp', 'X-Timestamp'],
       rules: [
         { when: changed('Not Started'), is: 'verification.created' },
