@@ -113,10 +113,10 @@ export interface AdminStore {
   dismiss(id: string, now: number): Promise<boolean>
   /**
    * Erases the payloads and failures of a lane and of what is related to it, of every tenant unless
-   * the lane names one. Open entries are skipped; leased ones once their holder settles them, in
+   * the lane names one, or of none where only that is meant. Open entries are skipped; leased ones once their holder settles them, in
    * whatever way, or is gone: until then they hold their lane. Afterwards their keys match any bytes.
    */
-  forget(lane: string, now: number): Promise<number>
+  forget(lane: string, now: number, ofNone?: boolean): Promise<number>
   /**
    * Erases payloads and failures past their time. A dead entry that holds its lane stays: only a
    * person ends that. In a shared store one process at a time purges; the others wait or get zeros.

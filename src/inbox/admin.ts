@@ -13,6 +13,7 @@ import {
   checkMoment,
   checkQuery,
   checkRedrive,
+  checkTenant,
   type EntryFilter,
   type EntryQuery,
   type ForgetOptions,
@@ -171,7 +172,9 @@ export class InboxAdmin {
   async forget(entity: Entity | string, options: ForgetOptions = {}): Promise<number> {
     checkEntity('forget', entity)
     checkOptionNames('forget', options, ['tenant'])
-    return this.#deps.store.forget(this.#lane(entity, options.tenant), this.#now())
+    const { tenant } = options
+    checkTenant('forget', tenant)
+    return this.#deps.store.forget(this.#lane(entity, tenant), this.#now(), tenant === null)
   }
 
   /**

@@ -37,8 +37,8 @@ export interface GetOptions {
 
 /** Options of `forget`. */
 export interface ForgetOptions {
-  /** Of this tenant alone; of all where it is left out. */
-  readonly tenant?: string
+  /** Of this tenant alone, or with null of none; of all where it is left out. */
+  readonly tenant?: string | null
 }
 
 const filters: readonly string[] = ['id', 'state', 'name', 'entity', 'tenant', 'since', 'search']
@@ -128,6 +128,16 @@ function checkFilter(
     }
   }
   if (since !== undefined) checkMoment(`${by}: since`, since)
+}
+
+/**
+ * An empty name is a variable that is not set, and would be taken for that of a tenant.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ */
+export function checkTenant(by: string, tenant: unknown): void {
+  if (tenant === undefined || tenant === null || isText(tenant)) return
+  throw invalid(`${by}: tenant must be a non-empty string, or null for none, got ${kindOf(tenant)}`)
 }
 
 /** @throws WebhookError `OPTION_INVALID` */

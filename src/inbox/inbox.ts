@@ -20,6 +20,9 @@ import type { InboxStore, StoreCapabilities } from './store.ts'
 import type { Operated, SettledWork, Swept, Verdict, Work, WorkSource } from './work.ts'
 import type { Inserted } from './work-store.ts'
 
+/** A clock that gains a day at once is believed: that is beyond any retry, and harms no retention. */
+const believed = 24 * 60 * 60 * 1000
+
 /**
  * Keeps what was proved before it is acknowledged, until it is handled. `Tx` is what handlers get
  * as `context.tx`: the store says. A question that means nothing throws WebhookError
@@ -106,7 +109,7 @@ class DurableInbox implements Inbox, WorkSource {
     this.#store = options.store
     const { store } = options
     this.capabilities = { ...store.capabilities, dedupeDays: this.#limits.retention.keys }
-    const age = createAgeClock()
+    const age = createAgeClock(believed)
     this.now = options.now ?? (() => (store.now ?? age)())
     this.#encryption = createEncryption(options.encryption)
     this.lease = this.#limits.lease

@@ -213,14 +213,14 @@ function textAt(body: unknown, paths: readonly string[]): string | undefined {
   return undefined
 }
 
-const spaced = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(?:\.\d+)?$/
+const zoneless = /^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(?:\.\d+)?$/
 
 /** The first time that is there; one without a zone is UTC. */
 function timeAt(body: unknown, paths: readonly string[]): Date | undefined {
   for (const path of paths) {
     const value = valueAt(body, path)
-    const text = typeof value === 'string' && spaced.test(value)
-    const date = toDate(text ? `${String(value).replace(' ', 'T')}Z` : value)
+    const isZoneless = typeof value === 'string' && zoneless.test(value)
+    const date = toDate(isZoneless ? `${String(value).replace(' ', 'T')}Z` : value)
     if (date) return date
   }
   return undefined

@@ -83,8 +83,10 @@ export const erasingCases: readonly StoreCase[] = [
       same(await ids({ tenant: 'two' }), [two])
       same(await ids({ tenant: '', lane }), [none])
       same(await ids({ text: { part: 'nothing', keys: ['k'] } }), [two, one, none])
+      same(await store.forget(lane, start, true), 1)
+      same(await store.forget(lane, start, true), 0)
       same(await store.forget(`${lane}.two`, start), 1)
-      same(await store.forget(lane, start), 2)
+      same(await store.forget(lane, start), 1)
       same(await store.forget(lane, start), 0)
     },
   },

@@ -27,7 +27,7 @@ import { MemoryKeys } from './keys.ts'
 import { MemoryLanes } from './lanes.ts'
 import { latencyOf } from './latency.ts'
 import { MemoryRelations } from './relations.ts'
-import { erase, fits, isAbout, type Row, toClaimed, toStored } from './row.ts'
+import { erase, fits, isAbout, type Row, tenantOf, toClaimed, toStored } from './row.ts'
 import { MemoryRows } from './rows.ts'
 
 /** A store that forgets everything with its process; it has no `context.tx`. */
@@ -200,11 +200,13 @@ class MemoryStore implements InboxStore<undefined> {
     return true
   }
 
-  async forget(lane: string, now: number): Promise<number> {
+  async forget(lane: string, now: number, ofNone = false): Promise<number> {
     let erased = 0
     // Whole lanes: a verification may have named one client first, and another one later.
     const meant = new Set<string>()
-    for (const row of this.#rows.values()) if (isAbout(row, lane)) meant.add(row.lane)
+    for (const row of this.#rows.values()) {
+      if (isAbout(row, lane) && !(ofNone && tenantOf(row.lane))) meant.add(row.lane)
+    }
     for (const row of this.#rows.values()) {
       if (!meant.has(row.lane) || !row.metadata) continue
       this.#keys.forget(row.id)

@@ -67,8 +67,8 @@ export class PostgresAdmin {
     return (await this.#change('dismiss', [storable(id), Math.floor(now)])) === true
   }
 
-  async forget(lane: string, now: number): Promise<number> {
-    return Number(await this.#change('forget', [storable(lane), Math.floor(now)]))
+  async forget(lane: string, now: number, ofNone = false): Promise<number> {
+    return Number(await this.#change('forget', [storable(lane), Math.floor(now), ofNone]))
   }
 
   async purge(purge: Purge): Promise<Purged> {

@@ -211,8 +211,8 @@ class PostgresStore implements InboxStore {
     return this.#admin.dismiss(id, now)
   }
 
-  async forget(lane: string, now: number): Promise<number> {
-    return this.#admin.forget(lane, now)
+  async forget(lane: string, now: number, ofNone?: boolean): Promise<number> {
+    return this.#admin.forget(lane, now, ofNone)
   }
 
   async purge(purge: Purge): Promise<Purged> {

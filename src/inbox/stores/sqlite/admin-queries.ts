@@ -100,12 +100,13 @@ export class AdminQueries {
     return true
   }
 
-  forget({ lane, now }: Takes<'forget'>): number {
+  forget({ lane, now, ofNone }: Takes<'forget'>): number {
     this.#assertNotMoved()
     // Whole lanes: a verification may have named one client first, and another one later.
     const { sql: isAbout, values } = about(lane, 'x')
+    const which = ofNone ? " and instr(e.lane, '.') = 0" : ''
     const sql = `select seq, id, lane, state, attempt, fence, erased from idv_entries e
-      where e.lane in (select x.lane from idv_entries x where ${isAbout}) and e.erased = 0`
+      where e.lane in (select x.lane from idv_entries x where ${isAbout}) and e.erased = 0${which}`
     const found = this.#connection.statement<Head>(sql).all(...values)
     for (const head of found) {
       this.#erase(head.seq)

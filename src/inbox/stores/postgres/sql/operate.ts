@@ -45,7 +45,8 @@ begin
 end $$`,
 
   /* A leased entry keeps its lane until its holder is gone: a lane never has two at work. */
-  `create function idv.forget_1(p_lane text, p_now bigint) returns int language plpgsql as $$
+  `create function idv.forget_1(p_lane text, p_now bigint, p_none boolean)
+returns int language plpgsql as $$
 declare e record; v record; v_erased int := 0;
 begin
   perform idv.guard_1();
@@ -55,7 +56,8 @@ begin
         m.lane = p_lane or (m.lane > p_lane || '.' and m.lane < p_lane || '/')
         or m.related = p_lane or (m.related > p_lane || '.' and m.related < p_lane || '/')
     ) select x.seq, x.id, x.lane from meant join idv.entries x on x.lane = meant.lane
-      where not x.erased order by x.lane, x.seq loop
+      where not x.erased and not (p_none and strpos(x.lane, '.') > 0)
+      order by x.lane, x.seq loop
     perform 1 from idv.lanes l where l.lane = e.lane for no key update;
     select x.state, x.erased into v from idv.entries x where x.seq = e.seq for no key update;
     continue when v.erased;

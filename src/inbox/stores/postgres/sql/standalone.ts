@@ -10,7 +10,7 @@ export const standalone = {
   checkpoint: ['int', 'text', 'int', 'text'],
   reopen: ['text', 'text', 'bigint', 'boolean'],
   dismiss: ['text', 'bigint'],
-  forget: ['text', 'bigint'],
+  forget: ['text', 'bigint', 'boolean'],
   align_retries: ['bigint', 'bigint'],
   align_lanes: ['bigint', 'bigint', 'bigint', 'bigint'],
   free_lanes: ['bigint'],
