@@ -47,7 +47,7 @@ const workSql = [
   "select idv.settle_1('[]')",
   "select idv.checkpoint_1(1, 'x', 1, 'h')",
   "select idv.renew_1(1, '[]', 0)",
-  "select idv.reopen_1('[]', '[]', 0, false)",
+  "select idv.reopen_1('[]', '[]', 0, false, false)",
   "select idv.dismiss_1('x', 0)",
   "select idv.forget_1('x', 0)",
   'select idv.align_retries_1(0, 0)',

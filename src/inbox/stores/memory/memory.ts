@@ -10,7 +10,7 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
-import { type EntryReason, type EntryState, entryStates, isOpen } from '../../entry.ts'
+import { type EntryReason, type EntryState, entryStates, isOpen, isSetAside } from '../../entry.ts'
 import type { InboxStore } from '../../store.ts'
 import type {
   Alignment,
@@ -172,11 +172,12 @@ class MemoryStore implements InboxStore<undefined> {
       .map((row) => toStored(row, query.withBody === true))
   }
 
-  async reopen({ ids, from, now, replay }: Reopening): Promise<number> {
+  async reopen({ ids, from, now, replay, setAside = false }: Reopening): Promise<number> {
     let reopened = 0
     for (const id of ids) {
       const row = this.#rows.get(id)
       if (!row?.metadata || !from.includes(row.state)) continue
+      if (!setAside && isSetAside(row.reason)) continue
       row.state = 'stored'
       row.attempt = 0
       row.generation++

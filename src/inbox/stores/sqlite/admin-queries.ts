@@ -10,7 +10,7 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
-import type { EntryFailure, EntryReason, EntryState } from '../../entry.ts'
+import { type EntryFailure, type EntryReason, type EntryState, isSetAside } from '../../entry.ts'
 import { moveRefusals, moveSetting, moveStateOf } from '../../move-state.ts'
 import type { Gives, Takes } from './calls.ts'
 import { about, conditions } from './conditions.ts'
@@ -76,13 +76,14 @@ export class AdminQueries {
     return rows.map((row) => this.#toStored(row))
   }
 
-  reopen({ ids, from, now, replay = false }: Takes<'reopen'>): number {
+  reopen({ ids, from, now, replay = false, setAside = false }: Takes<'reopen'>): number {
     this.#assertNotMoved()
     const due = this.#isOwner ? now : Math.min(now, this.#sql.ownersTime.get()?.at ?? now)
     let reopened = 0
     for (const id of ids) {
       const head = this.#connection.head(id)
       if (!head || !from.includes(head.state) || !this.#sql.content.get(head.seq)) continue
+      if (!setAside && isSetAside(this.#sql.reason.get(head.seq)?.reason)) continue
       this.#sql.reopen.run(due, Number(replay), head.seq)
       if (replay) this.#sql.deleteHandled.run(head.seq)
       this.#connection.moved(head.state, 'stored')
@@ -200,6 +201,7 @@ function statements(connection: Connection) {
     setting: make<{ readonly value: Uint8Array }>('select value from idv_settings where name = ?'),
     setSetting: make('insert or replace into idv_settings values (?, ?)'),
     content: make<object>('select 1 from idv_contents where seq = ?'),
+    reason: make<Pick<EntryRow, 'reason'>>('select reason from idv_entries where seq = ?'),
     // The last that the owner's clock is known to have shown. It stays behind an operator's when the
     // system's was set forward or slept, and for as long the lane of a later time would wait.
     ownersTime: make<{ readonly at: number | null }>(`select max(at) as at from (

@@ -1,7 +1,8 @@
 // Functions for operators and for retention: reopen, dismiss, forget, align, purge.
 
 export const operate = [
-  `create function idv.reopen_1(p_ids text, p_from text, p_now bigint, p_replay boolean) returns int
+  `create function idv.reopen_1(
+  p_ids text, p_from text, p_now bigint, p_replay boolean, p_aside boolean) returns int
 language plpgsql as $$
 declare e record; v record; v_head text; v_opened int := 0; v_made boolean;
 begin
@@ -9,8 +10,9 @@ begin
   for e in select x.seq, x.lane from idv.entries x
       where x.id in (select t from json_array_elements_text(p_ids::json) t) order by x.lane, x.seq loop
     v_made := idv.lock_lane_1(e.lane, e.seq);
-    select x.state into v from idv.entries x where x.seq = e.seq for no key update;
+    select x.state, x.reason into v from idv.entries x where x.seq = e.seq for no key update;
     if v.state in (select t from json_array_elements_text(p_from::json) t)
+        and (p_aside or coalesce(v.reason, '') not in ('CONFLICT', 'DISMISSED'))
         and exists (select 1 from idv.contents c where c.seq = e.seq) then
       update idv.entries x set state = 'stored', attempt = 0, due = p_now, reason = null,
         failures = null, settled_at = null, generation = x.generation + 1,

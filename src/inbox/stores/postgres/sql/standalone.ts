@@ -8,7 +8,7 @@ export const standalone = {
   recover: ['int', 'bigint', 'text', 'bigint'],
   renew: ['int', 'text', 'bigint'],
   checkpoint: ['int', 'text', 'int', 'text'],
-  reopen: ['text', 'text', 'bigint', 'boolean'],
+  reopen: ['text', 'text', 'bigint', 'boolean', 'boolean'],
   dismiss: ['text', 'bigint'],
   forget: ['text', 'bigint'],
   align_retries: ['bigint', 'bigint'],
