@@ -65,7 +65,7 @@ export class Claims {
     this.watch.end()
     const { store, lease } = this.#deps
     const now = await this.#alignedNow()
-    const { entries, next } = await store.claim({ now, limit, until: now + lease })
+    const { entries, next } = await store.claim({ now, limit, until: this.#leaseNow() + lease })
     const works = this.#unlessAtWork(entries.map((entry) => this.#toWork(entry)))
     return { works, ...(next !== undefined && { next }) }
   }
@@ -139,11 +139,12 @@ export class Claims {
     if (this.#held.size === 0) return
     await this.#deps.store.refresh?.()
     const leases = this.#held.all().map(({ lease }) => lease)
-    await this.#deps.store.renew(leases, this.#now() + this.#deps.lease)
+    await this.#deps.store.renew(leases, this.#leaseNow() + this.#deps.lease)
   }
 
   async sweep(): Promise<readonly Swept[]> {
-    const lapsed = await this.#deps.store.lapsed(await this.#alignedNow())
+    await this.#alignedNow()
+    const lapsed = await this.#deps.store.lapsed(this.#leaseNow())
     const held = new Set(this.#held.all().map(({ lease }) => keyOf(lease)))
     const swept: Swept[] = []
     for (const [at, gone] of lapsed.filter((lease) => !held.has(keyOf(lease))).entries()) {
@@ -175,6 +176,12 @@ export class Claims {
 
   #now(): number {
     return this.#deps.now().getTime()
+  }
+
+  /** The store's own time: others hold leases too, and a `now` of the user's may differ from theirs. */
+  #leaseNow(): number {
+    const { store, now } = this.#deps
+    return (store.now ?? now)().getTime()
   }
 
   #toWork(entry: Claimed): Work {

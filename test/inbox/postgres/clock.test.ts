@@ -76,6 +76,31 @@ test('a process with the clock of the store takes nothing of another; with one o
   expect(handedIn.map(({ id }) => id)).toEqual([lease?.id])
 })
 
+test.each([
+  ['ahead', 2 * 60_000],
+  ['behind', -2 * 60_000],
+])('leases go by the clock of the store, also where a `now` of your own is %s', async (_, skew) => {
+  const { open, query } = schemaOn()
+  const inboxOf = async (now?: () => Date) => {
+    const inbox = createInbox({ store: open(), ...(now && { now }) }) as unknown as WorkSource
+    await inbox.open()
+    onTestFinished(() => inbox.close())
+    return inbox
+  }
+  const inboxes = [await inboxOf(), await inboxOf(() => new Date(Date.now() + skew))]
+  const store = open()
+  await store.open(() => {})
+  onTestFinished(() => store.close())
+  for (let entries = 0; entries < 2; entries++) await store.insert(newEntry({ storedAt: 0 }))
+  for (const inbox of inboxes) expect((await inbox.claim(1)).works).toHaveLength(1)
+  await query('update idv.owners set since = since - 60000')
+  for (const inbox of inboxes) {
+    expect(await inbox.sweep()).toEqual([])
+    await inbox.renew()
+  }
+  for (const inbox of inboxes) expect(await inbox.sweep()).toEqual([])
+})
+
 test('an inbox works by the clock of its store', async () => {
   const { open, query } = schemaOn()
   const store = open()
