@@ -110,20 +110,6 @@ export const laneCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'opens what was set aside, a conflict or a dismissed entry, only where that is asked for',
-    run: async (store) => {
-      const entry = newEntry()
-      const evidence = newEntry({ key: entry.key ?? '' })
-      for (const one of [entry, evidence]) await store.insert(one)
-      await settle(store, await claimOne(store), { to: 'dead', hold: false, ...failed })
-      await store.dismiss(entry.id, start)
-      const ids = [entry.id, evidence.id]
-      const reopening = { ids, from: ['dead' as const, 'skipped' as const], now: start }
-      same(await store.reopen(reopening), 0)
-      same(await store.reopen({ ...reopening, setAside: true }), 2)
-    },
-  },
-  {
     name: 'lets waiting tenants take turns, however long one has waited',
     needs: 'fairness',
     run: async (store) => {

@@ -127,7 +127,7 @@ class MemoryStore implements InboxStore<undefined> {
 
   async settle(settlement: Settlement): Promise<boolean> {
     const row = this.#held(settlement.lease)
-    if (!row) return this.#isSettled(settlement)
+    if (!row) return settlement.sweeps !== true && this.#isSettled(settlement)
     if (!row.metadata) {
       this.#skip(row, 'FORGOTTEN', settlement.at)
       return false
@@ -140,13 +140,13 @@ class MemoryStore implements InboxStore<undefined> {
     if (to === 'released') {
       row.attempt--
       row.state = 'stored'
-      this.#lanes.wait(row, at)
+      this.#lanes.wait(row, at, at)
       return true
     }
     row.state = to
     if ('reason' in settlement) row.reason = settlement.reason
     if (to === 'retry') {
-      this.#lanes.wait(row, settlement.due)
+      this.#lanes.wait(row, settlement.due, at)
       return true
     }
     row.settledAt = at
