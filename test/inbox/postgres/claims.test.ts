@@ -1,4 +1,5 @@
 // How much one claim takes, and what the next one sees.
+import type { InboxStore } from 'idv-webhooks/inbox'
 import { fromPg, type PostgresDriver, postgresStore } from 'idv-webhooks/inbox/postgres'
 import { expect, onTestFinished, test } from 'vitest'
 import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
@@ -53,4 +54,33 @@ test('a lane that goes on while a claim is answered is seen by the next one, how
   release.resolve()
   expect(await beside).toEqual([])
   expect((await claim(store, 10, now)).map(({ id }) => id)).toEqual([second.id])
+})
+
+test('who only receives watches nobody: it is heard while those who work are cut off', async () => {
+  const { open, query } = schemaOn(undefined, { listen: false })
+  const opened = async () => {
+    const store = open()
+    await store.open(() => {})
+    onTestFinished(() => store.close())
+    return store
+  }
+  const gaps = async () => (await query('select gaps from idv.owners where owner = 0'))[0]?.gaps
+  const working = await opened()
+  expect(await gaps()).toBeUndefined()
+  await claim(working)
+  expect(await gaps()).toBe(0)
+  await working.close()
+  for (const begin of [
+    (store: InboxStore) => claim(store),
+    (store: InboxStore) => store.lapsed(0),
+  ]) {
+    const before = await gaps()
+    await query('update idv.owners set seen = seen - 10000')
+    const other = await opened()
+    await other.insert(newEntry())
+    expect(await gaps()).toBe(before)
+    await begin(other)
+    expect(await gaps()).toBe(before + 1)
+    await other.close()
+  }
 })

@@ -12,7 +12,7 @@ import postgres from 'postgres'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { migrate, migrations, schemaSql } from '../../../src/inbox/stores/postgres/migrations.ts'
 import { Statements } from '../../../src/inbox/stores/postgres/statements.ts'
-import { claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
 import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'
 
 const unsuitable = (message: RegExp) =>
@@ -233,6 +233,7 @@ test("mode: 'operator' looks and redrives beside the application, and neither ke
   const beside = open({ mode: 'operator' })
   await expect(beside.open(() => {})).rejects.toEqual(unsuitable(/postgresSchema/))
   const application = await opened(open())
+  await claim(application)
   await query('update idv.owners set seen = 1 where owner = 0')
   await opened(beside)
   // Whoever looks on says nothing of the workers.

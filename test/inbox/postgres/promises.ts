@@ -174,6 +174,8 @@ export const promises = {
     query,
   }: Under) {
     const other = await beside()
+    // From its first claim on it watches, and has given a sign of life with it.
+    expect(await claim(other)).toEqual([])
     await store.insert(newEntry())
     await query('update idv.owners set watched = watched + 13000 where owner = 0')
     await claimOne(other)
