@@ -36,6 +36,20 @@ test('does not go back for a correction, and follows a step', async () => {
   expect(clock.now().getTime()).toBe(9_000 - hour)
 })
 
+test('pauses that are each shorter than a second do not add up', async () => {
+  let [local, database] = [0, 10_000]
+  const clock = new StoreClock(() => local)
+  for (let trip = 1; trip <= 10; trip += 1) {
+    await clock.measure(async () => {
+      local += trip
+      return database
+    })
+    expect(Math.abs(clock.now().getTime() - database)).toBeLessThan(20)
+    local += 2_000
+    database += 2_900
+  }
+})
+
 test('a process that was frozen claims and renews by the time of the database', async () => {
   const { open, query } = schemaOn(undefined, { listen: false })
   const inbox = createInbox({ store: open() }) as unknown as WorkSource
