@@ -234,7 +234,9 @@ class MemoryStore implements InboxStore<undefined> {
       this.#rows.delete(row)
       deleted++
     }
-    this.#highWaterMarks.purge(keysBefore)
+    this.#highWaterMarks.purge(keysBefore, (lane) =>
+      this.#rows.inLane(lane).some(({ metadata }) => metadata),
+    )
     this.#relations.purge(keysBefore)
     return { erased, deleted }
   }

@@ -130,11 +130,12 @@ export class AdminQueries {
       this.#connection.moved(state, undefined)
       deleted++
     }
-    const marks = this.#sql.deleteMarks.run(keysBefore, limit)
-    // With the last page alone, for it reads a row for each relation.
-    const isLast = past.length < limit && deleted < limit && marks < limit
-    const relations = isLast ? this.#sql.deleteRelations.run(keysBefore, limit) : 0
-    const hasMore = !isLast || relations === limit
+    // With the last page alone, for they read a row for each mark and relation.
+    const isLast = past.length < limit && deleted < limit
+    const { deleteMarks, deleteRelations } = this.#sql
+    const others = isLast ? [deleteMarks, deleteRelations] : []
+    const left = others.map((one) => one.run(keysBefore, limit) === limit)
+    const hasMore = !isLast || left.includes(true)
     return { erased: past.length, deleted, ...(hasMore && { hasMore }) }
   }
 
@@ -223,8 +224,10 @@ function statements(connection: Connection) {
     erased: make<ErasedRow>(`select seq, state from idv_entries indexed by idv_entries_erased
       where erased = 1 and stored_at < ? and state in ('done', 'dead', 'skipped') limit ?`),
     deleteEntry: make('delete from idv_entries where seq = ?'),
+    // What may run again is compared with what was done after it.
     deleteMarks: make(`delete from idv_high_water_marks where lane in
-      (select lane from idv_high_water_marks where touched < ? limit ?)`),
+      (select m.lane from idv_high_water_marks m where m.touched < ? and not exists
+        (select 1 from idv_entries e where e.lane = m.lane and e.erased = 0) limit ?)`),
     // Relations of lanes that still have entries stay: the next entry may name nobody again.
     deleteRelations: make(`delete from idv_relations where lane in
       (select r.lane from idv_relations r where r.at < ?

@@ -159,9 +159,11 @@ begin
     count(*) filter (where state = 'skipped') into v_entries, v_done, v_dead, v_skipped from ended;
   perform idv.count_1(0, 0, 0, -v_done, -v_dead, -v_skipped);
   deleted := deleted + v_entries;
-  delete from idv.marks m where m.touched < p_keys;
-  -- One of which there are entries stays: what comes next in its lane may name nobody again.
+  -- What may run again is compared with what was done after it. A relation of which there
+  -- are entries stays: what comes next in its lane may name nobody again.
   if erased < p_limit and deleted < p_limit then
+    delete from idv.marks m where m.touched < p_keys
+      and not exists (select 1 from idv.entries e where e.lane = m.lane and not e.erased);
     delete from idv.relations r where r.at < p_keys
       and not exists (select 1 from idv.entries e where e.lane = r.lane);
   end if;
