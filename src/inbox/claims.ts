@@ -24,8 +24,9 @@ export interface ClaimsDeps {
   readonly hold: boolean
 }
 
-/** Milliseconds between the returns of entries that one crash interrupted. */
+/** Milliseconds between the returns of entries that one crash interrupted, and for all of them. */
 const apart = 50
+const spread = 5_000
 
 const day = 24 * 60 * 60 * 1000
 
@@ -147,12 +148,14 @@ export class Claims {
     const lapsed = await this.#deps.store.lapsed(this.#leaseNow())
     const held = new Set(this.#held.all().map(({ lease }) => keyOf(lease)))
     const swept: Swept[] = []
-    for (const [at, gone] of lapsed.filter((lease) => !held.has(keyOf(lease))).entries()) {
+    const left = lapsed.filter((lease) => !held.has(keyOf(lease)))
+    const step = Math.min(apart, spread / left.length)
+    for (const [at, gone] of left.entries()) {
       const { id, fence: _, owner: __, attempt, ...rest } = gone
       const failed = { reason: 'CRASHED', failures: [], attempt } as const
       // Of those that a crash interrupted one may have caused it: they come back at once but one
       // by one, so that it takes no neighbours along a second time.
-      const wait = attempt === 1 ? at * apart : undefined
+      const wait = attempt === 1 ? Math.floor(at * step) : undefined
       const settlement = this.#failure(leaseOf(gone), failed, wait)
       const isTaken = await this.#deps.store.settle({ ...settlement, handled: [], sweeps: true })
       if (!isTaken) continue
