@@ -114,8 +114,18 @@ test('warns when the server writes payloads into its log', async () => {
   const schema = freshSchema()
   const quiet = claiming({ log_statement: 'all', log_parameters: '0' })
   await opened(postgresStore(quiet, { schema, listen: false }))
+  const unsampled = claiming({ log_sample: '250ms', log_sample_rate: '0' })
+  await opened(postgresStore(unsampled, { schema, listen: false }))
   expect(warned).not.toHaveBeenCalled()
-  await opened(postgresStore(claiming({ log_duration: '250ms' }), { schema, listen: false }))
+  const logging = [
+    { log_duration: '250ms' },
+    { log_sample: '250ms', log_sample_rate: '0.5' },
+    { log_transactions: '0.01' },
+  ]
+  for (const [at, settings] of logging.entries()) {
+    await opened(postgresStore(claiming(settings), { schema, listen: false }))
+    expect(warned, JSON.stringify(settings)).toHaveBeenCalledTimes(at + 1)
+  }
   expect(warned).toHaveBeenCalledWith(
     expect.stringContaining('log_parameter_max_length = 0'),
     expect.objectContaining({ code: 'IDV_POSTGRES_LOG' }),
