@@ -124,7 +124,7 @@ interface Adding {
   readonly before: readonly string[]
   /** In the transaction. */
   readonly inside: readonly string[]
-  /** What the update depends on, and what follows it, where no error ends the script. */
+  /** A condition of the update, and what follows it, where no error ends the script. */
   readonly checked?: { readonly and: string; readonly after: readonly string[] }
 }
 

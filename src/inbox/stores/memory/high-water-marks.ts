@@ -24,7 +24,7 @@ export class HighWaterMarks {
     this.#highWaterMarks.set(lane, { highWaterMark, touched })
   }
 
-  /** What may run again is compared with what was done after it. */
+  /** An entry that may run again is compared with what was done after it. */
   purge(before: number, isNeeded: (lane: string) => boolean): void {
     for (const [lane, { touched }] of this.#highWaterMarks)
       if (touched < before && !isNeeded(lane)) this.#highWaterMarks.delete(lane)

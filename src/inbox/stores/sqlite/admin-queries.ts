@@ -224,7 +224,7 @@ function statements(connection: Connection) {
     erased: make<ErasedRow>(`select seq, state from idv_entries indexed by idv_entries_erased
       where erased = 1 and stored_at < ? and state in ('done', 'dead', 'skipped') limit ?`),
     deleteEntry: make('delete from idv_entries where seq = ?'),
-    // What may run again is compared with what was done after it.
+    // An entry that may run again is compared with what was done after it.
     deleteMarks: make(`delete from idv_high_water_marks where lane in
       (select m.lane from idv_high_water_marks m where m.touched < ? and not exists
         (select 1 from idv_entries e where e.lane = m.lane and e.erased = 0) limit ?)`),

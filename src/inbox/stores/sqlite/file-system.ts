@@ -14,7 +14,7 @@ const local: readonly string[] = [
   ...['fuse.fuse-overlayfs', 'fuse.bindfs', 'fuse.mergerfs', 'fuse.gocryptfs', 'fuse.encfs'],
 ]
 
-/** What a folder lies on. */
+/** The disk that a folder lies on. */
 export interface Disk {
   readonly type: number
   readonly device: number
@@ -22,11 +22,19 @@ export interface Disk {
   readonly mounts: string
 }
 
-/** Reads what a folder lies on; an error is that of the folder. */
+/** An error is that of the folder. */
 export function diskOf(folder: string): Disk {
   const type = statfsSync(folder).type >>> 0
-  const mounts = type === fuse ? readFileSync('/proc/self/mountinfo', 'utf8') : ''
-  return { type, device: statSync(folder).dev, mounts }
+  return { type, device: statSync(folder).dev, mounts: type === fuse ? mountsOfProcess() : '' }
+}
+
+/** Empty where that is hidden: then nothing says that the disk is local. */
+function mountsOfProcess(): string {
+  try {
+    return readFileSync('/proc/self/mountinfo', 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 export function isNetworkDisk({ type, device, mounts }: Disk): boolean {
