@@ -49,6 +49,8 @@ export interface Reopening {
   readonly ids: readonly string[]
   readonly from: readonly EntryState[]
   readonly now: number
+  /** Whether entries with the reason `CONFLICT` or `DISMISSED` are among them; others leave them out. */
+  readonly setAside?: boolean
   /** Runs every handler again as a replay, checkpoints or not. */
   readonly replay?: boolean
 }

@@ -136,19 +136,17 @@ export class InboxAdmin {
   async redrive(asked: EntryFilter | string): Promise<number> {
     checkRedrive(asked)
     const filter = typeof asked === 'string' ? { id: asked } : asked
-    const named = filter.id !== undefined
     const from = redrivenFrom(filter)
+    // The store decides: an entry may be set aside after it was found.
+    const setAside = filter.id !== undefined && filter.state === undefined
     let redriven = 0
     let after: string | undefined
     let isLost = false
     do {
       const query = { ...this.#query(filter), states: from, limit: pageSize, oldestFirst: true }
       const found = await this.#deps.store.find({ ...query, ...(after && { after }) })
-      // Evidence of a conflict and what a person settled run only when they are named.
-      const ids = found.flatMap((one) =>
-        one.metadata && (named || !isSetAside(one)) ? [one.id] : [],
-      )
-      redriven += await this.#deps.store.reopen({ ids, from, now: this.#now() })
+      const ids = found.flatMap(({ id, metadata }) => (metadata ? [id] : []))
+      redriven += await this.#deps.store.reopen({ ids, from, now: this.#now(), setAside })
       // A purge took the last of the page before: what was redriven is not found again.
       isLost = found.length === 0 && after !== undefined && !(await this.#isThere(after))
       after = found.length === pageSize ? found.at(-1)?.id : undefined
@@ -284,8 +282,4 @@ function toLatency(
 ): InboxLatency {
   const handlers = found.map(({ within, ...rest }) => ({ ...rest, share: within / rest.entries }))
   return { target, since: new Date(since), handlers }
-}
-
-function isSetAside({ reason }: StoredEntry): boolean {
-  return reason === 'CONFLICT' || reason === 'DISMISSED'
 }

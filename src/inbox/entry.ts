@@ -63,6 +63,11 @@ export type EntryReason =
   | 'DISMISSED'
   | 'FORGOTTEN'
 
+/** Whether it waits for nobody, as evidence or because a person settled it: it runs only if named. */
+export function isSetAside(reason: EntryReason | null | undefined): boolean {
+  return reason === 'CONFLICT' || reason === 'DISMISSED'
+}
+
 /** A handler that failed at the last attempt: class and place of its error, not the text. */
 export interface EntryFailure {
   readonly handler: string

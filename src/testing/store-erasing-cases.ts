@@ -181,6 +181,32 @@ export const erasingCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'knows what was done last in a lane for as long as that holds an entry that may run again',
+    needs: 'order',
+    run: async (store) => {
+      const lane = 'remembered'
+      const [failing, later] = [newEntry({ lane }), newEntry({ lane })]
+      for (const entry of [failing, later]) await store.insert(entry)
+      await settle(store, await claimOne(store), { to: 'dead', hold: false, ...failed })
+      const highWaterMark = { at: 50, final: true }
+      await settle(store, await claimOne(store), { to: 'done', highWaterMark })
+      const purge = async (days: number, dead: number) => {
+        const [keysBefore, deadBefore] = [start + (days - 30) * day, start + (days - dead) * day]
+        for (let page = 0; page < 2; page++) {
+          await store.purge({ doneBefore: keysBefore, deadBefore, keysBefore, limit: 100 })
+        }
+      }
+      await purge(35, 90)
+      same(await store.reopen({ ids: [failing.id], from: ['dead'], now: start }), 1)
+      const again = await claimOne(store)
+      same(again.highWaterMark, highWaterMark)
+      await settle(store, again, { to: 'dead', hold: false, ...failed })
+      await purge(100, 90)
+      await store.insert(newEntry({ lane }))
+      same((await claimOne(store)).highWaterMark, undefined)
+    },
+  },
+  {
     name: 'erases payloads and keys after their retention',
     run: async (store) => {
       const [done, dead, open] = [newEntry(), newEntry(), newEntry()]

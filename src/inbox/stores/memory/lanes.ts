@@ -54,9 +54,10 @@ export class MemoryLanes {
     delete row.due
   }
 
-  wait(row: Row, due: number): void {
-    this.#lanes.set(row.lane, { head: row, held: false, due })
+  /** An attempt gave the row back; an older one may have been opened again meanwhile. */
+  wait(row: Row, due: number, now: number): void {
     row.due = due
+    this.advance(row.lane, now)
   }
 
   isHead(row: Row): boolean {

@@ -58,8 +58,8 @@ export class PostgresAdmin {
     return (await this.#statements.run(sql, values, long)).map(toStored)
   }
 
-  async reopen({ ids, from, now, replay = false }: Reopening): Promise<number> {
-    const values = [toJson(ids), toJson(from), Math.floor(now), replay]
+  async reopen({ ids, from, now, replay = false, setAside = false }: Reopening): Promise<number> {
+    const values = [toJson(ids), toJson(from), Math.floor(now), replay, setAside]
     return Number(await this.#change('reopen', values))
   }
 
