@@ -29,8 +29,9 @@ const patience = 600_000
  * look alike: more than `atOnce` milliseconds count once they have stood for ten minutes of running.
  */
 export function createAgeClock(atOnce = Number.POSITIVE_INFINITY): Clock {
-  let slept = 0
   let highest = Date.now() - steadyClock().getTime()
+  // It begins with the system's time, as the clock of a new process does.
+  let slept = highest
   let doubted = { since: 0, gain: 0 }
   return () => {
     const steady = steadyClock().getTime()
