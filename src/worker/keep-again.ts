@@ -1,5 +1,5 @@
 // An entry that arrived while nobody could read it has no lane and no aliases, and often no key: once
-// it can be read it is kept anew, as if it came now.
+// it can be read it is kept again, as if it came now.
 import { toArrival } from '../arrival.ts'
 import type { Arrival, Kept } from '../inbox/entry.ts'
 import type { Work } from '../inbox/work.ts'
@@ -14,7 +14,7 @@ interface By {
  * Keeps it under what it says, behind what its lane holds by now; true where another entry stands for
  * it from then on. A crash before it is settled keeps it once more: then its key tells.
  */
-export async function keptAnew(
+export async function keptAgain(
   { delivery, name, source, lease }: Work,
   parsed: Extract<Parsed, { ok: true }>,
   { keeper, vendor }: By,
