@@ -78,6 +78,7 @@ export type WarningCode =
   | 'RESPOND_FAILED'
   | 'RESPOND_REFUSED'
   | 'RETRY_WAITS'
+  | 'SECRET_PUBLIC'
   | 'SIGNALS_IN_VAIN'
 
 /**
