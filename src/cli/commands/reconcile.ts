@@ -7,7 +7,7 @@ import {
   type ReconcileReport,
   reconcile as reconcileInbox,
 } from '../../client/index.ts'
-import { createReceiver } from '../../index.ts'
+import { createReceiver, type Observation } from '../../index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { type FoundInbox, withInbox } from '../inbox/find-inbox.ts'
 import { inboxOption } from '../inbox/inbox-option.ts'
@@ -75,9 +75,13 @@ async function reconcileWith(
   { client, inbox }: FoundInbox & { readonly client: ApiClient },
 ) {
   const { out, signal, now } = session
+  let added = 0
+  const note = (seen: Observation) => {
+    if (seen.type === 'outcome' && seen.kind === 'accepted') added += 1
+  }
   // Nothing is verified here, so the secret does not matter.
-  const receiver = createReceiver({ secret: crypto.randomUUID(), inbox, observe: () => {} })
-  const report = await reconcileInbox({
+  const receiver = createReceiver({ secret: crypto.randomUUID(), inbox, observe: note })
+  const running = reconcileInbox({
     client,
     receiver,
     signal,
@@ -91,6 +95,11 @@ async function reconcileWith(
       out.progress(`${at.stream}: ${count(at.read, 'record')} read, ${at.missing} missing`)
       out.record({ type: 'progress', ...at })
     },
+  })
+  const report = await running.catch((error: unknown) => {
+    out.record({ type: 'stopped', added })
+    out.say(`stopped after ${count(added, 'event')} had been added: the next run skips them`)
+    throw error
   })
   printReport(session, report)
   return report.complete ? exitCodes.ok : exitCodes.failed
