@@ -110,7 +110,7 @@ async function target(session: Session, given = '', dryRun: boolean): Promise<En
   return { where: name, store: await sqlite(isNew ? empty : file) }
 }
 
-/** Those that `context.tx` writes lie beside the inbox, and are no part of it. */
+/** Those that `context.tx` writes lie beside the inbox, and do not belong to it. */
 function foreignTables(file: string): readonly string[] {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   try {
@@ -155,7 +155,7 @@ function print({ out }: Session, { from, to, report }: Moved): void {
   if (foreign.length > 0) {
     const names = foreign.map(printable).join(', ')
     out.say(
-      `no part of the inbox, and not moved: your own tables ${names} in ${from.where}: copy them`,
+      `not moved: your own tables ${names} in ${from.where}: copy them`,
     )
   }
 }
