@@ -2,6 +2,7 @@
 import { Chunks } from '../src/foundation/chunks.ts'
 import { unawaited } from '../src/foundation/unawaited.ts'
 import type { BodyFault, BodyReading } from '../src/index.ts'
+import { addressOf } from './address.ts'
 import {
   checkMount,
   checkReceiver,
@@ -60,17 +61,9 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
 
 /** The address that the sender used: behind a proxy, or in Next.js, a host's own is another one. */
 function urlOf({ url, headers }: Request): string {
-  const [, scheme, host, path] = /^([^:]+):\/\/([^/?#]*)(.*)$/s.exec(url) ?? []
-  const forwarded = headers.get('x-forwarded-proto')?.split(',', 1)[0]?.trim() ?? ''
-  const sent = `${/^https?$/i.test(forwarded) ? forwarded : scheme}://${headers.get('host') ?? host}`
-  return isOrigin(sent) ? sent + path : url
-}
-
-/** A Host that is more than a name would move the path. */
-function isOrigin(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { href, origin } = new URL(text)
-  return href === `${origin}/`
+  const [, scheme = '', own, path = ''] = /^([^:]+):\/\/([^/?#]*)(.*)$/s.exec(url) ?? []
+  const forwarded = headers.get('x-forwarded-proto') ?? undefined
+  return addressOf({ forwarded, scheme, host: headers.get('host') ?? own, path }, url)
 }
 
 /** An async function has no address, nor one that throws, as for a sender that has gone. */

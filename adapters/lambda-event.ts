@@ -1,6 +1,7 @@
 // The events of HTTP requests that Lambda is invoked with, read as one: no door. Typed structurally,
 // so that no package of AWS is needed.
 import type { BodyFault, Incoming } from '../src/index.ts'
+import { addressOf } from './address.ts'
 
 type Values<Value> = Readonly<Record<string, Value | undefined>> | null | undefined
 
@@ -69,11 +70,11 @@ function bytesOf({ body, isBase64Encoded }: HttpEvent): Uint8Array | BodyFault {
 function urlOf(event: HttpEvent, headers: readonly (readonly [string, string])[]): string {
   const headerOf = (wanted: string) => headers.find(([name]) => name.toLowerCase() === wanted)?.[1]
   const { requestContext } = event
-  const host = headerOf('host') ?? requestContext?.domainName ?? ''
-  const scheme = headerOf('x-forwarded-proto') ?? 'https'
+  const host = headerOf('host') ?? requestContext?.domainName
+  const forwarded = headerOf('x-forwarded-proto')
   const path = event.rawPath ?? requestContext?.path ?? event.path ?? ''
   const query = event.rawQueryString ?? queryOf(event)
-  return `${scheme}://${host}${path}${query && `?${query}`}`
+  return addressOf({ forwarded, scheme: 'https', host, path: `${path}${query && `?${query}`}` })
 }
 
 /** An ALB hands parameters on as they arrived; API Gateway has decoded them. */

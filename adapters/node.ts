@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { Chunks } from '../src/foundation/chunks.ts'
 import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
+import { addressOf } from './address.ts'
 import { answer } from './answer.ts'
 import { checkNoOptions, checkReceiver, type HandlesRequests } from './mount.ts'
 import { expire, letGo, letGoOnceSent, unheard } from './unread.ts'
@@ -47,11 +48,18 @@ export function toIncoming(
   return {
     method: request.method ?? '',
     url: urlOf(request),
-    // As they arrived: `headers` would have joined those that stand twice.
-    headers: request.httpVersionMajor >= 2 ? regular(request.rawHeaders) : request.rawHeaders,
+    headers: arrivedHeaders(request),
     address: request.socket?.remoteAddress,
     read: (reading) => readBody(stream, request, { reading, fix }),
   }
+}
+
+/** As they arrived: `headers` would have joined those that stand twice. */
+function arrivedHeaders(request: NodeRequest): Incoming['headers'] {
+  const { headers, rawHeaders, httpVersionMajor } = request
+  // A host that makes requests of its own, as serverless-http does, gives these alone.
+  if (rawHeaders.length === 0) return headers
+  return httpVersionMajor >= 2 ? regular(rawHeaders) : rawHeaders
 }
 
 /** Without `:method`, `:path` and the others of HTTP/2, which are not headers. */
@@ -157,9 +165,13 @@ function headersOf({ status, headers, body }: Reply): Record<string, string | nu
 }
 
 function urlOf(request: NodeRequest): string {
-  const path = request.originalUrl ?? request.url ?? ''
-  const forwarded = request.headers['x-forwarded-proto']
-  const secure = request.socket && 'encrypted' in request.socket ? 'https' : 'http'
-  const scheme = forwarded === undefined ? secure : String(forwarded).split(',', 1)[0]?.trim()
-  return `${scheme}://${request.headers.host ?? request.headers[':authority'] ?? ''}${path}`
+  const { headers, socket } = request
+  const forwarded = headers['x-forwarded-proto']?.toString()
+  const scheme = socket && 'encrypted' in socket ? 'https' : 'http'
+  const host = (headers.host ?? headers[':authority'])?.toString()
+  const target = request.originalUrl ?? request.url ?? ''
+  // A request may name the whole address as its target.
+  const whole = target.startsWith('/') ? undefined : URL.parse(target)
+  const path = whole ? whole.pathname + whole.search : target
+  return addressOf({ forwarded, scheme, host, path })
 }

@@ -1,14 +1,12 @@
 // Answers once an event is on the disk, handles it then: npm install express idv-webhooks zod
-import { mkdtempSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import express from 'express'
 import { createReceiver, createWorker } from 'idv-webhooks'
 import { toExpress } from 'idv-webhooks/express'
 import { createInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 
-const file = process.env.INBOX ?? join(mkdtempSync('inbox-'), 'inbox.db')
+const file = process.env.INBOX ?? 'inbox.db'
 const inbox = createInbox({ store: sqliteStore(file), retry: { attempts: 8 } })
 const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET ?? '', inbox })
 

@@ -21,13 +21,13 @@ export function toArrival(delivery: VerifiedDelivery, parsed: Parsed, origin: Or
     const key = delivery.signedId
     return { ...from, ...(key !== undefined && { key }) }
   }
-  const { event, key, dedupe } = parsed
+  const { event, key, dedupe, lasting } = parsed
   const related = clientOf(event)
   const occurrence = occurrenceOf(event)
   return {
     ...from,
     ...(key !== undefined && { key }),
-    ...defined({ dedupe }),
+    ...defined({ dedupe, lasting }),
     // Outside the encrypted part: a person's name is not an event's name.
     name: observedName(event.name, event.known),
     receivedName: observedName(event.receivedName, event.known),

@@ -24,7 +24,7 @@ export interface Keeper<Tx = unknown> {
   keep(arrival: Arrival): Promise<Kept>
   /** Rejects where the store does not answer; a probe of `doctor` asks, and leaves nothing. */
   check?(): Promise<void>
-  readonly capabilities?: { readonly tx: boolean }
+  readonly capabilities?: { readonly tx: boolean; readonly dedupeDays?: number }
   /** Types `context.tx`; it is never there. */
   readonly '~tx'?: () => Tx
 }

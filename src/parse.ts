@@ -53,6 +53,8 @@ export type Parsed =
       readonly key?: string
       /** There is no id, and equal bodies are one event. */
       readonly dedupe?: 'body'
+      /** The part of the body that repeats have in common, where the vendor's change the rest. */
+      readonly lasting?: Uint8Array
     }
   | { readonly ok: false; readonly code: ParseCode; readonly issues?: readonly Issue[] }
 
@@ -121,10 +123,17 @@ export function createParser(options: ParseOptions): Parser {
     const event = toEvent({ name, type, known, envelope, source, checked })
     if (vendor) Object.assign(event, { vendor: vendor.name, raw: json.value })
     const key = delivery.signedId ?? envelope.key
-    if (key !== undefined) return { ok: true, event, key }
-    const { dedupe } = vendor?.reading ?? {}
-    return dedupe && event.occurredAt ? { ok: true, event, dedupe } : { ok: true, event }
+    const { dedupe, volatile } = vendor?.reading ?? {}
+    const lasting = volatile && lastingPart(json.value, volatile)
+    if (key !== undefined) return { ok: true, event, key, ...defined({ lasting }) }
+    if (!dedupe || !event.occurredAt) return { ok: true, event }
+    return { ok: true, event, dedupe, ...defined({ lasting }) }
   }
+}
+
+function lastingPart(body: unknown, volatile: readonly string[]): Uint8Array {
+  const lasting = Object.entries(Object(body)).filter(([field]) => !volatile.includes(field))
+  return new TextEncoder().encode(JSON.stringify(Object.fromEntries(lasting)))
 }
 
 /** The meaning of a received name. */

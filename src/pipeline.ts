@@ -75,8 +75,8 @@ export class Pipeline {
     this.finality = new Finality(vendor?.finality)
     this.vendor = vendor?.name
     const names = [...eventNames, ...Object.keys(options.schemas ?? {})]
-    const { canReverse } = this.finality
-    this.#dispatcher = new Dispatcher(names, registrationLimits(options.inbox, canReverse))
+    const rules = registrationLimits(options.inbox, this.finality.canReverse)
+    this.#dispatcher = new Dispatcher(names, rules)
   }
 
   get dispatcher(): Dispatcher {
@@ -93,6 +93,10 @@ export class Pipeline {
 
   get now(): Clock {
     return this.#observers.now
+  }
+
+  get tenants(): readonly (string | undefined)[] | undefined {
+    return this.#verifier.tenants
   }
 
   /** Whether `context.fetch()` has a client to ask. */
@@ -276,8 +280,7 @@ export class Pipeline {
     if (!parsed.ok) {
       const { code, issues } = parsed
       const rejected = { kind: 'rejected', code, diagnose: noDiagnosis } as const
-      const outcome = issues ? { ...rejected, issues } : rejected
-      return withProof(outcome, delivery)
+      return withProof(issues ? { ...rejected, issues } : rejected, delivery)
     }
     const { event, key } = parsed
     walk.event = event

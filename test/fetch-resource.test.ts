@@ -224,6 +224,27 @@ describe('context.fetch()', () => {
     expect(asked).toBe(2)
   })
 
+  test('a response of before a freeze is not shared by the attempts after it', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: new Date(start) })
+    onTestFinished(() => void vi.useRealTimers())
+    const got: unknown[] = []
+    let asked = 0
+    const get = async (id: string) => ({ id, asked: ++asked })
+    const client = { verifications: { get }, clients: { get } } as never
+    const inbox = createInbox({ store: memoryStore(), now: () => new Date() })
+    const receiver = createReceiver({ secret, client, inbox, observe: () => {} })
+    receiver.on('client.created', async (_, { fetch }) => {
+      got.push(await fetch())
+      throw new Error('not yet')
+    })
+    await receiver.receive(await signedDelivery(fixture('client.created'), { secret }))
+    for (const hour of [0, 1, 2]) {
+      vi.setSystemTime(new Date(start).getTime() + hour * 3_600_000)
+      await createWorker(receiver).runOnce()
+    }
+    expect(got).toMatchObject([{ asked: 1 }, { asked: 2 }, { asked: 3 }])
+  })
+
   test('each handler gets its own copy', async () => {
     const { api, asked, receiver, deliver } = open()
     const got: unknown[] = []

@@ -43,7 +43,7 @@ export interface ClientOptions {
   readonly observe?: ObserveRequests | undefined
   /**
    * The clock for `Retry-After` dates, observed times and look-ups, and for the limiter that the
-   * client creates; that limiter uses a monotonic clock by default.
+   * client creates; by default that limiter has a clock that never goes back.
    */
   readonly now?: Clock | undefined
 }

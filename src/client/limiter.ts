@@ -6,7 +6,7 @@ import {
   checkWholeNumber,
   longestTimer,
 } from '../foundation/check.ts'
-import { type Clock, steadyClock } from '../foundation/clock.ts'
+import { type Clock, createAgeClock } from '../foundation/clock.ts'
 import { limits } from '../protocol/resources.ts'
 
 /** Lets requests go one after the other; share one between all clients of a key. */
@@ -29,7 +29,7 @@ export interface Limiter {
 export interface LimiterOptions {
   /** 200 by default, the limit of the Professional and Business plans. */
   readonly perMinute?: number | undefined
-  /** A monotonic clock by default, which corrections of the system's clock do not move. */
+  /** By default one that never goes back, and counts the time in which the process was frozen. */
   readonly now?: Clock | undefined
 }
 
@@ -60,7 +60,7 @@ const never = Number.POSITIVE_INFINITY
  */
 export function createLimiter(options: LimiterOptions = {}): Limiter {
   checkOptionNames('createLimiter', options, ['perMinute', 'now'])
-  const { perMinute = limits.ratePerMinute, now = steadyClock } = options
+  const { perMinute = limits.ratePerMinute, now = createAgeClock() } = options
   checkWholeNumber('perMinute', perMinute)
   checkFunction('now', now, '() => new Date()')
   return new SlidingWindow(perMinute, neverBackwards(now))

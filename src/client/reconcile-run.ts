@@ -6,8 +6,11 @@ import {
   insideOf,
   invalid,
   shown,
+  suggestion,
 } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
+import type { WebhookError } from '../foundation/errors.ts'
+import type { Keeper } from '../options.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { Receiver } from '../receiver.ts'
@@ -18,6 +21,7 @@ import {
   ahead,
   type Bound,
   boundOf,
+  rememberedBy,
   type Stream,
   streams,
   type Watermark,
@@ -29,9 +33,10 @@ export interface SeenEvents {
   find(query: {
     readonly name: string
     readonly entity: Entity
-    readonly tenant?: string
+    /** Null for entries of no tenant. */
+    readonly tenant?: string | null
     readonly limit: number
-  }): Promise<{ readonly entries: readonly { readonly tenant?: string }[] }>
+  }): Promise<{ readonly entries: readonly object[] }>
 }
 
 /** Options of `reconcile`. */
@@ -43,7 +48,8 @@ export interface ReconcileOptions {
   readonly inbox?: SeenEvents | undefined
   /**
    * The tenant whose records the client reads; null for those of none, in an inbox that has tenants.
-   * Required where the newest entries of the inbox all have one.
+   * Required where all secrets of the receiver name one; where they are looked up, where the newest
+   * entries of the inbox do.
    */
   readonly tenant?: string | null | undefined
   /**
@@ -67,14 +73,18 @@ export interface ReconcileOptions {
 
 /** The receiver's own inbox, which lists entries of any kind. */
 interface ListedEntries {
-  find(query: { readonly limit: number }): ReturnType<SeenEvents['find']>
+  find(query: { readonly tenant?: null; readonly limit: number }): Promise<{
+    readonly entries: readonly { readonly id: string; readonly tenant?: string }[]
+  }>
 }
 
 /** The part of a receiver that takes events without a delivery. */
 interface Ingester {
-  readonly keeper: unknown
+  readonly keeper: Keeper | undefined
   /** Whether its handlers can read through a client. */
   readonly fetches: boolean
+  /** The tenants of its secrets, undefined for one without; undefined where they are looked up. */
+  readonly tenants: readonly (string | undefined)[] | undefined
   ingest(body: Uint8Array, tenant?: string): Promise<Outcome>
 }
 
@@ -98,6 +108,8 @@ export interface Run {
   readonly options: ReconcileOptions
   readonly pipeline: Ingester
   readonly seen: SeenEvents
+  /** It is the inbox of the receiver. */
+  readonly isOwn: boolean
   readonly tally: ReconcileTally
   /** Keys that were examined: a record can come twice. */
   readonly looked: Set<string>
@@ -122,13 +134,15 @@ export function prepared(options: ReconcileOptions): Run {
   if (!pipeline) {
     throw invalid(`receiver must be created with createReceiver(), got ${shown(options.receiver)}`)
   }
-  const inbox = options.inbox ?? pipeline.keeper
+  const inbox: unknown = options.inbox ?? pipeline.keeper
+  const isOwn = inbox === pipeline.keeper
   if (!pipeline.keeper || !canFind(inbox)) {
     throw invalid(
       'reconcile needs a receiver with an inbox, which knows what has arrived: createReceiver({ secret, inbox: createInbox({ store }) })',
       'INBOX_INVALID',
     )
   }
+  assertKnownTenant(options, pipeline)
   const { grace = 0, now = systemClock } = options
   checkMilliseconds('grace', grace, 0)
   checkFunction('onProgress', options.onProgress, '(progress) => log.info(progress)')
@@ -136,23 +150,49 @@ export function prepared(options: ReconcileOptions): Run {
   const until = Math.min(endOf(options), grace > 0 ? began.getTime() - grace : Infinity)
   const tally = new ReconcileTally()
   const latest = Math.min(until, began.getTime() + ahead)
-  return { options, pipeline, seen: inbox, tally, looked: new Set(), until, began, latest }
+  return { options, pipeline, seen: inbox, isOwn, tally, looked: new Set(), until, began, latest }
+}
+
+/** An event that is fed for a tenant that no secret has is another one than its late delivery. */
+function assertKnownTenant({ tenant }: ReconcileOptions, { tenants }: Ingester): void {
+  if (!tenants || tenant === null) return
+  const named = tenants.filter((one) => one !== undefined)
+  if (tenant === undefined && named.length === tenants.length) throw tenantMissing('secrets', named)
+  if (tenant === undefined || named.includes(tenant)) return
+  const have = named.length === 0 ? 'they name none' : `they name ${listed(named)}`
+  throw invalid(
+    `reconcile: no secret of this receiver is of the tenant '${tenant}': ${have}.${suggestion(tenant, named)}`,
+  )
 }
 
 /**
- * An event that is fed without a tenant is another one to an inbox whose secrets name tenants.
+ * Where secrets are looked up, the newest entries show whether they name tenants. The tenant of an
+ * erased one is unknown, but whether it had one is not.
  *
  * @throws WebhookError `OPTION_INVALID`
  */
-export async function assertTenant({ options, pipeline, seen }: Run): Promise<void> {
-  if (options.tenant !== undefined || seen !== pipeline.keeper) return
-  const { entries } = await (seen as unknown as ListedEntries).find({ limit: 100 })
-  const tenants = [...new Set(entries.map(({ tenant }) => tenant))]
-  if (tenants.length === 0 || tenants.includes(undefined)) return
-  throw invalid(
-    `reconcile: the entries of this inbox have tenants (${tenants.slice(0, 3).join(', ')}): pass the tenant whose records the client reads, or null for none`,
+export async function assertTenant({ options, pipeline, seen, isOwn }: Run): Promise<void> {
+  if (options.tenant !== undefined || !isOwn || pipeline.tenants) return
+  const inbox = seen as unknown as ListedEntries
+  const { entries } = await inbox.find({ limit: 100 })
+  if (entries.length === 0) return
+  const [last] = (await inbox.find({ tenant: null, limit: 1 })).entries
+  if (entries.some(({ id }) => id === last?.id)) return
+  throw tenantMissing(
+    'entries',
+    entries.flatMap(({ tenant = [] }) => tenant),
   )
 }
+
+function tenantMissing(of: 'secrets' | 'entries', tenants: readonly string[]): WebhookError {
+  const whose = of === 'secrets' ? 'secrets of this receiver' : 'entries of this inbox'
+  const which = tenants.length > 0 ? ` (${listed(tenants)})` : ''
+  return invalid(
+    `reconcile: the ${whose} have tenants${which}: pass the tenant whose records the client reads, or null for none`,
+  )
+}
+
+const listed = (tenants: readonly string[]) => [...new Set(tenants)].slice(0, 3).join(', ')
 
 /**
  * Checks what can be checked before the first run: where it begins, and which inbox it asks.
@@ -180,13 +220,15 @@ function assertSameTenant({ tenant }: Watermark, options: ReconcileOptions): voi
  * @throws WebhookError `OPTION_INVALID`
  */
 export function boundsOf(
-  { began, options }: Run,
+  { began, options, pipeline }: Run,
   since: ReconcileOptions['since'] | null,
 ): (readonly [Stream, Bound])[] {
   if (since === undefined || since === null) {
     throw invalid('reconcile needs since: a time or a watermark')
   }
-  const bounds = streams.map((stream) => [stream, boundOf(since, stream, began)] as const)
+  const remembered = rememberedBy(pipeline.keeper?.capabilities?.dedupeDays)
+  const known = { now: began, remembered }
+  const bounds = streams.map((stream) => [stream, boundOf(since, stream, known)] as const)
   const isTime = typeof since === 'string' || since instanceof Date
   if (!isTime) assertSameTenant(since, options)
   if (isTime && bounds.some(([, { from }]) => from > endOf(options))) {

@@ -114,11 +114,10 @@ async function examine(run: Run, event: DerivedEvent): Promise<'stopped' | undef
   looked.add(key)
   tally.count('derived')
   const { name, entity } = event
-  const { tenant } = options
-  // Entries of no tenant alone cannot be asked for.
-  const asked = tenant === null ? { limit: 100 } : { ...defined({ tenant }), limit: 1 }
-  const { entries } = await seen.find({ name, entity, ...asked })
-  if (entries.some((one) => tenant !== null || one.tenant === undefined)) {
+  // What is fed without a tenant is of none, whatever the other senders of the inbox have.
+  const { tenant = run.isOwn ? null : undefined } = options
+  const { entries } = await seen.find({ name, entity, ...defined({ tenant }), limit: 1 })
+  if (entries.length > 0) {
     tally.count('present')
     return undefined
   }

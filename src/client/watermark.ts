@@ -45,17 +45,29 @@ const hour = 60 * 60_000
 const overlap = hour
 /** A run that begins this long after a position was found sees everything before it. */
 const visible = 5 * 60_000
-/** After this time the inbox may have forgotten earlier events, and would take them again. */
-const remembered = 7 * 24 * hour
+/** The longest time for which earlier events of a record are looked at again. */
+const looked = 7 * 24 * hour
 /** How far the service's clock may lead ours; a change beyond it moves no position. */
 export const ahead = hour
 
 /**
- * The bound of a stream.
+ * How long ago an event may have been for the inbox to know of it still: what it has forgotten it
+ * would take again. The service's clock may differ from ours.
+ */
+export function rememberedBy(dedupeDays: number | undefined): number {
+  return dedupeDays === undefined ? looked : Math.min(looked, dedupeDays * 24 * hour - ahead)
+}
+
+/**
+ * The bound of a stream. `remembered` are milliseconds.
  *
  * @throws WebhookError `OPTION_INVALID`
  */
-export function boundOf(since: Date | string | Watermark, stream: Stream, now: Date): Bound {
+export function boundOf(
+  since: Date | string | Watermark,
+  stream: Stream,
+  { now, remembered }: { readonly now: Date; readonly remembered: number },
+): Bound {
   if (typeof since === 'string' || since instanceof Date) {
     const from = timeOf(since, 'since')
     if (from > now.getTime()) throw tooLate('since', 'pass a time in the past')

@@ -12,6 +12,9 @@ const counts = /^(?:score|expiresDays|requestCount|version|statusCode)$/
 const flags = /^(?:active|hasNext|hasPrev)$/
 /** Objects whose keys and values are the customer's own. */
 const free = /^(?:metadata|config)$/
+/** The documented objects and lists (sections 2 and 5); below any other no value is known. */
+const documented =
+  /^(?:data|payload|resource|object|verification|client|steps|thirdParties|requirements|pagination)$/
 
 const stamp = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/
 const word = /^[a-z][a-z_.]{0,63}$/
@@ -38,16 +41,24 @@ export const dots = '••••••'
 /** A key may be a person's as well: of metadata, say. */
 const keyName = /^[A-Za-z_][A-Za-z0-9_]{0,40}$/
 
+/** Where a value stands: at a documented place, below a key that is not, or in a free object. */
+type Place = 'documented' | 'unknown' | 'free'
+
 /** A value as it is shown before it is revealed: the shape is kept, what a person could be is not. */
-export function masked(value: unknown, field = '', isFree = false): unknown {
-  if (Array.isArray(value)) return value.map((one) => masked(one, field, isFree))
+export function masked(value: unknown, field = '', place: Place = 'documented'): unknown {
   if (typeof value === 'object' && value !== null) {
-    const within = isFree || free.test(field)
+    const within = placeWithin(field, place)
+    if (Array.isArray(value)) return value.map((one) => masked(one, field, within))
     const entries = Object.entries(value).map(([key, one], at) => [
-      keyName.test(key) && !within ? key : `${dots}${at + 1}`,
+      keyName.test(key) && within !== 'free' ? key : `${dots}${at + 1}`,
       masked(one, key, within),
     ])
     return Object.fromEntries(entries)
   }
-  return !isFree && isHarmless(field, value) ? value : dots
+  return place === 'documented' && isHarmless(field, value) ? value : dots
+}
+
+function placeWithin(field: string, place: Place): Place {
+  if (place === 'free' || free.test(field)) return 'free'
+  return field === '' || documented.test(field) ? place : 'unknown'
 }

@@ -82,7 +82,10 @@ async function toRequest(
 
 /** Without `:method`, `:path` and the others of HTTP/2, among which it names the host. */
 function headersOf(incoming: MountedRequest): Headers {
-  const { rawHeaders } = incoming
+  const raw = incoming.rawHeaders
+  // A host that makes requests of its own, as serverless-http does, gives the parsed ones alone.
+  const parsed = () => Object.entries(incoming.headers).flat().map(String)
+  const rawHeaders = raw.length > 0 ? raw : parsed()
   const headers = new Headers()
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? ''

@@ -1,15 +1,17 @@
 // The current truth behind an event: late and reordered events do no harm to who asks for it.
 // Handlers that ask for the same resource at the same time share one request, never its answer.
 import { orAborted } from '../foundation/abortable.ts'
-import { type Clock, steadyClock, systemClock } from '../foundation/clock.ts'
+import { type Clock, createAgeClock, systemClock } from '../foundation/clock.ts'
 import type { VerifiedDelivery } from '../foundation/delivery.ts'
 import { WebhookError } from '../foundation/errors.ts'
 import { unawaited } from '../foundation/unawaited.ts'
 import { type ClientOption, isReader } from '../options.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 
-/** Milliseconds for which a read is shared by those that ask after it ended. */
+/** Milliseconds after its begin for which a read is shared by those that ask once it has ended. */
 const shared = 1000
+/** The same while it runs: one that takes longer may have been frozen with its process. */
+const running = 60_000
 
 /** Who asks, and for how long. */
 export interface Asking {
@@ -23,7 +25,7 @@ interface Read {
   readonly order: number
   /** By the clock of deliveries. */
   readonly began: number
-  /** By the steady clock. */
+  /** By the clock of ages. */
   readonly at: number
   readonly work: Promise<unknown>
   readonly stop: AbortController
@@ -43,8 +45,8 @@ export class ResourceReads {
   readonly #client: ClientOption | undefined
   /** The one that deliveries are stamped by. */
   readonly #now: Clock
-  /** One that no correction moves: ages are measured by it. */
-  readonly #steady: Clock
+  /** Ages are measured by it: no correction moves it, and a frozen process ages too. */
+  readonly #age: Clock
   readonly #reads = new Map<string, Read>()
   readonly #arrivals = new WeakMap<VerifiedDelivery, Arrival>()
   #order = 0
@@ -52,7 +54,7 @@ export class ResourceReads {
   constructor(client: ClientOption | undefined, now: Clock | undefined) {
     this.#client = client
     this.#now = now ?? systemClock
-    this.#steady = now ?? steadyClock
+    this.#age = now ?? createAgeClock()
   }
 
   get hasClient(): boolean {
@@ -106,7 +108,7 @@ export class ResourceReads {
     if (read.order < arrival.order && !timed) return undefined
     // A clock that was set back orders nothing.
     if (this.#now().getTime() < read.began) return undefined
-    return read.pending || this.#isRecent(read) ? read : undefined
+    return this.#isRecent(read, read.pending ? running : shared) ? read : undefined
   }
 
   /** A delivery from the inbox, maybe of another process, gets its place when it first asks. */
@@ -121,7 +123,7 @@ export class ResourceReads {
     this.#dropExpired()
     const stop = new AbortController()
     const began = this.#now().getTime()
-    const at = this.#steady().getTime()
+    const at = this.#age().getTime()
     const work = (async () => get(stop.signal))().then((found) => found ?? null, nullIfMissing)
     const order = ++this.#order
     const read: Read = { order, began, at, work, stop, waiting: 0, pending: true }
@@ -135,14 +137,14 @@ export class ResourceReads {
     return read
   }
 
-  #isRecent({ at }: Read): boolean {
-    const age = this.#steady().getTime() - at
-    return age >= 0 && age < shared
+  #isRecent({ at }: Read, limit: number): boolean {
+    const age = this.#age().getTime() - at
+    return age >= 0 && age < limit
   }
 
   #dropExpired(): void {
     for (const [key, read] of this.#reads) {
-      if (!read.pending && !this.#isRecent(read)) this.#reads.delete(key)
+      if (!read.pending && !this.#isRecent(read, shared)) this.#reads.delete(key)
     }
   }
 }

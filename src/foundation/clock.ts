@@ -20,19 +20,36 @@ export const steadyClock: Clock = () => new Date(performance.timeOrigin + perfor
 /** Milliseconds by which the clocks may differ before the system's was set back. */
 const step = 1_000
 
+/** Milliseconds of running after which a clock that went far ahead is believed. */
+const patience = 600_000
+
 /**
  * A clock for ages: it never goes back, whatever corrects the system's clock, and counts the time in
- * which the machine slept, which the steady clock may miss.
+ * which the machine slept, which the steady clock may miss. A sleep and a clock that was set ahead
+ * look alike: more than `atOnce` milliseconds count once they have stood for ten minutes of running.
  */
-export function createAgeClock(): Clock {
+export function createAgeClock(atOnce = Number.POSITIVE_INFINITY): Clock {
   let slept = 0
   let highest = Date.now() - steadyClock().getTime()
+  let doubted = { since: 0, gain: 0 }
   return () => {
     const steady = steadyClock().getTime()
     const ahead = Date.now() - steady
-    if (ahead < highest - step) highest = ahead
-    slept += Math.max(0, ahead - highest)
+    if (ahead < highest - step) {
+      highest = ahead
+      doubted = { since: 0, gain: 0 }
+    }
+    const gain = Math.max(0, ahead - highest)
     highest = Math.max(highest, ahead)
+    slept += Math.min(gain, atOnce)
+    if (gain > atOnce) {
+      const since = doubted.gain > 0 ? doubted.since : steady
+      doubted = { since, gain: doubted.gain + gain - atOnce }
+    }
+    if (doubted.gain > 0 && steady - doubted.since >= patience) {
+      slept += doubted.gain
+      doubted = { since: 0, gain: 0 }
+    }
     return new Date(steady + slept)
   }
 }

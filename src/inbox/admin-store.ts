@@ -31,7 +31,7 @@ export interface StoreQuery {
   readonly name?: string
   /** In this lane or related to it; a lane without a tenant means that lane of every tenant. */
   readonly lane?: string
-  /** Entries whose lane ends with a dot and this. */
+  /** Entries whose lane ends with a dot and this; empty for those whose lane has no dot. */
   readonly tenant?: string
   readonly since?: number
   /** Part of the id or the name, or one of these keys or lanes, of any tenant. */
@@ -49,6 +49,8 @@ export interface Reopening {
   readonly ids: readonly string[]
   readonly from: readonly EntryState[]
   readonly now: number
+  /** Whether entries with the reason `CONFLICT` or `DISMISSED` are among them; others leave them out. */
+  readonly setAside?: boolean
   /** Runs every handler again as a replay, checkpoints or not. */
   readonly replay?: boolean
 }
@@ -113,10 +115,10 @@ export interface AdminStore {
   dismiss(id: string, now: number): Promise<boolean>
   /**
    * Erases the payloads and failures of a lane and of what is related to it, of every tenant unless
-   * the lane names one. Open entries are skipped; leased ones once their holder settles them, in
+   * the lane names one, or of none where only that is meant. Open entries are skipped; leased ones once their holder settles them, in
    * whatever way, or is gone: until then they hold their lane. Afterwards their keys match any bytes.
    */
-  forget(lane: string, now: number): Promise<number>
+  forget(lane: string, now: number, ofNone?: boolean): Promise<number>
   /**
    * Erases payloads and failures past their time. A dead entry that holds its lane stays: only a
    * person ends that. In a shared store one process at a time purges; the others wait or get zeros.

@@ -13,6 +13,7 @@ import {
   checkMoment,
   checkQuery,
   checkRedrive,
+  checkTenant,
   type EntryFilter,
   type EntryQuery,
   type ForgetOptions,
@@ -135,19 +136,17 @@ export class InboxAdmin {
   async redrive(asked: EntryFilter | string): Promise<number> {
     checkRedrive(asked)
     const filter = typeof asked === 'string' ? { id: asked } : asked
-    const named = filter.id !== undefined
     const from = redrivenFrom(filter)
+    // The store decides: an entry may be set aside after it was found.
+    const setAside = filter.id !== undefined && filter.state === undefined
     let redriven = 0
     let after: string | undefined
     let isLost = false
     do {
       const query = { ...this.#query(filter), states: from, limit: pageSize, oldestFirst: true }
       const found = await this.#deps.store.find({ ...query, ...(after && { after }) })
-      // Evidence of a conflict and what a person settled run only when they are named.
-      const ids = found.flatMap((one) =>
-        one.metadata && (named || !isSetAside(one)) ? [one.id] : [],
-      )
-      redriven += await this.#deps.store.reopen({ ids, from, now: this.#now() })
+      const ids = found.flatMap(({ id, metadata }) => (metadata ? [id] : []))
+      redriven += await this.#deps.store.reopen({ ids, from, now: this.#now(), setAside })
       // A purge took the last of the page before: what was redriven is not found again.
       isLost = found.length === 0 && after !== undefined && !(await this.#isThere(after))
       after = found.length === pageSize ? found.at(-1)?.id : undefined
@@ -171,7 +170,9 @@ export class InboxAdmin {
   async forget(entity: Entity | string, options: ForgetOptions = {}): Promise<number> {
     checkEntity('forget', entity)
     checkOptionNames('forget', options, ['tenant'])
-    return this.#deps.store.forget(this.#lane(entity, options.tenant), this.#now())
+    const { tenant } = options
+    checkTenant('forget', tenant)
+    return this.#deps.store.forget(this.#lane(entity, tenant), this.#now(), tenant === null)
   }
 
   /**
@@ -208,8 +209,8 @@ export class InboxAdmin {
     return this.#deps.now().getTime()
   }
 
-  #lane(entity: Entity | string, tenant?: string): string {
-    const fingerprints = this.#deps.fingerprints.within(tenant)
+  #lane(entity: Entity | string, tenant?: string | null): string {
+    const fingerprints = this.#deps.fingerprints.within(tenant ?? undefined)
     if (typeof entity !== 'string') return fingerprints.lane(entity)
     const colon = entity.indexOf(':')
     const type = entity.slice(0, colon) as Entity['type']
@@ -224,7 +225,7 @@ export class InboxAdmin {
       ...(state !== undefined && { states: [state].flat() }),
       ...(name !== undefined && { name }),
       ...(entity !== undefined && { lane: this.#lane(entity, tenant) }),
-      ...(tenant !== undefined && { tenant: fingerprints.tenant(tenant) }),
+      ...(tenant !== undefined && { tenant: tenant === null ? '' : fingerprints.tenant(tenant) }),
       ...(since !== undefined && { since: new Date(since).getTime() }),
       ...(search && { text: { part: search, keys: this.#keysOf(search) } }),
     }
@@ -281,8 +282,4 @@ function toLatency(
 ): InboxLatency {
   const handlers = found.map(({ within, ...rest }) => ({ ...rest, share: within / rest.entries }))
   return { target, since: new Date(since), handlers }
-}
-
-function isSetAside({ reason }: StoredEntry): boolean {
-  return reason === 'CONFLICT' || reason === 'DISMISSED'
 }

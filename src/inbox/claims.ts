@@ -24,8 +24,9 @@ export interface ClaimsDeps {
   readonly hold: boolean
 }
 
-/** Milliseconds between the returns of entries that one crash interrupted. */
+/** Milliseconds between the returns of entries that one crash interrupted, and for all of them. */
 const apart = 50
+const spread = 5_000
 
 const day = 24 * 60 * 60 * 1000
 
@@ -65,7 +66,7 @@ export class Claims {
     this.watch.end()
     const { store, lease } = this.#deps
     const now = await this.#alignedNow()
-    const { entries, next } = await store.claim({ now, limit, until: now + lease })
+    const { entries, next } = await store.claim({ now, limit, until: this.#leaseNow() + lease })
     const works = this.#unlessAtWork(entries.map((entry) => this.#toWork(entry)))
     return { works, ...(next !== undefined && { next }) }
   }
@@ -139,19 +140,22 @@ export class Claims {
     if (this.#held.size === 0) return
     await this.#deps.store.refresh?.()
     const leases = this.#held.all().map(({ lease }) => lease)
-    await this.#deps.store.renew(leases, this.#now() + this.#deps.lease)
+    await this.#deps.store.renew(leases, this.#leaseNow() + this.#deps.lease)
   }
 
   async sweep(): Promise<readonly Swept[]> {
-    const lapsed = await this.#deps.store.lapsed(await this.#alignedNow())
+    await this.#alignedNow()
+    const lapsed = await this.#deps.store.lapsed(this.#leaseNow())
     const held = new Set(this.#held.all().map(({ lease }) => keyOf(lease)))
     const swept: Swept[] = []
-    for (const [at, gone] of lapsed.filter((lease) => !held.has(keyOf(lease))).entries()) {
+    const left = lapsed.filter((lease) => !held.has(keyOf(lease)))
+    const step = Math.min(apart, spread / left.length)
+    for (const [at, gone] of left.entries()) {
       const { id, fence: _, owner: __, attempt, ...rest } = gone
       const failed = { reason: 'CRASHED', failures: [], attempt } as const
       // Of those that a crash interrupted one may have caused it: they come back at once but one
       // by one, so that it takes no neighbours along a second time.
-      const wait = attempt === 1 ? at * apart : undefined
+      const wait = attempt === 1 ? Math.floor(at * step) : undefined
       const settlement = this.#failure(leaseOf(gone), failed, wait)
       const isTaken = await this.#deps.store.settle({ ...settlement, handled: [], sweeps: true })
       if (!isTaken) continue
@@ -175,6 +179,12 @@ export class Claims {
 
   #now(): number {
     return this.#deps.now().getTime()
+  }
+
+  /** The store's own time: others hold leases too, and a `now` of the user's may differ from theirs. */
+  #leaseNow(): number {
+    const { store, now } = this.#deps
+    return (store.now ?? now)().getTime()
   }
 
   #toWork(entry: Claimed): Work {
@@ -259,9 +269,13 @@ function openedOf(
   }
 }
 
-/** A time far in the future would make every later event of the entity stale. */
 function highWaterMarkOf({ name, occurredAt, decision }: Occurrence, now: number): HighWaterMark {
-  const at = occurredAt?.getTime()
-  const trusted = at !== undefined && at > now + day ? undefined : at
-  return defined({ final: isFinal(name), at: trusted, decision })
+  const at = credible(occurredAt?.getTime(), now)
+  const decided = decision && defined({ ...decision, at: credible(decision.at, now) })
+  return defined({ final: isFinal(name), at, decision: decided })
+}
+
+/** A time far in the future would make every later event of the entity stale. */
+function credible(at: number | undefined, now: number): number | undefined {
+  return at !== undefined && at > now + day ? undefined : at
 }

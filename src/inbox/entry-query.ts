@@ -13,8 +13,8 @@ export interface EntryFilter {
   readonly name?: string
   /** An entity, or `type:id`; also finds events that speak of it. */
   readonly entity?: Entity | string
-  /** Of this tenant alone. */
-  readonly tenant?: string
+  /** Of this tenant alone; null for entries of no tenant. */
+  readonly tenant?: string | null
   /** Received since then. */
   readonly since?: Date | string
   /** Part of the entry's id or the event's name, or the whole id of an event or its entity. */
@@ -37,8 +37,8 @@ export interface GetOptions {
 
 /** Options of `forget`. */
 export interface ForgetOptions {
-  /** Of this tenant alone; of all where it is left out. */
-  readonly tenant?: string
+  /** Of this tenant alone, or with null of none; of all where it is left out. */
+  readonly tenant?: string | null
 }
 
 const filters: readonly string[] = ['id', 'state', 'name', 'entity', 'tenant', 'since', 'search']
@@ -118,7 +118,7 @@ function checkFilter(
   }
   if (entity !== undefined) checkEntity(by, entity)
   for (const [field, value] of Object.entries({ name, tenant, search })) {
-    if (value === undefined) continue
+    if (value === undefined || (field === 'tenant' && value === null)) continue
     if (typeof value !== 'string') {
       throw invalid(`${by}: ${field} must be a string, got ${kindOf(value)}`)
     }
@@ -128,6 +128,16 @@ function checkFilter(
     }
   }
   if (since !== undefined) checkMoment(`${by}: since`, since)
+}
+
+/**
+ * An empty name is a variable that is not set, and would be taken for that of a tenant.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ */
+export function checkTenant(by: string, tenant: unknown): void {
+  if (tenant === undefined || tenant === null || isText(tenant)) return
+  throw invalid(`${by}: tenant must be a non-empty string, or null for none, got ${kindOf(tenant)}`)
 }
 
 /** @throws WebhookError `OPTION_INVALID` */

@@ -13,6 +13,8 @@ export interface Arrival {
   readonly key?: string
   /** There is no id, and equal bodies are one event. */
   readonly dedupe?: 'body'
+  /** The part of the body that repeats have in common; all of it where there is none. */
+  readonly lasting?: Uint8Array
   readonly name?: string
   readonly receivedName?: string
   readonly entity?: Entity
@@ -60,6 +62,11 @@ export type EntryReason =
   | 'CONFLICT'
   | 'DISMISSED'
   | 'FORGOTTEN'
+
+/** Whether it waits for nobody, as evidence or because a person settled it: it runs only if named. */
+export function isSetAside(reason: EntryReason | null | undefined): boolean {
+  return reason === 'CONFLICT' || reason === 'DISMISSED'
+}
 
 /** A handler that failed at the last attempt: class and place of its error, not the text. */
 export interface EntryFailure {

@@ -39,7 +39,10 @@ export interface InboxOptions<Tx = unknown> {
   readonly timeout?: number
   /** Milliseconds after which the claim of a worker that has died lapses. Default 60,000. */
   readonly lease?: number
-  /** Default: the store's clock if it is shared, else one that corrections of the system's clock do not move. */
+  /**
+   * Default: the store's clock if it is shared, else one that corrections of the system's clock do
+   * not move. Leases of a shared store always go by the store's.
+   */
   readonly now?: Clock
 }
 

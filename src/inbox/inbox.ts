@@ -1,6 +1,6 @@
 // The policy over any store: what is kept and under which key, how long, and for whom it is opened.
 import { orAborted } from '../foundation/abortable.ts'
-import { type Clock, steadyClock } from '../foundation/clock.ts'
+import { type Clock, createAgeClock } from '../foundation/clock.ts'
 import type { Entity } from '../protocol/events.ts'
 import { type EntryPage, InboxAdmin, type InboxStats, type StatsOptions } from './admin.ts'
 import type { Purged } from './admin-store.ts'
@@ -19,6 +19,9 @@ import { StoreOpening } from './opening.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 import type { Operated, SettledWork, Swept, Verdict, Work, WorkSource } from './work.ts'
 import type { Inserted } from './work-store.ts'
+
+/** A clock that gains a day at once is believed: that is beyond any retry, and harms no retention. */
+const believed = 24 * 60 * 60 * 1000
 
 /**
  * Keeps what was proved before it is acknowledged, until it is handled. `Tx` is what handlers get
@@ -106,7 +109,8 @@ class DurableInbox implements Inbox, WorkSource {
     this.#store = options.store
     const { store } = options
     this.capabilities = { ...store.capabilities, dedupeDays: this.#limits.retention.keys }
-    this.now = options.now ?? (() => (store.now ?? steadyClock)())
+    const age = createAgeClock(believed)
+    this.now = options.now ?? (() => (store.now ?? age)())
     this.#encryption = createEncryption(options.encryption)
     this.lease = this.#limits.lease
     this.timeout = this.#limits.timeout

@@ -19,14 +19,14 @@ export interface EntryDeps {
 }
 
 export function toNewEntry(arrival: Arrival, deps: EntryDeps): NewEntry {
-  const { delivery, source, name, receivedName, related, occurredAt } = arrival
+  const { delivery, source, name, receivedName, related, occurredAt, lasting } = arrival
   const { id, storedAt, fingerprints, encryption } = deps
   const key = keyOf(arrival, deps)
   const aliases = aliasesOf(arrival, fingerprints)
   return {
     id,
     lane: laneOf(arrival, deps),
-    digest: fingerprints.digest(delivery.body),
+    digest: fingerprints.digest(lasting ?? delivery.body),
     ...(key !== undefined && { key }),
     ...(aliases.length > 0 && { aliases }),
     ...(related && { related: fingerprints.lane(related) }),
@@ -47,9 +47,11 @@ function laneOf({ delivery, entity }: Arrival, { id, fingerprints }: EntryDeps):
   return tenant === undefined ? id : `${id}.${fingerprints.tenant(tenant)}`
 }
 
-function keyOf({ key, dedupe, delivery }: Arrival, { fingerprints, dedupeBodies }: EntryDeps) {
+function keyOf(arrival: Arrival, { fingerprints, dedupeBodies }: EntryDeps) {
+  const { key, dedupe, delivery, lasting } = arrival
   if (key !== undefined) return fingerprints.key('id', key)
-  return dedupeBodies || dedupe ? fingerprints.key('body', hashOf(delivery.body)) : undefined
+  if (!dedupeBodies && !dedupe) return undefined
+  return fingerprints.key('body', hashOf(lasting ?? delivery.body))
 }
 
 /**

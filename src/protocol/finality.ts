@@ -1,7 +1,7 @@
 // Which decisions of a sender end a verification, and which a later one may replace. The service's
 // own decisions are final; a vendor's are as its file says.
 import { defined } from '../foundation/defined.ts'
-import type { EventName } from './names.ts'
+import { type EventName, isFinal } from './names.ts'
 
 /** The events that decide a verification (section 3: the terminal statuses). */
 export const decisionNames = [
@@ -71,6 +71,15 @@ export class Finality {
     return defined({ name, entryId, at: occurredAt?.getTime(), replaced })
   }
 
+  /**
+   * Whether an event is older than what was done of its verification: by the last decision where it
+   * is one that another may replace, whatever else came since.
+   */
+  isStale(event: Occurred, highWaterMark: HighWater | undefined): boolean {
+    if (this.canReverse && isDecision(event.name)) return isOlder(event, highWaterMark?.decision)
+    return isBehind(event, highWaterMark)
+  }
+
   /** The earlier decision that an event replaces, if it does; the same at every run of its entry. */
   replaced(event: Occurred, entryId: string, last: Decision | undefined): Replaced | undefined {
     if (!last || !isDecision(event.name)) return undefined
@@ -85,6 +94,25 @@ export class Finality {
 interface Occurred {
   readonly name: string
   readonly occurredAt?: Date
+}
+
+/** The newest event of an entity that was done. */
+interface HighWater {
+  /** Milliseconds since the epoch. */
+  readonly at?: number
+  readonly final: boolean
+  readonly decision?: Decision
+}
+
+/**
+ * Whether a newer event of the same entity was already done. Where the times do not tell, an event
+ * after which nothing comes (section 3: a terminal status) is the newer one.
+ */
+function isBehind({ name, occurredAt }: Occurred, last: HighWater | undefined): boolean {
+  if (!last) return false
+  const at = occurredAt?.getTime()
+  if (at !== undefined && last.at !== undefined && at !== last.at) return at < last.at
+  return last.final && !isFinal(name)
 }
 
 /** Where the times do not tell, the order of arrival does. */

@@ -35,6 +35,8 @@ export interface VendorReading {
    * duplicates by them if there is no id. Otherwise each delivery without an id is an event.
    */
   readonly dedupe?: 'body'
+  /** Top-level fields that each repeat of a delivery changes: bodies are compared without them. */
+  readonly volatile?: readonly string[]
   readonly rules: readonly VendorRule[]
   /** Our fields of a verification, and where the vendor writes them. */
   readonly fields?: Readonly<Record<string, VendorPath>>
@@ -212,14 +214,14 @@ function textAt(body: unknown, paths: readonly string[]): string | undefined {
   return undefined
 }
 
-const spaced = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(?:\.\d+)?$/
+const zoneless = /^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(?:\.\d+)?$/
 
 /** The first time that is there; one without a zone is UTC. */
 function timeAt(body: unknown, paths: readonly string[]): Date | undefined {
   for (const path of paths) {
     const value = valueAt(body, path)
-    const text = typeof value === 'string' && spaced.test(value)
-    const date = toDate(text ? `${String(value).replace(' ', 'T')}Z` : value)
+    const isZoneless = typeof value === 'string' && zoneless.test(value)
+    const date = toDate(isZoneless ? `${String(value).replace(' ', 'T')}Z` : value)
     if (date) return date
   }
   return undefined

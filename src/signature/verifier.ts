@@ -63,6 +63,8 @@ export interface Arrived {
 
 /** A verifier whose scheme and keys are prepared once. */
 export interface Verifier {
+  /** The tenants of its secrets, undefined for one without; undefined where they are looked up. */
+  readonly tenants: readonly (string | undefined)[] | undefined
   /** Reads the headers alone, so that a stranger's body need not be read. */
   inspect(headers: HeaderIndex, now: number): HeaderClaims
   /** A promise only where keys are looked up, or the runtime's HMAC gives one. */
@@ -87,6 +89,10 @@ export class SchemeVerifier implements Verifier {
     this.#inspector = new HeaderInspector(scheme)
     this.#addresses = scheme.addresses && new AddressList(scheme.addresses)
     this.#secrets = this.#addresses ? undefined : secretSource(secret, scheme)
+  }
+
+  get tenants(): readonly (string | undefined)[] | undefined {
+    return this.#secrets?.keys?.map(({ tenant }) => tenant)
   }
 
   inspect(headers: HeaderIndex, now: number): HeaderClaims {

@@ -6,6 +6,7 @@ import { keepingCases, type StoreCase } from './store-cases.ts'
 import { adminCases, settlingCases } from './store-end-cases.ts'
 import { erasingCases } from './store-erasing-cases.ts'
 import { laneCases } from './store-lane-cases.ts'
+import { reopeningCases } from './store-reopen-cases.ts'
 import { sharedCases } from './store-shared-cases.ts'
 
 /** The two functions of a test runner that the suite needs. */
@@ -39,6 +40,7 @@ export function describeInboxStore(name: string, under: StoreUnderTest): void {
     laneCases,
     settlingCases,
     adminCases,
+    reopeningCases,
     aligningCases,
     erasingCases,
     sharedCases,

@@ -60,6 +60,19 @@ export const settlingCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'settles what a crash left for one of those that sweep',
+    run: async (store) => {
+      await store.insert(newEntry())
+      const crashed = await claimOne(store)
+      const settlement = { to: 'retry', due: start, reason: 'CRASHED', failures: [] } as const
+      const taken = []
+      for (let at = 0; at < 2; at++) {
+        taken.push(await settle(store, crashed, { ...settlement, sweeps: true }))
+      }
+      same(taken, [true, false])
+    },
+  },
+  {
     name: 'passes the checkpoints of handlers to the next attempt',
     run: async (store) => {
       await store.insert(newEntry())
@@ -195,49 +208,6 @@ export const adminCases: readonly StoreCase[] = [
         second.id,
         first.id,
       ])
-    },
-  },
-  {
-    name: 'reopens an ended entry in its place before younger ones',
-    needs: 'order',
-    run: async (store) => {
-      const lane = 'reopened'
-      const [first, second] = [newEntry({ lane }), newEntry({ lane })]
-      await store.insert(first)
-      const dying = await claimOne(store)
-      await settle(store, dying, { to: 'dead', hold: false, handled: ['a'], ...failed })
-      await store.insert(second)
-      const reopening = { ids: [first.id, second.id], from: ['dead' as const], now: start }
-      same(await store.reopen(reopening), 1)
-      const again = await claimOne(store)
-      same([again.id, again.attempt, again.handled], [first.id, 1, ['a']])
-      await settle(store, again, { to: 'done' })
-      same((await claimOne(store)).id, second.id)
-      const replay = { ids: [first.id], from: ['done' as const], now: start, replay: true }
-      same(await store.reopen(replay), 1)
-      same(await claim(store), [], 'while a younger one is at work')
-      const [found] = await store.find({ ids: [first.id], limit: 1 })
-      same([found?.source, found?.handled, found?.generation], ['replay', [], 2])
-    },
-  },
-  {
-    name: 'reopens an entry that waits for its retry: due at once, in its place, attempts from 1',
-    needs: 'order',
-    run: async (store) => {
-      const lane = 'waiting'
-      const [first, second] = [newEntry({ lane }), newEntry({ lane })]
-      for (const entry of [first, second]) await store.insert(entry)
-      const failing = await claimOne(store)
-      const due = start + 60_000
-      await settle(store, failing, { to: 'retry', due, handled: ['a'], ...failed })
-      same(await claim(store), [], 'before it is due')
-      const reopening = { ids: [first.id, second.id], from: ['retry' as const], now: start }
-      same(await store.reopen(reopening), 1)
-      const again = await claimOne(store)
-      same([again.id, again.attempt, again.handled], [first.id, 1, ['a']])
-      same(await store.reopen(reopening), 0, 'while it is at work')
-      await settle(store, again, { to: 'done' })
-      same((await claimOne(store)).id, second.id)
     },
   },
   {

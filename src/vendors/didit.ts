@@ -25,8 +25,9 @@ export function didit(): Vendor {
     reading: {
       name: ['webhook_type', 'status'],
       subject: ['session_id'],
-      occurredAt: ['timestamp', 'created_at'],
-      dedupe: 'body',
+      id: ['event_id'],
+      // Its times are those of sending: each repeat has new ones.
+      volatile: ['timestamp', 'X-Timestamp'],
       rules: [
         { when: changed('Not Started'), is: 'verification.created' },
         { when: changed('In Review'), is: 'verification.submitted' },
@@ -43,12 +44,12 @@ export function didit(): Vendor {
     delivery: { success: '2xx' },
     addresses: ['18.203.201.92'],
     fixtures: [
-      { name: 'verification.created', body: session('Not Started') },
-      { name: 'verification.submitted', body: session('In Review') },
-      { name: 'verification.approved', body: session('Approved') },
-      { name: 'verification.rejected', body: session('Declined') },
-      { name: 'verification.expired', body: session('Expired') },
-      { body: session('In Progress') },
+      { name: 'verification.created', body: session('Not Started', 1) },
+      { name: 'verification.submitted', body: session('In Review', 2) },
+      { name: 'verification.approved', body: session('Approved', 3) },
+      { name: 'verification.rejected', body: session('Declined', 4) },
+      { name: 'verification.expired', body: session('Expired', 5) },
+      { body: session('In Progress', 6) },
     ],
   })
 }
@@ -58,8 +59,9 @@ const changed = (...statuses: string[]) => ({
   status: statuses,
 })
 
-function session(status: string) {
+function session(status: string, at: number) {
   return {
+    event_id: `99999999-aaaa-bbbb-cccc-00000000000${at}`,
     session_id: '11111111-2222-3333-4444-555555555555',
     status,
     webhook_type: 'status.updated',

@@ -39,6 +39,7 @@ export function trulioo(options: { readonly finalService?: string } = {}): Vendo
       subject: ['userId'],
       occurredAt: ['event.ts', 'serviceData.timestamp'],
       dedupe: 'body',
+      volatile: ['retry'],
       rules: [
         { when: { 'event.type': ['FLOW START', 'FLOW_START'] }, is: 'verification.created' },
         { when: { ...decided, 'serviceData.match': true }, is: 'verification.approved' },

@@ -20,7 +20,7 @@ import {
   reversalName,
   toSuperseded,
 } from '../protocol/finality.ts'
-import { covers, isFinal } from '../protocol/names.ts'
+import { covers } from '../protocol/names.ts'
 import { keptAgain } from './keep-again.ts'
 import { keptForAnother, unreadHere } from './other-vendor.ts'
 
@@ -74,7 +74,7 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   }
   const todo = matching.filter(({ id }) => !work.handled.includes(id))
   // An event that replaces a decision is never stale, whatever was handled in between.
-  const stale = replaced === undefined && isStale(event, work)
+  const stale = replaced === undefined && finality.isStale(event, work.highWaterMark)
   const subject = { event, key, stale, replaced, decision, missing }
   return new AttemptRun(work, by, subject).through(todo)
 }
@@ -276,19 +276,4 @@ function refetching({ handler }: Registration): Registration['handler'] {
     const data = await context.fetch()
     if (data !== null) await handler({ ...event, data } as WebhookEvent, context)
   }
-}
-
-/**
- * Whether a newer event of the same entity was already done. Where the times do not tell, an event
- * after which nothing comes (section 3: a terminal status) is the newer one.
- */
-function isStale(
-  { name, occurredAt }: Pick<WebhookEvent, 'name' | 'occurredAt'>,
-  { highWaterMark }: Pick<Work, 'highWaterMark'>,
-): boolean {
-  if (!highWaterMark) return false
-  const at = occurredAt?.getTime()
-  if (at !== undefined && highWaterMark.at !== undefined && at !== highWaterMark.at)
-    return at < highWaterMark.at
-  return highWaterMark.final && !isFinal(name)
 }

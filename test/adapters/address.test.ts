@@ -1,6 +1,11 @@
+import { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { PassThrough } from 'node:stream'
 import { createReceiver, sign } from 'idv-webhooks'
 import { toFetch } from 'idv-webhooks/fetch'
+import { toLambda } from 'idv-webhooks/lambda'
 import { toNext } from 'idv-webhooks/next'
+import { toNode } from 'idv-webhooks/node'
 import { senders } from 'idv-webhooks/vendors'
 import { expect, test } from 'vitest'
 
@@ -50,4 +55,55 @@ test.each([
     expect(await status(within, { host }, within)).toBe(200)
   }
   expect(new Set(urls)).toContain(outside)
+})
+
+test.each([
+  [
+    'a Host that is more than a name',
+    { host: 'evil/acme?' },
+    '/globex?x=1',
+    'http://localhost/globex?x=1',
+  ],
+  ['a Host that is none', { host: '[' }, '/globex', 'http://localhost/globex'],
+  ['no Host', {}, '/globex', 'http://localhost/globex'],
+  [
+    'an odd scheme',
+    { host: 'app.example', 'x-forwarded-proto': 'javascript' },
+    '/w',
+    'http://app.example/w',
+  ],
+  [
+    'the outermost scheme',
+    { host: 'app.example', 'x-forwarded-proto': 'https, http' },
+    '/w',
+    'https://app.example/w',
+  ],
+  [
+    'a whole target',
+    { host: 'app.example' },
+    'http://other.example/w?x=1',
+    'http://app.example/w?x=1',
+  ],
+])('over node and Lambda the address is an address: %s', async (_, headers, target, expected) => {
+  const urls: (string | undefined)[] = []
+  const receiver = createReceiver({
+    secret: ({ url }) => {
+      urls.push(url)
+      return secret
+    },
+    observe: () => {},
+  })
+  const signed = { ...headers, ...(await sign(body, { secret })) }
+  const request = new IncomingMessage(new PassThrough() as unknown as Socket)
+  Object.assign(request, { method: 'POST', url: target, headers: signed })
+  request.push(body)
+  request.push(null)
+  await toNode(receiver)(request, new ServerResponse(request))
+  const [rawPath = '', rawQueryString = ''] = target.replace('http://other.example', '').split('?')
+  const event = { rawPath, rawQueryString, headers: signed, body: new TextDecoder().decode(body) }
+  const requestContext = { http: { method: 'POST', path: rawPath, sourceIp: '127.0.0.1' } }
+  await toLambda(receiver)({ version: '2.0', requestContext, ...event }, {} as never)
+  const isKnown = !expected.includes('localhost')
+  const other = isKnown ? expected.replace('http:', 'https:') : expected
+  expect(urls).toEqual([expected, other])
 })

@@ -10,6 +10,7 @@ import { toFastify } from 'idv-webhooks/fastify'
 import { toFetch } from 'idv-webhooks/fetch'
 import { toNextPages } from 'idv-webhooks/next'
 import { toNode } from 'idv-webhooks/node'
+import serverless from 'serverless-http'
 import { afterEach, describe, expect, test } from 'vitest'
 
 const secret = 'consumed-secret'
@@ -27,6 +28,17 @@ function fresh() {
   receiver.on('verification.approved', (event) => handled.push(event.data.id))
   return { receiver, seen, handled }
 }
+
+test('a request that serverless-http makes of an event of Lambda is verified', async () => {
+  const { receiver, handled } = fresh()
+  const app = express()
+  app.post('/webhooks', toExpress(receiver))
+  const headers = { host: 'app.test', ...(await sign(body, { secret })) }
+  const http = { method: 'POST', path: '/webhooks', sourceIp: '203.0.113.9' }
+  const event = { version: '2.0', rawPath: '/webhooks', requestContext: { http }, headers, body }
+  expect(await serverless(app)(event, {})).toMatchObject({ statusCode: 200 })
+  expect(handled).toEqual(['ver_1'])
+})
 
 async function post(listener: RequestListener) {
   const server = createServer(listener)

@@ -55,6 +55,11 @@ test('feeds a tenant that is named, and names what it was not told', async () =>
     expect.stringContaining('the entries of this inbox have tenants (acme): pass the tenant'),
   ])
   expect((await run([...since, '--tenant='])).stderr).toContain('It is empty')
+  expect((await run([...since, '--tenant', 'amce'])).stderr).toContain(
+    'no entry of the tenant amce: check the name, or pass --new-tenant',
+  )
+  const isNew = ['--tenant', 'globex', '--new-tenant', '--dry-run', '--json']
+  expect(report((await run([...since, ...isNew])).stdout).events.missing).toBe(4)
   expect(report((await run([...since, '--no-tenant', '--json'])).stdout).events.fed).toBe(4)
   const inbox = createInbox({ store: sqliteStore(join(folder, 'inbox.db')) })
   const { entries } = await inbox.find()

@@ -1,7 +1,8 @@
-import { createReceiver, type WebhookEvent } from 'idv-webhooks'
+import { createReceiver, type SecretOption, type WebhookEvent } from 'idv-webhooks'
+import { toFetch } from 'idv-webhooks/fetch'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
-import { fixture, signedDelivery } from 'idv-webhooks/testing'
+import { fakeClock, fixture, signedDelivery } from 'idv-webhooks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   type ApiClient,
@@ -17,13 +18,14 @@ import {
   input,
   kept,
   live,
+  lookedUp,
   open,
   type SeenQuery,
   secret,
   told,
   work,
 } from './reconciling.ts'
-import { clientOf, failure, start, strike } from './service.ts'
+import { clientOf, failure, openSandbox, start, strike } from './service.ts'
 
 const stores = [
   ['memory', () => memoryStore()],
@@ -346,7 +348,7 @@ describe('reconcile', () => {
   })
 
   test('a run feeds as one tenant, whatever the others have', async () => {
-    const { sandbox, api, inbox, receiver, handled } = await open()
+    const { sandbox, api, inbox, receiver, handled } = await open({ secrets: lookedUp })
     drop(sandbox)
     await api.verifications.create(input)
     const feed = async (tenant: string) =>
@@ -357,8 +359,44 @@ describe('reconcile', () => {
     expect((await inbox.find({ tenant: 'b' })).entries).toHaveLength(1)
   })
 
+  test('a run looks back no further than the inbox remembers', async () => {
+    const { now, advance } = fakeClock(start)
+    const retention = { done: 1, dead: 2, keys: 3 }
+    const inbox = createInbox({ store: memoryStore(), now, retention })
+    const receiver = createReceiver({ secret, inbox, now })
+    const handled: string[] = []
+    receiver.on('*', ({ name, source }) => handled.push(`${name} by ${source}`))
+    const subscriptions = [{ url: 'http://app.test/webhooks', secret }]
+    const sandbox = openSandbox({ now, fetch: toFetch(receiver), subscriptions })
+    const api = clientOf(sandbox, { now, limiter: false })
+    let mark: Watermark | undefined
+    const watermark = {
+      read: () => mark,
+      write: (one: Watermark) => {
+        mark = one
+      },
+    }
+    const day = async () => {
+      await sandbox.flush()
+      await work(receiver)
+      await inbox.purge()
+      await reconcile({ client: api, receiver, now, watermark, since: start })
+      await work(receiver)
+      advance({ days: 1 })
+    }
+    await day()
+    const { id } = await api.verifications.create({ ...input, expiresDays: 30 })
+    for (let days = 0; days < 5; days++) await day()
+    await sandbox.act(id, ['start', 'submit'])
+    await day()
+    expect(handled).toEqual([
+      'verification.created by webhook',
+      'verification.submitted by webhook',
+    ])
+  })
+
   test('a watermark of one tenant is none of another, nor of runs without one', async () => {
-    const { sandbox, api, receiver } = await open()
+    const { sandbox, api, receiver } = await open({ secrets: lookedUp })
     drop(sandbox)
     await api.verifications.create(input)
     const run = (options: object) => reconcile({ client: api, receiver, ...options })
@@ -376,10 +414,15 @@ describe('reconcile', () => {
   })
 
   test('a run without a tenant is refused where every entry has one, unless it means those of none', async () => {
-    const { sandbox, api, inbox, receiver } = await open()
+    const { sandbox, api, inbox, receiver } = await open({ secrets: lookedUp })
     drop(sandbox)
     await api.verifications.create(input)
     const run = (options: object) => reconcile({ client: api, receiver, since: start, ...options })
+    await run({ tenant: 'acme' })
+    const [{ entity } = {}] = (await inbox.find()).entries
+    if (entity) await inbox.forget(entity)
+    await sandbox.clock.advance({ seconds: 1 })
+    await api.verifications.create(input)
     await run({ tenant: 'acme' })
     const refused = {
       code: 'OPTION_INVALID',
@@ -388,10 +431,42 @@ describe('reconcile', () => {
     await expect(run({})).rejects.toMatchObject(refused)
     await expect(run({ dryRun: true })).rejects.toMatchObject(refused)
     const fed = async (options: object) => (await run(options)).events.fed
-    expect([await fed({ tenant: null }), await fed({ tenant: null })]).toEqual([1, 0])
+    expect([await fed({ tenant: null }), await fed({ tenant: null })]).toEqual([2, 0])
     // From now on there are events of none as well.
     expect(await fed({})).toBe(0)
-    expect((await inbox.find()).entries.map(({ tenant }) => tenant)).toEqual([undefined, 'acme'])
+    const tenants = (await inbox.find()).entries.map(({ tenant }) => tenant)
+    expect(tenants).toEqual([undefined, undefined, 'acme', undefined])
+  })
+
+  test('the receiver knows the tenants of its secrets: others are refused, and none means none', async () => {
+    const [acme, globex] = [
+      { value: `${secret}-a`, tenant: 'acme' },
+      { value: `${secret}-b`, tenant: 'globex' },
+    ]
+    const { api, inbox, sandbox } = await open()
+    drop(sandbox)
+    await api.verifications.create(input)
+    const over = (secrets: SecretOption) => {
+      const receiver = createReceiver({ secret: secrets, inbox, observe: () => {} })
+      return (options: object) => reconcile({ client: api, receiver, since: start, ...options })
+    }
+    const [ofTenants, ofBoth] = [over([acme, globex]), over([secret, globex])]
+    for (const [run, tenant, message] of [
+      [ofTenants, undefined, 'the secrets of this receiver have tenants (acme, globex): pass'],
+      [ofTenants, 'amce', "'amce': they name acme, globex. Did you mean 'acme'?"],
+      [over(secret), 'acme', "of the tenant 'acme': they name none"],
+    ] as const) {
+      await expect(run({ tenant })).rejects.toMatchObject({
+        code: 'OPTION_INVALID',
+        message: expect.stringContaining(message),
+      })
+    }
+    // Another sender's event of the same number says nothing of ours.
+    expect((await ofBoth({ tenant: 'globex' })).events).toMatchObject({ present: 0, fed: 1 })
+    expect((await ofBoth({})).events).toMatchObject({ present: 0, fed: 1 })
+    expect((await ofBoth({})).events).toMatchObject({ present: 1, fed: 0 })
+    const fed = (await inbox.find({ tenant: null })).entries
+    expect(fed.map(({ tenant }) => tenant)).toEqual([undefined])
   })
 
   test('reconcile needs an inbox, a receiver and a start', async () => {

@@ -1,6 +1,6 @@
 // A sandbox, a receiver with an inbox that it sends to, and lives of verifications that go missing:
 // what the tests of reconcile begin with.
-import { createReceiver, createWorker, type WebhookEvent } from 'idv-webhooks'
+import { createReceiver, createWorker, type SecretOption, type WebhookEvent } from 'idv-webhooks'
 import { toFetch } from 'idv-webhooks/fetch'
 import { createInbox, type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 import { expect } from 'vitest'
@@ -10,6 +10,8 @@ import { clientOf, openSandbox, start, strike } from './service.ts'
 
 export const input = { type: 'kyc', requirements: ['consent'] } as const
 export const secret = 'a-secret-of-the-tests'
+/** Secrets of which a run cannot know the tenants. */
+export const lookedUp = () => secret
 
 export type SeenQuery = Parameters<SeenEvents['find']>[0]
 
@@ -22,9 +24,13 @@ export interface Setup {
 }
 
 /** A sandbox that sends to a receiver with an inbox, without a port. */
-export async function open({ seed = 7, store = memoryStore() as InboxStore } = {}): Promise<Setup> {
+export async function open({
+  seed = 7,
+  store = memoryStore() as InboxStore,
+  secrets = secret as SecretOption,
+} = {}): Promise<Setup> {
   const inbox = createInbox({ store })
-  const receiver = createReceiver({ secret, inbox })
+  const receiver = createReceiver({ secret: secrets, inbox })
   const handled: WebhookEvent[] = []
   receiver.on('*', (event) => handled.push(event))
   const sandbox = openSandbox({

@@ -205,6 +205,33 @@ test('flags and what a customer writes are masked, words under the names of know
   expect(JSON.stringify(shape)).not.toMatch(/pregnant|deceased|Ann_Lee|pepMatch|:1|true.*true/)
 })
 
+test('words of objects that the service does not have are masked, under known names too', async () => {
+  const inbox = createInbox({ store: memoryStore() })
+  const receiver = createReceiver({ secret, inbox, observe: () => {} })
+  const person = {
+    status: 'deceased',
+    type: 'refugee',
+    kind: 'pregnant',
+    actor: 'maria',
+    score: 97,
+  }
+  const watchlist = [{ event: 'sanctions.hit', outcome: 'PEP_match', code: 'HIV_positive' }]
+  const data = { id: 'ver_1', status: 'approved', requirements: ['document'], person, watchlist }
+  const body = JSON.stringify({ id: 'evt_1', event: 'verification.approved', data })
+  await receiver.receive(await signedDelivery(body, { secret }))
+  const { fetch } = inboxConsole(inbox, { authorize: () => true })
+  const id = (await inbox.find()).entries[0]?.id
+  const { shape } = await (await fetch(new Request(`http://a.test/api/entries/${id}`))).json()
+  const dots = '••••••'
+  expect(shape.data).toStrictEqual({
+    id: dots,
+    status: 'approved',
+    requirements: ['document'],
+    person: { status: dots, type: dots, kind: dots, actor: dots, score: dots },
+    watchlist: [{ event: dots, outcome: dots, code: dots }],
+  })
+})
+
 test('over Postgres, as PGlite has it, everything is the same', async () => {
   const db = new PGlite()
   const inbox = createInbox({ store: postgresStore(fromPglite(db)), retry: { attempts: 1 } })

@@ -90,7 +90,7 @@ describe('imports', () => {
   })
 
   test('adapters import only the front door, the chunks of a body, what is not awaited and their shared modules', () => {
-    const shared = 'answer express fastify fetch lambda-event mount node unread'.split(' ')
+    const shared = 'address answer express fastify fetch lambda-event mount node unread'.split(' ')
     const allowed = [
       'src/index.ts',
       'src/foundation/chunks.ts',

@@ -176,6 +176,26 @@ describe.each(stores)('an operator of %s', (_, store) => {
     expect(await worker.runOnce()).toMatchObject({ done: 1 })
   })
 
+  test('redrives what was set aside by its id alone, also where it is set aside meanwhile', async () => {
+    const kept = store()
+    const { inbox, deliver, receiver, worker } = setUp({ store: kept, retry: { attempts: 1 } })
+    receiver.on('*', () => {
+      throw new Error('no')
+    })
+    const { entryId: id } = (await deliver(event())) as { entryId: string }
+    await worker.runOnce()
+    const reopen = kept.reopen.bind(kept)
+    kept.reopen = async (reopening) => {
+      await kept.dismiss(id, Date.now())
+      return reopen(reopening)
+    }
+    expect(await inbox.redrive({})).toBe(0)
+    expect(await inbox.redrive({ state: 'skipped' })).toBe(0)
+    expect(await inbox.redrive({ id, state: ['dead', 'skipped'] })).toBe(0)
+    expect(await inbox.get(id)).toMatchObject({ state: 'skipped', reason: 'DISMISSED' })
+    expect(await inbox.redrive({ id: [id] })).toBe(1)
+  })
+
   test('is observed where a worker is', async () => {
     const { inbox, deliver, worker, seen } = setUp({ store: store(), retry: { attempts: 1 } })
     const { entryId } = (await deliver('no json')) as { entryId: string }

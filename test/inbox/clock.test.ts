@@ -1,4 +1,8 @@
-import { afterEach, expect, test, vi } from 'vitest'
+import { createReceiver, createWorker } from 'idv-webhooks'
+import { createInbox } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { fixture, signedDelivery } from 'idv-webhooks/testing'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { createAgeClock, steadyClock, stopwatch } from '../../src/foundation/clock.ts'
 
 afterEach(() => {
@@ -24,6 +28,58 @@ test('the clock for ages goes on when the clock of the system is set back, and f
   vi.setSystemTime(Date.now() + 600_000)
   expect(clock().getTime() - after).toBeGreaterThanOrEqual(1_200_000)
   expect(clock().getTime() - after).toBeLessThan(1_260_000)
+})
+
+test('a gain of more than a day counts once it has stood for ten minutes of running', () => {
+  let steady = performance.now()
+  const ticking = vi.spyOn(performance, 'now').mockImplementation(() => steady)
+  onTestFinished(() => ticking.mockRestore())
+  vi.useFakeTimers({ toFake: ['Date'] })
+  const day = 86_400_000
+  const clock = createAgeClock(day)
+  const start = clock().getTime()
+  const days = () => (clock().getTime() - start) / day
+  const pass = (by: number, running = by) => {
+    steady += running
+    vi.setSystemTime(Date.now() + by)
+  }
+  pass(100 * day, 0)
+  expect(days()).toBe(1)
+  pass(-100 * day, 0)
+  expect(days()).toBe(1)
+  pass(600_000)
+  expect(days()).toBeCloseTo(1, 1)
+  // Asleep for a week at a time, and awake for five minutes.
+  for (const expected of [2, 15, 16]) {
+    pass(7 * day, 0)
+    clock()
+    pass(300_000)
+    expect(days()).toBeCloseTo(expected, 1)
+  }
+})
+
+test('an inbox erases what is over although the machine slept all the while', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  const inbox = createInbox({ store: sqliteStore(':memory:') })
+  const receiver = createReceiver({ secret: 'a-secret-of-yours', inbox, observe: () => {} })
+  receiver.on('*', () => {})
+  const delivery = await signedDelivery(fixture('client.created'), { secret: 'a-secret-of-yours' })
+  await receiver.receive(delivery)
+  expect(await createWorker(receiver).runOnce()).toMatchObject({ done: 1 })
+  const sleep = async (days: number) => {
+    let [erased, deleted] = [0, 0]
+    for (let day = 0; day < days; day++) {
+      vi.setSystemTime(Date.now() + 86_400_000)
+      const purged = await inbox.purge()
+      erased += purged.erased
+      deleted += purged.deleted
+    }
+    return { erased, deleted: deleted > 0 }
+  }
+  expect(await sleep(6)).toEqual({ erased: 0, deleted: false })
+  expect(await sleep(2)).toEqual({ erased: 1, deleted: false })
+  expect(await sleep(30)).toEqual({ erased: 0, deleted: true })
+  await inbox.close()
 })
 
 test('a stopwatch goes on when its clock is set back', async () => {

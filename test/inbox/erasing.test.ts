@@ -75,10 +75,8 @@ describe.each([
       more = (await store.purge(past)).hasMore ?? false
     }
     expect(seen).toEqual([
-      [15, 25],
-      [5, 25],
-      [0, 15],
-      [0, 5],
+      [15, 15],
+      [5, 5],
       [0, 0],
     ])
     beside.exec(`insert into idv_relations (lane, related, at)

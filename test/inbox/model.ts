@@ -96,11 +96,11 @@ const settle = fc.array(ending, { minLength: 1, maxLength: 4 }).map((all): Step 
 })
 
 const desk = fc.oneof(
-  fc.tuple(pick, fc.boolean()).map(([at, replay]): Step => {
+  fc.tuple(pick, fc.boolean(), fc.boolean()).map(([at, replay, setAside]): Step => {
     const from = replay ? (['done'] as const) : (['dead', 'skipped', 'retry'] as const)
     return {
-      spelled: `reopen entry ${at}${replay ? ' as a replay' : ''}`,
-      run: ({ store }, now) => store.reopen({ ids: [entryAt(at)], from, now, replay }),
+      spelled: `reopen entry ${at}${replay ? ' as a replay' : ''}${setAside ? ', set aside or not' : ''}`,
+      run: ({ store }, now) => store.reopen({ ids: [entryAt(at)], from, now, replay, setAside }),
     }
   }),
   pick.map(

@@ -70,7 +70,7 @@ function handleOf({ data, owners, holders }: Shared, owner: number, flaw?: Flaw)
       return opened
     },
     dismiss: (id, now) => data.dismiss(id, now),
-    forget: (lane, now) => data.forget(lane, now),
+    forget: (lane, now, ofNone) => data.forget(lane, now, ofNone),
     purge: (purge) => data.purge(purge),
     stats: (now, latency) => data.stats(now, latency),
   }

@@ -120,10 +120,17 @@ describe.each(stores)('tenants on %s', (_, store) => {
     const count = async (query: object) => (await inbox.find(query)).entries.length
     expect(await count({ tenant: 'a' })).toBe(3)
     expect(await count({ tenant: 'c' })).toBe(0)
+    expect(await count({ tenant: null })).toBe(0)
+    const secret = 'secret-of-no-tenant'
+    const delivery = await signedDelivery('understood by nobody', { secret })
+    await createReceiver({ secret, inbox, observe: () => {} }).receive(delivery)
+    expect(await count({ tenant: null })).toBe(1)
     expect(await count({ entity: 'client:cli_7', tenant: 'a' })).toBe(2)
     expect(await count({ entity: 'client:cli_7' })).toBe(4)
     expect(await count({ search: 'cli_7' })).toBe(4)
     expect(await inbox.forget('client:cli_7', { tenant: 'c' })).toBe(0)
+    expect(await inbox.forget('client:cli_7', { tenant: null })).toBe(0)
+    await expect(inbox.forget('client:cli_7', { tenant: '' })).rejects.toThrow('or null for none')
     expect(await inbox.forget('client:cli_7', { tenant: 'a' })).toBe(2)
     expect(await count({ tenant: 'b', state: 'stored' })).toBe(3)
     expect(await inbox.forget('client:cli_7')).toBe(2)

@@ -127,8 +127,12 @@ describe('the example for', () => {
     await guide.until(/approved: ver_42/)
   })
 
-  test('an inbox answers once an event is kept, handles it, and ends at SIGTERM', async () => {
-    const { child, until, started } = start(['inbox.ts'], /listening .*port: (\d+)/s)
+  test('an inbox answers once an event is kept, handles it, ends at SIGTERM, and goes on from there', async () => {
+    const cwd = mkdtempSync(join(tmpdir(), 'idv-inbox-'))
+    onTestFinished(() => rmSync(cwd, { recursive: true, force: true }))
+    const ready = /listening .*port: (\d+)/s
+    const begin = () => startIn([join(app, 'examples/inbox.ts')], { cwd, ready })
+    const { child, until, started } = begin()
     const port = /port: (\d+)/.exec(await started)?.[1]
     const url = `http://127.0.0.1:${port}/webhooks`
     expect(await post(url, event('verification.approved'))).toEqual([202, 401])
@@ -136,6 +140,9 @@ describe('the example for', () => {
     expect(await post(url, event('verification.approved'))).toEqual([200, 401])
     child.kill('SIGTERM')
     expect((await once(child, 'exit'))[0]).toBe(0)
+    const next = /port: (\d+)/.exec(await begin().started)?.[1]
+    const again = await post(`http://127.0.0.1:${next}/webhooks`, event('verification.approved'))
+    expect(again).toEqual([200, 401])
   })
 
   test('reconcile finds what never came, lets its handler read the truth, and ends', async () => {

@@ -72,11 +72,13 @@ test('every recipe takes a signed delivery in its framework, and refuses a forge
   const { stdout } = await run(process.execPath, ['drive.ts'], driving)
   const lines = stdout.trim().split('\n')
   const names = [...recipes.keys()]
+  const served = ['Nuxt', 'AdonisJS']
   expect(names).toEqual(['SvelteKit', 'React Router', 'Nuxt', 'Nitro', 'Elysia', 'AdonisJS'])
   expect(lines).toEqual(
     names.flatMap((name) => [
       'approved: ver_42',
       `${name}: 200 {"outcome":"handled"} 401 SIGNATURE_MISMATCH`,
+      ...(served.includes(name) ? [`${name}, too long: 413`] : []),
     ]),
   )
 })
@@ -84,7 +86,8 @@ test('every recipe takes a signed delivery in its framework, and refuses a forge
 /** Puts each recipe into its framework, as small as the framework really goes. */
 const driver = `
 import { spawn } from 'node:child_process'
-import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
 import { sign } from 'idv-webhooks'
 const secret = 'secret-of-the-frameworks'
 process.env.WEBHOOK_SECRET = secret
@@ -99,10 +102,25 @@ async function drive(name, handle, origin = 'http://app.test') {
   console.log(name + ':', good.status, await good.text(), forged.status, (await forged.json()).code)
 }
 
+/** A stranger's body that states no length: an error that nobody catches would end the process. */
+async function tooLong(origin) {
+  const headers = { 'x-service-signature': 'f'.repeat(64), 'content-type': 'application/json' }
+  const sent = request(origin + '/webhooks', { method: 'POST', headers })
+  sent.on('error', () => {})
+  const answered = once(sent, 'response')
+  for (let part = 0; part < 48; part++) sent.write('x'.repeat(65_536))
+  const [{ statusCode }] = await answered
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  sent.destroy()
+  return statusCode
+}
+
 async function serve(name, listener) {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
-  await drive(name, fetch, 'http://127.0.0.1:' + server.address().port)
+  const origin = 'http://127.0.0.1:' + server.address().port
+  await drive(name, fetch, origin)
+  console.log(name + ', too long:', await tooLong(origin))
   server.closeAllConnections()
   server.close()
 }

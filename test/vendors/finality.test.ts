@@ -114,6 +114,46 @@ describe('no reversal', () => {
   })
 })
 
+test.each([
+  ['didit', (body: object, repeat: number) => ({ ...body, timestamp: 1_769_600_000 + repeat })],
+  ['trulioo', (body: object, repeat: number) => ({ ...body, retry: repeat })],
+] as const)('a repeat of %s is the same event, though its body counts it', async (name, again) => {
+  const vendor = vendors[name]()
+  const { receiver, inbox } = listening({ vendor })
+  const kinds: object[] = []
+  const [first, other] = vendor.fixtures.map(({ body }) => body)
+  const bodies = [0, 1, 2].map((repeat) => again(first ?? {}, repeat))
+  for (const one of [...bodies, again(other ?? {}, 0)]) {
+    const body = new TextEncoder().encode(JSON.stringify(one))
+    const { kind, ...outcome } = await receiver.receive({
+      body,
+      headers: await sign(body, { secret, scheme: vendor.scheme }),
+    })
+    kinds.push([kind, 'conflict' in outcome && outcome.conflict])
+  }
+  const fresh = ['accepted', expect.anything()]
+  expect(kinds).toEqual([fresh, ['duplicate', false], ['duplicate', false], fresh])
+  expect((await inbox.find()).entries).toHaveLength(2)
+})
+
+test('a late decision is stale by later decisions alone, not by other later events', async () => {
+  const { receiver, heard, send } = listening({ stale: 'skip' })
+  receiver.on('*', () => {}, { id: 'audit' })
+  await send('verification.submitted', 9)
+  await send(approved, 1)
+  expect(heard).toEqual([approved])
+  await send(rejected, 3)
+  await send(approved, 2)
+  expect(heard).toEqual(reversed)
+})
+
+test('a decision of a far future does not hide the reversals after it', async () => {
+  const { heard, send } = listening()
+  await send(approved, 10 * 365 * 86_400)
+  await send(rejected, 1)
+  expect(heard).toEqual(reversed)
+})
+
 test('a reversal is heard although something newer was handled before', async () => {
   const { receiver, heard, send } = listening({ stale: 'skip' })
   receiver.on('verification.submitted', () => {})

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readVendorEvent, senders, type Vendor, vendors } from 'idv-webhooks/vendors'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { inDialect } from '../../src/vendors/dialect.ts'
 import { everyVendor } from './every-vendor.ts'
 
@@ -137,3 +137,14 @@ test('misspelt options of vendors and senders are refused with a suggestion', ()
   expect(() => vendors.ondato(undefined as never)).toThrow(/options object/)
   expect(() => vendors.sumsub({ algorithm: 'token' as never })).toThrow(/algorithm/)
 })
+
+test.each(['2026-03-04T05:06:07.008', '2026-03-04 05:06:07.008'])(
+  'a time without a zone is UTC: %s',
+  (created) => {
+    vi.stubEnv('TZ', 'America/New_York')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const vendor = vendors.ondato({ allow, proxies: 0 })
+    const body = { ...vendor.fixtures[0]?.body, createdUtc: created }
+    expect(readVendorEvent(vendor, body)?.occurredAt).toEqual(new Date('2026-03-04T05:06:07.008Z'))
+  },
+)

@@ -420,6 +420,16 @@ describe('what a crash left', () => {
     await until(async () => (await inbox.stats()).done === 4)
   })
 
+  test('is back within seconds, however much it was', async () => {
+    const { deliver, next } = await crashed()
+    await deliver(200)
+    const { inbox } = next()
+    await inbox.open()
+    await (inbox as unknown as WorkSource).sweep()
+    const dues = (await inbox.find({ limit: 200 })).entries.map(({ dueAt }) => Number(dueAt))
+    expect(Math.max(...dues) - Date.now()).toBeLessThan(5_000)
+  })
+
   test('is noticed by a worker that runs, once its lease is over', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     try {

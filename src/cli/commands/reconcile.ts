@@ -7,6 +7,7 @@ import {
   type ReconcileReport,
   reconcile as reconcileInbox,
 } from '../../client/index.ts'
+import type { EntryFilter } from '../../inbox/index.ts'
 import { createReceiver, type Observation } from '../../index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { type FoundInbox, withInbox } from '../inbox/find-inbox.ts'
@@ -27,6 +28,7 @@ interface ReconcileOptions {
   readonly rate?: number
   /** False: of none. */
   readonly tenant?: string | false
+  readonly newTenant?: boolean
   readonly dryRun?: boolean
   readonly createInbox?: boolean
 }
@@ -57,6 +59,7 @@ export const reconcile = (session: Session) =>
     .option('--rate <n>', 'maximum requests per minute (default: 200)', wholeFrom(1))
     .option('--tenant <name>', 'the tenant whose records the API key reads', someText)
     .option('--no-tenant', 'records of no tenant, in an inbox that has tenants')
+    .option('--new-tenant', 'the inbox has no entry of the tenant yet')
     .option('--dry-run', 'count what is missing without changing anything')
     .option('--create-inbox', 'create the inbox if the file does not exist')
     .action(act<ReconcileOptions>(session, (options) => run(session, options)))
@@ -71,16 +74,18 @@ async function run(session: Session, options: ReconcileOptions) {
 
 async function reconcileWith(
   session: Session,
-  { since, until, watermark, tenant, dryRun = false }: ReconcileOptions,
+  options: ReconcileOptions,
   { client, inbox }: FoundInbox & { readonly client: ApiClient },
 ) {
+  const { since, until, watermark, tenant, dryRun = false } = options
   const { out, signal, now } = session
   let added = 0
   const note = (seen: Observation) => {
     if (seen.type === 'outcome' && seen.kind === 'accepted') added += 1
   }
-  // Nothing is verified here, so the secret does not matter.
-  const receiver = createReceiver({ secret: crypto.randomUUID(), inbox, observe: note })
+  await checkTenant(inbox, options)
+  // Nothing is verified here, and whose secrets the application has is not known.
+  const receiver = createReceiver({ secret: () => undefined, inbox, observe: note })
   const running = reconcileInbox({
     client,
     receiver,
@@ -103,6 +108,18 @@ async function reconcileWith(
   })
   printReport(session, report)
   return report.complete ? exitCodes.ok : exitCodes.failed
+}
+
+/** Of a tenant that is misspelt everything is missing. */
+async function checkTenant(inbox: FoundInbox['inbox'], { tenant, newTenant }: ReconcileOptions) {
+  if (typeof tenant !== 'string' || newTenant) return
+  const has = async (query: EntryFilter) =>
+    (await inbox.find({ ...query, limit: 1 })).entries.length > 0
+  if ((await has({ tenant })) || !(await has({}))) return
+  throw new CliError(
+    'TENANT_UNKNOWN',
+    `the inbox has no entry of the tenant ${printable(tenant)}: check the name, or pass --new-tenant`,
+  )
 }
 
 /** In a new file everything is missing, so a typo in its name would add everything there. */

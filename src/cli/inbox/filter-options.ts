@@ -13,7 +13,8 @@ export interface FilterOptions {
   readonly state?: readonly EntryState[]
   readonly name?: string
   readonly entity?: string
-  readonly tenant?: string
+  /** False: of none. */
+  readonly tenant?: string | false
   readonly since?: Date
   readonly search?: string
 }
@@ -29,6 +30,7 @@ export function withFilter(
     .option('--name <event>', 'only this event', someText)
     .option('--entity <type:id>', 'only about this entity, e.g. verification:ver_42', entityFrom)
     .option('--tenant <name>', 'only of this tenant', someText)
+    .option('--no-tenant', 'only of no tenant')
     .option(
       '--since <time>',
       'only received since: ISO 8601, or an age such as 7d',
@@ -60,7 +62,7 @@ export function filterOf(options: FilterOptions): EntryFilter {
     state: state && state.length > 0 ? state : undefined,
     name: name === undefined ? undefined : canonicalName(name),
     entity,
-    tenant,
+    tenant: tenant === false ? null : tenant,
     since,
     search,
   })

@@ -25,8 +25,11 @@ export interface EntryAction {
   readonly idsConsent?: boolean
   /** Whether it takes entries one by one: what is done is known up to the last one then. */
   readonly isSingle?: boolean
-  /** Returns how many entries were affected. */
-  act(inbox: Inbox, ids: readonly string[]): Promise<number>
+  /**
+   * Returns how many entries were affected. With `states` a filter chose them, some time ago: one
+   * that has left these states is passed over.
+   */
+  act(inbox: Inbox, ids: readonly string[], states?: readonly EntryState[]): Promise<number>
   /** Tells the user what happens next. */
   readonly afterwards: string
 }
@@ -63,7 +66,9 @@ export function runOverEntries(
     if (!chosen || !action.idsConsent) {
       await needConsent(session, options, `${what} (${byName(entries)})`)
     }
-    const done = await doAll(session, action, { inbox, entries })
+    const { state = action.unasked } = filter
+    const states = chosen || state === undefined ? undefined : [state].flat()
+    const done = await doAll(session, action, { inbox, entries, states })
     const whole = done === entries.length && !chosen?.refused
     return whole ? exitCodes.ok : exitCodes.failed
   })
@@ -77,10 +82,17 @@ async function leftWaiting({ states, unasked = states }: EntryAction, inbox: Inb
   return left.length > 0 ? ` (${many.join(', ')})` : ''
 }
 
+interface Chosen {
+  readonly inbox: Inbox
+  readonly entries: readonly Entry[]
+  /** Those that the filter found. */
+  readonly states?: readonly EntryState[] | undefined
+}
+
 async function doAll(
   { out, signal }: Session,
   action: EntryAction,
-  { inbox, entries }: { readonly inbox: Inbox; readonly entries: readonly Entry[] },
+  { inbox, entries, states }: Chosen,
 ): Promise<number> {
   const ids = entries.map(({ id }) => id)
   const size = action.isSingle ? 1 : batch
@@ -91,7 +103,7 @@ async function doAll(
     for (let at = 0; at < ids.length; at += size) {
       signal.throwIfAborted()
       open = ids.slice(at, at + size)
-      done += await action.act(inbox, open)
+      done += await action.act(inbox, open, states)
       open = []
       out.progress(`${Math.min(at + size, ids.length)}/${ids.length} ${action.past}`)
     }

@@ -78,6 +78,8 @@ function textValue(dialect: Dialect, text: string): string {
 function forward(options: SqlOptions, names: Names): string {
   const { dialect, again } = options
   const { table, column, old } = names
+  const add: Adding = again ? { before: [], inside: [] } : addColumn(dialect, names)
+  const checked = add.checked ?? { and: '', after: [] }
   const update = [
     `UPDATE ${table}`,
     `   SET ${old} = ${column},`,
@@ -85,9 +87,9 @@ function forward(options: SqlOptions, names: Names): string {
     ...legacyNames.map((name) => `         WHEN '${name}' THEN '${canonicalName(name)}'`),
     `         ELSE ${column}`,
     '       END',
-    ` WHERE ${column} IN (${list});`,
+    ` WHERE ${column} IN (${list})${checked.and};`,
+    ...checked.after,
   ]
-  const add = again ? { before: [], inside: [] } : addColumn(dialect, names)
   return [
     '-- Renames stored legacy event names. Keys and ids are unchanged.',
     `-- Run it with: ${howToRun[dialect]}`,
@@ -117,8 +119,16 @@ const runTwice = {
   mysql: `${stops} Needs an InnoDB table.`,
 } as const
 
-/** The statements that add the column for the old names, before or inside the transaction. */
-function addColumn(dialect: Dialect, names: Names) {
+/** The statements that add the column for the old names. */
+interface Adding {
+  readonly before: readonly string[]
+  /** In the transaction. */
+  readonly inside: readonly string[]
+  /** A condition of the update, and what follows it, where no error ends the script. */
+  readonly checked?: { readonly and: string; readonly after: readonly string[] }
+}
+
+function addColumn(dialect: Dialect, names: Names): Adding {
   const { table, old, values } = names
   const add = `ALTER TABLE ${table} ADD COLUMN ${old} ${textType[dialect]};`
   // An existing column may hold other data, so it is never written to.
@@ -139,17 +149,17 @@ function addColumn(dialect: Dialect, names: Names) {
     return { before, inside: [] }
   }
   const schema = values.schema === 'NULL' ? '' : `, ${values.schema}`
-  // SQLite continues after an error by default, so this check comes first.
+  // SQLite continues after an error by default, so the update needs the row of this check.
   const before = [
     '-- Stops here if the column exists.',
     'CREATE TEMP TABLE IF NOT EXISTS idv_first_run (',
     '  ok INTEGER CONSTRAINT "the column exists: print this script with --again" CHECK (ok)',
     ');',
     `INSERT INTO idv_first_run SELECT COUNT(*) = 0 FROM pragma_table_info(${values.table}${schema}) WHERE name = ${values.old} COLLATE NOCASE;`,
-    'DROP TABLE idv_first_run;',
     '',
   ]
-  return { before, inside: [add] }
+  const and = '\n   AND EXISTS (SELECT 1 FROM temp.idv_first_run)'
+  return { before, inside: [add], checked: { and, after: ['DROP TABLE temp.idv_first_run;'] } }
 }
 
 function reverse(dialect: Dialect, { table, column, old }: Names): string {

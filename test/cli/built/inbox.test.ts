@@ -8,7 +8,15 @@ import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { type FixtureName, fixture, signedDelivery } from 'idv-webhooks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { secret } from './apps.ts'
-import { folder, type RunOptions, run, runAtTerminal, runJson, transcript } from './run.ts'
+import {
+  folder,
+  type RunOptions,
+  run,
+  runAtTerminal,
+  runJson,
+  startAtTerminal,
+  transcript,
+} from './run.ts'
 
 const people = /Robin|robin@|555-0100|Kim Sample|Example Street/
 const ownKey = 'YYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYYY='
@@ -394,6 +402,21 @@ describe('at a terminal', () => {
     expect(code).toBe(0)
     const list = await runAtTerminal(['inbox', 'list', '--inbox', app.file, '--state', 'done'])
     expect(list.screen).toContain('\u001b[32mdone')
+  })
+
+  test('what was dismissed while the prompt stood is not redriven', async () => {
+    const app = await oneOfEach()
+    const id = await idOf(app, 'dead')
+    const { until, press, ended } = startAtTerminal([
+      ...['inbox', 'redrive', '--inbox', app.file, '--since', '1h'],
+    ])
+    await until(/Type yes to continue:/)
+    expect(await app.inbox.dismiss(id)).toBe(true)
+    press('yes\r')
+    const { screen, code } = await ended
+    expect(screen).toContain('redriven 0 of 1 entry')
+    expect(code).toBe(1)
+    expect(await app.inbox.get(id)).toMatchObject({ state: 'skipped', reason: 'DISMISSED' })
   })
 
   test('anything else is none, and nothing is done', async () => {

@@ -526,6 +526,21 @@ describe('migrate data', () => {
     expect(database.isTransaction).toBe(false)
   })
 
+  test('writes into no column that was there, also where a client goes on after errors', async () => {
+    const { database, read } = table(['request.approved'])
+    database.exec("ALTER TABLE audit.events ADD COLUMN legacy_name TEXT DEFAULT 'mine'")
+    const errors: string[] = []
+    for (const statement of (await sql('sqlite')).stdout.split(/(?<=;)\n/)) {
+      try {
+        database.exec(statement)
+      } catch (error) {
+        errors.push(String(error))
+      }
+    }
+    expect(errors).toHaveLength(2)
+    expect(read()).toEqual([['request.approved', 'mine']])
+  })
+
   test('--again renames what has come since, as often as it is run', async () => {
     const { database, read } = table(['request.approved', 'client.created'])
     database.exec((await sql('sqlite')).stdout)

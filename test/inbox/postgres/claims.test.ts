@@ -1,6 +1,7 @@
 // How much one claim takes, and what the next one sees.
+import type { InboxStore } from 'idv-webhooks/inbox'
 import { fromPg, type PostgresDriver, postgresStore } from 'idv-webhooks/inbox/postgres'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
 import { freshSchema, poolOf, schemaOn } from './servers.ts'
 
@@ -53,4 +54,55 @@ test('a lane that goes on while a claim is answered is seen by the next one, how
   release.resolve()
   expect(await beside).toEqual([])
   expect((await claim(store, 10, now)).map(({ id }) => id)).toEqual([second.id])
+})
+
+test('who only receives watches nobody: it is heard while those who work are cut off', async () => {
+  const { open, query } = schemaOn(undefined, { listen: false })
+  const opened = async () => {
+    const store = open()
+    await store.open(() => {})
+    onTestFinished(() => store.close())
+    return store
+  }
+  const gaps = async () => (await query('select gaps from idv.owners where owner = 0'))[0]?.gaps
+  const working = await opened()
+  expect(await gaps()).toBeUndefined()
+  await claim(working)
+  expect(await gaps()).toBe(0)
+  await working.close()
+  for (const begin of [
+    (store: InboxStore) => claim(store),
+    (store: InboxStore) => store.lapsed(0),
+  ]) {
+    const before = await gaps()
+    await query('update idv.owners set seen = seen - 10000')
+    const other = await opened()
+    await other.insert(newEntry())
+    expect(await gaps()).toBe(before)
+    await begin(other)
+    expect(await gaps()).toBe(before + 1)
+    await other.close()
+  }
+})
+
+test('a claim whose answer is read too late, by a process that stood still, is given back', async () => {
+  const driver = fromPg(poolOf())
+  const running = performance.now.bind(performance)
+  let frozen = 0
+  vi.spyOn(performance, 'now').mockImplementation(() => running() + frozen)
+  onTestFinished(() => void vi.restoreAllMocks())
+  const slow: PostgresDriver = {
+    ...driver,
+    query: async (sql, ...rest) => {
+      const rows = await driver.query(sql, ...rest)
+      if (sql.includes('claim_1')) frozen = 20_000
+      return rows
+    },
+  }
+  const store = postgresStore(slow, { schema: freshSchema(), listen: false })
+  await store.open(() => {})
+  onTestFinished(() => store.close())
+  await store.insert(newEntry())
+  await expect(claim(store)).rejects.toMatchObject({ code: 'STORE_TIMEOUT' })
+  expect((await claimOne(store)).attempt).toBe(1)
 })

@@ -36,6 +36,20 @@ test('does not go back for a correction, and follows a step', async () => {
   expect(clock.now().getTime()).toBe(9_000 - hour)
 })
 
+test('pauses that are each shorter than a second do not add up', async () => {
+  let [local, database] = [0, 10_000]
+  const clock = new StoreClock(() => local)
+  for (let trip = 1; trip <= 10; trip += 1) {
+    await clock.measure(async () => {
+      local += trip
+      return database
+    })
+    expect(Math.abs(clock.now().getTime() - database)).toBeLessThan(20)
+    local += 2_000
+    database += 2_900
+  }
+})
+
 test('a process that was frozen claims and renews by the time of the database', async () => {
   const { open, query } = schemaOn(undefined, { listen: false })
   const inbox = createInbox({ store: open() }) as unknown as WorkSource
@@ -74,6 +88,31 @@ test('a process with the clock of the store takes nothing of another; with one o
   expect(await same.lapsed(same.now?.().getTime() ?? 0)).toEqual([])
   const handedIn = await ahead.lapsed(Date.now() + hour)
   expect(handedIn.map(({ id }) => id)).toEqual([lease?.id])
+})
+
+test.each([
+  ['ahead', 2 * 60_000],
+  ['behind', -2 * 60_000],
+])('leases go by the clock of the store, also where a `now` of your own is %s', async (_, skew) => {
+  const { open, query } = schemaOn()
+  const inboxOf = async (now?: () => Date) => {
+    const inbox = createInbox({ store: open(), ...(now && { now }) }) as unknown as WorkSource
+    await inbox.open()
+    onTestFinished(() => inbox.close())
+    return inbox
+  }
+  const inboxes = [await inboxOf(), await inboxOf(() => new Date(Date.now() + skew))]
+  const store = open()
+  await store.open(() => {})
+  onTestFinished(() => store.close())
+  for (let entries = 0; entries < 2; entries++) await store.insert(newEntry({ storedAt: 0 }))
+  for (const inbox of inboxes) expect((await inbox.claim(1)).works).toHaveLength(1)
+  await query('update idv.owners set since = since - 60000')
+  for (const inbox of inboxes) {
+    expect(await inbox.sweep()).toEqual([])
+    await inbox.renew()
+  }
+  for (const inbox of inboxes) expect(await inbox.sweep()).toEqual([])
 })
 
 test('an inbox works by the clock of its store', async () => {

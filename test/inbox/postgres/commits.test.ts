@@ -1,13 +1,17 @@
 // What the store answers is committed by then, whichever word of the server a driver takes for it.
 import {
   fromPg,
+  fromPostgresJs,
   type PostgresDriver,
   type PostgresRow,
   postgresStore,
 } from 'idv-webhooks/inbox/postgres'
 import pg from 'pg'
+import postgres from 'postgres'
 import { expect, onTestFinished, test } from 'vitest'
 import { claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { postgres18 } from './engines.ts'
+import { startServer } from './server.ts'
 import { freshSchema, poolOf, servers } from './servers.ts'
 
 /** The messages of pg that are used. */
@@ -81,4 +85,40 @@ test('what keeps, claims and settles is committed before the server answers', as
   await store.insert(newEntry())
   await settle(store, await claimOne(store), { to: 'done' })
   expect(seen).toEqual(['stored', 'leased', 'done'])
+})
+
+/** Stores over a server of its own, whose statements may take 600 ms. */
+async function limitedTo600() {
+  const server = await startServer(postgres18())
+  onTestFinished(() => server.end())
+  const [connectionString, limit] = [server.url, { statement_timeout: 600 }]
+  const pool = new pg.Pool({ connectionString, ...limit })
+  const sql = postgres(connectionString, { connection: limit, onnotice: () => {} })
+  onTestFinished(async () => {
+    await Promise.all([pool.end(), sql.end()])
+  })
+  const drivers: PostgresDriver<unknown>[] = [fromPg(pool), fromPostgresJs(sql)]
+  const stores = drivers.map((driver) => postgresStore(driver, { schema: 'idv', listen: false }))
+  for (const store of stores) {
+    await store.open(() => {})
+    onTestFinished(() => store.close())
+  }
+  return { stores, pool }
+}
+
+test('a delivery whose wait for the standby is cut short by a time limit is not acknowledged', async () => {
+  const { stores, pool } = await limitedTo600()
+  for (const store of stores) expect((await store.insert(newEntry())).kind).toBe('stored')
+  await pool.query("alter system set synchronous_standby_names = 'away'")
+  await pool.query('select pg_reload_conf()')
+  await expect
+    .poll(async () => (await pool.query('show synchronous_standby_names')).rows)
+    .toEqual([{ synchronous_standby_names: 'away' }])
+  const refused = { code: 'STORE_FAILED', sqlState: '57014' }
+  for (const store of stores) {
+    const entry = newEntry()
+    await expect(store.insert(entry)).rejects.toMatchObject(refused)
+    // The sender's next copy finds it, and is refused as long as nobody else has it.
+    await expect(store.insert({ ...entry, id: `${entry.id} again` })).rejects.toMatchObject(refused)
+  }
 })

@@ -12,7 +12,7 @@ import postgres from 'postgres'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { migrate, migrations, schemaSql } from '../../../src/inbox/stores/postgres/migrations.ts'
 import { Statements } from '../../../src/inbox/stores/postgres/statements.ts'
-import { claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
 import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'
 
 const unsuitable = (message: RegExp) =>
@@ -114,8 +114,18 @@ test('warns when the server writes payloads into its log', async () => {
   const schema = freshSchema()
   const quiet = claiming({ log_statement: 'all', log_parameters: '0' })
   await opened(postgresStore(quiet, { schema, listen: false }))
+  const unsampled = claiming({ log_sample: '250ms', log_sample_rate: '0' })
+  await opened(postgresStore(unsampled, { schema, listen: false }))
   expect(warned).not.toHaveBeenCalled()
-  await opened(postgresStore(claiming({ log_duration: '250ms' }), { schema, listen: false }))
+  const logging = [
+    { log_duration: '250ms' },
+    { log_sample: '250ms', log_sample_rate: '0.5' },
+    { log_transactions: '0.01' },
+  ]
+  for (const [at, settings] of logging.entries()) {
+    await opened(postgresStore(claiming(settings), { schema, listen: false }))
+    expect(warned, JSON.stringify(settings)).toHaveBeenCalledTimes(at + 1)
+  }
   expect(warned).toHaveBeenCalledWith(
     expect.stringContaining('log_parameter_max_length = 0'),
     expect.objectContaining({ code: 'IDV_POSTGRES_LOG' }),
@@ -233,6 +243,7 @@ test("mode: 'operator' looks and redrives beside the application, and neither ke
   const beside = open({ mode: 'operator' })
   await expect(beside.open(() => {})).rejects.toEqual(unsuitable(/postgresSchema/))
   const application = await opened(open())
+  await claim(application)
   await query('update idv.owners set seen = 1 where owner = 0')
   await opened(beside)
   // Whoever looks on says nothing of the workers.

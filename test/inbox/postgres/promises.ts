@@ -47,7 +47,7 @@ const workSql = [
   "select idv.settle_1('[]')",
   "select idv.checkpoint_1(1, 'x', 1, 'h')",
   "select idv.renew_1(1, '[]', 0)",
-  "select idv.reopen_1('[]', '[]', 0, false)",
+  "select idv.reopen_1('[]', '[]', 0, false, false)",
   "select idv.dismiss_1('x', 0)",
   "select idv.forget_1('x', 0)",
   'select idv.align_retries_1(0, 0)',
@@ -174,6 +174,8 @@ export const promises = {
     query,
   }: Under) {
     const other = await beside()
+    // From its first claim on it watches, and has given a sign of life with it.
+    expect(await claim(other)).toEqual([])
     await store.insert(newEntry())
     await query('update idv.owners set watched = watched + 13000 where owner = 0')
     await claimOne(other)

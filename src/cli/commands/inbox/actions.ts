@@ -19,7 +19,7 @@ const redriving: EntryAction = {
   unasked: ['dead', 'skipped'],
   needsId: ({ reason }) => reason === 'CONFLICT' || reason === 'DISMISSED',
   idsConsent: true,
-  act: (inbox, ids) => inbox.redrive({ id: ids }),
+  act: (inbox, ids, state) => inbox.redrive({ id: ids, ...(state && { state }) }),
   afterwards: again,
 }
 

@@ -10,7 +10,8 @@ import { act, declare, type Session } from '../../session.ts'
 import { someText } from '../../some-text.ts'
 
 interface ForgetOptions extends InboxChoice {
-  readonly tenant?: string
+  /** False: of none. */
+  readonly tenant?: string | false
   readonly yes?: boolean
 }
 
@@ -18,7 +19,7 @@ export const inboxForget = (session: Session) =>
   declare('forget', {
     summary: 'erase the payloads of a client or a verification',
     details: [
-      'Permanently erases the payloads of an entity and of related events (for a client, also those of its verifications), of every tenant unless --tenant is given. Handlers of open entries do not run. A late copy of an event is still recognized as a duplicate. Asks for confirmation (--yes).',
+      'Permanently erases the payloads of an entity and of related events (for a client, also those of its verifications), of every tenant unless --tenant or --no-tenant is given. Handlers of open entries do not run. A late copy of an event is still recognized as a duplicate. Asks for confirmation (--yes).',
     ],
     examples: ['idv-webhooks inbox forget --inbox inbox.db client:cli_42'],
   })
@@ -28,12 +29,14 @@ export const inboxForget = (session: Session) =>
     ])
     .addOption(inboxOption())
     .option('--tenant <name>', 'only of this tenant', someText)
+    .option('--no-tenant', 'only of no tenant')
     .option('--yes', 'skip the confirmation prompt')
     .action(act<ForgetOptions>(session, (options, args) => run(session, options, args)))
 
 async function run(session: Session, options: ForgetOptions, entities: readonly string[]) {
   const { out, signal } = session
-  const of = options.tenant === undefined ? {} : { tenant: options.tenant }
+  const { tenant } = options
+  const of = tenant === undefined ? {} : { tenant: tenant === false ? null : tenant }
   return withInbox(session, options, async ({ inbox, where }) => {
     let payloads = 0
     for (const entity of entities) payloads += await countPayloads(inbox, { entity, ...of })

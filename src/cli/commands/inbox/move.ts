@@ -154,9 +154,7 @@ function print({ out }: Session, { from, to, report }: Moved): void {
   }
   if (foreign.length > 0) {
     const names = foreign.map(printable).join(', ')
-    out.say(
-      `not moved: your own tables ${names} in ${from.where}: copy them`,
-    )
+    out.say(`not moved: your own tables ${names} in ${from.where}: copy them`)
   }
 }
 

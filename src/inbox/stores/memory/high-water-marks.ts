@@ -24,8 +24,9 @@ export class HighWaterMarks {
     this.#highWaterMarks.set(lane, { highWaterMark, touched })
   }
 
-  purge(before: number): void {
+  /** An entry that may run again is compared with what was done after it. */
+  purge(before: number, isNeeded: (lane: string) => boolean): void {
     for (const [lane, { touched }] of this.#highWaterMarks)
-      if (touched < before) this.#highWaterMarks.delete(lane)
+      if (touched < before && !isNeeded(lane)) this.#highWaterMarks.delete(lane)
   }
 }

@@ -1,7 +1,7 @@
 // The lanes of the memory store: which entry is at the head of each, and when it is due.
 import { isOpen } from '../../entry.ts'
 import type { Alignment } from '../../work-store.ts'
-import type { Row } from './row.ts'
+import { type Row, tenantOf } from './row.ts'
 import type { MemoryRows } from './rows.ts'
 
 /** A lane with open entries; it is held while its head is leased, or dead and in the way. */
@@ -29,18 +29,18 @@ export class MemoryLanes {
   /** The heads that are due, the longest waiting first; tenants take turns. */
   due(now: number, limit: number): readonly Lane[] {
     const free = this.#free()
-    const tenants = [...new Set(free.map(tenantOf))].sort()
+    const tenants = [...new Set(free.map(servedOf))].sort()
     const after = tenants.filter((tenant) => tenant > this.#served)
     const order = [...after, ...tenants.slice(0, tenants.length - after.length)]
     const due = free.filter((lane) => lane.due <= now)
-    const waiting = order.map((tenant) => due.filter((lane) => tenantOf(lane) === tenant))
+    const waiting = order.map((tenant) => due.filter((lane) => servedOf(lane) === tenant))
     const rounds = Math.max(0, ...waiting.map(({ length }) => length))
     const turns = Array.from({ length: rounds }, (_, round) =>
       waiting.flatMap((lanes) => lanes[round] ?? []),
     )
     const taken = turns.flat().slice(0, limit)
     const last = taken.at(-1)
-    if (last) this.#served = tenantOf(last)
+    if (last) this.#served = servedOf(last)
     return taken
   }
 
@@ -54,9 +54,10 @@ export class MemoryLanes {
     delete row.due
   }
 
-  wait(row: Row, due: number): void {
-    this.#lanes.set(row.lane, { head: row, held: false, due })
+  /** An attempt gave the row back; an older one may have been opened again meanwhile. */
+  wait(row: Row, due: number, now: number): void {
     row.due = due
+    this.advance(row.lane, now)
   }
 
   isHead(row: Row): boolean {
@@ -113,8 +114,4 @@ export class MemoryLanes {
   }
 }
 
-/** The tenant of a lane `<lane>.<tenant>`, or empty. */
-function tenantOf({ head: { lane } }: Lane): string {
-  const dot = lane.indexOf('.')
-  return dot === -1 ? '' : lane.slice(dot + 1)
-}
+const servedOf = ({ head }: Lane) => tenantOf(head.lane)

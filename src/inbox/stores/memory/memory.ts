@@ -10,7 +10,7 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
-import { type EntryReason, type EntryState, entryStates, isOpen } from '../../entry.ts'
+import { type EntryReason, type EntryState, entryStates, isOpen, isSetAside } from '../../entry.ts'
 import type { InboxStore } from '../../store.ts'
 import type {
   Alignment,
@@ -27,7 +27,7 @@ import { MemoryKeys } from './keys.ts'
 import { MemoryLanes } from './lanes.ts'
 import { latencyOf } from './latency.ts'
 import { MemoryRelations } from './relations.ts'
-import { erase, fits, isAbout, type Row, toClaimed, toStored } from './row.ts'
+import { erase, fits, isAbout, type Row, tenantOf, toClaimed, toStored } from './row.ts'
 import { MemoryRows } from './rows.ts'
 
 /** A store that forgets everything with its process; it has no `context.tx`. */
@@ -127,7 +127,7 @@ class MemoryStore implements InboxStore<undefined> {
 
   async settle(settlement: Settlement): Promise<boolean> {
     const row = this.#held(settlement.lease)
-    if (!row) return this.#isSettled(settlement)
+    if (!row) return settlement.sweeps !== true && this.#isSettled(settlement)
     if (!row.metadata) {
       this.#skip(row, 'FORGOTTEN', settlement.at)
       return false
@@ -140,13 +140,13 @@ class MemoryStore implements InboxStore<undefined> {
     if (to === 'released') {
       row.attempt--
       row.state = 'stored'
-      this.#lanes.wait(row, at)
+      this.#lanes.wait(row, at, at)
       return true
     }
     row.state = to
     if ('reason' in settlement) row.reason = settlement.reason
     if (to === 'retry') {
-      this.#lanes.wait(row, settlement.due)
+      this.#lanes.wait(row, settlement.due, at)
       return true
     }
     row.settledAt = at
@@ -172,11 +172,12 @@ class MemoryStore implements InboxStore<undefined> {
       .map((row) => toStored(row, query.withBody === true))
   }
 
-  async reopen({ ids, from, now, replay }: Reopening): Promise<number> {
+  async reopen({ ids, from, now, replay, setAside = false }: Reopening): Promise<number> {
     let reopened = 0
     for (const id of ids) {
       const row = this.#rows.get(id)
       if (!row?.metadata || !from.includes(row.state)) continue
+      if (!setAside && isSetAside(row.reason)) continue
       row.state = 'stored'
       row.attempt = 0
       row.generation++
@@ -200,11 +201,13 @@ class MemoryStore implements InboxStore<undefined> {
     return true
   }
 
-  async forget(lane: string, now: number): Promise<number> {
+  async forget(lane: string, now: number, ofNone = false): Promise<number> {
     let erased = 0
     // Whole lanes: a verification may have named one client first, and another one later.
     const meant = new Set<string>()
-    for (const row of this.#rows.values()) if (isAbout(row, lane)) meant.add(row.lane)
+    for (const row of this.#rows.values()) {
+      if (isAbout(row, lane) && !(ofNone && tenantOf(row.lane))) meant.add(row.lane)
+    }
     for (const row of this.#rows.values()) {
       if (!meant.has(row.lane) || !row.metadata) continue
       this.#keys.forget(row.id)
@@ -233,7 +236,9 @@ class MemoryStore implements InboxStore<undefined> {
       this.#rows.delete(row)
       deleted++
     }
-    this.#highWaterMarks.purge(keysBefore)
+    this.#highWaterMarks.purge(keysBefore, (lane) =>
+      this.#rows.inLane(lane).some(({ metadata }) => metadata),
+    )
     this.#relations.purge(keysBefore)
     return { erased, deleted }
   }

@@ -49,6 +49,12 @@ export function toStored(row: Row, withBody: boolean): StoredEntry {
   }
 }
 
+/** The tenant of a lane `<lane>.<tenant>`, or empty. */
+export function tenantOf(lane: string): string {
+  const dot = lane.indexOf('.')
+  return dot === -1 ? '' : lane.slice(dot + 1)
+}
+
 /** Whether a lane or a key is the one that was meant, or that of any tenant. */
 export function isMeant(name: string | undefined, meant: string): boolean {
   return name === meant || name?.startsWith(`${meant}.`) === true
@@ -71,7 +77,7 @@ export function fits(
     (!states || states.includes(row.state)) &&
     (name === undefined || row.name === name) &&
     (lane === undefined || isAbout(row, lane)) &&
-    (tenant === undefined || row.lane.endsWith(`.${tenant}`)) &&
+    (tenant === undefined || tenantOf(row.lane) === tenant) &&
     (since === undefined || row.storedAt >= since) &&
     (!text ||
       mentions(text.part) ||

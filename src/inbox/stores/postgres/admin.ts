@@ -58,8 +58,8 @@ export class PostgresAdmin {
     return (await this.#statements.run(sql, values, long)).map(toStored)
   }
 
-  async reopen({ ids, from, now, replay = false }: Reopening): Promise<number> {
-    const values = [toJson(ids), toJson(from), Math.floor(now), replay]
+  async reopen({ ids, from, now, replay = false, setAside = false }: Reopening): Promise<number> {
+    const values = [toJson(ids), toJson(from), Math.floor(now), replay, setAside]
     return Number(await this.#change('reopen', values))
   }
 
@@ -67,8 +67,8 @@ export class PostgresAdmin {
     return (await this.#change('dismiss', [storable(id), Math.floor(now)])) === true
   }
 
-  async forget(lane: string, now: number): Promise<number> {
-    return Number(await this.#change('forget', [storable(lane), Math.floor(now)]))
+  async forget(lane: string, now: number, ofNone = false): Promise<number> {
+    return Number(await this.#change('forget', [storable(lane), Math.floor(now), ofNone]))
   }
 
   async purge(purge: Purge): Promise<Purged> {

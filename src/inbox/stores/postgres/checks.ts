@@ -17,6 +17,9 @@ const settings = `select current_setting('server_version_num')::int as version,
   current_setting('synchronous_standby_names') as standbys,
   current_setting('log_statement') as log_statement,
   current_setting('log_min_duration_statement') as log_duration,
+  current_setting('log_transaction_sample_rate') as log_transactions,
+  current_setting('log_min_duration_sample') as log_sample,
+  current_setting('log_statement_sample_rate') as log_sample_rate,
   current_setting('log_parameter_max_length', true) as log_parameters,
   pg_is_in_recovery() as recovery,
   'a' as two_words, true as is_true, false as is_false, null::text as is_null,
@@ -137,8 +140,12 @@ async function assertStandby(statements: Statements, { standbys }: PostgresRow):
 
 /** Bodies travel as parameters; what the server writes into its log stays there. */
 function warnOfLogs(row: PostgresRow): void {
+  const isTimed = (setting: unknown) => Number.parseInt(String(setting), 10) >= 0
   const isLogging =
-    row.log_statement === 'all' || Number.parseInt(String(row.log_duration), 10) >= 0
+    row.log_statement === 'all' ||
+    isTimed(row.log_duration) ||
+    Number(row.log_transactions) > 0 ||
+    (isTimed(row.log_sample) && Number(row.log_sample_rate) > 0)
   if (!isLogging || row.log_parameters === '0') return
   warn(
     'Postgres writes the parameters of statements into its log, payloads among them: set log_parameter_max_length = 0, or createInbox({ encryption })',

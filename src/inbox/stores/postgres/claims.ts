@@ -1,4 +1,6 @@
 // OwnerClaims of one process: where in the index to begin, and what to give back when an answer was lost.
+
+import { stopwatch, systemClock } from '../../../foundation/clock.ts'
 import type { ClaimRequest, ClaimResult } from '../../work-store.ts'
 import type { PostgresRow } from './driver.ts'
 import { toBytes, toClaimed, toNumber } from './rows.ts'
@@ -8,6 +10,10 @@ import { type Statements, statementError, toAnswers } from './statements.ts'
 
 /** How often the whole index is looked through, whatever is known of it. */
 const wholeEvery = 1_000
+
+/** Milliseconds beyond the limit of a statement, at which its timer would have run long ago. */
+const longest = 1_000
+const stoodStill = 'this process stood still while its claim was answered'
 
 /** How often a lane is waited for that deliveries of others hold. */
 const waitEvery = 100
@@ -83,9 +89,12 @@ export class OwnerClaims {
     const from = waits ? 0 : this.window.next()
     const { now, limit, until } = request
     const lease = [this.#owner, ticket, now, Math.floor(until)]
+    const elapsed = stopwatch(systemClock)
     try {
       const values = [...lease, limit, from, waits, this.#served]
       const answer = await this.#statements.first(claimCall, values)
+      if (elapsed() > this.#statements.limit + longest)
+        throw statementError('STORE_TIMEOUT', stoodStill)
       const rows = withBytes(toAnswers(answer), toBytes(answer.bytes))
       // It ends with a row of its own, and what has leased must not be passed over.
       if (rows.length === 0) {

@@ -23,9 +23,8 @@ const identitySql = `select concat_ws(' ', 'idv.entries'::regclass::oid, d.oid,
     (extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint) as identity
   from pg_database d where d.datname = current_database()`
 
-const othersSql = `select count(*)::int as n from idv.owners o, idv.owners everyone
-  where everyone.owner = 0 and o.owner not in (0, $1::int)
-  and idv.clock_1() - o.seen < ${grace}`
+const othersSql = `select count(*)::int as n from idv.owners o
+  where o.owner not in (0, $1::int) and idv.clock_1() - o.seen < ${grace}`
 
 const tallySql = `select json_build_object(
   ${Object.keys(copyTables)

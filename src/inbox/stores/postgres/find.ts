@@ -45,7 +45,8 @@ function conditions(query: StoreQuery, parameters: Parameters): string[] {
   if (states) parts.push(inStates(states))
   if (name !== undefined) parts.push(`e.name = ${parameters.add(name)}`)
   if (lane !== undefined) parts.push(about(lane, parameters))
-  if (tenant !== undefined) {
+  if (tenant === '') parts.push("strpos(e.lane, '.') = 0")
+  else if (tenant !== undefined) {
     const ending = `.${tenant}`
     const length = parameters.add([...ending].length, 'bigint')
     parts.push(`right(e.lane, ${length}::int) = ${parameters.add(ending)}`)

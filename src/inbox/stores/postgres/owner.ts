@@ -16,14 +16,12 @@ export class Owner {
   readonly id = randomInt(1, 2 ** 31 - 1)
   readonly clock = new StoreClock()
   readonly #statements: Statements
-  readonly #watches: boolean
+  #watches = false
   #timer: ReturnType<typeof setInterval> | undefined
   #isBeating = false
 
-  /** An operator looks on, and `watches` nobody. */
-  constructor(statements: Statements, { watches }: { readonly watches: boolean }) {
+  constructor(statements: Statements) {
     this.#statements = statements
-    this.#watches = watches
   }
 
   /** Enters itself and learns the database's time. */
@@ -31,6 +29,16 @@ export class Owner {
     for (let sample = 0; sample < samples; sample++) await this.#beat()
     this.#timer = setInterval(() => void this.#tryBeat(), beatEvery)
     this.#timer.unref?.()
+  }
+
+  /**
+   * From now on it counts who else is heard. Who has nothing to take over, because it only receives or
+   * looks on, may be heard while those who work are cut off.
+   */
+  async watch(): Promise<void> {
+    if (this.#watches) return
+    this.#watches = true
+    await this.#beat()
   }
 
   /** Learns the time once more where this process may have been frozen. */

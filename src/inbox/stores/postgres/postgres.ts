@@ -126,7 +126,7 @@ class PostgresStore implements InboxStore {
     if (mayMigrate) await migrate(statements, schema)
     else await assertSchema(statements)
     if (!this.#isBeside) await alignNumbers(statements)
-    const owner = new Owner(statements, { watches: !this.#isBeside })
+    const owner = new Owner(statements)
     const announcements = new Announcements(statements, { channel: schema, owner: owner.id })
     const announce = () => announcements.announce()
     const work = new PostgresWork(statements, owner.id, { announce, wake })
@@ -172,7 +172,9 @@ class PostgresStore implements InboxStore {
   }
 
   async claim(request: ClaimRequest): Promise<ClaimResult> {
-    return this.#work.claim(request)
+    const work = this.#work
+    await this.#running.owner.watch()
+    return work.claim(request)
   }
 
   async align(alignment: Alignment): Promise<void> {
@@ -184,7 +186,9 @@ class PostgresStore implements InboxStore {
   }
 
   async lapsed(now: number): Promise<readonly Lapsed[]> {
-    return this.#work.lapsed(now)
+    const work = this.#work
+    await this.#running.owner.watch()
+    return work.lapsed(now)
   }
 
   async checkpoint(lease: Lease, handler: string): Promise<boolean> {
@@ -211,8 +215,8 @@ class PostgresStore implements InboxStore {
     return this.#admin.dismiss(id, now)
   }
 
-  async forget(lane: string, now: number): Promise<number> {
-    return this.#admin.forget(lane, now)
+  async forget(lane: string, now: number, ofNone?: boolean): Promise<number> {
+    return this.#admin.forget(lane, now, ofNone)
   }
 
   async purge(purge: Purge): Promise<Purged> {

@@ -40,12 +40,13 @@ export function isRefused(error: unknown): boolean {
 /** Statements on any connection of the driver's pool, in the schema of the store. */
 export class Statements {
   readonly driver: PostgresDriver
-  readonly #limit: number
+  /** Milliseconds for what says nothing else. */
+  readonly limit: number
   readonly #quoted: string
 
   constructor(driver: PostgresDriver, { limit, schema }: { limit: number; schema: string }) {
     this.driver = driver
-    this.#limit = limit
+    this.limit = limit
     this.#quoted = quoted(schema)
   }
 
@@ -58,7 +59,7 @@ export class Statements {
   async run(
     sql: string,
     values: readonly PostgresValue[] = [],
-    limit = this.#limit,
+    limit = this.limit,
   ): Promise<readonly PostgresRow[]> {
     const text = this.text(sql)
     for (let repeat = 0; ; repeat++) {
@@ -73,7 +74,7 @@ export class Statements {
     }
   }
 
-  async first(sql: string, values: readonly PostgresValue[] = [], limit = this.#limit) {
+  async first(sql: string, values: readonly PostgresValue[] = [], limit = this.limit) {
     const [row = {}] = await this.run(sql, values, limit)
     return row
   }
@@ -82,7 +83,7 @@ export class Statements {
   async call(
     name: keyof typeof standalone,
     values: readonly PostgresValue[],
-    limit = this.#limit,
+    limit = this.limit,
   ): Promise<readonly PostgresRow[]> {
     return toAnswers(await this.first(callOf(name), values, limit))
   }

@@ -12,6 +12,8 @@ interface Sample {
 const kept = 30
 /** Beyond this the database's clock was set, or another server has taken over. */
 const step = 1_000
+/** By so much two clocks may come apart while the samples are taken. */
+const drift = 50
 
 /** By how much the system's clock is ahead of the steady one, which may stand still in a freeze. */
 const steadyLag = () => Date.now() - (performance.timeOrigin + performance.now())
@@ -44,19 +46,24 @@ export class StoreClock {
     this.#lagThen = lag
     const trip = this.#local() - asked
     const offset = time - (asked + trip / 2)
-    const [newest] = this.#samples
-    if (newest && Math.abs(offset - newest.offset) > step + trip + newest.trip) this.#samples = []
+    const best = this.#best()
+    // Each is wrong by half of its trip at most: a clock was set, or this process stood still.
+    const differs = best && Math.abs(offset - best.offset) > (trip + best.trip) / 2 + drift
+    if (differs) this.#samples = []
     this.#samples = [{ offset, trip }, ...this.#samples].slice(0, kept)
   }
 
   /** Never goes back, but for a step that the database's clock has made. */
   readonly now: Clock = () => {
-    const best = this.#samples.reduce<Sample | undefined>(
+    const time = this.#local() + (this.#best()?.offset ?? 0)
+    this.#last = this.#last - time > step ? time : Math.max(time, this.#last)
+    return new Date(this.#last)
+  }
+
+  #best(): Sample | undefined {
+    return this.#samples.reduce<Sample | undefined>(
       (one, other) => (one && one.trip <= other.trip ? one : other),
       undefined,
     )
-    const time = this.#local() + (best?.offset ?? 0)
-    this.#last = this.#last - time > step ? time : Math.max(time, this.#last)
-    return new Date(this.#last)
   }
 }

@@ -10,7 +10,7 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
-import type { EntryFailure, EntryReason, EntryState } from '../../entry.ts'
+import { type EntryFailure, type EntryReason, type EntryState, isSetAside } from '../../entry.ts'
 import { moveRefusals, moveSetting, moveStateOf } from '../../move-state.ts'
 import type { Gives, Takes } from './calls.ts'
 import { about, conditions } from './conditions.ts'
@@ -76,13 +76,14 @@ export class AdminQueries {
     return rows.map((row) => this.#toStored(row))
   }
 
-  reopen({ ids, from, now, replay = false }: Takes<'reopen'>): number {
+  reopen({ ids, from, now, replay = false, setAside = false }: Takes<'reopen'>): number {
     this.#assertNotMoved()
     const due = this.#isOwner ? now : Math.min(now, this.#sql.ownersTime.get()?.at ?? now)
     let reopened = 0
     for (const id of ids) {
       const head = this.#connection.head(id)
       if (!head || !from.includes(head.state) || !this.#sql.content.get(head.seq)) continue
+      if (!setAside && isSetAside(this.#sql.reason.get(head.seq)?.reason)) continue
       this.#sql.reopen.run(due, Number(replay), head.seq)
       if (replay) this.#sql.deleteHandled.run(head.seq)
       this.#connection.moved(head.state, 'stored')
@@ -100,12 +101,13 @@ export class AdminQueries {
     return true
   }
 
-  forget({ lane, now }: Takes<'forget'>): number {
+  forget({ lane, now, ofNone }: Takes<'forget'>): number {
     this.#assertNotMoved()
     // Whole lanes: a verification may have named one client first, and another one later.
     const { sql: isAbout, values } = about(lane, 'x')
+    const which = ofNone ? " and instr(e.lane, '.') = 0" : ''
     const sql = `select seq, id, lane, state, attempt, fence, erased from idv_entries e
-      where e.lane in (select x.lane from idv_entries x where ${isAbout}) and e.erased = 0`
+      where e.lane in (select x.lane from idv_entries x where ${isAbout}) and e.erased = 0${which}`
     const found = this.#connection.statement<Head>(sql).all(...values)
     for (const head of found) {
       this.#erase(head.seq)
@@ -129,11 +131,12 @@ export class AdminQueries {
       this.#connection.moved(state, undefined)
       deleted++
     }
-    const marks = this.#sql.deleteMarks.run(keysBefore, limit)
-    // With the last page alone, for it reads a row for each relation.
-    const isLast = past.length < limit && deleted < limit && marks < limit
-    const relations = isLast ? this.#sql.deleteRelations.run(keysBefore, limit) : 0
-    const hasMore = !isLast || relations === limit
+    // With the last page alone, for they read a row for each mark and relation.
+    const isLast = past.length < limit && deleted < limit
+    const { deleteMarks, deleteRelations } = this.#sql
+    const others = isLast ? [deleteMarks, deleteRelations] : []
+    const left = others.map((one) => one.run(keysBefore, limit) === limit)
+    const hasMore = !isLast || left.includes(true)
     return { erased: past.length, deleted, ...(hasMore && { hasMore }) }
   }
 
@@ -200,6 +203,7 @@ function statements(connection: Connection) {
     setting: make<{ readonly value: Uint8Array }>('select value from idv_settings where name = ?'),
     setSetting: make('insert or replace into idv_settings values (?, ?)'),
     content: make<object>('select 1 from idv_contents where seq = ?'),
+    reason: make<Pick<EntryRow, 'reason'>>('select reason from idv_entries where seq = ?'),
     // The last that the owner's clock is known to have shown. It stays behind an operator's when the
     // system's was set forward or slept, and for as long the lane of a later time would wait.
     ownersTime: make<{ readonly at: number | null }>(`select max(at) as at from (
@@ -221,8 +225,10 @@ function statements(connection: Connection) {
     erased: make<ErasedRow>(`select seq, state from idv_entries indexed by idv_entries_erased
       where erased = 1 and stored_at < ? and state in ('done', 'dead', 'skipped') limit ?`),
     deleteEntry: make('delete from idv_entries where seq = ?'),
+    // An entry that may run again is compared with what was done after it.
     deleteMarks: make(`delete from idv_high_water_marks where lane in
-      (select lane from idv_high_water_marks where touched < ? limit ?)`),
+      (select m.lane from idv_high_water_marks m where m.touched < ? and not exists
+        (select 1 from idv_entries e where e.lane = m.lane and e.erased = 0) limit ?)`),
     // Relations of lanes that still have entries stay: the next entry may name nobody again.
     deleteRelations: make(`delete from idv_relations where lane in
       (select r.lane from idv_relations r where r.at < ?

@@ -38,7 +38,7 @@ export interface Calls {
   find: CallOf<StoreQuery, readonly StoredEntry[]>
   reopen: CallOf<Reopening, number>
   dismiss: CallOf<{ readonly id: string; readonly now: number }, boolean>
-  forget: CallOf<{ readonly lane: string; readonly now: number }, number>
+  forget: CallOf<{ readonly lane: string; readonly now: number; readonly ofNone: boolean }, number>
   purge: CallOf<Purge, Purged>
   stats: CallOf<{ readonly now: number; readonly latency?: LatencyQuery | undefined }, StoreStats>
   recall: CallOf<{ readonly name: string; readonly initial: Uint8Array }, Uint8Array>

@@ -1,6 +1,7 @@
 // The part of a SQLite library that the store uses: node:sqlite by default, better-sqlite3 or any
 // other of this shape instead.
-import { join } from 'node:path'
+import { realpathSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
 import { WebhookError } from '../../../foundation/errors.ts'
 
 export type SqliteValue = null | number | bigint | string | Uint8Array
@@ -33,7 +34,45 @@ export type Open = (file: string) => SqliteDatabase
 
 type DatabaseClass = new (file: string) => SqliteDatabase
 
-/** @throws WebhookError `OPTION_INVALID` if the module is missing or is not a driver */
+/**
+ * A module as a path, which every thread loads alike: found as the program that runs would find it,
+ * or from the working directory where that has none. A relative path is meant from the latter.
+ *
+ * @throws WebhookError `OPTION_INVALID` if neither knows it
+ */
+export function locateDriver(driver: SqliteDriver = 'node:sqlite'): SqliteDriver {
+  if (typeof driver === 'function' || driver === 'node:sqlite' || isAbsolute(driver)) return driver
+  // Bundlers would look for the module in an imported createRequire.
+  const { createRequire } = process.getBuiltinModule('node:module')
+  const folder = process.cwd()
+  const program = process.argv[1] ?? ''
+  const isFile = isAbsolute(program) && !driver.startsWith('.')
+  const from = isFile ? [program, realPath(program)] : []
+  let cause: unknown
+  for (const place of [...from, join(folder, 'package.json')]) {
+    try {
+      return createRequire(place).resolve(driver)
+    } catch (error) {
+      cause = error
+    }
+  }
+  const places = [...(isFile ? [`the program ${program}`] : []), `the working directory ${folder}`]
+  throw new WebhookError(
+    'OPTION_INVALID',
+    `the SQLite driver '${driver}' was not found from ${places.join(' or ')}: install it there, or pass the path of its module`,
+    { cause },
+  )
+}
+
+function realPath(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch {
+    return file
+  }
+}
+
+/** @throws WebhookError `OPTION_INVALID` if the module does not load or is not a driver */
 export function loadDriver(driver: SqliteDriver = 'node:sqlite'): Open {
   if (typeof driver === 'function') return driver
   if (driver === 'node:sqlite') {
@@ -47,11 +86,10 @@ export function loadDriver(driver: SqliteDriver = 'node:sqlite'): Open {
 function databaseClass(name: string): DatabaseClass {
   let loaded: unknown
   try {
-    // Bundlers would look for the module in an imported createRequire.
     const { createRequire } = process.getBuiltinModule('node:module')
     loaded = createRequire(join(process.cwd(), 'package.json'))(name)
   } catch (cause) {
-    const message = `the SQLite driver '${name}' cannot be loaded: install it, or leave driver out for node:sqlite`
+    const message = `the SQLite driver '${name}' cannot be loaded: see the cause, and reinstall it for this version of Node`
     throw new WebhookError('OPTION_INVALID', message, { cause })
   }
   const found = (loaded as { default?: unknown } | null)?.default ?? loaded

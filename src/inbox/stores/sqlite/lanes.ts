@@ -57,7 +57,7 @@ export class Lanes {
   readonly #delete: Statement<never>
   readonly #move: Statement<never>
   readonly #enter: Statement<never>
-  readonly #wait: Statement<never>
+  readonly #hold: Statement<never>
   readonly #storedAhead: Statement<never>
   readonly #retryAhead: Statement<never>
   readonly #laneAhead: Statement<never>
@@ -83,7 +83,7 @@ export class Lanes {
     this.#move = make('update idv_lanes set head = ?, floor = ?, due = ? where lane = ?')
     this.#enter = make(`insert into idv_lanes values (?, ?, null, ?, ?)
       on conflict do update set floor = min(floor, excluded.floor)`)
-    this.#wait = make('update idv_lanes set due = ? where lane = ?')
+    this.#hold = make('update idv_lanes set due = null where lane = ?')
     this.#storedAhead = make(storedAheadSql)
     this.#retryAhead = make("update idv_entries set due = ? where state = 'retry' and due > ?")
     this.#laneAhead = make('update idv_lanes set due = ? where due > ?')
@@ -128,9 +128,9 @@ export class Lanes {
     return this.#nextDue.get()?.due
   }
 
-  /** The head is leased, or waits until it is due. */
-  wait(lane: string, due: number | null): void {
-    this.#wait.run(due, lane)
+  /** The head is leased. */
+  hold(lane: string): void {
+    this.#hold.run(lane)
   }
 
   /** The oldest open entry becomes the head of its lane; a lane without open entries is deleted. */

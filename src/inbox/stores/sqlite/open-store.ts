@@ -2,7 +2,7 @@
 // of handlers.
 import { WebhookError } from '../../../foundation/errors.ts'
 import type { Gives, Method, Takes } from './calls.ts'
-import { loadDriver, type SqliteDatabase, type SqliteDriver } from './driver.ts'
+import { loadDriver, locateDriver, type SqliteDatabase, type SqliteDriver } from './driver.ts'
 import { watchFile } from './file-watch.ts'
 import { type OpenWriter, openInline } from './inline.ts'
 import type { CallReader, OpenFile } from './open-file.ts'
@@ -21,7 +21,8 @@ export interface FileOptions {
 
 /** Opens the file for this process, and watches that it stays where it is. */
 export async function openOwnedFile(path: string, options: FileOptions): Promise<OpenFile> {
-  const { driver = 'node:sqlite', check = 'integrity' } = options
+  const { check = 'integrity' } = options
+  const driver = locateDriver(options.driver)
   const open = loadDriver(driver)
   let queue: WriteQueue | undefined
   let reader: Reader | undefined
@@ -66,7 +67,8 @@ export async function openOwnedFile(path: string, options: FileOptions): Promise
 
 /** Opens the file beside its owner, for an operator. */
 export async function openOperatedFile(file: string, options: FileOptions): Promise<OpenFile> {
-  const { driver = 'node:sqlite', check = 'integrity' } = options
+  const { check = 'integrity' } = options
+  const driver = locateDriver(options.driver)
   const open = loadDriver(driver)
   let queue: WriteQueue | undefined
   const broken = (message: string) => queue?.break(message)
@@ -80,7 +82,7 @@ export async function openOperatedFile(file: string, options: FileOptions): Prom
 
 /** Writes of handlers and of the inbox take turns on one connection. */
 export function openMemory({ driver }: FileOptions): OpenFile {
-  const owned = openInMemory(loadDriver(driver))
+  const owned = openInMemory(loadDriver(locateDriver(driver)))
   const writer = openInline(owned)
   const connection = () => ({ db: owned.db, close: () => {} })
   return served({ writer, queue: new WriteQueue(writer) }, connection)

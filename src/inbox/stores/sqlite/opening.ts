@@ -7,13 +7,13 @@ import {
   openSync,
   readSync,
   realpathSync,
-  statfsSync,
   statSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { WebhookError } from '../../../foundation/errors.ts'
 import { warn } from '../../../foundation/warn.ts'
 import { isBusy, isFatal, type Open, type SqliteDatabase, transact } from './driver.ts'
+import { diskOf, isNetworkDisk } from './file-system.ts'
 import { assertSchema, migrate } from './schema.ts'
 import { assertSideFiles } from './side-files.ts'
 
@@ -112,8 +112,6 @@ export function configure(db: SqliteDatabase, synchronous: 'full' | 'normal' = '
   db.exec('pragma cache_size = -4000')
 }
 
-const networkFileSystems: readonly number[] = [0x6969, 0x517b, 0xff534d42, 0xfe534d42]
-
 /** The one path of a file, however it is written. */
 export function canonicalPath(file: string): string {
   if (file === '' || file.startsWith(':memory:') || file.startsWith('file:')) {
@@ -124,11 +122,10 @@ export function canonicalPath(file: string): string {
   }
   const folder = dirname(resolve(file))
   try {
-    const { type } = statfsSync(folder)
-    if (networkFileSystems.includes(type >>> 0)) {
+    if (isNetworkDisk(diskOf(folder))) {
       throw new WebhookError(
         'STORE_UNSUITABLE',
-        `${folder} is on a network file system, whose locks and syncs SQLite cannot trust: use a local disk`,
+        `${folder} is on the file system of a network or a bucket, whose locks and syncs SQLite cannot trust: use a local disk`,
       )
     }
     return existsSync(file) ? realpathSync(file) : join(realpathSync(folder), basename(file))

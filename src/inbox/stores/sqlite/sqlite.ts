@@ -198,8 +198,8 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
     return this.#call('dismiss', { id, now })
   }
 
-  forget(lane: string, now: number): Promise<number> {
-    return this.#call('forget', { lane, now })
+  forget(lane: string, now: number, ofNone = false): Promise<number> {
+    return this.#call('forget', { lane, now, ofNone })
   }
 
   purge(purge: Purge): Promise<Purged> {

@@ -114,7 +114,7 @@ export class WorkerQueries {
 
   settle(settlement: Settlement): boolean {
     const head = this.#held(settlement.lease)
-    if (!head) return this.#isSettled(settlement)
+    if (!head) return settlement.sweeps !== true && this.#isSettled(settlement)
     if (head.erased === 1) {
       this.#admin.skip(head, 'FORGOTTEN', settlement.at)
       return false
@@ -172,7 +172,7 @@ export class WorkerQueries {
 
   /** Undefined when the file has lost the entry: then its lane goes on. */
   #lease({ lane, head }: DueLane, { now, until }: ClaimRequest): Claimed | undefined {
-    this.#lanes.wait(lane, null)
+    this.#lanes.hold(lane)
     const before = this.#sql.state.get(head)
     const row = this.#sql.lease.get(this.#epoch, until, head)
     if (!before || !row) {
@@ -203,14 +203,15 @@ export class WorkerQueries {
   #release({ seq, lane }: Head, { at, failures = [] }: Ending<'released'>): void {
     this.#sql.release.run(at, JSON.stringify(failures), seq)
     this.#connection.moved('leased', 'stored')
-    this.#lanes.wait(lane, at)
+    // An older one may have been opened again meanwhile.
+    this.#lanes.advance(lane, at)
   }
 
   #retry({ seq, lane }: Head, settlement: Ending<'retry'>): void {
-    const { due, reason, failures } = settlement
+    const { at, due, reason, failures } = settlement
     this.#sql.retry.run(due, reason, JSON.stringify(failures), seq)
     this.#connection.moved('leased', 'retry')
-    this.#lanes.wait(lane, due)
+    this.#lanes.advance(lane, at)
   }
 
   #end(head: Head, ended: Ending<'done' | 'dead' | 'skipped'>): void {

@@ -89,12 +89,11 @@ end $$`,
   /* Back as it came: no attempt is counted. Lane and entry must be locked. */
   `create function idv.release_1(p_seq bigint, p_lane text, p_at bigint) returns bigint
 language plpgsql as $$
-declare v_due bigint := idv.stored_due_1(p_at);
 begin
-  update idv.entries set state = 'stored', attempt = attempt - 1, due = v_due where seq = p_seq;
+  update idv.entries set state = 'stored', attempt = attempt - 1, due = idv.stored_due_1(p_at)
+    where seq = p_seq;
   perform idv.moved_1('leased', 'stored');
-  update idv.lanes set due = v_due where lane = p_lane;
-  return v_due;
+  return idv.advance_1(p_lane, p_at);
 end $$`,
 
   /*

@@ -1,7 +1,8 @@
 // Functions for operators and for retention: reopen, dismiss, forget, align, purge.
 
 export const operate = [
-  `create function idv.reopen_1(p_ids text, p_from text, p_now bigint, p_replay boolean) returns int
+  `create function idv.reopen_1(
+  p_ids text, p_from text, p_now bigint, p_replay boolean, p_aside boolean) returns int
 language plpgsql as $$
 declare e record; v record; v_head text; v_opened int := 0; v_made boolean;
 begin
@@ -9,8 +10,9 @@ begin
   for e in select x.seq, x.lane from idv.entries x
       where x.id in (select t from json_array_elements_text(p_ids::json) t) order by x.lane, x.seq loop
     v_made := idv.lock_lane_1(e.lane, e.seq);
-    select x.state into v from idv.entries x where x.seq = e.seq for no key update;
+    select x.state, x.reason into v from idv.entries x where x.seq = e.seq for no key update;
     if v.state in (select t from json_array_elements_text(p_from::json) t)
+        and (p_aside or coalesce(v.reason, '') not in ('CONFLICT', 'DISMISSED'))
         and exists (select 1 from idv.contents c where c.seq = e.seq) then
       update idv.entries x set state = 'stored', attempt = 0, due = p_now, reason = null,
         failures = null, settled_at = null, generation = x.generation + 1,
@@ -45,7 +47,8 @@ begin
 end $$`,
 
   /* A leased entry keeps its lane until its holder is gone: a lane never has two at work. */
-  `create function idv.forget_1(p_lane text, p_now bigint) returns int language plpgsql as $$
+  `create function idv.forget_1(p_lane text, p_now bigint, p_none boolean)
+returns int language plpgsql as $$
 declare e record; v record; v_erased int := 0;
 begin
   perform idv.guard_1();
@@ -55,7 +58,8 @@ begin
         m.lane = p_lane or (m.lane > p_lane || '.' and m.lane < p_lane || '/')
         or m.related = p_lane or (m.related > p_lane || '.' and m.related < p_lane || '/')
     ) select x.seq, x.id, x.lane from meant join idv.entries x on x.lane = meant.lane
-      where not x.erased order by x.lane, x.seq loop
+      where not x.erased and not (p_none and strpos(x.lane, '.') > 0)
+      order by x.lane, x.seq loop
     perform 1 from idv.lanes l where l.lane = e.lane for no key update;
     select x.state, x.erased into v from idv.entries x where x.seq = e.seq for no key update;
     continue when v.erased;
@@ -157,9 +161,11 @@ begin
     count(*) filter (where state = 'skipped') into v_entries, v_done, v_dead, v_skipped from ended;
   perform idv.count_1(0, 0, 0, -v_done, -v_dead, -v_skipped);
   deleted := deleted + v_entries;
-  delete from idv.marks m where m.touched < p_keys;
-  -- One of which there are entries stays: what comes next in its lane may name nobody again.
+  -- What may run again is compared with what was done after it. A relation of which there
+  -- are entries stays: what comes next in its lane may name nobody again.
   if erased < p_limit and deleted < p_limit then
+    delete from idv.marks m where m.touched < p_keys
+      and not exists (select 1 from idv.entries e where e.lane = m.lane and not e.erased);
     delete from idv.relations r where r.at < p_keys
       and not exists (select 1 from idv.entries e where e.lane = r.lane);
   end if;

@@ -5,8 +5,8 @@ export const owners = [
    * Owner 0 stands for all of them: \`watched\` is the time for which any was heard, which stands
    * still during an outage, \`gaps\` is how often nobody was heard for longer than p_gap, and \`since\`
    * is when that ended last. An owner remembers both as they were at its own last sign. Who only
-   * looks has no p_gap and watches nobody: workers may be cut off meanwhile. Gives the database's
-   * time.
+   * receives or looks has no p_gap and watches nobody: workers may be cut off meanwhile. Gives the
+   * database's time.
    */
   `create function idv.beat_1(p_owner int, p_gap int) returns bigint language plpgsql as $$
 declare v_now bigint := idv.clock_1(); v_watched bigint; v_gaps int;

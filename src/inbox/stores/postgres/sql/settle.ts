@@ -121,8 +121,8 @@ begin
     update idv.entries set state = 'retry', due = p_due, reason = p_reason,
       failures = case json_array_length(p_failures) when 0 then failures else p_failures end
       where seq = e.seq;
-    update idv.lanes set due = p_due where lane = e.lane;
-    return p_due;
+    -- An older one may have been opened again meanwhile.
+    return idv.advance_1(e.lane, p_at);
   end if;
   update idv.entries set state = p_to, settled_at = p_at, reason = p_reason, due = null,
     failures = case p_to when 'dead' then p_failures end where seq = e.seq;

@@ -8,9 +8,9 @@ export const standalone = {
   recover: ['int', 'bigint', 'text', 'bigint'],
   renew: ['int', 'text', 'bigint'],
   checkpoint: ['int', 'text', 'int', 'text'],
-  reopen: ['text', 'text', 'bigint', 'boolean'],
+  reopen: ['text', 'text', 'bigint', 'boolean', 'boolean'],
   dismiss: ['text', 'bigint'],
-  forget: ['text', 'bigint'],
+  forget: ['text', 'bigint', 'boolean'],
   align_retries: ['bigint', 'bigint'],
   align_lanes: ['bigint', 'bigint', 'bigint', 'bigint'],
   free_lanes: ['bigint'],
@@ -25,6 +25,21 @@ const claimTypes = ['int', 'bigint', 'bigint', 'bigint', 'int', 'bigint', 'boole
 
 const parameters = (types: readonly string[]) => types.map((_, at) => `$${at + 1}`).join(', ')
 
+/** Those whose answer somebody takes for durable. */
+const acknowledged = ['keep', 'settle', 'checkpoint', 'reopen', 'dismiss', 'forget']
+
+/*
+ * Where a statement's time is over while it waits for a synchronous standby, the server ends the wait
+ * with a mere warning. That time may have begun before the server says that the statement did, as
+ * with a driver that waits for the types of its parameters: half of it stands for all.
+ */
+const assertReplicated = `
+  if current_setting('synchronous_standby_names') <> ''
+      and current_setting('statement_timeout') <> '0' and clock_timestamp() - statement_timestamp()
+        >= current_setting('statement_timeout')::interval / 2 then
+    raise exception 'the standby may not have it' using errcode = 'query_canceled';
+  end if;`
+
 /*
  * The server refuses a \`commit\` with 2D000 where a transaction is open; otherwise nothing is in it.
  * No other sign is sure: with parameters even a transaction of one statement has two times. The
@@ -38,7 +53,7 @@ begin
   commit;
   select json_agg(row_to_json(y))::text into answers
     from (select * from idv.${name}_1(${parameters(types)}) as answer) y;
-  commit;
+  commit;${acknowledged.includes(name) ? assertReplicated : ''}
 end $$`
 }
 

@@ -1,0 +1,30 @@
+// The address that a sender used, put together from what a host says of a request.
+
+/** The parts of an address as a request states them; a stranger writes all of them. */
+export interface StatedAddress {
+  /** X-Forwarded-Proto, where a proxy in front sends it. */
+  readonly forwarded: string | undefined
+  /** That of the connection. */
+  readonly scheme: string
+  readonly host: string | undefined
+  /** The target: path and query. */
+  readonly path: string
+}
+
+/** The address, or `fallback` where these make none. */
+export function addressOf(
+  stated: StatedAddress,
+  fallback = `http://localhost${stated.path}`,
+): string {
+  const { forwarded, scheme, host = '', path } = stated
+  const first = forwarded?.split(',', 1)[0]?.trim() ?? ''
+  const origin = `${/^https?$/i.test(first) ? first : scheme}://${host}`
+  return isOrigin(origin) ? origin + path : fallback
+}
+
+/** A Host that is more than a name would move the path. */
+function isOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { href, origin } = new URL(text)
+  return href === `${origin}/`
+}
