@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import { createReconciler } from '../../src/client/index.ts'
-import { open } from './reconciling.ts'
+import { open, secret } from './reconciling.ts'
 import { start } from './service.ts'
 
 /** The warning of a scheduled run that fails, where no `onError` is given. */
@@ -31,4 +31,10 @@ test('an error of another hand is named by its class, for its text may be data',
   expect(message).toMatch(/^a run of reconcile failed: RangeError at /)
   expect(message).toMatch(/pass onError to see the error$/)
   expect(message).not.toContain('Jane')
+})
+
+test('a schedule without a tenant is refused at its creation where all secrets name one', async () => {
+  const { api: client, receiver } = await open({ secrets: { value: secret, tenant: 'acme' } })
+  expect(() => createReconciler({ client, receiver })).toThrow('have tenants (acme)')
+  createReconciler({ client, receiver, tenant: 'acme' })
 })
