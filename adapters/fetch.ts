@@ -121,7 +121,7 @@ function readWhole(
     request.arrayBuffer().then(
       (bytes) => resolve(new Uint8Array(bytes)),
       // A body that was read elsewhere, or is locked, is a TypeError; a connection that broke is not.
-      (error) => resolve(error instanceof TypeError ? consumed : { code: 'BODY_INCOMPLETE' }),
+      (error) => resolve(error instanceof TypeError ? consumed : brokenBy(error)),
     )
   })
 }
@@ -154,6 +154,12 @@ async function readChunks(
         if (turn) await turn
       }
     }
-    collect().catch(() => resolve({ code: 'BODY_INCOMPLETE' }))
+    collect().catch((error) => resolve(brokenBy(error)))
   })
+}
+
+/** A host that has a limit of its own, such as SvelteKit, ends the stream with an error of status 413. */
+function brokenBy(error: unknown): BodyFault {
+  const { status } = (error ?? {}) as { readonly status?: unknown }
+  return { code: status === 413 ? 'BODY_TOO_LARGE' : 'BODY_INCOMPLETE' }
 }

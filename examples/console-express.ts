@@ -9,7 +9,7 @@ import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 const inbox = createInbox({ store: sqliteStore(process.env.INBOX ?? 'inbox.db') })
 const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET, inbox })
 receiver.on('verification.*', (event) => console.log(`${event.name}: ${event.data.id}`))
-await createWorker(receiver).start()
+await createWorker(receiver, { signals: ['SIGTERM', 'SIGINT'] }).start()
 
 const inProduction = process.env.NODE_ENV === 'production'
 const { node } = inboxConsole(inbox, {

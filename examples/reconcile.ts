@@ -5,11 +5,10 @@ import { createClient, createReconciler } from 'idv-webhooks/client'
 import { createInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 
-const { WEBHOOK_SECRET = '', IDV_API_KEY: apiKey, IDV_BASE_URL: baseUrl = '' } = process.env
-const { INBOX: file = 'inbox.db' } = process.env
+const { IDV_API_KEY: apiKey, IDV_BASE_URL: baseUrl = '', INBOX: file = 'inbox.db' } = process.env
 const inbox = createInbox({ store: sqliteStore(file) })
 const client = createClient({ baseUrl, apiKey })
-const receiver = createReceiver({ secret: WEBHOOK_SECRET, inbox, client })
+const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET, inbox, client })
 receiver.on('verification.approved', async (event, context) => {
   const now = await context.fetch() // null once it is gone
   console.log(`approved: ${event.data.id} by ${event.source}, score ${now?.score}`)
@@ -27,4 +26,5 @@ const reconciler = createReconciler({ client, receiver, watermark, onReport })
 const worker = createWorker(receiver)
 await worker.start()
 reconciler.start() // and every 15 minutes
-process.once('SIGTERM', () => reconciler.stop().then(() => worker.drain()))
+const end = () => reconciler.stop().then(() => worker.drain())
+process.once('SIGTERM', end).once('SIGINT', end)

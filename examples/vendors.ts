@@ -5,7 +5,8 @@ import { createReceiver } from 'idv-webhooks'
 import { toNode } from 'idv-webhooks/node'
 import { type Vendor, vendors } from 'idv-webhooks/vendors'
 
-function mounted(vendor: Vendor, secret = process.env.WEBHOOK_SECRET) {
+/** Without its secret, a vendor throws here. */
+function mounted(vendor: Vendor, secret: string | undefined) {
   const receiver = createReceiver({ vendor, secret })
   receiver.on('verification.approved', (event) => {
     console.log(`${event.vendor} approved: ${event.data.id}`)

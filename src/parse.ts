@@ -145,7 +145,12 @@ interface Meaning {
   readonly schema: StandardSchemaV1 | undefined
 }
 
-const unknownMeaning = (name: string): Meaning => ({ name, type: typeOf(name), schema: undefined })
+/** A legacy name that is refused still says whose event it is. */
+const unknownMeaning = (name: string): Meaning => ({
+  name,
+  type: typeOf(canonicalName(name)),
+  schema: undefined,
+})
 
 const typeOf = (name: string) => name.slice(0, Math.max(0, name.indexOf('.')))
 

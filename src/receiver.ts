@@ -14,6 +14,7 @@ import type { Reply } from './outcome/reply.ts'
 import type { SchemaMap } from './parse.ts'
 import { Pipeline } from './pipeline.ts'
 import type { EventMap } from './protocol/events.ts'
+import { warnIfPublic } from './signature/public-secret.ts'
 
 /**
  * Takes deliveries, proves them and hands their events to the handlers. `Tx` is what they get as
@@ -66,6 +67,7 @@ export function createReceiver<Tx = undefined>(
 ): Receiver<EventMap, Tx>
 export function createReceiver<Events, Tx>(options: ReceiverOptions): Receiver<Events, Tx> {
   const pipeline = blamingCaller(createReceiver, () => new Pipeline(options))
+  warnIfPublic(options.secret)
   const receiver: Receiver<Events, Tx> = {
     // Trust is granted here: the pattern's type chose the type of the event.
     on(pattern: string | readonly string[], handler: unknown, more?: HandlerOptions) {

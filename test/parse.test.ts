@@ -205,7 +205,8 @@ describe('a name', () => {
 
   test("a legacy name is unknown under legacy: 'reject'", async () => {
     const event = await eventOf({ event: 'request.approved', data }, { legacy: 'reject' })
-    expect(event).toMatchObject({ name: 'request.approved', known: false })
+    const entity = { type: 'verification', id: 'ver_1' }
+    expect(event).toMatchObject({ name: 'request.approved', known: false, entity })
   })
 
   test('an unknown name is passed on as unknown', async () => {

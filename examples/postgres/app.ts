@@ -6,7 +6,11 @@ import pg from 'pg'
 
 const connectionString = process.env.DATABASE_URL
 const pool = new pg.Pool({ connectionString, max: 20, connectionTimeoutMillis: 5_000 })
-await pool.query('create table if not exists approvals (verification text, attempt int)')
+// Processes that start together create it one after the other.
+await pool.query(
+  `select pg_advisory_xact_lock(7);
+  create table if not exists approvals (verification text, attempt int)`,
+)
 
 export const inbox = createInbox({ store: postgresStore(fromPg(pool)) })
 export const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET ?? '', inbox })

@@ -2,7 +2,9 @@
 import { sleep } from '../foundation/abortable.ts'
 import { checkFunction, checkMilliseconds } from '../foundation/check.ts'
 import { systemClock } from '../foundation/clock.ts'
+import { isWebhookError } from '../foundation/errors.ts'
 import { warn, warnIfItThrows } from '../foundation/warn.ts'
+import { describeError } from '../observe/observe.ts'
 import { isApiError } from './api-error.ts'
 import { reconcile } from './reconcile.ts'
 import type { ReconcileReport } from './reconcile-report.ts'
@@ -137,6 +139,8 @@ function inMemory(): WatermarkStore {
 }
 
 function warnFailure(error: unknown): void {
-  const what = isApiError(error) ? error.code : error instanceof Error ? error.name : typeof error
-  warn(`a run of reconcile failed (${what}); pass onError to see the error`, 'RECONCILE_FAILED')
+  const what = isApiError(error) ? error.code : describeError(error)
+  // The text of another's error may be data.
+  const more = isWebhookError(error) ? '' : '; pass onError to see the error'
+  warn(`a run of reconcile failed: ${what}${more}`, 'RECONCILE_FAILED')
 }

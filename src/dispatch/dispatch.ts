@@ -84,9 +84,14 @@ export class Dispatcher {
     return all.length > 0 ? all : this.match(event)
   }
 
+  /** Those of all handlers. */
+  get ids(): readonly string[] {
+    return [...this.#registrations, ...this.#fallbacks].map(({ id }) => id)
+  }
+
   /** Whether a handler has this id. */
   has(id: string): boolean {
-    return [...this.#registrations, ...this.#fallbacks].some((one) => one.id === id)
+    return this.ids.includes(id)
   }
 
   /** Whether any handler hears of reversals. */

@@ -78,6 +78,8 @@ export type WarningCode =
   | 'RESPOND_FAILED'
   | 'RESPOND_REFUSED'
   | 'RETRY_WAITS'
+  | 'SECRET_PUBLIC'
+  | 'SIGNALS_IN_VAIN'
 
 /**
  * The address of the page about a code: its causes, how to tell them apart, and how to fix each.

@@ -1,6 +1,6 @@
 // A sender of identity verifications as data: how it signs, how its events read in our words, what
 // it expects of replies. The reading is here; each vendor is a file of data in vendors/.
-import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
+import { checkChoice, checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import type { EnvelopeReading } from './envelope.ts'
 import { type DecisionName, type DeclaredFinality, decisionNames, isDecision } from './finality.ts'
@@ -110,6 +110,7 @@ export function defineVendor(vendor: Vendor): Vendor {
   if (!Array.isArray(reading?.rules) || wrong !== undefined) {
     throw invalid(`vendor.reading.rules must map to event names, got ${shown(wrong)}`)
   }
+  checkChoice('vendor.reading.dedupe', reading.dedupe, ['body'])
   checkFinality(finality, given)
   return Object.freeze({ ...vendor })
 }

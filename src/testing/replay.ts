@@ -1,5 +1,6 @@
 // Runs captures through a receiver, a mounted app or a running server, and reports an outcome for
 // each. It opens a port only for apps that take node:http requests.
+import type { ServerResponse } from 'node:http'
 import { checkOptionNames, checkWholeNumber, invalid, kindShown } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
@@ -29,7 +30,7 @@ export type ReplayTarget =
 
 /** Options of `replay`. */
 export interface ReplayOptions {
-  /** The path where an app takes deliveries; by default the path of each capture. */
+  /** The path where an app or a receiver takes deliveries; by default the path of each capture. */
   readonly path?: string
   /**
    * Signs every capture again, as a sender would now; by default only those whose signed time has
@@ -111,7 +112,7 @@ export async function replay(
   const work = async () => {
     for (const [index, one] of left) {
       signal?.throwIfAborted()
-      const delivery = await prepared(one, options)
+      const delivery = await prepared({ ...one, delivery: placed(one.delivery, options) }, options)
       const path = options.path ?? pathOf(delivery.url)
       const answer = await send({
         delivery,
@@ -141,6 +142,13 @@ function readAt(one: unknown, index: number): ReadCapture {
     if (!isWebhookError(cause)) throw cause
     throw invalid(`captures[${index}]: ${cause.reason}`, cause.code, { cause })
   }
+}
+
+/** At the path that was asked for, which a receiver reads from the address. */
+function placed(delivery: ReadCapture['delivery'], { path }: ReplayOptions) {
+  if (path === undefined) return delivery
+  const { url = '' } = delivery
+  return { ...delivery, url: new URL(path, URL.canParse(url) ? url : 'http://app.test').href }
 }
 
 /** Signs again if asked to, or if the time that was signed has passed. */
@@ -229,10 +237,22 @@ function overFetch(send: (request: Request) => Promise<Response>, address?: stri
 
 async function overNode(listener: NodeListener): Promise<{ send: Send; close: () => unknown }> {
   const { listen } = await import('./listen.ts')
-  const { url, close } = await listen(listener)
+  const { url, close } = await listen(answering(listener))
   const send: Send = (request) =>
     overFetch((one) => fetch(one), new URL(request.path, url).href)(request)
   return { send, close }
+}
+
+/** The same listener: where it throws or rejects, 500 is the answer, and no process ends. */
+function answering(listener: NodeListener) {
+  return async (request: never, response: ServerResponse) => {
+    try {
+      await listener(request, response as never)
+    } catch {
+      if (!response.headersSent) response.statusCode = 500
+      response.end()
+    }
+  }
 }
 
 /** Reads the outcome from the body of a reply. */

@@ -1,4 +1,3 @@
-// The one public secret: captures are signed with it, and tests configure it.
+// A door of the test kit to the one public secret.
 
-/** Signs captures and, by default, test deliveries. It is a valid key for every scheme. */
-export const testSecret = 'c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00'
+export { testSecret } from '../signature/public-secret.ts'

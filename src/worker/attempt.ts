@@ -21,6 +21,7 @@ import {
   toSuperseded,
 } from '../protocol/finality.ts'
 import { covers } from '../protocol/names.ts'
+import { keptAgain } from './keep-again.ts'
 import { keptForAnother, unreadHere } from './other-vendor.ts'
 
 /** The result of an attempt: the verdict, and the handlers that succeeded. */
@@ -57,6 +58,7 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
     if (unread) return leftToAnother(work, unread)
     return ended({ ...failed(parsed.code), fatal: true })
   }
+  if (await keptAgain(work, parsed, by.pipeline)) return ended({ kind: 'done' })
   const { event, key } = parsed
   const { dispatcher, finality } = by.pipeline
   const { id: entryId } = work.lease

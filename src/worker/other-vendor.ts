@@ -31,6 +31,20 @@ export function warnOfTakeover(from: string | undefined, to: string | undefined)
   warn(`${stopped} on the same inbox. ${ownInbox}`, 'ENVELOPE_INVALID')
 }
 
+/**
+ * Warns where a started worker stops that of a receiver with handlers that its own lacks: what they
+ * are for would be skipped. A module that is loaded again has them all, unless one was taken out.
+ */
+export function warnOfLostHandlers(from: readonly string[] = [], to: readonly string[] = []): void {
+  const lost = from.filter((id) => !to.includes(id)).map(printable)
+  if (lost.length === 0) return
+  const stopped = `the worker of a receiver has stopped that of another one on the same inbox, whose handlers it lacks (${lost.slice(0, 3).join(', ')})`
+  warn(
+    `${stopped}. Each receiver needs an inbox of its own, or all handlers one receiver`,
+    'NO_WORKER',
+  )
+}
+
 function failure(why: string): EntryFailure {
   const error = `${why}. ${ownInbox}`
   warn(`an entry of the inbox was ${error}`, 'ENVELOPE_INVALID')

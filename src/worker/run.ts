@@ -101,6 +101,10 @@ export class WorkerRun {
     return this.#ending.signal
   }
 
+  get active(): number {
+    return this.#active
+  }
+
   get free(): number {
     return this.#deps.concurrency - this.#active - this.#reserved
   }

@@ -1,12 +1,8 @@
 // The signals that a worker obeys while it works: between two runs the process ends at them at once.
 import { invalid } from '../foundation/check.ts'
+import { show, warnOnce } from '../foundation/warn.ts'
 import { exitAfter } from './exit.ts'
-
-interface ProcessLike {
-  once(signal: string, listener: () => void): unknown
-  off(signal: string, listener: () => void): unknown
-  exit(code: number): void
-}
+import { hear, isInThread, processHere, unhear } from './process-events.ts'
 
 interface SignalOptions {
   readonly signals: readonly string[]
@@ -23,9 +19,11 @@ interface Owned {
   readonly worker: Drained
   readonly pipeline: Drained
   readonly inbox: { readonly timeout: number; close(): Promise<void> }
+  /** How many entries its handlers are at work on. */
+  active(): number
 }
 
-const processHere = () => (globalThis as { process?: ProcessLike }).process
+const warnInVain = warnOnce()
 
 /** The signals of one worker. */
 export class Signals {
@@ -33,6 +31,7 @@ export class Signals {
   readonly #owned: Owned
   /** How many of its works are under way. */
   #users = 0
+  #isDraining = false
 
   constructor(options: SignalOptions, owned: Owned) {
     this.#options = options
@@ -51,19 +50,43 @@ export class Signals {
    */
   obey(): () => void {
     this.#users += 1
-    if (this.#users === 1) {
-      for (const signal of this.#options.signals) processHere()?.once(signal, this.#exit)
-    }
+    if (this.#users === 1) this.#listen()
     let isOver = false
     return () => {
       if (isOver) return
       isOver = true
       this.#users -= 1
-      if (this.#users === 0) this.#ignore()
+      if (this.#users > 0) return
+      this.#ignore()
+      if (!this.#isDraining) unhear('exit', this.#tellCut)
     }
   }
 
+  #listen(): void {
+    const { signals } = this.#options
+    if (signals.length === 0) return
+    if (isInThread()) {
+      const message = `signals (${signals.join(', ')}) reach the main thread alone: start the worker there, or drain it when your code ends this thread`
+      warnInVain(message, 'SIGNALS_IN_VAIN')
+      return
+    }
+    for (const signal of signals) hear(signal, this.#exit)
+    hear('exit', this.#tellCut)
+  }
+
+  /** A host with a shutdown of its own ends the process, mostly with 0 or 128 and the signal's number. */
+  readonly #tellCut = (code: unknown): void => {
+    const active = this.#owned.active()
+    const isForeign = this.#isDraining || code === 0 || Number(code) > 128
+    if (active === 0 || !isForeign) return
+    const entries = active === 1 ? '1 entry was' : `${active} entries were`
+    const message = `other code ended the process while ${entries} being handled, in spite of signals: the handlers were cut, and run again after the next start`
+    // A process warning would come too late.
+    show(message, 'SIGNALS_IN_VAIN')
+  }
+
   readonly #exit = (): void => {
+    this.#isDraining = true
     this.#ignore()
     const { inbox } = this.#owned
     const { grace } = this.#options
@@ -72,7 +95,7 @@ export class Signals {
   }
 
   #ignore(): void {
-    for (const signal of this.#options.signals) processHere()?.off(signal, this.#exit)
+    for (const signal of this.#options.signals) unhear(signal, this.#exit)
   }
 
   /** No new deliveries or claims; what runs may finish in time. */

@@ -1,10 +1,12 @@
 // Which started worker handles the entries of an inbox within one process: the newest one. A
 // development server loads a module again after an edit, and the new handlers must run.
-import { warnOfTakeover } from './other-vendor.ts'
+import { warnOfLostHandlers, warnOfTakeover } from './other-vendor.ts'
 
 /** The inside of a receiver. */
 interface Inside {
   readonly vendor: string | undefined
+  /** Missing in another copy of this package, of an older version. */
+  readonly dispatcher?: { readonly ids: readonly string[] }
 }
 
 interface Holder {
@@ -27,6 +29,9 @@ export function takeOver(place: string | object, pipeline: Inside, stop: () => v
   holder.stops.add(stop)
   if (before && before !== holder) {
     warnOfTakeover(before.pipeline.vendor, pipeline.vendor)
+    if (before.pipeline.vendor === pipeline.vendor) {
+      warnOfLostHandlers(before.pipeline.dispatcher?.ids, pipeline.dispatcher?.ids)
+    }
     for (const old of [...before.stops]) old()
   }
   return () => {

@@ -100,7 +100,8 @@ class InboxWorker implements Worker {
     this.#pipeline = pipeline
     this.#inbox = inbox
     this.#options = checkedWorkerOptions(options)
-    this.#signals = new Signals(this.#options, { pipeline, inbox, worker: this })
+    const active = () => this.#run?.active ?? 0
+    this.#signals = new Signals(this.#options, { pipeline, inbox, worker: this, active })
     this.#idle = new IdleWatch(this.#options.silenceFactor)
     this.#retention = new Retention(inbox, (failed) => this.#failed(failed))
     if (operated.has(pipeline)) return

@@ -5,6 +5,7 @@ import { createGunzip } from 'node:zlib'
 import fastify, { type preParsingHookHandler } from 'fastify'
 import { createReceiver } from 'idv-webhooks'
 import { toFastify } from 'idv-webhooks/fastify'
+import { toFetch } from 'idv-webhooks/fetch'
 import { expect, onTestFinished, test } from 'vitest'
 import { rawRequest } from '../mounts.ts'
 
@@ -46,4 +47,20 @@ test.each([
   expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
   await new Promise((resolve) => setTimeout(resolve, 50))
   expect(errors).toEqual([])
+})
+
+test.each([
+  ['of a declared length', { 'content-length': '20' }],
+  ['in chunks', {}],
+])('a body %s that the host refuses as too large is so for the receiver', async (_, more) => {
+  const seen: unknown[] = []
+  const receiver = createReceiver({ secret: 's', observe: (one) => seen.push(one) })
+  // As SvelteKit does above BODY_SIZE_LIMIT, and h3 above its own limit.
+  const refused = Object.assign(new Error('Payload Too Large'), { status: 413 })
+  const body = new ReadableStream({ pull: (stream) => stream.error(refused) })
+  const headers = { 'content-type': 'application/json', 'x-service-signature': 'a0'.repeat(32) }
+  const init = { method: 'POST', body, headers: { ...headers, ...more }, duplex: 'half' } as const
+  const { status } = await toFetch(receiver)(new Request('http://a.test', init))
+  expect(status).toBe(413)
+  expect(seen).toMatchObject([{ kind: 'rejected', code: 'BODY_TOO_LARGE' }])
 })

@@ -116,6 +116,22 @@ test('ids of the service cannot steer the terminal', async () => {
   expect(stdout + stderr).not.toContain('\u001b')
 })
 
+test('says what it has added where it stops in the middle', async () => {
+  const { sandbox, run } = await open({ inbox: true })
+  const { baseUrl } = await serve(async ({ url = '', headers }, response) => {
+    const { 'x-api-key': key = '' } = headers
+    const init = { headers: { 'x-api-key': String(key) } }
+    const found = await sandbox.fetch(new Request(new URL(url, sandbox.url), init))
+    response.writeHead(url.includes('/clients') ? 403 : found.status).end(await found.text())
+  })
+  const stopped = await run([...since, '--base-url', baseUrl, '--json'])
+  expect(stopped).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('stopped after 3 events had been added'),
+  })
+  expect(stopped.stdout).toContain('{"type":"stopped","added":3}')
+})
+
 test('goes on from its watermark file', async () => {
   const { run, folder, api } = await open({ inbox: true })
   const args = ['--watermark', 'mark.json', '--json']

@@ -1,7 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { replay } from 'idv-webhooks/testing'
-import { expect, test } from 'vitest'
+import { createReceiver } from 'idv-webhooks'
+import { toLambda } from 'idv-webhooks/lambda'
+import { capture, fixture, replay, signedDelivery, testSecret } from 'idv-webhooks/testing'
+import { expect, onTestFinished, test } from 'vitest'
 
 const one = { headers: [['x-service-signature', 'abc']], body: 'e30=' }
 
@@ -35,4 +37,36 @@ test('replay sends a GET that was captured without a body', async () => {
   }
   const report = await replay(app, [{ ...one, method: 'GET' }])
   expect([report.refused, seen]).toEqual([1, ['GET 0']])
+})
+
+test('replay answers for a listener that throws or rejects, such as a handler of Lambda', async () => {
+  const unhandled: unknown[] = []
+  const note = (error: unknown) => unhandled.push(error)
+  process.on('unhandledRejection', note)
+  onTestFinished(() => void process.off('unhandledRejection', note))
+  const lambda = toLambda(createReceiver({ secret: 's' }))
+  const throws = (_: unknown, __: unknown) => {
+    throw new Error('mine')
+  }
+  for (const target of [lambda, throws]) {
+    expect(await replay(target as never, [one])).toMatchObject({
+      failed: 1,
+      results: [{ status: 500 }],
+    })
+  }
+  expect(unhandled).toEqual([])
+})
+
+test('replay gives a receiver the path too, as the address of a tenant', async () => {
+  const secret = ({ url = '' }) => {
+    const tenant = new URL(url).pathname.split('/').at(-1) ?? ''
+    return tenant === 'acme' ? { value: testSecret, tenant } : undefined
+  }
+  const receiver = createReceiver({ secret, observe: () => {} })
+  receiver.on('*', () => {})
+  const sent = await signedDelivery(fixture('client.created'))
+  const captured = await capture({ ...sent, url: 'https://app.example/webhooks/acme' })
+  expect((await replay(receiver, [captured])).taken).toBe(0)
+  const { results } = await replay(receiver, [captured], { path: '/webhooks/acme' })
+  expect(results).toMatchObject([{ status: 200, detail: { tenant: 'acme' } }])
 })

@@ -6,7 +6,7 @@ import { expect, test, vi } from 'vitest'
 
 test('the example serves three vendors with the same handlers', async () => {
   const secret = 'a-secret-of-thirty-two-characters'
-  vi.stubEnv('WEBHOOK_SECRET', secret)
+  for (const name of ['ONFIDO', 'PERSONA', 'SUMSUB']) vi.stubEnv(`${name}_SECRET`, secret)
   vi.stubEnv('PORT', '0')
   const printed = vi.spyOn(console, 'log').mockImplementation(() => {})
   const { server } = await import('../../examples/vendors.ts')
@@ -30,4 +30,14 @@ test('the example serves three vendors with the same handlers', async () => {
   server.close()
   vi.unstubAllEnvs()
   printed.mockRestore()
+})
+
+test('it takes no other secret for that of a vendor whose variable is missing', async () => {
+  vi.resetModules()
+  vi.stubEnv('WEBHOOK_SECRET', 'a-secret-of-thirty-two-characters')
+  vi.stubEnv('PORT', '0')
+  await expect(import('../../examples/vendors.ts')).rejects.toMatchObject({
+    code: 'SECRET_INVALID',
+  })
+  vi.unstubAllEnvs()
 })

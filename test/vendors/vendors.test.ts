@@ -1,6 +1,6 @@
 import { createReceiver, type Scheme, verify } from 'idv-webhooks'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
-import { type Vendor, vendors } from 'idv-webhooks/vendors'
+import { defineVendor, type Vendor, vendors } from 'idv-webhooks/vendors'
 import { describe, expect, test } from 'vitest'
 import { vendorsByHand } from './by-hand.ts'
 import { everyVendor } from './every-vendor.ts'
@@ -134,3 +134,9 @@ function withIat(token: string, iat: number): string {
   const changed = { ...JSON.parse(Buffer.from(claims, 'base64url').toString()), iat }
   return [head, Buffer.from(JSON.stringify(changed)).toString('base64url'), signature].join('.')
 }
+
+test.each(['id', 'bodies', true])('a reading whose dedupe is %j is refused', (dedupe) => {
+  const vendor = vendors.veriff()
+  const reading = { ...vendor.reading, dedupe } as unknown as Vendor['reading']
+  expect(() => defineVendor({ ...vendor, reading })).toThrow("reading.dedupe must be 'body', got")
+})

@@ -3,7 +3,7 @@ import { createReceiver, createWorker } from 'idv-webhooks'
 import { memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { testSecret } from 'idv-webhooks/testing'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { event, setUp, until } from '../inbox/admin.ts'
 import { temporaryFile } from '../inbox/temporary.ts'
 
@@ -102,4 +102,22 @@ test('two workers of one receiver work side by side', async () => {
   await until(async () => (await inbox.stats()).done === 20)
   expect(most).toBeGreaterThan(1)
   await other.drain()
+})
+
+test('a worker that stops one with handlers that it lacks is warned of, and one loaded again is not', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue()
+  onTestFinished(() => warn.mockRestore())
+  const file = temporaryFile()
+  const load = async (name: 'verification.approved' | 'client.created') => {
+    const program = setUp({ store: sqliteStore(file) })
+    program.receiver.on(name, () => {})
+    await program.worker.start()
+  }
+  await load('verification.approved')
+  await load('verification.approved')
+  expect(warn).not.toHaveBeenCalled()
+  await load('client.created')
+  expect(warn.mock.calls.map(([message]) => message)).toEqual([
+    expect.stringContaining('whose handlers it lacks (verification.approved#1)'),
+  ])
 })

@@ -8,7 +8,7 @@ import {
   reconcile as reconcileInbox,
 } from '../../client/index.ts'
 import type { EntryFilter } from '../../inbox/index.ts'
-import { createReceiver } from '../../index.ts'
+import { createReceiver, type Observation } from '../../index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { type FoundInbox, withInbox } from '../inbox/find-inbox.ts'
 import { inboxOption } from '../inbox/inbox-option.ts'
@@ -79,10 +79,14 @@ async function reconcileWith(
 ) {
   const { since, until, watermark, tenant, dryRun = false } = options
   const { out, signal, now } = session
+  let added = 0
+  const note = (seen: Observation) => {
+    if (seen.type === 'outcome' && seen.kind === 'accepted') added += 1
+  }
   await checkTenant(inbox, options)
   // Nothing is verified here, and whose secrets the application has is not known.
-  const receiver = createReceiver({ secret: () => undefined, inbox, observe: () => {} })
-  const report = await reconcileInbox({
+  const receiver = createReceiver({ secret: () => undefined, inbox, observe: note })
+  const running = reconcileInbox({
     client,
     receiver,
     signal,
@@ -96,6 +100,11 @@ async function reconcileWith(
       out.progress(`${at.stream}: ${count(at.read, 'record')} read, ${at.missing} missing`)
       out.record({ type: 'progress', ...at })
     },
+  })
+  const report = await running.catch((error: unknown) => {
+    out.record({ type: 'stopped', added })
+    out.say(`stopped after ${count(added, 'event')} had been added: the next run skips them`)
+    throw error
   })
   printReport(session, report)
   return report.complete ? exitCodes.ok : exitCodes.failed

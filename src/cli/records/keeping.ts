@@ -35,6 +35,8 @@ interface InboxLines {
     readonly isResumed: boolean
     readonly from: CopyTally
     readonly to: CopyTally
+    /** Tables of the application in the source's file, which stay there. */
+    readonly left: readonly string[]
   }
   readonly schema: { readonly sql: string }
   readonly purged: { readonly erased: number; readonly deleted: number }
@@ -56,4 +58,6 @@ export type InboxLine<Type extends keyof InboxLines> = Type extends keyof InboxL
 /** `reconcile`: how far it has come, and the result. */
 export type ReconcileLine =
   | ({ readonly type: 'progress' } & ReconcileProgress)
+  /** It failed or was interrupted: what is in the inbox by then. */
+  | { readonly type: 'stopped'; readonly added: number }
   | ({ readonly type: 'report' } & ReconcileReport)

@@ -36,7 +36,7 @@ export type MigrateSubscriptionsLine =
     } & Omit<Planned, 'subscription'>)
   | { readonly type: 'summary'; readonly subscriptions: number; readonly legacy: number }
   | ({ readonly type: 'step' } & Step)
-  /** The response to a creation was lost: the next run looks for the replacement. */
+  /** The response to a creation was lost: the next run looks for what it created. */
   | { readonly type: 'unconfirmed'; readonly of: string; readonly url: string }
   | { readonly type: 'summary'; readonly steps: number; readonly waiting: number }
 

@@ -31,6 +31,7 @@ export async function service(
   rows: Row[],
   options: {
     failOn?: (method: string, path: string) => boolean
+    refuses?: (method: string) => boolean
     /** Does what it is asked, and never answers. */
     loses?: (method: string, path: string) => boolean
     /** Waits before it does what it is asked. */
@@ -66,6 +67,7 @@ export async function service(
     if (method !== 'GET') asked.push(`${method} ${path}`)
     await options.before?.(method, path)
     if (options.failOn?.(method, path)) return reply(500, { code: 'BROKEN' })
+    if (options.refuses?.(method)) return reply(403, { code: 'FORBIDDEN' })
     if (path === '/deliveries') {
       const { deliveries = (data) => [200, { data }] } = options
       return reply(...deliveries(delivered, searchParams))

@@ -93,6 +93,108 @@ describe('a response that is lost', () => {
   })
 })
 
+describe('a response to a rollback that restores what was deleted', () => {
+  const deleted = async (masks?: 'later', rows = [old('sub_1', ['request.approved'])]) => {
+    let losing = false
+    const made = await service(rows, {
+      loses: (method) => losing && method === 'POST',
+      ...(masks && { masks }),
+    })
+    const options = { cwd: folder(), env: { WEBHOOK_SECRET: 'what the receiver has' } }
+    const step = (flag: string, more: readonly string[] = []) =>
+      runJson(['migrate', 'subscriptions', made.url, flag, ...more], options)
+    await step('--apply')
+    for (const { id } of [...made.rows]) if (id.startsWith('new')) made.deliver(id)
+    await step('--apply')
+    losing = true
+    const first = await step('--rollback')
+    losing = false
+    expect(first.code).toBe(1)
+    return { ...made, ...options, step, first }
+  }
+  const ids = ({ state }: { state: () => unknown[][] }) => state().map(([id]) => id)
+
+  test('is looked for by the next one, which restores it no second time', async () => {
+    const made = await deleted()
+    expect(made.first.records[0]).toMatchObject({ type: 'unconfirmed', of: 'sub_1' })
+    expect(made.first.stderr).toContain('unknown whether sub_1 was restored')
+    expect(ids(made)).toEqual(['new_1', 'new_2'])
+    const { code, records } = await made.step('--rollback')
+    expect(code).toBe(0)
+    expect(records).toMatchObject([
+      { id: 'sub_1', did: 'restored', replacement: 'new_2', secret: 'same' },
+      { id: 'new_1', did: 'removed' },
+      { type: 'summary', steps: 2 },
+    ])
+    expect(made.state()).toEqual([['new_2', 'request.approved', 'secret-of-sub_1']])
+    expect(existsSync(journalOf(made.cwd))).toBe(false)
+  })
+
+  test('is found by a run that migrates again, too', async () => {
+    const made = await deleted()
+    await made.step('--apply')
+    expect(ids(made)).toEqual(['new_1'])
+    expect(JSON.parse(readFileSync(journalOf(made.cwd), 'utf8')).pairs).toMatchObject([
+      { old: { id: 'new_2' }, replacement: 'new_1', alone: true },
+    ])
+  })
+
+  test('is not taken for an equal subscription of before where secrets are hidden', async () => {
+    const equal = old('equal', ['request.approved'], false)
+    const made = await deleted('later', [old('sub_1', ['request.approved']), equal])
+    equal.active = true
+    made.rows.splice(
+      made.rows.findIndex(({ id }) => id === 'new_2'),
+      1,
+    )
+    const { records } = await made.step('--rollback')
+    expect(records[0]).toMatchObject({ id: 'sub_1', did: 'restored', replacement: 'new_3' })
+  })
+
+  test('with a secret that the service drew is an error that names it', async () => {
+    const cwd = folder()
+    let losing = false
+    const made = await service([old('sub_1', ['request.approved'])], {
+      loses: (method) => losing && method === 'POST',
+      masks: 'later',
+    })
+    const args = ['migrate', 'subscriptions', made.url, '--new-secrets', 'new.json']
+    await run([...args, '--apply'], { cwd })
+    made.deliver('new_1')
+    await run([...args, '--apply'], { cwd })
+    losing = true
+    await run([...args, '--rollback'], { cwd })
+    losing = false
+    const lost = await run([...args, '--rollback'], { cwd })
+    expect(lost).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('delete new_2, then run this again'),
+    })
+    made.rows.splice(
+      made.rows.findIndex(({ id }) => id === 'new_2'),
+      1,
+    )
+    expect(await run([...args, '--rollback'], { cwd })).toMatchObject({ code: 0 })
+    expect(ids(made)).toEqual(['new_3'])
+  })
+})
+
+test('a creation that a rollback was refused is not looked for', async () => {
+  let refusing = false
+  const made = await service([old('sub_1', ['request.approved'])], {
+    refuses: (method) => refusing && method === 'POST',
+  })
+  const cwd = folder()
+  const args = ['migrate', 'subscriptions', made.url]
+  await run([...args, '--apply'], { cwd })
+  made.deliver('new_1')
+  await run([...args, '--apply'], { cwd })
+  const before = readFileSync(journalOf(cwd), 'utf8')
+  refusing = true
+  expect(await run([...args, '--rollback'], { cwd })).toMatchObject({ code: 1 })
+  expect(readFileSync(journalOf(cwd), 'utf8')).toBe(before)
+})
+
 describe('Ctrl-C', () => {
   test('completes the change in progress, takes no other, and a rollback undoes it', async () => {
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()

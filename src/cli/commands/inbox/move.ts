@@ -31,6 +31,8 @@ interface CommandOptions {
 interface Endpoint {
   readonly where: string
   readonly store: InboxStore
+  /** Tables of the application in its file. */
+  readonly foreign?: readonly string[]
 }
 
 const place = 'a SQLite file, an address postgres://…, or env:NAME of a variable that holds one'
@@ -87,7 +89,9 @@ async function source(session: Session, given = ''): Promise<Endpoint> {
     return { where: shownUrl(name), store: await postgresStoreAt(name, { cwd: session.cwd }) }
   }
   const file = resolve(session.cwd, name)
-  if (existsSync(file)) return { where: name, store: await sqlite(file) }
+  if (existsSync(file)) {
+    return { where: name, store: await sqlite(file), foreign: foreignTables(file) }
+  }
   throw new CliError('INBOX_MISSING', `there is no inbox ${name}: check the path`)
 }
 
@@ -106,6 +110,24 @@ async function target(session: Session, given = '', dryRun: boolean): Promise<En
   return { where: name, store: await sqlite(isNew ? empty : file) }
 }
 
+/** Those that `context.tx` writes lie beside the inbox, and do not belong to it. */
+function foreignTables(file: string): readonly string[] {
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+  try {
+    const db = new DatabaseSync(file, { readOnly: true })
+    try {
+      const tables = db.prepare("select name from sqlite_schema where type = 'table' order by name")
+      const names = tables.all().map(({ name }) => String(name))
+      return names.filter((name) => !/^(idv|sqlite)_/.test(name))
+    } finally {
+      db.close()
+    }
+  } catch {
+    // What is wrong with the file is said by the inbox itself.
+    return []
+  }
+}
+
 async function sqlite(file: string): Promise<InboxStore> {
   const { sqliteStore } = await import('../../../inbox/stores/sqlite/sqlite.ts')
   return sqliteStore(file)
@@ -119,14 +141,20 @@ interface Moved {
 
 function print({ out }: Session, { from, to, report }: Moved): void {
   const { state, isResumed } = report
+  const { foreign = [] } = from
   const places = { source: from.where, target: to.where }
-  out.record({ type: 'moved', ...places, state, isResumed, from: report.from, to: report.to ?? {} })
+  const counts = { from: report.from, to: report.to ?? {} }
+  out.record({ type: 'moved', ...places, state, isResumed, ...counts, left: foreign })
   for (const line of table(report.from, report.to)) out.data(line)
   if (state === 'planned') out.say(`nothing was moved: ${from.where} would go to ${to.where}`)
   else if (state === 'before') out.say(`${from.where} was moved to ${to.where} before`)
   else {
     out.say(`moved ${from.where} to ${to.where}; every count is the same`)
     out.say('next: start the application with the new store; the old inbox does not open any more')
+  }
+  if (foreign.length > 0) {
+    const names = foreign.map(printable).join(', ')
+    out.say(`not moved: your own tables ${names} in ${from.where}: copy them`)
   }
 }
 

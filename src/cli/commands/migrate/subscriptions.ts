@@ -15,7 +15,7 @@ import {
   type Subscription,
   stepsOf,
 } from '../../migrate/subscriptions/plan.ts'
-import { rollBack } from '../../migrate/subscriptions/roll-back.ts'
+import { findRestored, rollBack } from '../../migrate/subscriptions/roll-back.ts'
 import { signingSecrets } from '../../migrate/subscriptions/signing-secrets.ts'
 import {
   type SubscriptionService,
@@ -134,12 +134,9 @@ async function change(
   const deps: Deps = { service, journal: openJournal(file, service.url), secrets, signal }
   // Ctrl-C waits for the change in progress: an unanswered request would leave it unknown.
   ending.waits = true
-  const work = options.rollback
-    ? rollBack(deps)
-    : applyPlan(deps, (await listAll(deps)).map(planSubscription))
   const steps: Step[] = []
   try {
-    for await (const step of work) {
+    for await (const step of takeSteps(deps, options)) {
       steps.push(step)
       reportStep(session, options, step)
     }
@@ -148,6 +145,12 @@ async function change(
     throw error
   }
   return reportEnd(session, steps)
+}
+
+async function* takeSteps(deps: Deps, { rollback }: SubscriptionsOptions): AsyncGenerator<Step> {
+  const listed = await listAll(deps)
+  yield* findRestored(deps, listed)
+  yield* rollback ? rollBack(deps, listed) : applyPlan(deps, listed.map(planSubscription))
 }
 
 const actions = {
@@ -188,12 +191,13 @@ function waitsFor({ undelivered, inactive }: Step): string | undefined {
 
 /** Reports a failed run: every step is in the journal, and the next run continues. */
 function reportStopped({ out, signal }: Session, { journal }: Deps, steps: number): void {
-  for (const { old, replacement } of journal.pairs) {
-    if (replacement !== undefined) continue
+  for (const { old, replacement, restoring } of journal.pairs) {
+    if (replacement !== undefined && !restoring) continue
     out.record({ type: 'unconfirmed', of: old.id, url: old.url })
-    out.say(
-      `unknown whether a replacement for ${printable(old.id)} was created: the next run looks for it before it creates one`,
-    )
+    const what = restoring
+      ? `${printable(old.id)} was restored`
+      : `a replacement for ${printable(old.id)} was created`
+    out.say(`unknown whether ${what}: the next run looks for it before it creates one`)
   }
   if (steps === 0) return
   const how = signal.aborted ? 'interrupted' : 'failed'

@@ -165,11 +165,13 @@ function replacementFor(
   const isBegun = pair !== undefined && pair.replacement === undefined
   const found = findEqual(subscription, { listed, journal, isBegun, events: [beside, final] })
   // Its secret was in the answer that never arrived.
-  if (found && isBegun && secrets.for(subscription).origin === 'new') {
-    const message = `an earlier run created ${found.id}, but the service's answer with its secret was lost: delete ${found.id}, then run this again`
-    throw new CliError('SECRET_LOST', message)
-  }
+  if (found && isBegun && secrets.for(subscription).origin === 'new') throw secretLost(found)
   return found
+}
+
+export function secretLost({ id }: Subscription): CliError {
+  const message = `an earlier run created ${id}, but the service's answer with its secret was lost: delete ${id}, then run this again`
+  return new CliError('SECRET_LOST', message)
 }
 
 interface Search {

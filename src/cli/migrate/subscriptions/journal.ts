@@ -14,6 +14,11 @@ export interface Pair {
   readonly existing?: readonly string[]
   /** The replacement has run without the old one, so it alone carried the events of that time. */
   readonly alone?: true
+  /**
+   * The restored old one was asked for, without an answer yet: the subscriptions of its address that
+   * were there before.
+   */
+  readonly restoring?: readonly string[]
 }
 
 /** A journal in use: every change is written at once. */

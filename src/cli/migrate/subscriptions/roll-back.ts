@@ -1,8 +1,9 @@
 // The inverse of the plan: restores every old subscription of the journal and removes what was
 // created for it.
-import { create, type Deps, findEqual, isSameSet, listAll } from './apply.ts'
+import { create, type Deps, findEqual, isSameSet, listAll, secretLost } from './apply.ts'
 import type { Pair } from './journal.ts'
 import { planSubscription, type Step, type Subscription } from './plan.ts'
+import { wasNotCreated } from './subscription-routes.ts'
 import { countUndelivered } from './undelivered.ts'
 
 /** A pair with what the service still has of it. */
@@ -17,9 +18,8 @@ interface FoundPair {
  *
  * @throws CliError `SECRET_MISSING` before anything is changed
  */
-export async function* rollBack(deps: Deps): AsyncGenerator<Step> {
+export async function* rollBack(deps: Deps, listed: readonly Subscription[]): AsyncGenerator<Step> {
   const { journal, secrets, signal } = deps
-  const listed = await listAll(deps)
   const byId = (wanted: string | undefined) => listed.find(({ id }) => id === wanted)
   const work = journal.pairs.map((pair): FoundPair => {
     const isBegun = pair.replacement === undefined
@@ -49,12 +49,10 @@ async function* takeBack(deps: Deps, found: FoundPair): AsyncGenerator<Step> {
     yield { id: old.id, did: found.old ? 'restored' : 'gone' }
   } else {
     if (isGone(found)) {
-      const { id, origin } = await create(deps, withSecret(found), old.events)
+      const { id, origin } = await restore(deps, found)
       // Written at once, so that a second rollback does not create it again.
-      journal.delete(old.id)
       yield { id: old.id, did: 'restored', replacement: id, secret: origin }
       old = { ...old, id }
-      journal.set({ ...pair, old, alone: true })
     }
     const undelivered = await keptBy(deps, found)
     if (undelivered > 0) {
@@ -65,6 +63,53 @@ async function* takeBack(deps: Deps, found: FoundPair): AsyncGenerator<Step> {
     yield* removeReplacement(deps, found)
   }
   journal.delete(old.id)
+}
+
+async function restore(deps: Deps, found: FoundPair) {
+  const { journal } = deps
+  const { pair } = found
+  const { old } = pair
+  const beside = (await listAll(deps)).filter(({ url }) => url === old.url)
+  // Written first, so that a creation whose answer is lost is looked for by the next run.
+  journal.set({ ...pair, restoring: beside.map(({ id }) => id) })
+  try {
+    const made = await create(deps, withSecret(found), old.events)
+    setRestored(deps, pair, made.id)
+    return made
+  } catch (error) {
+    if (wasNotCreated(error)) journal.set(withoutMark(pair))
+    throw error
+  }
+}
+
+const withoutMark = ({ restoring: _, ...pair }: Pair): Pair => pair
+
+function setRestored({ journal }: Deps, pair: Pair, id: string): void {
+  journal.delete(pair.old.id)
+  journal.set({ ...withoutMark(pair), old: { ...pair.old, id }, alone: true })
+}
+
+/**
+ * Finds what an earlier rollback restored without receiving the service's answer, and yields it.
+ *
+ * @throws CliError `SECRET_LOST`, `SECRET_MISSING`
+ */
+export function* findRestored(deps: Deps, listed: readonly Subscription[]): Generator<Step> {
+  const { journal, secrets } = deps
+  for (const pair of journal.pairs) {
+    const { old, restoring } = pair
+    if (!restoring) continue
+    const replacement = listed.find(({ id }) => id === pair.replacement)
+    const wanted = withSecret({ pair, replacement })
+    const later = listed.filter(({ id }) => !restoring.includes(id))
+    const search = { listed: later, journal, isBegun: true, events: [old.events] }
+    const found = findEqual(wanted, search)
+    if (!found) continue
+    const { origin } = secrets.for(wanted)
+    if (origin === 'new') throw secretLost(found)
+    setRestored(deps, pair, found.id)
+    yield { id: old.id, did: 'restored', replacement: found.id, secret: origin }
+  }
 }
 
 /**
@@ -104,7 +149,7 @@ async function* removeReplacement(
 }
 
 /** The replacement signs with the secret of the old one, so nobody needs to have kept that. */
-function withSecret({ pair, replacement }: FoundPair): Subscription {
+function withSecret({ pair, replacement }: Omit<FoundPair, 'old'>): Subscription {
   const secret = replacement?.secret
   return { ...pair.old, ...(secret !== undefined && { secret }) }
 }

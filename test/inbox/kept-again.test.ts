@@ -1,0 +1,63 @@
+// What arrived while nobody could read it, and is redriven after the fix.
+
+import { type Scheme, schemes } from 'idv-webhooks'
+import { type InboxStore, memoryStore } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { signedDelivery, testSecret } from 'idv-webhooks/testing'
+import { expect, test } from 'vitest'
+import { event, setUp } from './admin.ts'
+import { temporaryFile } from './temporary.ts'
+
+const scheme = schemes.standardWebhooks({ tolerance: 'none' })
+
+/** A deployment whose envelope is wrong, and the next one, on one store. */
+async function fixed(receiver: { readonly scheme?: Scheme }, store: InboxStore) {
+  const at = (minute: number) => ({ createdAt: `2026-01-01T00:0${minute}:00Z` })
+  const created = event('verification.created', {}, at(1))
+  const submitted = event('verification.submitted', {}, at(2))
+  const approved = event('verification.approved', {}, at(3))
+  const before = setUp({
+    receiver: { ...receiver, envelope: { name: 'kind' } },
+    store,
+  })
+  const signed = (one: { id: string }) =>
+    signedDelivery(one, { secret: testSecret, id: one.id, ...receiver })
+  for (const one of [created, submitted, approved, approved]) {
+    const { kind } = await before.receiver.receive(await signed(one))
+    expect(kind === 'accepted' || one === approved).toBe(true)
+  }
+  expect((await before.worker.runOnce()).dead).toBeGreaterThan(2)
+  await before.worker.drain()
+  // It would take its memory along.
+  if (store.capabilities.survives !== 'nothing') await before.inbox.close()
+  const after = setUp({ receiver, store })
+  const ran: string[] = []
+  after.receiver.on('*', async ({ name }) => {
+    ran.push(`begin ${name}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    ran.push(`end ${name}`)
+  })
+  return { ...after, ran, submitted, signed }
+}
+
+const inOrder = (...steps: readonly string[]) =>
+  steps.flatMap((step) => [`begin verification.${step}`, `end verification.${step}`])
+
+test.each([
+  ['memory', {}, memoryStore],
+  ['SQLite', {}, () => sqliteStore(temporaryFile())],
+  ['memory, with an id that the scheme signs', { scheme }, memoryStore],
+] as const)('is handled once and in the order of its entity: %s', async (_, receiver, store) => {
+  const { inbox, receiver: fine, worker, ran, submitted, signed } = await fixed(receiver, store())
+  const late = await fine.receive(await signed(submitted))
+  const isKnown = 'scheme' in receiver
+  expect(late.kind).toBe(isKnown ? 'duplicate' : 'accepted')
+  await inbox.redrive({ state: 'dead' })
+  while ((await worker.runOnce()).done > 0);
+  const steps = isKnown
+    ? ['created', 'submitted', 'approved']
+    : ['submitted', 'created', 'approved']
+  expect(ran).toEqual(inOrder(...steps))
+  expect(await inbox.stats()).toMatchObject({ dead: 0, skipped: 0, stored: 0 })
+  expect(await inbox.forget('verification:ver_1')).toBe(3)
+})
