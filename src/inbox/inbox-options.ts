@@ -40,8 +40,8 @@ export interface InboxOptions<Tx = unknown> {
   /** Milliseconds after which the claim of a worker that has died lapses. Default 60,000. */
   readonly lease?: number
   /**
-   * Default: the store's clock if it is shared, else one that corrections of the system's clock do
-   * not move. Leases of a shared store always go by the store's.
+   * Default: the store's clock if it is shared, else one that never goes back, and counts the time in
+   * which the machine slept. Leases of a shared store always go by the store's.
    */
   readonly now?: Clock
 }

@@ -110,9 +110,30 @@ export function defineVendor(vendor: Vendor): Vendor {
   if (!Array.isArray(reading?.rules) || wrong !== undefined) {
     throw invalid(`vendor.reading.rules must map to event names, got ${shown(wrong)}`)
   }
-  checkChoice('vendor.reading.dedupe', reading.dedupe, ['body'])
+  checkReading(reading)
   checkFinality(finality, given)
   return Object.freeze({ ...vendor })
+}
+
+const readingFields: readonly (keyof VendorReading)[] = [
+  ...(['name', 'subject', 'id', 'occurredAt', 'dedupe', 'volatile', 'rules', 'fields'] as const),
+]
+const pathLists = ['name', 'subject', 'id', 'occurredAt', 'volatile'] as const
+
+/** A field that is misspelt, or a path where a list of them belongs, would read nothing. */
+function checkReading(reading: VendorReading): void {
+  checkOptionNames('vendor.reading', reading, readingFields)
+  checkChoice('vendor.reading.dedupe', reading.dedupe, ['body'])
+  for (const field of pathLists) {
+    const paths: unknown = reading[field]
+    const isNeeded = field === 'name' || field === 'subject'
+    if (paths === undefined && !isNeeded) continue
+    if (Array.isArray(paths) && paths.every((path) => typeof path === 'string' && path !== ''))
+      continue
+    throw invalid(
+      `vendor.reading.${field} must be a list of paths like ['data.id'], got ${shown(paths)}`,
+    )
+  }
 }
 
 /** Every decision that a vendor can send is declared once: final, or reversible. */

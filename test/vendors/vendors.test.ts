@@ -140,3 +140,15 @@ test.each(['id', 'bodies', true])('a reading whose dedupe is %j is refused', (de
   const reading = { ...vendor.reading, dedupe } as unknown as Vendor['reading']
   expect(() => defineVendor({ ...vendor, reading })).toThrow("reading.dedupe must be 'body', got")
 })
+
+test.each([
+  [{ occuredAt: ['at'] }, "has no option 'occuredAt'. Did you mean 'occurredAt'?"],
+  [{ subject: 'data.id' }, "vendor.reading.subject must be a list of paths like ['data.id']"],
+  [{ name: undefined }, 'vendor.reading.name must be a list of paths'],
+  [{ volatile: 'retry' }, 'vendor.reading.volatile must be a list of paths'],
+  [{ id: [''] }, 'vendor.reading.id must be a list of paths'],
+])('a reading with %j is refused', (given, message) => {
+  const vendor = vendors.veriff()
+  const reading = { ...vendor.reading, ...given } as unknown as Vendor['reading']
+  expect(() => defineVendor({ ...vendor, reading })).toThrow(message)
+})
