@@ -107,19 +107,21 @@ export async function replay(
     )
   }
   const left = captures.map(readAt).entries()
-  const { send, close } = await connect(target)
+  const way = await connect(target)
   const results: ReplayResult[] = []
   const work = async () => {
     for (const [index, one] of left) {
       signal?.throwIfAborted()
-      const delivery = await prepared({ ...one, delivery: placed(one.delivery, options) }, options)
+      const delivery = await prepared(placed(one, options.path, way), options)
       const path = options.path ?? pathOf(delivery.url)
-      const answer = await send({
-        delivery,
-        headers: delivery.headers,
-        method: one.method,
-        path,
-      }).catch((error: unknown) => ({ status: 0, error }))
+      const answer = await way
+        .send({
+          delivery,
+          headers: delivery.headers,
+          method: one.method,
+          path,
+        })
+        .catch((error: unknown) => ({ status: 0, error }))
       results[index] = { index, ...answer }
       onResult?.({ index, ...answer })
     }
@@ -127,7 +129,7 @@ export async function replay(
   try {
     await Promise.all(Array.from({ length: concurrency }, work))
   } finally {
-    await close?.()
+    await way.close?.()
   }
   const count = (hundreds: number) =>
     results.filter(({ status }) => Math.floor(status / 100) === hundreds).length
@@ -144,21 +146,31 @@ function readAt(one: unknown, index: number): ReadCapture {
   }
 }
 
-/** At the path that was asked for, which a receiver reads from the address. */
-function placed(delivery: ReadCapture['delivery'], { path }: ReplayOptions) {
-  if (path === undefined) return delivery
-  const { url = '' } = delivery
-  return { ...delivery, url: new URL(path, URL.canParse(url) ? url : 'http://app.test').href }
+/** A capture where the target sees another address than the one that was captured. */
+interface Placed extends ReadCapture {
+  readonly isElsewhere?: true
 }
 
-/** Signs again if asked to, or if the time that was signed has passed. */
-async function prepared(
-  one: ReadCapture,
-  options: ReplayOptions,
-): Promise<ReadCapture['delivery']> {
+/** At the address that the target will see: a receiver reads its path, and a scheme may sign it. */
+function placed(one: ReadCapture, path: string | undefined, { addressOf }: Target): Placed {
+  const { url = '', headers } = one.delivery
+  if (addressOf) {
+    // The proxy that was in front of what was captured is not here.
+    const own = headers.filter(([name]) => name !== 'x-forwarded-proto')
+    const address = addressOf(path ?? pathOf(url))
+    return { ...one, delivery: { ...one.delivery, url: address, headers: own }, isElsewhere: true }
+  }
+  if (path === undefined) return one
+  const moved = new URL(path, URL.canParse(url) ? url : 'http://app.test').href
+  return { ...one, delivery: { ...one.delivery, url: moved } }
+}
+
+/** Signs again if asked to, or if the time or the address that was signed is another one now. */
+async function prepared(one: Placed, options: ReplayOptions): Promise<ReadCapture['delivery']> {
   const scheme = options.scheme ?? one.scheme ?? schemes.service()
-  const timed = one.redacted && scheme.tolerance !== 'none'
-  const secret = options.secret ?? (timed ? testSecret : undefined)
+  const isMoved = one.isElsewhere && signsAddress(scheme)
+  const isOver = one.redacted && (scheme.tolerance !== 'none' || isMoved)
+  const secret = options.secret ?? (isOver ? testSecret : undefined)
   if (secret === undefined || one.verified === false) return one.delivery
   const { url, body, headers } = one.delivery
   const now = options.now ?? systemClock
@@ -175,13 +187,26 @@ function idOf(headers: HeaderList, { id }: Scheme): string | undefined {
   return id && headers.find(([name]) => name === id.header.toLowerCase())?.[1]
 }
 
+const signsAddress = ({ template }: Scheme) =>
+  template.some((part) => 'value' in part && part.value === 'url')
+
 function pathOf(url = '/'): string {
-  return URL.canParse(url) ? new URL(url).pathname : url
+  if (!URL.canParse(url)) return url
+  const { pathname, search } = new URL(url)
+  return pathname + search
 }
 
-async function connect(target: ReplayTarget): Promise<{ send: Send; close?: () => unknown }> {
+interface Target {
+  readonly send: Send
+  /** Where the target has an address of its own. */
+  readonly addressOf?: (path: string) => string
+  readonly close?: () => unknown
+}
+
+async function connect(target: ReplayTarget): Promise<Target> {
   if (typeof target === 'string' || target instanceof URL) {
-    return { send: overFetch((request) => fetch(request), String(target)) }
+    const address = String(target)
+    return { send: overFetch((request) => fetch(request)), addressOf: () => address }
   }
   if (typeof target === 'function') {
     if (target.length >= 2) return overNode(target as NodeListener)
@@ -212,19 +237,28 @@ function throughInject(app: {
   return async ({ delivery, headers, method, path }) => {
     // Anything but a Buffer would be written as JSON.
     const payload = Buffer.from(delivery.body)
-    const request = { method, url: path, headers: Object.fromEntries(headers), payload }
+    const given = { ...Object.fromEntries(headers), ...originHeaders(delivery.url) }
+    const request = { method, url: path, headers: given, payload }
     const { statusCode, body } = await app.inject(request as never)
     return { status: statusCode, ...parseReply(body) }
   }
 }
 
+/** The address that a scheme may have signed, as a proxy in front would state it. */
+function originHeaders(url = '') {
+  if (!URL.canParse(url)) return {}
+  const { host, protocol } = new URL(url)
+  return { host, 'x-forwarded-proto': protocol.slice(0, -1) }
+}
+
 /** The transport sets lengths and hosts itself. */
 const transportHeaders = /^(content-length|host|connection|transfer-encoding)$/
 
-function overFetch(send: (request: Request) => Promise<Response>, address?: string): Send {
+function overFetch(send: (request: Request) => Promise<Response>): Send {
   return async ({ delivery, headers, method, path }) => {
     const own = headers.filter(([name]) => !transportHeaders.test(name))
-    const url = address ?? new URL(path, 'http://app.test').href
+    const { url: address = '' } = delivery
+    const url = URL.canParse(address) ? address : new URL(path, 'http://app.test').href
     // A GET was captured too, and cannot have a body.
     const body = /^(GET|HEAD)$/.test(method) ? null : new Uint8Array(delivery.body)
     // Senders do not follow redirects, and a raw capture must not go on to another host.
@@ -235,12 +269,11 @@ function overFetch(send: (request: Request) => Promise<Response>, address?: stri
   }
 }
 
-async function overNode(listener: NodeListener): Promise<{ send: Send; close: () => unknown }> {
+async function overNode(listener: NodeListener): Promise<Target> {
   const { listen } = await import('./listen.ts')
   const { url, close } = await listen(answering(listener))
-  const send: Send = (request) =>
-    overFetch((one) => fetch(one), new URL(request.path, url).href)(request)
-  return { send, close }
+  const addressOf = (path: string) => new URL(path, url).href
+  return { send: overFetch((one) => fetch(one)), addressOf, close }
 }
 
 /** The same listener: where it throws or rejects, 500 is the answer, and no process ends. */

@@ -34,7 +34,7 @@ export function unhear(event: string, listener: Heard): void {
 /** Whether this is a thread of the process, which hears no signals and whose exit ends itself alone. */
 export function isInThread(): boolean {
   try {
-    const threads = processHere()?.getBuiltinModule?.('node:worker_threads')
+    const threads = processHere()?.getBuiltinModule?.('worker_threads')
     return (threads as { readonly isMainThread?: unknown } | undefined)?.isMainThread === false
   } catch {
     return false

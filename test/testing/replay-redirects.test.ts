@@ -1,8 +1,13 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createReceiver } from 'idv-webhooks'
+import fastify from 'fastify'
+import { createReceiver, sign } from 'idv-webhooks'
+import { toFastify } from 'idv-webhooks/fastify'
+import { toFetch } from 'idv-webhooks/fetch'
 import { toLambda } from 'idv-webhooks/lambda'
+import { toNode } from 'idv-webhooks/node'
 import { capture, fixture, replay, signedDelivery, testSecret } from 'idv-webhooks/testing'
+import { senders } from 'idv-webhooks/vendors'
 import { expect, onTestFinished, test } from 'vitest'
 
 const one = { headers: [['x-service-signature', 'abc']], body: 'e30=' }
@@ -69,4 +74,36 @@ test('replay gives a receiver the path too, as the address of a tenant', async (
   expect((await replay(receiver, [captured])).taken).toBe(0)
   const { results } = await replay(receiver, [captured], { path: '/webhooks/acme' })
   expect(results).toMatchObject([{ status: 200, detail: { tenant: 'acme' } }])
+})
+
+test('replay through an app holds under a scheme that signs the address', async () => {
+  const scheme = senders.square()
+  const url = 'https://app.example.com/webhooks?x=1'
+  const body = new TextEncoder().encode('{"event_id":"e1","type":"payment.updated","data":{}}')
+  const headers = await sign(body, { secret: 'live', scheme, url })
+  const captured = await capture({ body, url, headers: { ...headers } }, { scheme })
+  const handled: (string | undefined)[] = []
+  const receiver = createReceiver({
+    secret: (delivery) => {
+      handled.push(delivery.url?.replace(/:\d{4,5}/, ''))
+      return testSecret
+    },
+    scheme,
+    observe: () => {},
+  })
+  receiver.on('*', () => {})
+  const app = fastify()
+  await app.register(toFastify(receiver), { path: '/webhooks' })
+  const server = createServer(toNode(receiver)).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  const targets = [toFetch(receiver), app, toNode(receiver), `http://127.0.0.1:${port}/webhooks`]
+  for (const target of targets) {
+    expect(await replay(target as never, [captured])).toMatchObject({ taken: 1 })
+    expect(await replay(target as never, [captured], { secret: testSecret })).toMatchObject({
+      taken: 1,
+    })
+  }
+  expect(new Set(handled)).toEqual(new Set([captured.url, 'http://127.0.0.1/webhooks']))
 })
