@@ -1,6 +1,6 @@
 // Claims with their deliveries opened, and what an attempt's end means by the plan of retries.
 import { Bag } from '../foundation/bag.ts'
-import type { Clock } from '../foundation/clock.ts'
+import { type Clock, systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { isFinal } from '../protocol/names.ts'
 import { unpackContent } from './content.ts'
@@ -209,7 +209,9 @@ export class Claims {
     const at = this.#now()
     switch (verdict.kind) {
       case 'done': {
-        const highWaterMark = verdict.occurrence && highWaterMarkOf(verdict.occurrence, at)
+        // After a sleep the inbox's clock may still be behind the system's.
+        const latest = Math.max(at, systemClock().getTime())
+        const highWaterMark = verdict.occurrence && highWaterMarkOf(verdict.occurrence, latest)
         return { to: 'done', lease, at, handled, ...(highWaterMark && { highWaterMark }) }
       }
       case 'skipped':

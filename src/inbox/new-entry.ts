@@ -48,9 +48,12 @@ function laneOf({ delivery, entity }: Arrival, { id, fingerprints }: EntryDeps):
 }
 
 function keyOf(arrival: Arrival, { fingerprints, dedupeBodies }: EntryDeps) {
-  const { key, dedupe, delivery, lasting } = arrival
+  const { key, dedupe, delivery, lasting, again } = arrival
+  // However often it is asked for, an entry is replaced by one.
+  const replacing = again && fingerprints.key('again', again.of)
+  if (again?.isKeyHeld) return replacing
   if (key !== undefined) return fingerprints.key('id', key)
-  if (!dedupeBodies && !dedupe) return undefined
+  if (!dedupeBodies && !dedupe) return replacing
   return fingerprints.key('body', hashOf(lasting ?? delivery.body))
 }
 

@@ -12,7 +12,7 @@ interface By {
 
 /**
  * Keeps it under what it says, behind what its lane holds by now; true where another entry stands for
- * it from then on. A crash before it is settled keeps it once more: then its key tells.
+ * it from then on: the same one, however often this is repeated after a crash.
  */
 export async function keptAgain(
   { delivery, name, source, lease }: Work,
@@ -22,9 +22,9 @@ export async function keptAgain(
   // Who replays one means this one.
   if (!keeper || !delivery || name !== undefined || source === 'replay') return false
   const arrival = toArrival(delivery, parsed, { source, vendor })
-  const isAnother = async (one: Arrival) => (await keeper.keep(one)).entryId !== lease.id
-  if (await isAnother(arrival)) return true
-  // It holds the key already, which its scheme signs.
-  const { key: _, ...keyless } = arrival
-  return isAnother(keyless)
+  const of = lease.id
+  const isAnother = async (isKeyHeld: boolean) =>
+    (await keeper.keep({ ...arrival, again: { of, isKeyHeld } })).entryId !== of
+  // It may hold the key already, which its scheme signs or its bytes are.
+  return (await isAnother(false)) || isAnother(true)
 }

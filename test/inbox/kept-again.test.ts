@@ -61,3 +61,45 @@ test.each([
   expect(await inbox.stats()).toMatchObject({ dead: 0, skipped: 0, stored: 0 })
   expect(await inbox.forget('verification:ver_1')).toBe(3)
 })
+
+test('is handled once though the answer to its second storing is lost', async () => {
+  const store = memoryStore()
+  const { inbox, worker, ran } = await fixed({ scheme }, store)
+  const insert = store.insert.bind(store)
+  let lost = 0
+  store.insert = async (entry) => {
+    const inserted = await insert(entry)
+    if (inserted.kind !== 'stored' || ++lost > 3) return inserted
+    throw new Error('the answer is lost')
+  }
+  await inbox.redrive({ state: 'dead' })
+  for (let run = 0; run < 9; run++) {
+    await worker.runOnce()
+    await inbox.redrive({ state: 'retry' })
+  }
+  expect(ran.filter((step) => step.startsWith('begin'))).toHaveLength(3)
+  expect(lost).toBe(3)
+})
+
+test('in its lane too where bytes tell duplicates and events have no ids', async () => {
+  const store = memoryStore()
+  const options = { dedupe: 'body', store } as const
+  const before = setUp({ ...options, receiver: { envelope: { name: 'kind' } } })
+  for (const name of ['verification.created', 'verification.approved']) {
+    const { id: _, ...one } = event(name)
+    await before.receiver.receive(await signedDelivery(one, { secret: testSecret }))
+  }
+  expect(await before.worker.runOnce()).toMatchObject({ dead: 2 })
+  await before.worker.drain()
+  const after = setUp(options)
+  const ran: string[] = []
+  after.receiver.on('*', async ({ name }) => {
+    ran.push(`begin ${name}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    ran.push(`end ${name}`)
+  })
+  await after.inbox.redrive({ state: 'dead' })
+  while ((await after.worker.runOnce()).done > 0);
+  expect(ran).toEqual(inOrder('created', 'approved'))
+  expect(await after.inbox.forget('verification:ver_1')).toBe(2)
+})

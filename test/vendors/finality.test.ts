@@ -2,7 +2,7 @@ import { createReceiver, createWorker, sign } from 'idv-webhooks'
 import { createInbox, type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { defineVendor, type Vendor, vendors } from 'idv-webhooks/vendors'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Finality } from '../../src/protocol/finality.ts'
 import { inDialect } from '../../src/vendors/dialect.ts'
 
@@ -255,4 +255,15 @@ test("two names of a vendor's own for one of ours are two events, not one under 
   expect(await send('inquiry.declined', 'evt_2')).toBe('duplicate')
   await createWorker(receiver).runOnce()
   expect(heard).toEqual(['inquiry.failed', 'inquiry.declined'])
+})
+
+test('a decision keeps its time while the inbox does not yet believe that the machine slept for days', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { heard, send } = listening({ stale: 'skip' })
+  vi.setSystemTime(Date.now() + 3 * 86_400_000)
+  const second = Math.floor((Date.now() - Date.UTC(2026, 2, 4, 5, 6)) / 1000)
+  await send(rejected, second - 60)
+  await send(approved, second - 1800)
+  expect(heard).toEqual([rejected])
 })
