@@ -69,7 +69,7 @@ describe('a redacted capture', () => {
     }
     const body = new TextEncoder().encode('{"event":"verification.approved","data":{}}')
     const headers = { ...all, ...(await sign(body, { secret: live, scheme, headers: all })) }
-    const made = await capture({ body, headers }, { scheme })
+    const made = await capture({ body, headers, receivedAt: now() }, { scheme })
     expect(JSON.stringify(made)).not.toMatch(canary)
     const kept = Object.fromEntries(made.headers)
     expect(kept).toMatchObject({
@@ -259,7 +259,7 @@ describe('a redacted capture', () => {
     const delivery = await signedDelivery(fixture('client.created'))
     const headers = { 'x-service-signature': 'Ludmila Canaryová, canary=canary.person@bird.test' }
     const proof = { ok: false, code: 'SIGNATURE_MALFORMED' } as const
-    const made = await capture({ ...delivery, headers }, { proof })
+    const made = await capture({ ...delivery, headers, receivedAt: now() }, { proof })
     expect(JSON.stringify(made)).not.toMatch(canary)
     expect(made.headers).toContainEqual(['x-service-signature', expect.stringMatching(/^x+ x+/)])
   })
