@@ -96,3 +96,37 @@ test.each([['the service itself', undefined] as const, ['onfido', vendors.onfido
     }
   },
 )
+
+test.each([
+  ['a vendor that signs a time', 'TIMESTAMP_OUTSIDE_TOLERANCE', vendors.stripeIdentity()],
+  ['the service, which signs none', 'handled', undefined],
+])('a stale replay has the time that was recorded: %s', async (_, replayed, vendor) => {
+  const outcomes: string[] = []
+  const receiver = createReceiver({
+    secret,
+    ...(vendor && { vendor }),
+    now: () => sandbox.clock.now(),
+    observe: (one) => {
+      if (one.type === 'outcome') outcomes.push(one.code ?? one.kind)
+    },
+  })
+  receiver.fallback(() => {})
+  const sandbox = await createSandbox({
+    seed: 'recorded',
+    ...(vendor && { vendor }),
+    subscriptions: [{ url: 'http://app.test/webhooks', secret }],
+    fetch: toFetch(receiver),
+  })
+  onTestFinished(() => sandbox.close())
+  sandbox.faults.set([{ kind: 'stale-replay', times: 1 }])
+  await sandbox.fetch(
+    new Request(`${sandbox.baseUrl}/verifications`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': sandbox.apiKey },
+      body: JSON.stringify({ type: 'idv', requirements: ['document'] }),
+    }),
+  )
+  await sandbox.flush()
+  await sandbox.clock.advance({ seconds: 86_401 })
+  expect(outcomes.slice(0, 2)).toEqual(['handled', replayed])
+})

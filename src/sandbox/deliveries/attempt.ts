@@ -39,15 +39,18 @@ const keptBody = 16_384
 
 /**
  * The headers of the signature of an attempt: those of the first one, or new ones where the scheme
- * states a time, which would lie outside the receiver's tolerance in a later attempt.
+ * states a time, which would lie outside the receiver's tolerance in a later attempt. What somebody
+ * recorded and sends again keeps its time.
  */
 export async function signatureOf(
-  { body, eventId, signature }: Pick<DeliveryRow, 'body' | 'eventId' | 'signature'>,
+  row: Pick<DeliveryRow, 'body' | 'eventId' | 'signature' | 'recorded' | 'createdAt'>,
   secrets: readonly string[],
   { scheme, now }: { readonly scheme: Scheme; readonly now: () => Date },
 ): Promise<Readonly<Record<string, string>>> {
+  const { body, eventId, signature, recorded, createdAt } = row
   if (signature && !statesTime(scheme)) return signature
-  return sign(bytesOf(body), { secret: secrets, scheme, now, id: eventId })
+  const signedAt = recorded ? () => new Date(createdAt) : now
+  return sign(bytesOf(body), { secret: secrets, scheme, now: signedAt, id: eventId })
 }
 
 /** Makes one attempt; it never rejects. */

@@ -67,6 +67,8 @@ interface Variant {
   /** Seconds before it is due. */
   readonly delay?: number
   readonly dropped?: true
+  /** Signed at the time of the one that it repeats. */
+  readonly recorded?: true
   /** Waits for the next one to go first. */
   readonly after?: true
   readonly padding?: number
@@ -82,7 +84,7 @@ function variants(name: string, fault: PlannedFault | undefined): Variant[] {
     case 'storm':
       return Array.from({ length: fault.copies ?? stormCopies }, () => plain)
     case 'stale-replay':
-      return [plain, { name, delay: fault.seconds ?? staleAfterSeconds }]
+      return [plain, { name, delay: fault.seconds ?? staleAfterSeconds, recorded: true }]
     case 'delay':
       return [{ name, delay: fault.seconds ?? 60 }]
     case 'drop':
@@ -112,7 +114,7 @@ function toRow(
   variant: PlannedVariant,
   { now, random, nextSeq, ...context }: PlanContext,
 ): DeliveryRow | undefined {
-  const { occurrence, fault, name, dropped, padding = 0 } = variant
+  const { occurrence, fault, name, dropped, recorded, padding = 0 } = variant
   // They swap in pairs: the one that is waited for goes at once, whatever its own fault says.
   const waiting = context.waiting(subscription.id)
   const after: true | undefined = variant.after && waiting === undefined ? true : undefined
@@ -145,6 +147,7 @@ function toRow(
     nextAttemptAt: dropped ? null : due,
     attempts: [],
     fault: fault?.kind,
+    recorded,
     after,
     passes: delay === 0 && !dropped ? waiting : undefined,
   })

@@ -49,6 +49,8 @@ const deliveryFields = {
   nextAttemptAt: dateTime.nullable(),
   /** The fault that planned it so. */
   fault: z.enum(plannedFaults).optional(),
+  /** A recording of another one: it has the time and signature of when it was made. */
+  recorded: z.literal(true).optional(),
   /** Waits until the next delivery to the same subscription has gone first. */
   after: z.literal(true).optional(),
   /** The reordered delivery that waits for this one to go first. */
