@@ -37,8 +37,8 @@ export function createAgeClock(atOnce = Number.POSITIVE_INFINITY): Clock {
     const steady = steadyClock().getTime()
     const ahead = Date.now() - steady
     if (ahead < highest - step) {
+      doubted.gain = Math.max(0, doubted.gain - (highest - ahead))
       highest = ahead
-      doubted = { since: 0, gain: 0 }
     }
     const gain = Math.max(0, ahead - highest)
     highest = Math.max(highest, ahead)

@@ -54,8 +54,15 @@ test('a gain of more than a day counts once it has stood for ten minutes of runn
   expect(days()).toBe(1)
   pass(600_000)
   expect(days()).toBeCloseTo(1, 1)
+  // A correction takes back what it corrects, and no more.
+  pass(3 * day, 0)
+  expect(days()).toBeCloseTo(2, 1)
+  pass(-2000, 0)
+  clock()
+  pass(600_000)
+  expect(days()).toBeCloseTo(4, 1)
   // Asleep for a week at a time, and awake for five minutes.
-  for (const expected of [2, 15, 16]) {
+  for (const expected of [5, 18, 19]) {
     pass(7 * day, 0)
     clock()
     pass(300_000)
