@@ -5,6 +5,15 @@ import type { FailedRequest, WorkSource } from '../inbox/work.ts'
 
 export const hour = 60 * 60 * 1000
 
+/**
+ * Milliseconds for a sweep at the end of a run. Where time is short somebody may wait for the answer:
+ * a backlog is then erased bit by bit, for as long as the work took or a second.
+ */
+export function sweepTime(timeout: number, spent: number): number {
+  const most = Number.isFinite(timeout) ? Math.max(1000, spent) : timeout
+  return Math.min(timeout - spent, most)
+}
+
 /** Until when a sweep goes on; it stops between two pages. */
 export interface SweepBounds {
   /** Aborted when the worker drains. */

@@ -17,7 +17,7 @@ import {
   type WorkerOptions,
 } from './options.ts'
 import { Poll } from './poll.ts'
-import { hour, Retention } from './retention.ts'
+import { hour, Retention, sweepTime } from './retention.ts'
 import { WorkerRun } from './run.ts'
 import type { HandlerScope } from './scopes.ts'
 import { Signals } from './signals.ts'
@@ -159,7 +159,7 @@ class InboxWorker implements Worker {
       left -= attempts.length
       for (const state of await Promise.all(attempts)) report[state]++
     }
-    const left = timeout - elapsed()
+    const left = sweepTime(timeout, elapsed())
     if (run.isOpen && left > 0) await this.#sweepRetention(run, left)
     return report
   }
