@@ -61,10 +61,16 @@ function applyTo(command: Command, option: Option, { config, env }: SettingSourc
   if (key === 'secretFile' && env.WEBHOOK_SECRET) return
   const own = sectionOf(config.values, pathOf(command))?.[key]
   const isForAll = !readElsewhere.includes(key) && !isParticular(option)
-  const value = own ?? (isForAll ? config.values[key] : undefined)
+  const value = own === undefined && isForAll ? config.values[key] : own
   if (value === undefined) return
-  const read = () => fromFile(option, value)
+  const isNegated = value === false && command.options.some((one) => isNegationOf(one, key))
+  const read = () => (isNegated ? false : fromFile(option, value))
   command.setOptionValueWithSource(key, reading(`config file: ${key}`, read), 'config')
+}
+
+/** `--no-tenant` is false in the file. */
+function isNegationOf(option: Option, key: string): boolean {
+  return option.negate && option.attributeName() === key
 }
 
 function reading(name: string, read: () => unknown): unknown {

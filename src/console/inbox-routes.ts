@@ -143,7 +143,8 @@ function changeRoutes({ inbox, activity }: RouteDeps): readonly InboxRoute[] {
             'The body must name the entity to forget: { entity }',
           )
         }
-        const of = typeof tenant === 'string' ? { tenant } : {}
+        // Null: of none. Left out: of every tenant.
+        const of = tenant === undefined ? {} : { tenant: tenant as string | null }
         const entries = await inbox.forget(entity, of)
         activity.note({ action: 'forget', what: entity, ...(by !== undefined && { by }) })
         return { entries }

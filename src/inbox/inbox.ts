@@ -23,6 +23,15 @@ import type { Inserted } from './work-store.ts'
 /** A clock that gains a day at once is believed: that is beyond any retry, and harms no retention. */
 const believed = 24 * 60 * 60 * 1000
 
+/** Bundles may each have a copy of this module, and share one file. */
+const place = Symbol.for('idv-webhooks.inbox-clock')
+
+function clockOfProcess(): Clock {
+  const shared = globalThis as { [place]?: Clock }
+  shared[place] ??= createAgeClock(believed)
+  return shared[place]
+}
+
 /**
  * Keeps what was proved before it is acknowledged, until it is handled. `Tx` is what handlers get
  * as `context.tx`: the store says. A question that means nothing throws WebhookError
@@ -109,8 +118,8 @@ class DurableInbox implements Inbox, WorkSource {
     this.#store = options.store
     const { store } = options
     this.capabilities = { ...store.capabilities, dedupeDays: this.#limits.retention.keys }
-    const age = createAgeClock(believed)
-    this.now = options.now ?? (() => (store.now ?? age)())
+    const own = clockOfProcess()
+    this.now = options.now ?? (() => (store.now ?? own)())
     this.#encryption = createEncryption(options.encryption)
     this.lease = this.#limits.lease
     this.timeout = this.#limits.timeout

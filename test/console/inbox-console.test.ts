@@ -232,6 +232,23 @@ test('words of objects that the service does not have are masked, under known na
   })
 })
 
+test('what is forgotten of no tenant leaves the people of tenants alone', async () => {
+  const inbox = createInbox({ store: memoryStore() })
+  const secrets = [{ value: secret }, { value: `${secret}-globex`, tenant: 'globex' }]
+  const receiver = createReceiver({ secret: secrets, inbox, observe: () => {} })
+  const { fetch } = inboxConsole(inbox, { authorize: () => true })
+  const { post } = await session((path, init) => fetch(new Request(`http://app.test${path}`, init)))
+  const forget = (body: object) => post('/api/forget', { entity: 'client:1001', ...body })
+  for (const { value } of secrets) {
+    const event = { id: value, event: 'client.created', data: { id: '1001' } }
+    await receiver.receive(await signedDelivery(event, { secret: value }))
+  }
+  expect(await (await forget({ tenant: null })).json()).toEqual({ entries: 1 })
+  expect((await inbox.find({ tenant: 'globex' })).entries).toMatchObject([{ state: 'stored' }])
+  expect((await forget({ tenant: 7 })).status).toBe(400)
+  expect(await (await forget({})).json()).toEqual({ entries: 1 })
+})
+
 test('over Postgres, as PGlite has it, everything is the same', async () => {
   const db = new PGlite()
   const inbox = createInbox({ store: postgresStore(fromPglite(db)), retry: { attempts: 1 } })

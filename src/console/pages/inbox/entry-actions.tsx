@@ -77,14 +77,16 @@ function Forget({ entry, onDone }: { readonly entry: Entry; readonly onDone: () 
   const entity = entityOf(entry) ?? ''
   const forget = async () => {
     const title = `Forget ${entity}?`
-    const text =
-      'Erases the payload of every event about this entity and, for a client, of its verifications. Entries that still wait are skipped. This cannot be undone.'
+    const { tenant = null } = entry
+    // The tenant of one that no key opens is unknown.
+    const of = entry.unreadable ? {} : { tenant }
+    const whose = tenant === null ? '' : ` of the tenant ${tenant}`
+    const text = `Erases the payload of every event about this entity${whose} and, for a client, of its verifications. Entries that still wait are skipped. This cannot be undone.`
     if (!(await confirm({ title, text, yes: 'Forget', danger: true }))) return
     await attempt(async () => {
-      const { tenant } = entry
       const { entries } = await ask<{ readonly entries: number }>('/forget', {
         method: 'POST',
-        body: { entity, ...(tenant !== undefined && { tenant }) },
+        body: { entity, ...of },
       })
       onDone()
       return `${entries} payloads are erased`
