@@ -74,7 +74,7 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   }
   const todo = matching.filter(({ id }) => !work.handled.includes(id))
   // An event that replaces a decision is never stale, whatever was handled in between.
-  const stale = replaced === undefined && finality.isStale(event, work.highWaterMark)
+  const stale = replaced === undefined && finality.isStale(event, entryId, work.highWaterMark)
   const subject = { event, key, stale, replaced, decision, missing }
   return new AttemptRun(work, by, subject).through(todo)
 }
