@@ -58,7 +58,10 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
     if (unread) return leftToAnother(work, unread)
     return ended({ ...failed(parsed.code), fatal: true })
   }
-  if (await keptAgain(work, parsed, by.pipeline)) return ended({ kind: 'done' })
+  if (await keptAgain(work, parsed, by.pipeline)) {
+    await by.inbox.erase(work)
+    return ended({ kind: 'skipped', reason: 'FORGOTTEN' })
+  }
   const { event, key } = parsed
   const { dispatcher, finality } = by.pipeline
   const { id: entryId } = work.lease
