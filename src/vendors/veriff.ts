@@ -29,6 +29,8 @@ export function veriff(): Vendor {
     reading: {
       name: ['verification.status', 'action'],
       subject: ['verification.id', 'id'],
+      // Of the steps; decisions have a time, and no attempt at this place.
+      id: ['attemptId', 'action'],
       occurredAt: ['verification.decisionTime'],
       dedupe: 'body',
       rules: [

@@ -56,7 +56,8 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   if (!parsed.ok) {
     const unread = parsed.code === 'ENVELOPE_INVALID' ? unreadHere(work.vendor, vendor) : undefined
     if (unread) return leftToAnother(work, unread)
-    return ended({ ...failed(parsed.code), fatal: true })
+    // Who kept it could read it: in a deployment old and new ones work side by side.
+    return ended({ ...failed(parsed.code), fatal: work.name === undefined })
   }
   if (await keptAgain(work, parsed, by.pipeline)) {
     await by.inbox.erase(work)

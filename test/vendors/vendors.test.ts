@@ -100,13 +100,20 @@ describe.each(signing.map((vendor) => [vendor.name, vendor] as const))('%s', (_,
 
 test('an event that states no time is not told by its bytes, whatever its vendor says of others', async () => {
   const vendor = vendors.veriff()
-  const inbox = createInbox({ store: memoryStore() })
   const { secret } = vectorOf(vendor)
-  const receiver = createReceiver({ vendor, secret, now, inbox, observe: () => {} })
-  // The first fixture is a step of the session, without a time.
-  const kinds: string[] = []
-  for (const _ of [1, 2]) kinds.push((await receiver.receive(sentBy(vendor))).kind)
-  expect(kinds).toEqual(['accepted', 'accepted'])
+  // The first fixture is a step of the session, without a time: its attempt tells it.
+  const { id: _, ...untold } = vendor.reading
+  for (const [reading, again] of [
+    [vendor.reading, 'duplicate'],
+    [untold, 'accepted'],
+  ] as const) {
+    const inbox = createInbox({ store: memoryStore() })
+    const own = { ...vendor, reading }
+    const receiver = createReceiver({ vendor: own, secret, now, inbox, observe: () => {} })
+    const kinds: string[] = []
+    for (const _ of [1, 2]) kinds.push((await receiver.receive(sentBy(vendor))).kind)
+    expect(kinds).toEqual(['accepted', again])
+  }
 })
 
 const isTimed = ({ tolerance }: Scheme) => tolerance !== 'none'
