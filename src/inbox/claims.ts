@@ -143,7 +143,9 @@ export class Claims {
   }
 
   async sweep(): Promise<readonly Swept[]> {
-    await this.#alignedNow()
+    const now = await this.#alignedNow()
+    // While a deployment is under way others may stop lanes, and go.
+    if (!this.#deps.hold) await this.#deps.store.free?.(now)
     const lapsed = await this.#deps.store.lapsed(this.#leaseNow())
     const held = new Set(this.#held.everyLease().map(keyOf))
     const swept: Swept[] = []
