@@ -29,6 +29,8 @@ export function veriff(): Vendor {
     reading: {
       name: ['verification.status', 'action'],
       subject: ['verification.id', 'id'],
+      // Of its step events, which state no time: a resubmission is another attempt.
+      id: ['attemptId', 'action'],
       occurredAt: ['verification.decisionTime'],
       dedupe: 'body',
       rules: [
