@@ -116,12 +116,13 @@ test('a step of Veriff is known by its attempt, and one of a resubmission is ano
   const inbox = createInbox({ store: memoryStore() })
   const { secret } = vectorOf(vendor)
   const receiver = createReceiver({ vendor, secret, inbox, observe: () => {} })
+  const url = 'https://app.test/webhooks'
   const steps = vendor.fixtures.filter(({ body }) => body.attemptId !== undefined)
   const kinds: string[] = []
   for (const attempt of ['first', 'first', 'second']) {
     for (const step of steps) {
       const body = Buffer.from(JSON.stringify({ ...step.body, attemptId: attempt }))
-      const headers = vectorOf(vendor).headers({ body, at, id: 'msg_1' })
+      const headers = vectorOf(vendor).headers({ body, at, id: 'msg_1', url })
       kinds.push((await receiver.receive({ body, headers })).kind)
     }
   }
