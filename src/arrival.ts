@@ -50,14 +50,15 @@ export function isProbe({ body }: VerifiedDelivery, parsed: Parsed): boolean {
   return parsed.code !== 'ENVELOPE_INVALID' && probeStart.every((byte, at) => body[at] === byte)
 }
 
-/** A verification names its client (section 2.1), as others may: who forgets the client means both. */
+/**
+ * A verification names its client (section 2.1), as others may: who forgets the client means both.
+ * A client may have another id as well, by which its verifications name it.
+ */
 function clientOf({ entity, data }: WebhookEvent): Entity | undefined {
-  if (!entity || entity.type === 'client' || typeof data !== 'object' || data === null)
-    return undefined
-  const { clientId } = data as { readonly clientId?: unknown }
-  return typeof clientId === 'string' && clientId !== ''
-    ? { type: 'client', id: clientId }
-    : undefined
+  if (!entity || typeof data !== 'object' || data === null) return undefined
+  const { clientId: id } = data as { readonly clientId?: unknown }
+  if (typeof id !== 'string' || id === '') return undefined
+  return entity.type === 'client' && entity.id === id ? undefined : { type: 'client', id }
 }
 
 /** A record of the service states it (sections 2.1 and 2.4). */

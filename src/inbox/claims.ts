@@ -1,11 +1,11 @@
 // Claims with their deliveries opened, and what an attempt's end means by the plan of retries.
-import { Bag } from '../foundation/bag.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { isFinal } from '../protocol/names.ts'
 import { unpackContent } from './content.ts'
 import type { Encryption } from './encryption.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
+import { HeldWork } from './held.ts'
 import type { Retry } from './retry.ts'
 import type { InboxStore } from './store.ts'
 import { assertNoneUnencrypted } from './unencrypted-entries.ts'
@@ -34,8 +34,7 @@ const day = 24 * 60 * 60 * 1000
 export class Claims {
   readonly watch: WorkerWatch
   readonly #deps: ClaimsDeps
-  /** Entries claimed here and not yet settled: alive, whatever their lease says. */
-  readonly #held = new Bag<Work>()
+  readonly #held: HeldWork
   /**
    * Claims of entries that are still at work here, by the entry: a store that lost a lease, such as
    * by a failover, gives it out again. They hold the entry until its earlier attempt has ended.
@@ -49,6 +48,7 @@ export class Claims {
   constructor(deps: ClaimsDeps) {
     this.#deps = deps
     const { store, now } = deps
+    this.#held = new HeldWork(() => store.place)
     this.watch = new WorkerWatch(async () => {
       const at = now().getTime()
       return at - ((await store.stats(at)).due ?? at)
@@ -112,7 +112,7 @@ export class Claims {
 
   /** One entry is never at work twice in one process. */
   #unlessAtWork(works: readonly Work[]): readonly Work[] {
-    const held = new Set(this.#held.all().map(({ lease }) => lease.id))
+    const held = new Set(this.#held.leases().map(({ id }) => id))
     return works.filter((work) => {
       const { id } = work.lease
       const isAtWork = held.has(id)
@@ -142,14 +142,15 @@ export class Claims {
   async renew(): Promise<void> {
     if (this.#held.size === 0) return
     await this.#deps.store.refresh?.()
-    const leases = this.#held.all().map(({ lease }) => lease)
-    await this.#deps.store.renew(leases, this.#leaseNow() + this.#deps.lease)
+    await this.#deps.store.renew(this.#held.leases(), this.#leaseNow() + this.#deps.lease)
   }
 
   async sweep(): Promise<readonly Swept[]> {
-    await this.#alignedNow()
+    const now = await this.#alignedNow()
+    // While a deployment is under way others may stop lanes, and go.
+    if (!this.#deps.hold) await this.#deps.store.free?.(now)
     const lapsed = await this.#deps.store.lapsed(this.#leaseNow())
-    const held = new Set(this.#held.all().map(({ lease }) => keyOf(lease)))
+    const held = new Set(this.#held.everyLease().map(keyOf))
     const swept: Swept[] = []
     const left = lapsed.filter((lease) => !held.has(keyOf(lease)))
     const step = Math.min(apart, spread / left.length)

@@ -180,6 +180,11 @@ export interface WorkStore<Tx = unknown> {
    * waits for its own time.
    */
   align(alignment: Alignment): Promise<void>
+  /**
+   * Frees the lanes that dead entries hold, as `align` does. Called at each look for leases, so it
+   * must cost little where there are none: a shared store that lacks it frees them at a start alone.
+   */
+  free?(now: number): Promise<void>
   renew(leases: readonly Lease[], until: number): Promise<void>
   /** Leases past their time, or of an owner that is gone. */
   lapsed(now: number): Promise<readonly Lapsed[]>

@@ -176,15 +176,16 @@ export function readVendorEvent({ name, reading }: Vendor, body: unknown): Vendo
   const id = textAt(body, reading.subject)
   const parts = reading.id?.map((path) => textAt(body, [path]))
   const event = parts?.every((part) => part !== undefined) ? parts.join(':') : undefined
+  const data = dataOf(reading, body, { id, status: statuses[is] })
   return {
     name: is,
     receivedName,
     ...defined({
       id: event,
       occurredAt: timeAt(body, reading.occurredAt ?? []),
-      entity: id === undefined ? undefined : { type: entityType(is), id },
+      entity: entityOf(is, data),
     }),
-    data: dataOf(reading, body, { id, status: statuses[is] }),
+    data,
     raw: body,
   }
 }
@@ -196,7 +197,13 @@ export function challengeAnswer({ challenge }: Vendor, body: unknown): string | 
   return value === undefined ? undefined : JSON.stringify({ [challenge.echo]: value })
 }
 
-const entityType = (name: string) => (name.startsWith('client.') ? 'client' : 'verification')
+/** A client is the one that its verifications name, where its event says so too. */
+function entityOf(name: string, { id, clientId }: Readonly<Record<string, unknown>>) {
+  const isClient = name.startsWith('client.')
+  const own = isClient ? (clientId ?? id) : id
+  if (typeof own !== 'string') return undefined
+  return { type: isClient ? 'client' : 'verification', id: own }
+}
 
 /** A record of ours with what the vendor says of it. */
 function dataOf(

@@ -191,6 +191,26 @@ export const sharedCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'frees the lanes that another handle has left held, if it can do so after its start',
+    needs: 'shared',
+    run: async (store, { beside }) => {
+      if (!store.free) return
+      const other = await beside()
+      await store.align({ now: start, latest: start + 1_000, free: true })
+      const lanes = Array.from({ length: 3 }, (_, at) => `held later ${at}`)
+      for (const lane of lanes) {
+        await other.insert(newEntry({ lane }))
+        await settle(other, await claimOne(other), { to: 'dead', hold: true, ...failed })
+        await other.insert(newEntry({ lane }))
+      }
+      same(await claim(store), [], 'while they are held')
+      await store.free(start)
+      same((await claim(store)).length, 3)
+      await store.free(start)
+      same(await claim(store), [], 'what is at work keeps its lane')
+    },
+  },
+  {
     name: 'uses one clock for all handles',
     needs: 'shared',
     run: async (store, { beside }) => {

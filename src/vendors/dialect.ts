@@ -31,8 +31,11 @@ export function inDialect(vendor: Vendor, event: DialectEvent): object | undefin
   // The first part of a composed id tells events apart; the others say what kind they are.
   if (id?.[0] !== undefined) put(body, id[0], event.id)
   for (const path of occurredAt ?? []) putTime(body, path, event.occurredAt)
+  // A client's own event names it as its verifications do.
+  const clientId = event.name.startsWith('client.') ? event.data.id : undefined
+  const data = { clientId, ...event.data }
   for (const [field, path] of Object.entries(fields)) {
-    const value = event.data[field]
+    const value = data[field as keyof typeof data]
     if (value === undefined || value === null || Array.isArray(path)) continue
     if (field.endsWith('At')) putTime(body, path as string, new Date(String(value)))
     else put(body, path as string, value)

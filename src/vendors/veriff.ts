@@ -29,7 +29,7 @@ export function veriff(): Vendor {
     reading: {
       name: ['verification.status', 'action'],
       subject: ['verification.id', 'id'],
-      // Of the steps; decisions have a time, and no attempt at this place.
+      // Of its step events, which state no time: a resubmission is another attempt.
       id: ['attemptId', 'action'],
       occurredAt: ['verification.decisionTime'],
       dedupe: 'body',

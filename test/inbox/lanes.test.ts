@@ -4,6 +4,7 @@ import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fakeClock } from 'idv-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { event, type Parts, setUp } from './admin.ts'
+import { sharedMemory } from './shared-memory.ts'
 import { temporaryFile } from './temporary.ts'
 
 /** A store that several processes use, one after the other. */
@@ -126,4 +127,27 @@ describe.each([
     await worker.runOnce()
     expect(ran).toEqual(['verification.created'])
   })
+})
+
+test('a lane that another process stops after the start of this one goes on', async () => {
+  const open = sharedMemory()
+  const start = async (onDead: 'block' | 'continue') => {
+    const process = setUp({ store: open(), retry: { attempts: 1 }, onDead })
+    const ran: string[] = []
+    process.receiver.on('verification.*', ({ name }) => {
+      if (name === 'verification.created') throw new Error('no')
+      ran.push(name)
+    })
+    await process.worker.runOnce()
+    return { ...process, ran }
+  }
+  const old = await start('block')
+  const fresh = await start('continue')
+  for (const name of ['created', 'approved']) await old.deliver(event(`verification.${name}`))
+  await old.worker.runOnce()
+  const other = await start('block')
+  await other.worker.runOnce()
+  expect([old.ran, other.ran]).toEqual([[], []])
+  await fresh.worker.runOnce()
+  expect(fresh.ran).toEqual(['verification.approved'])
 })

@@ -54,6 +54,7 @@ function handleOf({ data, owners, holders }: Shared, owner: number, flaw?: Flaw)
       return { entries: given.map((entry) => ({ ...entry, owner })), ...rest }
     },
     align: (alignment) => data.align(alignment),
+    free: (now) => data.align({ now, latest: Number.MAX_SAFE_INTEGER, free: true }),
     renew: (leases, until) => data.renew(leases.filter(holds), until),
     lapsed: async (now) => {
       const late = new Set((await data.lapsed(now)).map(({ id }) => id))

@@ -100,20 +100,34 @@ describe.each(signing.map((vendor) => [vendor.name, vendor] as const))('%s', (_,
 
 test('an event that states no time is not told by its bytes, whatever its vendor says of others', async () => {
   const vendor = vendors.veriff()
+  const inbox = createInbox({ store: memoryStore() })
   const { secret } = vectorOf(vendor)
-  // The first fixture is a step of the session, without a time: its attempt tells it.
-  const { id: _, ...untold } = vendor.reading
-  for (const [reading, again] of [
-    [vendor.reading, 'duplicate'],
-    [untold, 'accepted'],
-  ] as const) {
-    const inbox = createInbox({ store: memoryStore() })
-    const own = { ...vendor, reading }
-    const receiver = createReceiver({ vendor: own, secret, now, inbox, observe: () => {} })
-    const kinds: string[] = []
-    for (const _ of [1, 2]) kinds.push((await receiver.receive(sentBy(vendor))).kind)
-    expect(kinds).toEqual(['accepted', again])
+  const { id: _, ...reading } = vendor.reading
+  const own = { ...vendor, reading }
+  const receiver = createReceiver({ vendor: own, secret, now, inbox, observe: () => {} })
+  // The first fixture is a step of the session, without a time.
+  const kinds: string[] = []
+  for (const _ of [1, 2]) kinds.push((await receiver.receive(sentBy(vendor))).kind)
+  expect(kinds).toEqual(['accepted', 'accepted'])
+})
+
+test('a step of Veriff is known by its attempt, and one of a resubmission is another event', async () => {
+  const vendor = vendors.veriff()
+  const inbox = createInbox({ store: memoryStore() })
+  const { secret } = vectorOf(vendor)
+  const receiver = createReceiver({ vendor, secret, inbox, observe: () => {} })
+  const url = 'https://app.test/webhooks'
+  const steps = vendor.fixtures.filter(({ body }) => body.attemptId !== undefined)
+  const kinds: string[] = []
+  for (const attempt of ['first', 'first', 'second']) {
+    for (const step of steps) {
+      const body = Buffer.from(JSON.stringify({ ...step.body, attemptId: attempt }))
+      const headers = vectorOf(vendor).headers({ body, at, id: 'msg_1', url })
+      kinds.push((await receiver.receive({ body, headers })).kind)
+    }
   }
+  const [kept, again] = ['accepted', 'duplicate']
+  expect(kinds).toEqual([kept, kept, again, again, kept, kept])
 })
 
 const isTimed = ({ tolerance }: Scheme) => tolerance !== 'none'

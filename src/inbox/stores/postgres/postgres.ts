@@ -181,6 +181,10 @@ class PostgresStore implements InboxStore {
     return this.#work.align(alignment)
   }
 
+  async free(now: number): Promise<void> {
+    return this.#work.free(now)
+  }
+
   async renew(leases: readonly Lease[], until: number): Promise<void> {
     return this.#work.renew(leases, until)
   }

@@ -22,6 +22,14 @@ import { ClientTransaction, checkpointValues } from './transaction.ts'
 /** Postgres's largest bigint. */
 const largest = '9223372036854775807'
 
+/** Whether a lane is held by an entry that died since a time. */
+const isHeldSql = `select exists (
+  select 1 from idv.entries e join idv.lanes l on l.lane = e.lane and l.head = e.seq
+    where e.state = 'dead' and not e.erased and e.settled_at >= $1::bigint) as held`
+
+/** Milliseconds for which a settlement may have been under way, or a clock behind. */
+const overlap = 600_000
+
 /** Who hears that there is something to claim. */
 export interface WorkListeners {
   /** Other processes, soon. */
@@ -38,6 +46,8 @@ export class PostgresWork {
   readonly #claims: OwnerClaims
   readonly #inserts: GroupQueue<NewEntry, Inserted>
   readonly #settlements: GroupQueue<Settlement, { readonly taken: boolean }>
+  /** Until then no lane is held. */
+  #freed = 0
 
   constructor(statements: Statements, owner: number, listeners: WorkListeners) {
     this.#statements = statements
@@ -70,8 +80,26 @@ export class PostgresWork {
     // What a page has changed is not found again.
     while ((await this.#statements.ask('align_retries', [at, last])) === true);
     await this.#alignLanes(at, last)
-    while (free && (await this.#statements.ask('free_lanes', [at])) === true);
+    if (free) await this.#freeAll(at)
     this.window.reset()
+  }
+
+  /** A look at what died since the last one costs little, however much is dead. */
+  async free(now: number): Promise<void> {
+    const at = Math.floor(now)
+    const since = Math.min(this.#freed, at) - overlap
+    if ((await this.#statements.first(isHeldSql, [since])).held !== true) {
+      this.#freed = at
+      return
+    }
+    await this.#freeAll(at)
+    this.window.reset()
+    this.#listeners.wake()
+  }
+
+  async #freeAll(now: number): Promise<void> {
+    while ((await this.#statements.ask('free_lanes', [now])) === true);
+    this.#freed = now
   }
 
   async #alignLanes(now: number, latest: number): Promise<void> {

@@ -1,0 +1,62 @@
+// Bundles of one process, each with its own copy of the package and its own inbox, share a file.
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+import { event, setUp } from '../inbox/admin.ts'
+import { temporaryFile } from '../inbox/temporary.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** The inboxes of this process that hold anything. */
+const holders = () =>
+  (globalThis as { [key: symbol]: { readonly size: number } | undefined })[
+    Symbol.for('idv-webhooks.inbox-leases')
+  ]?.size ?? 0
+
+/** An inbox of the program, and one of a bundle in which a handler is at work. */
+async function atWork() {
+  const file = temporaryFile()
+  const first = setUp({ store: sqliteStore(file) })
+  let begun = 0
+  first.receiver.on('*', () => void begun++)
+  await first.worker.runOnce()
+  vi.resetModules()
+  const copy = await import('../inbox/admin.ts')
+  const stores = await import('idv-webhooks/inbox/sqlite')
+  expect(copy.setUp).not.toBe(setUp)
+  const second = copy.setUp({ store: stores.sqliteStore(file) })
+  const entered = Promise.withResolvers<void>()
+  const end = Promise.withResolvers<void>()
+  onTestFinished(() => end.resolve())
+  second.receiver.on('*', async () => {
+    begun++
+    entered.resolve()
+    await end.promise
+  })
+  await second.deliver(event())
+  const running = second.worker.runOnce()
+  await entered.promise
+  // The machine sleeps for an hour.
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
+  return { first, second, running, end, begun: () => begun }
+}
+
+test('what an inbox of this process is at stays at work for the others, however long the machine slept', async () => {
+  const { first, second, running, end, begun } = await atWork()
+  expect(await first.worker.runOnce()).toMatchObject({ done: 0 })
+  expect([begun(), first.settled(), holders()]).toEqual([1, [], 1])
+  end.resolve()
+  expect(await running).toMatchObject({ done: 1 })
+  expect(second.settled()).toEqual(['done'])
+  expect(await first.worker.runOnce()).toMatchObject({ done: 0 })
+  expect([begun(), holders()]).toEqual([1, 0])
+})
+
+test.each(['drained', 'closed'])('an inbox that was %s holds nothing', async (how) => {
+  const { first, second, begun } = await atWork()
+  await (how === 'drained' ? second.worker.drain({ grace: 0 }) : second.inbox.close())
+  expect(holders()).toBe(0)
+  expect(await first.worker.runOnce()).toMatchObject({ done: 1 })
+  expect(begun()).toBe(2)
+})
