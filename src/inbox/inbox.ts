@@ -116,7 +116,7 @@ class DurableInbox implements Inbox, WorkSource {
     this.#claims = new Claims({ ...this.#limits, store, encryption, now: this.now, hold })
     this.watch = this.#claims.watch
     this.#nextId = createEntryIds(this.now)
-    this.#opening = new StoreOpening({ begin: () => this.#begin(), end: () => store.close() })
+    this.#opening = new StoreOpening({ store, begin: () => this.#begin() })
     const { transaction } = store
     if (transaction) {
       this.transaction = (work, handler) => transaction.call(store, work.lease, handler)

@@ -2,11 +2,12 @@
 // them without an end, and a close would end the later one.
 import { orAborted } from '../foundation/abortable.ts'
 import { deadline, Shared } from './deadline.ts'
+import type { InboxStore } from './store.ts'
 
 /** Opens a store and lets it go. */
 export interface OpeningDeps<Opened> {
+  readonly store: Pick<InboxStore, 'refresh' | 'close'>
   readonly begin: () => Promise<Opened>
-  readonly end: () => Promise<void>
 }
 
 /** The state of one inbox between `open` and `close`. */
@@ -24,8 +25,11 @@ export class StoreOpening<Opened> {
     return this.#opening !== undefined
   }
 
-  /** Opens the store once for all who ask, after a close that is under way. */
-  open(signal?: AbortSignal): Promise<Opened> {
+  /**
+   * Opens the store once for all who ask, after a close that is under way. Where this process may
+   * have been frozen since the last time it learns the time first.
+   */
+  async open(signal?: AbortSignal): Promise<Opened> {
     if (!this.#opening) {
       const opening = new Shared(
         this.#begin().catch((error: unknown) => {
@@ -35,7 +39,11 @@ export class StoreOpening<Opened> {
       )
       this.#opening = opening
     }
-    return this.#opening.value(signal)
+    const opened = await this.#opening.value(signal)
+    // Without it what is asked is done all the same.
+    const refreshed = this.#deps.store.refresh?.().catch(() => {})
+    if (refreshed) await (signal ? orAborted(refreshed, signal) : refreshed)
+    return opened
   }
 
   /** Rejects with `STORE_TIMEOUT` after `limit` milliseconds; the store is closed all the same. */
@@ -57,7 +65,7 @@ export class StoreOpening<Opened> {
     const closing = opening
       .value()
       .then(
-        () => this.#deps.end(),
+        () => this.#deps.store.close(),
         () => {},
       )
       .finally(() => {

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreClock } from '../../../src/inbox/stores/postgres/store-clock.ts'
 import type { WorkSource } from '../../../src/inbox/work.ts'
 import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { event, setUp } from '../admin.ts'
 import { schemaOn } from './servers.ts'
 
 const hour = 3_600_000
@@ -72,6 +73,20 @@ test('a process that was frozen claims and renews by the time of the database', 
   frozen = 150_000
   await inbox.renew()
   expect(await left()).toBeGreaterThan(inbox.lease - 10_000)
+})
+
+test('what a process receives when it was frozen is stored by the time of the database', async () => {
+  const { open, query } = schemaOn(undefined, { listen: false })
+  const { inbox, deliver } = setUp({ store: open() })
+  await inbox.open()
+  const running = performance.now.bind(performance)
+  vi.spyOn(performance, 'now').mockImplementation(() => running() - 2 * hour)
+  onTestFinished(() => void vi.restoreAllMocks())
+  await deliver(event())
+  const [row] = await query('select (idv.clock_1() - stored_at)::int as age from idv.entries')
+  expect(Number(row?.age)).toBeLessThan(10_000)
+  const since = new Date(Date.now() - hour)
+  expect((await inbox.find({ since })).entries).toHaveLength(1)
 })
 
 test('a process with the clock of the store takes nothing of another; with one of its own it does', async () => {
