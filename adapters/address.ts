@@ -12,14 +12,13 @@ export interface StatedAddress {
 }
 
 /** The address, or `fallback` where these make none. */
-export function addressOf(
-  stated: StatedAddress,
-  fallback = `http://localhost${stated.path}`,
-): string {
-  const { forwarded, scheme, host = '', path } = stated
+export function addressOf(stated: StatedAddress, fallback?: string): string {
+  const { forwarded, scheme, host = '' } = stated
+  // A target that begins otherwise would move the host.
+  const path = /^(?:\/|$)/.test(stated.path) ? stated.path : `/${stated.path}`
   const first = forwarded?.split(',', 1)[0]?.trim() ?? ''
   const origin = `${/^https?$/i.test(first) ? first : scheme}://${host}`
-  return isOrigin(origin) ? origin + path : fallback
+  return isOrigin(origin) ? origin + path : (fallback ?? `http://localhost${path}`)
 }
 
 /** A Host that is more than a name would move the path. */

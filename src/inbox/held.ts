@@ -1,4 +1,4 @@
-// What is at work in this process: its leases are alive, whatever time they state. Inboxes on one file
+// Work under way in this process: its leases are alive, whatever time they state. Inboxes on one file
 // share them, and each bundle of the process may have a copy of this module.
 import { Bag, type Placed } from '../foundation/bag.ts'
 import type { Work } from './work.ts'

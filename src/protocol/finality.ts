@@ -78,7 +78,7 @@ export class Finality {
   isStale(event: Occurred, entryId: string, highWaterMark: HighWater | undefined): boolean {
     const isReversible = this.canReverse && isDecision(event.name)
     if (isReversible) return isOlder(event, entryId, highWaterMark?.decision)
-    return isBehind(event, highWaterMark)
+    return isBehind(event, highWaterMark, this.canReverse)
   }
 
   /** The earlier decision that an event replaces, if it does; the same at every run of its entry. */
@@ -107,13 +107,18 @@ interface HighWater {
 
 /**
  * Whether a newer event of the same entity was already done. Where the times do not tell, an event
- * after which nothing comes (section 3: a terminal status) is the newer one.
+ * after which nothing comes (section 3: a terminal status) is the newer one; where decisions can be
+ * replaced, something comes after them.
  */
-function isBehind({ name, occurredAt }: Occurred, last: HighWater | undefined): boolean {
+function isBehind(
+  { name, occurredAt }: Occurred,
+  last: HighWater | undefined,
+  canReverse: boolean,
+): boolean {
   if (!last) return false
   const at = occurredAt?.getTime()
   if (at !== undefined && last.at !== undefined && at !== last.at) return at < last.at
-  return last.final && !isFinal(name)
+  return !canReverse && last.final && !isFinal(name)
 }
 
 /** Where the times do not tell, the order of arrival does: ids of entries grow with it. */

@@ -12,6 +12,7 @@ import { type Scheme, schemes } from '../protocol/scheme.ts'
 import type { SecretInput } from '../signature/secrets.ts'
 import { sign } from '../signature/signature.ts'
 import { type Capture, type ReadCapture, readCapture } from './capture.ts'
+import { originHeaders, pathOf, rooted } from './replay-path.ts'
 import { testSecret } from './test-secret.ts'
 
 /** A listener as node:http, Express and Connect take it. */
@@ -113,7 +114,7 @@ export async function replay(
     for (const [index, one] of left) {
       signal?.throwIfAborted()
       const delivery = await prepared(placed(one, options.path, way), options)
-      const path = options.path ?? pathOf(delivery.url)
+      const path = pathOf(options.path ?? delivery.url)
       const answer = await way
         .send({
           delivery,
@@ -154,14 +155,15 @@ interface Placed extends ReadCapture {
 /** At the address that the target will see: a receiver reads its path, and a scheme may sign it. */
 function placed(one: ReadCapture, path: string | undefined, { addressOf }: Target): Placed {
   const { url = '', headers } = one.delivery
+  const place = path === undefined ? undefined : rooted(path)
   if (addressOf) {
     // The proxy that was in front of what was captured is not here.
     const own = headers.filter(([name]) => name !== 'x-forwarded-proto')
-    const address = addressOf(path ?? pathOf(url))
+    const address = addressOf(place ?? pathOf(url))
     return { ...one, delivery: { ...one.delivery, url: address, headers: own }, isElsewhere: true }
   }
-  if (path === undefined) return one
-  const moved = new URL(path, URL.canParse(url) ? url : 'http://app.test').href
+  if (place === undefined) return one
+  const moved = new URL(place, URL.canParse(url) ? url : 'http://app.test').href
   return { ...one, delivery: { ...one.delivery, url: moved } }
 }
 
@@ -189,12 +191,6 @@ function idOf(headers: HeaderList, { id }: Scheme): string | undefined {
 
 const signsAddress = ({ template }: Scheme) =>
   template.some((part) => 'value' in part && part.value === 'url')
-
-function pathOf(url = '/'): string {
-  if (!URL.canParse(url)) return url
-  const { pathname, search } = new URL(url)
-  return pathname + search
-}
 
 interface Target {
   readonly send: Send
@@ -242,13 +238,6 @@ function throughInject(app: {
     const { statusCode, body } = await app.inject(request as never)
     return { status: statusCode, ...parseReply(body) }
   }
-}
-
-/** The address that a scheme may have signed, as a proxy in front would state it. */
-function originHeaders(url = '') {
-  if (!URL.canParse(url)) return {}
-  const { host, protocol } = new URL(url)
-  return { host, 'x-forwarded-proto': protocol.slice(0, -1) }
 }
 
 /** The transport sets lengths and hosts itself. */

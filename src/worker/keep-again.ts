@@ -15,12 +15,13 @@ interface By {
  * it from then on: the same one, however often this is repeated after a crash.
  */
 export async function keptAgain(
-  { delivery, name, source, lease }: Work,
+  { delivery, name, source, lease, handled }: Work,
   parsed: Extract<Parsed, { ok: true }>,
   { keeper, vendor }: By,
 ): Promise<boolean> {
-  // Who replays one means this one.
+  // Who replays one means this one, and what has begun ends where it is.
   if (!keeper || !delivery || name !== undefined || source === 'replay') return false
+  if (handled.length > 0) return false
   const arrival = toArrival(delivery, parsed, { source, vendor })
   const of = lease.id
   const isAnother = async (isKeyHeld: boolean) =>

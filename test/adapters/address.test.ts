@@ -66,6 +66,7 @@ test.each([
   ],
   ['a Host that is none', { host: '[' }, '/globex', 'http://localhost/globex'],
   ['no Host', {}, '/globex', 'http://localhost/globex'],
+  ['a target of a star', { host: 'app.example' }, '*@evil/w', 'http://app.example/*@evil/w'],
   [
     'an odd scheme',
     { host: 'app.example', 'x-forwarded-proto': 'javascript' },

@@ -76,6 +76,28 @@ test('replay gives a receiver the path too, as the address of a tenant', async (
   expect(results).toMatchObject([{ status: 200, detail: { tenant: 'acme' } }])
 })
 
+test('replay to an app goes to no other host, whatever the path of a capture', async () => {
+  const asked: string[] = []
+  const other = createServer((request, response) => {
+    asked.push(String(request.url))
+    response.end()
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void other.close())
+  await new Promise((resolve) => other.once('listening', resolve))
+  const host = `127.0.0.1:${(other.address() as AddressInfo).port}`
+  const seen: string[] = []
+  const app = (request: { url?: string }, response: ServerResponse) => {
+    seen.push(String(request.url))
+    response.end()
+  }
+  for (const path of [`//${host}/hooks`, `/\\${host}/hooks`]) {
+    await replay(app as never, [{ ...one, url: path }])
+    await replay(app as never, [one], { path })
+  }
+  expect(asked).toEqual([])
+  expect(new Set(seen)).toEqual(new Set([`/${host}/hooks`]))
+})
+
 test('replay through an app holds under a scheme that signs the address', async () => {
   const scheme = senders.square()
   const url = 'https://app.example.com/webhooks?x=1'

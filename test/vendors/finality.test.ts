@@ -157,6 +157,15 @@ test('without times the order of arrival decides, not that of running: a replay 
   expect(heard.slice(3)).toEqual([`${approved}, late`])
 })
 
+test('without times nothing is stale for a decision that may still be replaced', async () => {
+  const { receiver, send } = listening({ vendor: vendors.didit() })
+  const seen: unknown[] = []
+  receiver.on('verification.submitted', (_, { stale }) => seen.push(stale), { id: 'freeze' })
+  await send(approved, 1)
+  await send('verification.submitted', 2)
+  expect(seen).toEqual([false])
+})
+
 test('a decision of a far future does not hide the reversals after it', async () => {
   const { heard, send } = listening()
   await send(approved, 10 * 365 * 86_400)
