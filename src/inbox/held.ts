@@ -1,5 +1,5 @@
-// Work under way in this process: its leases are alive, whatever time they state. Inboxes on one file
-// share them, and each bundle of the process may have a copy of this module.
+// Entries at work in this process: their leases are alive, whatever time they state. Inboxes on one
+// file share them, and each bundle of the process may have a copy of this module.
 import { Bag, type Placed } from '../foundation/bag.ts'
 import type { Work } from './work.ts'
 import type { Lease } from './work-store.ts'
