@@ -55,6 +55,19 @@ export function createAgeClock(atOnce = Number.POSITIVE_INFINITY): Clock {
   }
 }
 
+/** A gain of a day at once is believed: that is beyond any retry, and harms no retention. */
+const believed = 24 * 60 * 60 * 1000
+
+/** Bundles may each have a copy of this module, and share one file. */
+const place = Symbol.for('idv-webhooks.clock')
+
+/** The clock for ages that all inboxes of a process share. */
+export function clockOfProcess(): Clock {
+  const shared = globalThis as { [place]?: Clock }
+  shared[place] ??= createAgeClock(believed)
+  return shared[place]
+}
+
 /** Milliseconds since it was made; a `now` that is set back makes nothing last longer. */
 export function stopwatch(now: Clock): () => number {
   const start = now().getTime()

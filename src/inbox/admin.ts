@@ -21,6 +21,7 @@ import {
   redrivenFrom,
 } from './entry-query.ts'
 import type { Fingerprints } from './fingerprint.ts'
+import { ownLane } from './new-entry.ts'
 import type { InboxStore } from './store.ts'
 
 export interface EntryPage {
@@ -173,6 +174,12 @@ export class InboxAdmin {
     const { tenant } = options
     checkTenant('forget', tenant)
     return this.#deps.store.forget(this.#lane(entity, tenant), this.#now(), tenant === null)
+  }
+
+  /** Of an entry without an entity, which another one replaces. */
+  async erase(id: string, tenant: string | undefined): Promise<void> {
+    const lane = ownLane(id, tenant, this.#deps.fingerprints)
+    await this.#deps.store.forget(lane, this.#now(), tenant === undefined)
   }
 
   /**

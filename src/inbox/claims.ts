@@ -85,7 +85,10 @@ export class Claims {
       }
     }
     this.abandon(work)
-    return isTaken ? { state: settlement.to, ...dueOf(settlement) } : { state: 'lost' }
+    // A store settles so what was erased meanwhile, here by the attempt itself.
+    const isErased = verdict.kind === 'skipped' && verdict.reason === 'FORGOTTEN'
+    const isKnown = isTaken || isErased
+    return isKnown ? { state: settlement.to, ...dueOf(settlement) } : { state: 'lost' }
   }
 
   /** A later claim holds the entry, and this attempt is its work, unless it begins all over. */

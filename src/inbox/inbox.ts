@@ -1,6 +1,6 @@
 // The policy over any store: what is kept and under which key, how long, and for whom it is opened.
 import { orAborted } from '../foundation/abortable.ts'
-import { type Clock, createAgeClock } from '../foundation/clock.ts'
+import { type Clock, clockOfProcess } from '../foundation/clock.ts'
 import type { Entity } from '../protocol/events.ts'
 import { type EntryPage, InboxAdmin, type InboxStats, type StatsOptions } from './admin.ts'
 import type { Purged } from './admin-store.ts'
@@ -19,18 +19,6 @@ import { StoreOpening } from './opening.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 import type { Operated, SettledWork, Swept, Verdict, Work, WorkSource } from './work.ts'
 import type { Inserted } from './work-store.ts'
-
-/** A clock that gains a day at once is believed: that is beyond any retry, and harms no retention. */
-const believed = 24 * 60 * 60 * 1000
-
-/** Bundles may each have a copy of this module, and share one file. */
-const place = Symbol.for('idv-webhooks.inbox-clock')
-
-function clockOfProcess(): Clock {
-  const shared = globalThis as { [place]?: Clock }
-  shared[place] ??= createAgeClock(believed)
-  return shared[place]
-}
 
 /**
  * Keeps what was proved before it is acknowledged, until it is handled. `Tx` is what handlers get
@@ -150,6 +138,8 @@ class DurableInbox implements Inbox, WorkSource {
     try {
       // Each step ends with the signal, so that nothing holds on to the body of a 503.
       const { fingerprints } = await this.#open(signal)
+      // One that cannot tell the time may still keep it.
+      await orAborted(this.#store.refresh?.() ?? Promise.resolve(), signal).catch(() => {})
       const storedAt = Math.floor(this.now().getTime())
       this.#claims.noticeTime(storedAt)
       const entry = toNewEntry(arrival, {
@@ -163,6 +153,10 @@ class DurableInbox implements Inbox, WorkSource {
     } finally {
       stop()
     }
+  }
+
+  async erase({ lease, delivery }: Work): Promise<void> {
+    await (await this.#open()).admin.erase(lease.id, delivery?.tenant)
   }
 
   async check(): Promise<void> {

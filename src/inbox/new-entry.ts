@@ -43,7 +43,11 @@ export function toNewEntry(arrival: Arrival, deps: EntryDeps): NewEntry {
 /** An event without an entity waits for no other. */
 function laneOf({ delivery, entity }: Arrival, { id, fingerprints }: EntryDeps): string {
   if (entity && entity.id !== '') return fingerprints.lane(entity)
-  const { tenant } = delivery
+  return ownLane(id, delivery.tenant, fingerprints)
+}
+
+/** The lane of an entry that has no entity. */
+export function ownLane(id: string, tenant: string | undefined, fingerprints: Fingerprints) {
   return tenant === undefined ? id : `${id}.${fingerprints.tenant(tenant)}`
 }
 

@@ -114,6 +114,8 @@ export interface WorkSource {
   /** Nobody will settle it here any more: its lease may lapse. */
   abandon(work: Work): void
   checkpoint(work: Work, handler: string): Promise<boolean>
+  /** Erases its payload: another entry stands for it. */
+  erase(work: Work): Promise<void>
   /** Resolves when it is this handler's turn. */
   transaction?(work: Work, handler: string): Promise<StoreTx>
   /** Holds the leases of all that was claimed here and is not settled. */

@@ -66,7 +66,7 @@ export class Finality {
   /** The last decision of a verification after this event, if it changes. */
   decided(event: Occurred, entryId: string, last: Decision | undefined): Decision | undefined {
     const { name, occurredAt } = event
-    if (!this.canReverse || !isDecision(name) || isOlder(event, last)) return undefined
+    if (!this.canReverse || !isDecision(name) || isOlder(event, entryId, last)) return undefined
     const replaced = this.replaced(event, entryId, last)
     return defined({ name, entryId, at: occurredAt?.getTime(), replaced })
   }
@@ -75,8 +75,9 @@ export class Finality {
    * Whether an event is older than what was done of its verification: by the last decision where it
    * is one that another may replace, whatever else came since.
    */
-  isStale(event: Occurred, highWaterMark: HighWater | undefined): boolean {
-    if (this.canReverse && isDecision(event.name)) return isOlder(event, highWaterMark?.decision)
+  isStale(event: Occurred, entryId: string, highWaterMark: HighWater | undefined): boolean {
+    const isReversible = this.canReverse && isDecision(event.name)
+    if (isReversible) return isOlder(event, entryId, highWaterMark?.decision)
     return isBehind(event, highWaterMark)
   }
 
@@ -84,7 +85,7 @@ export class Finality {
   replaced(event: Occurred, entryId: string, last: Decision | undefined): Replaced | undefined {
     if (!last || !isDecision(event.name)) return undefined
     if (last.entryId === entryId) return last.replaced
-    if (event.name === last.name || isOlder(event, last)) return undefined
+    if (event.name === last.name || isOlder(event, entryId, last)) return undefined
     if (!this.#reversible.includes(last.name)) return undefined
     return defined({ name: last.name, entryId: last.entryId, at: last.at })
   }
@@ -115,9 +116,12 @@ function isBehind({ name, occurredAt }: Occurred, last: HighWater | undefined): 
   return last.final && !isFinal(name)
 }
 
-/** Where the times do not tell, the order of arrival does. */
-function isOlder({ occurredAt }: Occurred, last: Decision | undefined): boolean {
-  return occurredAt !== undefined && last?.at !== undefined && occurredAt.getTime() < last.at
+/** Where the times do not tell, the order of arrival does: ids of entries grow with it. */
+function isOlder({ occurredAt }: Occurred, entryId: string, last: Decision | undefined): boolean {
+  if (!last) return false
+  const at = occurredAt?.getTime()
+  if (at !== undefined && last.at !== undefined && at !== last.at) return at < last.at
+  return entryId < last.entryId
 }
 
 export function toSuperseded({ name, entryId, at }: Replaced): Superseded {

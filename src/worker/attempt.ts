@@ -56,9 +56,13 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   if (!parsed.ok) {
     const unread = parsed.code === 'ENVELOPE_INVALID' ? unreadHere(work.vendor, vendor) : undefined
     if (unread) return leftToAnother(work, unread)
-    return ended({ ...failed(parsed.code), fatal: true })
+    // Who kept it could read it: in a deployment old and new ones work side by side.
+    return ended({ ...failed(parsed.code), fatal: work.name === undefined })
   }
-  if (await keptAgain(work, parsed, by.pipeline)) return ended({ kind: 'done' })
+  if (await keptAgain(work, parsed, by.pipeline)) {
+    await by.inbox.erase(work)
+    return ended({ kind: 'skipped', reason: 'FORGOTTEN' })
+  }
   const { event, key } = parsed
   const { dispatcher, finality } = by.pipeline
   const { id: entryId } = work.lease
@@ -74,7 +78,7 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   }
   const todo = matching.filter(({ id }) => !work.handled.includes(id))
   // An event that replaces a decision is never stale, whatever was handled in between.
-  const stale = replaced === undefined && finality.isStale(event, work.highWaterMark)
+  const stale = replaced === undefined && finality.isStale(event, entryId, work.highWaterMark)
   const subject = { event, key, stale, replaced, decision, missing }
   return new AttemptRun(work, by, subject).through(todo)
 }

@@ -73,12 +73,16 @@ test('every recipe takes a signed delivery in its framework, and refuses a forge
   const lines = stdout.trim().split('\n')
   const names = [...recipes.keys()]
   const served = ['Nuxt', 'AdonisJS']
+  const taken = (name: string) => [
+    'approved: ver_42',
+    `${name}: 200 {"outcome":"handled"} 401 SIGNATURE_MISMATCH`,
+  ]
   expect(names).toEqual(['SvelteKit', 'React Router', 'Nuxt', 'Nitro', 'Elysia', 'AdonisJS'])
   expect(lines).toEqual(
     names.flatMap((name) => [
-      'approved: ver_42',
-      `${name}: 200 {"outcome":"handled"} 401 SIGNATURE_MISMATCH`,
+      ...taken(name),
       ...(served.includes(name) ? [`${name}, too long: 413`] : []),
+      ...(name === 'Nuxt' ? taken('Nuxt, off Node') : []),
     ]),
   )
 })
@@ -143,9 +147,11 @@ const build = {
 }
 await drive('React Router', createRequestHandler(build, 'production'))
 
-const { createApp, createRouter, toNodeListener } = await import('h3-1')
-const nuxt = (await import('./nuxt/server/routes/webhooks.post.ts')).default
-await serve('Nuxt', toNodeListener(createApp().use(createRouter().post('/webhooks', nuxt))))
+const { createApp, createRouter, toNodeListener, toWebHandler } = await import('h3-1')
+const nuxtRoute = (await import('./nuxt/server/routes/webhooks.post.ts')).default
+const nuxt = createApp().use(createRouter().post('/webhooks', nuxtRoute))
+await serve('Nuxt', toNodeListener(nuxt))
+await drive('Nuxt, off Node', toWebHandler(nuxt))
 
 const { H3 } = await import('h3')
 const nitro = new H3().post('/webhooks', (await import('./nitro/routes/webhooks.post.ts')).default)

@@ -147,6 +147,16 @@ test('a late decision is stale by later decisions alone, not by other later even
   expect(heard).toEqual(reversed)
 })
 
+test('without times the order of arrival decides, not that of running: a replay reverses nothing', async () => {
+  const { heard, inbox, worker, send } = listening({ vendor: vendors.didit() })
+  const first = await send(approved, 1)
+  await send(rejected, 2)
+  expect(heard).toEqual(reversed)
+  await inbox.replay(first)
+  await worker.runOnce()
+  expect(heard.slice(3)).toEqual([`${approved}, late`])
+})
+
 test('a decision of a far future does not hide the reversals after it', async () => {
   const { heard, send } = listening()
   await send(approved, 10 * 365 * 86_400)

@@ -407,6 +407,18 @@ describe.each(stores)('a worker on %s', (_, store) => {
   })
 })
 
+test('what somebody could read when it was kept is retried by those who cannot, and ends elsewhere', async () => {
+  const store = memoryStore()
+  const newer = setUp({ store })
+  const older = setUp({ store, receiver: { envelope: { name: 'kind' } } })
+  const begun: string[] = []
+  newer.receiver.on('*', ({ name }) => begun.push(name))
+  await newer.deliver(event('verification.created'))
+  expect(await older.worker.runOnce({ limit: 1 })).toMatchObject({ retry: 1, dead: 0 })
+  expect(await newer.worker.runOnce()).toMatchObject({ done: 1 })
+  expect(begun).toEqual(['verification.created'])
+})
+
 describe('a worker', () => {
   test('burns no attempt when the clock of the system jumps or the machine slept, and sees what is due', async () => {
     const { deliver, inbox, receiver, worker } = setUp({

@@ -106,3 +106,15 @@ test('a claim whose answer is read too late, by a process that stood still, is g
   await expect(claim(store)).rejects.toMatchObject({ code: 'STORE_TIMEOUT' })
   expect((await claimOne(store)).attempt).toBe(1)
 })
+
+test('a purge after days without a worker leaves what tells that a leaseholder is gone', async () => {
+  const { open, query } = schemaOn(undefined, { listen: false })
+  const store = open()
+  await store.open(() => {})
+  onTestFinished(() => store.close())
+  await claim(store, 1)
+  await query('update idv.owners set seen = seen - 3 * 86400000')
+  await store.purge({ doneBefore: 0, deadBefore: 0, keysBefore: 0, limit: 10 })
+  const owners = await query('select owner from idv.owners')
+  expect(owners.map(({ owner }) => owner)).toEqual([0])
+})

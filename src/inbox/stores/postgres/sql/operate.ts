@@ -169,7 +169,8 @@ begin
     delete from idv.relations r where r.at < p_keys
       and not exists (select 1 from idv.entries e where e.lane = r.lane);
   end if;
-  delete from idv.owners o where o.seen < idv.clock_1() - 86400000
+  -- Owner 0 stands for all of them.
+  delete from idv.owners o where o.owner <> 0 and o.seen < idv.clock_1() - 86400000
     and not exists (select 1 from idv.entries e where e.state = 'leased' and e.owner = o.owner);
   return next;
 end $$`,
