@@ -138,8 +138,6 @@ class DurableInbox implements Inbox, WorkSource {
     try {
       // Each step ends with the signal, so that nothing holds on to the body of a 503.
       const { fingerprints } = await this.#open(signal)
-      // One that cannot tell the time may still keep it.
-      await orAborted(this.#store.refresh?.() ?? Promise.resolve(), signal).catch(() => {})
       const storedAt = Math.floor(this.now().getTime())
       this.#claims.noticeTime(storedAt)
       const entry = toNewEntry(arrival, {
