@@ -59,7 +59,10 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
     // Who kept it could read it: in a deployment old and new ones work side by side.
     return ended({ ...failed(parsed.code), fatal: work.name === undefined })
   }
-  if (await keptAgain(work, parsed, by.pipeline)) {
+  const again = await keptAgain(work, parsed, by.pipeline)
+  // It stays as evidence.
+  if (again === 'conflict') return ended({ kind: 'skipped', reason: 'CONFLICT' })
+  if (again === 'replaced') {
     await by.inbox.erase(work)
     return ended({ kind: 'skipped', reason: 'FORGOTTEN' })
   }

@@ -11,21 +11,22 @@ interface By {
 }
 
 /**
- * Keeps it under what it says, behind what its lane holds by now; true where another entry stands for
- * it from then on: the same one, however often this is repeated after a crash.
+ * Keeps it under what it says, behind what its lane holds by now: `replaced` where another entry stands
+ * for it from then on, the same one however often this is repeated after a crash. `conflict` where
+ * another event has its key, with other bytes.
  */
 export async function keptAgain(
   { delivery, name, source, lease, handled }: Work,
   parsed: Extract<Parsed, { ok: true }>,
   { keeper, vendor }: By,
-): Promise<boolean> {
+): Promise<'replaced' | 'conflict' | undefined> {
   // Who replays one means this one, and what has begun ends where it is.
-  if (!keeper || !delivery || name !== undefined || source === 'replay') return false
-  if (handled.length > 0) return false
+  if (!keeper || !delivery || name !== undefined || source === 'replay') return undefined
+  if (handled.length > 0) return undefined
   const arrival = toArrival(delivery, parsed, { source, vendor })
   const of = lease.id
-  const isAnother = async (isKeyHeld: boolean) =>
-    (await keeper.keep({ ...arrival, again: { of, isKeyHeld } })).entryId !== of
+  let kept = await keeper.keep({ ...arrival, again: { of, isKeyHeld: false } })
   // It may hold the key already, which its scheme signs or its bytes are.
-  return (await isAnother(false)) || isAnother(true)
+  if (kept.entryId === of) kept = await keeper.keep({ ...arrival, again: { of, isKeyHeld: true } })
+  return kept.kind === 'duplicate' && kept.conflict ? 'conflict' : 'replaced'
 }

@@ -112,3 +112,23 @@ test('in its lane too where bytes tell duplicates and events have no ids', async
   expect(ran).toEqual(inOrder('created', 'approved'))
   expect(await after.inbox.forget('verification:ver_1')).toBe(2)
 })
+
+test('stays as evidence where another event has its id', async () => {
+  const store = memoryStore()
+  const before = setUp({ receiver: { envelope: { name: 'kind' } }, store })
+  const one = event('verification.approved')
+  await before.receiver.receive(await signedDelivery(one, { secret: testSecret }))
+  expect(await before.worker.runOnce()).toMatchObject({ dead: 1 })
+  await before.worker.drain()
+  const { inbox, receiver, worker, deliver } = setUp({ store })
+  const ran: string[] = []
+  receiver.on('*', ({ name }) => ran.push(name))
+  await deliver({ ...event('verification.rejected'), id: one.id })
+  await worker.runOnce()
+  await inbox.redrive({ state: 'dead' })
+  expect(await worker.runOnce()).toMatchObject({ skipped: 1 })
+  expect(ran).toEqual(['verification.rejected'])
+  const conflicts = (await inbox.find({ state: 'skipped' })).entries
+  expect(conflicts.map(({ reason }) => reason)).toContain('CONFLICT')
+  expect(conflicts.every(({ erased }) => !erased)).toBe(true)
+})
