@@ -21,7 +21,6 @@ import {
   redrivenFrom,
 } from './entry-query.ts'
 import type { Fingerprints } from './fingerprint.ts'
-import { ownLane } from './new-entry.ts'
 import type { InboxStore } from './store.ts'
 
 export interface EntryPage {
@@ -176,10 +175,9 @@ export class InboxAdmin {
     return this.#deps.store.forget(this.#lane(entity, tenant), this.#now(), tenant === null)
   }
 
-  /** Of an entry without an entity, which another one replaces. */
-  async erase(id: string, tenant: string | undefined): Promise<void> {
-    const lane = ownLane(id, tenant, this.#deps.fingerprints)
-    await this.#deps.store.forget(lane, this.#now(), tenant === undefined)
+  /** Of an entry that another one replaces. */
+  async erase(id: string): Promise<void> {
+    await this.#deps.store.erase(id, this.#now())
   }
 
   /**

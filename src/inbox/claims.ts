@@ -264,7 +264,7 @@ function leaseOf({ id, fence, owner }: Lease): Lease {
 function openedOf(
   { id, metadata, body }: Claimed,
   encryption: Encryption,
-): Pick<Work, 'delivery' | 'vendor' | 'isHopeless'> {
+): Pick<Work, 'delivery' | 'vendor' | 'entity' | 'isHopeless'> {
   if (!metadata || !body || encryption.isRefused(metadata) || encryption.isRefused(body)) {
     return { isHopeless: true }
   }

@@ -70,10 +70,11 @@ function metadataIn(bytes: Uint8Array): Metadata | undefined {
   }
 }
 
-/** A kept delivery as it was verified, and the vendor of the receiver that kept it. */
+/** A kept delivery as it was verified, the vendor of the receiver that kept it, and its entity then. */
 interface OpenedContent {
   readonly delivery: VerifiedDelivery
   readonly vendor?: string
+  readonly entity?: Entity
 }
 
 /** Opens what was kept; undefined when no key opens it or it is damaged. */
@@ -85,8 +86,8 @@ export function unpackContent(
   const metadata = unpackMetadata(id, content.metadata, encryption)
   const body = encryption.decrypt(content.body, `${id}:body`)
   if (!metadata || !body) return undefined
-  const { key: _, entity: __, vendor, receivedAt, ...rest } = metadata
+  const { key: _, entity, vendor, receivedAt, ...rest } = metadata
   // Only what `verify` had proved was ever kept.
   const delivery = markVerified({ ...rest, receivedAt: new Date(receivedAt), body })
-  return { delivery, ...(vendor !== undefined && { vendor }) }
+  return { delivery, ...defined({ vendor, entity }) }
 }

@@ -153,8 +153,8 @@ class DurableInbox implements Inbox, WorkSource {
     }
   }
 
-  async erase({ lease, delivery }: Work): Promise<void> {
-    await (await this.#open()).admin.erase(lease.id, delivery?.tenant)
+  async erase({ lease }: Work): Promise<void> {
+    await (await this.#open()).admin.erase(lease.id)
   }
 
   async check(): Promise<void> {

@@ -43,11 +43,7 @@ export function toNewEntry(arrival: Arrival, deps: EntryDeps): NewEntry {
 /** An event without an entity waits for no other. */
 function laneOf({ delivery, entity }: Arrival, { id, fingerprints }: EntryDeps): string {
   if (entity && entity.id !== '') return fingerprints.lane(entity)
-  return ownLane(id, delivery.tenant, fingerprints)
-}
-
-/** The lane of an entry that has no entity. */
-export function ownLane(id: string, tenant: string | undefined, fingerprints: Fingerprints) {
+  const { tenant } = delivery
   return tenant === undefined ? id : `${id}.${fingerprints.tenant(tenant)}`
 }
 

@@ -1,10 +1,12 @@
 // What arrived while nobody could read it, and is redriven after the fix.
 
 import { type Scheme, schemes } from 'idv-webhooks'
+import { createClient, reconcile } from 'idv-webhooks/client'
 import { type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { createSandbox } from 'idv-webhooks/sandbox'
 import { signedDelivery, testSecret } from 'idv-webhooks/testing'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { event, setUp } from './admin.ts'
 import { temporaryFile } from './temporary.ts'
 
@@ -131,4 +133,81 @@ test('stays as evidence where another event has its id', async () => {
   const conflicts = (await inbox.find({ state: 'skipped' })).entries
   expect(conflicts.map(({ reason }) => reason)).toContain('CONFLICT')
   expect(conflicts.every(({ erased }) => !erased)).toBe(true)
+})
+
+/** One that the service has approved, and its client. */
+async function approvedVerification() {
+  const sandbox = await createSandbox({ seed: 1 })
+  onTestFinished(() => sandbox.close())
+  const { baseUrl, apiKey, fetch } = sandbox
+  const client = createClient({ baseUrl, apiKey, fetch })
+  const { id } = await client.verifications.create({ type: 'idv', requirements: ['document'] })
+  await sandbox.act(id, ['start', 'submit', 'approve'])
+  return { client, verification: await client.verifications.get(id) }
+}
+
+/** A deployment whose envelope passes the sender's names on, and the next one, which maps them. */
+async function mapped(store: InboxStore, { isHeard = false, data = { id: 'ver_1' } } = {}) {
+  const envelope = (name: (kind: string) => string) => (body: unknown) => {
+    const { kind, id, at, data } = body as { kind: string; id: string; at: string; data: object }
+    return { name: name(kind), id, occurredAt: at, data }
+  }
+  const kyc = (step: string, minute: number) => ({
+    kind: `kyc.${step}`,
+    id: `evt_kyc_${step}`,
+    at: `2026-01-01T00:0${minute}:00Z`,
+    data,
+  })
+  const before = setUp({ receiver: { envelope: envelope((kind) => kind) }, store })
+  if (isHeard) before.receiver.on('*', () => {}, { id: 'any' })
+  for (const [at, step] of ['created', 'submitted', 'approved'].entries()) {
+    expect((await before.deliver(kyc(step, at))).kind).toBe('accepted')
+  }
+  expect(await before.worker.runOnce()).toMatchObject({ [isHeard ? 'done' : 'skipped']: 3 })
+  await before.worker.drain()
+  if (store.capabilities.survives !== 'nothing') await before.inbox.close()
+  const name = (kind: string) => kind.replace('kyc', 'verification')
+  const after = setUp({ receiver: { envelope: envelope(name) }, store })
+  const ran: string[] = []
+  after.receiver.on('*', async ({ name }) => {
+    ran.push(`begin ${name}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    ran.push(`end ${name}`)
+  })
+  return { ...after, ran, kyc }
+}
+
+test.each([
+  ['memory', memoryStore],
+  ['SQLite', () => sqliteStore(temporaryFile())],
+] as const)('so is one whose name was not translated before: %s', async (_, store) => {
+  const { inbox, worker, deliver, ran, kyc } = await mapped(store())
+  expect(await inbox.redrive({ state: 'skipped' })).toBe(3)
+  await deliver(kyc('canceled', 4))
+  expect((await deliver(kyc('created', 0))).kind).toBe('duplicate')
+  while ((await worker.runOnce()).skipped > 0);
+  expect(ran).toEqual(inOrder('canceled', 'created', 'submitted', 'approved'))
+  expect(await inbox.redrive({ state: 'skipped' })).toBe(0)
+  expect((await inbox.find({ entity: 'verification:ver_1' })).entries).toHaveLength(4)
+  expect(await inbox.forget('verification:ver_1')).toBe(4)
+  expect((await inbox.find()).entries.every((one) => one.erased)).toBe(true)
+})
+
+test('once where reconcile has fed it meanwhile', async () => {
+  const { client, verification } = await approvedVerification()
+  const { inbox, receiver, worker, ran } = await mapped(memoryStore(), { data: verification })
+  const { events } = await reconcile({ client, receiver, since: '2020-01-01T00:00:00Z' })
+  expect(events.fed).toBe(3)
+  expect(await worker.runOnce()).toMatchObject({ done: 3 })
+  await inbox.redrive({ state: 'skipped' })
+  while ((await worker.runOnce()).skipped > 0);
+  expect(ran).toEqual(inOrder('created', 'submitted', 'approved'))
+})
+
+test('not where a handler has heard it under its own name', async () => {
+  const { inbox, worker, ran } = await mapped(memoryStore(), { isHeard: true })
+  const { entries } = await inbox.find()
+  for (const { id } of entries.toReversed()) expect(await inbox.replay(id)).toBe(true)
+  expect(await worker.runOnce()).toMatchObject({ done: 3, skipped: 0 })
+  expect(ran).toEqual(inOrder('created', 'submitted', 'approved'))
 })

@@ -72,6 +72,7 @@ function handleOf({ data, owners, holders }: Shared, owner: number, flaw?: Flaw)
     },
     dismiss: (id, now) => data.dismiss(id, now),
     forget: (lane, now, ofNone) => data.forget(lane, now, ofNone),
+    erase: (id, now) => data.erase(id, now),
     purge: (purge) => data.purge(purge),
     stats: (now, latency) => data.stats(now, latency),
   }

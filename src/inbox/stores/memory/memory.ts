@@ -209,15 +209,14 @@ class MemoryStore implements InboxStore<undefined> {
       if (isAbout(row, lane) && !(ofNone && tenantOf(row.lane))) meant.add(row.lane)
     }
     for (const row of this.#rows.values()) {
-      if (!meant.has(row.lane) || !row.metadata) continue
-      this.#keys.forget(row.id)
-      erase(row)
-      erased++
-      // A leased entry keeps its lane until its holder is gone: a lane never has two at work.
-      if (row.state === 'leased') continue
-      if (isOpen(row.state) || row.state === 'dead') this.#skip(row, 'FORGOTTEN', now)
+      if (meant.has(row.lane) && this.#erase(row, now)) erased++
     }
     return erased
+  }
+
+  async erase(id: string, now: number): Promise<boolean> {
+    const row = this.#rows.get(id)
+    return row !== undefined && this.#erase(row, now)
   }
 
   async purge({ doneBefore, deadBefore, keysBefore, limit }: Purge): Promise<Purged> {
@@ -273,6 +272,16 @@ class MemoryStore implements InboxStore<undefined> {
   #held({ id, fence }: Lease): Row | undefined {
     const row = this.#rows.get(id)
     return row?.state === 'leased' && row.fence === fence ? row : undefined
+  }
+
+  #erase(row: Row, now: number): boolean {
+    if (!row.metadata) return false
+    this.#keys.forget(row.id)
+    erase(row)
+    // A leased entry keeps its lane until its holder is gone: a lane never has two at work.
+    const isWaiting = isOpen(row.state) && row.state !== 'leased'
+    if (isWaiting || row.state === 'dead') this.#skip(row, 'FORGOTTEN', now)
+    return true
   }
 
   /** Whether it is as this settlement has left it. */

@@ -223,6 +223,10 @@ class PostgresStore implements InboxStore {
     return this.#admin.forget(lane, now, ofNone)
   }
 
+  async erase(id: string, now: number): Promise<boolean> {
+    return this.#admin.erase(id, now)
+  }
+
   async purge(purge: Purge): Promise<Purged> {
     return this.#admin.purge(purge)
   }

@@ -109,13 +109,23 @@ export class AdminQueries {
     const sql = `select seq, id, lane, state, attempt, fence, erased from idv_entries e
       where e.lane in (select x.lane from idv_entries x where ${isAbout}) and e.erased = 0${which}`
     const found = this.#connection.statement<Head>(sql).all(...values)
-    for (const head of found) {
-      this.#erase(head.seq)
-      this.#sql.forgetDigests.run(head.id)
-      // A leased entry keeps its lane until its holder is gone: a lane never has two at work.
-      if (['stored', 'retry', 'dead'].includes(head.state)) this.skip(head, 'FORGOTTEN', now)
-    }
+    for (const head of found) this.#forget(head, now)
     return found.length
+  }
+
+  erase({ id, now }: Takes<'erase'>): boolean {
+    this.#assertNotMoved()
+    const head = this.#connection.head(id)
+    if (!head || head.erased) return false
+    this.#forget(head, now)
+    return true
+  }
+
+  #forget(head: Head, now: number): void {
+    this.#erase(head.seq)
+    this.#sql.forgetDigests.run(head.id)
+    // A leased entry keeps its lane until its holder is gone: a lane never has two at work.
+    if (['stored', 'retry', 'dead'].includes(head.state)) this.skip(head, 'FORGOTTEN', now)
   }
 
   purge({ doneBefore, deadBefore, keysBefore, limit }: Takes<'purge'>): Purged {

@@ -98,6 +98,7 @@ type AdminMethod =
   | 'reopen'
   | 'dismiss'
   | 'forget'
+  | 'erase'
   | 'purge'
   | 'stats'
   | 'recall'
@@ -111,6 +112,7 @@ function adminHandlers(admin: AdminQueries): Pick<Handlers, AdminMethod> {
     reopen: (reopening) => admin.reopen(reopening),
     dismiss: (asked) => admin.dismiss(asked),
     forget: (asked) => admin.forget(asked),
+    erase: (asked) => admin.erase(asked),
     purge: (purge) => admin.purge(purge),
     stats: (asked) => admin.stats(asked),
     recall: (setting) => admin.recall(setting),
@@ -165,6 +167,6 @@ function erasedBy<M extends Method>(
   answer: { readonly value: Gives<Method> },
 ) {
   const { value } = answer
-  if (method === 'forget') return Number(value)
+  if (method === 'forget' || method === 'erase') return Number(value)
   return method === 'purge' && typeof value === 'object' && 'erased' in value ? value.erased : 0
 }

@@ -39,6 +39,7 @@ export interface Calls {
   reopen: CallOf<Reopening, number>
   dismiss: CallOf<{ readonly id: string; readonly now: number }, boolean>
   forget: CallOf<{ readonly lane: string; readonly now: number; readonly ofNone: boolean }, number>
+  erase: CallOf<{ readonly id: string; readonly now: number }, boolean>
   purge: CallOf<Purge, Purged>
   stats: CallOf<{ readonly now: number; readonly latency?: LatencyQuery | undefined }, StoreStats>
   recall: CallOf<{ readonly name: string; readonly initial: Uint8Array }, Uint8Array>

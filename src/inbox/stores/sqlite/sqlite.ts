@@ -202,6 +202,10 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
     return this.#call('forget', { lane, now, ofNone })
   }
 
+  erase(id: string, now: number): Promise<boolean> {
+    return this.#call('erase', { id, now })
+  }
+
   purge(purge: Purge): Promise<Purged> {
     return this.#call('purge', purge)
   }

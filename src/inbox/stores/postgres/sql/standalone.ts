@@ -11,6 +11,7 @@ export const standalone = {
   reopen: ['text', 'text', 'bigint', 'boolean', 'boolean'],
   dismiss: ['text', 'bigint'],
   forget: ['text', 'bigint', 'boolean'],
+  erase: ['text', 'bigint'],
   align_retries: ['bigint', 'bigint'],
   align_lanes: ['bigint', 'bigint', 'bigint', 'bigint'],
   free_lanes: ['bigint'],
@@ -26,7 +27,7 @@ const claimTypes = ['int', 'bigint', 'bigint', 'bigint', 'int', 'bigint', 'boole
 const parameters = (types: readonly string[]) => types.map((_, at) => `$${at + 1}`).join(', ')
 
 /** Those whose answer somebody takes for durable. */
-const acknowledged = ['keep', 'settle', 'checkpoint', 'reopen', 'dismiss', 'forget']
+const acknowledged = ['keep', 'settle', 'checkpoint', 'reopen', 'dismiss', 'forget', 'erase']
 
 /*
  * Where a statement's time is over while it waits for a synchronous standby, the server ends the wait
