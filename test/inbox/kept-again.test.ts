@@ -7,7 +7,7 @@ import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { createSandbox } from 'idv-webhooks/sandbox'
 import { signedDelivery, testSecret } from 'idv-webhooks/testing'
 import { expect, onTestFinished, test } from 'vitest'
-import { event, setUp } from './admin.ts'
+import { event, type Parts, setUp } from './admin.ts'
 import { temporaryFile } from './temporary.ts'
 
 const scheme = schemes.standardWebhooks({ tolerance: 'none' })
@@ -146,34 +146,45 @@ async function approvedVerification() {
   return { client, verification: await client.verifications.get(id) }
 }
 
+interface Mapped extends Parts {
+  /** Handlers of the first deployment, by their ids. */
+  readonly heard?: Readonly<Record<string, () => void>>
+  readonly data?: { readonly id: string }
+  /** The family of names in the second deployment. */
+  readonly family?: string
+}
+
 /** A deployment whose envelope passes the sender's names on, and the next one, which maps them. */
-async function mapped(store: InboxStore, { isHeard = false, data = { id: 'ver_1' } } = {}) {
-  const envelope = (name: (kind: string) => string) => (body: unknown) => {
-    const { kind, id, at, data } = body as { kind: string; id: string; at: string; data: object }
-    return { name: name(kind), id, occurredAt: at, data }
-  }
+async function mapped({ heard = {}, data, family = 'verification', ...parts }: Mapped = {}) {
+  const store = parts.store ?? memoryStore()
+  const through = (name: string) => ({
+    envelope: (body: unknown) => {
+      const { kind, id, at, data } = body as { kind: string; id: string; at: string; data: object }
+      return { name: kind.replace('kyc', name), id, occurredAt: at, data }
+    },
+  })
   const kyc = (step: string, minute: number) => ({
     kind: `kyc.${step}`,
     id: `evt_kyc_${step}`,
     at: `2026-01-01T00:0${minute}:00Z`,
-    data,
+    data: data ?? { id: 'ver_1' },
   })
-  const before = setUp({ receiver: { envelope: envelope((kind) => kind) }, store })
-  if (isHeard) before.receiver.on('*', () => {}, { id: 'any' })
+  const before = setUp({ ...parts, store, receiver: through('kyc') })
+  for (const [id, handler] of Object.entries(heard)) before.receiver.on('*', handler, { id })
   for (const [at, step] of ['created', 'submitted', 'approved'].entries()) {
     expect((await before.deliver(kyc(step, at))).kind).toBe('accepted')
   }
-  expect(await before.worker.runOnce()).toMatchObject({ [isHeard ? 'done' : 'skipped']: 3 })
+  await before.worker.runOnce()
   await before.worker.drain()
   if (store.capabilities.survives !== 'nothing') await before.inbox.close()
-  const name = (kind: string) => kind.replace('kyc', 'verification')
-  const after = setUp({ receiver: { envelope: envelope(name) }, store })
+  const after = setUp({ ...parts, store, receiver: through(family) })
   const ran: string[] = []
-  after.receiver.on('*', async ({ name }) => {
+  const hear = async ({ name }: { readonly name: string }) => {
     ran.push(`begin ${name}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
     ran.push(`end ${name}`)
-  })
+  }
+  after.receiver.on('*', hear, { id: 'crm' })
   return { ...after, ran, kyc }
 }
 
@@ -181,7 +192,7 @@ test.each([
   ['memory', memoryStore],
   ['SQLite', () => sqliteStore(temporaryFile())],
 ] as const)('so is one whose name was not translated before: %s', async (_, store) => {
-  const { inbox, worker, deliver, ran, kyc } = await mapped(store())
+  const { inbox, worker, deliver, ran, kyc } = await mapped({ store: store() })
   expect(await inbox.redrive({ state: 'skipped' })).toBe(3)
   await deliver(kyc('canceled', 4))
   expect((await deliver(kyc('created', 0))).kind).toBe('duplicate')
@@ -195,7 +206,7 @@ test.each([
 
 test('once where reconcile has fed it meanwhile', async () => {
   const { client, verification } = await approvedVerification()
-  const { inbox, receiver, worker, ran } = await mapped(memoryStore(), { data: verification })
+  const { inbox, receiver, worker, ran } = await mapped({ data: verification })
   const { events } = await reconcile({ client, receiver, since: '2020-01-01T00:00:00Z' })
   expect(events.fed).toBe(3)
   expect(await worker.runOnce()).toMatchObject({ done: 3 })
@@ -204,10 +215,42 @@ test('once where reconcile has fed it meanwhile', async () => {
   expect(ran).toEqual(inOrder('created', 'submitted', 'approved'))
 })
 
-test('not where a handler has heard it under its own name', async () => {
-  const { inbox, worker, ran } = await mapped(memoryStore(), { isHeard: true })
+const failing = () => {
+  throw new Error('down')
+}
+const inPlace = { done: 3, skipped: 0 }
+
+test('not where one is replayed that was handled under its own name', async () => {
+  const { inbox, worker, ran } = await mapped({ heard: { crm: () => {} } })
   const { entries } = await inbox.find()
   for (const { id } of entries.toReversed()) expect(await inbox.replay(id)).toBe(true)
-  expect(await worker.runOnce()).toMatchObject({ done: 3, skipped: 0 })
+  expect(await worker.runOnce()).toMatchObject(inPlace)
   expect(ran).toEqual(inOrder('created', 'submitted', 'approved'))
+})
+
+test('not where a part of its handlers has succeeded', async () => {
+  const heard = { mail: () => {}, crm: failing }
+  const { inbox, worker, ran } = await mapped({ heard, retry: { attempts: 1 } })
+  expect(await inbox.redrive({ state: 'dead' })).toBe(3)
+  expect(await worker.runOnce()).toMatchObject(inPlace)
+  expect(ran).toEqual(inOrder('created', 'submitted', 'approved'))
+})
+
+test('not where a handler that failed waits for its retry', async () => {
+  let clock = Date.now()
+  const retry = { delays: [60_000], random: () => 1 }
+  const parts = { heard: { crm: failing }, retry, now: () => new Date(clock) }
+  const { inbox, worker } = await mapped(parts)
+  expect(await inbox.stats()).toMatchObject({ retry: 1, stored: 2 })
+  clock += 61_000
+  await worker.runOnce()
+  const { entries } = await inbox.find({ name: 'kyc.created' })
+  expect(entries.map(({ state }) => state)).toEqual(['done'])
+})
+
+test('not for another name of the sender: old and new processes would take turns', async () => {
+  const { inbox, worker, ran } = await mapped({ family: 'acme' })
+  expect(await inbox.redrive({ state: 'skipped' })).toBe(3)
+  expect(await worker.runOnce()).toMatchObject(inPlace)
+  expect(ran.map((step) => step.split('.')[0])).toContain('begin acme')
 })
