@@ -254,3 +254,21 @@ test('not for another name of the sender: old and new processes would take turns
   expect(await worker.runOnce()).toMatchObject(inPlace)
   expect(ran.map((step) => step.split('.')[0])).toContain('begin acme')
 })
+
+test('not where an event of the service is that of another entity by now', async () => {
+  const store = memoryStore()
+  const through = (field: 'person' | 'check') => ({
+    envelope: (body: unknown) => {
+      const read = body as { readonly id: string; readonly person: string; readonly check: string }
+      return { name: 'verification.created', id: read.id, data: { id: read[field] } }
+    },
+  })
+  const before = setUp({ store, receiver: through('person') })
+  await before.deliver({ id: 'evt_1', person: 'one', check: 'ver_1' })
+  expect(await before.worker.runOnce()).toMatchObject({ skipped: 1 })
+  await before.worker.drain()
+  const after = setUp({ store, receiver: through('check') })
+  after.receiver.on('*', () => {})
+  await after.inbox.redrive({ state: 'skipped' })
+  expect(await after.worker.runOnce()).toMatchObject({ done: 1, skipped: 0 })
+})
