@@ -21,6 +21,7 @@ import {
   redrivenFrom,
 } from './entry-query.ts'
 import type { Fingerprints } from './fingerprint.ts'
+import { noteKeysPurged } from './keys-purged.ts'
 import type { InboxStore } from './store.ts'
 
 export interface EntryPage {
@@ -194,6 +195,7 @@ export class InboxAdmin {
       limit: pageSize,
       waits: goesOn === undefined,
     }
+    await noteKeysPurged(store, purge.keysBefore)
     let erased = 0
     let deleted = 0
     do {

@@ -13,6 +13,7 @@ import type { EntryFilter, EntryQuery, ForgetOptions, GetOptions } from './entry
 import { createFingerprints, type Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { recallSalt } from './key-check.ts'
+import { keysPurged } from './keys-purged.ts'
 import { assertNotMoved } from './move.ts'
 import { toNewEntry } from './new-entry.ts'
 import { StoreOpening } from './opening.ts'
@@ -155,6 +156,12 @@ class DurableInbox implements Inbox, WorkSource {
 
   async erase({ lease }: Work): Promise<void> {
     await (await this.#open()).admin.erase(lease.id)
+  }
+
+  async remembersSince(): Promise<Date | undefined> {
+    await this.#open()
+    const purged = await keysPurged(this.#store)
+    return purged === undefined ? undefined : new Date(purged)
   }
 
   async check(): Promise<void> {

@@ -359,15 +359,23 @@ describe('reconcile', () => {
     expect((await inbox.find({ tenant: 'b' })).entries).toHaveLength(1)
   })
 
-  test('a run looks back no further than the inbox remembers', async () => {
+  test.each([
+    ['remembers', 3],
+    ['has remembered, though it is set to more by now', 30],
+  ])('a run looks back no further than the inbox %s', async (_, raised) => {
     const { now, advance } = fakeClock(start)
-    const retention = { done: 1, dead: 2, keys: 3 }
-    const inbox = createInbox({ store: memoryStore(), now, retention })
-    const receiver = createReceiver({ secret, inbox, now })
+    const store = memoryStore()
     const handled: string[] = []
-    receiver.on('*', ({ name, source }) => handled.push(`${name} by ${source}`))
+    const deploy = (keys: number) => {
+      const inbox = createInbox({ store, now, retention: { done: 1, dead: 2, keys } })
+      const receiver = createReceiver({ secret, inbox, now })
+      receiver.on('*', ({ name, source }) => handled.push(`${name} by ${source}`))
+      return { inbox, receiver }
+    }
+    let { inbox, receiver } = deploy(3)
     const subscriptions = [{ url: 'http://app.test/webhooks', secret }]
-    const sandbox = openSandbox({ now, fetch: toFetch(receiver), subscriptions })
+    const fetch = (request: Request) => toFetch(receiver)(request)
+    const sandbox = openSandbox({ now, fetch, subscriptions })
     const api = clientOf(sandbox, { now, limiter: false })
     let mark: Watermark | undefined
     const watermark = {
@@ -387,6 +395,8 @@ describe('reconcile', () => {
     await day()
     const { id } = await api.verifications.create({ ...input, expiresDays: 30 })
     for (let days = 0; days < 5; days++) await day()
+    await inbox.close()
+    ;({ inbox, receiver } = deploy(raised))
     await sandbox.act(id, ['start', 'submit'])
     await day()
     expect(handled).toEqual([
