@@ -119,8 +119,6 @@ export interface AdminStore {
    * whatever way, or is gone: until then they hold their lane. Afterwards their keys match any bytes.
    */
   forget(lane: string, now: number, ofNone?: boolean): Promise<number>
-  /** Erases one entry as `forget` does those of a lane; false when it is not there, or is erased. */
-  erase(id: string, now: number): Promise<boolean>
   /**
    * Erases payloads and failures past their time. A dead entry that holds its lane stays: only a
    * person ends that. In a shared store one process at a time purges; the others wait or get zeros.

@@ -176,11 +176,6 @@ export class InboxAdmin {
     return this.#deps.store.forget(this.#lane(entity, tenant), this.#now(), tenant === null)
   }
 
-  /** Of an entry that another one replaces. */
-  async erase(id: string): Promise<void> {
-    await this.#deps.store.erase(id, this.#now())
-  }
-
   /**
    * Page by page; `isWhole` when nothing is left to go. With `goesOn`, which ends it, what another
    * process is just erasing is left to that.

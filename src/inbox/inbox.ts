@@ -10,12 +10,12 @@ import { createEncryption, type Encryption } from './encryption.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
 import { createEntryIds } from './entry-id.ts'
 import type { EntryFilter, EntryQuery, ForgetOptions, GetOptions } from './entry-query.ts'
-import { createFingerprints, type Fingerprints } from './fingerprint.ts'
+import { createFingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { recallSalt } from './key-check.ts'
 import { keysPurged } from './keys-purged.ts'
 import { assertNotMoved } from './move.ts'
-import { toNewEntry } from './new-entry.ts'
+import { type EntryDeps, toNewEntry } from './new-entry.ts'
 import { StoreOpening } from './opening.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 import type { Operated, SettledWork, Swept, Verdict, Work, WorkSource } from './work.ts'
@@ -82,7 +82,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
 }
 
 interface Opened {
-  readonly fingerprints: Fingerprints
+  readonly making: Omit<EntryDeps, 'id' | 'storedAt'>
   readonly admin: InboxAdmin
 }
 
@@ -138,24 +138,14 @@ class DurableInbox implements Inbox, WorkSource {
     const { signal, stop } = deadline(this.timeout)
     try {
       // Each step ends with the signal, so that nothing holds on to the body of a 503.
-      const { fingerprints } = await this.#open(signal)
+      const { making } = await this.#open(signal)
       const storedAt = Math.floor(this.now().getTime())
       this.#claims.noticeTime(storedAt)
-      const entry = toNewEntry(arrival, {
-        id: this.#nextId(),
-        storedAt,
-        fingerprints: fingerprints.within(arrival.delivery.tenant),
-        encryption: this.#encryption,
-        dedupeBodies: this.#limits.dedupeBodies,
-      })
+      const entry = toNewEntry(arrival, { ...making, id: this.#nextId(), storedAt })
       return this.#kept(await orAborted(this.#store.insert(entry, signal), signal))
     } finally {
       stop()
     }
-  }
-
-  async erase({ lease }: Work): Promise<void> {
-    await (await this.#open()).admin.erase(lease.id)
   }
 
   async remembersSince(): Promise<Date | undefined> {
@@ -213,7 +203,14 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledWork> {
-    return this.#opening.isOpen ? this.#claims.settle(work, verdict, handled) : { state: 'lost' }
+    if (!this.#opening.isOpen) return { state: 'lost' }
+    if (verdict.kind !== 'assigned') return this.#claims.settle(work, verdict, handled)
+    const { making } = await this.#open()
+    const { lease, storedAt } = work
+    const entry = toNewEntry(verdict.arrival, { ...making, id: lease.id, storedAt })
+    const assigned = await this.#claims.assign(work, entry)
+    this.#wake()
+    return assigned
   }
 
   abandon(work: Work): void {
@@ -284,11 +281,11 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async #begin(): Promise<Opened> {
-    const [store, { retention }] = [this.#store, this.#limits]
+    const [store, { retention, dedupeBodies }] = [this.#store, this.#limits]
     await store.open(() => this.#wake())
     const fingerprints = createFingerprints(await recallSalt(store, this.#encryption))
-    const parts = { store, encryption: this.#encryption, fingerprints, now: this.now, retention }
-    return { fingerprints, admin: new InboxAdmin(parts) }
+    const making = { fingerprints, encryption: this.#encryption, dedupeBodies }
+    return { making, admin: new InboxAdmin({ store, ...making, now: this.now, retention }) }
   }
 
   #wake(): void {

@@ -171,35 +171,6 @@ export const erasingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'erases one entry: the others of its lane go on',
-    run: async (store) => {
-      const lane = 'renamed'
-      const [first, second, third] = [newEntry({ lane }), newEntry({ lane }), newEntry({ lane })]
-      for (const entry of [first, second, third]) await store.insert(entry)
-      const held = await claimOne(store)
-      same(await store.erase(first.id, start), true)
-      same(await store.erase(first.id, start), false)
-      same(await store.erase('nobody', start), false)
-      same(await store.checkpoint(held, 'h'), false)
-      same(await settle(store, held, { to: 'skipped', reason: 'FORGOTTEN' }), false)
-      same(await store.erase(second.id, start), true)
-      const { id } = await claimOne(store)
-      same(id, third.id)
-      same((await store.stats(start)).counts, { ...none, leased: 1, skipped: 2 })
-      const left = await store.find({ lane, limit: 10, oldestFirst: true, withBody: true })
-      same(
-        left.map(({ reason, metadata, body }) => [reason, !metadata, !body]),
-        [
-          ['FORGOTTEN', true, true],
-          ['FORGOTTEN', true, true],
-          [undefined, false, false],
-        ],
-      )
-      const again = { ...newEntry(), key: second.key ?? '' }
-      same(await store.insert(again), { kind: 'duplicate', id: second.id })
-    },
-  },
-  {
     name: 'erases digests with the bytes',
     run: async (store) => {
       const entry = newEntry()

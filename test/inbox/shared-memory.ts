@@ -64,6 +64,8 @@ function handleOf({ data, owners, holders }: Shared, owner: number, flaw?: Flaw)
     },
     checkpoint: async (lease, handler) => holds(lease) && data.checkpoint(lease, handler),
     settle: async (settlement) => holds(settlement.lease) && data.settle(settlement),
+    assign: async (assignment) =>
+      holds(assignment.lease) ? data.assign(assignment) : ('lost' as const),
     find: (query) => data.find(query),
     reopen: async (reopening) => {
       const opened = await data.reopen(reopening)
@@ -72,7 +74,6 @@ function handleOf({ data, owners, holders }: Shared, owner: number, flaw?: Flaw)
     },
     dismiss: (id, now) => data.dismiss(id, now),
     forget: (lane, now, ofNone) => data.forget(lane, now, ofNone),
-    erase: (id, now) => data.erase(id, now),
     purge: (purge) => data.purge(purge),
     stats: (now, latency) => data.stats(now, latency),
   }

@@ -10,10 +10,12 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
-import { type EntryReason, type EntryState, entryStates, isOpen, isSetAside } from '../../entry.ts'
+import { type EntryReason, entryStates, isOpen, isSetAside } from '../../entry.ts'
 import type { InboxStore } from '../../store.ts'
 import type {
   Alignment,
+  Assigned,
+  Assignment,
   ClaimRequest,
   ClaimResult,
   Inserted,
@@ -22,6 +24,7 @@ import type {
   NewEntry,
   Settlement,
 } from '../../work-store.ts'
+import { MemoryArrivals } from './arrivals.ts'
 import { HighWaterMarks } from './high-water-marks.ts'
 import { MemoryKeys } from './keys.ts'
 import { MemoryLanes } from './lanes.ts'
@@ -52,7 +55,12 @@ class MemoryStore implements InboxStore<undefined> {
   readonly #lanes = new MemoryLanes(this.#rows)
   readonly #highWaterMarks = new HighWaterMarks()
   readonly #relations = new MemoryRelations(this.#rows)
-  #seq = 0
+  readonly #arrivals = new MemoryArrivals({
+    rows: this.#rows,
+    keys: this.#keys,
+    lanes: this.#lanes,
+    relations: this.#relations,
+  })
 
   async open(): Promise<void> {}
 
@@ -69,17 +77,7 @@ class MemoryStore implements InboxStore<undefined> {
   }
 
   async insert(entry: NewEntry): Promise<Inserted> {
-    const met = this.#keys.meet(entry)
-    if (met.kind === 'conflict') {
-      this.#keepEvidence(entry, met.entry)
-      return { kind: 'conflict', id: met.entry }
-    }
-    // Perhaps only this duplicate names the person.
-    if (met.kind === 'alias') this.#relations.relate(entry)
-    if (met.kind !== 'new') return { kind: 'duplicate', id: met.entry }
-    const row = this.#add(entry, 'stored')
-    this.#lanes.arrive(row)
-    return { kind: 'stored', id: entry.id }
+    return this.#arrivals.insert(entry)
   }
 
   async claim({ now, limit, until }: ClaimRequest): Promise<ClaimResult> {
@@ -159,6 +157,17 @@ class MemoryStore implements InboxStore<undefined> {
     return true
   }
 
+  async assign({ lease, at, entry }: Assignment): Promise<Assigned> {
+    const row = this.#held(lease)
+    if (!row?.metadata) {
+      if (row) this.#skip(row, 'FORGOTTEN', at)
+      return 'lost'
+    }
+    const assigned = this.#arrivals.assign(row, entry, at)
+    if (assigned === 'duplicate') this.#skip(row, 'FORGOTTEN', at)
+    return assigned
+  }
+
   async find(query: StoreQuery): Promise<readonly StoredEntry[]> {
     const rows = [...this.#rows.values()]
     if (!query.oldestFirst) rows.reverse()
@@ -209,14 +218,15 @@ class MemoryStore implements InboxStore<undefined> {
       if (isAbout(row, lane) && !(ofNone && tenantOf(row.lane))) meant.add(row.lane)
     }
     for (const row of this.#rows.values()) {
-      if (meant.has(row.lane) && this.#erase(row, now)) erased++
+      if (!meant.has(row.lane) || !row.metadata) continue
+      this.#keys.forget(row.id)
+      erase(row)
+      erased++
+      // A leased entry keeps its lane until its holder is gone: a lane never has two at work.
+      if (row.state === 'leased') continue
+      if (isOpen(row.state) || row.state === 'dead') this.#skip(row, 'FORGOTTEN', now)
     }
     return erased
-  }
-
-  async erase(id: string, now: number): Promise<boolean> {
-    const row = this.#rows.get(id)
-    return row !== undefined && this.#erase(row, now)
   }
 
   async purge({ doneBefore, deadBefore, keysBefore, limit }: Purge): Promise<Purged> {
@@ -255,33 +265,9 @@ class MemoryStore implements InboxStore<undefined> {
     return defined({ counts, oldest, due, newest, latency: latency && latencyOf(rows, latency) })
   }
 
-  #add(entry: NewEntry, state: EntryState): Row {
-    const { key: _, aliases: __, digest: ___, ...metadata } = this.#relations.relate(entry)
-    const fresh = { attempt: 0, fence: 0, until: 0, generation: 0, failures: [] }
-    const row = { ...metadata, ...fresh, seq: ++this.#seq, state, handled: new Set<string>() }
-    this.#rows.add(row)
-    return row
-  }
-
-  #keepEvidence(entry: NewEntry, conflictOf: string): void {
-    if (!this.#keys.addConflict(entry)) return
-    const row = this.#add(entry, 'skipped')
-    Object.assign(row, { reason: 'CONFLICT', conflictOf, settledAt: entry.storedAt } as const)
-  }
-
   #held({ id, fence }: Lease): Row | undefined {
     const row = this.#rows.get(id)
     return row?.state === 'leased' && row.fence === fence ? row : undefined
-  }
-
-  #erase(row: Row, now: number): boolean {
-    if (!row.metadata) return false
-    this.#keys.forget(row.id)
-    erase(row)
-    // A leased entry keeps its lane until its holder is gone: a lane never has two at work.
-    const isWaiting = isOpen(row.state) && row.state !== 'leased'
-    if (isWaiting || row.state === 'dead') this.#skip(row, 'FORGOTTEN', now)
-    return true
   }
 
   /** Whether it is as this settlement has left it. */

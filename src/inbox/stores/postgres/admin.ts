@@ -71,10 +71,6 @@ export class PostgresAdmin {
     return Number(await this.#change('forget', [storable(lane), Math.floor(now), ofNone]))
   }
 
-  async erase(id: string, now: number): Promise<boolean> {
-    return (await this.#change('erase', [storable(id), Math.floor(now)])) === true
-  }
-
   async purge(purge: Purge): Promise<Purged> {
     const { doneBefore, deadBefore, keysBefore, limit, waits = false } = purge
     const before = [doneBefore, deadBefore, keysBefore].map((time) => Math.floor(time))
@@ -111,7 +107,7 @@ export class PostgresAdmin {
   }
 
   async #change(
-    name: 'reopen' | 'dismiss' | 'forget' | 'erase',
+    name: 'reopen' | 'dismiss' | 'forget',
     values: readonly PostgresValue[],
   ): Promise<unknown> {
     const answer = await this.#statements.ask(name, values, long)

@@ -17,6 +17,8 @@ import type { CopyStore } from '../../copy-store.ts'
 import type { InboxStore, StoreCapabilities } from '../../store.ts'
 import type {
   Alignment,
+  Assigned,
+  Assignment,
   ClaimRequest,
   ClaimResult,
   Inserted,
@@ -199,6 +201,10 @@ class PostgresStore implements InboxStore {
     return this.#work.checkpoint(lease, handler)
   }
 
+  async assign(assignment: Assignment): Promise<Assigned> {
+    return this.#work.assign(assignment)
+  }
+
   async settle(settlement: Settlement): Promise<boolean> {
     return this.#work.settle(settlement)
   }
@@ -221,10 +227,6 @@ class PostgresStore implements InboxStore {
 
   async forget(lane: string, now: number, ofNone?: boolean): Promise<number> {
     return this.#admin.forget(lane, now, ofNone)
-  }
-
-  async erase(id: string, now: number): Promise<boolean> {
-    return this.#admin.erase(id, now)
   }
 
   async purge(purge: Purge): Promise<Purged> {

@@ -15,6 +15,8 @@ import type { CopyStore } from '../../copy-store.ts'
 import type { InboxStore, StoreCapabilities } from '../../store.ts'
 import type {
   Alignment,
+  Assigned,
+  Assignment,
   ClaimRequest,
   ClaimResult,
   Inserted,
@@ -179,6 +181,10 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
     return this.#call('settle', settlement)
   }
 
+  assign(assignment: Assignment): Promise<Assigned> {
+    return this.#call('assign', assignment)
+  }
+
   async transaction(lease: Lease, handler: string): Promise<StoreTx<SqliteTransaction>> {
     if (this.#open) return this.#open.gate.transaction(lease, handler)
     throw closed()
@@ -200,10 +206,6 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
 
   forget(lane: string, now: number, ofNone = false): Promise<number> {
     return this.#call('forget', { lane, now, ofNone })
-  }
-
-  erase(id: string, now: number): Promise<boolean> {
-    return this.#call('erase', { id, now })
   }
 
   purge(purge: Purge): Promise<Purged> {

@@ -4,28 +4,24 @@ export const operate = [
   `create function idv.reopen_1(
   p_ids text, p_from text, p_now bigint, p_replay boolean, p_aside boolean) returns int
 language plpgsql as $$
-declare e record; v record; v_head text; v_opened int := 0; v_made boolean;
+declare e record; v record; v_opened int := 0; v_made boolean;
 begin
   perform idv.guard_1();
   for e in select x.seq, x.lane from idv.entries x
       where x.id in (select t from json_array_elements_text(p_ids::json) t) order by x.lane, x.seq loop
     v_made := idv.lock_lane_1(e.lane, e.seq);
-    select x.state, x.reason into v from idv.entries x where x.seq = e.seq for no key update;
+    select x.state, x.reason, x.lane into v from idv.entries x where x.seq = e.seq for no key update;
     if v.state in (select t from json_array_elements_text(p_from::json) t)
         and (p_aside or coalesce(v.reason, '') not in ('CONFLICT', 'DISMISSED'))
-        and exists (select 1 from idv.contents c where c.seq = e.seq) then
+        -- Another lane may be its own since.
+        and v.lane = e.lane and exists (select 1 from idv.contents c where c.seq = e.seq) then
       update idv.entries x set state = 'stored', attempt = 0, due = p_now, reason = null,
         failures = null, settled_at = null, generation = x.generation + 1,
         source = case when p_replay then 'replay' else x.source end where x.seq = e.seq;
       if p_replay then delete from idv.handled h where h.seq = e.seq; end if;
       perform idv.moved_1(v.state, 'stored');
       v_opened := v_opened + 1;
-      update idv.lanes l set floor = least(l.floor, e.seq) where l.lane = e.lane;
-      select h.state into v_head from idv.lanes l join idv.entries h on h.seq = l.head
-        where l.lane = e.lane;
-      if v_head is null or v_head not in ('leased', 'dead') then
-        perform idv.advance_1(e.lane, p_now);
-      end if;
+      perform idv.enter_1(e.seq, e.lane, p_now);
     elsif v_made then
       delete from idv.lanes l where l.lane = e.lane and l.head is null;
     end if;
@@ -47,33 +43,9 @@ begin
 end $$`,
 
   /* A leased entry keeps its lane until its holder is gone: a lane never has two at work. */
-  `create function idv.erase_in_1(p_lane text, p_seq bigint, p_now bigint) returns boolean
-language plpgsql as $$
-declare v record;
-begin
-  perform 1 from idv.lanes l where l.lane = p_lane for no key update;
-  select x.id, x.state, x.erased into v from idv.entries x where x.seq = p_seq for no key update;
-  if not found or v.erased then return false; end if;
-  delete from idv.contents c where c.seq = p_seq;
-  update idv.entries x set erased = true, failures = null where x.seq = p_seq;
-  update idv.keys k set digest = '' where k.entry = v.id;
-  if v.state in ('stored', 'retry', 'dead') then
-    perform idv.skip_1(p_seq, p_lane, 'FORGOTTEN', p_now);
-  end if;
-  return true;
-end $$`,
-
-  `create function idv.erase_1(p_id text, p_now bigint) returns boolean language plpgsql as $$
-declare e record;
-begin
-  perform idv.guard_1();
-  select x.seq, x.lane into e from idv.entries x where x.id = p_id;
-  return found and idv.erase_in_1(e.lane, e.seq, p_now);
-end $$`,
-
   `create function idv.forget_1(p_lane text, p_now bigint, p_none boolean)
 returns int language plpgsql as $$
-declare e record; v_erased int := 0;
+declare e record; v record; v_erased int := 0;
 begin
   perform idv.guard_1();
   /* Whole lanes: a verification may have named one client first, and another one later. */
@@ -81,10 +53,19 @@ begin
       select distinct m.lane from idv.entries m where
         m.lane = p_lane or (m.lane > p_lane || '.' and m.lane < p_lane || '/')
         or m.related = p_lane or (m.related > p_lane || '.' and m.related < p_lane || '/')
-    ) select x.seq, x.lane from meant join idv.entries x on x.lane = meant.lane
+    ) select x.seq, x.id, x.lane from meant join idv.entries x on x.lane = meant.lane
       where not x.erased and not (p_none and strpos(x.lane, '.') > 0)
       order by x.lane, x.seq loop
-    if idv.erase_in_1(e.lane, e.seq, p_now) then v_erased := v_erased + 1; end if;
+    perform 1 from idv.lanes l where l.lane = e.lane for no key update;
+    select x.state, x.erased into v from idv.entries x where x.seq = e.seq for no key update;
+    continue when v.erased;
+    delete from idv.contents c where c.seq = e.seq;
+    update idv.entries x set erased = true, failures = null where x.seq = e.seq;
+    update idv.keys k set digest = '' where k.entry = e.id;
+    v_erased := v_erased + 1;
+    if v.state in ('stored', 'retry', 'dead') then
+      perform idv.skip_1(e.seq, e.lane, 'FORGOTTEN', p_now);
+    end if;
   end loop;
   return v_erased;
 end $$`,

@@ -6,6 +6,7 @@ import { type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { createSandbox } from 'idv-webhooks/sandbox'
 import { signedDelivery, testSecret } from 'idv-webhooks/testing'
+import { defineVendor } from 'idv-webhooks/vendors'
 import { expect, onTestFinished, test } from 'vitest'
 import { event, type Parts, setUp } from './admin.ts'
 import { temporaryFile } from './temporary.ts'
@@ -55,11 +56,10 @@ test.each([
   const isKnown = 'scheme' in receiver
   expect(late.kind).toBe(isKnown ? 'duplicate' : 'accepted')
   await inbox.redrive({ state: 'dead' })
-  while ((await worker.runOnce()).skipped > 0);
-  const steps = isKnown
-    ? ['created', 'submitted', 'approved']
-    : ['submitted', 'created', 'approved']
-  expect(ran).toEqual(inOrder(...steps))
+  await worker.runOnce()
+  const inLane = ['created', 'submitted', 'approved']
+  // Its copy could be read, and came first.
+  expect(ran).toEqual(inOrder(...(isKnown ? inLane : ['submitted', 'created', 'approved'])))
   expect(await inbox.stats()).toMatchObject({ dead: 0, done: 3, stored: 0 })
   const { entries } = await inbox.find()
   const erased = entries.filter(({ reason }) => reason === 'FORGOTTEN')
@@ -68,28 +68,24 @@ test.each([
   for (const { id } of entries) await inbox.replay(id)
   ran.length = 0
   expect(await worker.runOnce()).toMatchObject({ done: 3 })
-  expect(ran).toEqual(inOrder(...steps))
+  expect(ran).toEqual(inOrder(...(isKnown ? inLane : ['created', 'approved', 'submitted'])))
   expect(await inbox.forget('verification:ver_1')).toBe(3)
   expect((await inbox.find()).entries.every((one) => one.erased)).toBe(true)
 })
 
-test('is handled once though the answer to its second storing is lost', async () => {
+test('is handled once though the answer of the store is lost', async () => {
   const store = memoryStore()
   const { inbox, worker, ran } = await fixed({ scheme }, store)
-  const insert = store.insert.bind(store)
+  const assign = store.assign.bind(store)
   let lost = 0
-  store.insert = async (entry) => {
-    const inserted = await insert(entry)
-    if (inserted.kind !== 'stored' || ++lost > 3) return inserted
+  store.assign = async (assignment) => {
+    const assigned = await assign(assignment)
+    if (assigned === 'lost' || ++lost > 3) return assigned
     throw new Error('the answer is lost')
   }
   await inbox.redrive({ state: 'dead' })
-  for (let run = 0; run < 9; run++) {
-    await worker.runOnce()
-    await inbox.redrive({ state: 'retry' })
-  }
-  expect(ran.filter((step) => step.startsWith('begin'))).toHaveLength(3)
-  expect(lost).toBe(3)
+  expect(await worker.runOnce()).toMatchObject({ done: 3, lost: 3 })
+  expect(ran).toEqual(inOrder('created', 'submitted', 'approved'))
 })
 
 test('in its lane too where bytes tell duplicates and events have no ids', async () => {
@@ -110,7 +106,7 @@ test('in its lane too where bytes tell duplicates and events have no ids', async
     ran.push(`end ${name}`)
   })
   await after.inbox.redrive({ state: 'dead' })
-  while ((await after.worker.runOnce()).skipped > 0);
+  await after.worker.runOnce()
   expect(ran).toEqual(inOrder('created', 'approved'))
   expect(await after.inbox.forget('verification:ver_1')).toBe(2)
 })
@@ -122,17 +118,58 @@ test('stays as evidence where another event has its id', async () => {
   await before.receiver.receive(await signedDelivery(one, { secret: testSecret }))
   expect(await before.worker.runOnce()).toMatchObject({ dead: 1 })
   await before.worker.drain()
-  const { inbox, receiver, worker, deliver } = setUp({ store })
+  const { inbox, receiver, worker, deliver, seen } = setUp({ store })
   const ran: string[] = []
   receiver.on('*', ({ name }) => ran.push(name))
   await deliver({ ...event('verification.rejected'), id: one.id })
   await worker.runOnce()
   await inbox.redrive({ state: 'dead' })
   expect(await worker.runOnce()).toMatchObject({ skipped: 1 })
+  expect(seen.at(-1)).toMatchObject({ type: 'settled', state: 'skipped', reason: 'CONFLICT' })
   expect(ran).toEqual(['verification.rejected'])
-  const conflicts = (await inbox.find({ state: 'skipped' })).entries
-  expect(conflicts.map(({ reason }) => reason)).toContain('CONFLICT')
-  expect(conflicts.every(({ erased }) => !erased)).toBe(true)
+  const { entries } = await inbox.find({ entity: 'verification:ver_1', state: 'skipped' })
+  const [{ id = '' } = {}] = entries
+  expect(entries.map(({ reason, erased }) => [reason, erased])).toEqual([['CONFLICT', false]])
+  expect(await inbox.redrive(id)).toBe(1)
+  expect(await worker.runOnce()).toMatchObject({ done: 1 })
+  expect(ran).toEqual(['verification.rejected', 'verification.approved'])
+  expect(await inbox.forget('verification:ver_1')).toBe(2)
+  expect((await inbox.find()).entries.every(({ erased }) => erased)).toBe(true)
+})
+
+test('conflicts not with itself where repeats have a part alone in common', async () => {
+  const vendor = defineVendor({
+    name: 'acme',
+    title: 'Acme',
+    documents: [{ url: 'https://acme.example/docs', read: '2026-11-22' }],
+    triedOn: 'documents',
+    scheme,
+    reading: {
+      name: ['type'],
+      subject: ['session'],
+      volatile: ['sentAt'],
+      rules: [{ when: { type: 'ok' }, is: 'verification.approved' }],
+    },
+    finality: { final: ['verification.approved'], reversible: [] },
+    delivery: { success: '2xx' },
+    fixtures: [],
+  })
+  const store = memoryStore()
+  const sent = async (sentAt: number) => {
+    const body = { type: 'ok', session: 'ver_1', sentAt }
+    return signedDelivery(body, { secret: testSecret, scheme, id: 'msg_1' })
+  }
+  const before = setUp({ receiver: { scheme, envelope: { name: 'kind' } }, store })
+  await before.receiver.receive(await sent(1))
+  await before.worker.runOnce()
+  await before.worker.drain()
+  const { inbox, receiver, worker } = setUp({ receiver: { vendor }, store })
+  receiver.on('*', () => {})
+  await inbox.redrive({ state: 'dead' })
+  expect(await worker.runOnce()).toMatchObject({ done: 1, skipped: 0 })
+  expect((await inbox.find()).entries).toHaveLength(1)
+  expect((await receiver.receive(await sent(2))).kind).toBe('duplicate')
+  expect((await inbox.find()).entries).toHaveLength(1)
 })
 
 /** One that the service has approved, and its client. */
@@ -196,7 +233,7 @@ test.each([
   expect(await inbox.redrive({ state: 'skipped' })).toBe(3)
   await deliver(kyc('canceled', 4))
   expect((await deliver(kyc('created', 0))).kind).toBe('duplicate')
-  while ((await worker.runOnce()).skipped > 0);
+  await worker.runOnce()
   expect(ran).toEqual(inOrder('canceled', 'created', 'submitted', 'approved'))
   expect(await inbox.redrive({ state: 'skipped' })).toBe(0)
   expect((await inbox.find({ entity: 'verification:ver_1' })).entries).toHaveLength(4)
@@ -211,7 +248,7 @@ test('once where reconcile has fed it meanwhile', async () => {
   expect(events.fed).toBe(3)
   expect(await worker.runOnce()).toMatchObject({ done: 3 })
   await inbox.redrive({ state: 'skipped' })
-  while ((await worker.runOnce()).skipped > 0);
+  expect(await worker.runOnce()).toMatchObject({ skipped: 3 })
   expect(ran).toEqual(inOrder('created', 'submitted', 'approved'))
 })
 
