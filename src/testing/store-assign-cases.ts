@@ -104,15 +104,16 @@ export const assigningCases: readonly StoreCase[] = [
         { key, digest },
         { key: 'another', aliases },
       ]) {
-        const { arrived, claimed, assign } = await unread(store, { ...read, lane: 'person' })
+        const own = { digest: 'own', ...read, lane: 'person' }
+        const { arrived, claimed, assign } = await unread(store, own)
         same(await assign(), 'duplicate')
         same(await stateOf(store, claimed.id), ['skipped', 'FORGOTTEN', false])
         same(await settle(store, claimed, { to: 'done' }), false)
         const bytes = { ...newEntry(), key: arrived.key ?? '' }
         same(await store.insert(bytes), { kind: 'duplicate', id: claimed.id })
       }
-      const late = { ...newEntry(), key: 'another' }
-      same((await store.insert(late)).id, first.id)
+      const late = { ...newEntry(), key: 'another', digest: 'own' }
+      same(await store.insert(late), { kind: 'duplicate', id: first.id })
       same(await claim(store), [])
       same((await store.stats(start)).counts, { ...none, done: 1, skipped: 2 })
     },

@@ -51,7 +51,9 @@ export class MemoryArrivals {
       return 'stored'
     }
     if (met.kind === 'conflict' && keys.addConflict(entry)) {
-      Object.assign(row, { reason: 'CONFLICT', conflictOf: met.entry, settledAt: now } as const)
+      const evidence = { reason: 'CONFLICT', conflictOf: met.entry, settledAt: now } as const
+      Object.assign(row, { ...evidence, failures: [] })
+      delete row.due
       this.#rewrite(row, entry, 'skipped', now)
       return 'conflict'
     }
