@@ -7,6 +7,7 @@ import { vendors } from 'idv-webhooks/vendors'
 import { expect, onTestFinished, test } from 'vitest'
 import { Finality } from '../../src/protocol/finality.ts'
 import { inDialect } from '../../src/vendors/dialect.ts'
+import { temporaryFile } from '../inbox/temporary.ts'
 
 const secret = 'a-secret-of-thirty-two-characters'
 const vendor = vendors.didit()
@@ -33,19 +34,26 @@ function deployed(store: InboxStore, { isBlind = false, ahead = 0 } = {}) {
     expect((await receiver.receive({ body, headers })).kind).toBe('accepted')
     await worker.runOnce()
   }
-  return { inbox, worker, heard, send }
+  const end = async () => {
+    await worker.drain()
+    // It would take its memory along.
+    if (store.capabilities.survives !== 'nothing') await inbox.close()
+  }
+  return { inbox, worker, heard, send, end }
 }
 
 const stores = [
   ['memory', memoryStore],
-  ['SQLite', () => sqliteStore(':memory:')],
+  ['SQLite', () => sqliteStore(temporaryFile())],
 ] as const
 
 test.each(stores)(
   'an older one that was unread is stale when it is redriven: %s',
   async (_, make) => {
     const store = make()
-    await deployed(store, { isBlind: true }).send(approved, 1)
+    const before = deployed(store, { isBlind: true })
+    await before.send(approved, 1)
+    await before.end()
     const { inbox, worker, heard, send } = deployed(store)
     await send(rejected, 2)
     expect(await inbox.redrive({ state: 'dead' })).toBe(1)
@@ -59,6 +67,7 @@ test.each(stores)('a later one holds after a clock that was ahead: %s', async (_
   const before = deployed(store, { ahead: 3 * 3_600_000 })
   await before.send(approved, 1)
   expect(before.heard).toEqual([approved])
+  await before.end()
   const { heard, send } = deployed(store)
   await send(rejected, 2)
   expect(heard).toEqual([rejected, `to ${rejected}`])
