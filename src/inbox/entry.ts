@@ -15,6 +15,8 @@ export interface Arrival {
   readonly dedupe?: 'body'
   /** The part of the body that repeats have in common; all of it where there is none. */
   readonly lasting?: Uint8Array
+  /** Who kept it refuses its data. */
+  readonly unfit?: true
   readonly name?: string
   readonly receivedName?: string
   readonly entity?: Entity

@@ -21,6 +21,8 @@ export interface Work extends Placed {
   readonly delivery?: VerifiedDelivery
   /** The vendor of the receiver that kept it, as far as is known. */
   readonly vendor?: string
+  /** Who kept it refuses its data. */
+  readonly unfit?: true
   /** Its entity as it was read when it was kept. */
   readonly entity?: Entity
   /** It is gone or must not be taken: no retry can open it. */

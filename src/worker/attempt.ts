@@ -57,7 +57,8 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
     const unread = parsed.code === 'ENVELOPE_INVALID' ? unreadHere(work.vendor, vendor) : undefined
     if (unread) return leftToAnother(work, unread)
     // Who kept it could read it: in a deployment old and new ones work side by side.
-    return ended({ ...failed(parsed.code), fatal: work.name === undefined })
+    const isUnfit = work.unfit === true && parsed.code === 'EVENT_INVALID'
+    return ended({ ...failed(parsed.code), fatal: work.name === undefined || isUnfit })
   }
   const arrival = readLate(work, parsed, vendor)
   if (arrival) return ended({ kind: 'assigned', arrival })
