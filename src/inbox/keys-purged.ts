@@ -2,18 +2,19 @@
 import { assertNotMoved } from './move.ts'
 import type { InboxStore } from './store.ts'
 
-const name = 'keys-purged'
+/** The setting that operators store too. */
+export const keysPurgedSetting = 'keys-purged'
 
 /** Called before keys from before that time go. */
 export async function noteKeysPurged(store: InboxStore, before: number): Promise<void> {
   // Its settings were counted with the rest.
   await assertNotMoved(store)
   if (before <= ((await keysPurged(store)) ?? Number.NEGATIVE_INFINITY)) return
-  await store.remember(name, new TextEncoder().encode(String(Math.floor(before))))
+  await store.remember(keysPurgedSetting, new TextEncoder().encode(String(Math.floor(before))))
 }
 
 /** Milliseconds since the epoch; undefined where none were purged. */
 export async function keysPurged(store: InboxStore): Promise<number | undefined> {
-  const kept = new TextDecoder().decode(await store.recall(name, new Uint8Array()))
+  const kept = new TextDecoder().decode(await store.recall(keysPurgedSetting, new Uint8Array()))
   return kept === '' ? undefined : Number(kept)
 }

@@ -11,6 +11,7 @@ import {
   reconcile,
   type Watermark,
 } from '../../src/client/index.ts'
+import type { Keeper } from '../../src/options.ts'
 import { temporaryFile } from '../inbox/temporary.ts'
 import {
   addClient,
@@ -403,6 +404,20 @@ describe('reconcile', () => {
       'verification.created by webhook',
       'verification.submitted by webhook',
     ])
+  })
+
+  test('what an operator has purged by another figure is known', async () => {
+    const file = temporaryFile()
+    const owner = createInbox({ store: sqliteStore(file) })
+    await owner.open()
+    const store = sqliteStore(file, { mode: 'operator' })
+    const operator = createInbox({ store, retention: { done: 1, dead: 1, keys: 3 } })
+    await operator.purge()
+    await operator.close()
+    const keeper: Keeper = owner
+    const since = (await keeper.remembersSince?.())?.getTime() ?? 0
+    await owner.close()
+    expect(Math.round((Date.now() - since) / 86_400_000)).toBe(3)
   })
 
   test('a watermark of one tenant is none of another, nor of runs without one', async () => {

@@ -14,6 +14,7 @@ import type {
   StoreStats,
 } from '../../admin-store.ts'
 import type { CopyStore } from '../../copy-store.ts'
+import { keysPurgedSetting } from '../../keys-purged.ts'
 import type { InboxStore, StoreCapabilities } from '../../store.ts'
 import type {
   Alignment,
@@ -162,7 +163,8 @@ class PostgresStore implements InboxStore {
 
   async remember(name: string, value: Uint8Array): Promise<void> {
     // The key of an operator may be one that the application does not have.
-    if (!this.#isBeside) await this.#admin.remember(name, value)
+    const isOwn = !this.#isBeside || name === keysPurgedSetting
+    if (isOwn) await this.#admin.remember(name, value)
   }
 
   async insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted> {

@@ -12,6 +12,7 @@ import type {
   StoreStats,
 } from '../../admin-store.ts'
 import type { CopyStore } from '../../copy-store.ts'
+import { keysPurgedSetting } from '../../keys-purged.ts'
 import type { InboxStore, StoreCapabilities } from '../../store.ts'
 import type {
   Alignment,
@@ -146,7 +147,7 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
 
   async remember(name: string, value: Uint8Array): Promise<void> {
     // Only the owner writes the key check: an operator may have another key.
-    if (this.#options.mode === 'operator') return
+    if (this.#options.mode === 'operator' && name !== keysPurgedSetting) return
     await this.#call('remember', { name, value })
   }
 
