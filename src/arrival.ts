@@ -8,7 +8,7 @@ import { createParser, type Parsed, type ParseOptions, type Parser } from './par
 import type { Entity, EventSource, WebhookEvent } from './protocol/events.ts'
 import { happensOnce, probeName } from './protocol/names.ts'
 
-/** What is read of an event for an inbox, which keeps it whatever its data are. */
+/** An event as it is read for an inbox, which keeps it whatever its data are. */
 export type Peeked = Parsed & {
   /** The parser of this receiver refuses its data. */
   readonly unfit?: true

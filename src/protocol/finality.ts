@@ -130,7 +130,7 @@ function isBehind(
 
 /**
  * Where the times do not tell, the order of arrival does. Ids grow with the clock and numbers with the
- * store: a clock may have been ahead before, and the numbers of a store may begin anew.
+ * store: a clock may have been ahead before, and the numbers of a store may start over.
  */
 function isOlder({ occurredAt }: Occurred, place: Place, last: Decision | undefined): boolean {
   if (!last) return false

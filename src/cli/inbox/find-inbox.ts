@@ -10,7 +10,6 @@ import {
   type InboxStore,
   type RetentionDays,
 } from '../../inbox/index.ts'
-import { keysPurgedSetting } from '../../inbox/keys-purged.ts'
 import { isWebhookError } from '../../index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import type { Session } from '../session.ts'
@@ -74,13 +73,16 @@ export async function findInbox(
   return { ...(await madeInbox(session, found, opening)), where }
 }
 
+/** Settings by which an inbox knows its key. */
+const keySettings = ['salt', 'unencrypted']
+
 /** The key given here may be one that the application does not have: it is not stored. */
 function withoutRemembering(store: InboxStore): InboxStore {
-  const rememberPurged: InboxStore['remember'] = async (setting, value) => {
-    if (setting === keysPurgedSetting) await store.remember(setting, value)
+  const remember: InboxStore['remember'] = async (setting, value) => {
+    if (!keySettings.includes(setting)) await store.remember(setting, value)
   }
   const get = (_: unknown, name: string | symbol) => {
-    if (name === 'remember') return rememberPurged
+    if (name === 'remember') return remember
     const value: unknown = Reflect.get(store, name)
     return typeof value === 'function' ? value.bind(store) : value
   }

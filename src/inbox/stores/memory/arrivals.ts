@@ -1,5 +1,5 @@
-// What arrives in the memory store: kept where its keys are new, and given its lane later where it
-// could not be read at first.
+// Arrivals in the memory store: an entry is kept where its keys are new, and given its lane later
+// where it could not be read at first.
 import type { EntryState } from '../../entry.ts'
 import type { Assigned, Inserted, NewEntry } from '../../work-store.ts'
 import type { MemoryKeys } from './keys.ts'
@@ -41,7 +41,7 @@ export class MemoryArrivals {
   /** The lane of a `duplicate`, which is erased here, goes on when its row is skipped. */
   assign(row: Row, entry: NewEntry, now: number): Exclude<Assigned, 'lost'> {
     const { keys, lanes, relations } = this.#deps
-    // Evidence runs where it was named: it is no copy of what it conflicts with.
+    // Evidence runs where it was named: it is not a copy of what it conflicts with.
     const isNamed = row.conflictOf !== undefined
     const met = isNamed ? ({ kind: 'new', entry: row.id } as const) : keys.meet(entry)
     if (met.kind === 'new') {
@@ -63,7 +63,7 @@ export class MemoryArrivals {
     return 'duplicate'
   }
 
-  /** What could be read of it by now; the lane in which it was goes on. */
+  /** Stores all that could be read of it by now; the lane in which it was goes on. */
   #rewrite(row: Row, entry: NewEntry, state: EntryState, now: number): void {
     const { rows, lanes, relations } = this.#deps
     const known = relations.relate(entry)

@@ -1,4 +1,4 @@
-// Queries of what arrives: an entry is kept where its keys are new, and given its lane later where it
+// Queries for arrivals: an entry is kept where its keys are new, and given its lane later where it
 // could not be read at first. Run synchronously inside a transaction.
 import { mostConflicts } from '../../entry.ts'
 import type { Alias, Assigned, Assignment, Inserted, NewEntry } from '../../work-store.ts'
@@ -12,8 +12,8 @@ interface KnownKey {
   readonly name: string | null
 }
 
-/** What the keys of an entry say of it. */
-type Meeting =
+/** The comparison of an entry's keys with those that are known. */
+type Met =
   | { readonly kind: 'new' }
   | {
       readonly kind: 'duplicate' | 'conflict'
@@ -23,7 +23,7 @@ type Meeting =
       readonly isEvidence: boolean
     }
 
-/** Dependencies of the queries of what arrives. */
+/** Dependencies of the queries for arrivals. */
 export interface ArrivalQueryDeps {
   readonly connection: Connection
   readonly lanes: Lanes
@@ -61,7 +61,7 @@ export class ArrivalQueries {
       this.#admin.skip(head, 'FORGOTTEN', at)
       return 'lost'
     }
-    // Evidence runs where it was named: it is no copy of what it conflicts with.
+    // Evidence runs where it was named: it is not a copy of what it conflicts with.
     const isNamed = this.#sql.conflictOf.get(head.seq)?.conflictOf !== null
     const met = isNamed ? ({ kind: 'new' } as const) : this.#meet(entry)
     if (met.kind !== 'new' && !met.isEvidence) {
@@ -83,8 +83,8 @@ export class ArrivalQueries {
     return this.#sql.addKey.run(key, id, digest, name, storedAt) === 1
   }
 
-  /** What the keys of an entry say; those that are new are its own from then on. */
-  #meet(entry: NewEntry): Meeting {
+  /** Compares the keys of an entry; those that are new are its own from then on. */
+  #meet(entry: NewEntry): Met {
     const { id, key, aliases = [] } = entry
     if (key !== undefined && !this.#addKey(key, entry)) {
       const known = this.#sql.key.get(key)
@@ -103,7 +103,7 @@ export class ArrivalQueries {
     return { kind: 'new' }
   }
 
-  #meetKnown(entry: NewEntry, { entry: of, digest }: KnownKey): Meeting {
+  #meetKnown(entry: NewEntry, { entry: of, digest }: KnownKey): Met {
     const { key } = entry
     if (digest === entry.digest || digest === '')
       return { kind: 'duplicate', of, isEvidence: false }
@@ -121,7 +121,7 @@ export class ArrivalQueries {
     return undefined
   }
 
-  /** What could be read of it by now. */
+  /** Stores all that could be read of it by now. */
   #rewrite(seq: number, entry: NewEntry): void {
     const { lane, name = null, receivedName = null, occurredAt = null, metadata, body } = entry
     const related = this.#lanes.relate(entry)

@@ -2,7 +2,7 @@
 import { mostConflicts } from '../../../entry.ts'
 
 export const assign = [
-  /* What its keys say; those that are new are its own from then on. Both lanes must be locked. */
+  /* Compares its keys; those that are new are its own from then on. Both lanes must be locked. */
   `create function idv.meet_1(
   e idv.entries, p_key text, p_digest text, p_aliases json, p_lane text, p_related text,
   out kind text, out first text
@@ -10,7 +10,7 @@ export const assign = [
 declare k record;
 begin
   kind := 'stored';
-  -- Evidence runs where it was named: it is no copy of what it conflicts with.
+  -- Evidence runs where it was named: it is not a copy of what it conflicts with.
   if e.conflict_of is not null then return; end if;
   if p_key is not null then
     select * into k from idv.key_1(p_key, e.id, p_digest, null, e.stored_at);
