@@ -18,10 +18,14 @@ export function addressOf(stated: StatedAddress, fallback?: string): string {
   const path = /^(?:\/|$)/.test(stated.path) ? stated.path : `/${stated.path}`
   const first = forwarded?.split(',', 1)[0]?.trim() ?? ''
   const origin = `${/^https?$/i.test(first) ? first : scheme}://${host}`
-  return isOrigin(origin) ? origin + path : (fallback ?? `http://localhost${path}`)
+  return isName(host) && isOrigin(`${origin}/`)
+    ? origin + path
+    : (fallback ?? `http://localhost${path}`)
 }
 
-/** A Host that is more than a name would move the path. */
+/** A Host that is more than a name would move the path: `name/` as well, and `name/.`. */
+const isName = (host: string) => !/[/\\?#@\s]/.test(host)
+
 function isOrigin(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { href, origin } = new URL(text)

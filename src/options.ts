@@ -11,6 +11,7 @@ import {
   kindShown,
 } from './foundation/check.ts'
 import type { Clock } from './foundation/clock.ts'
+import { isPromise } from './foundation/promises.ts'
 import type { Arrival, Kept } from './inbox/entry.ts'
 import type { Observe } from './observe/observe.ts'
 import type { Responder, RespondOption } from './outcome/reply.ts'
@@ -126,9 +127,8 @@ export function checkedOptions(options: ReceiverOptions) {
 /** An object that reads nothing would tell handlers that every resource is gone. */
 function checkClient(client: unknown): void {
   if (client === undefined || typeof client === 'function' || isReader(client)) return
-  const isLate = typeof (client as { then?: unknown } | null)?.then === 'function'
   throw invalid(
-    isLate
+    isPromise(client)
       ? 'client is a promise: await it first, or pass a function (tenant) => client'
       : `client must be an object from createClient() or a function (tenant) => client, got ${kindShown(client)}`,
   )

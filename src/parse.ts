@@ -6,6 +6,7 @@ import { defined } from './foundation/defined.ts'
 import { assertVerified, type VerifiedDelivery } from './foundation/delivery.ts'
 import { type RejectedCode, WebhookError } from './foundation/errors.ts'
 import { decodeUtf8, parseJson } from './foundation/json.ts'
+import { isPromise } from './foundation/promises.ts'
 import { unawaited } from './foundation/unawaited.ts'
 import {
   type EnvelopeOption,
@@ -240,7 +241,7 @@ function entityOf(type: string, known: boolean, data: unknown): Entity | undefin
 
 function check(schema: StandardSchemaV1, value: unknown, name: string) {
   const result = schema['~standard'].validate(value)
-  if (result instanceof Promise) {
+  if (isPromise(result)) {
     unawaited(result)
     throw new WebhookError(
       'SCHEMA_ASYNC',

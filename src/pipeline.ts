@@ -17,6 +17,7 @@ import {
   withProof,
 } from './foundation/delivery.ts'
 import type { OutcomeCode } from './foundation/errors.ts'
+import { isPromise } from './foundation/promises.ts'
 import { admit, declaredLength } from './intake/admission.ts'
 import { Intake, type Reading } from './intake/intake.ts'
 import { faultOf, type Incoming, type Ingested, Walk } from './intake/walk.ts'
@@ -30,7 +31,7 @@ import type { EventSource } from './protocol/events.ts'
 import { Finality } from './protocol/finality.ts'
 import { eventNames, probeName } from './protocol/names.ts'
 import type { Refusal, Verifier } from './signature/verifier.ts'
-import { createVerifier } from './verify.ts'
+import { createVerifier, isRefusal } from './verify.ts'
 
 /** The inside of a receiver. Its fields are private, so that printing it shows nothing. */
 export class Pipeline {
@@ -139,7 +140,7 @@ export class Pipeline {
     const work = this.#inFlight.enter()
     try {
       const outcome = this.#begin(walk, source)
-      if (outcome instanceof Promise) return this.#settled(outcome, walk, work)
+      if (isPromise(outcome)) return this.#settled(outcome, walk, work)
       const observed = this.#observers.outcome(outcome, walk)
       work.leave()
       return Promise.resolve(observed)
@@ -238,13 +239,13 @@ export class Pipeline {
   #prove(walk: Walk, reading?: Reading): Outcome | Promise<Outcome> {
     const arriving = this.#reads.hasClient ? this.#reads.arriving() : undefined
     const judge = (proof: Refusal | VerifiedDelivery) => {
-      if ('ok' in proof) return proofRefused(proof)
+      if (isRefusal(proof)) return proofRefused(proof)
       reading?.proved()
       arriving?.(proof)
       return this.#accept(proof, walk, 'webhook')
     }
     const proof = this.#verifier.prove(walk)
-    if (!(proof instanceof Promise)) return judge(proof)
+    if (!isPromise(proof)) return judge(proof)
     reading?.awaitProof()
     return proof.then(judge)
   }
@@ -285,11 +286,9 @@ export class Pipeline {
     const { event, key } = parsed
     walk.event = event
     const registrations = event.receivedName === probeName ? [] : this.#dispatcher.match(event)
-    if (registrations.length === 0) {
-      return withProof({ kind: 'ignored', event }, delivery)
-    }
+    if (registrations.length === 0) return withProof({ kind: 'ignored', event }, delivery)
     const reports = this.run({ event, key, delivery, registrations, attempt: 1 })
-    if (!(reports instanceof Promise)) return withProof(attempted(event, reports), delivery)
+    if (!isPromise(reports)) return withProof(attempted(event, reports), delivery)
     return reports.then((all) => withProof(attempted(event, all), delivery))
   }
 

@@ -9,11 +9,13 @@ import {
 } from './foundation/check.ts'
 import type { Clock } from './foundation/clock.ts'
 import {
+  assertVerified,
   type Delivery,
   HeaderIndex,
   type VerifiedDelivery,
   withProof,
 } from './foundation/delivery.ts'
+import { isPromise } from './foundation/promises.ts'
 import { checkScheme } from './protocol/check-scheme.ts'
 import type { Authenticity, Scheme } from './protocol/scheme-definition.ts'
 import { serviceScheme } from './protocol/service-scheme.ts'
@@ -136,9 +138,20 @@ function verifyNow(
   const headers = new HeaderIndex(given)
   const claims = verifier.inspect(headers, now)
   const proof = verifier.prove({ body, headers, claims, url, method, address, now, receivedAt })
-  return proof instanceof Promise ? proof.then(toResult) : toResult(proof)
+  return isPromise(proof) ? proof.then(toResult) : toResult(proof)
 }
 
 function toResult(proof: Refusal | VerifiedDelivery): VerifyResult {
-  return 'ok' in proof ? proof : withProof({ ok: true, delivery: proof }, proof)
+  return isRefusal(proof) ? proof : withProof({ ok: true, delivery: proof }, proof)
+}
+
+/**
+ * Tells a refusal from a delivery that was proved.
+ *
+ * @throws WebhookError `DELIVERY_NOT_VERIFIED` for anything that is neither
+ */
+export function isRefusal(proof: Refusal | VerifiedDelivery): proof is Refusal {
+  if ('ok' in proof && proof.ok === false) return true
+  assertVerified(proof)
+  return false
 }

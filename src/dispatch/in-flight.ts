@@ -1,4 +1,5 @@
 // The deliveries that are at work, counted for those who wait until they have ended.
+import { deferred } from '../foundation/promises.ts'
 
 interface ProcessWork {
   /** Of receivers that have deliveries at work: what aborts them. */
@@ -112,7 +113,7 @@ export class InFlight {
 
   /** Resolves when what is at work now has ended. */
   settled(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
+    const { promise, resolve } = deferred<void>()
     const generation = this.#current
     if (generation.size === 0) resolve()
     else generation.ended = resolve

@@ -2,6 +2,7 @@
 // costs something when it is asked for.
 import { sha256, sha256Hex } from '#hmac'
 import { idempotencyKeyOf, type VerifiedDelivery } from '../foundation/delivery.ts'
+import { isPromise } from '../foundation/promises.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import type { Superseded } from '../protocol/finality.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
@@ -161,7 +162,7 @@ class Run {
     const [first] = registrations
     if (registrations.length !== 1 || !first) return this.#inTurn(registrations)
     const report = this.#one(first)
-    return report instanceof Promise ? report.then((one) => [one]) : [report]
+    return isPromise(report) ? report.then((one) => [one]) : [report]
   }
 
   async #inTurn(registrations: readonly Registration[]): Promise<readonly HandlerReport[]> {
@@ -179,7 +180,7 @@ class Run {
       ended(report, this.task, performance.now() - began)
       return report
     }
-    return report instanceof Promise ? report.then(tell) : tell(report)
+    return isPromise(report) ? report.then(tell) : tell(report)
   }
 
   /** A promise only where the handler gave one. */
@@ -193,9 +194,8 @@ class Run {
     const { around } = this.#services
     try {
       const result = around ? runAround(around, handle, args) : callWebhookHandler(handle, args)
-      const isPromise = result instanceof Promise
-      if (!isPromise && !isThenable(result)) return { ok: true, handler }
-      const promise = isPromise ? result : Promise.resolve(result)
+      if (!isPromise(result)) return { ok: true, handler }
+      const promise = Promise.resolve(result)
       return new HandlerRun({ run: this, handler, context, began }).settled(promise)
     } catch (error) {
       return { ok: false, handler, code: 'HANDLER_FAILED', error }
@@ -273,8 +273,4 @@ class HandlerRun implements RunningHandler {
     HandlerContext.abort(context, error)
     this.#end?.({ ok: false, handler, code, error })
   }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }

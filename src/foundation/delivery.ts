@@ -208,7 +208,7 @@ export function markVerified(delivery: DeliveryFields): VerifiedDelivery {
  *
  * @throws WebhookError `DELIVERY_NOT_VERIFIED`
  */
-export function assertVerified(delivery: VerifiedDelivery): void {
+export function assertVerified(delivery: unknown): void {
   if (typeof delivery === 'object' && delivery !== null && signedClass().isSigned(delivery)) return
   throw new WebhookError(
     'DELIVERY_NOT_VERIFIED',

@@ -3,6 +3,7 @@ import { inTime } from '../foundation/abortable.ts'
 import { invalid, shown } from '../foundation/check.ts'
 import type { HeadersInput } from '../foundation/delivery.ts'
 import type { OutcomeCode } from '../foundation/errors.ts'
+import { isPromise } from '../foundation/promises.ts'
 import { unawaited } from '../foundation/unawaited.ts'
 import { type warn, warnOnce } from '../foundation/warn.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
@@ -130,8 +131,7 @@ async function respondWith(
   try {
     const answer = responder(outcome, event)
     // The delivery is decided already: its sender must not wait for ever to hear so.
-    const change =
-      answer instanceof Promise ? await inTime(answer, responderTimeout, 'respond') : await answer
+    const change = isPromise(answer) ? await inTime(answer, responderTimeout, 'respond') : answer
     if (change === undefined) return standard
     const reply = changedReply(outcome, standard, change)
     const hides = outcome.kind === 'failed' && reply.status < 300

@@ -1,6 +1,7 @@
 // The body of an incoming message as a web stream that can be given up: whatever was not read is then
 // discarded within bounds, so that the caller can read its answer and use the connection again.
 import type { IncomingMessage } from 'node:http'
+import { deferred } from '../foundation/promises.ts'
 
 /** More than this is not read on for the sake of the connection, nor for longer. */
 const mostDiscarded = 16 * 1_048_576
@@ -33,7 +34,7 @@ export class IncomingBody {
     this.#abandoned = true
     const incoming = this.#incoming
     if (incoming.readableEnded) return
-    const { promise, resolve } = Promise.withResolvers<void>()
+    const { promise, resolve } = deferred<void>()
     const timer = setTimeout(resolve, mostMs)
     let left = mostDiscarded
     incoming.on('data', (chunk: Buffer) => {

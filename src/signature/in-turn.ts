@@ -1,6 +1,7 @@
 // Work that runs one at a time in a process. A host may drop a request with all that it waits for,
 // so nobody waits for ever for the one before.
 import { inTime } from '../foundation/abortable.ts'
+import { deferred } from '../foundation/promises.ts'
 
 /** Milliseconds without a beginning or an end after which the one before was dropped. */
 const patience = 1_000
@@ -31,7 +32,7 @@ export async function inTurn<Result>(work: () => Promise<Result>): Promise<Resul
   }
   waiting.push(since)
   const before = last
-  const over = Promise.withResolvers<void>()
+  const over = deferred<void>()
   last = over.promise
   const ended = () =>
     inTime(before, patience, 'the work before').then(

@@ -8,6 +8,7 @@ import {
   type VerifiedDelivery,
 } from '../foundation/delivery.ts'
 import { type RejectedCode, WebhookError } from '../foundation/errors.ts'
+import { firstTrue, isPromise } from '../foundation/promises.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import { AddressList } from './addresses.ts'
 import { type HeaderClaims, HeaderInspector } from './claims.ts'
@@ -141,7 +142,7 @@ export class SchemeVerifier implements Verifier {
       return new Refused(claims.code, { evidence: () => this.#evidence(keys, arrived) })
     }
     const found = this.#match(keys, claims, arrived)
-    if (found instanceof Promise) {
+    if (isPromise(found)) {
       return found.then(
         (key) => this.#judge(key, keys, arrived),
         // WebCrypto imports a key when it is first used, so only then is a broken one known.
@@ -168,7 +169,7 @@ export class SchemeVerifier implements Verifier {
       if (!isValid(key, now)) return undefined
       const matched = matches(key, this.#scheme, claim, values)
       if (typeof matched === 'boolean') return matched ? key : undefined
-      return matched.then((one) => (one ? key : undefined))
+      return matched.then((one) => (one === true ? key : undefined))
     }
     if (keys.length * claims.length * body.length > bytesPerTurn) {
       const valid = keys.filter((one) => isValid(one, now))
@@ -183,16 +184,9 @@ export class SchemeVerifier implements Verifier {
         results.push(matches(key, this.#scheme, claim, values))
       }
     }
-    if (results.some((one) => typeof one !== 'boolean')) {
-      return Promise.allSettled(results).then((settled) => {
-        const at = settled.findIndex((one) => one.status === 'fulfilled' && one.value)
-        const broken = settled.find((one) => one.status === 'rejected')
-        // A broken key harms no other: it only matters where nothing else proves the delivery.
-        if (at < 0 && broken) throw broken.reason
-        return tried[at]
-      })
-    }
-    return tried[results.indexOf(true)]
+    if (!results.some(isPromise)) return tried[results.indexOf(true)]
+    // A broken key harms no other: it only matters where nothing else proves the delivery.
+    return firstTrue(results).then((at) => tried[at])
   }
 
   /** The same where a stranger's body costs many HMACs: others get their turn between them. */
@@ -213,7 +207,7 @@ export class SchemeVerifier implements Verifier {
         await new Promise((resolve) => setTimeout(resolve, 0))
       }
       try {
-        if (await matches(key, this.#scheme, claim, values)) found ??= key
+        if ((await matches(key, this.#scheme, claim, values)) === true) found ??= key
       } catch (reason) {
         broken ??= { reason }
       }
@@ -227,7 +221,8 @@ export class SchemeVerifier implements Verifier {
     keys: readonly SecretKey[],
     arrived: Arrived,
   ): Refusal | VerifiedDelivery {
-    if (!key) {
+    // Nothing but a key that was tried grants trust.
+    if (!key || !keys.includes(key)) {
       const evidence = () => this.#evidence(keys, arrived)
       return new Refused('SIGNATURE_MISMATCH', { evidence })
     }

@@ -2,6 +2,7 @@
 import type { Context, Handler } from '../dispatch/handler.ts'
 import type { AnyPattern } from '../dispatch/known-pattern.ts'
 import type { Matching } from '../dispatch/patterns.ts'
+import { deferred } from '../foundation/promises.ts'
 import type { UnknownEvent, WebhookEvent } from '../protocol/events.ts'
 import { covers, isEventName } from '../protocol/names.ts'
 
@@ -90,7 +91,7 @@ export function recordHandlers<Event = WebhookEvent>(
       const fits = typeof wanted === 'function' ? wanted : named(wanted)
       const past = calls.find(({ event }) => fits(event))
       if (past) return past.event
-      const { promise, resolve, reject } = Promise.withResolvers<WebhookEvent>()
+      const { promise, resolve, reject } = deferred<WebhookEvent>()
       const notify = (event: WebhookEvent) => fits(event) && resolve(event)
       const timer = setTimeout(() => {
         const arrived = calls.map(({ event }) => event.name).join(', ') || 'nothing'

@@ -12,7 +12,7 @@ import { type Scheme, schemes } from '../protocol/scheme.ts'
 import type { SecretInput } from '../signature/secrets.ts'
 import { sign } from '../signature/signature.ts'
 import { type Capture, type ReadCapture, readCapture } from './capture.ts'
-import { originHeaders, pathOf, rooted } from './replay-path.ts'
+import { addressAt, originHeaders, pathOf, rooted } from './replay-path.ts'
 import { testSecret } from './test-secret.ts'
 
 /** A listener as node:http, Express and Connect take it. */
@@ -261,7 +261,7 @@ function overFetch(send: (request: Request) => Promise<Response>): Send {
 async function overNode(listener: NodeListener): Promise<Target> {
   const { listen } = await import('./listen.ts')
   const { url, close } = await listen(answering(listener))
-  const addressOf = (path: string) => new URL(path, url).href
+  const addressOf = (path: string) => addressAt(url, path)
   return { send: overFetch((one) => fetch(one)), addressOf, close }
 }
 

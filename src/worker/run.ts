@@ -6,6 +6,7 @@ import type { RunningHandlers } from '../dispatch/running.ts'
 import { sleep } from '../foundation/abortable.ts'
 import { Bag, type Placed } from '../foundation/bag.ts'
 import { defined } from '../foundation/defined.ts'
+import { deferred } from '../foundation/promises.ts'
 import { warnIfItThrows } from '../foundation/warn.ts'
 import type { FailedRequest, SettledAs, SettledWork, Work, WorkSource } from '../inbox/work.ts'
 import { describeError } from '../observe/observe.ts'
@@ -131,7 +132,7 @@ export class WorkerRun {
       this.#abort.abort(reason)
       this.scopes.abort(reason)
     }, grace)
-    const { promise: late, resolve } = Promise.withResolvers<void>()
+    const { promise: late, resolve } = deferred<void>()
     const giveUp = setTimeout(resolve, grace + this.#deps.inbox.timeout)
     await Promise.race([this.#quiet(), late])
     clearTimeout(abort)

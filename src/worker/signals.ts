@@ -1,5 +1,6 @@
 // The signals that a worker obeys while it works: between two runs the process ends at them at once.
 import { invalid } from '../foundation/check.ts'
+import { deferred } from '../foundation/promises.ts'
 import { show, warnOnce } from '../foundation/warn.ts'
 import { exitAfter } from './exit.ts'
 import { hear, isInThread, processHere, unhear } from './process-events.ts'
@@ -102,7 +103,7 @@ export class Signals {
   async #end(): Promise<void> {
     const { worker, pipeline, inbox } = this.#owned
     const { grace } = this.#options
-    const { promise: late, resolve } = Promise.withResolvers<void>()
+    const { promise: late, resolve } = deferred<void>()
     setTimeout(resolve, grace + inbox.timeout)
     const quiet = Promise.race([pipeline.drain({ grace }), late])
     await Promise.all([worker.drain({ grace }), quiet])

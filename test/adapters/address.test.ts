@@ -57,13 +57,29 @@ test.each([
   expect(new Set(urls)).toContain(outside)
 })
 
-test.each([
+test.each<[string, Record<string, string>, string, string]>([
   [
     'a Host that is more than a name',
     { host: 'evil/acme?' },
     '/globex?x=1',
     'http://localhost/globex?x=1',
   ],
+  ...[
+    'good/',
+    'good\\',
+    'good/.',
+    'good/./',
+    'good/x/..',
+    'good/%2e%2e/',
+    '@good',
+    'good\t',
+    'good\x01',
+  ].map((host): [string, { host: string }, string, string] => [
+    `the Host ${JSON.stringify(host)}`,
+    { host },
+    '/w',
+    'http://localhost/w',
+  ]),
   ['a Host that is none', { host: '[' }, '/globex', 'http://localhost/globex'],
   ['no Host', {}, '/globex', 'http://localhost/globex'],
   ['a target of a star', { host: 'app.example' }, '*@evil/w', 'http://app.example/*@evil/w'],

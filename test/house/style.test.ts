@@ -31,6 +31,26 @@ test('there is no any, enum, namespace or default export', () => {
   expect(found).toEqual([])
 })
 
+test('the package works where an application has replaced the global Promise', () => {
+  // The command line has a process of its own.
+  const found = sources.filter((file) => !file.startsWith('src/cli/')).flatMap(relianceIn)
+  expect(found).toEqual([])
+})
+
+/** `value instanceof Promise` misses native promises there, and `withResolvers` may be missing. */
+function relianceIn(file: string): string[] {
+  const found: string[] = []
+  eachNode(file, (node) => {
+    const isTest =
+      ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.InstanceOfKeyword
+    if (isTest && /\bPromise$/.test(node.right.getText())) found.push(`${file}: instanceof Promise`)
+    if (ts.isPropertyAccessExpression(node) && /\bPromise\.withResolvers$/.test(node.getText())) {
+      found.push(`${file}: Promise.withResolvers`)
+    }
+  })
+  return found
+}
+
 test('no file is a drawer of odds and ends', () => {
   const drawers = /(utils?|helpers?|common|shared|types|manager|service|base)\.ts$/
   expect(sources.filter((file) => drawers.test(file))).toEqual([])

@@ -1,5 +1,6 @@
 // The driver over PGlite: Postgres in this process, for tests and for small tools. It has one
 // connection, so that everything waits for an open transaction.
+import { deferred } from '../../../foundation/promises.ts'
 import { type PostgresDriver, type PostgresRow, txMark } from './driver.ts'
 
 /** The part of PGlite and its transactions that the store and handlers use. */
@@ -32,8 +33,8 @@ export function fromPglite(db: Pglite): PostgresDriver<PgliteClient> {
     survives: /^(?!memory:)./.test(db.dataDir ?? '') ? 'restart' : 'nothing',
     query: (text, values) => rowsOf(db, text, values),
     begin: async (signal) => {
-      const begun = Promise.withResolvers<OpenTransaction>()
-      const over = Promise.withResolvers<void>()
+      const begun = deferred<OpenTransaction>()
+      const over = deferred<void>()
       const ended = db.transaction(async (tx) => {
         await tx.query(txMark)
         // Nobody waits for it any more, and everything else would wait for its end.

@@ -1,6 +1,7 @@
 // The driver over `postgres` (postgres.js). It cannot destroy one connection: a statement that is
 // given up is cancelled at the server, and its connection stays taken until that answers.
 import { WebhookError } from '../../../foundation/errors.ts'
+import { isPromise } from '../../../foundation/promises.ts'
 import {
   beginSql,
   type PostgresDriver,
@@ -254,7 +255,7 @@ const statementWord = /^\s*(insert|update|delete|merge|select|with|call|do|copy|
 
 function isStatement(value: unknown): value is UnsentStatement {
   const { handler, reject } = (value ?? {}) as Partial<UnsentStatement>
-  return value instanceof Promise && typeof handler === 'function' && typeof reject === 'function'
+  return isPromise(value) && typeof handler === 'function' && typeof reject === 'function'
 }
 
 async function run(
