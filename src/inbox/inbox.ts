@@ -14,8 +14,8 @@ import { createFingerprints, type Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { recallSalt } from './key-check.ts'
 import { assertNotMoved } from './move.ts'
-import { toNewEntry } from './new-entry.ts'
 import { StoreOpening } from './opening.ts'
+import { insertOccurrence } from './recurrence.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 import type { Operated, SettledWork, Swept, Verdict, Work, WorkSource } from './work.ts'
 import type { Inserted } from './work-store.ts'
@@ -140,14 +140,15 @@ class DurableInbox implements Inbox, WorkSource {
       const { fingerprints } = await this.#open(signal)
       const storedAt = Math.floor(this.now().getTime())
       this.#claims.noticeTime(storedAt)
-      const entry = toNewEntry(arrival, {
+      const inserted = await insertOccurrence(this.#store, arrival, {
         id: this.#nextId(),
         storedAt,
         fingerprints: fingerprints.within(arrival.delivery.tenant),
         encryption: this.#encryption,
         dedupeBodies: this.#limits.dedupeBodies,
+        signal,
       })
-      return this.#kept(await orAborted(this.#store.insert(entry, signal), signal))
+      return this.#kept(inserted)
     } finally {
       stop()
     }

@@ -52,13 +52,16 @@ export function ownLane(id: string, tenant: string | undefined, fingerprints: Fi
 }
 
 function keyOf(arrival: Arrival, { fingerprints, dedupeBodies }: EntryDeps) {
-  const { key, dedupe, delivery, lasting, again } = arrival
+  const { key, dedupe, delivery, lasting, again, recurs } = arrival
+  // Its own key says by now that it is what reconcile has fed.
+  const keyed = (kind: 'id' | 'body' | 'again', part: string) =>
+    fingerprints.key(recurs ? 'recurred' : kind, part)
   // However often it is asked for, an entry is replaced by one.
-  const replacing = again && fingerprints.key('again', again.of)
+  const replacing = again && keyed('again', again.of)
   if (again?.isKeyHeld) return replacing
-  if (key !== undefined) return fingerprints.key('id', key)
+  if (key !== undefined) return keyed('id', key)
   if (!dedupeBodies && !dedupe) return replacing
-  return fingerprints.key('body', hashOf(lasting ?? delivery.body))
+  return keyed('body', hashOf(lasting ?? delivery.body))
 }
 
 /**
@@ -67,7 +70,7 @@ function keyOf(arrival: Arrival, { fingerprints, dedupeBodies }: EntryDeps) {
  * What reconcile fed and what a webhook tells of the same occurrence have ids of their own as well.
  */
 function aliasesOf(arrival: Arrival, fingerprints: Fingerprints): readonly Alias[] {
-  const { name, receivedName, entity, occurrence, source } = arrival
+  const { name, receivedName, entity, occurrence, source, recurs } = arrival
   const aliases: Alias[] = []
   // Two names of a vendor's own may stand for one of ours, and are two events.
   const isOurs = receivedName === name || isLegacyName(receivedName ?? '')
@@ -79,7 +82,7 @@ function aliasesOf(arrival: Arrival, fingerprints: Fingerprints): readonly Alias
       if (parts) aliases.push({ key: fingerprints.key(kind, ...parts), name: receivedName })
     }
   }
-  if (occurrence !== undefined) {
+  if (occurrence !== undefined && !recurs) {
     const key = fingerprints.key('occurrence', occurrence)
     aliases.push({ key, name: source === 'reconcile' ? source : 'webhook' })
   }
