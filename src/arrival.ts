@@ -4,9 +4,37 @@ import { defined } from './foundation/defined.ts'
 import type { VerifiedDelivery } from './foundation/delivery.ts'
 import type { Arrival } from './inbox/entry.ts'
 import { observedName } from './observe/observe.ts'
-import type { Parsed } from './parse.ts'
+import { createParser, type Parsed, type ParseOptions, type Parser } from './parse.ts'
 import type { Entity, EventSource, WebhookEvent } from './protocol/events.ts'
 import { happensOnce, probeName } from './protocol/names.ts'
+
+/** An event as it is read for an inbox, which keeps it whatever its data are. */
+export type Peeked = Parsed & {
+  /** The parser of this receiver refuses its data. */
+  readonly unfit?: true
+}
+
+/** Reads events for an inbox. */
+export function createPeek(
+  options: ParseOptions,
+): (delivery: VerifiedDelivery, source: EventSource) => Peeked {
+  const peek = createParser({ ...options, validate: 'off' })
+  if (options.validate !== 'reject') return peek
+  const parser = createParser(options)
+  return (delivery, source) => {
+    const parsed = peek(delivery, source)
+    return parsed.ok && refuses(parser, delivery, source) ? { ...parsed, unfit: true } : parsed
+  }
+}
+
+/** A schema that throws says nothing of the data: its attempt fails, and is retried. */
+function refuses(parser: Parser, ...[delivery, source]: Parameters<Parser>): boolean {
+  try {
+    return !parser(delivery, source).ok
+  } catch {
+    return false
+  }
+}
 
 /** Where a delivery came in. */
 interface Origin {
@@ -15,7 +43,7 @@ interface Origin {
   readonly vendor: string | undefined
 }
 
-export function toArrival(delivery: VerifiedDelivery, parsed: Parsed, origin: Origin): Arrival {
+export function toArrival(delivery: VerifiedDelivery, parsed: Peeked, origin: Origin): Arrival {
   const from = { delivery, source: origin.source, ...defined({ vendor: origin.vendor }) }
   if (!parsed.ok) {
     const key = delivery.signedId
@@ -27,7 +55,7 @@ export function toArrival(delivery: VerifiedDelivery, parsed: Parsed, origin: Or
   return {
     ...from,
     ...(key !== undefined && { key }),
-    ...defined({ dedupe, lasting }),
+    ...defined({ dedupe, lasting, unfit: parsed.unfit }),
     // Outside the encrypted part: a person's name is not an event's name.
     name: observedName(event.name, event.known),
     receivedName: observedName(event.receivedName, event.known),

@@ -24,6 +24,8 @@ export interface Keeper<Tx = unknown> {
   keep(arrival: Arrival): Promise<Kept>
   /** Rejects where the store does not answer; a probe of `doctor` asks, and leaves nothing. */
   check?(): Promise<void>
+  /** The time before which it may have forgotten what it had, whatever it is set to by now. */
+  remembersSince?(): Promise<Date | undefined>
   readonly capabilities?: { readonly tx: boolean; readonly dedupeDays?: number }
   /** Types `context.tx`; it is never there. */
   readonly '~tx'?: () => Tx

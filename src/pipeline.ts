@@ -1,6 +1,6 @@
 // The inside of a receiver, that every delivery walks through: admit, verify, then keep, or parse
 // and dispatch. Everything that a sender can do wrong comes out as an outcome.
-import { isProbe, toArrival } from './arrival.ts'
+import { createPeek, isProbe, toArrival } from './arrival.ts'
 import { Dispatcher } from './dispatch/dispatch.ts'
 import { ResourceReads } from './dispatch/fetch-resource.ts'
 import type { HandlerReport } from './dispatch/handler.ts'
@@ -40,7 +40,7 @@ export class Pipeline {
   readonly vendor: string | undefined
   readonly #dispatcher: Dispatcher
   readonly #parser: Parser
-  readonly #peek: Parser
+  readonly #peek: ReturnType<typeof createPeek>
   readonly #verifier: Verifier
   readonly #intake: Intake
   readonly #keeper: Keeper | undefined
@@ -64,7 +64,7 @@ export class Pipeline {
     this.#intake = new Intake(this.#limits)
     this.#keeper = options.inbox
     this.#parser = createParser(options)
-    this.#peek = createParser({ ...options, validate: 'off' })
+    this.#peek = createPeek(options)
     this.#reads = new ResourceReads(options.client, now)
     this.#services = {
       reads: this.#reads,

@@ -21,7 +21,6 @@ import {
   ahead,
   type Bound,
   boundOf,
-  rememberedBy,
   type Stream,
   streams,
   type Watermark,
@@ -215,18 +214,18 @@ function assertSameTenant({ tenant }: Watermark, options: ReconcileOptions): voi
 }
 
 /**
- * The bounds of the streams.
+ * The bounds of the streams, for an inbox that remembers so many milliseconds.
  *
  * @throws WebhookError `OPTION_INVALID`
  */
 export function boundsOf(
-  { began, options, pipeline }: Run,
+  { began, options }: Run,
   since: ReconcileOptions['since'] | null,
+  remembered = 0,
 ): (readonly [Stream, Bound])[] {
   if (since === undefined || since === null) {
     throw invalid('reconcile needs since: a time or a watermark')
   }
-  const remembered = rememberedBy(pipeline.keeper?.capabilities?.dedupeDays)
   const known = { now: began, remembered }
   const bounds = streams.map((stream) => [stream, boundOf(since, stream, known)] as const)
   const isTime = typeof since === 'string' || since instanceof Date

@@ -22,6 +22,7 @@ import {
   isWithin,
   nextPosition,
   type Position,
+  rememberedBy,
   type Stream,
 } from './watermark.ts'
 
@@ -42,7 +43,8 @@ export async function reconcile(options: ReconcileOptions): Promise<ReconcileRep
   const { tenant } = options
   const reached: { [Name in Stream]?: Position } & { tenant?: string } =
     typeof tenant === 'string' ? { tenant } : {}
-  for (const [stream, bound] of boundsOf(run, before)) {
+  const remembered = await rememberedBy(run.pipeline.keeper, run.began)
+  for (const [stream, bound] of boundsOf(run, before, remembered)) {
     const newest = await readStream(run, stream, bound)
     if (newest === 'stopped') return run.tally.report(dryRun, undefined)
     const { began: now, until } = run

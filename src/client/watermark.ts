@@ -2,6 +2,7 @@
 // are the service's; our clock only measures how long ago something was.
 import { invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
+import type { Keeper } from '../options.ts'
 import { timeOf } from './read-time.ts'
 
 /** The streams that are read in turn, each with its own position. */
@@ -51,11 +52,14 @@ const looked = 7 * 24 * hour
 export const ahead = hour
 
 /**
- * How long ago an event may have been for the inbox to know of it still: what it has forgotten it
- * would take again. The service's clock may differ from ours.
+ * How long ago, in milliseconds, an event may have been for the inbox to know of it still: what it has
+ * forgotten it would take again. The service's clock may differ from ours.
  */
-export function rememberedBy(dedupeDays: number | undefined): number {
-  return dedupeDays === undefined ? looked : Math.min(looked, dedupeDays * 24 * hour - ahead)
+export async function rememberedBy(keeper: Keeper | undefined, now: Date): Promise<number> {
+  const days = keeper?.capabilities?.dedupeDays ?? Number.POSITIVE_INFINITY
+  const since = await keeper?.remembersSince?.()
+  const known = since ? now.getTime() - since.getTime() : Number.POSITIVE_INFINITY
+  return Math.min(looked, Math.min(days * 24 * hour, known) - ahead)
 }
 
 /**

@@ -21,7 +21,7 @@ import {
   redrivenFrom,
 } from './entry-query.ts'
 import type { Fingerprints } from './fingerprint.ts'
-import { ownLane } from './new-entry.ts'
+import { noteKeysPurged } from './keys-purged.ts'
 import type { InboxStore } from './store.ts'
 
 export interface EntryPage {
@@ -176,12 +176,6 @@ export class InboxAdmin {
     return this.#deps.store.forget(this.#lane(entity, tenant), this.#now(), tenant === null)
   }
 
-  /** Of an entry without an entity, which another one replaces. */
-  async erase(id: string, tenant: string | undefined): Promise<void> {
-    const lane = ownLane(id, tenant, this.#deps.fingerprints)
-    await this.#deps.store.forget(lane, this.#now(), tenant === undefined)
-  }
-
   /**
    * Page by page; `isWhole` when nothing is left to go. With `goesOn`, which ends it, what another
    * process is just erasing is left to that.
@@ -196,6 +190,7 @@ export class InboxAdmin {
       limit: pageSize,
       waits: goesOn === undefined,
     }
+    await noteKeysPurged(store, purge.keysBefore)
     let erased = 0
     let deleted = 0
     do {

@@ -1,16 +1,16 @@
 // Claims with their deliveries opened, and what an attempt's end means by the plan of retries.
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
-import { isFinal } from '../protocol/names.ts'
 import { unpackContent } from './content.ts'
 import type { Encryption } from './encryption.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
 import { HeldWork } from './held.ts'
+import { highWaterMarkOf } from './high-water-mark.ts'
 import type { Retry } from './retry.ts'
 import type { InboxStore } from './store.ts'
 import { assertNoneUnencrypted } from './unencrypted-entries.ts'
-import type { Occurrence, SettledWork, Swept, Verdict, Work } from './work.ts'
-import type { Claimed, HighWaterMark, Lease, Settlement } from './work-store.ts'
+import type { SettledWork, Swept, Verdict, Work } from './work.ts'
+import type { Assigned, Claimed, Lease, NewEntry, Settlement } from './work-store.ts'
 import { WorkerWatch } from './worker-watch.ts'
 
 /** Dependencies of Claims. */
@@ -27,8 +27,6 @@ export interface ClaimsDeps {
 /** Milliseconds between the returns of entries that one crash interrupted, and for all of them. */
 const apart = 50
 const spread = 5_000
-
-const day = 24 * 60 * 60 * 1000
 
 /** Claims and settles for the workers of one inbox. */
 export class Claims {
@@ -71,7 +69,15 @@ export class Claims {
     return { works, ...(next !== undefined && { next }) }
   }
 
-  async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledWork> {
+  /** It is an entry of another lane from then on, and as new. */
+  async assign(work: Work, entry: NewEntry): Promise<SettledWork> {
+    const { lease } = this.#latest(work)
+    const assigned = await this.#deps.store.assign({ lease, at: this.#now(), entry })
+    this.abandon(work)
+    return assignedAs[assigned]
+  }
+
+  async settle(work: Work, verdict: Ended, handled: readonly string[]): Promise<SettledWork> {
     const first = this.#latest(work)
     let settlement = this.#settlement(first, verdict, handled)
     let isTaken = await this.#deps.store.settle(settlement)
@@ -85,10 +91,7 @@ export class Claims {
       }
     }
     this.abandon(work)
-    // A store settles so what was erased meanwhile, here by the attempt itself.
-    const isErased = verdict.kind === 'skipped' && verdict.reason === 'FORGOTTEN'
-    const isKnown = isTaken || isErased
-    return isKnown ? { state: settlement.to, ...dueOf(settlement) } : { state: 'lost' }
+    return isTaken ? { state: settlement.to, ...dueOf(settlement) } : { state: 'lost' }
   }
 
   /** A later claim holds the entry, and this attempt is its work, unless it begins all over. */
@@ -192,12 +195,13 @@ export class Claims {
   }
 
   #toWork(entry: Claimed): Work {
-    const { attempt, name, source, storedAt, handled, failed = [], gap, highWaterMark } = entry
+    const { attempt, seq, name, source, storedAt, handled, failed = [], gap, highWaterMark } = entry
     const opened = openedOf(entry, this.#deps.encryption)
     return {
       place: -1,
       lease: leaseOf(entry),
       attempt,
+      seq,
       source,
       storedAt,
       ...(name !== undefined && { name }),
@@ -209,7 +213,7 @@ export class Claims {
     }
   }
 
-  #settlement({ lease, attempt }: Work, verdict: Verdict, handled: readonly string[]): Settlement {
+  #settlement({ lease, attempt }: Work, verdict: Ended, handled: readonly string[]): Settlement {
     const at = this.#now()
     switch (verdict.kind) {
       case 'done': {
@@ -248,6 +252,16 @@ export class Claims {
   }
 }
 
+/** Verdicts that settle an attempt. */
+type Ended = Exclude<Verdict, { readonly kind: 'assigned' }>
+
+const assignedAs: Readonly<Record<Assigned, SettledWork>> = {
+  stored: { state: 'released' },
+  duplicate: { state: 'skipped', reason: 'FORGOTTEN' },
+  conflict: { state: 'skipped', reason: 'CONFLICT' },
+  lost: { state: 'lost' },
+}
+
 const dueOf = (settlement: Pick<Settlement, 'to'> & { readonly due?: number }) =>
   settlement.due === undefined ? {} : { dueAt: new Date(settlement.due) }
 
@@ -264,7 +278,7 @@ function leaseOf({ id, fence, owner }: Lease): Lease {
 function openedOf(
   { id, metadata, body }: Claimed,
   encryption: Encryption,
-): Pick<Work, 'delivery' | 'vendor' | 'isHopeless'> {
+): Pick<Work, 'delivery' | 'vendor' | 'unfit' | 'entity' | 'isHopeless'> {
   if (!metadata || !body || encryption.isRefused(metadata) || encryption.isRefused(body)) {
     return { isHopeless: true }
   }
@@ -273,15 +287,4 @@ function openedOf(
   } catch {
     return {}
   }
-}
-
-function highWaterMarkOf({ name, occurredAt, decision }: Occurrence, now: number): HighWaterMark {
-  const at = credible(occurredAt?.getTime(), now)
-  const decided = decision && defined({ ...decision, at: credible(decision.at, now) })
-  return defined({ final: isFinal(name), at, decision: decided })
-}
-
-/** A time far in the future would make every later event of the entity stale. */
-function credible(at: number | undefined, now: number): number | undefined {
-  return at !== undefined && at > now + day ? undefined : at
 }

@@ -16,6 +16,7 @@ interface Metadata {
   readonly authenticity?: Authenticity
   /** The vendor of the receiver that kept it; entries of versions before 0.2.0 have none. */
   readonly vendor?: string
+  readonly unfit?: true
   readonly key?: string
   readonly entity?: Entity
 }
@@ -31,14 +32,14 @@ export interface Content {
 
 export function packContent(
   id: string,
-  { delivery, vendor, key, entity }: Arrival,
+  { delivery, vendor, unfit, key, entity }: Arrival,
   encryption: Encryption,
 ): Content {
   const { headers, url, receivedAt, secretId, tenant, signedId, authenticity, body } = delivery
   const metadata: Metadata = {
     headers: headers.filter(([name]) => !dropped.test(name)),
     receivedAt: receivedAt.getTime(),
-    ...defined({ url, secretId, tenant, signedId, authenticity, vendor, key, entity }),
+    ...defined({ url, secretId, tenant, signedId, authenticity, vendor, unfit, key, entity }),
   }
   return {
     metadata: encryption.encrypt(
@@ -70,10 +71,12 @@ function metadataIn(bytes: Uint8Array): Metadata | undefined {
   }
 }
 
-/** A kept delivery as it was verified, and the vendor of the receiver that kept it. */
+/** A kept delivery as it was verified, and as the receiver read it that kept it. */
 interface OpenedContent {
   readonly delivery: VerifiedDelivery
   readonly vendor?: string
+  readonly unfit?: true
+  readonly entity?: Entity
 }
 
 /** Opens what was kept; undefined when no key opens it or it is damaged. */
@@ -85,8 +88,8 @@ export function unpackContent(
   const metadata = unpackMetadata(id, content.metadata, encryption)
   const body = encryption.decrypt(content.body, `${id}:body`)
   if (!metadata || !body) return undefined
-  const { key: _, entity: __, vendor, receivedAt, ...rest } = metadata
+  const { key: _, entity, vendor, unfit, receivedAt, ...rest } = metadata
   // Only what `verify` had proved was ever kept.
   const delivery = markVerified({ ...rest, receivedAt: new Date(receivedAt), body })
-  return { delivery, ...(vendor !== undefined && { vendor }) }
+  return { delivery, ...defined({ vendor, unfit, entity }) }
 }

@@ -13,10 +13,10 @@ export interface Arrival {
   readonly key?: string
   /** There is no id, and equal bodies are one event. */
   readonly dedupe?: 'body'
-  /** The entry that it replaces, and whether that one holds the key of the event. */
-  readonly again?: { readonly of: string; readonly isKeyHeld: boolean }
   /** The part of the body that repeats have in common; all of it where there is none. */
   readonly lasting?: Uint8Array
+  /** Who kept it refuses its data. */
+  readonly unfit?: true
   readonly name?: string
   readonly receivedName?: string
   readonly entity?: Entity

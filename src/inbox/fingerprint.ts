@@ -6,7 +6,7 @@ import type { Entity } from '../protocol/events.ts'
 export interface Fingerprints {
   lane(entity: Entity): string
   key(
-    kind: 'id' | 'body' | 'again' | 'alias' | 'updated' | 'occurrence' | 'recurred',
+    kind: 'id' | 'body' | 'alias' | 'updated' | 'occurrence' | 'recurred',
     ...parts: readonly string[]
   ): string
   /** The suffix, after a dot, of every lane and key of a tenant. */

@@ -10,12 +10,14 @@ import { createEncryption, type Encryption } from './encryption.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
 import { createEntryIds } from './entry-id.ts'
 import type { EntryFilter, EntryQuery, ForgetOptions, GetOptions } from './entry-query.ts'
-import { createFingerprints, type Fingerprints } from './fingerprint.ts'
+import { createFingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { recallSalt } from './key-check.ts'
+import { keysPurged } from './keys-purged.ts'
 import { assertNotMoved } from './move.ts'
+import type { EntryDeps } from './new-entry.ts'
 import { StoreOpening } from './opening.ts'
-import { insertOccurrence } from './recurrence.ts'
+import { assignedEntry, insertOccurrence } from './recurrence.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 import type { Operated, SettledWork, Swept, Verdict, Work, WorkSource } from './work.ts'
 import type { Inserted } from './work-store.ts'
@@ -81,7 +83,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
 }
 
 interface Opened {
-  readonly fingerprints: Fingerprints
+  readonly making: Omit<EntryDeps, 'id' | 'storedAt'>
   readonly admin: InboxAdmin
 }
 
@@ -137,25 +139,20 @@ class DurableInbox implements Inbox, WorkSource {
     const { signal, stop } = deadline(this.timeout)
     try {
       // Each step ends with the signal, so that nothing holds on to the body of a 503.
-      const { fingerprints } = await this.#open(signal)
+      const { making } = await this.#open(signal)
       const storedAt = Math.floor(this.now().getTime())
       this.#claims.noticeTime(storedAt)
-      const inserted = await insertOccurrence(this.#store, arrival, {
-        id: this.#nextId(),
-        storedAt,
-        fingerprints: fingerprints.within(arrival.delivery.tenant),
-        encryption: this.#encryption,
-        dedupeBodies: this.#limits.dedupeBodies,
-        signal,
-      })
-      return this.#kept(inserted)
+      const deps = { ...making, id: this.#nextId(), storedAt, signal }
+      return this.#kept(await insertOccurrence(this.#store, arrival, deps))
     } finally {
       stop()
     }
   }
 
-  async erase({ lease, delivery }: Work): Promise<void> {
-    await (await this.#open()).admin.erase(lease.id, delivery?.tenant)
+  async remembersSince(): Promise<Date | undefined> {
+    await this.#open()
+    const purged = await keysPurged(this.#store)
+    return purged === undefined ? undefined : new Date(purged)
   }
 
   async check(): Promise<void> {
@@ -207,7 +204,18 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledWork> {
-    return this.#opening.isOpen ? this.#claims.settle(work, verdict, handled) : { state: 'lost' }
+    if (!this.#opening.isOpen) return { state: 'lost' }
+    if (verdict.kind !== 'assigned') return this.#claims.settle(work, verdict, handled)
+    const { making } = await this.#open()
+    const { lease, storedAt } = work
+    const entry = await assignedEntry(this.#store, verdict.arrival, {
+      ...making,
+      id: lease.id,
+      storedAt,
+    })
+    const assigned = await this.#claims.assign(work, entry)
+    this.#wake()
+    return assigned
   }
 
   abandon(work: Work): void {
@@ -278,11 +286,11 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async #begin(): Promise<Opened> {
-    const [store, { retention }] = [this.#store, this.#limits]
+    const [store, { retention, dedupeBodies }] = [this.#store, this.#limits]
     await store.open(() => this.#wake())
     const fingerprints = createFingerprints(await recallSalt(store, this.#encryption))
-    const parts = { store, encryption: this.#encryption, fingerprints, now: this.now, retention }
-    return { fingerprints, admin: new InboxAdmin(parts) }
+    const making = { fingerprints, encryption: this.#encryption, dedupeBodies }
+    return { making, admin: new InboxAdmin({ store, ...making, now: this.now, retention }) }
   }
 
   #wake(): void {

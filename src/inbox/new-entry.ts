@@ -11,7 +11,6 @@ import type { Alias, NewEntry } from './work-store.ts'
 export interface EntryDeps {
   readonly id: string
   readonly storedAt: number
-  /** Those of the tenant, where there is one. */
   readonly fingerprints: Fingerprints
   readonly encryption: Encryption
   /** Whether deliveries without an id are deduplicated by their bytes. */
@@ -20,12 +19,13 @@ export interface EntryDeps {
 
 export function toNewEntry(arrival: Arrival, deps: EntryDeps): NewEntry {
   const { delivery, source, name, receivedName, related, occurredAt, lasting } = arrival
-  const { id, storedAt, fingerprints, encryption } = deps
-  const key = keyOf(arrival, deps)
+  const { id, storedAt, encryption, dedupeBodies } = deps
+  const fingerprints = deps.fingerprints.within(delivery.tenant)
+  const key = keyOf(arrival, fingerprints, dedupeBodies)
   const aliases = aliasesOf(arrival, fingerprints)
   return {
     id,
-    lane: laneOf(arrival, deps),
+    lane: laneOf(arrival, id, fingerprints),
     digest: fingerprints.digest(lasting ?? delivery.body),
     ...(key !== undefined && { key }),
     ...(aliases.length > 0 && { aliases }),
@@ -41,26 +41,19 @@ export function toNewEntry(arrival: Arrival, deps: EntryDeps): NewEntry {
 }
 
 /** An event without an entity waits for no other. */
-function laneOf({ delivery, entity }: Arrival, { id, fingerprints }: EntryDeps): string {
+function laneOf({ delivery, entity }: Arrival, id: string, fingerprints: Fingerprints): string {
   if (entity && entity.id !== '') return fingerprints.lane(entity)
-  return ownLane(id, delivery.tenant, fingerprints)
-}
-
-/** The lane of an entry that has no entity. */
-export function ownLane(id: string, tenant: string | undefined, fingerprints: Fingerprints) {
+  const { tenant } = delivery
   return tenant === undefined ? id : `${id}.${fingerprints.tenant(tenant)}`
 }
 
-function keyOf(arrival: Arrival, { fingerprints, dedupeBodies }: EntryDeps) {
-  const { key, dedupe, delivery, lasting, again, recurs } = arrival
+function keyOf(arrival: Arrival, fingerprints: Fingerprints, dedupeBodies: boolean) {
+  const { key, dedupe, delivery, lasting, recurs } = arrival
   // Its own key says by now that it is what reconcile has fed.
-  const keyed = (kind: 'id' | 'body' | 'again', part: string) =>
+  const keyed = (kind: 'id' | 'body', part: string) =>
     fingerprints.key(recurs ? 'recurred' : kind, part)
-  // However often it is asked for, an entry is replaced by one.
-  const replacing = again && keyed('again', again.of)
-  if (again?.isKeyHeld) return replacing
   if (key !== undefined) return keyed('id', key)
-  if (!dedupeBodies && !dedupe) return replacing
+  if (!dedupeBodies && !dedupe) return undefined
   return keyed('body', hashOf(lasting ?? delivery.body))
 }
 

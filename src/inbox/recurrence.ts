@@ -6,7 +6,7 @@ import type { StoredEntry } from './admin-store.ts'
 import type { Arrival } from './entry.ts'
 import { type EntryDeps, toNewEntry } from './new-entry.ts'
 import type { InboxStore } from './store.ts'
-import type { Inserted } from './work-store.ts'
+import type { Inserted, NewEntry } from './work-store.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute
@@ -27,6 +27,32 @@ export async function insertOccurrence(
   if (inserted.kind !== 'duplicate' || time === undefined) return inserted
   const [first] = await orAborted(store.find({ ids: [inserted.id], limit: 1 }), signal)
   return isLater(time, first) ? insert({ ...arrival, recurs: true }) : inserted
+}
+
+/**
+ * The entry that an arrival becomes which was read late. It looks first: where it is a duplicate, the
+ * store erases it in the same commit.
+ */
+export async function assignedEntry(
+  store: Pick<InboxStore, 'find'>,
+  arrival: Arrival,
+  deps: EntryDeps,
+): Promise<NewEntry> {
+  const entry = toNewEntry(arrival, deps)
+  const { lane, name } = entry
+  const time = timeOf(arrival)
+  if (time === undefined || name === undefined) return entry
+  const tenant = lane.split('.')[1] ?? ''
+  const known = await store.find({ lane, name, tenant, limit: 100 })
+  if (
+    !isLater(
+      time,
+      known.find(({ source }) => source === 'reconcile'),
+    )
+  )
+    return entry
+  const { occurrence: _, ...another } = arrival
+  return toNewEntry(another, deps)
 }
 
 /** The earliest time that it states: its envelope may name the time of sending. */

@@ -61,6 +61,8 @@ export interface Lease {
 
 export interface Claimed extends Lease {
   readonly attempt: number
+  /** Its place in the order of arrival: later entries of a lane have larger ones. */
+  readonly seq: number
   readonly name?: string
   readonly source: EventSource
   readonly occurredAt?: number
@@ -146,6 +148,23 @@ export type Settlement = Settled &
     | { readonly to: 'released'; readonly failures?: readonly EntryFailure[] }
   )
 
+/** An entry that is leased, as it would have been stored if it had been read when it arrived. */
+export interface Assignment {
+  readonly lease: Lease
+  readonly at: number
+  /** With the id of the lease. */
+  readonly entry: NewEntry
+}
+
+/**
+ * `stored`: it waits at its place in its lane, due at once, and the attempt does not count.
+ * `duplicate`: another entry stands for it, so it is skipped as `FORGOTTEN`, without its payload.
+ * `conflict`: another has its key with other bytes, so it is skipped as `CONFLICT`, as evidence in
+ * its lane, or as a duplicate where there is enough of that. `lost`: the lease was lost, and
+ * nothing has changed.
+ */
+export type Assigned = 'stored' | 'duplicate' | 'conflict' | 'lost'
+
 /** The transaction of one run of one handler. */
 export interface StoreTx<Tx = unknown> {
   /** The value of `context.tx`; its first use begins the transaction. */
@@ -195,6 +214,11 @@ export interface WorkStore<Tx = unknown> {
    * true, and changes nothing, for as long as nothing else has moved the entry.
    */
   settle(settlement: Settlement): Promise<boolean>
+  /**
+   * Ends the attempt at an entry that could not be read when it arrived, or not as what it is: gives
+   * it its lane, relation, name, times and content, and its keys beside those that it has.
+   */
+  assign(assignment: Assignment): Promise<Assigned>
   /** Resolves when it is this handler's turn; `commit` or `rollback` ends the turn. */
   transaction?(lease: Lease, handler: string): Promise<StoreTx<Tx>>
 }

@@ -4,9 +4,9 @@
 import type { Placed } from '../foundation/bag.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { VerifiedDelivery } from '../foundation/delivery.ts'
-import type { EventSource } from '../protocol/events.ts'
+import type { Entity, EventSource } from '../protocol/events.ts'
 import type { Decision } from '../protocol/finality.ts'
-import type { EntryFailure, EntryReason } from './entry.ts'
+import type { Arrival, EntryFailure, EntryReason } from './entry.ts'
 import type { HighWaterMark, Lease, Settlement, StoreTx } from './work-store.ts'
 import type { WorkerWatch } from './worker-watch.ts'
 
@@ -21,11 +21,17 @@ export interface Work extends Placed {
   readonly delivery?: VerifiedDelivery
   /** The vendor of the receiver that kept it, as far as is known. */
   readonly vendor?: string
+  /** Who kept it refuses its data. */
+  readonly unfit?: true
+  /** Its entity as it was read when it was kept. */
+  readonly entity?: Entity
   /** It is gone or must not be taken: no retry can open it. */
   readonly isHopeless?: true
   readonly handled: readonly string[]
   /** Those that failed at the attempt before. */
   readonly failed: readonly string[]
+  /** Its place in the order of arrival. */
+  readonly seq: number
   readonly gap: boolean
   readonly highWaterMark?: HighWaterMark
 }
@@ -41,6 +47,8 @@ export type Verdict =
       readonly fatal: boolean
     }
   | { readonly kind: 'skipped'; readonly reason: EntryReason }
+  /** It could not be read when it arrived, or not as what it is: it takes its place in its lane. */
+  | { readonly kind: 'assigned'; readonly arrival: Arrival }
   | {
       readonly kind: 'released'
       /** Of handlers that failed and must not be forgotten, though no attempt is counted. */
@@ -62,6 +70,8 @@ export type SettledAs = Settlement['to'] | 'lost'
 export interface SettledWork {
   readonly state: SettledAs
   readonly dueAt?: Date
+  /** Where the verdict has none. */
+  readonly reason?: EntryReason
 }
 
 /** An entry whose holder was gone, and what the crash came to. */
@@ -114,8 +124,6 @@ export interface WorkSource {
   /** Nobody will settle it here any more: its lease may lapse. */
   abandon(work: Work): void
   checkpoint(work: Work, handler: string): Promise<boolean>
-  /** Erases its payload: another entry stands for it. */
-  erase(work: Work): Promise<void>
   /** Resolves when it is this handler's turn. */
   transaction?(work: Work, handler: string): Promise<StoreTx>
   /** Holds the leases of all that was claimed here and is not settled. */

@@ -25,10 +25,16 @@ export interface DeclaredFinality {
   readonly reversible: readonly DecisionName[]
 }
 
-/** A decision that was handled. */
-export interface Replaced {
-  readonly name: DecisionName
+/** An entry's place in the order of arrival. */
+export interface Place {
   readonly entryId: string
+  /** Given by the store. */
+  readonly seq: number
+}
+
+/** A decision that was handled. */
+export interface Replaced extends Place {
+  readonly name: DecisionName
   /** Milliseconds since the epoch. */
   readonly at?: number
 }
@@ -64,30 +70,31 @@ export class Finality {
   }
 
   /** The last decision of a verification after this event, if it changes. */
-  decided(event: Occurred, entryId: string, last: Decision | undefined): Decision | undefined {
+  decided(event: Occurred, place: Place, last: Decision | undefined): Decision | undefined {
     const { name, occurredAt } = event
-    if (!this.canReverse || !isDecision(name) || isOlder(event, entryId, last)) return undefined
-    const replaced = this.replaced(event, entryId, last)
-    return defined({ name, entryId, at: occurredAt?.getTime(), replaced })
+    if (!this.canReverse || !isDecision(name) || isOlder(event, place, last)) return undefined
+    const replaced = this.replaced(event, place, last)
+    return defined({ name, ...place, at: occurredAt?.getTime(), replaced })
   }
 
   /**
    * Whether an event is older than what was done of its verification: by the last decision where it
    * is one that another may replace, whatever else came since.
    */
-  isStale(event: Occurred, entryId: string, highWaterMark: HighWater | undefined): boolean {
+  isStale(event: Occurred, place: Place, highWaterMark: HighWater | undefined): boolean {
     const isReversible = this.canReverse && isDecision(event.name)
-    if (isReversible) return isOlder(event, entryId, highWaterMark?.decision)
+    if (isReversible) return isOlder(event, place, highWaterMark?.decision)
     return isBehind(event, highWaterMark, this.canReverse)
   }
 
   /** The earlier decision that an event replaces, if it does; the same at every run of its entry. */
-  replaced(event: Occurred, entryId: string, last: Decision | undefined): Replaced | undefined {
+  replaced(event: Occurred, place: Place, last: Decision | undefined): Replaced | undefined {
     if (!last || !isDecision(event.name)) return undefined
-    if (last.entryId === entryId) return last.replaced
-    if (event.name === last.name || isOlder(event, entryId, last)) return undefined
+    if (last.entryId === place.entryId) return last.replaced
+    if (event.name === last.name || isOlder(event, place, last)) return undefined
     if (!this.#reversible.includes(last.name)) return undefined
-    return defined({ name: last.name, entryId: last.entryId, at: last.at })
+    const { name, entryId, seq, at } = last
+    return defined({ name, entryId, seq, at })
   }
 }
 
@@ -121,12 +128,15 @@ function isBehind(
   return !canReverse && last.final && !isFinal(name)
 }
 
-/** Where the times do not tell, the order of arrival does: ids of entries grow with it. */
-function isOlder({ occurredAt }: Occurred, entryId: string, last: Decision | undefined): boolean {
+/**
+ * Where the times do not tell, the order of arrival does. Ids grow with the clock and numbers with the
+ * store: a clock may have been ahead before, and the numbers of a store may start over.
+ */
+function isOlder({ occurredAt }: Occurred, place: Place, last: Decision | undefined): boolean {
   if (!last) return false
   const at = occurredAt?.getTime()
   if (at !== undefined && last.at !== undefined && at !== last.at) return at < last.at
-  return entryId < last.entryId
+  return place.seq < last.seq && place.entryId < last.entryId
 }
 
 export function toSuperseded({ name, entryId, at }: Replaced): Superseded {

@@ -2,6 +2,7 @@
 import { invalid } from '../foundation/check.ts'
 import type { InboxStore } from '../inbox/store.ts'
 import { aligningCases } from './store-align-cases.ts'
+import { assigningCases } from './store-assign-cases.ts'
 import { keepingCases, type StoreCase } from './store-cases.ts'
 import { adminCases, settlingCases } from './store-end-cases.ts'
 import { erasingCases } from './store-erasing-cases.ts'
@@ -42,6 +43,7 @@ export function describeInboxStore(name: string, under: StoreUnderTest): void {
     adminCases,
     reopeningCases,
     aligningCases,
+    assigningCases,
     erasingCases,
     sharedCases,
   ].flat()

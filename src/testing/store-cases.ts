@@ -90,8 +90,8 @@ export const keepingCases: readonly StoreCase[] = [
       const claimed = await claimOne(store)
       const { id, name, source, occurredAt, storedAt, metadata, body } = entry
       const given = { id, name, source, occurredAt, storedAt, metadata, body }
-      const { owner } = claimed
-      same(claimed, { ...given, fence: 1, owner, attempt: 1, handled: [], gap: false })
+      const { owner, seq } = claimed
+      same(claimed, { ...given, fence: 1, owner, attempt: 1, seq, handled: [], gap: false })
     },
   },
   {

@@ -169,7 +169,7 @@ export const laneCases: readonly StoreCase[] = [
     run: async (store) => {
       const lane = 'decided'
       for (let at = 0; at < 4; at++) await store.insert(newEntry({ lane }))
-      const approved = { name: 'verification.approved', entryId: 'a', at: 50 } as const
+      const approved = { name: 'verification.approved', entryId: 'a', seq: 1, at: 50 } as const
       const end = async (highWaterMark?: HighWaterMark) => {
         await settle(store, await claimOne(store), defined({ to: 'done' as const, highWaterMark }))
       }
@@ -177,7 +177,12 @@ export const laneCases: readonly StoreCase[] = [
       await end({ at: 60, final: false })
       const third = await claimOne(store)
       same(third.highWaterMark, { at: 60, final: true, decision: approved })
-      const rejected = { name: 'verification.rejected', entryId: 'b', replaced: approved } as const
+      const rejected = {
+        name: 'verification.rejected',
+        entryId: 'b',
+        seq: 2,
+        replaced: approved,
+      } as const
       await settle(store, third, { to: 'done', highWaterMark: { final: true, decision: rejected } })
       same((await claimOne(store)).highWaterMark, { at: 60, final: true, decision: rejected })
     },

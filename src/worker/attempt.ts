@@ -21,8 +21,8 @@ import {
   toSuperseded,
 } from '../protocol/finality.ts'
 import { covers } from '../protocol/names.ts'
-import { keptAgain } from './keep-again.ts'
 import { keptForAnother, unreadHere } from './other-vendor.ts'
+import { readLate } from './read-late.ts'
 
 /** The result of an attempt: the verdict, and the handlers that succeeded. */
 export interface Attempted {
@@ -57,21 +57,17 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
     const unread = parsed.code === 'ENVELOPE_INVALID' ? unreadHere(work.vendor, vendor) : undefined
     if (unread) return leftToAnother(work, unread)
     // Who kept it could read it: in a deployment old and new ones work side by side.
-    return ended({ ...failed(parsed.code), fatal: work.name === undefined })
+    const isUnfit = work.unfit === true && parsed.code === 'EVENT_INVALID'
+    return ended({ ...failed(parsed.code), fatal: work.name === undefined || isUnfit })
   }
-  const again = await keptAgain(work, parsed, by.pipeline)
-  // It stays as evidence.
-  if (again === 'conflict') return ended({ kind: 'skipped', reason: 'CONFLICT' })
-  if (again === 'replaced') {
-    await by.inbox.erase(work)
-    return ended({ kind: 'skipped', reason: 'FORGOTTEN' })
-  }
+  const arrival = readLate(work, parsed, vendor)
+  if (arrival) return ended({ kind: 'assigned', arrival })
   const { event, key } = parsed
   const { dispatcher, finality } = by.pipeline
-  const { id: entryId } = work.lease
+  const place = { entryId: work.lease.id, seq: work.seq }
   const last = work.highWaterMark?.decision
-  const replaced = finality.replaced(event, entryId, last)
-  const decision = finality.decided(event, entryId, last)
+  const replaced = finality.replaced(event, place, last)
+  const decision = finality.decided(event, place, last)
   const matching = replaced ? dispatcher.matchReversal(event) : dispatcher.match(event)
   // Nobody hears this decision, and somebody would hear that it is reversed: it is remembered.
   const isAwaited = decision !== undefined && dispatcher.awaitsReversals
@@ -81,7 +77,7 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   }
   const todo = matching.filter(({ id }) => !work.handled.includes(id))
   // An event that replaces a decision is never stale, whatever was handled in between.
-  const stale = replaced === undefined && finality.isStale(event, entryId, work.highWaterMark)
+  const stale = replaced === undefined && finality.isStale(event, place, work.highWaterMark)
   const subject = { event, key, stale, replaced, decision, missing }
   return new AttemptRun(work, by, subject).through(todo)
 }

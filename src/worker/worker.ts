@@ -217,7 +217,7 @@ class InboxWorker implements Worker {
       onCapacity: () => this.#poll?.wake(),
       onSettled: ({ lease, ...work }, { verdict, ...settled }) => {
         const reason = 'reason' in verdict ? verdict.reason : undefined
-        this.#reportSettled({ ...work, ...settled, id: lease.id, reason })
+        this.#reportSettled({ ...work, reason, ...settled, id: lease.id })
       },
       onStoreError: (failed) => this.#failed(failed),
     })
@@ -288,7 +288,9 @@ class InboxWorker implements Worker {
   }
 }
 
-interface SettledEntry extends Pick<Work, 'attempt' | 'name' | 'storedAt'>, SettledWork {
+interface SettledEntry
+  extends Pick<Work, 'attempt' | 'name' | 'storedAt'>,
+    Omit<SettledWork, 'reason'> {
   readonly id: string
   readonly reason?: string | undefined
   /** Unknown where its process crashed. */

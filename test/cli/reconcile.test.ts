@@ -228,3 +228,25 @@ test('says what it needs, and never shows the key', async () => {
   expect((await run(['--since', 'yesterday'])).code).toBe(2)
   expect(existsSync(join(folder, 'mark.json'))).toBe(false)
 })
+
+test('takes the key that the inbox has, whichever of several comes first', async () => {
+  const { run, folder } = await open()
+  const [old, next] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)].map((key) =>
+    key.toString('base64'),
+  )
+  if (!old || !next) throw new Error('there are two keys')
+  const opened = () => {
+    const store = sqliteStore(join(folder, 'inbox.db'))
+    return createInbox({ store, encryption: { key: old } })
+  }
+  const before = opened()
+  await before.open()
+  await before.close()
+  const { code, stdout } = await run([...since, '--json'], { IDV_INBOX_KEY: `${next},${old}` })
+  expect([code, report(stdout).events.fed]).toEqual([0, 4])
+  const inbox = opened()
+  onTestFinished(() => inbox.close())
+  const { entries } = await inbox.find()
+  expect(entries.map(({ unreadable }) => unreadable)).toEqual(entries.map(() => undefined))
+  expect(entries).toHaveLength(4)
+})

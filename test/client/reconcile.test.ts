@@ -11,6 +11,7 @@ import {
   reconcile,
   type Watermark,
 } from '../../src/client/index.ts'
+import type { Keeper } from '../../src/options.ts'
 import { temporaryFile } from '../inbox/temporary.ts'
 import {
   addClient,
@@ -360,15 +361,23 @@ describe('reconcile', () => {
     expect((await inbox.find({ tenant: 'b' })).entries).toHaveLength(1)
   })
 
-  test('a run looks back no further than the inbox remembers', async () => {
+  test.each([
+    ['remembers', 3],
+    ['has remembered, though it is set to more by now', 30],
+  ])('a run looks back no further than the inbox %s', async (_, raised) => {
     const { now, advance } = fakeClock(start)
-    const retention = { done: 1, dead: 2, keys: 3 }
-    const inbox = createInbox({ store: memoryStore(), now, retention })
-    const receiver = createReceiver({ secret, inbox, now })
+    const store = memoryStore()
     const handled: string[] = []
-    receiver.on('*', ({ name, source }) => handled.push(`${name} by ${source}`))
+    const deploy = (keys: number) => {
+      const inbox = createInbox({ store, now, retention: { done: 1, dead: 2, keys } })
+      const receiver = createReceiver({ secret, inbox, now })
+      receiver.on('*', ({ name, source }) => handled.push(`${name} by ${source}`))
+      return { inbox, receiver }
+    }
+    let { inbox, receiver } = deploy(3)
     const subscriptions = [{ url: 'http://app.test/webhooks', secret }]
-    const sandbox = openSandbox({ now, fetch: toFetch(receiver), subscriptions })
+    const fetch = (request: Request) => toFetch(receiver)(request)
+    const sandbox = openSandbox({ now, fetch, subscriptions })
     const api = clientOf(sandbox, { now, limiter: false })
     let mark: Watermark | undefined
     const watermark = {
@@ -388,12 +397,28 @@ describe('reconcile', () => {
     await day()
     const { id } = await api.verifications.create({ ...input, expiresDays: 30 })
     for (let days = 0; days < 5; days++) await day()
+    await inbox.close()
+    ;({ inbox, receiver } = deploy(raised))
     await sandbox.act(id, ['start', 'submit'])
     await day()
     expect(handled).toEqual([
       'verification.created by webhook',
       'verification.submitted by webhook',
     ])
+  })
+
+  test('what an operator has purged by another figure is known', async () => {
+    const file = temporaryFile()
+    const owner = createInbox({ store: sqliteStore(file) })
+    await owner.open()
+    const store = sqliteStore(file, { mode: 'operator' })
+    const operator = createInbox({ store, retention: { done: 1, dead: 1, keys: 3 } })
+    await operator.purge()
+    await operator.close()
+    const keeper: Keeper = owner
+    const since = (await keeper.remembersSince?.())?.getTime() ?? 0
+    await owner.close()
+    expect(Math.round((Date.now() - since) / 86_400_000)).toBe(3)
   })
 
   test('a watermark of one tenant is none of another, nor of runs without one', async () => {

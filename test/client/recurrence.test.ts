@@ -1,5 +1,5 @@
 // What reconcile has fed and happens again: a decision that is taken back and taken again.
-import { createReceiver, type SecretOption } from 'idv-webhooks'
+import { createReceiver, createWorker, type SecretOption } from 'idv-webhooks'
 import { createInbox, type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { type FixtureName, fixture, signedDelivery } from 'idv-webhooks/testing'
@@ -187,3 +187,31 @@ test('what an operator of the service takes back and takes again ends at the las
     'webhook verification.approved',
   ])
 })
+
+test.each(stores)(
+  'it is handled though it could not be read when it arrived (%s)',
+  async (_, store) => {
+    for (const tenant of [undefined, 'acme']) {
+      const setup = await fed(
+        tenant === undefined ? { store: store() } : { store: store(), tenant },
+      )
+      const { made, inbox, handled } = setup
+      const secrets: SecretOption = tenant === undefined ? secret : { value: secret, tenant }
+      const before = createReceiver({ secret: secrets, inbox, envelope: { name: 'kind' } })
+      for (const after of [0, day]) {
+        const delivery = await signedDelivery(made('verification.approved', { after }), { secret })
+        expect((await before.receive(delivery)).kind).toBe('accepted')
+      }
+      const worker = createWorker(before)
+      expect(await worker.runOnce()).toMatchObject({ dead: 2 })
+      await worker.drain()
+      const known = handled.length
+      await inbox.redrive({ state: 'dead' })
+      await createWorker(setup.receiver).runOnce()
+      expect(handled.slice(known).map(({ source, occurredAt }) => [source, occurredAt])).toEqual([
+        ['webhook', new Date(made('verification.approved', { after: day }).createdAt)],
+      ])
+      expect(await inbox.stats()).toMatchObject({ dead: 0, skipped: 1, done: 4 })
+    }
+  },
+)

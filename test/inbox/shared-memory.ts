@@ -64,6 +64,8 @@ function handleOf({ data, owners, holders }: Shared, owner: number, flaw?: Flaw)
     },
     checkpoint: async (lease, handler) => holds(lease) && data.checkpoint(lease, handler),
     settle: async (settlement) => holds(settlement.lease) && data.settle(settlement),
+    assign: async (assignment) =>
+      holds(assignment.lease) ? data.assign(assignment) : ('lost' as const),
     find: (query) => data.find(query),
     reopen: async (reopening) => {
       const opened = await data.reopen(reopening)

@@ -223,9 +223,10 @@ test('a handler of a decision and of reversals hears a reversal once, as the dec
 
 test('nothing is remembered of decisions that are all final, as those of the service are', () => {
   const event = { name: approved, occurredAt: new Date() }
-  expect(new Finality().decided(event, 'entry', undefined)).toBeUndefined()
+  const place = { entryId: 'entry', seq: 1 }
+  expect(new Finality().decided(event, place, undefined)).toBeUndefined()
   const { finality } = vendors.sumsub()
-  expect(new Finality(finality).decided(event, 'entry', undefined)).toMatchObject({
+  expect(new Finality(finality).decided(event, place, undefined)).toMatchObject({
     name: approved,
   })
 })

@@ -54,7 +54,7 @@ export async function findInbox(
   const { mode = 'operator' } = opening
   if (path !== undefined && isPostgresUrl(path)) {
     const store = await postgresStoreAt(path, { cwd, mode })
-    return { ...madeInbox(session, store, opening), where: shownUrl(path) }
+    return { ...(await madeInbox(session, store, opening)), where: shownUrl(path) }
   }
   if (path !== undefined && isAddress(path)) {
     throw new CliError('USAGE', 'an inbox is an SQLite file or postgres://…, not another address')
@@ -63,20 +63,26 @@ export async function findInbox(
     const file = resolve(cwd, path)
     const { sqliteStore } = await import('../../inbox/stores/sqlite/sqlite.ts')
     const store = sqliteStore(file, { mode })
-    return { ...madeInbox(session, store, opening), where: path, file }
+    return { ...(await madeInbox(session, store, opening)), where: path, file }
   }
   const where = 'the inbox of the config file'
   if (isInbox(given)) return { inbox: given, where }
   const { store } = config.values
   if (!isStore(store)) return undefined
   const found = mode === 'owner' ? store : withoutRemembering(store)
-  return { ...madeInbox(session, found, opening), where }
+  return { ...(await madeInbox(session, found, opening)), where }
 }
+
+/** Settings by which an inbox knows its key. */
+const keySettings = ['salt', 'unencrypted']
 
 /** The key given here may be one that the application does not have: it is not stored. */
 function withoutRemembering(store: InboxStore): InboxStore {
+  const remember: InboxStore['remember'] = async (setting, value) => {
+    if (!keySettings.includes(setting)) await store.remember(setting, value)
+  }
   const get = (_: unknown, name: string | symbol) => {
-    if (name === 'remember') return async () => {}
+    if (name === 'remember') return remember
     const value: unknown = Reflect.get(store, name)
     return typeof value === 'function' ? value.bind(store) : value
   }
@@ -146,12 +152,35 @@ function encrypted({ env }: Session): CliError {
   return new CliError('INBOX_SEALED', why)
 }
 
-function madeInbox(session: Session, store: InboxStore, opening: Opening) {
-  const encryption = encryptionOf(session)
+async function madeInbox(session: Session, store: InboxStore, opening: Opening) {
+  const given = encryptionOf(session)
+  const encryption = opening.mode === 'owner' ? await fittingFirst(store, given) : given
   const configured = session.config.values.retention as Partial<RetentionDays> | undefined
   const retention = { ...configured, ...opening.retention }
   const inbox = createInbox({ store, retention, ...(encryption && { encryption }) })
   return { inbox, made: { encrypted: encryption !== undefined, retention } }
+}
+
+/**
+ * The key that the inbox has comes first: an owner stores that under which it keeps what it adds, and
+ * a new one takes effect with the application.
+ */
+async function fittingFirst(store: InboxStore, encryption: EncryptionOptions | undefined) {
+  const { previous = [] } = encryption ?? {}
+  if (!encryption || previous.length === 0) return encryption
+  const keys = [encryption.key, ...previous]
+  for (const key of keys) {
+    const inbox = createInbox({ store, encryption: { key } })
+    try {
+      await inbox.open()
+      return { ...encryption, key, previous: keys.filter((other) => other !== key) }
+    } catch {
+      // It has another key, or cannot be opened at all, which is said later.
+    } finally {
+      await inbox.close()
+    }
+  }
+  return encryption
 }
 
 /** IDV_INBOX_KEY may hold several keys: new,old. */

@@ -50,7 +50,7 @@ async function fill(store: InboxStore): Promise<void> {
   const retried = await next({ related: 'client:1', occurredAt: start })
   await store.checkpoint(retried, 'first')
   await settle(store, retried, { to: 'retry', due: start + 9e9, handled: ['second'], ...failed })
-  const decision = { name: 'verification.approved', entryId: 'entry-0' } as const
+  const decision = { name: 'verification.approved', entryId: 'entry-0', seq: 1 } as const
   const mark = { at: start, final: true, decision }
   await settle(store, await next({ lane: 'done' }), { to: 'done', highWaterMark: mark })
   await settle(store, await next({ lane: 'held' }), { to: 'dead', hold: true, ...failed })

@@ -34,6 +34,11 @@ const mutations: readonly {
     noticed: 'a claim reads as many rows as it takes, of 100,000 that wait',
   },
   {
+    name: 'an opening that goes by the lane of before',
+    changes: [['and v.lane = e.lane and exists', 'and exists']],
+    noticed: 'an entry that gets another lane meanwhile is opened in no other',
+  },
+  {
     name: 'the number of an entry before the lock of its lane',
     changes: [
       [

@@ -45,6 +45,7 @@ const workSql = [
   "select idv.keep_1('[]', '')",
   "select idv.recover_1(1, 0, '[]', 0)",
   "select idv.settle_1('[]')",
+  "select idv.assign_1('{}', '', 0, 0, 0)",
   "select idv.checkpoint_1(1, 'x', 1, 'h')",
   "select idv.renew_1(1, '[]', 0)",
   "select idv.reopen_1('[]', '[]', 0, false, false)",
@@ -144,6 +145,33 @@ export const promises = {
       expect(claimed, which).toBeDefined()
       if (claimed) await settle(store, claimed, { to: 'done' })
     }
+  },
+
+  async 'an entry that gets another lane meanwhile is opened in no other'({
+    store,
+    connect,
+  }: Under) {
+    const first = newEntry()
+    await store.insert(first)
+    await settle(store, await claimOne(store), { to: 'done' })
+    const unread = newEntry()
+    await store.insert(unread)
+    const { id, fence, owner } = await claimOne(store)
+    const {
+      metadata: _,
+      body: __,
+      ...read
+    } = newEntry({ id, key: first.key ?? '', lane: 'person' })
+    const other = await connect()
+    await other('begin')
+    const given = [JSON.stringify({ ...read, metadata: 0 }), Buffer.alloc(0), fence, owner, start]
+    const [assigned] = await other('select idv.assign_1($1, $2, $3, $4, $5) as kind', given)
+    expect(assigned?.kind).toBe('conflict')
+    const opening = store.reopen({ ids: [id], from: ['skipped'], now: start, setAside: true })
+    await sleep(100)
+    await other('commit')
+    expect(await opening).toBe(0)
+    expect(await store.find({ ids: [id], limit: 1 })).toMatchObject([{ reason: 'CONFLICT' }])
   },
 
   async 'a lease does not lapse while its owner gives signs of life'({

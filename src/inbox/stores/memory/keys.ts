@@ -17,14 +17,16 @@ export type Meeting = { readonly kind: 'new' | 'duplicate' | 'alias' | 'conflict
 export class MemoryKeys {
   readonly #keys = new Map<string, Key>()
 
-  /** Compares an entry with the known keys, and remembers its own unless they were known. */
+  /**
+   * Compares an entry with the known keys of others, and remembers its own unless they were known.
+   */
   meet({ key, digest, aliases = [], id, storedAt: at }: NewEntry): Meeting {
     const first = key === undefined ? undefined : this.#keys.get(key)
-    if (first) {
+    if (first && first.entry !== id) {
       const isSame = first.digest === digest || first.digest === ''
       return { kind: isSame ? 'duplicate' : 'conflict', entry: first.entry }
     }
-    const other = this.#otherName(aliases)
+    const other = this.#otherName(aliases, id)
     if (key !== undefined) this.#keys.set(key, { entry: other ?? id, digest, at })
     if (other !== undefined) return { kind: 'alias', entry: other }
     for (const { key: same, name } of aliases) {
@@ -58,9 +60,9 @@ export class MemoryKeys {
     return deleted
   }
 
-  #otherName(aliases: readonly Alias[]): string | undefined {
+  #otherName(aliases: readonly Alias[], id: string): string | undefined {
     return aliases
-      .map((alias) => ({ alias, known: this.#keys.get(alias.key) }))
-      .find(({ alias, known }) => known && known.name !== alias.name)?.known?.entry
+      .map(({ key, name }) => ({ name, known: this.#keys.get(key) }))
+      .find(({ name, known }) => known && known.name !== name && known.entry !== id)?.known?.entry
   }
 }

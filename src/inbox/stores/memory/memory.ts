@@ -10,10 +10,12 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
-import { type EntryReason, type EntryState, entryStates, isOpen, isSetAside } from '../../entry.ts'
+import { type EntryReason, entryStates, isOpen, isSetAside } from '../../entry.ts'
 import type { InboxStore } from '../../store.ts'
 import type {
   Alignment,
+  Assigned,
+  Assignment,
   ClaimRequest,
   ClaimResult,
   Inserted,
@@ -22,6 +24,7 @@ import type {
   NewEntry,
   Settlement,
 } from '../../work-store.ts'
+import { MemoryArrivals } from './arrivals.ts'
 import { HighWaterMarks } from './high-water-marks.ts'
 import { MemoryKeys } from './keys.ts'
 import { MemoryLanes } from './lanes.ts'
@@ -52,7 +55,12 @@ class MemoryStore implements InboxStore<undefined> {
   readonly #lanes = new MemoryLanes(this.#rows)
   readonly #highWaterMarks = new HighWaterMarks()
   readonly #relations = new MemoryRelations(this.#rows)
-  #seq = 0
+  readonly #arrivals = new MemoryArrivals({
+    rows: this.#rows,
+    keys: this.#keys,
+    lanes: this.#lanes,
+    relations: this.#relations,
+  })
 
   async open(): Promise<void> {}
 
@@ -69,17 +77,7 @@ class MemoryStore implements InboxStore<undefined> {
   }
 
   async insert(entry: NewEntry): Promise<Inserted> {
-    const met = this.#keys.meet(entry)
-    if (met.kind === 'conflict') {
-      this.#keepEvidence(entry, met.entry)
-      return { kind: 'conflict', id: met.entry }
-    }
-    // Perhaps only this duplicate names the person.
-    if (met.kind === 'alias') this.#relations.relate(entry)
-    if (met.kind !== 'new') return { kind: 'duplicate', id: met.entry }
-    const row = this.#add(entry, 'stored')
-    this.#lanes.arrive(row)
-    return { kind: 'stored', id: entry.id }
+    return this.#arrivals.insert(entry)
   }
 
   async claim({ now, limit, until }: ClaimRequest): Promise<ClaimResult> {
@@ -157,6 +155,17 @@ class MemoryStore implements InboxStore<undefined> {
     }
     if (to !== 'dead' || !settlement.hold) this.#lanes.advance(row.lane, at)
     return true
+  }
+
+  async assign({ lease, at, entry }: Assignment): Promise<Assigned> {
+    const row = this.#held(lease)
+    if (!row?.metadata) {
+      if (row) this.#skip(row, 'FORGOTTEN', at)
+      return 'lost'
+    }
+    const assigned = this.#arrivals.assign(row, entry, at)
+    if (assigned === 'duplicate') this.#skip(row, 'FORGOTTEN', at)
+    return assigned
   }
 
   async find(query: StoreQuery): Promise<readonly StoredEntry[]> {
@@ -254,20 +263,6 @@ class MemoryStore implements InboxStore<undefined> {
     const next = this.#lanes.next()
     const due = next !== undefined && next <= now ? next : undefined
     return defined({ counts, oldest, due, newest, latency: latency && latencyOf(rows, latency) })
-  }
-
-  #add(entry: NewEntry, state: EntryState): Row {
-    const { key: _, aliases: __, digest: ___, ...metadata } = this.#relations.relate(entry)
-    const fresh = { attempt: 0, fence: 0, until: 0, generation: 0, failures: [] }
-    const row = { ...metadata, ...fresh, seq: ++this.#seq, state, handled: new Set<string>() }
-    this.#rows.add(row)
-    return row
-  }
-
-  #keepEvidence(entry: NewEntry, conflictOf: string): void {
-    if (!this.#keys.addConflict(entry)) return
-    const row = this.#add(entry, 'skipped')
-    Object.assign(row, { reason: 'CONFLICT', conflictOf, settledAt: entry.storedAt } as const)
   }
 
   #held({ id, fence }: Lease): Row | undefined {

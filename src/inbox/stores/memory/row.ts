@@ -6,7 +6,7 @@ type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
 
 export interface Row extends Writable<Omit<StoredEntry, 'handled'>> {
   readonly seq: number
-  readonly lane: string
+  lane: string
   related?: string
   readonly handled: Set<string>
   fence: number
@@ -18,12 +18,13 @@ export function toClaimed(
   gap: boolean,
   highWaterMark: HighWaterMark | undefined,
 ): Claimed {
-  const { id, fence, attempt, name, source, occurredAt, storedAt, metadata, body } = row
+  const { id, fence, attempt, seq, name, source, occurredAt, storedAt, metadata, body } = row
   const failed = row.failures.map(({ handler }) => handler)
   return {
     id,
     fence,
     attempt,
+    seq,
     source,
     storedAt,
     ...(failed.length > 0 && { failed }),

@@ -18,9 +18,15 @@ export class MemoryRows {
 
   delete(row: Row): void {
     this.#rows.delete(row.id)
-    const lane = this.#lanes.get(row.lane)
-    lane?.delete(row)
-    if (lane?.size === 0) this.#lanes.delete(row.lane)
+    this.#leave(row)
+  }
+
+  /** Gives a row another lane; its place is that of its arrival. */
+  assign(row: Row, lane: string): void {
+    this.#leave(row)
+    row.lane = lane
+    const rows = [...this.inLane(lane), row].sort((one, two) => one.seq - two.seq)
+    this.#lanes.set(lane, new Set(rows))
   }
 
   /** In the order in which they came. */
@@ -35,5 +41,11 @@ export class MemoryRows {
 
   hasLane(lane: string): boolean {
     return this.#lanes.has(lane)
+  }
+
+  #leave(row: Row): void {
+    const lane = this.#lanes.get(row.lane)
+    lane?.delete(row)
+    if (lane?.size === 0) this.#lanes.delete(row.lane)
   }
 }

@@ -2,6 +2,7 @@
 // and new processes run side by side while a deployment is under way.
 import { WebhookError } from '../../../foundation/errors.ts'
 import type { PostgresTransaction } from './driver.ts'
+import { assign } from './sql/assign.ts'
 import { claim } from './sql/claim.ts'
 import { due } from './sql/due.ts'
 import { keep } from './sql/keep.ts'
@@ -32,6 +33,7 @@ export const migrations: readonly Migration[] = [
       ...due,
       ...claim,
       ...settle,
+      ...assign,
       ...owners,
       ...operate,
       ...procedures,

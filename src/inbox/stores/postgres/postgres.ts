@@ -14,9 +14,12 @@ import type {
   StoreStats,
 } from '../../admin-store.ts'
 import type { CopyStore } from '../../copy-store.ts'
+import { keysPurgedSetting } from '../../keys-purged.ts'
 import type { InboxStore, StoreCapabilities } from '../../store.ts'
 import type {
   Alignment,
+  Assigned,
+  Assignment,
   ClaimRequest,
   ClaimResult,
   Inserted,
@@ -160,7 +163,8 @@ class PostgresStore implements InboxStore {
 
   async remember(name: string, value: Uint8Array): Promise<void> {
     // The key of an operator may be one that the application does not have.
-    if (!this.#isBeside) await this.#admin.remember(name, value)
+    const isOwn = !this.#isBeside || name === keysPurgedSetting
+    if (isOwn) await this.#admin.remember(name, value)
   }
 
   async insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted> {
@@ -197,6 +201,10 @@ class PostgresStore implements InboxStore {
 
   async checkpoint(lease: Lease, handler: string): Promise<boolean> {
     return this.#work.checkpoint(lease, handler)
+  }
+
+  async assign(assignment: Assignment): Promise<Assigned> {
+    return this.#work.assign(assignment)
   }
 
   async settle(settlement: Settlement): Promise<boolean> {

@@ -38,6 +38,7 @@ export function toClaimed(row: PostgresRow, owner: number): Claimed {
     fence: Number(row.fence),
     owner,
     attempt: Number(row.attempt),
+    seq: Number(row.seq),
     name: toText(row.name),
     source: row.source as Claimed['source'],
     occurredAt: toNumber(row.occurred_at),

@@ -2,6 +2,8 @@
 import { concat } from '../../../foundation/bytes.ts'
 import type {
   Alignment,
+  Assigned,
+  Assignment,
   ClaimRequest,
   ClaimResult,
   Inserted,
@@ -128,6 +130,19 @@ export class PostgresWork {
 
   async settle(settlement: Settlement): Promise<boolean> {
     return (await this.#settlements.call(settlement)).taken
+  }
+
+  async assign({ lease, at, entry }: Assignment): Promise<Assigned> {
+    const { metadata, body, storedAt: _, ...rest } = entry
+    const { fence, owner = 0 } = lease
+    const json = toJson({ ...rest, metadata: metadata.length })
+    const values = [json, concat([metadata, body]), fence, owner, Math.floor(at)]
+    const assigned = (await this.#statements.ask('assign', values)) as Assigned
+    // A claim that ran beside this statement has not seen the lanes that go on.
+    this.window.lower(Math.floor(at))
+    this.#listeners.announce()
+    this.#listeners.wake()
+    return assigned
   }
 
   transaction(lease: Lease, handler: string): Promise<StoreTx> {

@@ -110,8 +110,7 @@ export class AdminQueries {
       where e.lane in (select x.lane from idv_entries x where ${isAbout}) and e.erased = 0${which}`
     const found = this.#connection.statement<Head>(sql).all(...values)
     for (const head of found) {
-      this.#erase(head.seq)
-      this.#sql.forgetDigests.run(head.id)
+      this.erase(head)
       // A leased entry keeps its lane until its holder is gone: a lane never has two at work.
       if (['stored', 'retry', 'dead'].includes(head.state)) this.skip(head, 'FORGOTTEN', now)
     }
@@ -123,7 +122,7 @@ export class AdminQueries {
     const past = (['done', 'dead', 'skipped'] as const).flatMap((state) =>
       this.#sql.settled.all(state, state === 'done' ? doneBefore : deadBefore, limit),
     )
-    for (const { seq } of past) this.#erase(seq)
+    for (const { seq } of past) this.#eraseContent(seq)
     let deleted = this.#sql.deleteKeys.run(keysBefore, limit)
     for (const { seq, state } of this.#sql.erased.all(keysBefore, limit)) {
       this.#sql.deleteEntry.run(seq)
@@ -170,7 +169,13 @@ export class AdminQueries {
     if (wasHead) this.#lanes.advance(head.lane, now)
   }
 
-  #erase(seq: number): void {
+  /** Its keys match any bytes from now on. */
+  erase({ seq, id }: Pick<Head, 'seq' | 'id'>): void {
+    this.#eraseContent(seq)
+    this.#sql.forgetDigests.run(id)
+  }
+
+  #eraseContent(seq: number): void {
     this.#sql.deleteContent.run(seq)
     this.#sql.erase.run(seq)
   }

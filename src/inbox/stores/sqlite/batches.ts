@@ -1,6 +1,7 @@
 // Carries out batches of calls on an open file: each batch is one transaction, and so one sync.
 import { isWebhookError, reasonOf, WebhookError } from '../../../foundation/errors.ts'
 import { AdminQueries } from './admin-queries.ts'
+import { ArrivalQueries } from './arrival-queries.ts'
 import type { Answer, BatchAnswer, Call, Gives, Handlers, Method } from './calls.ts'
 import { Connection, type Statement } from './connection.ts'
 import { CopyQueries } from './copy.ts'
@@ -133,14 +134,16 @@ function workHandlers(
   deps: ConstructorParameters<typeof WorkerQueries>[0],
 ): Pick<Handlers, WorkMethod> {
   const work = new WorkerQueries(deps)
+  const arrivals = new ArrivalQueries(deps)
   return {
-    insert: (entry) => work.insert(entry),
+    insert: (entry) => arrivals.insert(entry),
     claim: (request) => work.claim(request),
     align: (alignment) => deps.lanes.align(alignment),
     renew: (renewal) => work.renew(renewal),
     lapsed: (asked) => work.lapsed(asked),
     checkpoint: (asked) => work.checkpoint(asked),
     settle: (settlement) => work.settle(settlement),
+    assign: (assignment) => arrivals.assign(assignment),
   }
 }
 
@@ -157,6 +160,7 @@ const refusals: Pick<Handlers, WorkMethod> = {
   lapsed: refuse,
   checkpoint: refuse,
   settle: refuse,
+  assign: refuse,
 }
 
 /** Payloads that a call took away. */
@@ -166,5 +170,6 @@ function erasedBy<M extends Method>(
 ) {
   const { value } = answer
   if (method === 'forget') return Number(value)
+  if (method === 'assign') return Number(value === 'duplicate')
   return method === 'purge' && typeof value === 'object' && 'erased' in value ? value.erased : 0
 }

@@ -12,6 +12,8 @@ import type {
 import type { CopyKey, CopyRequest, CopyRow, CopyTable, CopyTally } from '../../copy-store.ts'
 import type {
   Alignment,
+  Assigned,
+  Assignment,
   ClaimRequest,
   ClaimResult,
   Inserted,
@@ -35,6 +37,7 @@ export interface Calls {
   lapsed: CallOf<{ readonly now: number }, readonly Lapsed[]>
   checkpoint: CallOf<{ readonly lease: Lease; readonly handler: string }, boolean>
   settle: CallOf<Settlement, boolean>
+  assign: CallOf<Assignment, Assigned>
   find: CallOf<StoreQuery, readonly StoredEntry[]>
   reopen: CallOf<Reopening, number>
   dismiss: CallOf<{ readonly id: string; readonly now: number }, boolean>

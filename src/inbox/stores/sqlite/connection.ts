@@ -1,6 +1,7 @@
 // One connection: prepared statements with typed rows, transactions, and the counts by state, which
 // every transaction brings up to date.
 import type { EntryState } from '../../entry.ts'
+import type { Lease } from '../../work-store.ts'
 import {
   inTransaction,
   type SqliteDatabase,
@@ -94,6 +95,12 @@ export class Connection {
 
   head(id: string): Head | undefined {
     return this.#head.get(id)
+  }
+
+  /** An entry that is leased by this claim. */
+  held({ id, fence }: Lease): Head | undefined {
+    const head = this.head(id)
+    return head?.state === 'leased' && head.fence === fence ? head : undefined
   }
 
   /** Moves the log into the file; false when a reader kept it from being emptied after that. */

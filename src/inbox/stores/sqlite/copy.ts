@@ -46,6 +46,20 @@ export function copyBy(call: CopyCall, path: string | undefined): CopyStore {
   }
 }
 
+/** A page of the first keys, or of those after one: each reads as many rows as it gives. */
+export function pageSql(table: CopyTable, isFirst: boolean): string {
+  const [key, ...rest] = copyTables[table]
+  // The numbers of this file, such as that of its schema, are its own.
+  const own =
+    table === 'settings'
+      ? `and typeof(value) = 'blob' and name not in ('${ownSettings.join("', '")}')`
+      : ''
+  const page = `select distinct ${key} from ${tableOf(table)}
+    where ${isFirst ? 'true' : `${key} > ?`} ${own} order by ${key} limit ?`
+  return `select ${[key, ...rest].join(', ')} from ${tableOf(table)}
+    where ${key} in (${page}) order by ${key}`
+}
+
 export class CopyQueries {
   readonly #connection: Connection
   readonly #lanes: Lanes
@@ -60,25 +74,15 @@ export class CopyQueries {
   }
 
   out({ table, after, limit }: Takes<'copyOut'>): readonly CopyRow[] {
-    const [key, ...rest] = copyTables[table]
-    // The numbers of this file, such as that of its schema, are its own.
-    const own =
-      table === 'settings'
-        ? `and typeof(value) = 'blob' and name not in ('${ownSettings.join("', '")}')`
-        : ''
-    const page = `select distinct ${key} from ${tableOf(table)}
-      where (? is null or ${key} > ?) ${own} order by ${key} limit ?`
-    const sql = `select ${[key, ...rest].join(', ')} from ${tableOf(table)}
-      where ${key} in (${page}) order by ${key}`
-    const from = after ?? null
-    // Numbered parameters are names to Node 22 before 22.20 and to better-sqlite3.
-    const rows = this.#connection.statement<CopyRow>(sql).all(from, from, limit)
+    const sql = pageSql(table, after === undefined)
+    const values = after === undefined ? [limit] : [after, limit]
+    const rows = this.#connection.statement<CopyRow>(sql).all(...values)
     return rows.map((row) => {
-      const values = Object.entries(row).map(([name, value]) => [
+      const read = Object.entries(row).map(([name, value]) => [
         name,
         flags.includes(name) ? value === 1 : value,
       ])
-      return Object.fromEntries(values)
+      return Object.fromEntries(read)
     })
   }
 

@@ -12,9 +12,12 @@ import type {
   StoreStats,
 } from '../../admin-store.ts'
 import type { CopyStore } from '../../copy-store.ts'
+import { keysPurgedSetting } from '../../keys-purged.ts'
 import type { InboxStore, StoreCapabilities } from '../../store.ts'
 import type {
   Alignment,
+  Assigned,
+  Assignment,
   ClaimRequest,
   ClaimResult,
   Inserted,
@@ -144,7 +147,7 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
 
   async remember(name: string, value: Uint8Array): Promise<void> {
     // Only the owner writes the key check: an operator may have another key.
-    if (this.#options.mode === 'operator') return
+    if (this.#options.mode === 'operator' && name !== keysPurgedSetting) return
     await this.#call('remember', { name, value })
   }
 
@@ -177,6 +180,10 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
 
   settle(settlement: Settlement): Promise<boolean> {
     return this.#call('settle', settlement)
+  }
+
+  assign(assignment: Assignment): Promise<Assigned> {
+    return this.#call('assign', assignment)
   }
 
   async transaction(lease: Lease, handler: string): Promise<StoreTx<SqliteTransaction>> {

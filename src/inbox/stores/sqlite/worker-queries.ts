@@ -1,19 +1,15 @@
-// Queries of the receiver and the worker, run synchronously inside a transaction.
+// Queries of the worker, run synchronously inside a transaction.
 
 import { defined } from '../../../foundation/defined.ts'
 import type { EventSource } from '../../../protocol/events.ts'
 import type { Decision } from '../../../protocol/finality.ts'
-import { type EntryFailure, type EntryState, mostConflicts } from '../../entry.ts'
+import type { EntryFailure, EntryState } from '../../entry.ts'
 import type {
-  Alias,
   Claimed,
   ClaimRequest,
   ClaimResult,
   HighWaterMark,
-  Inserted,
   Lapsed,
-  Lease,
-  NewEntry,
   Settlement,
 } from '../../work-store.ts'
 import type { AdminQueries } from './admin-queries.ts'
@@ -21,16 +17,11 @@ import type { Takes } from './calls.ts'
 import type { Connection, Head, Statement } from './connection.ts'
 import type { DueLane, Lanes } from './lanes.ts'
 
-interface KnownKey {
-  readonly entry: string
-  readonly digest: string
-  readonly name: string | null
-}
-
 interface LeasedRow {
   readonly id: string
   readonly fence: number
   readonly attempt: number
+  readonly seq: number
   readonly name: string | null
   readonly source: EventSource
   readonly occurredAt: number | null
@@ -73,21 +64,6 @@ export class WorkerQueries {
     this.#sql = statements(connection)
   }
 
-  insert(entry: NewEntry): Inserted {
-    const { id, key, aliases = [], storedAt } = entry
-    if (key !== undefined && !this.#addKey(key, entry)) return this.#known(entry, key)
-    const first = this.#firstOf(aliases)
-    if (first !== undefined) {
-      // Only this duplicate may say whose it is.
-      this.#lanes.relate(entry)
-      if (key !== undefined) this.#sql.moveKey.run(first, key)
-      return { kind: 'duplicate', id: first }
-    }
-    for (const { key: alias, name } of aliases) this.#addKey(alias, entry, name)
-    this.#lanes.arrive(entry.lane, this.#addEntry(entry, 'stored'), storedAt)
-    return { kind: 'stored', id }
-  }
-
   claim({ now, limit, until }: ClaimRequest): ClaimResult {
     const due = this.#lanes.due(now, limit)
     const entries = due.flatMap((lane) => this.#lease(lane, { now, limit, until }) ?? [])
@@ -106,14 +82,14 @@ export class WorkerQueries {
   }
 
   checkpoint({ lease, handler }: Takes<'checkpoint'>): boolean {
-    const head = this.#held(lease)
+    const head = this.#connection.held(lease)
     if (!head || head.erased === 1) return false
     this.#sql.addHandled.run(head.seq, handler)
     return true
   }
 
   settle(settlement: Settlement): boolean {
-    const head = this.#held(settlement.lease)
+    const head = this.#connection.held(settlement.lease)
     if (!head) return settlement.sweeps !== true && this.#isSettled(settlement)
     if (head.erased === 1) {
       this.#admin.skip(head, 'FORGOTTEN', settlement.at)
@@ -131,43 +107,6 @@ export class WorkerQueries {
     const head = this.#connection.head(lease.id)
     const state = to === 'released' ? 'stored' : to
     return head?.erased === 0 && head.state === state && head.fence === lease.fence
-  }
-
-  #addKey(key: string, { id, digest, storedAt }: NewEntry, name: string | null = null): boolean {
-    return this.#sql.addKey.run(key, id, digest, name, storedAt) === 1
-  }
-
-  /** The entry that reported the same occurrence under another name. */
-  #firstOf(aliases: readonly Alias[]): string | undefined {
-    for (const { key, name } of aliases) {
-      const known = this.#sql.key.get(key)
-      if (known && known.name !== name) return known.entry
-    }
-    return undefined
-  }
-
-  #known(entry: NewEntry, key: string): Inserted {
-    const known = this.#sql.key.get(key)
-    if (!known) throw new Error('a key that was there is gone')
-    const { entry: id, digest } = known
-    if (digest === entry.digest || digest === '') return { kind: 'duplicate', id }
-    const kept = this.#sql.countKeys.get(`${key} `, `${key}!`)?.count ?? 0
-    if (kept < mostConflicts && this.#addKey(`${key} ${entry.digest}`, entry)) {
-      this.#sql.setConflict.run(id, this.#addEntry(entry, 'skipped'))
-    }
-    return { kind: 'conflict', id }
-  }
-
-  #addEntry(entry: NewEntry, state: 'stored' | 'skipped'): number {
-    const { id, lane, name = null, receivedName = null, source, occurredAt = null } = entry
-    const related = this.#lanes.relate(entry)
-    const { storedAt, bytes } = entry
-    const values = [id, state, lane, related, name, receivedName, source, occurredAt] as const
-    const row = this.#sql.insert.get(...values, storedAt, bytes)
-    if (!row) throw new Error('the insert gave no row')
-    this.#sql.addContent.run(row.seq, entry.metadata, entry.body)
-    this.#connection.moved(undefined, state)
-    return row.seq
   }
 
   /** Undefined when the file has lost the entry: then its lane goes on. */
@@ -192,11 +131,6 @@ export class WorkerQueries {
       gap: this.#sql.gap.get(lane, head) !== undefined,
       highWaterMark: highWaterMark && toHighWaterMark(highWaterMark),
     })
-  }
-
-  #held({ id, fence }: Lease): Head | undefined {
-    const head = this.#connection.head(id)
-    return head?.state === 'leased' && head.fence === fence ? head : undefined
   }
 
   /** It waits for no delay of its own: a clock that was set back has it due at once. */
@@ -232,22 +166,10 @@ export class WorkerQueries {
 function statements(connection: Connection) {
   const make = <Row = never>(sql: string): Statement<Row> => connection.statement<Row>(sql)
   return {
-    addKey: make('insert into idv_keys values (?, ?, ?, ?, ?) on conflict do nothing'),
-    key: make<KnownKey>('select entry, digest, name from idv_keys where key = ?'),
-    countKeys: make<{ readonly count: number }>(
-      'select count(*) as count from idv_keys where key > ? and key < ?',
-    ),
-    moveKey: make('update idv_keys set entry = ? where key = ?'),
-    insert: make<{ readonly seq: number }>(`insert into idv_entries
-      (id, state, lane, related, name, received_name, source, occurred_at, stored_at, bytes)
-      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning seq`),
-    addContent: make('insert into idv_contents values (?, ?, ?)'),
-    setConflict: make(`update idv_entries set reason = 'CONFLICT', conflict_of = ?,
-      settled_at = stored_at where seq = ?`),
     state: make<{ readonly state: EntryState }>('select state from idv_entries where seq = ?'),
     lease: make<LeasedRow>(`update idv_entries set state = 'leased', attempt = attempt + 1,
       fence = fence + 1, owner = ?, lease_until = ?, due = null where seq = ? returning id, fence,
-      attempt, name, source, occurred_at as occurredAt, stored_at as storedAt, failures`),
+      attempt, seq, name, source, occurred_at as occurredAt, stored_at as storedAt, failures`),
     handled: make<{ readonly handler: string }>('select handler from idv_handled where seq = ?'),
     content: make<ContentRow>('select metadata, body from idv_contents where seq = ?'),
     gap: make<object>(

@@ -16,7 +16,7 @@ export const claim = [
   `create function idv.claim_1(
   p_owner int, p_ticket bigint, p_now bigint, p_until bigint, p_limit int, p_from bigint,
   p_wait boolean, p_served text
-) returns table (id text, fence int, attempt int, name text, source text, occurred_at bigint,
+) returns table (id text, fence int, attempt int, seq bigint, name text, source text, occurred_at bigint,
   stored_at bigint, metadata bytea, body bytea, handled text, failed text, gap boolean, mark_at bigint,
   mark_final boolean, mark_decision text, served text, next bigint)
 language plpgsql ${oneByOne} as $$
@@ -68,7 +68,7 @@ begin
       update idv.entries x set state = 'leased', attempt = x.attempt + 1, fence = x.fence + 1,
         owner = p_owner, ticket = p_ticket, lease_until = p_until, due = null
         where x.seq = any(v_taken) returning x.*
-    ) select e.id, e.fence, e.attempt, e.name, e.source, e.occurred_at, e.stored_at, c.metadata,
+    ) select e.id, e.fence, e.attempt, e.seq, e.name, e.source, e.occurred_at, e.stored_at, c.metadata,
       c.body, (select json_agg(h.handler order by h.handler)::text from idv.handled h
         where h.seq = e.seq),
       (select json_agg(f.one ->> 'handler')::text from json_array_elements(e.failures) f(one)),

@@ -54,7 +54,7 @@ begin
     select * into k from idv.key_1(t.key, p_id, p_digest, t.name, p_at);
     if k.known_entry is null then
       v_added := v_added || t.key;
-    elsif k.known_name is distinct from t.name and (v_place is null or t.place < v_place) then
+    elsif k.known_name is distinct from t.name and k.known_entry <> p_id and (v_place is null or t.place < v_place) then
       v_alias := k.known_entry;
       v_place := t.place;
     end if;

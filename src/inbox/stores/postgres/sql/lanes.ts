@@ -106,6 +106,22 @@ begin
   return v_due;
 end $$`,
 
+  /*
+   * An open entry takes its place by arrival, unless the head stays where it is: leased, or dead and
+   * in the way. The lane must be locked.
+   */
+  `create function idv.enter_1(p_seq bigint, p_lane text, p_now bigint) returns void
+language plpgsql as $$
+declare v_head text;
+begin
+  update idv.lanes l set floor = least(l.floor, p_seq) where l.lane = p_lane;
+  select h.state into v_head from idv.lanes l join idv.entries h on h.seq = l.head
+    where l.lane = p_lane;
+  if v_head is null or v_head not in ('leased', 'dead') then
+    perform idv.advance_1(p_lane, p_now);
+  end if;
+end $$`,
+
   /* Entries that name no relation inherit the one that another entry of their lane names. */
   `create function idv.relate_1(p_lane text, p_related text, p_at bigint) returns text
 language plpgsql as $$

@@ -4,28 +4,24 @@ export const operate = [
   `create function idv.reopen_1(
   p_ids text, p_from text, p_now bigint, p_replay boolean, p_aside boolean) returns int
 language plpgsql as $$
-declare e record; v record; v_head text; v_opened int := 0; v_made boolean;
+declare e record; v record; v_opened int := 0; v_made boolean;
 begin
   perform idv.guard_1();
   for e in select x.seq, x.lane from idv.entries x
       where x.id in (select t from json_array_elements_text(p_ids::json) t) order by x.lane, x.seq loop
     v_made := idv.lock_lane_1(e.lane, e.seq);
-    select x.state, x.reason into v from idv.entries x where x.seq = e.seq for no key update;
+    select x.state, x.reason, x.lane into v from idv.entries x where x.seq = e.seq for no key update;
     if v.state in (select t from json_array_elements_text(p_from::json) t)
         and (p_aside or coalesce(v.reason, '') not in ('CONFLICT', 'DISMISSED'))
-        and exists (select 1 from idv.contents c where c.seq = e.seq) then
+        -- Another lane may be its own since.
+        and v.lane = e.lane and exists (select 1 from idv.contents c where c.seq = e.seq) then
       update idv.entries x set state = 'stored', attempt = 0, due = p_now, reason = null,
         failures = null, settled_at = null, generation = x.generation + 1,
         source = case when p_replay then 'replay' else x.source end where x.seq = e.seq;
       if p_replay then delete from idv.handled h where h.seq = e.seq; end if;
       perform idv.moved_1(v.state, 'stored');
       v_opened := v_opened + 1;
-      update idv.lanes l set floor = least(l.floor, e.seq) where l.lane = e.lane;
-      select h.state into v_head from idv.lanes l join idv.entries h on h.seq = l.head
-        where l.lane = e.lane;
-      if v_head is null or v_head not in ('leased', 'dead') then
-        perform idv.advance_1(e.lane, p_now);
-      end if;
+      perform idv.enter_1(e.seq, e.lane, p_now);
     elsif v_made then
       delete from idv.lanes l where l.lane = e.lane and l.head is null;
     end if;

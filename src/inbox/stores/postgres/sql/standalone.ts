@@ -5,6 +5,7 @@
 export const standalone = {
   keep: ['text', 'bytea'],
   settle: ['text'],
+  assign: ['text', 'bytea', 'int', 'int', 'bigint'],
   recover: ['int', 'bigint', 'text', 'bigint'],
   renew: ['int', 'text', 'bigint'],
   checkpoint: ['int', 'text', 'int', 'text'],
@@ -26,7 +27,7 @@ const claimTypes = ['int', 'bigint', 'bigint', 'bigint', 'int', 'bigint', 'boole
 const parameters = (types: readonly string[]) => types.map((_, at) => `$${at + 1}`).join(', ')
 
 /** Those whose answer somebody takes for durable. */
-const acknowledged = ['keep', 'settle', 'checkpoint', 'reopen', 'dismiss', 'forget']
+const acknowledged = ['keep', 'settle', 'assign', 'checkpoint', 'reopen', 'dismiss', 'forget']
 
 /*
  * Where a statement's time is over while it waits for a synchronous standby, the server ends the wait
@@ -76,7 +77,7 @@ begin
   select json_agg(row_to_json(r))::text,
       string_agg(coalesce(c.metadata, '') || coalesce(c.body, ''), '') into answers, bytes
     from idv.claim_1(${parameters(claimTypes)}) c cross join lateral (
-      select c.id, c.fence, c.attempt, c.name, c.source, c.occurred_at, c.stored_at,
+      select c.id, c.fence, c.attempt, c.seq, c.name, c.source, c.occurred_at, c.stored_at,
         length(c.metadata) as metadata, length(c.body) as body, c.handled, c.failed, c.gap, c.mark_at,
         c.mark_final, c.mark_decision, c.served, c.next) r;
   commit;

@@ -1,0 +1,173 @@
+// Queries for arrivals: an entry is kept where its keys are new, and given its lane later where it
+// could not be read at first. Run synchronously inside a transaction.
+import { mostConflicts } from '../../entry.ts'
+import type { Alias, Assigned, Assignment, Inserted, NewEntry } from '../../work-store.ts'
+import type { AdminQueries } from './admin-queries.ts'
+import type { Connection, Statement } from './connection.ts'
+import type { Lanes } from './lanes.ts'
+
+interface KnownKey {
+  readonly entry: string
+  readonly digest: string
+  readonly name: string | null
+}
+
+/** The comparison of an entry's keys with those that are known. */
+type Met =
+  | { readonly kind: 'new' }
+  | {
+      readonly kind: 'duplicate' | 'conflict'
+      /** The entry that came first. */
+      readonly of: string
+      /** Its bytes are kept beside those of the first. */
+      readonly isEvidence: boolean
+    }
+
+/** Dependencies of the queries for arrivals. */
+export interface ArrivalQueryDeps {
+  readonly connection: Connection
+  readonly lanes: Lanes
+  readonly admin: AdminQueries
+}
+
+export class ArrivalQueries {
+  readonly #connection: Connection
+  readonly #lanes: Lanes
+  readonly #admin: AdminQueries
+  readonly #sql: ReturnType<typeof statements>
+
+  constructor({ connection, lanes, admin }: ArrivalQueryDeps) {
+    this.#connection = connection
+    this.#lanes = lanes
+    this.#admin = admin
+    this.#sql = statements(connection)
+  }
+
+  insert(entry: NewEntry): Inserted {
+    const { id, lane, storedAt } = entry
+    const met = this.#meet(entry)
+    if (met.kind === 'new') {
+      this.#lanes.arrive(lane, this.#addEntry(entry, 'stored'), storedAt)
+      return { kind: 'stored', id }
+    }
+    if (met.isEvidence) this.#sql.setConflict.run(met.of, this.#addEntry(entry, 'skipped'))
+    return { kind: met.kind, id: met.of }
+  }
+
+  assign({ lease, at, entry }: Assignment): Assigned {
+    const head = this.#connection.held(lease)
+    if (!head) return 'lost'
+    if (head.erased === 1) {
+      this.#admin.skip(head, 'FORGOTTEN', at)
+      return 'lost'
+    }
+    // Evidence runs where it was named: it is not a copy of what it conflicts with.
+    const isNamed = this.#sql.conflictOf.get(head.seq)?.conflictOf !== null
+    const met = isNamed ? ({ kind: 'new' } as const) : this.#meet(entry)
+    if (met.kind !== 'new' && !met.isEvidence) {
+      this.#admin.erase(head)
+      this.#admin.skip(head, 'FORGOTTEN', at)
+      return 'duplicate'
+    }
+    this.#rewrite(head.seq, entry)
+    const state = met.kind === 'new' ? 'stored' : 'skipped'
+    if (met.kind === 'new') this.#sql.giveBack.run(at, head.seq)
+    else this.#sql.endConflict.run(at, met.of, head.seq)
+    this.#connection.moved('leased', state)
+    this.#lanes.advance(head.lane, at)
+    if (state === 'stored') this.#lanes.enter({ seq: head.seq, lane: entry.lane }, at)
+    return state === 'stored' ? state : 'conflict'
+  }
+
+  #addKey(key: string, { id, digest, storedAt }: NewEntry, name: string | null = null): boolean {
+    return this.#sql.addKey.run(key, id, digest, name, storedAt) === 1
+  }
+
+  /** Compares the keys of an entry; those that are new are its own from then on. */
+  #meet(entry: NewEntry): Met {
+    const { id, key, aliases = [] } = entry
+    if (key !== undefined && !this.#addKey(key, entry)) {
+      const known = this.#sql.key.get(key)
+      if (!known) throw new Error('a key that was there is gone')
+      if (known.entry !== id) return this.#meetKnown(entry, known)
+      this.#sql.setDigest.run(entry.digest, key)
+    }
+    const first = this.#firstOf(aliases, id)
+    if (first !== undefined) {
+      // Only this duplicate may say whose it is.
+      this.#lanes.relate(entry)
+      if (key !== undefined) this.#sql.moveKey.run(first, key)
+      return { kind: 'duplicate', of: first, isEvidence: false }
+    }
+    for (const { key: alias, name } of aliases) this.#addKey(alias, entry, name)
+    return { kind: 'new' }
+  }
+
+  #meetKnown(entry: NewEntry, { entry: of, digest }: KnownKey): Met {
+    const { key } = entry
+    if (digest === entry.digest || digest === '')
+      return { kind: 'duplicate', of, isEvidence: false }
+    const kept = this.#sql.countKeys.get(`${key} `, `${key}!`)?.count ?? 0
+    const isEvidence = kept < mostConflicts && this.#addKey(`${key} ${entry.digest}`, entry)
+    return { kind: 'conflict', of, isEvidence }
+  }
+
+  /** The other entry that reported the same occurrence under another name. */
+  #firstOf(aliases: readonly Alias[], id: string): string | undefined {
+    for (const { key, name } of aliases) {
+      const known = this.#sql.key.get(key)
+      if (known && known.name !== name && known.entry !== id) return known.entry
+    }
+    return undefined
+  }
+
+  /** Stores all that could be read of it by now. */
+  #rewrite(seq: number, entry: NewEntry): void {
+    const { lane, name = null, receivedName = null, occurredAt = null, metadata, body } = entry
+    const related = this.#lanes.relate(entry)
+    this.#sql.rewrite.run(lane, related, name, receivedName, occurredAt, seq)
+    this.#sql.setContent.run(metadata, body, seq)
+  }
+
+  #addEntry(entry: NewEntry, state: 'stored' | 'skipped'): number {
+    const { id, lane, name = null, receivedName = null, source, occurredAt = null } = entry
+    const related = this.#lanes.relate(entry)
+    const { storedAt, bytes } = entry
+    const values = [id, state, lane, related, name, receivedName, source, occurredAt] as const
+    const row = this.#sql.insert.get(...values, storedAt, bytes)
+    if (!row) throw new Error('the insert gave no row')
+    this.#sql.addContent.run(row.seq, entry.metadata, entry.body)
+    this.#connection.moved(undefined, state)
+    return row.seq
+  }
+}
+
+function statements(connection: Connection) {
+  const make = <Row = never>(sql: string): Statement<Row> => connection.statement<Row>(sql)
+  return {
+    addKey: make('insert into idv_keys values (?, ?, ?, ?, ?) on conflict do nothing'),
+    key: make<KnownKey>('select entry, digest, name from idv_keys where key = ?'),
+    countKeys: make<{ readonly count: number }>(
+      'select count(*) as count from idv_keys where key > ? and key < ?',
+    ),
+    moveKey: make('update idv_keys set entry = ? where key = ?'),
+    insert: make<{ readonly seq: number }>(`insert into idv_entries
+      (id, state, lane, related, name, received_name, source, occurred_at, stored_at, bytes)
+      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning seq`),
+    addContent: make('insert into idv_contents values (?, ?, ?)'),
+    setConflict: make(`update idv_entries set reason = 'CONFLICT', conflict_of = ?,
+      settled_at = stored_at where seq = ?`),
+    giveBack: make(
+      "update idv_entries set state = 'stored', attempt = attempt - 1, due = ? where seq = ?",
+    ),
+    endConflict: make(`update idv_entries set state = 'skipped', reason = 'CONFLICT', due = null,
+      failures = null, settled_at = ?, conflict_of = ? where seq = ?`),
+    conflictOf: make<{ readonly conflictOf: string | null }>(
+      'select conflict_of as conflictOf from idv_entries where seq = ?',
+    ),
+    setDigest: make('update idv_keys set digest = ? where key = ?'),
+    rewrite: make(`update idv_entries set lane = ?, related = coalesce(?, related), name = ?,
+      received_name = ?, occurred_at = ? where seq = ?`),
+    setContent: make('update idv_contents set metadata = ?, body = ? where seq = ?'),
+  }
+}
