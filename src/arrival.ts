@@ -97,7 +97,7 @@ function updatedAtOf({ data }: WebhookEvent): Date | undefined {
   return Number.isNaN(at.getTime()) ? undefined : at
 }
 
-/** The one occurrence of an event that a resource has once in its life. */
+/** The occurrence of an event that a resource has once in its life, as a rule. */
 function occurrenceOf({ name, entity }: WebhookEvent): string | undefined {
   if (!entity?.id || !happensOnce(name)) return undefined
   return JSON.stringify([name, entity.type, entity.id])

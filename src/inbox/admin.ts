@@ -239,7 +239,8 @@ export class InboxAdmin {
     const lanes = (['verification', 'client'] as const).map((type) =>
       fingerprints.lane({ type, id: search }),
     )
-    return [fingerprints.key('id', search), ...lanes, this.#lane(search)]
+    const keys = (['id', 'recurred'] as const).map((kind) => fingerprints.key(kind, search))
+    return [...keys, ...lanes, this.#lane(search)]
   }
 
   #toEntry(stored: StoredEntry): Entry {

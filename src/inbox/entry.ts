@@ -30,6 +30,8 @@ export interface Arrival {
    * a duplicate. Two webhooks are compared by their keys alone.
    */
   readonly occurrence?: string
+  /** It is a later occurrence than the one that reconcile has fed under that. */
+  readonly recurs?: true
 }
 
 /** The result of keeping, after the commit that stores the delivery. */

@@ -5,7 +5,10 @@ import type { Entity } from '../protocol/events.ts'
 /** Hashes what must be compared but need not be read. */
 export interface Fingerprints {
   lane(entity: Entity): string
-  key(kind: 'id' | 'body' | 'alias' | 'updated' | 'occurrence', ...parts: readonly string[]): string
+  key(
+    kind: 'id' | 'body' | 'alias' | 'updated' | 'occurrence' | 'recurred',
+    ...parts: readonly string[]
+  ): string
   /** The suffix, after a dot, of every lane and key of a tenant. */
   tenant(name: string): string
   /** The lanes and keys of one tenant, or of what has none: `<hash>` and `<hash>.<tenant>`. */

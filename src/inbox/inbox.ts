@@ -15,8 +15,9 @@ import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbo
 import { recallSalt } from './key-check.ts'
 import { keysPurged } from './keys-purged.ts'
 import { assertNotMoved } from './move.ts'
-import { type EntryDeps, toNewEntry } from './new-entry.ts'
+import type { EntryDeps } from './new-entry.ts'
 import { StoreOpening } from './opening.ts'
+import { assignedEntry, insertOccurrence } from './recurrence.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 import type { Operated, SettledWork, Swept, Verdict, Work, WorkSource } from './work.ts'
 import type { Inserted } from './work-store.ts'
@@ -141,8 +142,8 @@ class DurableInbox implements Inbox, WorkSource {
       const { making } = await this.#open(signal)
       const storedAt = Math.floor(this.now().getTime())
       this.#claims.noticeTime(storedAt)
-      const entry = toNewEntry(arrival, { ...making, id: this.#nextId(), storedAt })
-      return this.#kept(await orAborted(this.#store.insert(entry, signal), signal))
+      const deps = { ...making, id: this.#nextId(), storedAt, signal }
+      return this.#kept(await insertOccurrence(this.#store, arrival, deps))
     } finally {
       stop()
     }
@@ -207,7 +208,11 @@ class DurableInbox implements Inbox, WorkSource {
     if (verdict.kind !== 'assigned') return this.#claims.settle(work, verdict, handled)
     const { making } = await this.#open()
     const { lease, storedAt } = work
-    const entry = toNewEntry(verdict.arrival, { ...making, id: lease.id, storedAt })
+    const entry = await assignedEntry(this.#store, verdict.arrival, {
+      ...making,
+      id: lease.id,
+      storedAt,
+    })
     const assigned = await this.#claims.assign(work, entry)
     this.#wake()
     return assigned

@@ -48,10 +48,13 @@ function laneOf({ delivery, entity }: Arrival, id: string, fingerprints: Fingerp
 }
 
 function keyOf(arrival: Arrival, fingerprints: Fingerprints, dedupeBodies: boolean) {
-  const { key, dedupe, delivery, lasting } = arrival
-  if (key !== undefined) return fingerprints.key('id', key)
+  const { key, dedupe, delivery, lasting, recurs } = arrival
+  // Its own key says by now that it is what reconcile has fed.
+  const keyed = (kind: 'id' | 'body', part: string) =>
+    fingerprints.key(recurs ? 'recurred' : kind, part)
+  if (key !== undefined) return keyed('id', key)
   if (!dedupeBodies && !dedupe) return undefined
-  return fingerprints.key('body', hashOf(lasting ?? delivery.body))
+  return keyed('body', hashOf(lasting ?? delivery.body))
 }
 
 /**
@@ -60,7 +63,7 @@ function keyOf(arrival: Arrival, fingerprints: Fingerprints, dedupeBodies: boole
  * What reconcile fed and what a webhook tells of the same occurrence have ids of their own as well.
  */
 function aliasesOf(arrival: Arrival, fingerprints: Fingerprints): readonly Alias[] {
-  const { name, receivedName, entity, occurrence, source } = arrival
+  const { name, receivedName, entity, occurrence, source, recurs } = arrival
   const aliases: Alias[] = []
   // Two names of a vendor's own may stand for one of ours, and are two events.
   const isOurs = receivedName === name || isLegacyName(receivedName ?? '')
@@ -72,7 +75,7 @@ function aliasesOf(arrival: Arrival, fingerprints: Fingerprints): readonly Alias
       if (parts) aliases.push({ key: fingerprints.key(kind, ...parts), name: receivedName })
     }
   }
-  if (occurrence !== undefined) {
+  if (occurrence !== undefined && !recurs) {
     const key = fingerprints.key('occurrence', occurrence)
     aliases.push({ key, name: source === 'reconcile' ? source : 'webhook' })
   }

@@ -78,9 +78,16 @@ export function legacyNameOf(name: string): LegacyName | undefined {
 
 const repeated: ReadonlySet<string> = new Set<EventName>(['client.updated'])
 
-/** Whether an event happens at most once to its resource (sections 3 and 6). */
+/** Whether an event happens once to its resource, as a rule (sections 3 and 6). */
 export function happensOnce(name: string): boolean {
   return known.has(name) && !repeated.has(name)
+}
+
+const first: ReadonlySet<string> = new Set<EventName>(['verification.created', 'client.created'])
+
+/** Whether an event can happen again: the document shows no transitions (section 3). */
+export function canRecur(name: string): boolean {
+  return known.has(name) && !first.has(name)
 }
 
 const final: ReadonlySet<string> = new Set<EventName>([

@@ -120,7 +120,8 @@ describe('reconcile', () => {
       const [, submitted, approved] = await live(setup, 1)
       await reconcile({ client: api, receiver, since: start })
       const deliver = async (name: 'verification.approved' | 'request.submitted', id: string) => {
-        const event = fixture(name, { id: `evt_late_${name}_${id}`, data: { id } })
+        const at = { createdAt: start, data: { id, updatedAt: start } }
+        const event = fixture(name, { id: `evt_late_${name}_${id}`, ...at })
         return receiver.receive(await signedDelivery(event, { secret }))
       }
       const [id = ''] = (submitted ?? '').split(' ').slice(1)

@@ -1,0 +1,74 @@
+// A webhook of the event that reconcile has fed is a duplicate, by its name and its resource. A
+// decision that was taken back and taken again has both in common: it is another by its time.
+import { orAborted } from '../foundation/abortable.ts'
+import { canRecur } from '../protocol/names.ts'
+import type { StoredEntry } from './admin-store.ts'
+import type { Arrival } from './entry.ts'
+import { type EntryDeps, toNewEntry } from './new-entry.ts'
+import type { InboxStore } from './store.ts'
+import type { Inserted, NewEntry } from './work-store.ts'
+
+const minute = 60_000
+const day = 24 * 60 * minute
+
+/**
+ * Inserts an arrival; one that is later than what reconcile has fed a second time, under a key of
+ * its own. Where a crash comes between the two inserts, nothing is acknowledged yet, and the next
+ * copy takes the same way.
+ */
+export async function insertOccurrence(
+  store: Pick<InboxStore, 'insert' | 'find'>,
+  arrival: Arrival,
+  { signal, ...deps }: EntryDeps & { readonly signal: AbortSignal },
+): Promise<Inserted> {
+  const insert = (one: Arrival) => orAborted(store.insert(toNewEntry(one, deps), signal), signal)
+  const inserted = await insert(arrival)
+  const time = timeOf(arrival)
+  if (inserted.kind !== 'duplicate' || time === undefined) return inserted
+  const [first] = await orAborted(store.find({ ids: [inserted.id], limit: 1 }), signal)
+  return isLater(time, first) ? insert({ ...arrival, recurs: true }) : inserted
+}
+
+/**
+ * The entry that an arrival becomes which was read late. It looks first: where it is a duplicate, the
+ * store erases it in the same commit.
+ */
+export async function assignedEntry(
+  store: Pick<InboxStore, 'find'>,
+  arrival: Arrival,
+  deps: EntryDeps,
+): Promise<NewEntry> {
+  const entry = toNewEntry(arrival, deps)
+  const { lane, name } = entry
+  const time = timeOf(arrival)
+  if (time === undefined || name === undefined) return entry
+  const tenant = lane.split('.')[1] ?? ''
+  const known = await store.find({ lane, name, tenant, limit: 100 })
+  if (
+    !isLater(
+      time,
+      known.find(({ source }) => source === 'reconcile'),
+    )
+  )
+    return entry
+  const { occurrence: _, ...another } = arrival
+  return toNewEntry(another, deps)
+}
+
+/** The earliest time that it states: its envelope may name the time of sending. */
+function timeOf({ name, source, occurrence, occurredAt, updatedAt }: Arrival): number | undefined {
+  if (source !== 'webhook' || occurrence === undefined || !canRecur(name ?? '')) return undefined
+  const times = [occurredAt, updatedAt].flatMap((time) => time?.getTime() ?? [])
+  return times.length > 0 ? Math.min(...times) : undefined
+}
+
+/**
+ * Reconcile read the record after the event, so the webhook of that states no later time, but for
+ * the moment between a change and its event. An expiry may be recorded hours after it was due.
+ */
+function isLater(time: number, first: StoredEntry | undefined): boolean {
+  // A fed one may have been replayed since.
+  if (first?.occurredAt === undefined || first.source === 'webhook') return false
+  const slack = first.name === 'verification.expired' ? day : 5 * minute
+  return time > first.occurredAt + slack
+}
