@@ -5,7 +5,7 @@ import { checkOptionNames, invalid, kindShown, shown } from './foundation/check.
 import { defined } from './foundation/defined.ts'
 import { assertVerified, type VerifiedDelivery } from './foundation/delivery.ts'
 import { type RejectedCode, WebhookError } from './foundation/errors.ts'
-import { decodeUtf8, parseJson } from './foundation/json.ts'
+import { decodeUtf8, parseExact, parseJson } from './foundation/json.ts'
 import { isPromise } from './foundation/promises.ts'
 import { unawaited } from './foundation/unawaited.ts'
 import {
@@ -13,6 +13,7 @@ import {
   type EnvelopeReader,
   envelopeReader,
   type ReadEnvelope,
+  withExactIds,
 } from './protocol/envelope.ts'
 import {
   type Entity,
@@ -111,8 +112,13 @@ export function createParser(options: ParseOptions): Parser {
     if (text === undefined) return { ok: false, code: 'BODY_NOT_UTF8' }
     const json = parseJson(text)
     if (json === undefined) return { ok: false, code: 'BODY_NOT_JSON' }
-    const envelope = readEnvelope(json.value, text, delivery, isOwn(delivery, source))
-    if (envelope === undefined) return { ok: false, code: 'ENVELOPE_INVALID' }
+    const own = isOwn(delivery, source)
+    const rounded = readEnvelope(json.value, delivery, own)
+    if (rounded === undefined) return { ok: false, code: 'ENVELOPE_INVALID' }
+    const exact = parseExact(text)
+    const sure = exact && readEnvelope(exact.value, delivery, own)
+    // The data of a vendor's event have its ids; others stay numbers, as they were sent.
+    const envelope = sure && !vendor ? withExactIds(rounded, sure) : (sure ?? rounded)
     const isKept = kept !== undefined && canonicalName(envelope.name) === kept
     const meaning = meanings.get(isKept ? kept : envelope.name)
     const { name, type, schema } = meaning ?? unknownMeaning(envelope.name)
@@ -125,7 +131,7 @@ export function createParser(options: ParseOptions): Parser {
     if (vendor) Object.assign(event, { vendor: vendor.name, raw: json.value })
     const key = delivery.signedId ?? envelope.key
     const { dedupe, volatile } = vendor?.reading ?? {}
-    const lasting = volatile && lastingPart(json.value, volatile)
+    const lasting = volatile && lastingPart((exact ?? json).value, volatile)
     if (key !== undefined) return { ok: true, event, key, ...defined({ lasting }) }
     if (!dedupe || !event.occurredAt) return { ok: true, event }
     return { ok: true, event, dedupe, ...defined({ lasting }) }
@@ -219,7 +225,9 @@ interface EventFields {
 
 function toEvent({ name, type, known, envelope, source, checked }: EventFields): WebhookEvent {
   const { id, occurredAt, receivedName = envelope.name } = envelope
-  const entity = (envelope.entity as Entity | undefined) ?? entityOf(type, known, envelope.data)
+  const entity =
+    (envelope.entity as Entity | undefined) ??
+    entityOf(type, known, envelope.exactData ?? envelope.data)
   const { data, issues } = checked
   // The usual event in one piece: properties that are added later cost more memory.
   if (id !== undefined && occurredAt && entity && !issues) {

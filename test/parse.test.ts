@@ -1,5 +1,6 @@
-import { createReceiver, parse, sign, verify } from 'idv-webhooks'
+import { createReceiver, parse, schemes, sign, verify } from 'idv-webhooks'
 import { strictEventSchemas } from 'idv-webhooks/protocol'
+import { defineVendor } from 'idv-webhooks/vendors'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 
@@ -25,6 +26,24 @@ const codeOf = async (...given: Parameters<typeof read>) => {
   const parsed = await read(...given)
   return parsed.ok ? 'ok' : parsed.code
 }
+
+/** A vendor whose ids are numbers. */
+const numbered = defineVendor({
+  name: 'numbered',
+  title: 'Numbered',
+  documents: [{ url: 'https://numbered.example/docs', read: '2026-11-23' }],
+  triedOn: 'documents',
+  scheme: schemes.service(),
+  reading: {
+    name: ['event'],
+    subject: ['data.id'],
+    id: ['meta.id'],
+    rules: [{ when: { event: 'order.paid' }, is: 'verification.approved' }],
+  },
+  finality: { final: ['verification.approved'], reversible: [] },
+  delivery: { success: '2xx' },
+  fixtures: [],
+})
 
 const createdAt = '2026-03-01T10:00:00+02:00'
 const data = { id: 'ver_1', status: 'approved' }
@@ -113,6 +132,24 @@ describe('an envelope', () => {
     expect(await id('12345678901234567891')).toBe('12345678901234567891')
     expect(await id('42')).toBe('42')
     expect(await id('true')).toBeUndefined()
+  })
+
+  test('long numeric ids are exact at any place, and for entities and vendors too', async () => {
+    const [one, other] = ['9007199254740993', '9007199254740992']
+    for (const id of [one, other]) {
+      const body = `{"event":"order.paid","meta":{"id":${id}},"data":{"id":${id},"n":[${id}]}}`
+      const paths = await read(body, { envelope: { id: 'meta.id' } })
+      expect(paths).toMatchObject({ key: id, event: { id, entity: { type: 'order', id } } })
+      expect(paths).toMatchObject({ event: { data: { id: Number(id), n: [Number(id)] } } })
+      const vendors = await read(body, { vendor: numbered })
+      const entity = { type: 'verification', id }
+      expect(vendors).toMatchObject({
+        key: id,
+        event: { entity, data: { id }, raw: { event: 'order.paid' } },
+      })
+    }
+    const text = `{"event":"order.paid","id":"e","data":{"id":"1234567890123456789","at":[1e30, 1.5]}}`
+    expect(await read(text)).toMatchObject({ event: { data: { at: [1e30, 1.5] } } })
   })
 
   test('a body without an envelope is refused', async () => {

@@ -21,13 +21,38 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
 }
 
 /** JSON of at most `most` levels, without keys that could reach a prototype; undefined otherwise. */
-export function parseJson(text: string, most = deepest): { readonly value: unknown } | undefined {
+export function parseJson(
+  text: string,
+  most = deepest,
+  reviver?: Reviver,
+): { readonly value: unknown } | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = JSON.parse(text, reviver)
     return isContainer(value) && !clean(value, most) ? undefined : { value }
   } catch {
     return undefined
   }
+}
+
+type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown
+
+/** Integers of 16 digits and more, where values stand. */
+const longInteger = /[:[,]\s*-?\d{16}/
+
+/**
+ * JSON that parsed before, with the integers above 2^53 as text, which collide as numbers; undefined
+ * where it has none.
+ */
+export function parseExact(text: string): { readonly value: unknown } | undefined {
+  if (!longInteger.test(text)) return undefined
+  let isAny = false
+  const parsed = parseJson(text, deepest, (_, value, context) => {
+    const isLong = typeof value === 'number' && !Number.isSafeInteger(value)
+    if (!isLong || !/^-?\d+$/.test(context?.source ?? '')) return value
+    isAny = true
+    return context?.source
+  })
+  return isAny ? parsed : undefined
 }
 
 /** Whether JSON is well formed, but nested deeper than `most` levels. */

@@ -68,6 +68,14 @@ export interface ReadEnvelope {
   readonly occurredAt?: Date | undefined
   readonly entity?: { readonly type: string; readonly id: string } | undefined
   readonly data: unknown
+  /** With long integers as text, where there are any. */
+  readonly exactData?: unknown
+}
+
+/** Ids as they were sent, where numbers would have rounded them. */
+export function withExactIds(rounded: ReadEnvelope, exact: ReadEnvelope): ReadEnvelope {
+  const { id, key, entity, data: exactData } = exact
+  return { ...rounded, id, key, entity, exactData }
 }
 
 /** Headers and address of the delivery. */
@@ -79,12 +87,11 @@ export interface EnvelopeArrival {
 }
 
 /**
- * Reads an envelope; undefined when there is none. `text` is the JSON text, for long numbers; `own`
- * tells bytes that this package itself made, from the service's API.
+ * Reads an envelope; undefined when there is none. `own` tells bytes that this package itself made,
+ * from the service's API.
  */
 export type EnvelopeReader = (
   body: unknown,
-  text: string,
   arrival: EnvelopeArrival,
   own: boolean,
 ) => ReadEnvelope | undefined
@@ -98,20 +105,20 @@ type Part = keyof typeof defaultEnvelope
  */
 export function envelopeReader(option: EnvelopeOption = {}): EnvelopeReader {
   const theirs = readerOf(option)
-  return (body, text, arrival, own) =>
+  return (body, arrival, own) =>
     // The mark alone proves nothing: a sender could write it and so choose the reading.
-    own && isOwn(body) ? fromPaths(defaultPaths, body, text) : theirs(body, text, arrival)
+    own && isOwn(body) ? fromPaths(defaultPaths, body) : theirs(body, arrival)
 }
 
-type Reader = (body: unknown, text: string, arrival: EnvelopeArrival) => ReadEnvelope | undefined
+type Reader = (body: unknown, arrival: EnvelopeArrival) => ReadEnvelope | undefined
 
 function readerOf(option: EnvelopeOption): Reader {
-  if (typeof option === 'function') return (body, _, arrival) => fromFunction(option, body, arrival)
+  if (typeof option === 'function') return (body, arrival) => fromFunction(option, body, arrival)
   const paths = checkedPaths(option)
   const fromHeader = paths.name.some(({ text }) => text.startsWith(headerPath))
-  return (body, text, arrival) => {
+  return (body, arrival) => {
     if (!isObject(body)) return undefined
-    return fromPaths(paths, body, text, fromHeader ? arrival : undefined)
+    return fromPaths(paths, body, fromHeader ? arrival : undefined)
   }
 }
 
@@ -227,12 +234,7 @@ class Watched implements EnvelopeContext {
   }
 }
 
-function fromPaths(
-  paths: Paths,
-  body: Json,
-  text: string,
-  arrival?: EnvelopeArrival,
-): ReadEnvelope | undefined {
+function fromPaths(paths: Paths, body: Json, arrival?: EnvelopeArrival): ReadEnvelope | undefined {
   const namePath = arrival ? namePathOf(body, paths.name, arrival) : pathOf(body, paths.name)
   const name = namePath && nameAt(body, namePath, arrival)
   if (typeof name !== 'string' || name === '') return undefined
@@ -245,7 +247,7 @@ function fromPaths(
   // is shown but never used to tell duplicates.
   const doubtful = !dataPath && paths.id === defaultPaths.id
   const idPath = pathOf(body, doubtful ? flatIds : paths.id)
-  const id = idPath && idOf(valueIn(body, idPath), idPath.text, text)
+  const id = idPath && idOf(valueIn(body, idPath))
   const own = doubtful && idPath?.text === 'id'
   return {
     name,

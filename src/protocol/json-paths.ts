@@ -33,25 +33,10 @@ export function pathOf(body: unknown, paths: readonly Path[]): Path | undefined 
   return undefined
 }
 
-/** Numbers above 2^53 collide once parsed, so a long one is read from the text itself. */
-export function idOf(value: unknown, path: string, source: string): string | undefined {
+/** An id as text. A number above 2^53 collides once parsed: it is an id where its text was kept. */
+export function idOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value
-  if (typeof value !== 'number') return undefined
-  if (Number.isSafeInteger(value)) return String(value)
-  return path.includes('.') ? undefined : numberAt(source, path)
-}
-
-function numberAt(source: string, key: string): string | undefined {
-  const texts = new Map<unknown, string | undefined>()
-  let text: string | undefined
-  // The reviver ends with the root under the key ''; only the root's own number counts.
-  function reviver(this: unknown, name: string, value: unknown, context?: { source?: string }) {
-    if (name === key && typeof value === 'number') texts.set(this, context?.source)
-    if (name === '' && texts.has(value)) text = texts.get(value)
-    return value
-  }
-  JSON.parse(source, reviver)
-  return text
+  return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined
 }
 
 const isoDate = /^\d{4}-\d{2}-\d{2}T/

@@ -73,9 +73,7 @@ test('the mark of a reconciled event is not believed when somebody has sent it',
   }
   expect(await received({ envelope }, forged)).toMatchObject({ kind: 'rejected' })
   const reader = envelopeReader(envelope)
-  expect(reader(forged, JSON.stringify(forged), { headers: [] }, true)?.name).toBe(
-    'verification.approved',
-  )
+  expect(reader(forged, { headers: [] }, true)?.name).toBe('verification.approved')
 })
 
 test('CloudEvents are read in structured mode, each id within its source', async () => {
