@@ -75,7 +75,7 @@ export interface SettledObserved extends Partial<Timed> {
   readonly type: 'settled'
   readonly at: Date
   readonly entryId: string
-  /** `released` by a drain; `lost` when another held the entry by then. */
+  /** `released` by a drain, or into its own lane once it can be read; `lost` when another held it. */
   readonly state: 'done' | 'retry' | 'dead' | 'skipped' | 'released' | 'lost'
   readonly attempt: number
   readonly name?: string

@@ -34,6 +34,13 @@ const mutations: readonly {
     noticed: 'a claim reads as many rows as it takes, of 100,000 that wait',
   },
   {
+    name: 'an assignment that keeps the time of the lane which an entry leaves',
+    changes: [
+      ['due := $S.release_1(e.seq, e.lane, p_now);', 'perform $S.release_1(e.seq, e.lane, p_now);'],
+    ],
+    noticed: 'the next of the lane that an entry leaves is found at once, however long it is due',
+  },
+  {
     name: 'an opening that goes by the lane of before',
     changes: [['and v.lane = e.lane and exists', 'and exists']],
     noticed: 'an entry that gets another lane meanwhile is opened in no other',

@@ -147,6 +147,24 @@ export const promises = {
     }
   },
 
+  async 'the next of the lane that an entry leaves is found at once, however long it is due'({
+    store,
+  }: Under) {
+    const lane = 'of the sender'
+    const [first, second] = [newEntry({ lane }), newEntry({ lane })]
+    for (const entry of [first, second]) await store.insert(entry)
+    const now = Date.now()
+    const [claimed] = await claim(store, 10, now)
+    expect(claimed?.id).toBe(first.id)
+    expect(await claim(store, 10, now)).toEqual([])
+    const entry = newEntry({ id: first.id, lane: 'person' })
+    const { id = '', fence = 0, owner = 0 } = claimed ?? {}
+    const lease = { id, fence, owner }
+    expect(await store.assign({ lease, at: now, entry })).toBe('stored')
+    const ids = (await claim(store, 10, now)).map((one) => one.id)
+    expect(ids.toSorted()).toEqual([first.id, second.id].toSorted())
+  },
+
   async 'an entry that gets another lane meanwhile is opened in no other'({
     store,
     connect,
@@ -165,7 +183,7 @@ export const promises = {
     const other = await connect()
     await other('begin')
     const given = [JSON.stringify({ ...read, metadata: 0 }), Buffer.alloc(0), fence, owner, start]
-    const [assigned] = await other('select idv.assign_1($1, $2, $3, $4, $5) as kind', given)
+    const [assigned] = await other('select * from idv.assign_1($1, $2, $3, $4, $5)', given)
     expect(assigned?.kind).toBe('conflict')
     const opening = store.reopen({ ids: [id], from: ['skipped'], now: start, setAside: true })
     await sleep(100)

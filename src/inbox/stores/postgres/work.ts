@@ -137,12 +137,12 @@ export class PostgresWork {
     const { fence, owner = 0 } = lease
     const json = toJson({ ...rest, metadata: metadata.length })
     const values = [json, concat([metadata, body]), fence, owner, Math.floor(at)]
-    const assigned = (await this.#statements.ask('assign', values)) as Assigned
+    const [row] = await this.#statements.call('assign', values)
     // A claim that ran beside this statement has not seen the lanes that go on.
-    this.window.lower(Math.floor(at))
+    this.window.lower(toNumber(row?.due))
     this.#listeners.announce()
     this.#listeners.wake()
-    return assigned
+    return row?.kind as Assigned
   }
 
   transaction(lease: Lease, handler: string): Promise<StoreTx> {

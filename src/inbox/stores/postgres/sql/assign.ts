@@ -37,49 +37,49 @@ begin
   perform idv.relate_1(p_lane, p_related, e.stored_at);
 end $$`,
 
+  /* With the time at which the first of both lanes is due: the one it leaves may have been for long. */
   `create function idv.assign_1(
-  p_entry text, p_data bytea, p_fence int, p_owner int, p_now bigint
-) returns text language plpgsql as $$
-declare x record; e idv.entries; m record; v_lane text; v_made text[]; v_related text; v_kind text;
+  p_entry text, p_data bytea, p_fence int, p_owner int, p_now bigint, out kind text, out due bigint
+) language plpgsql as $$
+declare x record; e idv.entries; m record; v_lane text; v_made text[]; v_related text;
 begin
   perform idv.guard_1();
   select * into x from json_to_record(p_entry::json) as r(id text, lane text, key text, digest text,
     aliases json, related text, name text, "receivedName" text, "occurredAt" bigint, metadata int);
+  kind := 'lost';
   select n.lane into v_lane from idv.entries n where n.id = x.id;
-  if not found then return 'lost'; end if;
+  if not found then return; end if;
   v_made := idv.lock_lanes_1(array(select distinct l collate "C" from unnest(array[v_lane, x.lane]) l));
   select n.* into e from idv.entries n where n.id = x.id for no key update;
-  if e.state <> 'leased' or e.fence <> p_fence or e.owner is distinct from p_owner then
-    v_kind := 'lost';
-  elsif e.erased then
-    perform idv.skip_1(e.seq, e.lane, 'FORGOTTEN', p_now);
-    v_kind := 'lost';
-  else
-    select * into m from idv.meet_1(e, x.key, x.digest, x.aliases, x.lane, x.related);
-    v_kind := m.kind;
+  if e.state = 'leased' and e.fence = p_fence and e.owner = p_owner then
+    if e.erased then
+      due := idv.skip_1(e.seq, e.lane, 'FORGOTTEN', p_now);
+    else
+      select * into m from idv.meet_1(e, x.key, x.digest, x.aliases, x.lane, x.related);
+      kind := m.kind;
+    end if;
   end if;
-  if v_kind = 'duplicate' then
+  if kind = 'duplicate' then
     delete from idv.contents c where c.seq = e.seq;
     update idv.entries n set erased = true, failures = null where n.seq = e.seq;
     update idv.keys k set digest = '' where k.entry = e.id;
-    perform idv.skip_1(e.seq, e.lane, 'FORGOTTEN', p_now);
-  elsif v_kind <> 'lost' then
+    due := idv.skip_1(e.seq, e.lane, 'FORGOTTEN', p_now);
+  elsif kind <> 'lost' then
     v_related := idv.relate_1(x.lane, x.related, e.stored_at);
     update idv.contents c set metadata = substring(p_data from 1 for x.metadata),
       body = substring(p_data from x.metadata + 1) where c.seq = e.seq;
     update idv.entries n set lane = x.lane, related = coalesce(v_related, n.related), name = x.name,
       received_name = x."receivedName", occurred_at = x."occurredAt" where n.seq = e.seq;
-    if v_kind = 'conflict' then
+    if kind = 'conflict' then
       update idv.entries n set state = 'skipped', reason = 'CONFLICT', conflict_of = m.first,
         settled_at = p_now, due = null, failures = null where n.seq = e.seq;
       perform idv.moved_1('leased', 'skipped');
-      perform idv.advance_1(e.lane, p_now);
+      due := idv.advance_1(e.lane, p_now);
     else
-      perform idv.release_1(e.seq, e.lane, p_now);
-      perform idv.enter_1(e.seq, x.lane, p_now);
+      due := idv.release_1(e.seq, e.lane, p_now);
+      due := least(due, idv.enter_1(e.seq, x.lane, p_now));
     end if;
   end if;
   delete from idv.lanes l where l.lane = any(v_made) and l.head is null;
-  return v_kind;
 end $$`,
 ] as const

@@ -108,18 +108,17 @@ end $$`,
 
   /*
    * An open entry takes its place by arrival, unless the head stays where it is: leased, or dead and
-   * in the way. The lane must be locked.
+   * in the way. Gives the time at which the lane is due then. The lane must be locked.
    */
-  `create function idv.enter_1(p_seq bigint, p_lane text, p_now bigint) returns void
+  `create function idv.enter_1(p_seq bigint, p_lane text, p_now bigint) returns bigint
 language plpgsql as $$
 declare v_head text;
 begin
   update idv.lanes l set floor = least(l.floor, p_seq) where l.lane = p_lane;
   select h.state into v_head from idv.lanes l join idv.entries h on h.seq = l.head
     where l.lane = p_lane;
-  if v_head is null or v_head not in ('leased', 'dead') then
-    perform idv.advance_1(p_lane, p_now);
-  end if;
+  if v_head in ('leased', 'dead') then return null; end if;
+  return idv.advance_1(p_lane, p_now);
 end $$`,
 
   /* Entries that name no relation inherit the one that another entry of their lane names. */
