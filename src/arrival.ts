@@ -6,6 +6,7 @@ import type { Arrival } from './inbox/entry.ts'
 import { observedName } from './observe/observe.ts'
 import { createParser, type Parsed, type ParseOptions, type Parser } from './parse.ts'
 import type { Entity, EventSource, WebhookEvent } from './protocol/events.ts'
+import { idOf } from './protocol/json-paths.ts'
 import { happensOnce, probeName } from './protocol/names.ts'
 
 /** An event as it is read for an inbox, which keeps it whatever its data are. */
@@ -50,7 +51,7 @@ export function toArrival(delivery: VerifiedDelivery, parsed: Peeked, origin: Or
     return { ...from, ...(key !== undefined && { key }) }
   }
   const { event, key, dedupe, lasting } = parsed
-  const related = clientOf(event)
+  const related = clientOf(event, parsed.exactData ?? event.data)
   const occurrence = occurrenceOf(event)
   return {
     ...from,
@@ -82,10 +83,10 @@ export function isProbe({ body }: VerifiedDelivery, parsed: Parsed): boolean {
  * A verification names its client (section 2.1), as others may: who forgets the client means both.
  * A client may have another id as well, by which its verifications name it.
  */
-function clientOf({ entity, data }: WebhookEvent): Entity | undefined {
+function clientOf({ entity }: WebhookEvent, data: unknown): Entity | undefined {
   if (!entity || typeof data !== 'object' || data === null) return undefined
-  const { clientId: id } = data as { readonly clientId?: unknown }
-  if (typeof id !== 'string' || id === '') return undefined
+  const id = idOf((data as { readonly clientId?: unknown }).clientId)
+  if (id === undefined) return undefined
   return entity.type === 'client' && entity.id === id ? undefined : { type: 'client', id }
 }
 

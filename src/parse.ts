@@ -13,7 +13,6 @@ import {
   type EnvelopeReader,
   envelopeReader,
   type ReadEnvelope,
-  withExactIds,
 } from './protocol/envelope.ts'
 import {
   type Entity,
@@ -22,6 +21,7 @@ import {
   type Issue,
   type WebhookEvent,
 } from './protocol/events.ts'
+import { withExactIds } from './protocol/exact-ids.ts'
 import { canonicalName, isEventName, legacyNameOf } from './protocol/names.ts'
 import { readVendorEvent, type Vendor } from './protocol/vendor.ts'
 
@@ -57,6 +57,8 @@ export type Parsed =
       readonly dedupe?: 'body'
       /** The part of the body that repeats have in common, where the vendor's change the rest. */
       readonly lasting?: Uint8Array
+      /** The data with integers above 2^53 as text, where there are any. */
+      readonly exactData?: unknown
     }
   | { readonly ok: false; readonly code: ParseCode; readonly issues?: readonly Issue[] }
 
@@ -118,7 +120,7 @@ export function createParser(options: ParseOptions): Parser {
     const exact = parseExact(text)
     const sure = exact && readEnvelope(exact.value, delivery, own)
     // The data of a vendor's event have its ids; others stay numbers, as they were sent.
-    const envelope = sure && !vendor ? withExactIds(rounded, sure) : (sure ?? rounded)
+    const envelope = vendor && sure ? sure : exact ? withExactIds(rounded, sure, text) : rounded
     const isKept = kept !== undefined && canonicalName(envelope.name) === kept
     const meaning = meanings.get(isKept ? kept : envelope.name)
     const { name, type, schema } = meaning ?? unknownMeaning(envelope.name)
@@ -132,9 +134,10 @@ export function createParser(options: ParseOptions): Parser {
     const key = delivery.signedId ?? envelope.key
     const { dedupe, volatile } = vendor?.reading ?? {}
     const lasting = volatile && lastingPart((exact ?? json).value, volatile)
-    if (key !== undefined) return { ok: true, event, key, ...defined({ lasting }) }
-    if (!dedupe || !event.occurredAt) return { ok: true, event }
-    return { ok: true, event, dedupe, ...defined({ lasting }) }
+    const rest = defined({ lasting, exactData: envelope.exactData })
+    if (key !== undefined) return { ok: true, event, key, ...rest }
+    if (!dedupe || !event.occurredAt) return { ok: true, event, ...rest }
+    return { ok: true, event, dedupe, ...rest }
   }
 }
 

@@ -190,7 +190,7 @@ export class InboxAdmin {
       limit: pageSize,
       waits: goesOn === undefined,
     }
-    await noteKeysPurged(store, purge.keysBefore)
+    await noteKeysPurged(store, { before: purge.keysBefore, now })
     let erased = 0
     let deleted = 0
     do {

@@ -278,7 +278,7 @@ function leaseOf({ id, fence, owner }: Lease): Lease {
 function openedOf(
   { id, metadata, body }: Claimed,
   encryption: Encryption,
-): Pick<Work, 'delivery' | 'vendor' | 'unfit' | 'entity' | 'isHopeless'> {
+): Pick<Work, 'delivery' | 'vendor' | 'unfit' | 'isHopeless'> {
   if (!metadata || !body || encryption.isRefused(metadata) || encryption.isRefused(body)) {
     return { isHopeless: true }
   }

@@ -76,7 +76,6 @@ interface OpenedContent {
   readonly delivery: VerifiedDelivery
   readonly vendor?: string
   readonly unfit?: true
-  readonly entity?: Entity
 }
 
 /** Opens what was kept; undefined when no key opens it or it is damaged. */
@@ -88,8 +87,8 @@ export function unpackContent(
   const metadata = unpackMetadata(id, content.metadata, encryption)
   const body = encryption.decrypt(content.body, `${id}:body`)
   if (!metadata || !body) return undefined
-  const { key: _, entity, vendor, unfit, receivedAt, ...rest } = metadata
+  const { key: _, entity: __, vendor, unfit, receivedAt, ...rest } = metadata
   // Only what `verify` had proved was ever kept.
   const delivery = markVerified({ ...rest, receivedAt: new Date(receivedAt), body })
-  return { delivery, ...defined({ vendor, unfit, entity }) }
+  return { delivery, ...defined({ vendor, unfit }) }
 }

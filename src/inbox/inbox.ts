@@ -151,7 +151,7 @@ class DurableInbox implements Inbox, WorkSource {
 
   async remembersSince(): Promise<Date | undefined> {
     await this.#open()
-    const purged = await keysPurged(this.#store)
+    const purged = await keysPurged(this.#store, this.now().getTime())
     return purged === undefined ? undefined : new Date(purged)
   }
 

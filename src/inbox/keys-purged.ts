@@ -6,15 +6,21 @@ import type { InboxStore } from './store.ts'
 export const keysPurgedSetting = 'keys-purged'
 
 /** Called before keys from before that time go. */
-export async function noteKeysPurged(store: InboxStore, before: number): Promise<void> {
+export async function noteKeysPurged(
+  store: InboxStore,
+  { before, now }: { readonly before: number; readonly now: number },
+): Promise<void> {
   // Its settings were counted with the rest.
   await assertNotMoved(store)
-  if (before <= ((await keysPurged(store)) ?? Number.NEGATIVE_INFINITY)) return
+  if (before <= ((await keysPurged(store, now)) ?? Number.NEGATIVE_INFINITY)) return
   await store.remember(keysPurgedSetting, new TextEncoder().encode(String(Math.floor(before))))
 }
 
-/** Milliseconds since the epoch; undefined where none were purged. */
-export async function keysPurged(store: InboxStore): Promise<number | undefined> {
+/**
+ * Milliseconds since the epoch; undefined where none were purged, as far as is known: a time in the
+ * future is of a clock that was ahead.
+ */
+export async function keysPurged(store: InboxStore, now: number): Promise<number | undefined> {
   const kept = new TextDecoder().decode(await store.recall(keysPurgedSetting, new Uint8Array()))
-  return kept === '' ? undefined : Number(kept)
+  return kept === '' || Number(kept) > now ? undefined : Number(kept)
 }

@@ -3,6 +3,8 @@
 import { orAborted } from '../foundation/abortable.ts'
 import { canRecur } from '../protocol/names.ts'
 import type { StoredEntry } from './admin-store.ts'
+import { unpackMetadata } from './content.ts'
+import type { Encryption } from './encryption.ts'
 import type { Arrival } from './entry.ts'
 import { type EntryDeps, toNewEntry } from './new-entry.ts'
 import type { InboxStore } from './store.ts'
@@ -26,7 +28,9 @@ export async function insertOccurrence(
   const time = timeOf(arrival)
   if (inserted.kind !== 'duplicate' || time === undefined) return inserted
   const [first] = await orAborted(store.find({ ids: [inserted.id], limit: 1 }), signal)
-  return isLater(time, first) ? insert({ ...arrival, recurs: true }) : inserted
+  return first && isFed(first, deps.encryption) && isLater(time, first)
+    ? insert({ ...arrival, recurs: true })
+    : inserted
 }
 
 /**
@@ -44,13 +48,8 @@ export async function assignedEntry(
   if (time === undefined || name === undefined) return entry
   const tenant = lane.split('.')[1] ?? ''
   const known = await store.find({ lane, name, tenant, limit: 100 })
-  if (
-    !isLater(
-      time,
-      known.find(({ source }) => source === 'reconcile'),
-    )
-  )
-    return entry
+  const first = known.find((one) => isFed(one, deps.encryption))
+  if (!first || !isLater(time, first)) return entry
   const { occurrence: _, ...another } = arrival
   return toNewEntry(another, deps)
 }
@@ -62,13 +61,18 @@ function timeOf({ name, source, occurrence, occurredAt, updatedAt }: Arrival): n
   return times.length > 0 ? Math.min(...times) : undefined
 }
 
+/** A replayed one has no headers, where reconcile has made it; of an erased one nobody can tell. */
+function isFed({ id, source, metadata }: StoredEntry, encryption: Encryption): boolean {
+  if (source !== 'replay') return source === 'reconcile'
+  const known = metadata && unpackMetadata(id, metadata, encryption)
+  return known === undefined || known.headers.length === 0
+}
+
 /**
  * Reconcile read the record after the event, so the webhook of that states no later time, but for
  * the moment between a change and its event. An expiry may be recorded hours after it was due.
  */
-function isLater(time: number, first: StoredEntry | undefined): boolean {
-  // A fed one may have been replayed since.
-  if (first?.occurredAt === undefined || first.source === 'webhook') return false
-  const slack = first.name === 'verification.expired' ? day : 5 * minute
-  return time > first.occurredAt + slack
+function isLater(time: number, { name, occurredAt }: StoredEntry): boolean {
+  const slack = name === 'verification.expired' ? day : 5 * minute
+  return occurredAt !== undefined && time > occurredAt + slack
 }

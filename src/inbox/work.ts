@@ -4,7 +4,7 @@
 import type { Placed } from '../foundation/bag.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { VerifiedDelivery } from '../foundation/delivery.ts'
-import type { Entity, EventSource } from '../protocol/events.ts'
+import type { EventSource } from '../protocol/events.ts'
 import type { Decision } from '../protocol/finality.ts'
 import type { Arrival, EntryFailure, EntryReason } from './entry.ts'
 import type { HighWaterMark, Lease, Settlement, StoreTx } from './work-store.ts'
@@ -23,8 +23,6 @@ export interface Work extends Placed {
   readonly vendor?: string
   /** Who kept it refuses its data. */
   readonly unfit?: true
-  /** Its entity as it was read when it was kept. */
-  readonly entity?: Entity
   /** It is gone or must not be taken: no retry can open it. */
   readonly isHopeless?: true
   readonly handled: readonly string[]

@@ -72,12 +72,6 @@ export interface ReadEnvelope {
   readonly exactData?: unknown
 }
 
-/** Ids as they were sent, where numbers would have rounded them. */
-export function withExactIds(rounded: ReadEnvelope, exact: ReadEnvelope): ReadEnvelope {
-  const { id, key, entity, data: exactData } = exact
-  return { ...rounded, id, key, entity, exactData }
-}
-
 /** Headers and address of the delivery. */
 export interface EnvelopeArrival {
   readonly headers: Iterable<readonly [string, string]>
@@ -181,13 +175,15 @@ function fromFunction(
   const context = new Watched(arrival)
   const reading = readingOf(option, body, context)
   if (typeof reading?.name !== 'string' || reading.name === '') return undefined
-  const { name, data, receivedName, entity } = reading
-  const id = textOf(reading.id)
+  const { name, data, receivedName } = reading
+  const entity = entityIn(reading)
+  if (entity === null) return undefined
+  const id = idOf(reading.id)
   const sure =
     !context.touched ||
     id === arrival.signedId ||
     // An id that is the same without any header comes from the body alone.
-    id === textOf(readingOf(option, body, new Watched({ headers: [] }))?.id)
+    id === idOf(readingOf(option, body, new Watched({ headers: [] }))?.id)
   const key = sure ? id : undefined
   const occurredAt = toDate(reading.occurredAt)
   return { name, receivedName, id, key, occurredAt, entity, data }
@@ -207,7 +203,14 @@ function readingOf(
   }
 }
 
-const textOf = (id: unknown) => (typeof id === 'string' && id !== '' ? id : undefined)
+/** In plain JavaScript its id may be a number; null for one that means nothing. */
+function entityIn({ entity }: EnvelopeReading) {
+  if (entity === undefined || entity === null) return undefined
+  const { type, id } = entity
+  // Without an id it waits for no other.
+  const text = id === '' ? id : idOf(id)
+  return typeof type === 'string' && type !== '' && text !== undefined ? { type, id: text } : null
+}
 
 /** Tells whether a function has looked beyond the body. */
 class Watched implements EnvelopeContext {

@@ -421,6 +421,19 @@ describe('reconcile', () => {
     expect(Math.round((Date.now() - since) / 86_400_000)).toBe(3)
   })
 
+  test('what was purged by a clock that was ahead is not believed for ever', async () => {
+    let ahead = 365 * 86_400_000
+    const now = () => new Date(Date.now() + ahead)
+    const inbox = createInbox({ store: memoryStore(), now })
+    const keeper: Keeper = inbox
+    await inbox.purge()
+    ahead = 0
+    expect(await keeper.remembersSince?.()).toBeUndefined()
+    await inbox.purge()
+    const since = (await keeper.remembersSince?.())?.getTime() ?? 0
+    expect(Math.round((Date.now() - since) / 86_400_000)).toBe(30)
+  })
+
   test('a watermark of one tenant is none of another, nor of runs without one', async () => {
     const { sandbox, api, receiver } = await open({ secrets: lookedUp })
     drop(sandbox)

@@ -188,14 +188,31 @@ test('what an operator of the service takes back and takes again ends at the las
   ])
 })
 
+test('a repeat of what arrived is a duplicate though that was replayed', async () => {
+  const { deliver, inbox, receiver } = await fed()
+  const stated = { id: 'evt_r', after: day }
+  expect((await deliver('verification.rejected', stated)).kind).toBe('accepted')
+  await work(receiver)
+  const [rejected] = (await inbox.find({ name: 'verification.rejected' })).entries
+  expect(await inbox.replay(rejected?.id ?? '')).toBe(true)
+  await work(receiver)
+  const repeat = await deliver('verification.rejected', { ...stated, after: day + hour })
+  expect(repeat).toMatchObject({ kind: 'duplicate' })
+})
+
 test.each(stores)(
   'it is handled though it could not be read when it arrived (%s)',
   async (_, store) => {
-    for (const tenant of [undefined, 'acme']) {
+    for (const [tenant, isReplayed] of [
+      [undefined, false],
+      ['acme', true],
+    ] as const) {
       const setup = await fed(
         tenant === undefined ? { store: store() } : { store: store(), tenant },
       )
       const { made, inbox, handled } = setup
+      for (const { id } of isReplayed ? (await inbox.find()).entries : []) await inbox.replay(id)
+      await work(setup.receiver)
       const secrets: SecretOption = tenant === undefined ? secret : { value: secret, tenant }
       const before = createReceiver({ secret: secrets, inbox, envelope: { name: 'kind' } })
       for (const after of [0, day]) {

@@ -330,6 +330,19 @@ describe('privacy', () => {
     ])
   })
 
+  test('forgets a client whose id is a number, however long', async () => {
+    const { inbox, receiver } = setUp()
+    const [mine, other] = ['9007199254740993', '9007199254740992']
+    for (const id of ['42', mine, other]) {
+      const text = `{"event":"verification.created","data":{"id":"ver_${id}","clientId":${id}}}`
+      await receiver.receive(await signedDelivery(new TextEncoder().encode(text)))
+    }
+    expect(await inbox.forget('client:42')).toBe(1)
+    expect(await inbox.forget(`client:${mine}`)).toBe(1)
+    const left = (await inbox.find({ state: 'stored' })).entries
+    expect(left.map(({ entity }) => entity?.id)).toEqual([`ver_${other}`])
+  })
+
   test('keeps no credentials of whoever stands in front', async () => {
     const { inbox, receiver } = setUp()
     const headers = { Authorization: 'Bearer x', Cookie: 'a=b', 'X-Tenant': 't' }

@@ -265,24 +265,51 @@ test('not where one is replayed that was handled under its own name', async () =
   expect(ran).toEqual(inOrder('created', 'submitted', 'approved'))
 })
 
-test('not where a part of its handlers has succeeded', async () => {
-  const heard = { mail: () => {}, crm: failing }
-  const { inbox, worker, ran } = await mapped({ heard, retry: { attempts: 1 } })
-  expect(await inbox.redrive({ state: 'dead' })).toBe(3)
-  expect(await worker.runOnce()).toMatchObject(inPlace)
-  expect(ran).toEqual(inOrder('created', 'submitted', 'approved'))
-})
+test.each([
+  ['has succeeded', { mail: () => {}, crm: failing }, 1],
+  ['has failed and waits for its retry', { crm: failing }, 12],
+] as const)(
+  'and where a part of its handlers %s, in the lane of its entity',
+  async (_, heard, attempts) => {
+    let clock = Date.now()
+    const retry = { attempts, delays: [60_000], random: () => 1 }
+    const parts = { heard, retry, now: () => new Date(clock) }
+    const { inbox, worker, deliver, kyc, ran } = await mapped(parts)
+    expect(await inbox.stats()).toMatchObject({ done: 0, skipped: 0 })
+    await deliver(kyc('canceled', 4))
+    await worker.runOnce({ limit: 1 })
+    clock += 61_000
+    await inbox.redrive({ state: 'dead' })
+    await worker.runOnce()
+    expect(ran).toEqual(inOrder('canceled', 'created', 'submitted', 'approved'))
+    expect(await inbox.stats()).toMatchObject({ done: 4, dead: 0, retry: 0 })
+    expect(await inbox.forget('verification:ver_1')).toBe(4)
+  },
+)
 
-test('not where a handler that failed waits for its retry', async () => {
-  let clock = Date.now()
-  const retry = { delays: [60_000], random: () => 1 }
-  const parts = { heard: { crm: failing }, retry, now: () => new Date(clock) }
-  const { inbox, worker } = await mapped(parts)
-  expect(await inbox.stats()).toMatchObject({ retry: 1, stored: 2 })
-  clock += 61_000
-  await worker.runOnce()
-  const { entries } = await inbox.find({ name: 'kyc.created' })
-  expect(entries.map(({ state }) => state)).toEqual(['done'])
+test('and once where its own name is of the same entity', async () => {
+  const { client, verification } = await approvedVerification()
+  const store = memoryStore()
+  const through = (name: (kind: string) => string) => ({
+    envelope: (body: unknown) => {
+      const { kind, id, data } = body as { kind: string; id: string; data: object }
+      return { name: name(kind), id, data }
+    },
+  })
+  const before = setUp({ store, receiver: through((kind) => `verification.${kind}`) })
+  await before.deliver({ kind: 'decision_approved', id: 'evt_1', data: verification })
+  await before.worker.runOnce()
+  await before.worker.drain()
+  const after = setUp({ store, receiver: through(() => 'verification.approved') })
+  const ran: string[] = []
+  after.receiver.on('verification.approved', ({ source }) => ran.push(source))
+  await after.inbox.redrive({ state: 'skipped' })
+  await after.worker.runOnce()
+  const { receiver } = after
+  const { events } = await reconcile({ client, receiver, since: '2020-01-01T00:00:00Z' })
+  expect(events.fed).toBe(2)
+  await after.worker.runOnce()
+  expect(ran).toEqual(['webhook'])
 })
 
 test('not for another name of the sender: old and new processes would take turns', async () => {

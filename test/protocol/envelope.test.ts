@@ -4,12 +4,17 @@ import { expect, test } from 'vitest'
 import { envelopeReader, ownEnvelope } from '../../src/protocol/envelope.ts'
 
 const secret = 'an-envelope-secret'
-const bytesOf = (body: object) => new TextEncoder().encode(JSON.stringify(body))
+const bytesOf = (body: object | string) =>
+  new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body))
 
 type Options = Omit<Parameters<typeof createReceiver>[0], 'secret'>
 
 /** What a receiver with these options makes of one delivery: its event, and the key of its handler. */
-async function received(options: Options, body: object, headers: Record<string, string> = {}) {
+async function received(
+  options: Options,
+  body: object | string,
+  headers: Record<string, string> = {},
+) {
   let key = ''
   const receiver = createReceiver({ secret, ...options })
   receiver.on('*', (_, context) => {
@@ -131,4 +136,32 @@ test('a body that is the resource has the time of its change, not of its creatio
   }
   expect(await timeOf({})).toBe('2026-01-02T00:00:00.000Z')
   expect(await timeOf({ timestamp: 1_767_400_000 })).toBe('2026-01-03T00:26:40.000Z')
+})
+
+test('a function may give ids as numbers, and an entity without an id of its own kind is refused', async () => {
+  const through = (entity?: unknown) => ({
+    envelope: (body: unknown) => {
+      const { id } = body as { readonly id: number }
+      return { name: 'client.created', id, data: {}, entity } as never
+    },
+  })
+  expect(await received(through(), { id: 42 })).toMatchObject({ key: '42', event: { id: '42' } })
+  const numbered = await received(through({ type: 'client', id: 7 }), { id: 42 })
+  expect(numbered).toMatchObject({ event: { entity: { type: 'client', id: '7' } } })
+  for (const entity of [{ type: 'client', id: {} }, { type: 5, id: 'a' }, { id: 'a' }]) {
+    const refused = await received(through(entity), { id: 42 })
+    expect(refused).toMatchObject({ kind: 'rejected' })
+  }
+})
+
+test('a function that wants numbers gives no id that was rounded', async () => {
+  const envelope = (body: unknown) => {
+    const { id } = body as { readonly id: unknown }
+    if (typeof id !== 'number') throw new TypeError('a number is wanted')
+    return { name: 'client.created', id: String(id), data: {} }
+  }
+  const idOf = async (text: string) => (await received({ envelope }, text)).event?.id
+  expect(await idOf('{"id":9007199254740993}')).toBeUndefined()
+  expect(await idOf('{"id":9007199254740992}')).toBe('9007199254740992')
+  expect(await idOf('{"id":42}')).toBe('42')
 })
