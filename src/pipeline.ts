@@ -39,9 +39,10 @@ export class Pipeline {
   readonly finality: Finality
   /** The name of the vendor that it reads. */
   readonly vendor: string | undefined
+  /** Reads an event as it is kept. */
+  readonly peek: ReturnType<typeof createPeek>
   readonly #dispatcher: Dispatcher
   readonly #parser: Parser
-  readonly #peek: ReturnType<typeof createPeek>
   readonly #verifier: Verifier
   readonly #intake: Intake
   readonly #keeper: Keeper | undefined
@@ -65,7 +66,7 @@ export class Pipeline {
     this.#intake = new Intake(this.#limits)
     this.#keeper = options.inbox
     this.#parser = createParser(options)
-    this.#peek = createPeek(options)
+    this.peek = createPeek(options)
     this.#reads = new ResourceReads(options.client, now)
     this.#services = {
       reads: this.#reads,
@@ -261,7 +262,7 @@ export class Pipeline {
     walk: Walk,
     source: EventSource,
   ): Promise<Outcome> {
-    const parsed = this.#peek(delivery, source)
+    const parsed = this.peek(delivery, source)
     if (parsed.ok) walk.event = parsed.event
     try {
       if (isProbe(delivery, parsed)) {

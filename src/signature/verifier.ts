@@ -12,8 +12,9 @@ import { firstTrue, isPromise } from '../foundation/promises.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import { AddressList } from './addresses.ts'
 import { type HeaderClaims, HeaderInspector } from './claims.ts'
-import type { Diagnosis, Evidence } from './diagnose.ts'
+import type { Diagnosis } from './diagnose.ts'
 import type { Claim } from './grammar.ts'
+import { Refused } from './refused.ts'
 import {
   type SecretKey,
   type SecretLookUp,
@@ -139,7 +140,8 @@ export class SchemeVerifier implements Verifier {
   ): Refusal | VerifiedDelivery | Promise<Refusal | VerifiedDelivery> {
     const { claims } = arrived
     if (!claims.ok) {
-      return new Refused(claims.code, { evidence: () => this.#evidence(keys, arrived) })
+      const evidence = () => this.#evidence(keys, arrived)
+      return new Refused(claims.code, { evidence, bytes: arrived.body.length })
     }
     const found = this.#match(keys, claims, arrived)
     if (isPromise(found)) {
@@ -224,7 +226,7 @@ export class SchemeVerifier implements Verifier {
     // Nothing but a key that was tried grants trust.
     if (!key || !keys.includes(key)) {
       const evidence = () => this.#evidence(keys, arrived)
-      return new Refused('SIGNATURE_MISMATCH', { evidence })
+      return new Refused('SIGNATURE_MISMATCH', { evidence, bytes: arrived.body.length })
     }
     const { body, headers, claims, url, now, receivedAt = now } = arrived
     const { id: secretId, tenant } = key
@@ -254,30 +256,6 @@ export class SchemeVerifier implements Verifier {
     const delivery = { body, headers: headers.list, url, method }
     const evidence = { delivery, headers: headers.list, scheme: this.#scheme, claims: late, keys }
     return { ...evidence, now: new Date(now) }
-  }
-}
-
-/** A refusal holds what a diagnosis needs, and makes it when somebody asks. */
-class Refused implements Refusal {
-  readonly ok = false
-  readonly code: VerifyCode
-  declare readonly error?: unknown
-  readonly #evidence: (() => Evidence) | undefined
-
-  constructor(
-    code: VerifyCode,
-    { error, evidence }: { readonly error?: unknown; readonly evidence?: () => Evidence } = {},
-  ) {
-    this.code = code
-    if (error !== undefined) this.error = error
-    this.#evidence = evidence
-  }
-
-  async diagnose(): Promise<Diagnosis | undefined> {
-    if (!this.#evidence) return undefined
-    // Loaded when somebody asks: no receiver that refuses nothing pays for it.
-    const { diagnose } = await import('./diagnose.ts')
-    return diagnose(this.code, this.#evidence())
   }
 }
 

@@ -60,7 +60,7 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
     const isUnfit = work.unfit === true && parsed.code === 'EVENT_INVALID'
     return ended({ ...failed(parsed.code), fatal: work.name === undefined || isUnfit })
   }
-  const arrival = readLate(work, parsed, vendor)
+  const arrival = readLate(work, parsed, by.pipeline)
   if (arrival) return ended({ kind: 'assigned', arrival })
   const { event, key } = parsed
   const { dispatcher, finality } = by.pipeline

@@ -4,18 +4,20 @@ import { toArrival } from '../arrival.ts'
 import type { Arrival } from '../inbox/entry.ts'
 import type { Work } from '../inbox/work.ts'
 import type { Parsed } from '../parse.ts'
+import type { Pipeline } from '../pipeline.ts'
 import { isEventName } from '../protocol/names.ts'
 
 /** The arrival as it is read by now, where that makes another entry of it. */
 export function readLate(
   { delivery, source, name }: Work,
   parsed: Extract<Parsed, { ok: true }>,
-  vendor: string | undefined,
+  { peek, vendor }: Pick<Pipeline, 'peek' | 'vendor'>,
 ): Arrival | undefined {
   // Who replays one means it as it is.
   if (!delivery || source === 'replay') return undefined
   // Never the other way round: while old and new processes work side by side they would take turns.
   const isTranslatedNow = name !== undefined && !isEventName(name) && isEventName(parsed.event.name)
   if (name !== undefined && !isTranslatedNow) return undefined
-  return toArrival(delivery, parsed, { source, vendor })
+  // As when it arrives: the data of a schema may lack what the sender has sent.
+  return toArrival(delivery, peek(delivery, source), { source, vendor })
 }

@@ -8,6 +8,7 @@ import { createSandbox } from 'idv-webhooks/sandbox'
 import { signedDelivery, testSecret } from 'idv-webhooks/testing'
 import { defineVendor } from 'idv-webhooks/vendors'
 import { expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
 import { event, type Parts, setUp } from './admin.ts'
 import { temporaryFile } from './temporary.ts'
 
@@ -335,4 +336,20 @@ test('not where an event of the service is that of another entity by now', async
   after.receiver.on('*', () => {})
   await after.inbox.redrive({ state: 'skipped' })
   expect(await after.worker.runOnce()).toMatchObject({ done: 1, skipped: 0 })
+})
+
+test('with the client that the sender has named, whatever a schema leaves of its data', async () => {
+  const store = memoryStore()
+  const before = setUp({ receiver: { envelope: { name: 'kind' } }, store })
+  await before.deliver(event('verification.approved', { clientId: 'cli_1' }))
+  await before.worker.runOnce()
+  await before.worker.drain()
+  const schemas = { 'verification.approved': z.object({ id: z.string() }) }
+  const { inbox, receiver, worker } = setUp({ receiver: { schemas }, store })
+  const seen: unknown[] = []
+  receiver.on('*', ({ data }) => seen.push(data))
+  await inbox.redrive({ state: 'dead' })
+  expect(await worker.runOnce()).toMatchObject({ done: 1 })
+  expect(seen).toEqual([{ id: 'ver_1' }])
+  expect(await inbox.forget('client:cli_1')).toBe(1)
 })

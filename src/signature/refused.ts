@@ -1,0 +1,39 @@
+// A refusal of unproved bytes, with what its diagnosis needs.
+import type { Diagnosis, Evidence } from './diagnose.ts'
+import { holdEvidence } from './held-evidence.ts'
+import type { Refusal, VerifyCode } from './verifier.ts'
+
+interface RefusedBy {
+  readonly error?: unknown
+  readonly evidence?: () => Evidence
+  /** Of the body that the evidence holds. */
+  readonly bytes?: number
+}
+
+/** A refusal holds what a diagnosis needs, and makes it when somebody asks. */
+export class Refused implements Refusal {
+  readonly ok = false
+  readonly code: VerifyCode
+  declare readonly error?: unknown
+  #evidence: (() => Evidence) | undefined
+
+  constructor(code: VerifyCode, given: RefusedBy = {}) {
+    const { error, evidence, bytes = 0 } = given
+    this.code = code
+    if (error !== undefined) this.error = error
+    this.#evidence = evidence
+    if (evidence) holdEvidence(this, bytes)
+  }
+
+  /** Lets go of the stranger's bytes: it can be diagnosed no more. */
+  drop(): void {
+    this.#evidence = undefined
+  }
+
+  async diagnose(): Promise<Diagnosis | undefined> {
+    if (!this.#evidence) return undefined
+    // Loaded when somebody asks: no receiver that refuses nothing pays for it.
+    const { diagnose } = await import('./diagnose.ts')
+    return diagnose(this.code, this.#evidence())
+  }
+}

@@ -1,0 +1,47 @@
+// Refusals that somebody keeps hold no more of a stranger's bytes than may be read at a time.
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { sign, verify } from 'idv-webhooks'
+import { expect, test } from 'vitest'
+
+const secret = 'held-secret'
+const mebibyte = 1_048_576
+
+async function refused(body: Uint8Array, signed = body.subarray(1)) {
+  const result = await verify({ body, headers: await sign(signed, { secret }) }, { secret })
+  if (result.ok) throw new Error('it verifies')
+  return result
+}
+
+/** One that a proxy has indented, which a diagnosis proves. */
+async function indented() {
+  const json = { event: 'client.created', data: { id: 'cli_1' } }
+  const [compact, spaced] = [JSON.stringify(json), JSON.stringify(json, null, 2)]
+  const utf8 = new TextEncoder()
+  return refused(utf8.encode(spaced), utf8.encode(compact))
+}
+
+const large = () => refused(new Uint8Array(mebibyte), new Uint8Array(1))
+
+test('the latest can be diagnosed, and those before them let go of their bodies', async () => {
+  const early = await indented()
+  const first = await indented()
+  const kept = []
+  for (let at = 0; at < 40; at++) kept.push(await large())
+  expect(await first.diagnose()).toMatchObject({ cause: 'body-reserialized' })
+  for (let at = 0; at < 60; at++) kept.push(await large())
+  expect(await early.diagnose()).toBeUndefined()
+  expect(await (await indented()).diagnose()).toMatchObject({ cause: 'body-reserialized' })
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  expect(process.memoryUsage().arrayBuffers).toBeLessThan(80 * mebibyte)
+  expect(kept).toHaveLength(100)
+})
+
+test('of many small ones the last thousand can be diagnosed', async () => {
+  const early = await indented()
+  const kept = []
+  for (let at = 0; at < 1_100; at++) kept.push(await refused(Uint8Array.of(1, 2)))
+  expect(await early.diagnose()).toBeUndefined()
+  expect(kept).toHaveLength(1_100)
+})
