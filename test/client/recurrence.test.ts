@@ -203,7 +203,7 @@ test('a repeat of what arrived is a duplicate though that was replayed', async (
   const handled: string[] = []
   receiver.on('*', ({ id }) => handled.push(String(id)))
   const send = async (at: number) => {
-    const headers = { 'x-sent-at': String(start.getTime() + at) }
+    const headers = { 'x-sent-at': String(Date.parse(start) + at) }
     const delivery = await signedDelivery({ id: 'e', data: { id: 'ver_1' } }, { secret, headers })
     return receiver.receive(delivery)
   }
