@@ -1,7 +1,7 @@
 // The outer JSON common to all events. The document does not show it (section 6, rule 3), so the
 // reading is tolerant by default and the paths are data that a user can name.
 import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
-import { unawaited } from '../foundation/unawaited.ts'
+import { type EnvelopeFunction, isOfBody, readingOf, Watched } from './envelope-function.ts'
 import {
   idOf,
   isObject,
@@ -168,11 +168,13 @@ function checkedPaths(option: EnvelopePaths): Paths {
 }
 
 function fromFunction(
-  option: Extract<EnvelopeOption, (...args: never[]) => unknown>,
+  option: EnvelopeFunction,
   body: unknown,
   arrival: EnvelopeArrival,
 ): ReadEnvelope | undefined {
   const context = new Watched(arrival)
+  // It may change the body that it reads.
+  const again = option.length > 1 ? structuredClone(body) : body
   const reading = readingOf(option, body, context)
   if (typeof reading?.name !== 'string' || reading.name === '') return undefined
   const { name, data, receivedName } = reading
@@ -182,25 +184,10 @@ function fromFunction(
   const sure =
     !context.touched ||
     id === arrival.signedId ||
-    // An id that is the same without any header comes from the body alone.
-    id === idOf(readingOf(option, body, new Watched({ headers: [] }))?.id)
+    (id !== undefined && isOfBody(id, { option, body: again, arrival }))
   const key = sure ? id : undefined
   const occurredAt = toDate(reading.occurredAt)
   return { name, receivedName, id, key, occurredAt, entity, data }
-}
-
-function readingOf(
-  option: Extract<EnvelopeOption, (...args: never[]) => unknown>,
-  body: unknown,
-  context: EnvelopeContext,
-): EnvelopeReading | undefined {
-  try {
-    const reading = option(body, context)
-    unawaited(reading)
-    return reading
-  } catch {
-    return undefined
-  }
 }
 
 /** In plain JavaScript its id may be a number; null for one that means nothing. */
@@ -210,31 +197,6 @@ function entityIn({ entity }: EnvelopeReading) {
   // Without an id it waits for no other.
   const text = id === '' ? id : idOf(id)
   return typeof type === 'string' && type !== '' && text !== undefined ? { type, id: text } : null
-}
-
-/** Tells whether a function has looked beyond the body. */
-class Watched implements EnvelopeContext {
-  touched = false
-  readonly #arrival: EnvelopeArrival
-
-  constructor(arrival: EnvelopeArrival) {
-    this.#arrival = arrival
-  }
-
-  get headers(): Headers {
-    this.touched = true
-    const headers = new Headers()
-    for (const [name, value] of this.#arrival.headers) {
-      // Before 0.2.0 what came over HTTP/2 was kept with its pseudo headers.
-      if (!name.startsWith(':')) headers.append(name, value)
-    }
-    return headers
-  }
-
-  get url(): string | undefined {
-    this.touched = true
-    return this.#arrival.url
-  }
 }
 
 function fromPaths(paths: Paths, body: Json, arrival?: EnvelopeArrival): ReadEnvelope | undefined {

@@ -165,3 +165,64 @@ test('a function that wants numbers gives no id that was rounded', async () => {
   expect(await idOf('{"id":9007199254740992}')).toBe('9007199254740992')
   expect(await idOf('{"id":42}')).toBe('42')
 })
+
+test.each<[string, Options['envelope']]>([
+  [
+    'throws',
+    (body, { headers }) => {
+      if (!headers.has('x-name')) throw new Error('no name')
+      return read(body)
+    },
+  ],
+  [
+    'calls a method of it',
+    (body, { headers }) => {
+      headers.get('x-name')?.toLowerCase() ?? never()
+      return read(body)
+    },
+  ],
+  [
+    'looks it up',
+    (body, { headers }) => {
+      if (headers.get('x-name') !== 'created') never()
+      return read(body)
+    },
+  ],
+  [
+    'changes the body',
+    (body, { headers }) => {
+      headers.get('x-name')
+      const reading = read(body)
+      delete (body as { id?: string }).id
+      return reading
+    },
+  ],
+])(
+  'a function that needs a header for the name, and %s, knows repeats by the id of the body',
+  async (_, envelope) => {
+    const body = { id: 'body-id', data: { id: 'c' } }
+    const { key } = await received({ envelope }, body, { 'x-name': 'created' })
+    expect(key).toBe('body-id')
+    const inHeader = await received({ envelope }, body, { 'x-name': 'created', 'x-id': 'body-id' })
+    expect(inHeader.kind).toBe('handled')
+  },
+)
+
+test('an id of a header that the function cannot do without tells no duplicates', async () => {
+  const envelope: Options['envelope'] = (_, { headers }) => {
+    const id = headers.get('x-id')
+    if (id !== 'made-up') throw new Error('no id')
+    return { name: 'client.created', id, data: { id: 'c' } }
+  }
+  const { key } = await received({ envelope }, { note: 'made-up' }, { 'x-id': 'made-up' })
+  expect(key).toMatch(/^sha256=/)
+})
+
+function read(body: unknown) {
+  const { id, data } = body as { readonly id: string; readonly data: object }
+  return { name: 'client.created', id, data }
+}
+
+function never(): never {
+  throw new Error('without the header')
+}

@@ -1,0 +1,84 @@
+// An `envelope` that is a function: it may read headers and the address, which nobody has signed, so
+// an id that depends on them tells no duplicates.
+import { unawaited } from '../foundation/unawaited.ts'
+import type {
+  EnvelopeArrival,
+  EnvelopeContext,
+  EnvelopeOption,
+  EnvelopeReading,
+} from './envelope.ts'
+import { idOf } from './json-paths.ts'
+
+export type EnvelopeFunction = Extract<EnvelopeOption, (...args: never[]) => unknown>
+
+/** Calls it; undefined where it throws. */
+export function readingOf(
+  option: EnvelopeFunction,
+  body: unknown,
+  context: EnvelopeContext,
+): EnvelopeReading | undefined {
+  try {
+    const reading = option(body, context)
+    unawaited(reading)
+    return reading
+  } catch {
+    return undefined
+  }
+}
+
+/** Stands for what nobody has signed. */
+const placeholder = 'placeholder'
+
+interface Called {
+  readonly option: EnvelopeFunction
+  readonly body: unknown
+  readonly arrival: EnvelopeArrival
+}
+
+/**
+ * Whether an id comes from the body alone: it is the same without any header, or with other values
+ * where the function throws then. Where it throws again, the body must hold it, and they must not.
+ */
+export function isOfBody(id: string, { option, body, arrival }: Called): boolean {
+  const { url } = arrival
+  const headers = [...arrival.headers]
+  const others = headers.map(([name]) => [name, placeholder] as const)
+  const address = url === undefined ? {} : { url: `https://${placeholder}.invalid/` }
+  for (const other of [{ headers: [] }, { headers: others, ...address }]) {
+    const reading = readingOf(option, body, new Watched(other))
+    if (reading) return idOf(reading.id) === id
+  }
+  const unsigned = [url ?? '', ...headers.map(([, value]) => value)]
+  return holds(body, id) && !unsigned.some((text) => text.includes(id))
+}
+
+/** Whether it is one of the values. */
+function holds(value: unknown, id: string): boolean {
+  if (typeof value !== 'object' || value === null) return idOf(value) === id
+  return Object.values(value).some((one) => holds(one, id))
+}
+
+/** Tells whether a function has looked beyond the body. */
+export class Watched implements EnvelopeContext {
+  touched = false
+  readonly #arrival: EnvelopeArrival
+
+  constructor(arrival: EnvelopeArrival) {
+    this.#arrival = arrival
+  }
+
+  get headers(): Headers {
+    this.touched = true
+    const headers = new Headers()
+    for (const [name, value] of this.#arrival.headers) {
+      // Before 0.2.0 what came over HTTP/2 was kept with its pseudo headers.
+      if (!name.startsWith(':')) headers.append(name, value)
+    }
+    return headers
+  }
+
+  get url(): string | undefined {
+    this.touched = true
+    return this.#arrival.url
+  }
+}
