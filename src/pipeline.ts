@@ -30,7 +30,7 @@ import { createParser, type Parsed, type Parser } from './parse.ts'
 import type { EventSource } from './protocol/events.ts'
 import { Finality } from './protocol/finality.ts'
 import { eventNames, probeName } from './protocol/names.ts'
-import type { Refusal, Verifier } from './signature/verifier.ts'
+import type { Verifier } from './signature/verifier.ts'
 import { createVerifier, isRefusal } from './verify.ts'
 
 /** The inside of a receiver. Its fields are private, so that printing it shows nothing. */
@@ -239,7 +239,7 @@ export class Pipeline {
 
   #prove(walk: Walk, reading?: Reading): Outcome | Promise<Outcome> {
     const arriving = this.#reads.hasClient ? this.#reads.arriving() : undefined
-    const judge = (proof: Refusal | VerifiedDelivery) => {
+    const judge = (proof: Awaited<ReturnType<Verifier['prove']>>) => {
       if (isRefusal(proof)) return proofRefused(proof)
       reading?.proved()
       arriving?.(proof)

@@ -19,8 +19,9 @@ import { isPromise } from './foundation/promises.ts'
 import { checkScheme } from './protocol/check-scheme.ts'
 import type { Authenticity, Scheme } from './protocol/scheme-definition.ts'
 import { serviceScheme } from './protocol/service-scheme.ts'
+import type { Refusal } from './signature/refused.ts'
 import type { SecretOption } from './signature/secrets.ts'
-import { type Refusal, SchemeVerifier, type Verifier } from './signature/verifier.ts'
+import { SchemeVerifier, type Verifier } from './signature/verifier.ts'
 
 /** Options of `verify`. */
 export interface VerifyOptions {

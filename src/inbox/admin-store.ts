@@ -114,8 +114,8 @@ export interface AdminStore {
   /** A dead entry becomes skipped and its lane goes on; false when it was not dead. */
   dismiss(id: string, now: number): Promise<boolean>
   /**
-   * Erases the payloads and failures of a lane and of what is related to it, of every tenant unless
-   * the lane names one, or of none where only that is meant. Open entries are skipped; leased ones once their holder settles them, in
+   * Erases the payloads and failures of a lane, of what is related to it and of the evidence of
+   * their conflicts, of every tenant unless the lane names one, or of none where only that is meant. Open entries are skipped; leased ones once their holder settles them, in
    * whatever way, or is gone: until then they hold their lane. Afterwards their keys match any bytes.
    */
   forget(lane: string, now: number, ofNone?: boolean): Promise<number>

@@ -38,6 +38,8 @@ export class Claims {
    * by a failover, gives it out again. They hold the entry until its earlier attempt has ended.
    */
   readonly #again = new Map<string, Work>()
+  /** When the leases end that were renewed last. */
+  #renewed = Number.NEGATIVE_INFINITY
   /** Claims whose answers are on their way. */
   #claiming = Promise.resolve()
   /** The latest time that lanes are in line with; none before the first claim. */
@@ -64,8 +66,9 @@ export class Claims {
     this.watch.end()
     const { store, lease } = this.#deps
     const now = await this.#alignedNow()
-    const { entries, next } = await store.claim({ now, limit, until: this.#leaseNow() + lease })
-    const works = this.#unlessAtWork(entries.map((entry) => this.#toWork(entry)))
+    const until = this.#leaseNow() + lease
+    const { entries, next } = await store.claim({ now, limit, until })
+    const works = this.#unlessAtWork(entries.map((entry) => this.#toWork(entry, until)))
     return { works, ...(next !== undefined && { next }) }
   }
 
@@ -145,7 +148,13 @@ export class Claims {
   async renew(): Promise<void> {
     if (this.#held.size === 0) return
     await this.#deps.store.refresh?.()
-    await this.#deps.store.renew(this.#held.leases(), this.#leaseNow() + this.#deps.lease)
+    const until = this.#leaseNow() + this.#deps.lease
+    await this.#deps.store.renew(this.#held.leases(), until)
+    this.#renewed = until
+  }
+
+  isLate({ until }: Work): boolean {
+    return this.#leaseNow() > Math.max(until, this.#renewed)
   }
 
   async sweep(): Promise<readonly Swept[]> {
@@ -194,7 +203,7 @@ export class Claims {
     return (store.now ?? now)().getTime()
   }
 
-  #toWork(entry: Claimed): Work {
+  #toWork(entry: Claimed, until: number): Work {
     const { attempt, seq, name, source, storedAt, handled, failed = [], gap, highWaterMark } = entry
     const opened = openedOf(entry, this.#deps.encryption)
     return {
@@ -202,6 +211,7 @@ export class Claims {
       lease: leaseOf(entry),
       attempt,
       seq,
+      until,
       source,
       storedAt,
       ...(name !== undefined && { name }),

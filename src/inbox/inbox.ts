@@ -207,12 +207,8 @@ class DurableInbox implements Inbox, WorkSource {
     if (!this.#opening.isOpen) return { state: 'lost' }
     if (verdict.kind !== 'assigned') return this.#claims.settle(work, verdict, handled)
     const { making } = await this.#open()
-    const { lease, storedAt } = work
-    const entry = await assignedEntry(this.#store, verdict.arrival, {
-      ...making,
-      id: lease.id,
-      storedAt,
-    })
+    const deps = { ...making, id: work.lease.id, storedAt: work.storedAt }
+    const entry = await assignedEntry(this.#store, verdict.arrival, deps)
     const assigned = await this.#claims.assign(work, entry)
     this.#wake()
     return assigned
@@ -224,6 +220,10 @@ class DurableInbox implements Inbox, WorkSource {
 
   checkpoint(work: Work, handler: string): Promise<boolean> {
     return this.#store.checkpoint(work.lease, handler)
+  }
+
+  isLate(work: Work): boolean {
+    return this.#claims.isLate(work)
   }
 
   renew(): Promise<void> {

@@ -30,6 +30,8 @@ export interface Work extends Placed {
   readonly failed: readonly string[]
   /** Its place in the order of arrival. */
   readonly seq: number
+  /** When the lease ends that it was claimed with. */
+  readonly until: number
   readonly gap: boolean
   readonly highWaterMark?: HighWaterMark
 }
@@ -122,6 +124,8 @@ export interface WorkSource {
   /** Nobody will settle it here any more: its lease may lapse. */
   abandon(work: Work): void
   checkpoint(work: Work, handler: string): Promise<boolean>
+  /** Its lease is over, unless it was renewed without an answer. */
+  isLate(work: Work): boolean
   /** Resolves when it is this handler's turn. */
   transaction?(work: Work, handler: string): Promise<StoreTx>
   /** Holds the leases of all that was claimed here and is not settled. */

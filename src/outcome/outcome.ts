@@ -4,7 +4,7 @@ import type { FailedCode, OutcomeCode, RejectedCode } from '../foundation/errors
 import type { Issue, WebhookEvent } from '../protocol/events.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
 import type { Diagnosis } from '../signature/diagnose.ts'
-import type { Refusal } from '../signature/verifier.ts'
+import type { Refusal } from '../signature/refused.ts'
 import { isFailedCode } from './table.ts'
 
 /** The secret that verified the delivery, and its tenant, if it names one. */

@@ -1,7 +1,7 @@
 // CloudEvents 1.0 over HTTP, structured and binary: an envelope for senders that use the standard.
 
 import { fromBase64 } from '../signature/encoding.ts'
-import type { EnvelopeContext, EnvelopeReading } from './envelope.ts'
+import type { EnvelopeContext, EnvelopeReading } from './envelope-function.ts'
 import { valueAt } from './json-paths.ts'
 
 /**

@@ -1,15 +1,37 @@
 // An `envelope` that is a function: it may read headers and the address, which nobody has signed, so
 // an id that depends on them tells no duplicates.
 import { unawaited } from '../foundation/unawaited.ts'
-import type {
-  EnvelopeArrival,
-  EnvelopeContext,
-  EnvelopeOption,
-  EnvelopeReading,
-} from './envelope.ts'
 import { idOf } from './json-paths.ts'
 
-export type EnvelopeFunction = Extract<EnvelopeOption, (...args: never[]) => unknown>
+/** The parts of an event that the envelope states. */
+export interface EnvelopeReading {
+  readonly name: string
+  readonly id?: string | undefined
+  readonly occurredAt?: string | number | Date | undefined
+  readonly data: unknown
+  /** The sender's own name of it, where `name` is not that. */
+  readonly receivedName?: string | undefined
+  /** The entity, where the name does not determine it. */
+  readonly entity?: { readonly type: string; readonly id: string } | undefined
+}
+
+/** The second argument of an envelope function. */
+export interface EnvelopeContext {
+  readonly headers: Headers
+  /** The address that it was sent to, where the adapter knows it. */
+  readonly url: string | undefined
+}
+
+/** Headers and address of the delivery. */
+export interface EnvelopeArrival {
+  readonly headers: Iterable<readonly [string, string]>
+  readonly url?: string | undefined
+  /** The id that the scheme signs, where it signs one. */
+  readonly signedId?: string | undefined
+}
+
+/** A function from the JSON body to its parts. */
+export type EnvelopeFunction = (body: unknown, context: EnvelopeContext) => EnvelopeReading
 
 /** Calls it; undefined where it throws. */
 export function readingOf(

@@ -1,7 +1,14 @@
 // The outer JSON common to all events. The document does not show it (section 6, rule 3), so the
 // reading is tolerant by default and the paths are data that a user can name.
 import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
-import { type EnvelopeFunction, isOfBody, readingOf, Watched } from './envelope-function.ts'
+import {
+  type EnvelopeArrival,
+  type EnvelopeFunction,
+  type EnvelopeReading,
+  isOfBody,
+  readingOf,
+  Watched,
+} from './envelope-function.ts'
 import {
   idOf,
   isObject,
@@ -12,25 +19,6 @@ import {
   toPath,
   valueIn,
 } from './json-paths.ts'
-
-/** The parts of an event that the envelope states. */
-export interface EnvelopeReading {
-  readonly name: string
-  readonly id?: string | undefined
-  readonly occurredAt?: string | number | Date | undefined
-  readonly data: unknown
-  /** The sender's own name of it, where `name` is not that. */
-  readonly receivedName?: string | undefined
-  /** The entity, where the name does not determine it. */
-  readonly entity?: { readonly type: string; readonly id: string } | undefined
-}
-
-/** The second argument of an envelope function. */
-export interface EnvelopeContext {
-  readonly headers: Headers
-  /** The address that it was sent to, where the adapter knows it. */
-  readonly url: string | undefined
-}
 
 /**
  * Where to find each part: dotted paths, tried in order; what is left out keeps its default.
@@ -47,9 +35,7 @@ export interface EnvelopePaths {
  * The `envelope` option: paths, or a function from the JSON body to its parts. An id tells
  * duplicates only where it is signed: one that depends on headers or the address does not.
  */
-export type EnvelopeOption =
-  | EnvelopePaths
-  | ((body: unknown, context: EnvelopeContext) => EnvelopeReading)
+export type EnvelopeOption = EnvelopePaths | EnvelopeFunction
 
 /** The default reading; the sandbox sends the first of each. */
 export const defaultEnvelope = {
@@ -70,14 +56,6 @@ export interface ReadEnvelope {
   readonly data: unknown
   /** With long integers as text, where there are any. */
   readonly exactData?: unknown
-}
-
-/** Headers and address of the delivery. */
-export interface EnvelopeArrival {
-  readonly headers: Iterable<readonly [string, string]>
-  readonly url?: string | undefined
-  /** The id that the scheme signs, where it signs one. */
-  readonly signedId?: string | undefined
 }
 
 /**

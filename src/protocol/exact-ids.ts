@@ -3,7 +3,7 @@ import type { ReadEnvelope } from './envelope.ts'
 
 /**
  * Ids as they were sent, where numbers would have rounded them. A function that wants numbers has
- * not read the exact ones: then an id that is not in the text is none.
+ * not read the exact ones: then an id that is not in the text does not count.
  */
 export function withExactIds(
   rounded: ReadEnvelope,

@@ -1,11 +1,6 @@
 export { cloudEvents } from './cloud-events.ts'
-export {
-  defaultEnvelope,
-  type EnvelopeContext,
-  type EnvelopeOption,
-  type EnvelopePaths,
-  type EnvelopeReading,
-} from './envelope.ts'
+export { defaultEnvelope, type EnvelopeOption, type EnvelopePaths } from './envelope.ts'
+export type { EnvelopeContext, EnvelopeReading } from './envelope-function.ts'
 export {
   type Entity,
   type EventData,

@@ -1,7 +1,30 @@
 // A refusal of unproved bytes, with what its diagnosis needs.
+import type { RejectedCode } from '../foundation/errors.ts'
 import type { Diagnosis, Evidence } from './diagnose.ts'
 import { holdEvidence } from './held-evidence.ts'
-import type { Refusal, VerifyCode } from './verifier.ts'
+
+/** The codes with which `verify` refuses. */
+export type VerifyCode =
+  | Extract<
+      RejectedCode,
+      | 'SIGNATURE_MISSING'
+      | 'SIGNATURE_MALFORMED'
+      | 'SIGNATURE_MISMATCH'
+      | 'TIMESTAMP_OUTSIDE_TOLERANCE'
+      | 'HEADER_AMBIGUOUS'
+      | 'ADDRESS_NOT_ALLOWED'
+    >
+  | 'SECRET_UNAVAILABLE'
+
+/** A refusal: its code, and on demand what can be proved about its cause. */
+export interface Refusal {
+  readonly ok: false
+  readonly code: VerifyCode
+  /** Why the look-up of secrets failed, with `SECRET_UNAVAILABLE`. */
+  readonly error?: unknown
+  /** For the operator, never the sender: what was proved about the cause, if anything. */
+  diagnose(): Promise<Diagnosis | undefined>
+}
 
 interface RefusedBy {
   readonly error?: unknown

@@ -7,14 +7,13 @@ import {
   markVerified,
   type VerifiedDelivery,
 } from '../foundation/delivery.ts'
-import { type RejectedCode, WebhookError } from '../foundation/errors.ts'
+import { WebhookError } from '../foundation/errors.ts'
 import { firstTrue, isPromise } from '../foundation/promises.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import { AddressList } from './addresses.ts'
 import { type HeaderClaims, HeaderInspector } from './claims.ts'
-import type { Diagnosis } from './diagnose.ts'
 import type { Claim } from './grammar.ts'
-import { Refused } from './refused.ts'
+import { type Refusal, Refused } from './refused.ts'
 import {
   type SecretKey,
   type SecretLookUp,
@@ -23,29 +22,6 @@ import {
   secretSource,
 } from './secrets.ts'
 import { matches, type SignedValues } from './signature.ts'
-
-/** The codes with which `verify` refuses. */
-export type VerifyCode =
-  | Extract<
-      RejectedCode,
-      | 'SIGNATURE_MISSING'
-      | 'SIGNATURE_MALFORMED'
-      | 'SIGNATURE_MISMATCH'
-      | 'TIMESTAMP_OUTSIDE_TOLERANCE'
-      | 'HEADER_AMBIGUOUS'
-      | 'ADDRESS_NOT_ALLOWED'
-    >
-  | 'SECRET_UNAVAILABLE'
-
-/** A refusal: its code, and on demand what can be proved about its cause. */
-export interface Refusal {
-  readonly ok: false
-  readonly code: VerifyCode
-  /** Why the look-up of secrets failed, with `SECRET_UNAVAILABLE`. */
-  readonly error?: unknown
-  /** For the operator, never the sender: what was proved about the cause, if anything. */
-  diagnose(): Promise<Diagnosis | undefined>
-}
 
 /** A delivery whose headers were read. */
 export interface Arrived {

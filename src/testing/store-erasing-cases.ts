@@ -171,6 +171,25 @@ export const erasingCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'forgets the evidence of conflicts, whatever lane that is in, through what is erased too',
+    run: async (store) => {
+      const entry = newEntry({ lane: 'person' })
+      await store.insert(entry)
+      await settle(store, await claimOne(store), { to: 'done' })
+      const evidence = [newEntry(), newEntry()].map((one) => ({ ...one, key: entry.key ?? '' }))
+      for (const one of evidence) same((await store.insert(one)).kind, 'conflict')
+      const after = Date.now() + day
+      await store.purge({ doneBefore: after, deadBefore: 0, keysBefore: 0, limit: 10 })
+      same(await store.forget('person', start), 2)
+      const left = await store.find({ limit: 10 })
+      same(
+        left.map(({ metadata }) => metadata),
+        [undefined, undefined, undefined],
+      )
+      same(await store.forget('person', start), 0)
+    },
+  },
+  {
     name: 'erases digests with the bytes',
     run: async (store) => {
       const entry = newEntry()

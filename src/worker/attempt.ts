@@ -136,10 +136,11 @@ class AttemptRun {
   async through(todo: readonly Registration[]): Promise<Attempted> {
     for (const registration of todo) {
       const isLast = registration === todo.at(-1)
-      if (!(await this.#one(registration)) || isLast) continue
-      if (await this.#isHeld(registration)) continue
+      const isDone = await this.#one(registration)
+      if (isLast || (isDone ? await this.#isHeld(registration) : !this.#isLate())) continue
       // Somebody else's by now, or forgotten: no further handler may see it.
-      return { verdict: { kind: 'released' }, handled: this.#handled }
+      const own = this.#failures.filter((one) => !isDrained(one))
+      return { verdict: this.#released(own), handled: this.#handled }
     }
     return { verdict: this.#verdict(), handled: this.#handled }
   }
@@ -147,7 +148,12 @@ class AttemptRun {
   /** Records that a handler succeeded; false when the entry was taken away. */
   #isHeld({ id }: Registration): Promise<boolean> {
     // A store that does not answer now is asked again when the entry is settled.
-    return this.#by.inbox.checkpoint(this.#work, id).catch(() => true)
+    return this.#by.inbox.checkpoint(this.#work, id).catch(() => !this.#isLate())
+  }
+
+  /** The process stood still: another may have the entry by now. */
+  #isLate(): boolean {
+    return this.#by.inbox.isLate(this.#work)
   }
 
   /** Runs one handler; true when it succeeded. */

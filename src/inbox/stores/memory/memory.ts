@@ -217,8 +217,11 @@ class MemoryStore implements InboxStore<undefined> {
     for (const row of this.#rows.values()) {
       if (isAbout(row, lane) && !(ofNone && tenantOf(row.lane))) meant.add(row.lane)
     }
+    // Evidence may have arrived unread, in a lane of its own.
+    const ids = new Set([...meant].flatMap((one) => this.#rows.inLane(one).map(({ id }) => id)))
     for (const row of this.#rows.values()) {
-      if (!meant.has(row.lane) || !row.metadata) continue
+      const isEvidence = row.conflictOf !== undefined && ids.has(row.conflictOf)
+      if ((!meant.has(row.lane) && !isEvidence) || !row.metadata) continue
       this.#keys.forget(row.id)
       erase(row)
       erased++

@@ -106,9 +106,14 @@ export class AdminQueries {
     // Whole lanes: a verification may have named one client first, and another one later.
     const { sql: isAbout, values } = about(lane, 'x')
     const which = ofNone ? " and instr(e.lane, '.') = 0" : ''
-    const sql = `select seq, id, lane, state, attempt, fence, erased from idv_entries e
-      where e.lane in (select x.lane from idv_entries x where ${isAbout}) and e.erased = 0${which}`
-    const found = this.#connection.statement<Head>(sql).all(...values)
+    const meant = `from idv_entries e
+      where e.lane in (select x.lane from idv_entries x where ${isAbout})${which}`
+    const head = ['seq', 'id', 'lane', 'state', 'attempt', 'fence', 'erased']
+    // Evidence may have arrived unread, in a lane of its own.
+    const sql = `select ${head.map((one) => `e.${one}`)} ${meant} and e.erased = 0
+      union select ${head.map((one) => `c.${one}`)} from idv_entries c
+      where c.conflict_of in (select e.id ${meant}) and c.erased = 0`
+    const found = this.#connection.statement<Head>(sql).all(...values, ...values)
     for (const head of found) {
       this.erase(head)
       // A leased entry keeps its lane until its holder is gone: a lane never has two at work.

@@ -38,6 +38,7 @@ create table idv_entries (
 create index idv_entries_lane on idv_entries (lane, seq);
 create index idv_entries_dead on idv_entries (lane, seq) where state = 'dead';
 create index idv_entries_related on idv_entries (related) where related is not null;
+create index idv_entries_conflicts on idv_entries (conflict_of) where conflict_of is not null;
 create index idv_entries_state on idv_entries (state, seq);
 create index idv_entries_settled on idv_entries (state, settled_at) where erased = 0 and settled_at is not null;
 create index idv_entries_erased on idv_entries (stored_at) where erased = 1;

@@ -53,9 +53,13 @@ begin
       select distinct m.lane from idv.entries m where
         m.lane = p_lane or (m.lane > p_lane || '.' and m.lane < p_lane || '/')
         or m.related = p_lane or (m.related > p_lane || '.' and m.related < p_lane || '/')
-    ) select x.seq, x.id, x.lane from meant join idv.entries x on x.lane = meant.lane
-      where not x.erased and not (p_none and strpos(x.lane, '.') > 0)
-      order by x.lane, x.seq loop
+    ), x as materialized (
+      select n.seq, n.id, n.lane, n.erased from meant join idv.entries n on n.lane = meant.lane
+      where not (p_none and strpos(n.lane, '.') > 0)
+    ) select x.seq, x.id, x.lane from x where not x.erased
+      -- Evidence may have arrived unread, in a lane of its own.
+      union select c.seq, c.id, c.lane from x join idv.entries c on c.conflict_of = x.id
+      where not c.erased order by lane, seq loop
     perform 1 from idv.lanes l where l.lane = e.lane for no key update;
     select x.state, x.erased into v from idv.entries x where x.seq = e.seq for no key update;
     continue when v.erased;

@@ -46,6 +46,7 @@ export const tables = [
   `create index entries_leased on idv.entries (seq) where state = 'leased'`,
   `create index entries_retry on idv.entries (due) where state = 'retry'`,
   `create index entries_related on idv.entries (related) where related is not null`,
+  `create index entries_conflicts on idv.entries (conflict_of) where conflict_of is not null`,
   `create index entries_settled on idv.entries (state, settled_at)
     where not erased and settled_at is not null`,
   `create index entries_erased on idv.entries (stored_at) where erased`,
