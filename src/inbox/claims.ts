@@ -1,7 +1,7 @@
 // Claims with their deliveries opened, and what an attempt's end means by the plan of retries.
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
-import { unpackContent } from './content.ts'
+import { openedOf } from './content.ts'
 import type { Encryption } from './encryption.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
 import { HeldWork } from './held.ts'
@@ -168,7 +168,8 @@ export class Claims {
     const step = Math.min(apart, spread / left.length)
     for (const [at, gone] of left.entries()) {
       const { id, fence: _, owner: __, attempt, ...rest } = gone
-      const failed = { reason: 'CRASHED', failures: [], attempt } as const
+      const isAlone = rest.name === undefined
+      const failed = { reason: 'CRASHED', failures: [], attempt, isAlone } as const
       // Of those that a crash interrupted one may have caused it: they come back at once but one
       // by one, so that it takes no neighbours along a second time.
       const wait = attempt === 1 ? Math.floor(at * step) : undefined
@@ -223,7 +224,11 @@ export class Claims {
     }
   }
 
-  #settlement({ lease, attempt }: Work, verdict: Ended, handled: readonly string[]): Settlement {
+  #settlement(
+    { lease, attempt, isAlone }: Work,
+    verdict: Ended,
+    handled: readonly string[],
+  ): Settlement {
     const at = this.#now()
     switch (verdict.kind) {
       case 'done': {
@@ -239,7 +244,7 @@ export class Claims {
       case 'failed': {
         const { reason, failures, fatal } = verdict
         const last = fatal ? Number.POSITIVE_INFINITY : attempt
-        return { ...this.#failure(lease, { reason, failures, attempt: last }), handled }
+        return { ...this.#failure(lease, { reason, failures, attempt: last, isAlone }), handled }
       }
     }
   }
@@ -250,14 +255,16 @@ export class Claims {
       readonly reason: EntryReason
       readonly failures: readonly EntryFailure[]
       readonly attempt: number
+      readonly isAlone?: boolean | undefined
     },
     wait?: number,
   ) {
-    const { attempt, ...why } = failed
+    const { attempt, isAlone = false, ...why } = failed
+    // In a lane of its own it would hold up nothing but its own erasure.
+    const hold = this.#deps.hold && !isAlone
     const at = this.#now()
     const delay = this.#deps.retry.delayAfter(attempt)
-    if (delay === undefined)
-      return { to: 'dead', lease, at, hold: this.#deps.hold, ...why } as const
+    if (delay === undefined) return { to: 'dead', lease, at, hold, ...why } as const
     return { to: 'retry', lease, at, due: at + (wait ?? delay), ...why } as const
   }
 }
@@ -282,19 +289,4 @@ function keyOf({ id, fence }: Lease): string {
 
 function leaseOf({ id, fence, owner }: Lease): Lease {
   return defined({ id, fence, owner })
-}
-
-/** Never throws: what is wrong with one entry must not keep the others that were claimed with it. */
-function openedOf(
-  { id, metadata, body }: Claimed,
-  encryption: Encryption,
-): Pick<Work, 'delivery' | 'vendor' | 'unfit' | 'isHopeless'> {
-  if (!metadata || !body || encryption.isRefused(metadata) || encryption.isRefused(body)) {
-    return { isHopeless: true }
-  }
-  try {
-    return unpackContent(id, { metadata, body }, encryption) ?? {}
-  } catch {
-    return {}
-  }
 }

@@ -5,6 +5,7 @@ import type { Entity } from '../protocol/events.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
 import type { Encryption } from './encryption.ts'
 import type { Arrival } from './entry.ts'
+import type { Claimed } from './work-store.ts'
 
 interface Metadata {
   readonly headers: HeaderList
@@ -76,7 +77,11 @@ interface OpenedContent {
   readonly delivery: VerifiedDelivery
   readonly vendor?: string
   readonly unfit?: true
+  /** It has no entity, and so waits for no other. */
+  readonly isAlone?: true
 }
+
+const isAlone = true
 
 /** Opens what was kept; undefined when no key opens it or it is damaged. */
 export function unpackContent(
@@ -87,8 +92,23 @@ export function unpackContent(
   const metadata = unpackMetadata(id, content.metadata, encryption)
   const body = encryption.decrypt(content.body, `${id}:body`)
   if (!metadata || !body) return undefined
-  const { key: _, entity: __, vendor, unfit, receivedAt, ...rest } = metadata
+  const { key: _, entity, vendor, unfit, receivedAt, ...rest } = metadata
   // Only what `verify` had proved was ever kept.
   const delivery = markVerified({ ...rest, receivedAt: new Date(receivedAt), body })
-  return { delivery, ...defined({ vendor, unfit }) }
+  return { delivery, ...defined({ vendor, unfit }), ...(!entity?.id && { isAlone }) }
+}
+
+/** Never throws: what is wrong with one entry must not keep the others that were claimed with it. */
+export function openedOf(
+  { id, metadata, body }: Claimed,
+  encryption: Encryption,
+): Partial<OpenedContent> & { readonly isHopeless?: true } {
+  if (!metadata || !body || encryption.isRefused(metadata) || encryption.isRefused(body)) {
+    return { isHopeless: true }
+  }
+  try {
+    return unpackContent(id, { metadata, body }, encryption) ?? {}
+  } catch {
+    return {}
+  }
 }

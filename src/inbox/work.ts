@@ -23,6 +23,8 @@ export interface Work extends Placed {
   readonly vendor?: string
   /** Who kept it refuses its data. */
   readonly unfit?: true
+  /** It has no entity, and so waits for no other. */
+  readonly isAlone?: true
   /** It is gone or must not be taken: no retry can open it. */
   readonly isHopeless?: true
   readonly handled: readonly string[]

@@ -368,3 +368,23 @@ test('a time in the far future makes no later event of its entity stale', async 
     ['verification.approved', true],
   ])
 })
+
+test.each([
+  ['was not read', { envelope: { name: 'kind' } }],
+  ['has no entity', {}],
+] as const)(
+  'a dead letter that %s is erased by retention, though others stop their lanes',
+  async (_, receiver) => {
+    let clock = Date.now()
+    const parts = { receiver, onDead: 'block' as const, retry: { attempts: 1 } }
+    const setup = setUp({ ...parts, now: () => new Date(clock) })
+    const { deliver, inbox, worker } = setup
+    setup.receiver.on('*', () => {
+      throw new Error('down')
+    })
+    await deliver({ id: 'evt_1', event: 'order.paid', data: {} })
+    expect(await worker.runOnce()).toMatchObject({ dead: 1 })
+    clock += 91 * 86_400_000
+    expect(await inbox.purge()).toMatchObject({ erased: 1 })
+  },
+)
