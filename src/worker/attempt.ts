@@ -137,10 +137,10 @@ class AttemptRun {
     for (const registration of todo) {
       const isLast = registration === todo.at(-1)
       const isDone = await this.#one(registration)
-      if (isLast || (isDone ? await this.#isHeld(registration) : !this.#isLate())) continue
       // Somebody else's by now, or forgotten: no further handler may see it.
-      const own = this.#failures.filter((one) => !isDrained(one))
-      return { verdict: this.#released(own), handled: this.#handled }
+      if (!isDone && this.#isLate()) break
+      if (!isDone || isLast || (await this.#isHeld(registration))) continue
+      return { verdict: { kind: 'released' }, handled: this.#handled }
     }
     return { verdict: this.#verdict(), handled: this.#handled }
   }
