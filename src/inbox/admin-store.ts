@@ -115,8 +115,9 @@ export interface AdminStore {
   dismiss(id: string, now: number): Promise<boolean>
   /**
    * Erases the payloads and failures of a lane, of what is related to it and of the evidence of
-   * their conflicts, of every tenant unless the lane names one, or of none where only that is meant. Open entries are skipped; leased ones once their holder settles them, in
-   * whatever way, or is gone: until then they hold their lane. Afterwards their keys match any bytes.
+   * their conflicts: of every tenant unless the lane names one, or of none where only that is meant.
+   * Open entries are skipped; leased ones once their holder settles them, in whatever way, or is
+   * gone: until then they hold their lane. Afterwards their keys match any bytes.
    */
   forget(lane: string, now: number, ofNone?: boolean): Promise<number>
   /**

@@ -126,7 +126,7 @@ export interface WorkSource {
   /** Nobody will settle it here any more: its lease may lapse. */
   abandon(work: Work): void
   checkpoint(work: Work, handler: string): Promise<boolean>
-  /** Its lease is over, unless it was renewed without an answer. */
+  /** Whether its lease is over by the clock, as far as is known here. */
   isLate(work: Work): boolean
   /** Resolves when it is this handler's turn. */
   transaction?(work: Work, handler: string): Promise<StoreTx>
