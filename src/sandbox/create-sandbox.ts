@@ -33,7 +33,8 @@ export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox
 
 async function open(options: SandboxOptions): Promise<Sandbox> {
   const { data } = options
-  const file = data === undefined ? undefined : (await import('./data-file.ts')).openDataFile(data)
+  const file =
+    data === undefined ? undefined : (await import('./data-file.ts')).openDataFile(data, savedIn)
   try {
     const saved = file && savedIn(file)
     if (saved) checkSameStart(options, saved)

@@ -4,7 +4,7 @@ import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import { WebhookError } from '../foundation/errors.ts'
+import { isWebhookError, WebhookError } from '../foundation/errors.ts'
 import { damaged } from './damaged.ts'
 import type { Change, ChangeSink } from './journal.ts'
 
@@ -15,7 +15,11 @@ export interface FileRow {
   readonly value: unknown
 }
 
-export interface DataFile extends ChangeSink {
+export interface DataFile extends ChangeSink, ReadableFile {
+  close(): void
+}
+
+export interface ReadableFile {
   readonly path: string
   /**
    * Everything in the file; empty for a new one.
@@ -23,7 +27,6 @@ export interface DataFile extends ChangeSink {
    * @throws WebhookError `DATA_FILE_FAILED` with the row that cannot be read
    */
   read(): readonly FileRow[]
-  close(): void
 }
 
 const format = 2
@@ -31,15 +34,17 @@ const format = 2
 const applicationId = 0x49445653
 
 /**
- * Opens a file, and creates it when it is missing or empty; only its owner may read it.
+ * Opens a file, and creates it when it is missing or empty; only its owner may read it. What `check`
+ * refuses is read before, by a connection that leaves the log where it is.
  *
  * @throws WebhookError `DATA_FILE_FAILED` when it cannot be opened, is in use or is not a sandbox's;
  * nothing in it is touched then
  */
-export function openDataFile(path: string): DataFile {
+export function openDataFile(path: string, check: (file: ReadableFile) => unknown): DataFile {
   let db: DatabaseSync | undefined
   try {
     const isNew = refuseForeign(path)
+    if (!isNew) checkUnchanged(path, check)
     makePrivate(path)
     db = new DatabaseSync(path)
     db.exec('PRAGMA locking_mode = EXCLUSIVE')
@@ -48,7 +53,16 @@ export function openDataFile(path: string): DataFile {
     return dataFile(path, db)
   } catch (cause) {
     db?.close()
-    throw failed(path, cause)
+    throw isWebhookError(cause) ? cause : failed(path, cause)
+  }
+}
+
+function checkUnchanged(path: string, check: (file: ReadableFile) => unknown): void {
+  const db = new DatabaseSync(path, { readOnly: true })
+  try {
+    check({ path, read: () => readRows(path, db) })
+  } finally {
+    db.close()
   }
 }
 
@@ -61,7 +75,6 @@ function makePrivate(path: string): void {
 function dataFile(path: string, db: DatabaseSync): DataFile {
   const put = db.prepare('INSERT OR REPLACE INTO records (kind, id, json) VALUES (?, ?, ?)')
   const remove = db.prepare('DELETE FROM records WHERE kind = ? AND id = ?')
-  const select = db.prepare('SELECT kind, id, json FROM records')
 
   const all = (changes: readonly Change[], before?: string) => {
     db.exec('BEGIN IMMEDIATE')
@@ -80,22 +93,25 @@ function dataFile(path: string, db: DatabaseSync): DataFile {
   }
   return {
     path,
-    read() {
-      let row = 'its first row'
-      try {
-        const rows: FileRow[] = []
-        for (const { kind, id, json } of select.iterate()) {
-          row = `the row ${kind}/${id}`
-          rows.push({ kind: String(kind), id: String(id), value: JSON.parse(String(json)) })
-        }
-        return rows
-      } catch (cause) {
-        throw damaged(path, row, cause)
-      }
-    },
+    read: () => readRows(path, db),
     write: (changes) => all(changes),
     replace: (changes) => all(changes, 'DELETE FROM records'),
     close: () => db.close(),
+  }
+}
+
+function readRows(path: string, db: DatabaseSync): readonly FileRow[] {
+  const select = db.prepare('SELECT kind, id, json FROM records')
+  let row = 'its first row'
+  try {
+    const rows: FileRow[] = []
+    for (const { kind, id, json } of select.iterate()) {
+      row = `the row ${kind}/${id}`
+      rows.push({ kind: String(kind), id: String(id), value: JSON.parse(String(json)) })
+    }
+    return rows
+  } catch (cause) {
+    throw damaged(path, row, cause)
   }
 }
 

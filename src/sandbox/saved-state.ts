@@ -1,7 +1,7 @@
 // The state between the data file and the sandbox: which rows a snapshot makes, and the snapshot
 // that rows make. A row that no sandbox would write is refused by its name.
 import { damaged } from './damaged.ts'
-import type { DataFile, FileRow } from './data-file.ts'
+import type { FileRow, ReadableFile } from './data-file.ts'
 import { fieldErrors } from './exchange.ts'
 import type { FieldError } from './http-error.ts'
 import type { Change } from './journal.ts'
@@ -47,7 +47,7 @@ function change(kind: RowKind, id: string, value: unknown): Change {
  *
  * @throws WebhookError `DATA_FILE_FAILED` with the row that is damaged or missing
  */
-export function savedIn(file: DataFile): SavedState | undefined {
+export function savedIn(file: ReadableFile): SavedState | undefined {
   const rows = file.read()
   if (rows.length === 0) return undefined
   const kinds = new Map<string, unknown[]>()

@@ -125,6 +125,26 @@ describe('a damaged file', () => {
   })
 })
 
+test.each(['a row that is no JSON', 'pages that are none'])(
+  'a damaged file (%s) stays as it is, with its log',
+  async (what) => {
+    const data = file()
+    const { sandbox, call } = await fresh({ data })
+    for (let at = 0; at < 20; at++) await call('POST', '/v2/api/clients', { body: {} })
+    await sandbox.close()
+    const db = new DatabaseSync(data)
+    const isPages = what === 'pages that are none'
+    db.exec(`UPDATE records SET json = ${isPages ? 'json' : "'{'"} WHERE kind = 'organizations'`)
+    const copy = killed(data)
+    db.close()
+    if (isPages) writeFileSync(copy, readFileSync(copy).fill(7, 4096))
+    expect(statSync(`${copy}-wal`).size).toBeGreaterThan(0)
+    const before = [digest(copy), digest(`${copy}-wal`)]
+    await expect(createSandbox({ data: copy })).rejects.toMatchObject({ code: 'DATA_FILE_FAILED' })
+    expect([digest(copy), digest(`${copy}-wal`)]).toEqual(before)
+  },
+)
+
 describe('after a kill the file still has', () => {
   test('a killed sandbox keeps its faults, and how often each has struck', async () => {
     const data = file()

@@ -30,9 +30,19 @@ export interface SqliteDatabase {
 export type SqliteDriver = string | ((file: string) => SqliteDatabase)
 
 /** Opens a database by its path. */
-export type Open = (file: string) => SqliteDatabase
+export interface Open {
+  (file: string): SqliteDatabase
+  /**
+   * Opens it without any right to write, so that its close leaves the log where it is. Undefined
+   * where the library cannot; a driver that is a function has none.
+   */
+  readonly readOnly?: (file: string) => SqliteDatabase | undefined
+}
 
-type DatabaseClass = new (file: string) => SqliteDatabase
+type DatabaseClass = new (
+  file: string,
+  options?: { readonly readonly: true },
+) => SqliteDatabase & { readonly readonly?: boolean }
 
 /**
  * A module as a path, which every thread loads alike: found as the program that runs would find it,
@@ -77,10 +87,23 @@ export function loadDriver(driver: SqliteDriver = 'node:sqlite'): Open {
   if (typeof driver === 'function') return driver
   if (driver === 'node:sqlite') {
     const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
-    return (file) => new DatabaseSync(file) as unknown as SqliteDatabase
+    const open = (file: string, options = {}) =>
+      new DatabaseSync(file, options) as unknown as SqliteDatabase
+    return opener(open, (file) => open(file, { readOnly: true }))
   }
   const Database = databaseClass(driver)
-  return (file) => new Database(file)
+  const readOnly = (file: string) => {
+    const db = new Database(file, { readonly: true })
+    if (db.readonly === true) return db
+    // The option was ignored. Nothing was read yet, so that this close writes nothing.
+    db.close()
+    return undefined
+  }
+  return opener((file) => new Database(file), readOnly)
+}
+
+function opener(open: (file: string) => SqliteDatabase, readOnly: Open['readOnly']): Open {
+  return Object.assign((file: string) => open(file), { readOnly })
 }
 
 function databaseClass(name: string): DatabaseClass {

@@ -1,19 +1,19 @@
 // Opens the file for its one owner, and only in the settings that keep the promise: WAL, every
 // commit synced, an intact file, nobody else's.
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  openSync,
-  readSync,
-  realpathSync,
-  statSync,
-} from 'node:fs'
+import { chmodSync, closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { WebhookError } from '../../../foundation/errors.ts'
 import { warn } from '../../../foundation/warn.ts'
 import { isBusy, isFatal, type Open, type SqliteDatabase, transact } from './driver.ts'
 import { diskOf, isNetworkDisk } from './file-system.ts'
+import {
+  assertIntact,
+  type Check,
+  hasLog,
+  holdLog,
+  isCheckedUnchanged,
+  refusedFile,
+} from './intact.ts'
 import { assertSchema, migrate } from './schema.ts'
 import { assertSideFiles } from './side-files.ts'
 
@@ -21,8 +21,7 @@ import { assertSideFiles } from './side-files.ts'
 export interface Opening {
   readonly file: string
   readonly open: Open
-  /** How much of the file is read at start: all of it and its indexes, or all but those. */
-  readonly check: 'integrity' | 'quick'
+  readonly check: Check
 }
 
 /** An open database; `epoch` grows with every owner, and who only operates has none. */
@@ -45,8 +44,13 @@ export function openBeside({ file, open }: Pick<Opening, 'file' | 'open'>): Owne
     throw new WebhookError('STORE_FAILED', `inbox ${path} does not exist: check the path`)
   }
   let db: SqliteDatabase | undefined
+  let hold: SqliteDatabase | undefined
+  let isUnchanged = !hasLog(path)
   try {
     assertSideFiles(path, open)
+    // Whoever only looks must not move the log into a file that it may not belong to.
+    hold = holdLog(path, open)
+    isUnchanged ||= hold !== undefined
     db = open(path)
     // It may be closing elsewhere, which takes the file for a moment.
     db.exec('pragma busy_timeout = 1000')
@@ -54,11 +58,24 @@ export function openBeside({ file, open }: Pick<Opening, 'file' | 'open'>): Owne
     assertSchema(db, path)
     configure(db)
     const opened = db
-    return { db, path, close: () => opened.close() }
+    return { db, path, close: () => closeBeside(opened, hold) }
   } catch (error) {
     db?.close()
-    throw explained(error, path)
+    hold?.close()
+    throw explained(error, path, isUnchanged)
   }
+}
+
+/** What was erased must not stay in the log: whoever has written is the last to close. */
+function closeBeside(db: SqliteDatabase, hold: SqliteDatabase | undefined): void {
+  const [first, last] = hold && hasWritten(db) ? [hold, db] : [db, hold]
+  first.close()
+  last?.close()
+}
+
+function hasWritten(db: SqliteDatabase): boolean {
+  const { n } = db.prepare('select total_changes() as n').get() as { readonly n: unknown }
+  return Number(n) > 0
 }
 
 /** @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`, both naming the file and the way back */
@@ -68,14 +85,16 @@ export function openOwned({ file, open, check }: Opening): Owned {
   const lock = takeLock(`${path}-owner`, open)
   let db: SqliteDatabase | undefined
   try {
-    if (createPrivate(path)) initialise(path, open)
+    const isNew = createPrivate(path)
+    if (isNew) initialise(path, open)
     else assertSideFiles(path, open)
+    const isChecked = isNew || isCheckedUnchanged(path, open, check)
     db = open(path)
     configure(db)
+    if (!isChecked) assertIntact(db, path, check, !hasLog(path))
     migrate(db)
     const epoch = nextEpoch(db)
     assertDurable(db)
-    assertIntact(db, path, check)
     const owned = db
     const close = () => {
       owned.close()
@@ -225,50 +244,13 @@ function assertDurable(db: SqliteDatabase): void {
 
 type Columns = Readonly<Record<string, unknown>>
 
-function assertIntact(db: SqliteDatabase, path: string, check: Opening['check']): void {
-  const pragma = `${check}_check`
-  const answer = Object.values(db.prepare(`pragma ${pragma}(1)`).get() as Columns)[0]
-  if (answer !== 'ok') throw damaged(path)
-}
-
-function damaged(path: string, cause?: unknown): WebhookError {
-  return new WebhookError(
-    'STORE_DAMAGED',
-    `the inbox ${path} is damaged and nothing was changed: keep a copy with its -wal file, then restore your backup, or save what can be read with: sqlite3 ${path} .recover | sqlite3 recovered.db`,
-    { cause },
-  )
-}
-
-const header = 'SQLite format 3\0'
-
-/** By its first bytes; it is read only when SQLite itself has refused it and let it go. */
-function isSqlite(path: string): boolean {
-  try {
-    const file = openSync(path, 'r')
-    const head = Buffer.alloc(header.length)
-    readSync(file, head, 0, head.length, 0)
-    closeSync(file)
-    return head.toString('latin1') === header
-  } catch {
-    return true
-  }
-}
-
-function otherFile(path: string, cause: unknown): WebhookError {
-  return new WebhookError(
-    'STORE_UNSUITABLE',
-    `${path} is not an SQLite file and was left unchanged: check the path; if it was an inbox, it was overwritten or encrypted, so restore your backup`,
-    { cause },
-  )
-}
-
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-function explained(error: unknown, path: string): WebhookError {
+function explained(error: unknown, path: string, isUnchanged = false): WebhookError {
   if (error instanceof WebhookError) return error
-  if (isFatal(error)) return isSqlite(path) ? damaged(path, error) : otherFile(path, error)
+  if (isFatal(error)) return refusedFile(path, isUnchanged, error)
   if (isFolder(path)) {
     const message = `the inbox ${path} is a folder: name a file in it, e.g. ${join(path, 'inbox.db')}`
     return new WebhookError('STORE_FAILED', message, { cause: error })

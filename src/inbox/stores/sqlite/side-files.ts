@@ -1,8 +1,10 @@
 // The log of an open inbox and its index, `-wal` and `-shm`. Where one of them was deleted, SQLite
 // makes a new one for whoever comes next: two writers that do not see each other damage the file.
-import { existsSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { existsSync, linkSync, rmSync } from 'node:fs'
 import { WebhookError } from '../../../foundation/errors.ts'
 import { isBusy, type Open } from './driver.ts'
+import { hasLog } from './intact.ts'
 
 /** Milliseconds in which whoever opens or closes the file has made its files, or is gone. */
 const patience = 2_000
@@ -23,8 +25,30 @@ export function assertSideFiles(path: string, open: Open, wait = patience): void
   }
 }
 
-/** Every connection to a file with a log holds a lock on the file itself while it is open. */
+/**
+ * Every connection to a file with a log holds a lock on the file itself while it is open. Asked
+ * under another name, beside which no log lies: this close would move the log into the file.
+ */
 function isOpenElsewhere(path: string, open: Open): boolean {
+  if (!hasLog(path)) return isLocked(path, open)
+  const alias = `${path}-probe-${randomUUID()}`
+  try {
+    linkSync(path, alias)
+  } catch {
+    // Not every file system knows links.
+    return isLocked(path, open)
+  }
+  try {
+    return isLocked(alias, open)
+  } catch {
+    // The lock was had. Without its log the file need not be whole; it is checked with it later.
+    return false
+  } finally {
+    for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${alias}${end}`, { force: true })
+  }
+}
+
+function isLocked(path: string, open: Open): boolean {
   const db = open(path)
   try {
     db.exec('pragma busy_timeout = 0')
