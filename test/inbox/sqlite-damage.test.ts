@@ -14,11 +14,17 @@ async function killed(): Promise<string> {
   const file = temporaryFile()
   const copy = join(temporaryFolder(), 'copy.db')
   const { deliver, inbox } = setUp({ store: sqliteStore(file) })
-  for (let at = 0; at < 60; at++) await deliver(event())
+  for (let at = 0; at < 60; at++) await deliver(event('client.created', { id: 'cli_1' }))
   await inbox.close()
+  await inbox.open()
+  // Who reads keeps the log from being emptied.
+  const reader = new DatabaseSync(file)
+  reader.exec('begin')
+  reader.prepare('select count(*) from idv_entries').get()
   for (let at = 0; at < 3; at++) await deliver(event())
   // In another process: to close them here would end the locks of this one.
   for (const end of ['', '-wal', '-shm']) execFileSync('cp', [file + end, copy + end])
+  reader.close()
   await inbox.close()
   expect(statSync(`${copy}-wal`).size).toBeGreaterThan(10_000)
   return copy
@@ -103,8 +109,7 @@ test.each(['-shm', ''])(
 test('an operator who erases leaves nothing of it in the log', async () => {
   const file = await killed()
   const { inbox } = setUp({ store: sqliteStore(file, { mode: 'operator' }) })
-  const [entry] = (await inbox.find()).entries
-  expect(await inbox.forget(String(entry?.entity))).toBeGreaterThan(0)
+  expect(await inbox.forget('client:cli_1')).toBe(60)
   await inbox.close()
   expect(statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0)
 })
