@@ -134,7 +134,9 @@ test.each(['a row that is no JSON', 'pages that are none'])(
     await sandbox.close()
     const db = new DatabaseSync(data)
     const isPages = what === 'pages that are none'
-    db.exec(`UPDATE records SET json = ${isPages ? "json || ' '" : "'{'"} WHERE kind = 'organizations'`)
+    db.exec(
+      `UPDATE records SET json = ${isPages ? "json || ' '" : "'{'"} WHERE kind = 'organizations'`,
+    )
     const copy = killed(data)
     db.close()
     if (isPages) writeFileSync(copy, readFileSync(copy).fill(7, 4096))

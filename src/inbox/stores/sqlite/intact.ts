@@ -12,7 +12,7 @@ export type Check = 'integrity' | 'quick'
  * Checks a file through a connection that cannot write; false where the driver has none, or where
  * the file cannot be read that way.
  *
- * @throws WebhookError `STORE_DAMAGED`; `STORE_UNSUITABLE` of what is no SQLite file
+ * @throws WebhookError `STORE_DAMAGED`; `STORE_UNSUITABLE` of another kind of file
  */
 export function isCheckedUnchanged(path: string, open: Open, check: Check): boolean {
   const db = openReadOnly(path, open, (opened) => assertIntact(opened, path, check, true))

@@ -66,7 +66,7 @@ export function openBeside({ file, open }: Pick<Opening, 'file' | 'open'>): Owne
   }
 }
 
-/** What was erased must not stay in the log: whoever has written is the last to close. */
+/** Whoever has written is the last to close: nothing that it erased may stay in the log. */
 function closeBeside(db: SqliteDatabase, hold: SqliteDatabase | undefined): void {
   const [first, last] = hold && hasWritten(db) ? [hold, db] : [db, hold]
   first.close()
