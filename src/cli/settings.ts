@@ -30,7 +30,7 @@ const flagOnly = [
 ]
 
 /** Options with another meaning in each command, so one value cannot apply to all. */
-const particular = ['at', 'port', 'rate', 'tenant']
+const particular = ['at', 'port', 'rate', 'since', 'tenant']
 
 /** `--header` adds headers in `send` and `doctor`, and selects one in `discover`. */
 function isParticular(option: Option): boolean {

@@ -38,8 +38,6 @@ export class Claims {
    * by a failover, gives it out again. They hold the entry until its earlier attempt has ended.
    */
   readonly #again = new Map<string, Work>()
-  /** When the leases end that were renewed last. */
-  #renewed = Number.NEGATIVE_INFINITY
   /** Claims whose answers are on their way. */
   #claiming = Promise.resolve()
   /** The latest time that lanes are in line with; none before the first claim. */
@@ -66,9 +64,8 @@ export class Claims {
     this.watch.end()
     const { store, lease } = this.#deps
     const now = await this.#alignedNow()
-    const until = this.#leaseNow() + lease
-    const { entries, next } = await store.claim({ now, limit, until })
-    const works = this.#unlessAtWork(entries.map((entry) => this.#toWork(entry, until)))
+    const { entries, next } = await store.claim({ now, limit, until: this.#leaseNow() + lease })
+    const works = this.#unlessAtWork(entries.map((entry) => this.#toWork(entry)))
     return { works, ...(next !== undefined && { next }) }
   }
 
@@ -148,13 +145,7 @@ export class Claims {
   async renew(): Promise<void> {
     if (this.#held.size === 0) return
     await this.#deps.store.refresh?.()
-    const until = this.#leaseNow() + this.#deps.lease
-    await this.#deps.store.renew(this.#held.leases(), until)
-    this.#renewed = until
-  }
-
-  isLate({ until }: Work): boolean {
-    return this.#leaseNow() > Math.max(until, this.#renewed)
+    await this.#deps.store.renew(this.#held.leases(), this.#leaseNow() + this.#deps.lease)
   }
 
   async sweep(): Promise<readonly Swept[]> {
@@ -168,8 +159,7 @@ export class Claims {
     const step = Math.min(apart, spread / left.length)
     for (const [at, gone] of left.entries()) {
       const { id, fence: _, owner: __, attempt, ...rest } = gone
-      const isAlone = rest.name === undefined
-      const failed = { reason: 'CRASHED', failures: [], attempt, isAlone } as const
+      const failed = { reason: 'CRASHED', failures: [], attempt } as const
       // Of those that a crash interrupted one may have caused it: they come back at once but one
       // by one, so that it takes no neighbours along a second time.
       const wait = attempt === 1 ? Math.floor(at * step) : undefined
@@ -204,7 +194,7 @@ export class Claims {
     return (store.now ?? now)().getTime()
   }
 
-  #toWork(entry: Claimed, until: number): Work {
+  #toWork(entry: Claimed): Work {
     const { attempt, seq, name, source, storedAt, handled, failed = [], gap, highWaterMark } = entry
     const opened = openedOf(entry, this.#deps.encryption)
     return {
@@ -212,7 +202,6 @@ export class Claims {
       lease: leaseOf(entry),
       attempt,
       seq,
-      until,
       source,
       storedAt,
       ...(name !== undefined && { name }),
@@ -224,11 +213,7 @@ export class Claims {
     }
   }
 
-  #settlement(
-    { lease, attempt, isAlone }: Work,
-    verdict: Ended,
-    handled: readonly string[],
-  ): Settlement {
+  #settlement({ lease, attempt }: Work, verdict: Ended, handled: readonly string[]): Settlement {
     const at = this.#now()
     switch (verdict.kind) {
       case 'done': {
@@ -244,7 +229,7 @@ export class Claims {
       case 'failed': {
         const { reason, failures, fatal } = verdict
         const last = fatal ? Number.POSITIVE_INFINITY : attempt
-        return { ...this.#failure(lease, { reason, failures, attempt: last, isAlone }), handled }
+        return { ...this.#failure(lease, { reason, failures, attempt: last }), handled }
       }
     }
   }
@@ -255,13 +240,11 @@ export class Claims {
       readonly reason: EntryReason
       readonly failures: readonly EntryFailure[]
       readonly attempt: number
-      readonly isAlone?: boolean | undefined
     },
     wait?: number,
   ) {
-    const { attempt, isAlone = false, ...why } = failed
-    // In a lane of its own it would hold up nothing but its own erasure.
-    const hold = this.#deps.hold && !isAlone
+    const { attempt, ...why } = failed
+    const { hold } = this.#deps
     const at = this.#now()
     const delay = this.#deps.retry.delayAfter(attempt)
     if (delay === undefined) return { to: 'dead', lease, at, hold, ...why } as const

@@ -77,11 +77,7 @@ interface OpenedContent {
   readonly delivery: VerifiedDelivery
   readonly vendor?: string
   readonly unfit?: true
-  /** It has no entity, and so waits for no other. */
-  readonly isAlone?: true
 }
-
-const isAlone = true
 
 /** Opens what was kept; undefined when no key opens it or it is damaged. */
 export function unpackContent(
@@ -92,10 +88,10 @@ export function unpackContent(
   const metadata = unpackMetadata(id, content.metadata, encryption)
   const body = encryption.decrypt(content.body, `${id}:body`)
   if (!metadata || !body) return undefined
-  const { key: _, entity, vendor, unfit, receivedAt, ...rest } = metadata
+  const { key: _, entity: __, vendor, unfit, receivedAt, ...rest } = metadata
   // Only what `verify` had proved was ever kept.
   const delivery = markVerified({ ...rest, receivedAt: new Date(receivedAt), body })
-  return { delivery, ...defined({ vendor, unfit }), ...(!entity?.id && { isAlone }) }
+  return { delivery, ...defined({ vendor, unfit }) }
 }
 
 /** Never throws: what is wrong with one entry must not keep the others that were claimed with it. */

@@ -72,6 +72,11 @@ export function isSetAside(reason: EntryReason | null | undefined): boolean {
   return reason === 'CONFLICT' || reason === 'DISMISSED'
 }
 
+/** Whether a lane is of one entry alone, which has no entity or could not be read. */
+export function isOwnLane({ id, lane }: { readonly id: string; readonly lane: string }): boolean {
+  return lane.split('.')[0] === id
+}
+
 /** A handler that failed at the last attempt: class and place of its error, not the text. */
 export interface EntryFailure {
   readonly handler: string

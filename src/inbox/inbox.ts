@@ -218,12 +218,8 @@ class DurableInbox implements Inbox, WorkSource {
     this.#claims.abandon(work)
   }
 
-  checkpoint(work: Work, handler: string): Promise<boolean> {
+  checkpoint(work: Work, handler?: string): Promise<boolean> {
     return this.#store.checkpoint(work.lease, handler)
-  }
-
-  isLate(work: Work): boolean {
-    return this.#claims.isLate(work)
   }
 
   renew(): Promise<void> {

@@ -142,7 +142,10 @@ export type Settlement = Settled &
   (
     | { readonly to: 'done'; readonly highWaterMark?: HighWaterMark }
     | ({ readonly to: 'retry'; readonly due: number } & Failed)
-    /** `hold`: the lane stops at this entry until it is redriven or dismissed. */
+    /**
+     * `hold`: the lane stops at this entry until it is redriven or dismissed, but for a lane of its
+     * own (`isOwnLane`), where it would stop its own erasure alone.
+     */
     | ({ readonly to: 'dead'; readonly hold: boolean } & Failed)
     | { readonly to: 'skipped'; readonly reason: EntryReason }
     | { readonly to: 'released'; readonly failures?: readonly EntryFailure[] }
@@ -207,8 +210,11 @@ export interface WorkStore<Tx = unknown> {
   renew(leases: readonly Lease[], until: number): Promise<void>
   /** Leases past their time, or of an owner that is gone. */
   lapsed(now: number): Promise<readonly Lapsed[]>
-  /** False when the lease was lost; then nothing has changed. */
-  checkpoint(lease: Lease, handler: string): Promise<boolean>
+  /**
+   * False when the lease was lost; then nothing has changed. Without a handler it only tells whether
+   * the lease holds.
+   */
+  checkpoint(lease: Lease, handler?: string): Promise<boolean>
   /**
    * False when the lease was lost; then nothing has changed. The same settlement again answers
    * true, and changes nothing, for as long as nothing else has moved the entry.
@@ -219,6 +225,9 @@ export interface WorkStore<Tx = unknown> {
    * it its lane, relation, name, times and content, and its keys beside those that it has.
    */
   assign(assignment: Assignment): Promise<Assigned>
-  /** Resolves when it is this handler's turn; `commit` or `rollback` ends the turn. */
+  /**
+   * Resolves when it is this handler's turn; `commit` or `rollback` ends the turn. Rejects where the
+   * lease is known to be lost by then.
+   */
   transaction?(lease: Lease, handler: string): Promise<StoreTx<Tx>>
 }

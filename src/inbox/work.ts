@@ -23,8 +23,6 @@ export interface Work extends Placed {
   readonly vendor?: string
   /** Who kept it refuses its data. */
   readonly unfit?: true
-  /** It has no entity, and so waits for no other. */
-  readonly isAlone?: true
   /** It is gone or must not be taken: no retry can open it. */
   readonly isHopeless?: true
   readonly handled: readonly string[]
@@ -32,8 +30,6 @@ export interface Work extends Placed {
   readonly failed: readonly string[]
   /** Its place in the order of arrival. */
   readonly seq: number
-  /** When the lease ends that it was claimed with. */
-  readonly until: number
   readonly gap: boolean
   readonly highWaterMark?: HighWaterMark
 }
@@ -125,9 +121,8 @@ export interface WorkSource {
   settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledWork>
   /** Nobody will settle it here any more: its lease may lapse. */
   abandon(work: Work): void
-  checkpoint(work: Work, handler: string): Promise<boolean>
-  /** Whether its lease is over by the clock, as far as is known here. */
-  isLate(work: Work): boolean
+  /** Without a handler it only tells whether the lease holds. */
+  checkpoint(work: Work, handler?: string): Promise<boolean>
   /** Resolves when it is this handler's turn. */
   transaction?(work: Work, handler: string): Promise<StoreTx>
   /** Holds the leases of all that was claimed here and is not settled. */

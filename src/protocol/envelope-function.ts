@@ -59,25 +59,40 @@ interface Called {
 
 /**
  * Whether an id comes from the body alone: it is the same without any header, or with other values
- * where the function throws then. Where it throws again, the body must hold it, and they must not.
+ * where the function throws then. Where it throws again, the body must hold it, and it must be the
+ * same without those headers that hold it too.
  */
 export function isOfBody(id: string, { option, body, arrival }: Called): boolean {
-  const { url } = arrival
-  const headers = [...arrival.headers]
-  const others = headers.map(([name]) => [name, placeholder] as const)
-  const address = url === undefined ? {} : { url: `https://${placeholder}.invalid/` }
-  for (const other of [{ headers: [] }, { headers: others, ...address }]) {
-    const reading = readingOf(option, body, new Watched(other))
-    if (reading) return idOf(reading.id) === id
+  const idWith = (other: EnvelopeArrival) => {
+    // It may change the body that it reads.
+    const reading = readingOf(option, structuredClone(body), new Watched(other))
+    return reading && { id: idOf(reading.id) }
   }
-  const unsigned = [url ?? '', ...headers.map(([, value]) => value)]
-  return holds(body, id) && !unsigned.some((text) => text.includes(id))
+  const read = idWith({ headers: [] }) ?? idWith(without(arrival, ''))
+  if (read) return read.id === id
+  return holds(body, id) && idWith(without(arrival, id))?.id === id
+}
+
+/** With other values where a header, or the address, holds the text. */
+function without({ headers, url }: EnvelopeArrival, text: string): EnvelopeArrival {
+  const others = [...headers].map(([name, value]) => {
+    return [name, value.includes(text) ? placeholder : value] as const
+  })
+  const address = `https://${placeholder}.invalid/`
+  return { headers: others, url: url?.includes(text) ? address : url }
 }
 
 /** Whether it is one of the values. */
 function holds(value: unknown, id: string): boolean {
   if (typeof value !== 'object' || value === null) return idOf(value) === id
   return Object.values(value).some((one) => holds(one, id))
+}
+
+/** Leaves out what no header may hold: other hosts than HTTP servers hand it on. */
+function append(headers: Headers, name: string, value: string): void {
+  try {
+    headers.append(name, value)
+  } catch {}
 }
 
 /** Tells whether a function has looked beyond the body. */
@@ -94,7 +109,7 @@ export class Watched implements EnvelopeContext {
     const headers = new Headers()
     for (const [name, value] of this.#arrival.headers) {
       // Before 0.2.0 what came over HTTP/2 was kept with its pseudo headers.
-      if (!name.startsWith(':')) headers.append(name, value)
+      if (!name.startsWith(':')) append(headers, name, value)
     }
     return headers
   }

@@ -59,6 +59,18 @@ export const assigningCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'assigns an entry as new, whatever failed while it was not read',
+    run: async (store) => {
+      const { claimed, assign } = await unread(store, { lane: 'person' })
+      const failures = [{ handler: 'h', code: 'HANDLER_FAILED', error: 'Error' }]
+      const failed = { reason: 'HANDLER_FAILED', failures } as const
+      await settle(store, claimed, { to: 'retry', due: start, ...failed })
+      same(await assign(await claimOne(store)), 'stored')
+      const { attempt, failed: before = [] } = await claimOne(store)
+      same([attempt, before], [1, []])
+    },
+  },
+  {
     name: 'assigns an entry its place by arrival, behind what is at work',
     needs: 'order',
     run: async (store) => {
@@ -116,6 +128,19 @@ export const assigningCases: readonly StoreCase[] = [
       same(await store.insert(late), { kind: 'duplicate', id: first.id })
       same(await claim(store), [])
       same((await store.stats(start)).counts, { ...none, done: 1, skipped: 2 })
+    },
+  },
+  {
+    name: 'assigns the evidence of a duplicate to the first one, with which it is forgotten',
+    run: async (store) => {
+      const aliases = [{ key: 'occurrence', name: 'webhook' }]
+      const { arrived, assign } = await unread(store, { lane: 'person', aliases })
+      const { name: _, ...another } = newEntry()
+      same((await store.insert({ ...another, key: arrived.key ?? '' })).kind, 'conflict')
+      const fed = [{ key: 'occurrence', name: 'reconcile' }]
+      await store.insert(newEntry({ lane: 'person', aliases: fed }))
+      same(await assign(), 'duplicate')
+      same(await store.forget('person', start), 2)
     },
   },
   {

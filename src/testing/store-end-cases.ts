@@ -26,6 +26,7 @@ export const settlingCases: readonly StoreCase[] = [
       const lease = leaseOf(first)
       same(await settle(store, first, { to: 'done' }), false)
       same(await store.checkpoint(lease, 'late'), false)
+      same([await store.checkpoint(lease), await store.checkpoint(leaseOf(second))], [false, true])
       same(second.handled, [])
       same(await settle(store, second, { to: 'done' }), true)
       same(await settle(store, second, { to: 'retry', due: start, ...failed }), false, 'otherwise')
@@ -78,6 +79,7 @@ export const settlingCases: readonly StoreCase[] = [
       await store.insert(newEntry())
       const first = await claimOne(store)
       same(await store.checkpoint(leaseOf(first), 'a'), true)
+      same(await store.checkpoint(leaseOf(first)), true)
       await settle(store, first, { to: 'retry', due: start, handled: ['b', 'a'], ...failed })
       same([...(await claimOne(store)).handled].sort(), ['a', 'b'])
     },
@@ -172,7 +174,9 @@ export const settlingCases: readonly StoreCase[] = [
       same(await (await begin('a')).commit(), true)
       await (await begin('b')).rollback()
       await settle(store, first, { to: 'retry', due: start, ...failed })
-      same(await (await begin('c')).commit(), false)
+      // It may as well be refused at once.
+      const late = begin('c').then((tx) => tx.commit())
+      same(await late.catch(() => false), false)
       same((await claimOne(store)).handled, ['a'])
     },
   },

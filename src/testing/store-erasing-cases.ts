@@ -1,4 +1,5 @@
 // Cases for every store: forgetting a person, a tenant's person, and entries past their retention.
+import type { NewEntry } from '../inbox/work-store.ts'
 import { same } from './same.ts'
 import { claim, claimOne, newEntry, type StoreCase, settle } from './store-cases.ts'
 
@@ -7,6 +8,11 @@ const day = 24 * 60 * 60 * 1000
 const failures = [{ handler: 'h', code: 'HANDLER_FAILED', error: 'Error' }]
 const failed = { reason: 'HANDLER_FAILED', failures } as const
 const none = { stored: 0, leased: 0, retry: 0, done: 0, dead: 0, skipped: 0 }
+
+function unread(): NewEntry {
+  const { name: _, ...entry } = newEntry()
+  return entry
+}
 
 export const erasingCases: readonly StoreCase[] = [
   {
@@ -176,7 +182,7 @@ export const erasingCases: readonly StoreCase[] = [
       const entry = newEntry({ lane: 'person' })
       await store.insert(entry)
       await settle(store, await claimOne(store), { to: 'done' })
-      const evidence = [newEntry(), newEntry()].map((one) => ({ ...one, key: entry.key ?? '' }))
+      const evidence = [unread(), unread()].map((one) => ({ ...one, key: entry.key ?? '' }))
       for (const one of evidence) same((await store.insert(one)).kind, 'conflict')
       const after = Date.now() + day
       await store.purge({ doneBefore: after, deadBefore: 0, keysBefore: 0, limit: 10 })
@@ -187,6 +193,31 @@ export const erasingCases: readonly StoreCase[] = [
         [undefined, undefined, undefined],
       )
       same(await store.forget('person', start), 0)
+    },
+  },
+  {
+    name: 'forgets no event of another person that came under the same id',
+    run: async (store) => {
+      const [entry, another] = [newEntry({ lane: 'person' }), newEntry({ lane: 'another' })]
+      await store.insert(entry)
+      same((await store.insert({ ...another, key: entry.key ?? '' })).kind, 'conflict')
+      same(await store.forget('person', start), 1)
+      same(await store.forget('another', start), 1)
+    },
+  },
+  {
+    name: 'keeps what was erased for as long as there is evidence of its conflicts',
+    run: async (store) => {
+      const entry = newEntry({ lane: 'person' })
+      await store.insert(entry)
+      await settle(store, await claimOne(store), { to: 'done' })
+      same((await store.insert({ ...unread(), key: entry.key ?? '' })).kind, 'conflict')
+      const after = Date.now() + day
+      const past = { doneBefore: after, deadBefore: 0, keysBefore: after, limit: 10 }
+      for (let page = 0; page < 2; page++) await store.purge(past)
+      same(await store.forget('person', start), 1)
+      for (let page = 0; page < 2; page++) await store.purge(past)
+      same(await store.find({ limit: 10 }), [])
     },
   },
   {

@@ -110,6 +110,18 @@ export const laneCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'holds no lane of one entry alone, which retention erases',
+    run: async (store) => {
+      for (const tenant of ['', '.tenant']) {
+        const entry = newEntry()
+        await store.insert({ ...entry, lane: `${entry.id}${tenant}` })
+        await settle(store, await claimOne(store), { to: 'dead', hold: true, ...failed })
+      }
+      const past = { doneBefore: 0, deadBefore: start + 1, keysBefore: 0, limit: 10 }
+      same((await store.purge(past)).erased, 2)
+    },
+  },
+  {
     name: 'lets waiting tenants take turns, however long one has waited',
     needs: 'fairness',
     run: async (store) => {

@@ -46,11 +46,18 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   const { vendor } = by.pipeline
   const kept = keptForAnother(work.vendor, vendor)
   if (kept) return leftToAnother(work, kept)
-  let parsed: Parsed
+  let parsed: Parsed | undefined
+  let thrown: unknown
   try {
     parsed = by.pipeline.parser(work.delivery, work.source, work.name)
   } catch (error) {
-    const failures = [{ handler: schemaStep, code: 'HANDLER_FAILED', error: describeError(error) }]
+    thrown = error
+  }
+  // Data that a schema refuses belong to its entity as well.
+  const arrival = readLate(work, parsed, by.pipeline)
+  if (arrival) return ended({ kind: 'assigned', arrival })
+  if (!parsed) {
+    const failures = [{ handler: schemaStep, code: 'HANDLER_FAILED', error: describeError(thrown) }]
     return ended({ ...failed('HANDLER_FAILED'), failures, fatal: false })
   }
   if (!parsed.ok) {
@@ -60,8 +67,6 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
     const isUnfit = work.unfit === true && parsed.code === 'EVENT_INVALID'
     return ended({ ...failed(parsed.code), fatal: work.name === undefined || isUnfit })
   }
-  const arrival = readLate(work, parsed, by.pipeline)
-  if (arrival) return ended({ kind: 'assigned', arrival })
   const { event, key } = parsed
   const { dispatcher, finality } = by.pipeline
   const place = { entryId: work.lease.id, seq: work.seq }
@@ -135,25 +140,21 @@ class AttemptRun {
 
   async through(todo: readonly Registration[]): Promise<Attempted> {
     for (const registration of todo) {
-      const isLast = registration === todo.at(-1)
       const isDone = await this.#one(registration)
+      if (registration === todo.at(-1)) break
       // Somebody else's by now, or forgotten: no further handler may see it.
-      if (!isDone && this.#isLate()) break
-      if (!isDone || isLast || (await this.#isHeld(registration))) continue
+      if (await this.#isHeld(isDone ? registration.id : undefined)) continue
+      // The attempt counts where one has failed: released it might begin again for ever.
+      if (this.#failures.length > 0) break
       return { verdict: { kind: 'released' }, handled: this.#handled }
     }
     return { verdict: this.#verdict(), handled: this.#handled }
   }
 
-  /** Records that a handler succeeded; false when the entry was taken away. */
-  #isHeld({ id }: Registration): Promise<boolean> {
-    // A store that does not answer now is asked again when the entry is settled.
-    return this.#by.inbox.checkpoint(this.#work, id).catch(() => !this.#isLate())
-  }
-
-  /** The process stood still: another may have the entry by now. */
-  #isLate(): boolean {
-    return this.#by.inbox.isLate(this.#work)
+  /** Records a handler that succeeded; false where the entry is not known to be held. */
+  #isHeld(handler: string | undefined): Promise<boolean> {
+    // Settling tells a store that does not answer now of those that succeeded.
+    return this.#by.inbox.checkpoint(this.#work, handler).catch(() => false)
   }
 
   /** Runs one handler; true when it succeeded. */

@@ -10,14 +10,18 @@ import { isEventName } from '../protocol/names.ts'
 /** The arrival as it is read by now, where that makes another entry of it. */
 export function readLate(
   { delivery, source, name }: Work,
-  parsed: Extract<Parsed, { ok: true }>,
+  read: Parsed | undefined,
   { peek, vendor }: Pick<Pipeline, 'peek' | 'vendor'>,
 ): Arrival | undefined {
   // Who replays one means it as it is.
   if (!delivery || source === 'replay') return undefined
-  // Never the other way round: while old and new processes work side by side they would take turns.
-  const isTranslatedNow = name !== undefined && !isEventName(name) && isEventName(parsed.event.name)
-  if (name !== undefined && !isTranslatedNow) return undefined
+  if (name !== undefined && (isEventName(name) || (read?.ok && read.event.name === name))) {
+    return undefined
+  }
   // As when it arrives: the data of a schema may lack what the sender has sent.
-  return toArrival(delivery, peek(delivery, source), { source, vendor })
+  const parsed = peek(delivery, source)
+  if (!parsed.ok) return undefined
+  // Never the other way round: while old and new processes work side by side they would take turns.
+  if (name !== undefined && !isEventName(parsed.event.name)) return undefined
+  return toArrival(delivery, parsed, { source, vendor })
 }

@@ -248,6 +248,32 @@ describe('context.tx', () => {
     expect(first).toMatchObject({ name: 'verification.approved', state: 'stored' })
   })
 
+  test('begins for no entry that was forgotten while it waited for its turn', async () => {
+    const { deliver, receiver, worker, inbox, effects } = await ready()
+    const begun: unknown[] = []
+    const goOn = Promise.withResolvers<void>()
+    const handler = async ({ id }: { readonly id?: string }, { tx, attempt }: Context) => {
+      begun.push(id)
+      await goOn.promise
+      write(tx, id, attempt)
+    }
+    receiver.on('client.*', handler, { tx: true })
+    const [first, second] = [
+      event('client.created', { id: 'first' }),
+      event('client.created', { id: 'second' }),
+    ]
+    for (const one of [first, second]) await deliver(one)
+    const ran = worker.runOnce()
+    await until(() => begun.length === 1)
+    await until(async () => (await inbox.stats()).leased === 2)
+    const waits = begun[0] === first.id ? 'second' : 'first'
+    expect(await inbox.forget(`client:${waits}`)).toBe(1)
+    goOn.resolve()
+    expect(await ran).toMatchObject({ done: 1 })
+    expect(begun).toHaveLength(1)
+    expect(effects()).toHaveLength(1)
+  })
+
   test('is undone when the inbox closes under it, and nothing is thrown at nobody', async () => {
     const { deliver, receiver, worker, inbox, effects, db } = await ready()
     const begun = Promise.withResolvers<SqliteTransaction>()

@@ -204,9 +204,17 @@ test.each<[string, Options['envelope']]>([
     const { key } = await received({ envelope }, body, { 'x-name': 'created' })
     expect(key).toBe('body-id')
     const inHeader = await received({ envelope }, body, { 'x-name': 'created', 'x-id': 'body-id' })
-    expect(inHeader.kind).toBe('handled')
+    expect(inHeader.key).toBe('body-id')
   },
 )
+
+test('a function sees no header that none may be, and all others', async () => {
+  const envelope: Options['envelope'] = (data, { headers }) => ({
+    ...{ name: headers.get('x-name') ?? '', data },
+  })
+  const headers = { 'x-city': 'Łódź', 'x-name': 'client.created' }
+  expect((await received({ envelope }, { id: 'c' }, headers)).kind).toBe('handled')
+})
 
 test('an id of a header that the function cannot do without tells no duplicates', async () => {
   const envelope: Options['envelope'] = (_, { headers }) => {

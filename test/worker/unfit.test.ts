@@ -46,6 +46,35 @@ test('one that only the next version takes is redriven to it', async () => {
   expect(await newer.worker.runOnce()).toMatchObject({ done: 1 })
 })
 
+test.each([
+  ['refuses it', strict],
+  [
+    'throws',
+    {
+      schemas: {
+        [submitted]: z.unknown().transform(() => {
+          throw new Error('down')
+        }),
+      },
+    },
+  ],
+])(
+  'one that arrived unread is of its entity once it can be read, though a schema %s',
+  async (_, receiver) => {
+    const store = memoryStore()
+    const before = setUp({ store, receiver: { envelope: { name: 'kind' } } })
+    await before.deliver(event(submitted, { status: 5 }))
+    expect(await before.worker.runOnce()).toMatchObject({ dead: 1 })
+    await before.worker.drain()
+    const { inbox, worker } = setUp({ store, receiver })
+    await inbox.redrive({ state: 'dead' })
+    await worker.runOnce()
+    const [dead] = (await inbox.find({ state: 'dead' })).entries
+    expect(dead).toMatchObject({ name: submitted, entity: { type: 'verification', id: 'ver_1' } })
+    expect(await inbox.forget('verification:ver_1')).toBe(1)
+  },
+)
+
 test('a schema that throws when an event is kept fails its attempts, which are retried', async () => {
   const schemas = {
     [submitted]: z.unknown().transform(() => {

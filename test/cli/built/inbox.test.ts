@@ -251,6 +251,9 @@ describe('working, beside the application that owns the file', () => {
     const { stderr, code } = await run(['inbox', 'redrive', '--inbox', app.file, '--yes'])
     const filters = '--state dead, --state skipped, --state retry or --since 7d'
     expect(stderr).toContain(`no entries chosen: pass their ids, or a filter such as ${filters}`)
+    const env = { IDV_SINCE: '7d' }
+    const replay = await run(['inbox', 'replay', '--inbox', app.file, '--yes'], { env })
+    expect(replay.stderr).toContain('no entries chosen')
     expect(code).toBe(2)
   })
 

@@ -97,6 +97,19 @@ async function atWork(max: number) {
   return { sql, store, tx, table, effects }
 }
 
+test('begins for no entry that was forgotten while it waited for a connection', async () => {
+  const { store, tx } = await atWork(2)
+  await tx.rollback()
+  const entry = newEntry()
+  await store.insert(entry)
+  const lease = leaseOf(await claimOne(store))
+  expect(await store.forget(entry.lane, Date.now())).toBe(1)
+  await expect(store.transaction?.(lease, 'h')).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  await store.insert(newEntry())
+  const next = await store.transaction?.(leaseOf(await claimOne(store)), 'h')
+  expect(await next?.commit()).toBe(true)
+})
+
 const ends = ['commit', 'rollback'] as const
 
 test.each(ends)(

@@ -45,7 +45,8 @@ export class MemoryArrivals {
     const isNamed = row.conflictOf !== undefined
     const met = isNamed ? ({ kind: 'new', entry: row.id } as const) : keys.meet(entry)
     if (met.kind === 'new') {
-      row.attempt--
+      row.attempt = 0
+      row.failures = []
       this.#rewrite(row, entry, 'stored', now)
       lanes.enter(row, now)
       return 'stored'
@@ -60,6 +61,10 @@ export class MemoryArrivals {
     if (met.kind === 'alias') relations.relate(entry)
     keys.forget(row.id)
     erase(row)
+    // Its evidence is of the first one by now, whose entity is known.
+    for (const one of this.#deps.rows.values()) {
+      if (one.conflictOf === row.id) one.conflictOf = met.entry
+    }
     return 'duplicate'
   }
 

@@ -10,7 +10,7 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
-import { type EntryReason, entryStates, isOpen, isSetAside } from '../../entry.ts'
+import { type EntryReason, entryStates, isOpen, isOwnLane, isSetAside } from '../../entry.ts'
 import type { InboxStore } from '../../store.ts'
 import type {
   Alignment,
@@ -116,10 +116,10 @@ class MemoryStore implements InboxStore<undefined> {
       })
   }
 
-  async checkpoint(lease: Lease, handler: string): Promise<boolean> {
+  async checkpoint(lease: Lease, handler?: string): Promise<boolean> {
     const row = this.#held(lease)
     if (!row?.metadata) return false
-    row.handled.add(handler)
+    if (handler !== undefined) row.handled.add(handler)
     return true
   }
 
@@ -153,7 +153,8 @@ class MemoryStore implements InboxStore<undefined> {
       if (settlement.highWaterMark)
         this.#highWaterMarks.note(row.lane, settlement.highWaterMark, at)
     }
-    if (to !== 'dead' || !settlement.hold) this.#lanes.advance(row.lane, at)
+    const isHeld = to === 'dead' && settlement.hold && !isOwnLane(row)
+    if (!isHeld) this.#lanes.advance(row.lane, at)
     return true
   }
 
@@ -217,10 +218,11 @@ class MemoryStore implements InboxStore<undefined> {
     for (const row of this.#rows.values()) {
       if (isAbout(row, lane) && !(ofNone && tenantOf(row.lane))) meant.add(row.lane)
     }
-    // Evidence may have arrived unread, in a lane of its own.
+    // Evidence that nobody could read is in a lane of its own.
     const ids = new Set([...meant].flatMap((one) => this.#rows.inLane(one).map(({ id }) => id)))
     for (const row of this.#rows.values()) {
-      const isEvidence = row.conflictOf !== undefined && ids.has(row.conflictOf)
+      const { conflictOf = '', name } = row
+      const isEvidence = name === undefined && ids.has(conflictOf)
       if ((!meant.has(row.lane) && !isEvidence) || !row.metadata) continue
       this.#keys.forget(row.id)
       erase(row)
@@ -242,9 +244,14 @@ class MemoryStore implements InboxStore<undefined> {
       erase(row)
     }
     let deleted = this.#keys.purge(keysBefore, limit)
-    for (const row of this.#rows.values()) {
+    const rows = [...this.#rows.values()]
+    // By it the evidence of its conflicts is forgotten.
+    const unread = rows.filter(({ metadata, name }) => metadata && name === undefined)
+    const named = new Set(unread.map(({ conflictOf }) => conflictOf))
+    for (const row of rows) {
       if (row.metadata || isOpen(row.state) || row.storedAt >= keysBefore || deleted >= limit)
         continue
+      if (named.has(row.id)) continue
       this.#rows.delete(row)
       deleted++
     }

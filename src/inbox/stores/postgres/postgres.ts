@@ -199,7 +199,7 @@ class PostgresStore implements InboxStore {
     return work.lapsed(now)
   }
 
-  async checkpoint(lease: Lease, handler: string): Promise<boolean> {
+  async checkpoint(lease: Lease, handler?: string): Promise<boolean> {
     return this.#work.checkpoint(lease, handler)
   }
 

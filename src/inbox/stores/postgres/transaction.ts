@@ -5,12 +5,16 @@ import type { PostgresTransaction } from './driver.ts'
 import { storable } from './rows.ts'
 import { type Statements, statementError, toStoreError } from './statements.ts'
 
-export const checkpointValues = ({ id, fence, owner = 0 }: Lease, handler: string) => {
-  return [owner, storable(id), fence, storable(handler)] as const
+export const checkpointValues = ({ id, fence, owner = 0 }: Lease, handler?: string) => {
+  return [owner, storable(id), fence, handler === undefined ? null : storable(handler)] as const
 }
 
 const commitSql = `select case when current_setting('idv_webhooks.tx', true) = 'open'
   then idv.checkpoint_1($1::int, $2::text, $3::int, $4::text) end as held`
+
+/** Locks nothing: whoever forgets it waits for no handler. */
+const heldSql = `select 1 from idv.entries where owner = $1::int and id = $2::text
+  and fence = $3::int and state = 'leased' and not erased`
 
 const committed = 'the transaction is committed'
 const abandoned = 'the handler is over, and its transaction with it'
@@ -45,8 +49,19 @@ export class ClientTransaction implements StoreTx {
     const tx = new ClientTransaction(statements, lease, handler)
     const { driver } = statements
     const lazy = driver.lazily?.({ use: (work) => tx.#use(work) })
-    tx.handle = lazy ?? (await tx.#begin()).handle
+    tx.handle = lazy ?? (await tx.#beginHeld()).handle
     return tx
+  }
+
+  /** A connection may be waited for: what was forgotten meanwhile is not handled. */
+  async #beginHeld(): Promise<PostgresTransaction> {
+    const tx = await this.#begin()
+    const values = checkpointValues(this.#lease).slice(0, 3)
+    const sql = this.#statements.text(heldSql)
+    const rows = await tx.query(sql, values).catch(() => [])
+    if (rows.length > 0) return tx
+    await this.rollback()
+    throw statementError('STORE_FAILED', 'the lease was lost before the handler began')
   }
 
   async commit(): Promise<boolean> {

@@ -124,7 +124,7 @@ export class PostgresWork {
     return rows.map(toLapsed)
   }
 
-  async checkpoint(lease: Lease, handler: string): Promise<boolean> {
+  async checkpoint(lease: Lease, handler?: string): Promise<boolean> {
     return (await this.#statements.ask('checkpoint', checkpointValues(lease, handler))) === true
   }
 

@@ -109,10 +109,10 @@ export class AdminQueries {
     const meant = `from idv_entries e
       where e.lane in (select x.lane from idv_entries x where ${isAbout})${which}`
     const head = ['seq', 'id', 'lane', 'state', 'attempt', 'fence', 'erased']
-    // Evidence may have arrived unread, in a lane of its own.
+    // Evidence that nobody could read is in a lane of its own.
     const sql = `select ${head.map((one) => `e.${one}`)} ${meant} and e.erased = 0
       union select ${head.map((one) => `c.${one}`)} from idv_entries c
-      where c.conflict_of in (select e.id ${meant}) and c.erased = 0`
+      where c.conflict_of in (select e.id ${meant}) and c.name is null and c.erased = 0`
     const found = this.#connection.statement<Head>(sql).all(...values, ...values)
     for (const head of found) {
       this.erase(head)
@@ -232,8 +232,11 @@ function statements(connection: Connection) {
         (select 1 from idv_lanes l where l.lane = idv_entries.lane and l.head = seq)) limit ?`),
     deleteKeys: make(`delete from idv_keys where key in
       (select key from idv_keys where at < ? limit ?)`),
-    erased: make<ErasedRow>(`select seq, state from idv_entries indexed by idv_entries_erased
-      where erased = 1 and stored_at < ? and state in ('done', 'dead', 'skipped') limit ?`),
+    // By it the evidence of its conflicts is forgotten.
+    erased: make<ErasedRow>(`select seq, state from idv_entries e indexed by idv_entries_erased
+      where erased = 1 and stored_at < ? and state in ('done', 'dead', 'skipped') and not exists
+        (select 1 from idv_entries c where c.conflict_of = e.id and c.name is null
+        and c.erased = 0) limit ?`),
     deleteEntry: make('delete from idv_entries where seq = ?'),
     // An entry that may run again is compared with what was done after it.
     deleteMarks: make(`delete from idv_high_water_marks where lane in

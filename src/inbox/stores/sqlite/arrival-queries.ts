@@ -66,12 +66,14 @@ export class ArrivalQueries {
     const met = isNamed ? ({ kind: 'new' } as const) : this.#meet(entry)
     if (met.kind !== 'new' && !met.isEvidence) {
       this.#admin.erase(head)
+      // Its evidence is of the first one by now, whose entity is known.
+      this.#sql.moveEvidence.run(met.of, head.id)
       this.#admin.skip(head, 'FORGOTTEN', at)
       return 'duplicate'
     }
     this.#rewrite(head.seq, entry)
     const state = met.kind === 'new' ? 'stored' : 'skipped'
-    if (met.kind === 'new') this.#sql.giveBack.run(at, head.seq)
+    if (met.kind === 'new') this.#sql.begin.run(at, head.seq)
     else this.#sql.endConflict.run(at, met.of, head.seq)
     this.#connection.moved('leased', state)
     this.#lanes.advance(head.lane, at)
@@ -157,11 +159,11 @@ function statements(connection: Connection) {
     addContent: make('insert into idv_contents values (?, ?, ?)'),
     setConflict: make(`update idv_entries set reason = 'CONFLICT', conflict_of = ?,
       settled_at = stored_at where seq = ?`),
-    giveBack: make(
-      "update idv_entries set state = 'stored', attempt = attempt - 1, due = ? where seq = ?",
-    ),
+    begin: make(`update idv_entries set state = 'stored', attempt = 0, failures = null, due = ?
+      where seq = ?`),
     endConflict: make(`update idv_entries set state = 'skipped', reason = 'CONFLICT', due = null,
       failures = null, settled_at = ?, conflict_of = ? where seq = ?`),
+    moveEvidence: make('update idv_entries set conflict_of = ? where conflict_of = ?'),
     conflictOf: make<{ readonly conflictOf: string | null }>(
       'select conflict_of as conflictOf from idv_entries where seq = ?',
     ),

@@ -35,7 +35,7 @@ export interface Calls {
   align: CallOf<Alignment, void>
   renew: CallOf<{ readonly leases: readonly Lease[]; readonly until: number }, void>
   lapsed: CallOf<{ readonly now: number }, readonly Lapsed[]>
-  checkpoint: CallOf<{ readonly lease: Lease; readonly handler: string }, boolean>
+  checkpoint: CallOf<{ readonly lease: Lease; readonly handler?: string | undefined }, boolean>
   settle: CallOf<Settlement, boolean>
   assign: CallOf<Assignment, Assigned>
   find: CallOf<StoreQuery, readonly StoredEntry[]>

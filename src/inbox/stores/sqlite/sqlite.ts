@@ -1,5 +1,6 @@
 // The embedded store: one SQLite file, written by a thread of its own that groups commits, each of
 // them synced before anybody hears of it.
+import { inTime } from '../../../foundation/abortable.ts'
 import { checkChoice, checkOptionNames, invalid, shown } from '../../../foundation/check.ts'
 import { WebhookError } from '../../../foundation/errors.ts'
 import type {
@@ -35,6 +36,9 @@ import { openMemory, openOperatedFile, openOwnedFile } from './open-store.ts'
 import { canonicalPath } from './opening.ts'
 import type { SqliteTransaction } from './transaction.ts'
 import type { CallOptions } from './write-queue.ts'
+
+/** Milliseconds for a look at a lease. */
+const patience = 250
 
 export type {
   SqliteDatabase,
@@ -174,7 +178,7 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
     return this.#call('lapsed', { now })
   }
 
-  checkpoint(lease: Lease, handler: string): Promise<boolean> {
+  checkpoint(lease: Lease, handler?: string): Promise<boolean> {
     return this.#call('checkpoint', { lease, handler })
   }
 
@@ -187,8 +191,14 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   }
 
   async transaction(lease: Lease, handler: string): Promise<StoreTx<SqliteTransaction>> {
-    if (this.#open) return this.#open.gate.transaction(lease, handler)
-    throw closed()
+    if (!this.#open) throw closed()
+    const turn = await this.#open.gate.transaction(lease, handler)
+    // It may have waited for long: what was forgotten meanwhile is not handled. A store that does
+    // not answer answers its statements no more than this.
+    const isHeld = await inTime(this.checkpoint(lease), patience, 'a lease').catch(() => true)
+    if (isHeld) return turn
+    await turn.rollback()
+    throw new WebhookError('STORE_FAILED', 'the lease was lost before the handler began')
   }
 
   find(query: StoreQuery): Promise<readonly StoredEntry[]> {

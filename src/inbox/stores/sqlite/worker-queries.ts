@@ -3,7 +3,7 @@
 import { defined } from '../../../foundation/defined.ts'
 import type { EventSource } from '../../../protocol/events.ts'
 import type { Decision } from '../../../protocol/finality.ts'
-import type { EntryFailure, EntryState } from '../../entry.ts'
+import { type EntryFailure, type EntryState, isOwnLane } from '../../entry.ts'
 import type {
   Claimed,
   ClaimRequest,
@@ -84,7 +84,7 @@ export class WorkerQueries {
   checkpoint({ lease, handler }: Takes<'checkpoint'>): boolean {
     const head = this.#connection.held(lease)
     if (!head || head.erased === 1) return false
-    this.#sql.addHandled.run(head.seq, handler)
+    if (handler !== undefined) this.#sql.addHandled.run(head.seq, handler)
     return true
   }
 
@@ -159,7 +159,8 @@ export class WorkerQueries {
       const decided = decision ? JSON.stringify(decision) : null
       this.#sql.raise.run(head.lane, latest, Number(final), at, decided)
     }
-    if (to !== 'dead' || !ended.hold) this.#lanes.advance(head.lane, at)
+    const isHeld = to === 'dead' && ended.hold && !isOwnLane(head)
+    if (!isHeld) this.#lanes.advance(head.lane, at)
   }
 }
 

@@ -49,7 +49,9 @@ begin
   kind := 'lost';
   select n.lane into v_lane from idv.entries n where n.id = x.id;
   if not found then return; end if;
-  v_made := idv.lock_lanes_1(array(select distinct l collate "C" from unnest(array[v_lane, x.lane]) l));
+  v_made := idv.lock_lanes_1(array(
+    select distinct l collate "C" from unnest(array[v_lane, x.lane]) l
+    union select c.lane collate "C" from idv.entries c where c.conflict_of = x.id));
   select n.* into e from idv.entries n where n.id = x.id for no key update;
   if e.state = 'leased' and e.fence = p_fence and e.owner = p_owner then
     if e.erased then
@@ -63,6 +65,8 @@ begin
     delete from idv.contents c where c.seq = e.seq;
     update idv.entries n set erased = true, failures = null where n.seq = e.seq;
     update idv.keys k set digest = '' where k.entry = e.id;
+    -- Its evidence is of the first one by now, whose entity is known.
+    update idv.entries n set conflict_of = m.first where n.conflict_of = e.id;
     due := idv.skip_1(e.seq, e.lane, 'FORGOTTEN', p_now);
   elsif kind <> 'lost' then
     v_related := idv.relate_1(x.lane, x.related, e.stored_at);
@@ -76,6 +80,8 @@ begin
       perform idv.moved_1('leased', 'skipped');
       due := idv.advance_1(e.lane, p_now);
     else
+      -- As new: the release takes one attempt.
+      update idv.entries n set attempt = 1, failures = null where n.seq = e.seq;
       due := idv.release_1(e.seq, e.lane, p_now);
       due := least(due, idv.enter_1(e.seq, x.lane, p_now));
     end if;

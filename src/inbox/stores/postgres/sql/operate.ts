@@ -57,9 +57,9 @@ begin
       select n.seq, n.id, n.lane, n.erased from meant join idv.entries n on n.lane = meant.lane
       where not (p_none and strpos(n.lane, '.') > 0)
     ) select x.seq, x.id, x.lane from x where not x.erased
-      -- Evidence may have arrived unread, in a lane of its own.
+      -- Evidence that nobody could read is in a lane of its own.
       union select c.seq, c.id, c.lane from x join idv.entries c on c.conflict_of = x.id
-      where not c.erased order by lane, seq loop
+      where c.name is null and not c.erased order by lane, seq loop
     perform 1 from idv.lanes l where l.lane = e.lane for no key update;
     select x.state, x.erased into v from idv.entries x where x.seq = e.seq for no key update;
     continue when v.erased;
@@ -153,7 +153,11 @@ begin
   get diagnostics deleted = row_count;
   with old as (
     select e.seq from idv.entries e where e.erased and e.stored_at < p_keys
-      and e.state in ('done', 'dead', 'skipped') limit greatest(0, p_limit - deleted)
+      and e.state in ('done', 'dead', 'skipped')
+      -- By it the evidence of its conflicts is forgotten.
+      and not exists (select 1 from idv.entries c
+        where c.conflict_of = e.id and c.name is null and not c.erased)
+      limit greatest(0, p_limit - deleted)
       for update skip locked
   ), checkpoints as (delete from idv.handled h using old where h.seq = old.seq),
   ended as (delete from idv.entries e using old where e.seq = old.seq returning e.state)

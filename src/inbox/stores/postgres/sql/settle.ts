@@ -126,7 +126,8 @@ begin
   end if;
   update idv.entries set state = p_to, settled_at = p_at, reason = p_reason, due = null,
     failures = case p_to when 'dead' then p_failures end where seq = e.seq;
-  if p_to = 'dead' and p_hold then return null; end if;
+  -- A lane of its own it would keep from nobody but retention.
+  if p_to = 'dead' and p_hold and split_part(e.lane, '.', 1) <> e.id then return null; end if;
   return idv.advance_1(e.lane, p_at);
 end $$`,
 
@@ -139,7 +140,9 @@ begin
   select seq into v_seq from idv.entries where id = p_id and fence = p_fence and owner = p_owner
     and ${isLeased('state')} and not erased for share;
   if not found then return false; end if;
-  insert into idv.handled values (v_seq, p_handler) on conflict do nothing;
+  if p_handler is not null then
+    insert into idv.handled values (v_seq, p_handler) on conflict do nothing;
+  end if;
   return true;
 end $$`,
 
