@@ -147,6 +147,7 @@ async function readChunks(
       for (;;) {
         const { done, value } = await reader.read()
         if (done) return resolve(chunks.joined())
+        if (!isBytes(value)) return stop(consumed)
         const fault = reading.take(value.length)
         if (fault) return stop(fault)
         chunks.add(value)
@@ -157,6 +158,13 @@ async function readChunks(
     collect().catch((error) => resolve(brokenBy(error)))
   })
 }
+
+/** Of any realm: a host may hand on text, or buffers, of what it has read itself. */
+function isBytes(value: unknown): boolean {
+  return value instanceof Uint8Array || Object.prototype.toString.call(value) === bytesTag
+}
+
+const bytesTag = '[object Uint8Array]'
 
 /** A host that has a limit of its own, such as SvelteKit, ends the stream with an error of status 413. */
 function brokenBy(error: unknown): BodyFault {

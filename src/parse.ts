@@ -22,6 +22,7 @@ import {
   type WebhookEvent,
 } from './protocol/events.ts'
 import { withExactIds } from './protocol/exact-ids.ts'
+import { idOf, isObject } from './protocol/json-paths.ts'
 import { canonicalName, isEventName, legacyNameOf } from './protocol/names.ts'
 import { readVendorEvent, type Vendor } from './protocol/vendor.ts'
 
@@ -120,7 +121,7 @@ export function createParser(options: ParseOptions): Parser {
     const exact = parseExact(text)
     const sure = exact && readEnvelope(exact.value, delivery, own)
     // The data of a vendor's event have its ids; others stay numbers, as they were sent.
-    const envelope = vendor && sure ? sure : exact ? withExactIds(rounded, sure, text) : rounded
+    const envelope = vendor && sure ? sure : exact ? withExactIds(rounded, sure, exact) : rounded
     const isKept = kept !== undefined && canonicalName(envelope.name) === kept
     const meaning = meanings.get(isKept ? kept : envelope.name)
     const { name, type, schema } = meaning ?? unknownMeaning(envelope.name)
@@ -244,8 +245,7 @@ function toEvent({ name, type, known, envelope, source, checked }: EventFields):
 
 /** The order of events is kept for each resource, so a resource is named even for new events. */
 function entityOf(type: string, known: boolean, data: unknown): Entity | undefined {
-  const raw = typeof data === 'object' && data !== null ? (data as { id?: unknown }).id : undefined
-  const id = typeof raw === 'string' || typeof raw === 'number' ? String(raw) : ''
+  const id = (isObject(data) ? idOf(data.id) : undefined) ?? ''
   if (type === '' || (id === '' && !known)) return undefined
   return { type: type as Entity['type'], id }
 }

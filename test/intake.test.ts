@@ -216,3 +216,15 @@ test('requests that were dropped before their body came are given up, without a 
   for (const reading of [...dropped, ...honest]) intake.end(reading)
   expect(intake.incomplete.size).toBe(1)
 })
+
+test('what is no whole number is refused before it is counted, and bounds nothing less', () => {
+  const intake = new Intake({ maxBytes: 100, maxInFlightBytes: 100, bodyTimeout: 10_000 })
+  const reading = intake.begin('192.0.2.1')
+  for (const wrong of [undefined, Number.NaN, 1.5, Number.POSITIVE_INFINITY, '8']) {
+    expect(reading.take(wrong as number)).toMatchObject({ code: 'BODY_CONSUMED' })
+    expect(reading.reserve(wrong as number)).toBe(false)
+  }
+  intake.end(reading)
+  expect(intake.begin(undefined).take(100)).toBeUndefined()
+  expect(intake.begin(undefined).take(1)).toEqual({ code: 'OVERLOADED' })
+})

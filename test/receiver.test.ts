@@ -614,6 +614,19 @@ describe('bounds', () => {
     expect((await Promise.all(strangers)).map(({ status }) => status)).toEqual([200, 200])
   })
 
+  test('an adapter may take the parts of the reading off it, as the docs write them', async () => {
+    const { receiver } = fresh()
+    const { headers, body } = await delivery(envelope('client.created'))
+    const read = async ({ limit, take, reserve, onStop }: BodyReading) => {
+      onStop(() => {})
+      if (body.length > limit) return { code: 'BODY_TOO_LARGE' } as const
+      return reserve(body.length) ? body : (take(body.length) ?? body)
+    }
+    expect((await receiver.handle({ method: 'POST', headers, read })).status).toBe(200)
+    const taken = async ({ take }: BodyReading) => take(body.length) ?? body
+    expect((await receiver.handle({ method: 'POST', headers, read: taken })).status).toBe(200)
+  })
+
   test('a body that does not arrive within bodyTimeout is refused', async () => {
     const { receiver, seen } = fresh({ bodyTimeout: 20 })
     const { headers } = await delivery(envelope('client.created'))

@@ -39,20 +39,30 @@ type Reviver = (key: string, value: unknown, context?: { readonly source?: strin
 /** Integers of 16 digits and more, where values stand. */
 const longInteger = /[:[,]\s*-?\d{16}/
 
+interface ExactJson {
+  readonly value: unknown
+  /** How the numbers are spelt that those integers were rounded to. */
+  readonly rounded: readonly string[]
+}
+
 /**
  * JSON that parsed before, with the integers above 2^53 as text, which collide as numbers; undefined
  * where it has none.
  */
-export function parseExact(text: string): { readonly value: unknown } | undefined {
+export function parseExact(text: string): ExactJson | undefined {
   if (!longInteger.test(text)) return undefined
   let isAny = false
+  const rounded = new Set<string>()
   const parsed = parseJson(text, deepest, (_, value, context) => {
-    const isLong = typeof value === 'number' && !Number.isSafeInteger(value)
-    if (!isLong || !/^-?\d+$/.test(context?.source ?? '')) return value
+    if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value
     isAny = true
-    return context?.source
+    const { source = '' } = context ?? {}
+    for (const spelling of [String(value), value.toFixed()]) {
+      if (spelling !== source) rounded.add(spelling)
+    }
+    return /^-?\d+$/.test(source) ? source : value
   })
-  return isAny ? parsed : undefined
+  return parsed && isAny ? { ...parsed, rounded: [...rounded] } : undefined
 }
 
 /** Whether JSON is well formed, but nested deeper than `most` levels. */

@@ -1,5 +1,6 @@
 // How many bytes of bodies may be held, by whom and for how long. A stranger holds only what has
 // really arrived, and not for long.
+import { shown } from '../foundation/check.ts'
 import type { OutcomeCode } from '../foundation/errors.ts'
 import { type Linked, LinkedList } from '../foundation/linked-list.ts'
 import { shareNameOf } from '../signature/addresses.ts'
@@ -138,7 +139,7 @@ export class Intake {
 
   /** Whether a short body may be counted before it arrives: all of them have a quarter. */
   reserve(length: number): boolean {
-    const isShort = length >= 0 && length <= mostReserved
+    const isShort = Number.isInteger(length) && length >= 0 && length <= mostReserved
     if (!isShort || this.#reserved + length > this.limits.maxInFlightBytes / 4) return false
     this.#reserved += length
     return true
@@ -201,8 +202,13 @@ export class Reading implements BodyReading, Linked<Reading> {
     return this.#intake.limits.maxBytes
   }
 
-  take(bytes: number): BodyFault | undefined {
+  // Functions of its own, as an adapter may take them off.
+  readonly take = (bytes: number): BodyFault | undefined => {
     if (this.#stopped) return this.#stopped
+    if (!Number.isSafeInteger(bytes)) {
+      const message = `\`take\` expects a whole number of bytes, got ${shown(bytes)}`
+      return { code: 'BODY_CONSUMED', message }
+    }
     this.bytes += bytes
     this.held += bytes
     this.#noteArrival(bytes)
@@ -211,7 +217,7 @@ export class Reading implements BodyReading, Linked<Reading> {
     return isWithinShare && this.#intake.makeRoom(this) ? undefined : { code: 'OVERLOADED' }
   }
 
-  reserve(length: number): boolean {
+  readonly reserve = (length: number): boolean => {
     if (!this.#intake.reserve(length)) return false
     this.reserved = length
     if (!this.take(length)) return true
@@ -219,7 +225,7 @@ export class Reading implements BodyReading, Linked<Reading> {
     return false
   }
 
-  onStop(stop: (fault: BodyFault) => void): void {
+  readonly onStop = (stop: (fault: BodyFault) => void): void => {
     if (this.#stopped) {
       stop(this.#stopped)
       return

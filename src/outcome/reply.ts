@@ -70,7 +70,7 @@ export class Replies {
     }
     const { method, url, headers } = request
     const handshake = this.#handshake({ method, url, headers })
-    return handshake ?? (method === 'POST' ? undefined : methodNotAllowed)
+    return handshake ?? (method.toUpperCase() === 'POST' ? undefined : methodNotAllowed)
   }
 
   /** A stranger's address or headers may make the user's function throw: then it has no answer. */

@@ -1,6 +1,7 @@
 // CloudEvents 1.0 over HTTP, structured and binary: an envelope for senders that use the standard.
 
 import { fromBase64 } from '../signature/encoding.ts'
+import { decodedData } from './decoded-data.ts'
 import type { EnvelopeContext, EnvelopeReading } from './envelope-function.ts'
 import { valueAt } from './json-paths.ts'
 
@@ -41,10 +42,6 @@ function structured(body: unknown): EnvelopeReading {
 /** Data that stands in the body as base64: what its JSON says, or the text as it is. */
 function decoded(base64: string | undefined): unknown {
   const bytes = base64 === undefined ? undefined : fromBase64(base64)
-  if (!bytes) return base64
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch {
-    return base64
-  }
+  const json = bytes && decodedData(bytes)
+  return json ? json.value : base64
 }

@@ -1,6 +1,7 @@
 // The outer JSON common to all events. The document does not show it (section 6, rule 3), so the
 // reading is tolerant by default and the paths are data that a user can name.
 import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
+import { exactOf } from './decoded-data.ts'
 import {
   type EnvelopeArrival,
   type EnvelopeFunction,
@@ -56,6 +57,8 @@ export interface ReadEnvelope {
   readonly data: unknown
   /** With long integers as text, where there are any. */
   readonly exactData?: unknown
+  /** By a function, which may have made numbers of ids. */
+  readonly byFunction?: boolean
 }
 
 /**
@@ -165,7 +168,8 @@ function fromFunction(
     (id !== undefined && isOfBody(id, { option, body: again, arrival }))
   const key = sure ? id : undefined
   const occurredAt = toDate(reading.occurredAt)
-  return { name, receivedName, id, key, occurredAt, entity, data }
+  const exactData = exactOf(data)
+  return { name, receivedName, id, key, occurredAt, entity, data, exactData, byFunction: true }
 }
 
 /** In plain JavaScript its id may be a number; null for one that means nothing. */

@@ -1,18 +1,33 @@
 // Ids that are integers above 2^53, which collide once they are numbers.
 import type { ReadEnvelope } from './envelope.ts'
+import { isObject } from './json-paths.ts'
 
 /**
- * Ids as they were sent, where numbers would have rounded them. A function that wants numbers has
- * not read the exact ones: then an id that is not in the text does not count.
+ * Ids as they were sent, where numbers would have rounded them. A function may have made numbers of
+ * them, or want numbers and not have read the exact ones: then an id does not count that contains
+ * one of the spellings of what was rounded.
  */
 export function withExactIds(
   rounded: ReadEnvelope,
   exact: ReadEnvelope | undefined,
-  text: string,
+  { rounded: spellings }: { readonly rounded: readonly string[] },
 ): ReadEnvelope {
-  if (exact) {
-    const { id, key, entity, data: exactData } = exact
-    return { ...rounded, id, key, entity, exactData }
+  const { id, key, entity, data, exactData } = exact ?? rounded
+  if (!rounded.byFunction) return { ...rounded, id, key, entity, exactData: data }
+  const isRounded = (text: unknown) =>
+    typeof text === 'string' && spellings.some((spelling) => text.includes(spelling))
+  const ids = isRounded(id) ? { id: undefined, key: undefined } : { id, key }
+  const known = isRounded(entity?.id) ? undefined : entity
+  return {
+    ...rounded,
+    ...ids,
+    entity: known,
+    exactData: exactData ?? withoutRounded(data, isRounded),
   }
-  return text.includes(rounded.id ?? '') ? rounded : { ...rounded, id: undefined, key: undefined }
+}
+
+/** The entity and the client may be named in data that the function has made. */
+function withoutRounded(data: unknown, isRounded: (value: unknown) => boolean): unknown {
+  if (!isObject(data) || !Object.values(data).some(isRounded)) return data
+  return Object.fromEntries(Object.entries(data).filter(([, value]) => !isRounded(value)))
 }

@@ -53,10 +53,13 @@ export class Refused implements Refusal {
     this.#evidence = undefined
   }
 
-  async diagnose(): Promise<Diagnosis | undefined> {
-    if (!this.#evidence) return undefined
+  /** A function of its own: it may be taken off, and copied. */
+  readonly diagnose = async (): Promise<Diagnosis | undefined> => {
+    // Held meanwhile: it may be let go of while the module is loaded.
+    const evidence = this.#evidence
+    if (!evidence) return undefined
     // Loaded when somebody asks: no receiver that refuses nothing pays for it.
     const { diagnose } = await import('./diagnose.ts')
-    return diagnose(this.code, this.#evidence())
+    return diagnose(this.code, evidence())
   }
 }

@@ -10,6 +10,7 @@ import { fromBase64, toBase64 } from '../signature/encoding.ts'
 import { isPublicKey } from '../signature/hmac/hmac.ts'
 import type { SecretInput } from '../signature/secrets.ts'
 import { sign } from '../signature/signature.ts'
+import { fakeId, isOpaqueId } from './opaque-id.ts'
 import { redactJson } from './redact.ts'
 import { refusedClaims } from './redact-claims.ts'
 import { redactHeaders, redactSigned, redactUrl } from './redact-transport.ts'
@@ -115,7 +116,8 @@ async function signedHeaders(
 ): Promise<Capture['headers']> {
   // Nobody but the sender has its private key.
   if (isPublicKey(scheme.algorithm) && secret === testSecret) return []
-  const id = scheme.id && `msg_${receivedAt.toISOString().replaceAll(/\D/g, '')}`
+  const sent = headerList(given).find(([name]) => name === scheme.id?.header.toLowerCase())?.[1]
+  const id = sent === undefined || isOpaqueId(sent) ? sent : fakeId(sent)
   const now = () => receivedAt
   const further = headerList(given).filter(([name]) => signedNames(scheme).includes(name))
   const headers = Object.fromEntries(

@@ -1,10 +1,11 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { runInNewContext } from 'node:vm'
 import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import express4 from 'express4'
 import fastify from 'fastify'
-import { createReceiver, type Observation, sign } from 'idv-webhooks'
+import { type BodyReading, createReceiver, type Observation, sign } from 'idv-webhooks'
 import { toExpress } from 'idv-webhooks/express'
 import { toFastify } from 'idv-webhooks/fastify'
 import { toFetch } from 'idv-webhooks/fetch'
@@ -219,4 +220,31 @@ test('a body without an end is read no further than the limit over fetch', async
   const reply = await toFetch(receiver)(new Request('http://app.test/', init))
   expect(reply.status).toBe(413)
   expect(pulled).toBeLessThan(10)
+})
+
+test.each<[string, (bytes: Uint8Array<ArrayBuffer>) => unknown]>([
+  ['text', (bytes) => new TextDecoder().decode(bytes)],
+  ['an ArrayBuffer', (bytes) => bytes.buffer],
+  ['another view', (bytes) => new DataView(bytes.buffer)],
+])('a Request that streams %s is consumed, and no bound is lost', async (_, chunkOf) => {
+  const seen: Observation[] = []
+  const limits = { maxBytes: 1_000, maxInFlightBytes: 1_000 }
+  const receiver = createReceiver({ secret, ...limits, observe: (one) => seen.push(one) })
+  const headers = await sign(body, { secret })
+  const send = (chunk: unknown) => {
+    const stream = new ReadableStream({
+      start(controller) {
+        controller.enqueue(chunk)
+        controller.close()
+      },
+    })
+    const init = { method: 'POST', headers, body: stream, duplex: 'half' } as RequestInit
+    return toFetch(receiver)(new Request('http://app.test/webhooks', init))
+  }
+  expect((await send(chunkOf(new TextEncoder().encode(body)))).status).toBe(503)
+  expect(seen).toMatchObject([{ code: 'BODY_CONSUMED' }])
+  const theirs = runInNewContext('Uint8Array').from(new TextEncoder().encode(body))
+  expect((await send(theirs)).status).toBe(200)
+  const read = async ({ take }: BodyReading) => take(1_001) ?? new Uint8Array()
+  expect((await receiver.handle({ method: 'POST', headers, read })).status).toBe(413)
 })

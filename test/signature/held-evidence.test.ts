@@ -45,3 +45,23 @@ test('of many small ones the last thousand can be diagnosed', async () => {
   expect(await early.diagnose()).toBeUndefined()
   expect(kept).toHaveLength(1_100)
 })
+
+test('its diagnosis may be taken off a refusal, and survives a copy', async () => {
+  const { code, diagnose } = await indented()
+  expect([code, await diagnose()]).toMatchObject([
+    'SIGNATURE_MISMATCH',
+    { cause: 'body-reserialized' },
+  ])
+  const copy = { ...(await indented()) }
+  expect(await copy.diagnose()).toMatchObject({ cause: 'body-reserialized' })
+})
+
+test('a diagnosis that has begun has its body, also where the refusal lets go of it meanwhile', async () => {
+  const early = await indented()
+  const others = await sign('another', { secret })
+  const diagnosis = early.diagnose()
+  const body = Uint8Array.of(1, 2)
+  for (let at = 0; at < 1_100; at++) verify({ body, headers: others }, { secret })
+  expect(await diagnosis).toMatchObject({ cause: 'body-reserialized' })
+  expect(await early.diagnose()).toBeUndefined()
+})

@@ -179,6 +179,22 @@ describe('a redacted capture', () => {
     expect(text(another.body)).not.toContain(one.id)
   })
 
+  test('an id that is signed stays one event’s own', async () => {
+    const scheme = schemes.standardWebhooks()
+    const idOf = async (id: string) => {
+      const taken = await capture(await signedDelivery({ event: 'x', data: {} }, { id, scheme }), {
+        scheme,
+      })
+      return taken.headers.find(([name]) => name === 'webhook-id')?.[1]
+    }
+    const opaque = 'msg_2KWPBgLlAfxdpx2AI54pPJ85f4W'
+    expect(await idOf(opaque)).toBe(opaque)
+    const [one, again, other] = [await idOf('Jane-1'), await idOf('Jane-1'), await idOf('Eve-22')]
+    expect(one).toMatch(/^(?!Jane)[A-Z][a-z]{3}-\d$/)
+    expect(again).toBe(one)
+    expect(other).toMatch(/^[A-Z][a-z]{2}-\d\d$/)
+  })
+
   test('only the documented times and small counts stay readable', async () => {
     const event = {
       event: 'verification.approved',

@@ -49,8 +49,9 @@ export function runOverEntries(
 ): Promise<ExitCode> {
   const filter = filterOf(options)
   if (ids.length === 0 && Object.keys(filter).length === 0) {
-    const filters = action.states.map((state) => `--state ${state}`).join(', ')
-    const how = `pass their ids, or a filter such as ${filters} or --since 7d`
+    const states = action.states.map((state) => `--state ${state}`)
+    const filters = states.length > 1 ? `${states.join(', ')} or --since 7d` : '--since 7d'
+    const how = `pass their ids, or a filter such as ${filters}`
     throw new CliError('USAGE', `no entries chosen: ${how}`)
   }
   return withInbox(session, options, async ({ inbox, where }) => {

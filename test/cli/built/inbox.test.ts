@@ -253,7 +253,7 @@ describe('working, beside the application that owns the file', () => {
     expect(stderr).toContain(`no entries chosen: pass their ids, or a filter such as ${filters}`)
     const env = { IDV_SINCE: '7d' }
     const replay = await run(['inbox', 'replay', '--inbox', app.file, '--yes'], { env })
-    expect(replay.stderr).toContain('no entries chosen')
+    expect(replay.stderr).toContain('pass their ids, or a filter such as --since 7d\n')
     expect(code).toBe(2)
   })
 

@@ -1,0 +1,153 @@
+// Ids that are integers above 2^53, in the hands of a function that makes numbers of them.
+import { createReceiver, createWorker, sign } from 'idv-webhooks'
+import { createInbox, memoryStore } from 'idv-webhooks/inbox'
+import { cloudEvents } from 'idv-webhooks/protocol'
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+
+const secret = 'exact-secret'
+type Options = Parameters<typeof createReceiver>[0]
+type Body = { readonly id: never; readonly ref?: unknown; readonly data: { readonly id: never } }
+type Envelope = NonNullable<Options['envelope']>
+
+const reading = (id: (body: Body) => unknown) => (body: unknown) =>
+  ({ name: 'client.updated', id: id(body as Body), data: (body as Body).data }) as never
+
+/** What becomes of bodies one after the other, and whose events are handled. */
+async function sent(envelope: Envelope, bodies: readonly string[]) {
+  const inbox = createInbox({ store: memoryStore() })
+  const handled: unknown[] = []
+  const receiver = createReceiver({ secret, inbox, envelope })
+  receiver.on('*', ({ data }) => handled.push((data as { readonly id: unknown }).id))
+  const kinds: string[] = []
+  for (const body of bodies) {
+    const given = { body: new TextEncoder().encode(body), headers: await sign(body, { secret }) }
+    kinds.push((await receiver.receive(given)).kind)
+  }
+  const { entries } = await inbox.find({})
+  await createWorker(receiver).runOnce()
+  return { inbox, kinds, handled, entities: entries.map(({ entity }) => entity?.id).sort() }
+}
+
+const [even, odd] = ['9007199254740992', '9007199254740993']
+const [low, high] = ['1732391123456789011', '1732391123456789012']
+const bodies = (one: string, other: string) => [
+  `{"id":${one},"data":{"id":"ann"}}`,
+  `{"id":${other},"data":{"id":"bob"}}`,
+]
+
+test.each<[string, Envelope]>([
+  ['Number', reading(({ id }) => String(Number(id)))],
+  ['parseInt within a template', reading(({ id }) => `evt-${Number.parseInt(id, 10)}`)],
+  ['toFixed', reading(({ id }) => Number(id).toFixed())],
+  ['z.coerce.number', reading(({ id }) => String(z.coerce.number().parse(id)))],
+])('a function that rounds its ids by %s takes no two for one', async (_, envelope) => {
+  for (const [one, other] of [
+    [even, odd],
+    [odd, even],
+    [low, high],
+    [`-${odd}`, `-${even}`],
+    ['1e21', '1000000000000000000001'],
+    [`${even}.0`, `${odd}.0`],
+  ] as const) {
+    const { kinds, handled } = await sent(envelope, bodies(one, other))
+    expect([kinds, handled]).toEqual([
+      ['accepted', 'accepted'],
+      ['ann', 'bob'],
+    ])
+  }
+})
+
+test('an integer that no number rounds, and a text beside one that is rounded, still tell repeats', async () => {
+  const rounding = reading(({ id }) => String(Number(id)))
+  const [exact] = bodies(even, odd) as [string, string]
+  expect((await sent(rounding, [exact, exact])).kinds).toEqual(['accepted', 'duplicate'])
+  const plain = reading(({ id }) => `evt-${id}`)
+  for (const body of [...bodies(low, high), `{"id":"${low}","ref":${high},"data":{"id":"c"}}`]) {
+    expect((await sent(plain, [body, body])).kinds).toEqual(['accepted', 'duplicate'])
+  }
+})
+
+test('an id that is put together tells repeats for a function that refuses text for numbers', async () => {
+  const shape = z.object({
+    ...{ source: z.string(), id: z.string(), sentNs: z.number() },
+    data: z.object({ id: z.string() }),
+  })
+  const envelope = (body: unknown) => {
+    const { source, id, data } = shape.parse(body)
+    return { name: 'client.updated', id: `${source}#${id}`, data }
+  }
+  const body = `{"source":"eu","id":"e1","sentNs":${high},"data":{"id":"c"}}`
+  expect(await sent(envelope, [body, body, body])).toMatchObject({
+    kinds: ['accepted', 'duplicate', 'duplicate'],
+    handled: ['c'],
+  })
+})
+
+const wanted = z.object({ id: z.string(), data: z.object({ id: z.number() }) })
+const numbers = (body: unknown) => {
+  const { id, data } = wanted.parse(body)
+  return { name: 'client.updated', id, data }
+}
+const coerced = (body: unknown) => {
+  const { id, data } = body as Body
+  return { name: 'client.updated', id, data: { id: String(Number(data.id)) } }
+}
+
+test.each<[string, Envelope]>([
+  ['in its data', numbers],
+  ['in data that it makes', coerced],
+  [
+    'and states the entity',
+    (body) => {
+      const { data, ...rest } = numbers(body)
+      return { ...rest, data, entity: { type: 'client', id: String(data.id) } }
+    },
+  ],
+])('what a function rounds %s makes two clients no one entity', async (_, envelope) => {
+  const { inbox, entities, kinds } = await sent(envelope, [
+    `{"id":"e1","data":{"id":${odd}}}`,
+    `{"id":"e2","data":{"id":9007199254740995}}`,
+    `{"id":"e3","data":{"id":${even}}}`,
+  ])
+  expect(kinds).toEqual(['accepted', 'accepted', 'accepted'])
+  expect(entities.filter((id) => id === odd || id === '9007199254740996')).toEqual([])
+  expect(await inbox.forget({ type: 'client', id: odd })).toBe(0)
+  expect(await inbox.forget({ type: 'client', id: even })).toBeLessThan(2)
+})
+
+test('ids by paths are exact, and told apart, whatever stands beside them', async () => {
+  const body = (id: string, ref: string) =>
+    `{"event":"client.updated","id":${id},"ref":${ref},"data":{"id":${id}}}`
+  const all = [body(even, odd), body(odd, even), body(even, odd)]
+  const { kinds, entities } = await sent({}, all)
+  expect(kinds).toEqual(['accepted', 'accepted', 'duplicate'])
+  expect(entities).toEqual([even, odd])
+})
+
+const cloudEvent = (id: string, data: string, more = '') =>
+  `{"specversion":"1.0","type":"client.updated","source":"s"${more},"id":"${id}","data_base64":"${btoa(data)}"}`
+
+test.each(['', `,"sentns":${odd}`])(
+  'CloudEvents have the clients of data_base64 apart, and their numbers (with "%s")',
+  async (more) => {
+    const given = [odd, even].map((id) => cloudEvent(id, `{"id":${id}}`, more))
+    const { entities, handled } = await sent(cloudEvents, given)
+    expect(entities).toEqual([even, odd])
+    expect(handled).toEqual([Number(odd), Number(even)])
+  },
+)
+
+test('nothing in data_base64 reaches a prototype, or nests without end', async () => {
+  const seen: unknown[] = []
+  const receiver = createReceiver({ secret, envelope: cloudEvents, validate: 'off' })
+  receiver.on('*', ({ data }) => seen.push(data))
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+  for (const data of ['{"id":"c","__proto__":{"isAdmin":true}}', deep]) {
+    const body = cloudEvent('1', data)
+    const given = { body: new TextEncoder().encode(body), headers: await sign(body, { secret }) }
+    expect((await receiver.receive(given)).kind).toBe('handled')
+  }
+  expect(seen).toEqual([{ id: 'c' }, btoa(deep)])
+  expect(Object.hasOwn(seen[0] as object, '__proto__')).toBe(false)
+})
