@@ -142,11 +142,11 @@ class AttemptRun {
     for (const registration of todo) {
       const isDone = await this.#one(registration)
       if (registration === todo.at(-1)) break
-      // Somebody else's by now, or forgotten: no further handler may see it.
       if (await this.#isHeld(isDone ? registration.id : undefined)) continue
-      // The attempt counts where one has failed: released it might begin again for ever.
-      if (this.#failures.length > 0) break
-      return { verdict: { kind: 'released' }, handled: this.#handled }
+      // Somebody else's by now, or forgotten: no further handler may see it. Where the store did not
+      // answer it is still this one's: nothing is final before all have had their turn.
+      const own = this.#failures.filter((one) => !isDrained(one))
+      return { verdict: this.#released(own), handled: this.#handled }
     }
     return { verdict: this.#verdict(), handled: this.#handled }
   }

@@ -1,5 +1,6 @@
 // A process that stood still while another took its entry, and goes on.
 
+import { NonRetryable } from 'idv-webhooks'
 import { memoryStore } from 'idv-webhooks/inbox'
 import { expect, test } from 'vitest'
 import { event, setUp } from '../inbox/admin.ts'
@@ -49,11 +50,29 @@ test.each([
     })
     receiver.on('*', () => ran.push('second'))
     await deliver(event())
-    const ended = fails ? { retry: 1, released: 0 } : { retry: 0, released: 1 }
-    expect(await worker.runOnce()).toMatchObject({ ...ended, done: 1 })
+    expect(await worker.runOnce()).toMatchObject({ released: 1, retry: 0, done: 1 })
     expect(ran).toEqual(fails ? ['first', 'first', 'second'] : ['first', 'second'])
   },
 )
+
+test('is not final while the store does not answer and others have not had their turn', async () => {
+  const store = memoryStore()
+  const { deliver, receiver, worker } = setUp({ store })
+  const ran: string[] = []
+  const checkpoint = store.checkpoint.bind(store)
+  store.checkpoint = () => {
+    store.checkpoint = checkpoint
+    return Promise.reject(new Error('the connection is gone'))
+  }
+  receiver.on('*', () => {
+    ran.push('first')
+    throw new NonRetryable('for good')
+  })
+  receiver.on('*', () => ran.push('second'))
+  await deliver(event())
+  expect(await worker.runOnce()).toMatchObject({ released: 1, dead: 1 })
+  expect(ran).toEqual(['first', 'first', 'second'])
+})
 
 test('goes on with the others where one has failed', async () => {
   const { deliver, receiver, worker } = setUp()
