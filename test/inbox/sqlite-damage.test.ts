@@ -4,6 +4,7 @@ import { openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } fr
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import type { Inbox } from 'idv-webhooks/inbox'
 import { type SqliteDatabase, sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, test } from 'vitest'
 import { event, setUp } from './admin.ts'
@@ -102,6 +103,22 @@ test.each(['-shm', ''])(
     const store = await open(file, { mode: 'operator' })
     expect((await store.stats(Date.now())).counts.stored).toBe(63)
     await store.close()
+    expect(bytes(file)).toEqual(before)
+  },
+)
+
+test.each([
+  ['purges', (inbox: Inbox) => inbox.purge()],
+  ['forgets', (inbox: Inbox) => inbox.forget('client:cli_1')],
+])(
+  'an operator who %s a damaged file is refused before, and moves no log into it',
+  async (_, act) => {
+    const file = await killed()
+    damage(file)
+    const before = bytes(file)
+    const { inbox } = setUp({ store: sqliteStore(file, { mode: 'operator' }) })
+    await expect(act(inbox)).rejects.toMatchObject({ code: 'STORE_DAMAGED' })
+    await inbox.close()
     expect(bytes(file)).toEqual(before)
   },
 )

@@ -58,8 +58,14 @@ export class ClientTransaction implements StoreTx {
     const tx = await this.#begin()
     const values = checkpointValues(this.#lease).slice(0, 3)
     const sql = this.#statements.text(heldSql)
-    const rows = await tx.query(sql, values).catch(() => [])
-    if (rows.length > 0) return tx
+    try {
+      const rows = await this.#statements.within(limit, () => tx.query(sql, values))
+      if (rows.length > 0) return tx
+    } catch (error) {
+      this.#over = abandoned
+      tx.destroy()
+      throw error
+    }
     await this.rollback()
     throw statementError('STORE_FAILED', 'the lease was lost before the handler began')
   }

@@ -14,6 +14,8 @@ import { WorkerQueries } from './worker-queries.ts'
 
 /** They change nothing, so one that fails leaves nothing that the others must not commit. */
 const reads: readonly Method[] = ['find', 'stats', 'lapsed', 'copyOut', 'copyLast', 'copyTally']
+/** What an inbox asks as it opens, though it only looks: it writes in a new file alone. */
+const looks: readonly Method[] = [...reads, 'recall']
 
 export class Batches {
   readonly #owned: Owned
@@ -39,6 +41,7 @@ export class Batches {
       let erased = 0
       this.#log.assertSound()
       this.#libraries?.assertAlone()
+      if (!calls.every(({ method }) => looks.includes(method))) this.#owned.beforeWrite?.()
       const isReading = calls.every(({ method }) => reads.includes(method))
       const answers = this.#connection.transaction(
         () => {

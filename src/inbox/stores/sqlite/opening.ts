@@ -30,6 +30,12 @@ export interface Owned {
   readonly epoch?: number
   /** The canonical path, of what is a file. */
   readonly path?: string
+  /**
+   * Called before each write, of which the last moves the log into the file.
+   *
+   * @throws WebhookError `STORE_DAMAGED`
+   */
+  beforeWrite?(): void
   close(): void
 }
 
@@ -58,11 +64,26 @@ export function openBeside({ file, open }: Pick<Opening, 'file' | 'open'>): Owne
     assertSchema(db, path)
     configure(db)
     const opened = db
-    return { db, path, close: () => closeBeside(opened, hold) }
+    const beforeWrite = onceIntact(opened, path, isUnchanged)
+    return { db, path, beforeWrite, close: () => closeBeside(opened, hold) }
   } catch (error) {
     db?.close()
     hold?.close()
     throw explained(error, path, isUnchanged)
+  }
+}
+
+/** The check of the file that the log lies beside: whoever only looks is spared it. */
+function onceIntact(db: SqliteDatabase, path: string, isUnchanged: boolean): () => void {
+  let isChecked = !hasLog(path)
+  return () => {
+    if (isChecked) return
+    try {
+      assertIntact(db, path, 'quick', isUnchanged)
+    } catch (error) {
+      throw explained(error, path, isUnchanged)
+    }
+    isChecked = true
   }
 }
 
