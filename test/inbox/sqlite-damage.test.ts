@@ -31,11 +31,13 @@ async function killed(): Promise<string> {
   return copy
 }
 
+const pageSize = 4096
+
 /** Writes over every page but the first; the log has some of them as they were. */
-function damage(file: string): void {
+function damage(file: string, from = 2048): void {
   const handle = openSync(file, 'r+')
   const { size } = statSync(file)
-  for (let at = 2048; at < size; at += 2048) writeSync(handle, Buffer.alloc(64, 7), 0, 64, at)
+  for (let at = from; at < size; at += 2048) writeSync(handle, Buffer.alloc(64, 7), 0, 64, at)
 }
 
 const bytes = (file: string) => ['', '-wal'].map((end) => readFileSync(file + end, 'base64'))
@@ -114,7 +116,8 @@ test.each([
   'an operator who %s a damaged file is refused before, and moves no log into it',
   async (_, act) => {
     const file = await killed()
-    damage(file)
+    // One page that neither reads.
+    damage(file, statSync(file).size - pageSize)
     const before = bytes(file)
     const { inbox } = setUp({ store: sqliteStore(file, { mode: 'operator' }) })
     await expect(act(inbox)).rejects.toMatchObject({ code: 'STORE_DAMAGED' })

@@ -1,5 +1,5 @@
 // A reserved connection of postgres.js outlives its transaction, so what a handler holds must not.
-import { fromPostgresJs, postgresStore } from 'idv-webhooks/inbox/postgres'
+import { fromPg, fromPostgresJs, postgresStore } from 'idv-webhooks/inbox/postgres'
 import postgres from 'postgres'
 import { expect, onTestFinished, test } from 'vitest'
 import { claimOne, leaseOf, newEntry } from '../../../src/testing/store-cases.ts'
@@ -109,6 +109,24 @@ test('begins for no entry that was forgotten while it waited for a connection', 
   const next = await store.transaction?.(leaseOf(await claimOne(store)), 'h')
   expect(await next?.commit()).toBe(true)
 })
+
+test('begins for nobody where the connection falls silent after it was had', async () => {
+  const { lazily: _, ...driver } = fromPg(poolOf())
+  let isSilent = false
+  const begin = async (signal: AbortSignal) => {
+    const tx = await driver.begin(signal)
+    return isSilent ? Object.assign(tx, { query: () => new Promise<never>(() => {}) }) : tx
+  }
+  const options = { schema: freshSchema(), listen: false }
+  const store = postgresStore({ ...driver, begin }, options)
+  await store.open(() => {})
+  onTestFinished(() => store.close())
+  await store.insert(newEntry())
+  const lease = leaseOf(await claimOne(store))
+  isSilent = true
+  await expect(store.transaction?.(lease, 'h')).rejects.toMatchObject({ code: 'STORE_TIMEOUT' })
+  expect(await store.checkpoint(lease)).toBe(true)
+}, 15_000)
 
 const ends = ['commit', 'rollback'] as const
 

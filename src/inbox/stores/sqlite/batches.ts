@@ -2,7 +2,7 @@
 import { isWebhookError, reasonOf, WebhookError } from '../../../foundation/errors.ts'
 import { AdminQueries } from './admin-queries.ts'
 import { ArrivalQueries } from './arrival-queries.ts'
-import type { Answer, BatchAnswer, Call, Gives, Handlers, Method } from './calls.ts'
+import type { Answer, BatchAnswer, Call, Gives, Handlers, Method, Takes } from './calls.ts'
 import { Connection, type Statement } from './connection.ts'
 import { CopyQueries } from './copy.ts'
 import { inTransaction, isFatal } from './driver.ts'
@@ -14,8 +14,6 @@ import { WorkerQueries } from './worker-queries.ts'
 
 /** They change nothing, so one that fails leaves nothing that the others must not commit. */
 const reads: readonly Method[] = ['find', 'stats', 'lapsed', 'copyOut', 'copyLast', 'copyTally']
-/** What an inbox asks as it opens, though it only looks: it writes in a new file alone. */
-const looks: readonly Method[] = [...reads, 'recall']
 
 export class Batches {
   readonly #owned: Owned
@@ -23,6 +21,7 @@ export class Batches {
   readonly #handlers: Handlers
   readonly #log: WalCheckpoint
   readonly #epoch: Statement<{ readonly value: unknown }>
+  readonly #setting: Statement<object>
   readonly #libraries: LibraryGuard | undefined
 
   constructor(owned: Owned) {
@@ -32,6 +31,7 @@ export class Batches {
     this.#log = new WalCheckpoint(this.#connection, { isOwner: owned.epoch !== undefined })
     const { path, epoch } = owned
     this.#libraries = path === undefined ? undefined : new LibraryGuard(path, epoch !== undefined)
+    this.#setting = this.#connection.statement('select 1 from idv_settings where name = ?')
     this.#epoch = this.#connection.statement("select value from idv_settings where name = 'epoch'")
   }
 
@@ -41,7 +41,7 @@ export class Batches {
       let erased = 0
       this.#log.assertSound()
       this.#libraries?.assertAlone()
-      if (!calls.every(({ method }) => looks.includes(method))) this.#owned.beforeWrite?.()
+      if (!calls.every((call) => this.#isLook(call))) this.#owned.beforeWrite?.()
       const isReading = calls.every(({ method }) => reads.includes(method))
       const answers = this.#connection.transaction(
         () => {
@@ -63,6 +63,14 @@ export class Batches {
       const fatal = isFatal(error) || this.#libraries?.broken !== undefined
       return { ok: false, code, message: reasonOf(error), fatal }
     }
+  }
+
+  /** An inbox recalls settings as it opens, which writes those that are not there. */
+  #isLook<M extends Method>({ method, argument }: Call<M>): boolean {
+    if (reads.includes(method)) return true
+    return (
+      method === 'recall' && this.#setting.get((argument as Takes<'recall'>).name) !== undefined
+    )
   }
 
   close(): void {
