@@ -114,11 +114,12 @@ test.each(Object.entries(slips))(
     await leaked.query(slip).catch(() => {})
     leaked.release()
     for (const one of entries) expect(await settle(store, one, { to: 'done' })).toBe(true)
-    const { rows } = await poolOf().query(
-      `select count(*)::int as n from pg_stat_activity where state like 'idle in transaction%' and query = $1`,
-      [slip],
-    )
-    expect(rows).toEqual([{ n: 0 }])
+    const left = async () => {
+      const sql = `select count(*)::int as n from pg_stat_activity where state like 'idle in transaction%' and query = $1`
+      return (await poolOf().query(sql, [slip])).rows
+    }
+    // The server takes a moment to notice that a client has gone.
+    await expect.poll(left, { timeout: 5_000 }).toEqual([{ n: 0 }])
     expect((await store.stats(0)).counts).toMatchObject({ done: 3 })
   },
 )
