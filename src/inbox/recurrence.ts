@@ -43,13 +43,15 @@ export async function assignedEntry(
   deps: EntryDeps,
 ): Promise<NewEntry> {
   const entry = toNewEntry(arrival, deps)
-  const { lane, name } = entry
+  const { lane, name, aliases } = entry
   const time = timeOf(arrival)
-  if (time === undefined || name === undefined) return entry
+  // Last of all: what was fed and what a webhook tells of it have this key in common.
+  const key = aliases?.at(-1)?.key
+  if (time === undefined || name === undefined || key === undefined) return entry
   const tenant = lane.split('.')[1] ?? ''
-  const known = await store.find({ lane, name, tenant, limit: 100 })
-  const first = known.find((one) => isFed(one, deps.encryption))
-  if (!first || !isLater(time, first)) return entry
+  const text = { part: key, keys: [key] }
+  const [first] = await store.find({ lane, name, tenant, text, limit: 1 })
+  if (!first || !isFed(first, deps.encryption) || !isLater(time, first)) return entry
   const { occurrence: _, ...another } = arrival
   return toNewEntry(another, deps)
 }

@@ -137,6 +137,26 @@ describe.each(stores)('what happens again after reconcile has fed it (%s)', (_, 
     await inbox.forget(`verification:${about}`)
     expect((await deliver('verification.approved', { after: 2 * day })).kind).toBe('accepted')
   })
+
+  test('is handled though it arrived unread, after a hundred others of its name', async () => {
+    const { deliver, made, inbox, receiver, handled } = await fed({ store: store() })
+    for (let count = 1; count <= 100; count++) {
+      await deliver('verification.approved', { after: count * 10 * minute })
+    }
+    await work(receiver)
+    const broken = createReceiver({
+      secret,
+      inbox,
+      envelope: () => {
+        throw new Error('a bug of that deployment')
+      },
+    })
+    const again = made('verification.approved', { id: 'evt_again', after: 20 * day })
+    expect((await broken.receive(await signedDelivery(again, { secret }))).kind).toBe('accepted')
+    await work(receiver)
+    expect(handled.at(-1)?.id).toBe('evt_again')
+    expect((await inbox.find({ limit: 1 })).entries).toMatchObject([{ state: 'done' }])
+  })
 })
 
 test('a copy is taken after a crash between the two inserts, and no copy is kept twice', async () => {
