@@ -109,6 +109,19 @@ test.each(['-shm', ''])(
   },
 )
 
+test('nor does an operator who looks at an inbox and stays for a while', async () => {
+  const file = await killed()
+  const before = bytes(file)
+  const { inbox } = setUp({ store: sqliteStore(file, { mode: 'operator' }) })
+  expect((await inbox.stats()).stored).toBe(63)
+  // A log is emptied once a quarter of a second passes without work.
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  expect(bytes(file)).toEqual(before)
+  expect((await inbox.find({ limit: 1 })).entries).toHaveLength(1)
+  await inbox.close()
+  expect(bytes(file)).toEqual(before)
+})
+
 test.each([
   ['purges', (inbox: Inbox) => inbox.purge()],
   ['forgets', (inbox: Inbox) => inbox.forget('client:cli_1')],

@@ -41,7 +41,8 @@ export class Batches {
       let erased = 0
       this.#log.assertSound()
       this.#libraries?.assertAlone()
-      if (!calls.every((call) => this.#isLook(call))) this.#owned.beforeWrite?.()
+      const isLook = calls.every((call) => this.#isLook(call))
+      if (!isLook) this.#owned.beforeWrite?.()
       const isReading = calls.every(({ method }) => reads.includes(method))
       const answers = this.#connection.transaction(
         () => {
@@ -56,7 +57,8 @@ export class Batches {
         },
         { isReading },
       )
-      if (!isReading) this.#log.worked(erased > 0)
+      // Whoever only looks leaves the log alone: it may be another file's.
+      if (!isLook) this.#log.worked(erased > 0)
       return { ok: true, answers }
     } catch (error) {
       const code = isWebhookError(error) ? error.code : 'STORE_FAILED'
