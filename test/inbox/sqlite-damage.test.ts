@@ -139,6 +139,20 @@ test.each([
   },
 )
 
+test('an operator who asks for the check is refused, and the log stays', async () => {
+  const file = await killed()
+  await (await open(file, { mode: 'operator', check: 'integrity' })).close()
+  damage(file, statSync(file).size - pageSize)
+  const before = bytes(file)
+  for (const check of ['integrity', 'quick'] as const) {
+    await expect(open(file, { mode: 'operator', check })).rejects.toMatchObject({
+      code: 'STORE_DAMAGED',
+      message: expect.stringContaining('nothing was changed'),
+    })
+  }
+  expect(bytes(file)).toEqual(before)
+})
+
 test('an operator who erases leaves nothing of it in the log', async () => {
   const file = await killed()
   const { inbox } = setUp({ store: sqliteStore(file, { mode: 'operator' }) })

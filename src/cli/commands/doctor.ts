@@ -33,7 +33,7 @@ export const doctor = (session: Session) =>
     summary: 'test a running receiver and explain what is wrong',
     details: [
       'Sends signed deliveries with awkward bodies, and ones that must be refused, through your real stack, and reports which guarantees hold. If bytes are altered, it proves the cause by signing what the alteration would make of them, and prints the fix for your framework. The event is named idv-webhooks.doctor: a receiver of this package verifies it, answers `ignored`, runs no handler and keeps nothing.',
-      'It also checks Node, the secrets, the clocks and, with --inbox, the inbox: the promises of its store, who can read it, whether a worker keeps up. It lists what it did not check. Exits 0 if everything that can be proved holds, 1 if a guarantee does not hold, 2 if there is nothing to check.',
+      'It also checks Node, the secrets, the clocks and, with --inbox, the inbox: whether its file is whole, the promises of its store, who can read it, whether a worker keeps up. It lists what it did not check. Exits 0 if everything that can be proved holds, 1 if a guarantee does not hold, 2 if there is nothing to check.',
       'With --capture it names the preset of idv-webhooks/vendors, or the scheme, that verifies deliveries which your sender really made.',
       'An app that keeps what it does not know gets one genuine delivery, the same in every run, so that one entry remains. --leave-nothing sends only what must be refused, so the exact bytes are not checked.',
     ],
@@ -81,7 +81,7 @@ export async function runDoctor(session: Session, options: DoctorOptions): Promi
   const unfit = checks.some(isFailed)
   const captures = await readCaptures(session, options.capture ?? [])
   const captured = captures.length > 0 ? [await checkCaptures(captures, secret, scheme)] : []
-  const found = await findInbox(session, options)
+  const found = await findInbox(session, { ...options, isChecked: true })
   const inbox = found ? await checkInbox(session, found) : []
   for (const check of [...checks, ...captured, ...inbox]) printCheck(session, check)
   const broken = unfit || [...captured, ...inbox].some(isFailed)

@@ -30,7 +30,7 @@ export async function checkInbox(session: Session, found: FoundInbox): Promise<r
   }
   try {
     return [
-      check('', 'ok', `${where} opens`),
+      check('', 'ok', file === undefined ? `${where} opens` : `${where} opens, and is whole`),
       checkPromises(inbox.capabilities),
       ...(file === undefined ? [] : [checkMode(statSync(file).mode), checkRoom(file)]),
       ...(made ? [checkEncryption(made.encrypted)] : []),

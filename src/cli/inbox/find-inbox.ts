@@ -40,6 +40,8 @@ export interface Opening extends InboxChoice {
   /** `owner` can add entries, and needs the application to be stopped; `operator` is the default. */
   readonly mode?: 'owner' | 'operator'
   readonly retention?: Partial<RetentionDays> | undefined
+  /** Whether a file is read as a whole, as at the start of the application. */
+  readonly isChecked?: boolean
 }
 
 /** The chosen inbox; undefined if none was chosen. */
@@ -62,7 +64,7 @@ export async function findInbox(
   if (path !== undefined) {
     const file = resolve(cwd, path)
     const { sqliteStore } = await import('../../inbox/stores/sqlite/sqlite.ts')
-    const store = sqliteStore(file, { mode })
+    const store = sqliteStore(file, { mode, ...(opening.isChecked && { check: 'integrity' }) })
     return { ...(await madeInbox(session, store, opening)), where: path, file }
   }
   const where = 'the inbox of the config file'

@@ -1,4 +1,4 @@
-import { statSync, writeFileSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { gzipSync } from 'node:zlib'
@@ -586,6 +586,21 @@ describe('doctor looks at the inbox', () => {
     const inbox = records.filter(({ name }) => String(name).startsWith('inbox'))
     expect(inbox.length).toBeGreaterThan(5)
     expect(inbox.filter(({ state, name }) => state !== 'ok' && name !== 'inbox disk')).toEqual([])
+  })
+
+  test('whose file is damaged where no command would look', async () => {
+    const app = await oneOfEach()
+    await app.inbox.close()
+    const handle = openSync(app.file, 'r+')
+    writeSync(handle, Buffer.alloc(64, 7), 0, 64, fstatSync(handle).size - 2048)
+    closeSync(handle)
+    expect((await run(['inbox', 'stats', '--inbox', app.file])).code).toBe(0)
+    const { records, code } = await runJson(['doctor', '--inbox', app.file], { env })
+    expect(records.find(({ name }) => name === 'inbox')).toMatchObject({
+      state: 'failed',
+      message: expect.stringContaining('.recover'),
+    })
+    expect(code).toBe(1)
   })
 
   test.each([

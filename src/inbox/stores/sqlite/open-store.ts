@@ -38,7 +38,7 @@ export async function openOwnedFile(path: string, options: FileOptions): Promise
   // A driver that is given as a function runs on this thread, where one connection is enough.
   if (typeof driver !== 'function') {
     reader = new Reader(async (lost) => {
-      const beside = { file: path, driver, check, mode: 'operator' } as const
+      const beside = { file: path, driver, mode: 'operator' } as const
       return new WriteQueue(await openThread(writerScript(), beside, lost))
     })
   }
@@ -67,15 +67,19 @@ export async function openOwnedFile(path: string, options: FileOptions): Promise
 
 /** Opens the file beside its owner, for an operator. */
 export async function openOperatedFile(file: string, options: FileOptions): Promise<OpenFile> {
-  const { check = 'integrity' } = options
+  const { check } = options
   const driver = locateDriver(options.driver)
   const open = loadDriver(driver)
   let queue: WriteQueue | undefined
   const broken = (message: string) => queue?.break(message)
   const writer =
     typeof driver === 'function'
-      ? openInline(openBeside({ file, open }))
-      : await openThread(writerScript(), { file, driver, check, mode: 'operator' }, broken)
+      ? openInline(openBeside({ file, open, check }))
+      : await openThread(
+          writerScript(),
+          { file, driver, mode: 'operator', ...(check && { check }) },
+          broken,
+        )
   queue = new WriteQueue(writer)
   return served({ writer, queue }, () => connect(open(file)))
 }

@@ -21,7 +21,7 @@ import { assertSideFiles } from './side-files.ts'
 export interface Opening {
   readonly file: string
   readonly open: Open
-  readonly check: Check
+  readonly check?: Check | undefined
 }
 
 /** An open database; `epoch` grows with every owner, and who only operates has none. */
@@ -40,11 +40,12 @@ export interface Owned {
 }
 
 /**
- * Opens a file beside its owner, for looking and for redriving: nothing is kept or claimed there.
+ * Opens a file beside its owner, for looking and for redriving: nothing is kept or claimed there,
+ * and the file is checked where that was asked for.
  *
- * @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`
+ * @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`, `STORE_DAMAGED`
  */
-export function openBeside({ file, open }: Pick<Opening, 'file' | 'open'>): Owned {
+export function openBeside({ file, open, check }: Opening): Owned {
   const path = canonicalPath(file)
   if (!existsSync(path)) {
     throw new WebhookError('STORE_FAILED', `inbox ${path} does not exist: check the path`)
@@ -63,6 +64,7 @@ export function openBeside({ file, open }: Pick<Opening, 'file' | 'open'>): Owne
     // Checked before any pragma that lasts: a file that is not an inbox must not change.
     assertSchema(db, path)
     configure(db)
+    if (check) assertIntact(db, path, check, isUnchanged)
     const opened = db
     const beforeWrite = onceIntact(opened, path, isUnchanged)
     return { db, path, beforeWrite, close: () => closeBeside(opened, hold) }
@@ -100,7 +102,7 @@ function hasWritten(db: SqliteDatabase): boolean {
 }
 
 /** @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`, both naming the file and the way back */
-export function openOwned({ file, open, check }: Opening): Owned {
+export function openOwned({ file, open, check = 'integrity' }: Opening): Owned {
   const path = canonicalPath(file)
   makePrivate(path)
   const lock = takeLock(`${path}-owner`, open)

@@ -52,7 +52,10 @@ export type { SqliteTransaction } from './transaction.ts'
 export interface SqliteStoreOptions {
   /** `node:sqlite` by default. */
   readonly driver?: SqliteDriver
-  /** The check at start: `integrity` (default) reads the whole file, `quick` most of it. */
+  /**
+   * The check at start: `integrity` reads the whole file, `quick` most of it. By default an owner's
+   * is `integrity`, and an operator has none.
+   */
   readonly check?: 'integrity' | 'quick'
   /**
    * `operator` opens the file beside the process that owns it, for finding, redriving, replaying

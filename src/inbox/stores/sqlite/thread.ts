@@ -9,7 +9,7 @@ import type { OpenWriter } from './inline.ts'
 export interface ThreadData {
   readonly file: string
   readonly driver: string
-  readonly check: 'integrity' | 'quick'
+  readonly check?: 'integrity' | 'quick'
   readonly mode: 'owner' | 'operator'
   /** One 32-bit word: 1 while a batch is carried out. */
   readonly busy: SharedArrayBuffer
