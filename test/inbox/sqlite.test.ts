@@ -10,6 +10,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -416,6 +417,20 @@ describe('the file', () => {
       renameSync(file, `${file}-away`)
       if (how === 'replace') writeFileSync(file, '')
       await until(async () => (await deliver(event())).kind === 'failed')
+      const why = how === 'replace' ? /was replaced by another file/ : /was deleted/
+      await expect(inbox.stats()).rejects.toThrow(why)
+    }
+  })
+
+  test('names what happened though its locks are looked at before its place', async () => {
+    for (const how of ['delete', 'replace'] as const) {
+      const file = temporaryFile()
+      const { deliver, inbox } = setUp({ store: sqliteStore(file) })
+      expect((await deliver(event())).kind).toBe('accepted')
+      renameSync(file, `${file}-away`)
+      if (how === 'replace') writeFileSync(file, '')
+      utimesSync(`${file}-shm`, 1, 1)
+      expect((await deliver(event())).kind).toBe('failed')
       const why = how === 'replace' ? /was replaced by another file/ : /was deleted/
       await expect(inbox.stats()).rejects.toThrow(why)
     }

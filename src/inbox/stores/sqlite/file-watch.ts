@@ -3,8 +3,9 @@
 // And that the locks of this process count for nothing any more.
 import { statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import { type Loss, lostFile } from './lost-file.ts'
 import { OwnLocks } from './own-locks.ts'
-import { hasSecondLibrary, restart, secondLibrary } from './second-library.ts'
+import { hasSecondLibrary, secondLibrary } from './second-library.ts'
 
 /** Milliseconds between two looks. */
 const beat = 2_000
@@ -19,15 +20,11 @@ export interface WatchListeners {
 
 /** Watches the files of an open inbox, and gives the end of that. */
 export function watchFile(path: string, { broken, unlocked }: WatchListeners): () => void {
-  const fixes: Readonly<Record<string, string>> = {
-    [path]: 'restore it, or restart to begin a new one',
-    [`${path}-wal`]: restart,
-    [`${path}-shm`]: restart,
-  }
+  const files = [path, `${path}-wal`, `${path}-shm`]
   const locks = new OwnLocks([path, `${path}-shm`, `${path}-owner`])
   // At once: the first of the looks may be late.
   const seen = new Map<string, string>()
-  for (const file of Object.keys(fixes)) {
+  for (const file of files) {
     try {
       seen.set(file, identityOf(statSync(file)))
     } catch {
@@ -35,7 +32,7 @@ export function watchFile(path: string, { broken, unlocked }: WatchListeners): (
     }
   }
   let isOver = false
-  const look = async (file: string): Promise<string | undefined> => {
+  const look = async (file: string): Promise<Loss | undefined> => {
     try {
       const found = identityOf(await stat(file))
       const known = seen.get(file) ?? found
@@ -48,9 +45,9 @@ export function watchFile(path: string, { broken, unlocked }: WatchListeners): (
     }
   }
   const foundBroken = async (): Promise<string | undefined> => {
-    for (const [file, fix] of Object.entries(fixes)) {
-      const what = await look(file)
-      if (what !== undefined) return `the file ${file} ${what} while it was open: ${fix}`
+    for (const file of files) {
+      const loss = await look(file)
+      if (loss !== undefined) return lostFile(file, loss)
     }
     return (await hasSecondLibrary(path)) ? secondLibrary(path) : undefined
   }

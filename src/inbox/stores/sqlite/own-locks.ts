@@ -1,7 +1,8 @@
 // The locks that this process holds on the files of an inbox. They end as soon as it closes one of
 // the files, however it came to open it (section 2.2 of sqlite.org/howtocorrupt.html): a copy or an
 // upload made by the application is enough. Whoever opens the inbox then would damage it.
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { lostFile } from './lost-file.ts'
 
 // Only Linux shows them; Deno would ask its user whether that may be read.
 const canLook = process.platform === 'linux' && !('Deno' in globalThis)
@@ -26,7 +27,7 @@ export class OwnLocks {
       // A connection that closed may have left its lock to another.
       const { holder, isWhole } = lookFor(file)
       if (holder !== undefined) this.#holders.set(file, holder)
-      else if (isWhole) return locksLost(file)
+      else if (isWhole) return movedAway(descriptor, file) ?? locksLost(file)
     }
     return undefined
   }
@@ -53,14 +54,27 @@ function lookFor(file: string): Found {
 
 function lookAt(descriptor: string, file: string): 'holder' | 'other' | 'unknown' {
   try {
-    if (readlinkSync(`${own}/fd/${descriptor}`) !== file) return 'other'
-    const hasLock = /^lock:/m.test(readFileSync(`${own}/fdinfo/${descriptor}`, 'latin1'))
-    return hasLock ? 'holder' : 'other'
+    return placeOf(descriptor) === file && hasLock(descriptor) ? 'holder' : 'other'
   } catch (error) {
     // Closed since it was listed; any other error says nothing.
     const isClosed = error instanceof Error && 'code' in error && error.code === 'ENOENT'
     return isClosed ? 'other' : 'unknown'
   }
+}
+
+const placeOf = (descriptor: string) => readlinkSync(`${own}/fd/${descriptor}`)
+
+const hasLock = (descriptor: string) =>
+  /^lock:/m.test(readFileSync(`${own}/fdinfo/${descriptor}`, 'latin1'))
+
+/** A file that is open still, and locked, but not in its place: no lock of it was dropped. */
+function movedAway(descriptor: string, file: string): string | undefined {
+  try {
+    if (placeOf(descriptor) === file || !hasLock(descriptor)) return undefined
+  } catch {
+    return undefined
+  }
+  return lostFile(file, existsSync(file) ? 'was replaced by another file' : 'was deleted')
 }
 
 function locksLost(file: string): string {

@@ -4,6 +4,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { WebhookError } from '../../../foundation/errors.ts'
+import { lostFile } from './lost-file.ts'
 import { OwnLocks } from './own-locks.ts'
 
 // Only Linux shows what a process has mapped; Deno would ask its user whether that may be read.
@@ -39,7 +40,8 @@ export class LibraryGuard {
     if (touched === this.#touched || touched === 'unknown') return undefined
     this.#touched = touched
     // Whoever takes itself for the last to close the file deletes it.
-    if (touched === undefined) return new WebhookError('STORE_FAILED', deleted(index))
+    if (touched === undefined)
+      return new WebhookError('STORE_FAILED', lostFile(index, 'was deleted'))
     if (canLook && isMappedTwice(mapped(), this.#path)) {
       return new WebhookError('STORE_UNSUITABLE', secondLibrary(this.#path))
     }
@@ -73,14 +75,6 @@ export async function hasSecondLibrary(path: string): Promise<boolean> {
     (text) => isMappedTwice(text, path),
     () => false,
   )
-}
-
-/** The way out when a log or its index is gone: the last who closes moves the log into the file. */
-export const restart =
-  'stop the application in good order, which writes what it holds, and start it'
-
-function deleted(file: string): string {
-  return `the file ${file} was deleted while it was open: ${restart}`
 }
 
 /** The cause and the way out, for the operator. */
