@@ -57,8 +57,8 @@ test('a synchronous standby takes over without a loss; an asynchronous one that 
 
 test('the verdict sees each kind of harm', () => {
   const line = (at: number, what: 'start' | 'end', id: string, pid = 1) =>
-    ({ at, what, id, entity: 'e', name: 'w', pid }) as const
-  const harmed = judge({
+    ({ at, what, id, entity: 'e', attempt: pid, name: 'w', pid }) as const
+  const evidence = {
     acked: new Map([['e', ['a', 'b', 'c']]]),
     lines: [
       line(1, 'start', 'a'),
@@ -75,8 +75,8 @@ test('the verdict sees each kind of harm', () => {
     ],
     entries: 4,
     keys: 3,
-  })
-  expect(harmed).toEqual({
+  }
+  expect(judge(evidence)).toEqual({
     acked: 3,
     lost: 1,
     storedTwice: 1,
@@ -87,5 +87,11 @@ test('the verdict sees each kind of harm', () => {
     slowestBesideOutages: 28,
     recoveries: 1,
     slowestReturn: 2,
+  })
+  // Another process took it over and ended before its handler began.
+  const lines = evidence.lines.map((one) => (one.at === 40 ? { ...one, attempt: 3 } : one))
+  expect(judge({ ...evidence, lines })).toMatchObject({
+    slowestRecovery: 31,
+    slowestBesideOutages: 14,
   })
 })

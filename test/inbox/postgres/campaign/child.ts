@@ -43,16 +43,17 @@ const store = postgresStore(dying(fromPg(pool), death), { timeout: 3_000 })
 const inbox = createInbox({ store, lease: 9_000, retry: { attempts: 60, delays: [100] } })
 const receiver = createReceiver({ secret, inbox, observe: () => {} })
 
-const write = (what: string, id: string | undefined, entity: string) => {
+const write = (what: string, id: string | undefined, of: { entity: string; attempt: number }) => {
   const at = Number(process.hrtime.bigint() / 1_000_000n)
-  appendFileSync(log, `${JSON.stringify({ at, what, id, entity, name, pid: process.pid })}\n`)
+  appendFileSync(log, `${JSON.stringify({ at, what, id, ...of, name, pid: process.pid })}\n`)
 }
 
 receiver.on(
   '*',
   async (event, { attempt, tx }) => {
     const { id, entity = { id: 'none' } } = event
-    write('start', id, entity.id)
+    const of = { entity: entity.id, attempt }
+    write('start', id, of)
     try {
       await sleep(1 + Math.random() * 6)
       if (attempt === 1 && Math.random() < 0.05) throw new Error('the first attempt fails')
@@ -60,7 +61,7 @@ receiver.on(
       await client.query('insert into effects (event, entity) values ($1, $2)', [id, entity.id])
       death.at('after effects')
     } finally {
-      write('end', id, entity.id)
+      write('end', id, of)
     }
   },
   { id: 'h', tx: true },

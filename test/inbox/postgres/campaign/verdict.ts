@@ -6,6 +6,8 @@ export interface Line {
   readonly what: 'start' | 'end'
   readonly id: string
   readonly entity: string
+  /** Every process that had it in hand counts, also one that ended before its handler began. */
+  readonly attempt: number
   readonly name: string
   readonly pid: number
 }
@@ -47,7 +49,10 @@ export interface Verdict {
   readonly inversions: number
   /** From the end of a process to the next run of what it had in hand, outages included. */
   readonly slowestRecovery: number
-  /** The same less the outages, which the promise leaves out. */
+  /**
+   * The same less the outages, which the promise leaves out, and for each of the processes that
+   * ended with it in hand: one may have taken it over and ended as well.
+   */
   readonly slowestBesideOutages: number
   readonly recoveries: number
   /** From the server's return to the next run of any handler. */
@@ -57,6 +62,7 @@ export interface Verdict {
 interface Run {
   readonly id: string
   readonly entity: string
+  readonly attempt: number
   readonly pid: number
   readonly from: number
   to: number
@@ -70,7 +76,9 @@ export function judge(evidence: Evidence): Verdict {
   for (const { event } of effects) counts.set(event, (counts.get(event) ?? 0) + 1)
   const runs = runsOf(evidence)
   const recoveries = recoveriesOf(runs)
-  const besideOutages = recoveries.map((one) => lengthOf(one) - outageWithin(one, evidence.outages))
+  const besideOutages = recoveries.map(
+    (one) => (lengthOf(one) - outageWithin(one, evidence.outages)) / one.ends,
+  )
   return {
     acked: all.length,
     lost: all.filter((id) => !counts.has(id)).length,
@@ -91,7 +99,7 @@ export function judge(evidence: Evidence): Verdict {
 function runsOf({ lines, stops }: Evidence): readonly Run[] {
   const runs: Run[] = []
   const open = new Map<string, Run>()
-  for (const { what, id, entity, pid, at } of lines) {
+  for (const { what, id, entity, attempt, pid, at } of lines) {
     const key = `${pid} ${id}`
     if (what === 'end') {
       const run = open.get(key)
@@ -99,7 +107,15 @@ function runsOf({ lines, stops }: Evidence): readonly Run[] {
       open.delete(key)
       continue
     }
-    const run = { id, entity, pid, from: at, to: Number.POSITIVE_INFINITY, wasStopped: false }
+    const run = {
+      id,
+      entity,
+      attempt,
+      pid,
+      from: at,
+      to: Number.POSITIVE_INFINITY,
+      wasStopped: false,
+    }
     open.set(key, run)
     runs.push(run)
   }
@@ -133,14 +149,20 @@ function inversions(entity: string, ids: readonly string[], effects: Evidence['e
   return order.filter((at, index) => at < (order[index - 1] ?? -1)).length
 }
 
+/** `ends` counts the processes that ended with it in hand. */
+interface Recovery extends Span {
+  readonly ends: number
+}
+
 /** What was in hand when its process ended, and was not over: a commit may have been the last. */
-function recoveriesOf(runs: readonly Run[]): readonly Span[] {
+function recoveriesOf(runs: readonly Run[]): readonly Recovery[] {
   const by = Map.groupBy(runs, ({ id }) => id)
   return runs
     .filter(({ wasStopped }) => wasStopped)
     .flatMap((run) => {
       const next = by.get(run.id)?.find(({ from }) => from > run.to)
-      return next ? [{ from: run.to, to: next.from }] : []
+      const ends = Math.max(1, (next?.attempt ?? 0) - run.attempt)
+      return next ? [{ from: run.to, to: next.from, ends }] : []
     })
 }
 
