@@ -139,6 +139,40 @@ test.each([
   },
 )
 
+/** A file whose log adds a row that one index does not have, as another file's log may. */
+async function disagreeing(): Promise<string> {
+  const file = await killed()
+  const copy = join(temporaryFolder(), 'copy.db')
+  // Its types come later than the method.
+  const db = new DatabaseSync(file) as DatabaseSync & { enableDefensive(isOn: boolean): void }
+  db.enableDefensive(false)
+  const index = "type = 'index' and name = 'idv_lanes_tenant'"
+  db.exec(`pragma writable_schema = on;
+    create temp table kept as select * from sqlite_schema where ${index};
+    delete from sqlite_schema where ${index}`)
+  db.exec('pragma writable_schema = reset')
+  db.exec("update idv_lanes set tenant = 'acme'")
+  db.exec('pragma writable_schema = on; insert into sqlite_schema select * from temp.kept')
+  for (const end of ['', '-wal', '-shm']) execFileSync('cp', [file + end, copy + end])
+  db.close()
+  return copy
+}
+
+test.each([
+  ['purges', (inbox: Inbox) => inbox.purge()],
+  ['forgets', (inbox: Inbox) => inbox.forget('client:cli_1')],
+])('an operator who %s is refused where only an index shows the damage', async (_, act) => {
+  const file = await disagreeing()
+  const before = bytes(file)
+  const quick = new DatabaseSync(file, { readOnly: true })
+  expect(quick.prepare('pragma quick_check').get()).toEqual({ quick_check: 'ok' })
+  quick.close()
+  const { inbox } = setUp({ store: sqliteStore(file, { mode: 'operator' }) })
+  await expect(act(inbox)).rejects.toMatchObject({ code: 'STORE_DAMAGED' })
+  await inbox.close()
+  expect(bytes(file)).toEqual(before)
+})
+
 test('an operator who asks for the check is refused, and the log stays', async () => {
   const file = await killed()
   await (await open(file, { mode: 'operator', check: 'integrity' })).close()

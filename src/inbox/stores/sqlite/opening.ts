@@ -66,8 +66,9 @@ export function openBeside({ file, open, check }: Opening): Owned {
     configure(db)
     if (check) assertIntact(db, path, check, isUnchanged)
     const opened = db
-    const beforeWrite = onceIntact(opened, path, isUnchanged)
-    return { db, path, beforeWrite, close: () => closeBeside(opened, hold) }
+    const beforeWrite = check ? undefined : onceIntact(opened, path, isUnchanged)
+    const close = () => closeBeside(opened, hold)
+    return { db, path, ...(beforeWrite && { beforeWrite }), close }
   } catch (error) {
     db?.close()
     hold?.close()
@@ -75,13 +76,16 @@ export function openBeside({ file, open, check }: Opening): Owned {
   }
 }
 
-/** The check of the file that the log lies beside: whoever only looks is spared it. */
+/**
+ * The check of the file that the log lies beside, as at a start: an older log may fit but for an
+ * index. Whoever only looks is spared it.
+ */
 function onceIntact(db: SqliteDatabase, path: string, isUnchanged: boolean): () => void {
   let isChecked = !hasLog(path)
   return () => {
     if (isChecked) return
     try {
-      assertIntact(db, path, 'quick', isUnchanged)
+      assertIntact(db, path, 'integrity', isUnchanged)
     } catch (error) {
       throw explained(error, path, isUnchanged)
     }
