@@ -1,5 +1,5 @@
 // A damaged file is refused as it was found: what lies in its log may be all that can be saved.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -119,6 +119,31 @@ test('nor does an operator who looks at an inbox and stays for a while', async (
   expect(bytes(file)).toEqual(before)
   expect((await inbox.find({ limit: 1 })).entries).toHaveLength(1)
   await inbox.close()
+  expect(bytes(file)).toEqual(before)
+})
+
+const source = (file: string) => JSON.stringify(join(import.meta.dirname, '../../src/inbox', file))
+
+test.each([
+  ['looks', 'stats', ''],
+  ['looks and exits', 'stats', 'process.exit(0)'],
+  ['looks and throws', 'stats', 'throw new Error("a bug")'],
+  ['is refused', 'purge', ''],
+  ['is refused and exits', 'purge', 'process.exit(0)'],
+])('nor does one who %s without closing it', async (_how, act, end) => {
+  const file = await killed()
+  damage(file, statSync(file).size - pageSize)
+  const before = bytes(file)
+  const script = `
+    import { createInbox } from ${source('index.ts')}
+    import { sqliteStore } from ${source('stores/sqlite/sqlite.ts')}
+    const inbox = createInbox({ store: sqliteStore(${JSON.stringify(file)}, { mode: 'operator' }) })
+    await inbox.${act}().then(() => console.log('done'), ({ code }) => console.log(code))
+    ${end}`
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+  })
+  expect(stdout).toBe(act === 'purge' ? 'STORE_DAMAGED\n' : 'done\n')
   expect(bytes(file)).toEqual(before)
 })
 

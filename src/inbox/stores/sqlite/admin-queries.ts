@@ -58,8 +58,10 @@ export class AdminQueries {
   }
 
   recall({ name, initial }: Takes<'recall'>): Gives<'recall'> {
+    const known = this.#sql.setting.get(name)?.value
+    if (known !== undefined) return known
     this.#sql.addSetting.run(name, initial)
-    return this.#sql.setting.get(name)?.value ?? initial
+    return initial
   }
 
   remember({ name, value }: Takes<'remember'>): void {

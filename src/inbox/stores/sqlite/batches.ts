@@ -23,6 +23,8 @@ export class Batches {
   readonly #epoch: Statement<{ readonly value: unknown }>
   readonly #setting: Statement<object>
   readonly #libraries: LibraryGuard | undefined
+  /** Whoever only looked until now goes on there once it writes. */
+  #writing: Batches | undefined
 
   constructor(owned: Owned) {
     this.#owned = owned
@@ -37,13 +39,16 @@ export class Batches {
 
   /** Never throws: the message holds SQLite's words and ours, and no data. */
   carryOut(calls: readonly Call[]): BatchAnswer {
+    if (this.#writing) return this.#writing.carryOut(calls)
     try {
       let erased = 0
       this.#log.assertSound()
       this.#libraries?.assertAlone()
       const isLook = calls.every((call) => this.#isLook(call))
-      if (!isLook) this.#owned.beforeWrite?.()
-      const isReading = calls.every(({ method }) => reads.includes(method))
+      if (!isLook && this.#owned.forWriting) {
+        this.#writing = new Batches(this.#owned.forWriting())
+        return this.#writing.carryOut(calls)
+      }
       const answers = this.#connection.transaction(
         () => {
           this.#assertOwner()
@@ -55,7 +60,7 @@ export class Batches {
           this.#libraries?.assertAlone()
           return all
         },
-        { isReading },
+        { isReading: isLook },
       )
       // Whoever only looks leaves the log alone: it may be another file's.
       if (!isLook) this.#log.worked(erased > 0)
@@ -76,6 +81,10 @@ export class Batches {
   }
 
   close(): void {
+    if (this.#writing) {
+      this.#writing.close()
+      return
+    }
     this.#log.close()
     this.#owned.close()
   }

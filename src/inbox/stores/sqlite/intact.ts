@@ -21,12 +21,12 @@ export function isCheckedUnchanged(path: string, open: Open, check: Check): bool
 }
 
 /**
- * Keeps a log where it is until this closes: whoever closes the file before is not the last.
- * Undefined where the log is empty, and where the driver has no such connection.
+ * Opens a file beside whose log nothing may change. Undefined where the log is empty, and where the
+ * driver has no such connection.
  *
  * @throws WebhookError `STORE_DAMAGED`, `STORE_UNSUITABLE`
  */
-export function holdLog(path: string, open: Open): SqliteDatabase | undefined {
+export function openReader(path: string, open: Open): SqliteDatabase | undefined {
   // It has its lock on the file once it has read.
   const read = (db: SqliteDatabase) => void db.exec('select 1 from sqlite_schema')
   return hasLog(path) ? openReadOnly(path, open, read) : undefined

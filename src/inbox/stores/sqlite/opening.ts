@@ -10,8 +10,8 @@ import {
   assertIntact,
   type Check,
   hasLog,
-  holdLog,
   isCheckedUnchanged,
+  openReader,
   refusedFile,
 } from './intact.ts'
 import { assertSchema, migrate } from './schema.ts'
@@ -31,11 +31,12 @@ export interface Owned {
   /** The canonical path, of what is a file. */
   readonly path?: string
   /**
-   * Called before each write, of which the last moves the log into the file.
+   * The same for writing, where this is for looking alone: the close of what may write moves the
+   * log into the file, however its process ends. It closes both.
    *
-   * @throws WebhookError `STORE_DAMAGED`
+   * @throws WebhookError `STORE_DAMAGED`, `STORE_FAILED`
    */
-  beforeWrite?(): void
+  forWriting?(): Owned
   close(): void
 }
 
@@ -51,58 +52,52 @@ export function openBeside({ file, open, check }: Opening): Owned {
     throw new WebhookError('STORE_FAILED', `inbox ${path} does not exist: check the path`)
   }
   let db: SqliteDatabase | undefined
-  let hold: SqliteDatabase | undefined
   let isUnchanged = !hasLog(path)
   try {
     assertSideFiles(path, open)
-    // Whoever only looks must not move the log into a file that it may not belong to.
-    hold = holdLog(path, open)
-    isUnchanged ||= hold !== undefined
-    db = open(path)
+    const reader = openReader(path, open)
+    const isReader = reader !== undefined
+    const needsCheck = !isUnchanged && !check
+    isUnchanged ||= isReader
+    db = reader ?? open(path)
     // It may be closing elsewhere, which takes the file for a moment.
     db.exec('pragma busy_timeout = 1000')
     // Checked before any pragma that lasts: a file that is not an inbox must not change.
     assertSchema(db, path)
-    configure(db)
+    if (!isReader) configure(db)
     if (check) assertIntact(db, path, check, isUnchanged)
     const opened = db
-    const beforeWrite = check ? undefined : onceIntact(opened, path, isUnchanged)
-    const close = () => closeBeside(opened, hold)
-    return { db, path, ...(beforeWrite && { beforeWrite }), close }
+    const close = () => void opened.close()
+    const forWriting = () => {
+      try {
+        // As at a start: an older log may fit but for an index. Whoever only looks is spared it.
+        if (needsCheck) assertIntact(opened, path, 'integrity', isUnchanged)
+        return isReader ? writingBeside(opened, path, open) : { db: opened, path, close }
+      } catch (error) {
+        throw explained(error, path, isUnchanged)
+      }
+    }
+    return { db, path, ...((isReader || needsCheck) && { forWriting }), close }
   } catch (error) {
     db?.close()
-    hold?.close()
     throw explained(error, path, isUnchanged)
   }
 }
 
-/**
- * The check of the file that the log lies beside, as at a start: an older log may fit but for an
- * index. Whoever only looks is spared it.
- */
-function onceIntact(db: SqliteDatabase, path: string, isUnchanged: boolean): () => void {
-  let isChecked = !hasLog(path)
-  return () => {
-    if (isChecked) return
-    try {
-      assertIntact(db, path, 'integrity', isUnchanged)
-    } catch (error) {
-      throw explained(error, path, isUnchanged)
-    }
-    isChecked = true
-  }
-}
-
 /** Whoever has written is the last to close: nothing that it erased may stay in the log. */
-function closeBeside(db: SqliteDatabase, hold: SqliteDatabase | undefined): void {
-  const [first, last] = hold && hasWritten(db) ? [hold, db] : [db, hold]
-  first.close()
-  last?.close()
-}
-
-function hasWritten(db: SqliteDatabase): boolean {
-  const { n } = db.prepare('select total_changes() as n').get() as { readonly n: unknown }
-  return Number(n) > 0
+function writingBeside(reader: SqliteDatabase, path: string, open: Open): Owned {
+  const db = open(path)
+  try {
+    configure(db)
+  } catch (error) {
+    db.close()
+    throw error
+  }
+  const close = () => {
+    reader.close()
+    db.close()
+  }
+  return { db, path, close }
 }
 
 /** @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`, both naming the file and the way back */
