@@ -94,6 +94,11 @@ export class Claims {
     return isTaken ? { state: settlement.to, ...dueOf(settlement) } : { state: 'lost' }
   }
 
+  /** The lease under which an attempt goes on: a store that lost its own has given it out again. */
+  latestLease(work: Work): Lease {
+    return this.#latest(work).lease
+  }
+
   /** A later claim holds the entry, and this attempt is its work, unless it begins all over. */
   #latest(work: Work): Work {
     const again = this.#again.get(work.lease.id)

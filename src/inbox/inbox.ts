@@ -121,7 +121,8 @@ class DurableInbox implements Inbox, WorkSource {
     this.#opening = new StoreOpening({ store, begin: () => this.#begin() })
     const { transaction } = store
     if (transaction) {
-      this.transaction = (work, handler) => transaction.call(store, work.lease, handler)
+      this.transaction = (work, handler) =>
+        transaction.call(store, this.#claims.latestLease(work), handler)
     }
   }
 
@@ -219,7 +220,7 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   checkpoint(work: Work, handler?: string): Promise<boolean> {
-    return this.#store.checkpoint(work.lease, handler)
+    return this.#store.checkpoint(this.#claims.latestLease(work), handler)
   }
 
   renew(): Promise<void> {

@@ -21,6 +21,7 @@ import {
   toSuperseded,
 } from '../protocol/finality.ts'
 import { covers } from '../protocol/names.ts'
+import { isDrained, toCut, toFailure, toInterrupted, toMissing, toUnrun } from './failures.ts'
 import { keptForAnother, unreadHere } from './other-vendor.ts'
 import { readLate } from './read-late.ts'
 
@@ -108,9 +109,8 @@ const steps = [schemaStep, 'vendor', 'worker']
 
 /** An attempt that ran nothing: a worker of another receiver may do better, and so it is retried. */
 function leftToAnother(work: Work, failure: EntryFailure): Attempted {
-  const error = 'failed before, and was not run by this attempt'
-  const before = unfinished(work).map((id) => ({ handler: id, code: 'HANDLER_FAILED', error }))
-  return ended({ ...failed('ENVELOPE_INVALID'), failures: [failure, ...before], fatal: false })
+  const failures = [failure, ...unfinished(work).map(toUnrun)]
+  return ended({ ...failed('ENVELOPE_INVALID'), failures, fatal: false })
 }
 
 interface Subject {
@@ -139,16 +139,31 @@ class AttemptRun {
   }
 
   async through(todo: readonly Registration[]): Promise<Attempted> {
-    for (const registration of todo) {
+    for (const [index, registration] of todo.entries()) {
       const isDone = await this.#one(registration)
-      if (registration === todo.at(-1)) break
+      const left = todo.slice(index + 1)
+      if (left.length === 0) break
       if (await this.#isHeld(isDone ? registration.id : undefined)) continue
-      // Somebody else's by now, or forgotten: no further handler may see it. Where the store did not
-      // answer it is still this one's: nothing is final before all have had their turn.
-      const own = this.#failures.filter((one) => !isDrained(one))
-      return { verdict: this.#released(own), handled: this.#handled }
+      // Somebody else's by now, or forgotten: no further handler may see it.
+      return { verdict: this.#cutShort(left), handled: this.#handled }
     }
     return { verdict: this.#verdict(), handled: this.#handled }
+  }
+
+  /**
+   * Where the store did not answer, the entry is still this one's: nothing is final before all have
+   * had their turn. A failure that repeats itself counts: released it would come back at once, for
+   * as long as the store answers everything else.
+   */
+  #cutShort(left: readonly Registration[]): Verdict {
+    const own = this.#failures.filter((one) => !isDrained(one))
+    const unrun = left
+      .filter(({ id }) => this.#work.failed.includes(id))
+      .map(({ id }) => toUnrun(id))
+    const failures = [...own.map(toFailure), ...this.#before(), ...unrun]
+    if (own.length === 0) return { kind: 'released' }
+    if (!own.every((one) => this.#failedBefore(one))) return { kind: 'released', failures }
+    return { kind: 'failed', reason: 'HANDLER_FAILED', failures, fatal: false }
   }
 
   /** Records a handler that succeeded; false where the entry is not known to be held. */
@@ -243,32 +258,12 @@ class AttemptRun {
   }
 }
 
-const isDrained = ({ code }: HandlerFailure) => code === 'DRAINING'
-
 function ended(verdict: Verdict): Attempted {
   return { verdict, handled: [] }
 }
 
 function failed<Reason extends string>(reason: Reason) {
   return { kind: 'failed', reason, failures: [] } as const
-}
-
-function toFailure({ handler, code, error }: HandlerFailure): EntryFailure {
-  return { handler, code, error: describeError(error) }
-}
-
-function toInterrupted({ handler }: HandlerFailure): EntryFailure {
-  const error = 'failed before, and was interrupted by a drain'
-  return { handler, code: 'HANDLER_FAILED', error }
-}
-
-function toCut({ handler }: HandlerFailure): EntryFailure {
-  return { handler, code: 'HANDLER_FAILED', error: 'was cut by the end of the run' }
-}
-
-function toMissing(handler: string): EntryFailure {
-  const error = 'failed before, and this process has no handler of that id'
-  return { handler, code: 'HANDLER_FAILED', error }
 }
 
 /** The handler, and then its effects committed. */

@@ -74,6 +74,56 @@ test('is not final while the store does not answer and others have not had their
   expect(ran).toEqual(['first', 'first', 'second'])
 })
 
+test.each([
+  ['is new', ['second'], 'stored'],
+  ['has failed as well', ['first', 'second'], 'retry'],
+])(
+  'keeps the failure of a handler that it did not come to, where the one before it %s',
+  async (_, earlier, state) => {
+    const store = memoryStore()
+    const parts = { store, retry: { delays: [0, 60_000] } }
+    const [old, fresh] = [setUp(parts), setUp(parts)]
+    const ran: string[] = []
+    const fails = (id: string) => () => {
+      ran.push(id)
+      throw new Error('not yet')
+    }
+    for (const id of earlier) old.receiver.on('*', fails(id), { id })
+    for (const id of ['first', 'second']) fresh.receiver.on('*', fails(id), { id })
+    await old.deliver(event())
+    await old.worker.runOnce({ limit: 1 })
+    const { checkpoint } = store
+    store.checkpoint = () => Promise.reject(new Error('the connection is gone'))
+    await fresh.worker.runOnce({ limit: 1 })
+    store.checkpoint = checkpoint
+    expect(ran).toEqual([...earlier, 'first'])
+    const [entry] = (await fresh.inbox.find()).entries
+    const failed = entry?.failures.map(({ handler }) => handler)
+    expect([entry?.state, failed]).toEqual([state, ['first', 'second']])
+  },
+)
+
+test('a failure that repeats itself while checkpoints fail counts each time', async () => {
+  const store = memoryStore()
+  const { deliver, inbox, receiver, worker } = setUp({ store })
+  store.checkpoint = () => Promise.reject(new Error('the connection is gone'))
+  const ran: string[] = []
+  const mail = () => {
+    ran.push('first')
+    throw new Error('the mail server is down')
+  }
+  receiver.on('*', mail, { id: 'first' })
+  receiver.on('*', () => ran.push('second'), { id: 'second' })
+  await deliver(event())
+  expect(await worker.runOnce()).toEqual({
+    ...{ done: 0, skipped: 0, lost: 0 },
+    ...{ released: 1, retry: 2, dead: 1 },
+  })
+  expect(ran).toEqual(['first', 'first', 'first', 'first'])
+  const [entry] = (await inbox.find()).entries
+  expect(entry?.failures).toMatchObject([{ handler: 'first', code: 'HANDLER_FAILED' }])
+})
+
 test('goes on with the others where one has failed', async () => {
   const { deliver, receiver, worker } = setUp()
   const ran: string[] = []
