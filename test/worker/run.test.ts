@@ -59,7 +59,9 @@ describe.each(stores)('at work on %s', (_, store) => {
       atWork--
     })
     // It goes on under the later lease.
-    receiver.on('verification.approved', () => {})
+    receiver.on('verification.approved', () => {}, { id: 'next' })
+    const tx = kept.transaction !== undefined
+    receiver.on('verification.approved', (_, context) => void context.tx, { id: 'last', tx })
     await deliver(event())
     await worker.start()
     await until(() => settled().includes('done'))
