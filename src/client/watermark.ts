@@ -53,13 +53,14 @@ export const ahead = hour
 
 /**
  * How long ago, in milliseconds, an event may have been for the inbox to know of it still: what it has
- * forgotten it would take again. The service's clock may differ from ours.
+ * forgotten it would take again. The service's clock may differ from ours. A week where it does not say.
  */
 export async function rememberedBy(keeper: Keeper | undefined, now: Date): Promise<number> {
-  const days = keeper?.capabilities?.dedupeDays ?? Number.POSITIVE_INFINITY
+  const days = keeper?.capabilities?.dedupeDays
+  const kept = days === undefined ? looked : days * 24 * hour - ahead
   const since = await keeper?.remembersSince?.()
-  const known = since ? now.getTime() - since.getTime() : Number.POSITIVE_INFINITY
-  return Math.min(looked, Math.min(days * 24 * hour, known) - ahead)
+  const known = since ? now.getTime() - since.getTime() - ahead : Number.POSITIVE_INFINITY
+  return Math.min(kept, known)
 }
 
 /**
@@ -83,12 +84,13 @@ export function boundOf(
   if (at > now.getTime() + ahead) {
     throw tooLate(`watermark.${stream}.at`, 'remove the watermark and pass since')
   }
-  const age = now.getTime() - timeOf(position.seen, `watermark.${stream}.seen`)
+  timeOf(position.seen, `watermark.${stream}.seen`)
   const { since: first } = position
   const least = first === undefined ? at : timeOf(first, `watermark.${stream}.since`)
-  const exact = position.confirmed || age > remembered
-  const from = exact ? at : Math.max(at - overlap, Math.min(least, at))
-  const floor = Math.min(from, Math.max(least, now.getTime() - remembered))
+  const again = Math.max(at - overlap, Math.min(least, at))
+  const exact = position.confirmed || again < now.getTime() - remembered
+  const from = exact ? at : again
+  const floor = Math.min(from, Math.max(least, now.getTime() - Math.min(looked, remembered)))
   return { from, included: !exact, floor }
 }
 

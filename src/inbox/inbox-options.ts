@@ -2,6 +2,7 @@
 
 import {
   checkChoice,
+  checkFunction,
   checkOptionNames,
   checkWholeNumber,
   invalid,
@@ -79,6 +80,7 @@ export function checkedInboxOptions(options: InboxOptions): InboxLimits {
   checkOptionNames('createInbox', options, names)
   checkChoice('onDead', options.onDead, ['continue', 'block'])
   checkChoice('dedupe', options.dedupe, ['id', 'body'])
+  checkFunction('now', options.now, '() => new Date()')
   checkParts(options)
   // Ten minutes at most: five times a timeout and a worker's grace still fit into one timer.
   const { timeout = 2_000, lease = 60_000 } = options

@@ -407,6 +407,35 @@ describe('reconcile', () => {
     ])
   })
 
+  test('the hour before is not read again once the inbox has forgotten it, however late it was read', async () => {
+    const { now, advance } = fakeClock(start)
+    const inbox = createInbox({
+      store: memoryStore(),
+      now,
+      retention: { done: 1, dead: 2, keys: 3 },
+    })
+    const receiver = createReceiver({ secret, inbox, now })
+    const handled: string[] = []
+    receiver.on('*', ({ name, source }) => handled.push(`${name} by ${source}`))
+    const subscriptions = [{ url: 'http://app.test/webhooks', secret }]
+    const fetch = (request: Request) => toFetch(receiver)(request)
+    const sandbox = openSandbox({ now, fetch, subscriptions })
+    const api = clientOf(sandbox, { now, limiter: false })
+    await api.verifications.create(input)
+    advance({ minutes: 10 })
+    await api.verifications.create(input)
+    await sandbox.flush()
+    await work(receiver)
+    advance({ days: 2, hours: 20 })
+    const { watermark } = await reconcile({ client: api, receiver, now, since: start })
+    advance({ hours: 6 })
+    await inbox.purge()
+    const report = await reconcile({ client: api, receiver, now, since: watermark } as never)
+    await work(receiver)
+    expect(report).toMatchObject({ complete: true, events: { fed: 0 } })
+    expect(handled).toEqual(Array(2).fill('verification.created by webhook'))
+  })
+
   test('what an operator has purged by another figure is known', async () => {
     const file = temporaryFile()
     const owner = createInbox({ store: sqliteStore(file) })
@@ -781,18 +810,21 @@ describe('the watermark', () => {
     expect(derived).toEqual([3, 3, 3, 4])
   })
 
-  test('an old watermark is exact, because the inbox may have forgotten earlier events', async () => {
+  test.each([
+    ['the hour before an old watermark is read again', 8, { derived: 17, missing: 3 }],
+    ['a watermark is exact where the inbox may have forgotten', 31, { derived: 5, missing: 3 }],
+  ])('%s', async (_, days, expected) => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     await live(setup, 6)
     const now = () => sandbox.clock.now()
     const { watermark } = await reconcile({ client: api, receiver, since: start, now })
-    await sandbox.clock.advance({ days: 8 })
+    await sandbox.clock.advance({ days })
     drop(sandbox)
     const [created = ''] = await live(setup, 1)
     const report = await reconcile({ client: api, receiver, since: watermark, now } as never)
     // One that was never begun has expired meanwhile, and the date of one that expired early has come.
-    expect(report.events).toMatchObject({ derived: 5, missing: 3 })
+    expect(report.events).toMatchObject(expected)
     expect(created).toContain('created')
   })
 

@@ -477,6 +477,7 @@ describe('createInbox refuses', () => {
     [{ store, onDead: 'stop' }, 'OPTION_INVALID', /'continue' or 'block'/],
     [{ store, dedupe: 'hash' }, 'OPTION_INVALID', /'id' or 'body'/],
     [{ store, retention: { done: -1 } }, 'OPTION_INVALID', /retention\.done/],
+    [{ store, now: fakeClock() }, 'OPTION_INVALID', /now must be a function/],
     [{ store, timeout: 0 }, 'OPTION_INVALID', /timeout/],
     [
       { store, timeout: 0.5 },
