@@ -84,6 +84,7 @@ export function boundOf(
   if (at > now.getTime() + ahead) {
     throw tooLate(`watermark.${stream}.at`, 'remove the watermark and pass since')
   }
+  // Only checked: however late it was found, the inbox forgets by when it happened.
   timeOf(position.seen, `watermark.${stream}.seen`)
   const { since: first } = position
   const least = first === undefined ? at : timeOf(first, `watermark.${stream}.since`)
