@@ -142,35 +142,42 @@ describe('context.fetch()', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('context.fetch() never returns an earlier response from an inbox, and handlers of one event share', async () => {
-    const clock = fakeClock(start)
-    const sandbox = openSandbox({ now: start })
-    let asked = 0
-    const api = clientOf(sandbox, {
-      limiter: false,
-      fetch: (request) => {
-        if (request.method === 'GET') asked += 1
-        return sandbox.fetch(request)
-      },
-    })
-    const inbox = createInbox({ store: memoryStore() })
-    const receiver = createReceiver({ secret, inbox, client: api, now: clock.now })
-    const got: unknown[] = []
-    receiver.on('verification.*', async (_, { fetch }) => got.push((await fetch())?.status))
-    receiver.on('verification.*', async (_, { fetch }) => got.push((await fetch())?.status))
-    const { id } = await api.verifications.create(input)
-    const deliver = async (event: string) =>
-      receiver.receive(
-        await signedDelivery({ id: event, event, data: { id } }, { secret, now: clock.now }),
-      )
-    await deliver('verification.created')
-    await createWorker(receiver).runOnce()
-    await sandbox.act(id, 'cancel')
-    await deliver('verification.canceled')
-    await createWorker(receiver).runOnce()
-    expect(got).toEqual(['initiated', 'initiated', 'canceled', 'canceled'])
-    expect(asked).toBe(2)
-  })
+  test.each([
+    ['here', 0],
+    ['on a machine whose clock is behind', 2_000],
+  ])(
+    'handlers of one event share a response, and get none of before it was kept %s',
+    async (_, behind) => {
+      const clock = fakeClock(start)
+      const sandbox = openSandbox({ now: start })
+      const kept = () => new Date(clock.now().getTime() - behind)
+      let asked = 0
+      const api = clientOf(sandbox, {
+        limiter: false,
+        fetch: (request) => {
+          if (request.method === 'GET') asked += 1
+          return sandbox.fetch(request)
+        },
+      })
+      const inbox = createInbox({ store: memoryStore() })
+      const receiver = createReceiver({ secret, inbox, client: api, now: clock.now })
+      const got: unknown[] = []
+      receiver.on('verification.*', async (_, { fetch }) => got.push((await fetch())?.status))
+      receiver.on('verification.*', async (_, { fetch }) => got.push((await fetch())?.status))
+      const { id } = await api.verifications.create(input)
+      const deliver = async (event: string) =>
+        receiver.receive(
+          await signedDelivery({ id: event, event, data: { id } }, { secret, now: kept }),
+        )
+      await deliver('verification.created')
+      await createWorker(receiver).runOnce()
+      await sandbox.act(id, 'cancel')
+      await deliver('verification.canceled')
+      await createWorker(receiver).runOnce()
+      expect(got).toEqual(['initiated', 'initiated', 'canceled', 'canceled'])
+      expect(asked).toBe(2)
+    },
+  )
 
   test('context.fetch() asks again if the last response is old, or was an error', async () => {
     const { clock, sandbox, api, asked, receiver, deliver } = open()

@@ -33,13 +33,6 @@ interface Read {
   pending: boolean
 }
 
-interface Arrival {
-  /** Its place among the arrivals and reads of this process. */
-  readonly order: number
-  /** It is that of the arrival itself, not of the first question. */
-  readonly known: boolean
-}
-
 /** Reads the resources that events name. */
 export class ResourceReads {
   readonly #client: ClientOption | undefined
@@ -48,7 +41,8 @@ export class ResourceReads {
   /** Ages are measured by it: no correction moves it, and a frozen process ages too. */
   readonly #age: Clock
   readonly #reads = new Map<string, Read>()
-  readonly #arrivals = new WeakMap<VerifiedDelivery, Arrival>()
+  /** Places among the arrivals and reads of this process. */
+  readonly #arrivals = new WeakMap<VerifiedDelivery, number>()
   #order = 0
 
   constructor(client: ClientOption | undefined, now: Clock | undefined) {
@@ -66,7 +60,7 @@ export class ResourceReads {
     if (!this.#client) return (delivery) => delivery
     const order = ++this.#order
     return (delivery) => {
-      this.#arrivals.set(delivery, { order, known: true })
+      this.#arrivals.set(delivery, order)
       return delivery
     }
   }
@@ -103,20 +97,20 @@ export class ResourceReads {
   #fresh(key: string, { delivery }: Asking): Read | undefined {
     const arrival = this.#arrivalOf(delivery)
     const read = this.#reads.get(key)
-    if (!read || read.stop.signal.aborted) return undefined
-    const timed = !arrival.known && read.began > delivery.receivedAt.getTime()
-    if (read.order < arrival.order && !timed) return undefined
+    if (!read || read.stop.signal.aborted || read.order < arrival) return undefined
     // A clock that was set back orders nothing.
     if (this.#now().getTime() < read.began) return undefined
     return this.#isRecent(read, read.pending ? running : shared) ? read : undefined
   }
 
-  /** A delivery from the inbox, maybe of another process, gets its place when it first asks. */
-  #arrivalOf(delivery: VerifiedDelivery): Arrival {
-    const known = this.#arrivals.get(delivery)
-    const arrival = known ?? { order: ++this.#order, known: false }
-    if (!known) this.#arrivals.set(delivery, arrival)
-    return arrival
+  /**
+   * A delivery from the inbox gets its place when it first asks: it may have come to another machine,
+   * whose clock tells nothing of what was read here.
+   */
+  #arrivalOf(delivery: VerifiedDelivery): number {
+    const order = this.#arrivals.get(delivery) ?? ++this.#order
+    this.#arrivals.set(delivery, order)
+    return order
   }
 
   #begin(key: string, get: (signal: AbortSignal) => Promise<unknown>): Read {
