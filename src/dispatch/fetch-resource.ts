@@ -33,6 +33,11 @@ interface Read {
   pending: boolean
 }
 
+/** Whether an event names a resource that a client reads. */
+export function namesResource({ entity }: WebhookEvent): boolean {
+  return Boolean(entity?.id) && (entity?.type === 'verification' || entity?.type === 'client')
+}
+
 /** Reads the resources that events name. */
 export class ResourceReads {
   readonly #client: ClientOption | undefined

@@ -2,6 +2,7 @@
 // verdict. Handlers throw what they like; it ends as a verdict.
 
 import type { Dispatcher } from '../dispatch/dispatch.ts'
+import { namesResource } from '../dispatch/fetch-resource.ts'
 import type { HandlerFailure, Registration } from '../dispatch/handler.ts'
 import type { RunningHandlers } from '../dispatch/running.ts'
 import { defined } from '../foundation/defined.ts'
@@ -275,10 +276,15 @@ function within(tx: StoreTx, handler: Registration['handler']): Registration['ha
   }
 }
 
-/** The event with its resource as it is now; nothing is run for what is gone. */
+/**
+ * The event with its resource as it is now; as it came where it names none that can be read. Nothing
+ * is run for what is gone, but its deletion itself.
+ */
 function refetching({ handler }: Registration): Registration['handler'] {
   return async (event, context) => {
-    const data = await context.fetch()
+    const current = namesResource(event) ? await context.fetch() : undefined
+    const isItsEnd = event.name.endsWith('.deleted')
+    const data = current ?? (current === undefined || isItsEnd ? event.data : null)
     if (data !== null) await handler({ ...event, data } as WebhookEvent, context)
   }
 }

@@ -405,6 +405,32 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect(await worker.runOnce()).toMatchObject({ done: 4 })
     expect(statuses.toSorted()).toEqual(['approved', 'submitted', 'submitted'])
   })
+
+  test('runs a stale deletion of what is gone, and a stale event whose resource no client reads', async () => {
+    const get = () => Promise.reject(Object.assign(new Error('not found'), { status: 404 }))
+    const client = { verifications: { get }, clients: { get } }
+    const { deliver, receiver, worker } = fresh({ receiver: { client: client as never } })
+    const ran: (readonly [string, unknown])[] = []
+    receiver.on('*', ({ name, data }) => ran.push([name, data]), { stale: 'refetch' })
+    const data = { id: 'of_both' }
+    for (const [index, name] of ['client.updated', 'client.deleted', 'client.created'].entries()) {
+      await deliver(event(name, data, { createdAt: `2026-01-01T12:0${5 - index}:00Z` }))
+    }
+    for (const minute of [5, 4]) {
+      await deliver(
+        event('invoice.paid', { ...data, minute }, { createdAt: `2026-01-01T12:0${minute}:00Z` }),
+      )
+    }
+    expect(await worker.runOnce()).toMatchObject({ done: 5 })
+    expect(ran.filter(([name]) => name.startsWith('client'))).toMatchObject([
+      ['client.updated', data],
+      ['client.deleted', data],
+    ])
+    expect(ran.filter(([name]) => name === 'invoice.paid')).toMatchObject([
+      ['invoice.paid', { minute: 5 }],
+      ['invoice.paid', { minute: 4 }],
+    ])
+  })
 })
 
 test('what somebody could read when it was kept is retried by those who cannot, and ends elsewhere', async () => {
