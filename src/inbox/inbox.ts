@@ -250,10 +250,12 @@ class DurableInbox implements Inbox, WorkSource {
     return Math.min(this.lease / 3, this.capabilities.shared ? 5_000 : Number.POSITIVE_INFINITY)
   }
 
-  async lastStored(): Promise<number | undefined> {
+  async sinceStored(): Promise<number | undefined> {
     if (!this.capabilities.shared) return undefined
     await this.#open()
-    return (await this.#store.stats(this.now().getTime())).newest
+    const now = this.now().getTime()
+    const { newest } = await this.#store.stats(now)
+    return newest === undefined ? undefined : Math.max(0, now - newest)
   }
 
   async #operate<Result extends number | boolean>(

@@ -256,12 +256,15 @@ class InboxWorker implements Worker {
 
   /** Behind a balancer each process sees a part of what arrives: a shared store has seen it all. */
   async #checkIdle(): Promise<void> {
-    const silent = this.#idle.check(this.#pipeline.now().getTime())
+    const now = this.#pipeline.now().getTime()
+    const silent = this.#idle.check(now)
     if (!silent) return
     const began = performance.now()
     try {
-      const newest = await this.#inbox.lastStored()
-      if (newest !== undefined && newest > silent.since) return this.#idle.arrived(newest)
+      // By its own clock: ages compare, to a second, and times of two clocks do not.
+      const age = await this.#inbox.sinceStored()
+      if (age !== undefined && now - age > silent.since + 1_000)
+        return this.#idle.arrived(now - age)
     } catch (error) {
       return this.#failed({ asked: 'stats', error, began })
     }

@@ -546,6 +546,39 @@ describe('a worker', () => {
     }
   })
 
+  const hour = 3_600_000
+  test.each([
+    ['an hour ahead of', hour],
+    ['an hour behind', -hour],
+  ])('a process %s a shared store tells silence from what came to others', async (_, ahead) => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    try {
+      const clock = fakeClock()
+      const kept = memoryStore()
+      const capabilities = { ...kept.capabilities, shared: true }
+      const store = Object.assign(kept, { capabilities, now: clock.now })
+      const now = () => new Date(clock.now().getTime() + ahead)
+      const { deliver, receiver, worker, seen } = setUp({ store, receiver: { now } })
+      receiver.on('*', () => {})
+      const elsewhere = setUp({ store })
+      await worker.start()
+      for (let at = 0; at < 36; at++) {
+        await (at < 25 ? deliver : elsewhere.deliver)(event())
+        clock.advance({ seconds: 30 })
+      }
+      const silences = () => seen.filter((one) => one.type === 'silence')
+      vi.advanceTimersByTime(10_000)
+      await delay(20)
+      expect(silences()).toEqual([])
+      clock.advance({ minutes: 6 })
+      vi.advanceTimersByTime(10_000)
+      await until(() => silences().length > 0)
+      expect(silences()).toMatchObject([{ usual: 30_000 }])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   test('needs an inbox, a receiver of this package, and a client where handlers refetch', async () => {
     const inbox = createInbox({ store: memoryStore() })
     const bare = createReceiver({ secret: testSecret })
