@@ -123,6 +123,22 @@ test.each<Wrong>([
     () => receiver().on('*', () => {}, { id: 1 as never }),
     /the id of the handler for \* must be a non-empty string, got number 1/,
   ],
+  ...['a\0b', 'mail\n', 'half \ud83d', '\udc00'].map(
+    (id) =>
+      [
+        `an id that Postgres does not keep (${JSON.stringify(id)})`,
+        () => receiver().on('*', () => {}, { id }),
+        /the id of the handler for \* must not contain control characters or half a surrogate pair/,
+      ] as const,
+  ),
+  ...['schema', 'vendor', 'worker'].map(
+    (id) =>
+      [
+        `an id that stands for a step of the attempt (${id})`,
+        () => receiver().on('*', () => {}, { id }),
+        new RegExp(`the id '${id}' of the handler for \\* is reserved`),
+      ] as const,
+  ),
   [
     'tx',
     () => receiver().on('*', () => {}, { tx: 'yes' as never }),

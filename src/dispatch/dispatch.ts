@@ -4,7 +4,7 @@ import { warn } from '../foundation/warn.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { reversalName } from '../protocol/finality.ts'
 import { canonicalName, covers, isLegacyName } from '../protocol/names.ts'
-import type { Handler, HandlerOptions, Registration } from './handler.ts'
+import { attemptSteps, type Handler, type HandlerOptions, type Registration } from './handler.ts'
 
 const optionNames: readonly (keyof HandlerOptions)[] = ['id', 'stale', 'tx']
 
@@ -183,10 +183,30 @@ function checkHandlerOptions(what: string, options: HandlerOptions): void {
   checkOptionNames(what, options, optionNames, 'HANDLER_INVALID')
   checkChoice('stale', options.stale, ['deliver', 'skip', 'refetch'], 'HANDLER_INVALID')
   checkChoice('tx', options.tx, [true, false], 'HANDLER_INVALID')
-  const { id } = options
-  if (id !== undefined && (typeof id !== 'string' || id === '')) {
+  checkId(what, options.id)
+}
+
+/** Postgres keeps no NUL, and no half of a surrogate pair. */
+const unstorable = /[\p{Cc}\p{Cs}]/u
+
+/** @throws WebhookError `HANDLER_INVALID` */
+function checkId(what: string, id: unknown): void {
+  if (id === undefined) return
+  if (typeof id !== 'string' || id === '') {
     throw invalid(
       `the id of ${what} must be a non-empty string, got ${shown(id)}`,
+      'HANDLER_INVALID',
+    )
+  }
+  if (unstorable.test(id)) {
+    throw invalid(
+      `the id of ${what} must not contain control characters or half a surrogate pair`,
+      'HANDLER_INVALID',
+    )
+  }
+  if (Object.hasOwn(attemptSteps, id)) {
+    throw invalid(
+      `the id '${id}' of ${what} is reserved for the failures of an attempt itself: choose another`,
       'HANDLER_INVALID',
     )
   }

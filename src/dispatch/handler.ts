@@ -67,6 +67,12 @@ export interface Registration {
   readonly options: HandlerOptions
 }
 
+/**
+ * Stand for a handler in the failures of an entry, and nothing waits for them: the check of its data,
+ * its vendor, the worker itself. No handler has one of these ids.
+ */
+export const attemptSteps = { schema: 'schema', vendor: 'vendor', worker: 'worker' } as const
+
 /** A handler that failed: its id, and what it threw. */
 export interface HandlerFailure {
   readonly handler: string

@@ -3,14 +3,13 @@
 
 import type { Dispatcher } from '../dispatch/dispatch.ts'
 import { namesResource } from '../dispatch/fetch-resource.ts'
-import type { HandlerFailure, Registration } from '../dispatch/handler.ts'
+import { attemptSteps, type HandlerFailure, type Registration } from '../dispatch/handler.ts'
 import type { RunningHandlers } from '../dispatch/running.ts'
 import { defined } from '../foundation/defined.ts'
 import { isNonRetryable } from '../foundation/errors.ts'
 import type { EntryFailure } from '../inbox/entry.ts'
 import type { Verdict, Work, WorkSource } from '../inbox/work.ts'
 import type { StoreTx } from '../inbox/work-store.ts'
-import { describeError } from '../observe/observe.ts'
 import type { Parsed } from '../parse.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
@@ -22,7 +21,15 @@ import {
   toSuperseded,
 } from '../protocol/finality.ts'
 import { covers } from '../protocol/names.ts'
-import { isDrained, toCut, toFailure, toInterrupted, toMissing, toUnrun } from './failures.ts'
+import {
+  isDrained,
+  ofStep,
+  toCut,
+  toFailure,
+  toInterrupted,
+  toMissing,
+  toUnrun,
+} from './failures.ts'
 import { keptForAnother, unreadHere } from './other-vendor.ts'
 import { readLate } from './read-late.ts'
 
@@ -59,7 +66,7 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   const arrival = readLate(work, parsed, by.pipeline)
   if (arrival) return ended({ kind: 'assigned', arrival })
   if (!parsed) {
-    const failures = [{ handler: schemaStep, code: 'HANDLER_FAILED', error: describeError(thrown) }]
+    const failures = [ofStep('schema', thrown)]
     return ended({ ...failed('HANDLER_FAILED'), failures, fatal: false })
   }
   if (!parsed.ok) {
@@ -99,14 +106,8 @@ function missingHere(work: Work, dispatcher: Dispatcher): readonly string[] {
 
 /** The handlers that failed at the attempt before, and have not succeeded. */
 function unfinished({ failed, handled }: Work): readonly string[] {
-  return failed.filter((id) => !steps.includes(id) && !handled.includes(id))
+  return failed.filter((id) => !Object.hasOwn(attemptSteps, id) && !handled.includes(id))
 }
-
-/** Stands for a handler where the data of an event could not be checked. */
-const schemaStep = 'schema'
-
-/** Names that stand for a handler in failures: nothing waits for them. */
-const steps = [schemaStep, 'vendor', 'worker']
 
 /** An attempt that ran nothing: a worker of another receiver may do better, and so it is retried. */
 function leftToAnother(work: Work, failure: EntryFailure): Attempted {

@@ -1,5 +1,5 @@
 // Handlers that did not succeed at an attempt, as the entry keeps them.
-import type { HandlerFailure } from '../dispatch/handler.ts'
+import { attemptSteps, type HandlerFailure } from '../dispatch/handler.ts'
 import type { EntryFailure } from '../inbox/entry.ts'
 import { describeError } from '../observe/observe.ts'
 
@@ -7,6 +7,11 @@ export const isDrained = ({ code }: HandlerFailure): boolean => code === 'DRAINI
 
 export function toFailure({ handler, code, error }: HandlerFailure): EntryFailure {
   return { handler, code, error: describeError(error) }
+}
+
+/** A step of the attempt itself threw. */
+export function ofStep(step: keyof typeof attemptSteps, error: unknown): EntryFailure {
+  return { handler: attemptSteps[step], code: 'HANDLER_FAILED', error: describeError(error) }
 }
 
 export function toCut({ handler }: HandlerFailure): EntryFailure {

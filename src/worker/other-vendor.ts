@@ -1,5 +1,6 @@
 // Several vendors on one inbox: an event is read by a receiver of the vendor that sent it, and a
 // worker leaves what another vendor's receiver kept to that one's.
+import { attemptSteps } from '../dispatch/handler.ts'
 import { warnOnce } from '../foundation/warn.ts'
 import type { EntryFailure } from '../inbox/entry.ts'
 import { printable } from '../observe/observe.ts'
@@ -48,7 +49,7 @@ export function warnOfLostHandlers(from: readonly string[] = [], to: readonly st
 function failure(why: string): EntryFailure {
   const error = `${why}. ${ownInbox}`
   warn(`an entry of the inbox was ${error}`, 'ENVELOPE_INVALID')
-  return { handler: 'vendor', code: 'ENVELOPE_INVALID', error }
+  return { handler: attemptSteps.vendor, code: 'ENVELOPE_INVALID', error }
 }
 
 const of = (vendor: string | undefined) =>

@@ -9,9 +9,9 @@ import { defined } from '../foundation/defined.ts'
 import { deferred } from '../foundation/promises.ts'
 import { warnIfItThrows } from '../foundation/warn.ts'
 import type { FailedRequest, SettledAs, SettledWork, Work, WorkSource } from '../inbox/work.ts'
-import { describeError } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { type Attempted, attempt } from './attempt.ts'
+import { ofStep } from './failures.ts'
 import { HandlerScopes } from './scopes.ts'
 
 /** Dependencies of a run. */
@@ -198,7 +198,7 @@ export class WorkerRun {
     try {
       return await attempt(work, { pipeline, inbox, running })
     } catch (error) {
-      const failures = [{ handler: 'worker', code: 'HANDLER_FAILED', error: describeError(error) }]
+      const failures = [ofStep('worker', error)]
       const verdict = { kind: 'failed', reason: 'HANDLER_FAILED', failures, fatal: false } as const
       return { verdict, handled: [] }
     }
