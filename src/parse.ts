@@ -1,33 +1,29 @@
 // The only decoder: verified bytes → strict UTF-8 → JSON → envelope → canonical name → typed
 // event. After it there are no bytes and no legacy names.
-import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { checkOptionNames, invalid, kindShown, shown } from './foundation/check.ts'
 import { defined } from './foundation/defined.ts'
 import { assertVerified, type VerifiedDelivery } from './foundation/delivery.ts'
 import { type RejectedCode, WebhookError } from './foundation/errors.ts'
 import { decodeUtf8, parseExact, parseJson } from './foundation/json.ts'
-import { isPromise } from './foundation/promises.ts'
-import { unawaited } from './foundation/unawaited.ts'
 import {
   type EnvelopeOption,
   type EnvelopeReader,
   envelopeReader,
   type ReadEnvelope,
 } from './protocol/envelope.ts'
-import {
-  type Entity,
-  type EventSource,
-  eventSchemas,
-  type Issue,
-  type WebhookEvent,
-} from './protocol/events.ts'
+import type { Entity, EventSource, Issue, WebhookEvent } from './protocol/events.ts'
 import { withExactIds } from './protocol/exact-ids.ts'
 import { idOf, isObject } from './protocol/json-paths.ts'
-import { canonicalName, isEventName, legacyNameOf } from './protocol/names.ts'
+import {
+  type Checked,
+  checkData,
+  createMeanings,
+  type Meaning,
+  type SchemaMap,
+  unknownMeaning,
+} from './protocol/meanings.ts'
+import { canonicalName } from './protocol/names.ts'
 import { readVendorEvent, type Vendor } from './protocol/vendor.ts'
-
-/** Schemas by canonical event name: they replace the built-in ones or add events of their own. */
-export type SchemaMap = Readonly<Record<string, StandardSchemaV1>>
 
 /** How verified bytes are understood. */
 export interface ParseOptions {
@@ -104,11 +100,7 @@ const optionNames: readonly (keyof ParseOptions)[] = [
 export function createParser(options: ParseOptions): Parser {
   const { vendor } = options
   const readEnvelope = vendor ? vendorReader(vendor, options) : envelopeReader(options.envelope)
-  const validate = choice('validate', options.validate, ['report', 'reject', 'off'])
-  const legacy = choice('legacy', options.legacy, ['accept', 'reject'])
-  const meanings = options.schemas
-    ? meaningsOf(checkedSchemas(options.schemas), { validate, legacy })
-    : builtInMeanings({ validate, legacy })
+  const { validate, meanings } = meaningsOf(options)
   return (delivery, source = 'webhook', kept) => {
     assertVerified(delivery)
     const text = decodeUtf8(delivery.body)
@@ -125,7 +117,7 @@ export function createParser(options: ParseOptions): Parser {
     const isKept = kept !== undefined && canonicalName(envelope.name) === kept
     const meaning = meanings.get(isKept ? kept : envelope.name)
     const { name, type, schema } = meaning ?? unknownMeaning(envelope.name)
-    const checked = schema ? check(schema, envelope.data, name) : { data: envelope.data }
+    const checked = checkData(envelope.data, { name, schema })
     if (checked.issues && validate === 'reject') {
       return { ok: false, code: 'EVENT_INVALID', issues: checked.issues }
     }
@@ -142,53 +134,33 @@ export function createParser(options: ParseOptions): Parser {
   }
 }
 
+/** An event with other data of its resource, by the schema that the data which came have to fit. */
+export type WithData = (event: WebhookEvent, data: unknown) => WebhookEvent
+
+/** Checks the options and prepares them. */
+export function createWithData(options: ParseOptions): WithData {
+  const { validate, meanings } = meaningsOf(options)
+  return ({ issues: _, ...event }, current) => {
+    const meaning = meanings.get(event.name) ?? unknownMeaning(event.name)
+    const { data, issues } = checkData(current, meaning)
+    if (issues && validate === 'reject') {
+      throw new TypeError(`the current resource does not fit the schema of ${meaning.name}`)
+    }
+    return defined({ ...event, data, issues }) as unknown as WebhookEvent
+  }
+}
+
+function meaningsOf({ schemas, validate, legacy }: ParseOptions) {
+  const choices = {
+    validate: choice('validate', validate, ['report', 'reject', 'off']),
+    legacy: choice('legacy', legacy, ['accept', 'reject']),
+  }
+  return { validate: choices.validate, meanings: createMeanings(schemas, choices) }
+}
+
 function lastingPart(body: unknown, volatile: readonly string[]): Uint8Array {
   const lasting = Object.entries(Object(body)).filter(([field]) => !volatile.includes(field))
   return new TextEncoder().encode(JSON.stringify(Object.fromEntries(lasting)))
-}
-
-/** The meaning of a received name. */
-interface Meaning {
-  readonly name: string
-  /** The type of entity of its events. */
-  readonly type: string
-  /** Undefined where nothing is validated. */
-  readonly schema: StandardSchemaV1 | undefined
-}
-
-/** A legacy name that is refused still says whose event it is. */
-const unknownMeaning = (name: string): Meaning => ({
-  name,
-  type: typeOf(canonicalName(name)),
-  schema: undefined,
-})
-
-const typeOf = (name: string) => name.slice(0, Math.max(0, name.indexOf('.')))
-
-const builtIn = new Map<string, ReadonlyMap<string, Meaning>>()
-
-/** Kept, so that `parse` need not make them for each delivery. */
-function builtInMeanings(choices: Pick<ParseOptions, 'validate' | 'legacy'>) {
-  const key = `${choices.validate} ${choices.legacy}`
-  const meanings = builtIn.get(key) ?? meaningsOf(eventSchemas, choices)
-  builtIn.set(key, meanings)
-  return meanings
-}
-
-/** The meanings of all names that are known, the legacy ones too where they are accepted. */
-function meaningsOf(
-  schemas: SchemaMap,
-  { validate, legacy }: Pick<ParseOptions, 'validate' | 'legacy'>,
-): ReadonlyMap<string, Meaning> {
-  const meanings = new Map<string, Meaning>()
-  for (const [name, schema] of Object.entries(schemas)) {
-    const type = typeOf(name)
-    const meaning = { name, type, schema: validate === 'off' ? undefined : schema }
-    meanings.set(name, meaning)
-    const older = legacyNameOf(name)
-    if (older !== undefined && legacy === 'accept') meanings.set(older, meaning)
-  }
-  return meanings
 }
 
 /** Bytes that this package made of an API's answer: nobody sent them, so they have no headers. */
@@ -218,13 +190,11 @@ function vendorReader(vendor: Vendor, { envelope }: ParseOptions): EnvelopeReade
   })
 }
 
-interface EventFields {
-  readonly name: string
-  readonly type: string
+interface EventFields extends Pick<Meaning, 'name' | 'type'> {
   readonly known: boolean
   readonly envelope: ReadEnvelope
   readonly source: EventSource
-  readonly checked: { readonly data: unknown; readonly issues?: readonly Issue[] }
+  readonly checked: Checked
 }
 
 function toEvent({ name, type, known, envelope, source, checked }: EventFields): WebhookEvent {
@@ -248,45 +218,6 @@ function entityOf(type: string, known: boolean, data: unknown): Entity | undefin
   const id = (isObject(data) ? idOf(data.id) : undefined) ?? ''
   if (type === '' || (id === '' && !known)) return undefined
   return { type: type as Entity['type'], id }
-}
-
-function check(schema: StandardSchemaV1, value: unknown, name: string) {
-  const result = schema['~standard'].validate(value)
-  if (isPromise(result)) {
-    unawaited(result)
-    throw new WebhookError(
-      'SCHEMA_ASYNC',
-      `the schema of ${name} answers with a promise: validate synchronously, look things up in the handler`,
-    )
-  }
-  if (!result.issues) return { data: result.value }
-  return { data: value, issues: result.issues.map(toIssue) }
-}
-
-function toIssue(issue: StandardSchemaV1.Issue): Issue {
-  const path = (issue.path ?? []).map((step) => (typeof step === 'object' ? step.key : step))
-  return {
-    message: issue.message,
-    path: path.map((key) => (typeof key === 'number' ? key : String(key))),
-  }
-}
-
-function checkedSchemas(schemas: SchemaMap): SchemaMap {
-  for (const [name, schema] of Object.entries(schemas)) {
-    if (typeof schema?.['~standard']?.validate !== 'function') {
-      throw new WebhookError(
-        'SCHEMA_INVALID',
-        `schemas['${name}'] must be a Standard Schema, such as a zod object`,
-      )
-    }
-    if (canonicalName(name) !== name || (!isEventName(name) && !/^[^.*\s]+\.[^*\s]+$/.test(name))) {
-      throw new WebhookError(
-        'SCHEMA_INVALID',
-        `schemas['${name}']: name the event as '<resource>.<event>', e.g. '${canonicalName(name)}'`,
-      )
-    }
-  }
-  return { ...eventSchemas, ...schemas }
 }
 
 function choice<Value extends string>(

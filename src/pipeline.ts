@@ -26,7 +26,7 @@ import { Observers } from './observe/observers.ts'
 import { checkedOptions, type Keeper, type ReceiverOptions, registrationLimits } from './options.ts'
 import { attempted, noDiagnosis, type Outcome, proofRefused, refusal } from './outcome/outcome.ts'
 import { Replies, type Reply } from './outcome/reply.ts'
-import { createParser, type Parsed, type Parser } from './parse.ts'
+import { createParser, createWithData, type Parsed, type Parser, type WithData } from './parse.ts'
 import type { EventSource } from './protocol/events.ts'
 import { Finality } from './protocol/finality.ts'
 import { eventNames, probeName } from './protocol/names.ts'
@@ -39,10 +39,12 @@ export class Pipeline {
   readonly finality: Finality
   /** The name of the vendor that it reads. */
   readonly vendor: string | undefined
+  readonly parser: Parser
+  /** Gives an event its resource as it is now. */
+  readonly withData: WithData
   /** Reads an event as it is kept. */
   readonly peek: ReturnType<typeof createPeek>
   readonly #dispatcher: Dispatcher
-  readonly #parser: Parser
   readonly #verifier: Verifier
   readonly #intake: Intake
   readonly #keeper: Keeper | undefined
@@ -65,8 +67,9 @@ export class Pipeline {
     this.#verifier = createVerifier({ secret, ...defined({ scheme, authenticity }) })
     this.#intake = new Intake(this.#limits)
     this.#keeper = options.inbox
-    this.#parser = createParser(options)
+    this.parser = createParser(options)
     this.peek = createPeek(options)
+    this.withData = createWithData(options)
     this.#reads = new ResourceReads(options.client, now)
     this.#services = {
       reads: this.#reads,
@@ -83,10 +86,6 @@ export class Pipeline {
 
   get dispatcher(): Dispatcher {
     return this.#dispatcher
-  }
-
-  get parser(): Parser {
-    return this.#parser
   }
 
   get keeper(): Keeper | undefined {
@@ -253,7 +252,7 @@ export class Pipeline {
 
   #accept(delivery: VerifiedDelivery, walk: Walk, source: EventSource): Outcome | Promise<Outcome> {
     if (this.#keeper) return this.#keep(this.#keeper, delivery, walk, source)
-    return this.#dispatch(delivery, this.#parser(delivery, source), walk)
+    return this.#dispatch(delivery, this.parser(delivery, source), walk)
   }
 
   async #keep(

@@ -11,9 +11,9 @@ import type { Incoming } from './intake/walk.ts'
 import type { ReceiverOptions } from './options.ts'
 import type { Outcome } from './outcome/outcome.ts'
 import type { Reply } from './outcome/reply.ts'
-import type { SchemaMap } from './parse.ts'
 import { Pipeline } from './pipeline.ts'
 import type { EventMap } from './protocol/events.ts'
+import type { SchemaMap } from './protocol/meanings.ts'
 import { warnIfPublic } from './signature/public-secret.ts'
 
 /**

@@ -1,8 +1,8 @@
 // Which events a pattern stands for, as types: names, families, `*`, and the deprecated names.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { SchemaMap } from '../parse.ts'
 import type { EventMap, KnownEvent, ReversalEvent, UnknownEvent } from '../protocol/events.ts'
 import type { DecisionName, ReversalName } from '../protocol/finality.ts'
+import type { SchemaMap } from '../protocol/meanings.ts'
 import type { CanonicalName, LegacyFamily, LegacyName } from '../protocol/names.ts'
 import type { AssembledVerification, Client } from '../protocol/resources.ts'
 

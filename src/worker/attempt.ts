@@ -185,7 +185,8 @@ class AttemptRun {
       return true
     }
     let tx: StoreTx | undefined
-    let handler = policy === 'refetch' ? refetching(registration) : registration.handler
+    let handler =
+      policy === 'refetch' ? refetching(registration, this.#by.pipeline) : registration.handler
     try {
       // Waits for its turn before the handler's time begins.
       if (registration.options.tx) {
@@ -281,11 +282,11 @@ function within(tx: StoreTx, handler: Registration['handler']): Registration['ha
  * The event with its resource as it is now; as it came where it names none that can be read. Nothing
  * is run for what is gone, but its deletion itself.
  */
-function refetching({ handler }: Registration): Registration['handler'] {
+function refetching({ handler }: Registration, { withData }: Pipeline): Registration['handler'] {
   return async (event, context) => {
     const current = namesResource(event) ? await context.fetch() : undefined
     const isItsEnd = event.name.endsWith('.deleted')
-    const data = current ?? (current === undefined || isItsEnd ? event.data : null)
-    if (data !== null) await handler({ ...event, data } as WebhookEvent, context)
+    if (current === null && !isItsEnd) return
+    await handler(current ? withData(event, current) : event, context)
   }
 }

@@ -4,6 +4,7 @@ import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fakeClock, recordHandlers, signedDelivery, testSecret } from 'idv-webhooks/testing'
 import { describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
 import type { WorkSource } from '../../src/inbox/work.ts'
 import { event, type Parts, setUp, until } from '../inbox/admin.ts'
 import { temporaryFile } from '../inbox/temporary.ts'
@@ -405,6 +406,42 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect(await worker.runOnce()).toMatchObject({ done: 4 })
     expect(statuses.toSorted()).toEqual(['approved', 'submitted', 'submitted'])
   })
+
+  const seen = new Date('2026-01-01T12:02:00Z')
+  const current = new Date('2026-01-02T00:00:00Z')
+  test.each([
+    ['report', '2026-01-02', { done: 2 }, [[seen], [current]]],
+    ['report', 'never', { done: 2 }, [[seen], ['never', 'updatedAt']]],
+    ['reject', 'never', { done: 1, dead: 1 }, [[seen]]],
+    ['off', '2026-01-02', { done: 2 }, [['2026-01-01T12:02:00Z'], ['2026-01-02']]],
+  ] as const)(
+    'holds what is fetched for a stale event against its schema: %s, %s',
+    async (...row) => {
+      const [validate, updatedAt, report, expected] = row
+      const resource = { id: 'ver_1', updatedAt }
+      const reader = { get: async () => resource }
+      const dated = z.object({ id: z.string(), updatedAt: z.coerce.date() })
+      const schemas = { 'verification.submitted': dated, 'verification.created': dated }
+      const client = { verifications: reader, clients: reader } as never
+      const options = { client, schemas, validate }
+      const { deliver, receiver, worker } = fresh({ receiver: options, retry: { attempts: 1 } })
+      const ran: unknown[] = []
+      const hear = ({ data, issues = [] }: WebhookEvent) => {
+        const { updatedAt: at } = data as { readonly updatedAt: unknown }
+        ran.push([at, ...issues.map(({ path }) => path.join())])
+      }
+      receiver.on('verification.*', hear as never, { stale: 'refetch' })
+      for (const [name, minute] of [
+        ['submitted', 2],
+        ['created', 1],
+      ] as const) {
+        const at = `2026-01-01T12:0${minute}:00Z`
+        await deliver(event(`verification.${name}`, { updatedAt: at }, { createdAt: at }))
+      }
+      expect(await worker.runOnce()).toMatchObject(report)
+      expect(ran).toEqual(expected)
+    },
+  )
 
   test('runs a stale deletion of what is gone, and a stale event whose resource no client reads', async () => {
     const get = () => Promise.reject(Object.assign(new Error('not found'), { status: 404 }))

@@ -1,0 +1,121 @@
+// The meaning of a received name: its canonical name, the type of its entity, and the schema that its
+// data has to fit.
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { WebhookError } from '../foundation/errors.ts'
+import { isPromise } from '../foundation/promises.ts'
+import { unawaited } from '../foundation/unawaited.ts'
+import { eventSchemas, type Issue } from './events.ts'
+import { canonicalName, isEventName, legacyNameOf } from './names.ts'
+
+/** Schemas by canonical event name: they replace the built-in ones or add events of their own. */
+export type SchemaMap = Readonly<Record<string, StandardSchemaV1>>
+
+export interface Meaning {
+  readonly name: string
+  /** The type of entity of its events. */
+  readonly type: string
+  /** Undefined where nothing is validated. */
+  readonly schema: StandardSchemaV1 | undefined
+}
+
+/** Data as their schema gives them; unchanged, with the reasons, where they do not fit it. */
+export interface Checked {
+  readonly data: unknown
+  readonly issues?: readonly Issue[]
+}
+
+interface Choices {
+  readonly validate: 'report' | 'reject' | 'off'
+  readonly legacy: 'accept' | 'reject'
+}
+
+/** A legacy name that is refused still says whose event it is. */
+export const unknownMeaning = (name: string): Meaning => ({
+  name,
+  type: typeOf(canonicalName(name)),
+  schema: undefined,
+})
+
+const typeOf = (name: string) => name.slice(0, Math.max(0, name.indexOf('.')))
+
+const builtIn = new Map<string, ReadonlyMap<string, Meaning>>()
+
+/**
+ * The meanings of all names that are known, the legacy ones too where they are accepted.
+ *
+ * @throws WebhookError `SCHEMA_INVALID`
+ */
+export function createMeanings(
+  schemas: SchemaMap | undefined,
+  choices: Choices,
+): ReadonlyMap<string, Meaning> {
+  if (schemas) return meaningsOf(checkedSchemas(schemas), choices)
+  // Kept, so that `parse` need not make them for each delivery.
+  const key = `${choices.validate} ${choices.legacy}`
+  const meanings = builtIn.get(key) ?? meaningsOf(eventSchemas, choices)
+  builtIn.set(key, meanings)
+  return meanings
+}
+
+function meaningsOf(
+  schemas: SchemaMap,
+  { validate, legacy }: Choices,
+): ReadonlyMap<string, Meaning> {
+  const meanings = new Map<string, Meaning>()
+  for (const [name, schema] of Object.entries(schemas)) {
+    const type = typeOf(name)
+    const meaning = { name, type, schema: validate === 'off' ? undefined : schema }
+    meanings.set(name, meaning)
+    const older = legacyNameOf(name)
+    if (older !== undefined && legacy === 'accept') meanings.set(older, meaning)
+  }
+  return meanings
+}
+
+/**
+ * Holds data against the schema of their name.
+ *
+ * @throws WebhookError `SCHEMA_ASYNC`
+ */
+export function checkData(
+  value: unknown,
+  { name, schema }: Pick<Meaning, 'name' | 'schema'>,
+): Checked {
+  if (!schema) return { data: value }
+  const result = schema['~standard'].validate(value)
+  if (isPromise(result)) {
+    unawaited(result)
+    throw new WebhookError(
+      'SCHEMA_ASYNC',
+      `the schema of ${name} answers with a promise: validate synchronously, look things up in the handler`,
+    )
+  }
+  if (!result.issues) return { data: result.value }
+  return { data: value, issues: result.issues.map(toIssue) }
+}
+
+function toIssue(issue: StandardSchemaV1.Issue): Issue {
+  const path = (issue.path ?? []).map((step) => (typeof step === 'object' ? step.key : step))
+  return {
+    message: issue.message,
+    path: path.map((key) => (typeof key === 'number' ? key : String(key))),
+  }
+}
+
+function checkedSchemas(schemas: SchemaMap): SchemaMap {
+  for (const [name, schema] of Object.entries(schemas)) {
+    if (typeof schema?.['~standard']?.validate !== 'function') {
+      throw new WebhookError(
+        'SCHEMA_INVALID',
+        `schemas['${name}'] must be a Standard Schema, such as a zod object`,
+      )
+    }
+    if (canonicalName(name) !== name || (!isEventName(name) && !/^[^.*\s]+\.[^*\s]+$/.test(name))) {
+      throw new WebhookError(
+        'SCHEMA_INVALID',
+        `schemas['${name}']: name the event as '<resource>.<event>', e.g. '${canonicalName(name)}'`,
+      )
+    }
+  }
+  return { ...eventSchemas, ...schemas }
+}
