@@ -109,6 +109,20 @@ test.each(['-shm', ''])(
   },
 )
 
+test('an operator who meets damage as he looks hears how to recover, and it is no failed write', async () => {
+  const file = await killed()
+  const store = await open(file, { mode: 'operator' })
+  damage(file)
+  // The log has pages of its own, and an index may do without the rest.
+  rmSync(`${file}-wal`)
+  const query = { limit: 100, now: Date.now() }
+  const message = expect.stringMatching(
+    /^the inbox .* is damaged: keep a copy with its -wal file, then restore your backup/,
+  )
+  await expect(store.find(query)).rejects.toMatchObject({ code: 'STORE_DAMAGED', message })
+  await store.close()
+})
+
 test('nor does an operator who looks at an inbox and stays for a while', async () => {
   const file = await killed()
   const before = bytes(file)

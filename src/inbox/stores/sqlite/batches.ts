@@ -5,7 +5,8 @@ import { ArrivalQueries } from './arrival-queries.ts'
 import type { Answer, BatchAnswer, Call, Gives, Handlers, Method, Takes } from './calls.ts'
 import { Connection, type Statement } from './connection.ts'
 import { CopyQueries } from './copy.ts'
-import { inTransaction, isFatal } from './driver.ts'
+import { inTransaction, isDamage, isFatal } from './driver.ts'
+import { damaged } from './intact.ts'
 import { Lanes } from './lanes.ts'
 import type { Owned } from './opening.ts'
 import { LibraryGuard } from './second-library.ts'
@@ -66,9 +67,11 @@ export class Batches {
       if (!isLook) this.#log.worked(erased > 0)
       return { ok: true, answers }
     } catch (error) {
-      const code = isWebhookError(error) ? error.code : 'STORE_FAILED'
+      const { path } = this.#owned
+      const reason = path !== undefined && isDamage(error) ? damaged(path, false, error) : error
+      const code = isWebhookError(reason) ? reason.code : 'STORE_FAILED'
       const fatal = isFatal(error) || this.#libraries?.broken !== undefined
-      return { ok: false, code, message: reasonOf(error), fatal }
+      return { ok: false, code, message: reasonOf(reason), fatal }
     }
   }
 

@@ -146,16 +146,19 @@ function resultCode(error: unknown): number | string | undefined {
   return typeof code === 'string' && code.startsWith('SQLITE_') ? code : undefined
 }
 
-const fatal: readonly unknown[] = [
-  // After a failed fsync the content of the disk is unknown; only a restart reads it again.
-  ...[1034, 'SQLITE_IOERR_FSYNC', 1290, 'SQLITE_IOERR_DIR_FSYNC'],
-  ...[11, 'SQLITE_CORRUPT', 26, 'SQLITE_NOTADB'],
-]
+/** After a failed fsync the content of the disk is unknown; only a restart reads it again. */
+const unsynced: readonly unknown[] = [1034, 'SQLITE_IOERR_FSYNC', 1290, 'SQLITE_IOERR_DIR_FSYNC']
 
 /** Whether nothing more may be written before a restart. */
 export function isFatal(error: unknown): boolean {
+  return isDamage(error) || unsynced.includes(resultCode(error))
+}
+
+/** Whether the file is damaged, or of another kind. */
+export function isDamage(error: unknown): boolean {
   const code = resultCode(error)
-  return fatal.includes(code) || (typeof code === 'number' && (code & 0xff) === 11)
+  if (typeof code === 'number') return [11, 26].includes(code & 0xff)
+  return code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB'
 }
 
 /** Whether another connection holds the lock. */

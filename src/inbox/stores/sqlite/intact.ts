@@ -55,7 +55,7 @@ export function refusedFile(path: string, isUnchanged: boolean, cause: unknown):
 }
 
 /** It says that nothing was changed only where that is so. */
-function damaged(path: string, isUnchanged: boolean, cause?: unknown): WebhookError {
+export function damaged(path: string, isUnchanged: boolean, cause?: unknown): WebhookError {
   const state = isUnchanged ? 'damaged and nothing was changed' : 'damaged'
   return new WebhookError(
     'STORE_DAMAGED',

@@ -155,5 +155,7 @@ function unread(message: string): WebhookError {
 }
 
 function unwritten(message: string, code: WebhookErrorCode = 'STORE_FAILED'): WebhookError {
+  // It may have been read alone.
+  if (code === 'STORE_DAMAGED') return new WebhookError(code, message)
   return new WebhookError(code, `the inbox was not written: ${message}`)
 }
