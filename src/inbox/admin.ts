@@ -22,7 +22,9 @@ import {
 } from './entry-query.ts'
 import type { Fingerprints } from './fingerprint.ts'
 import { noteKeysPurged } from './keys-purged.ts'
+import { assertNotMoved } from './move.ts'
 import type { InboxStore } from './store.ts'
+import { sweepTime } from './sweep-time.ts'
 
 export interface EntryPage {
   readonly entries: readonly Entry[]
@@ -81,6 +83,8 @@ export interface AdminDeps {
   readonly fingerprints: Fingerprints
   readonly now: Clock
   readonly retention: RetentionDays
+  /** Whether `now` may be ahead for a moment, as the clocks of machines are. */
+  readonly doubtsClock: boolean
 }
 
 const day = 24 * 60 * 60 * 1000
@@ -177,18 +181,21 @@ export class InboxAdmin {
   }
 
   /**
-   * Page by page; `isWhole` when nothing is left to go. With `goesOn`, which ends it, what another
-   * process is just erasing is left to that.
+   * Page by page; `isWhole` when nothing is left to go. With `goesOn`, which ends it, it is a sweep:
+   * what another process is just erasing is left to that, and no clock is believed at once.
    */
   async purge(goesOn?: () => boolean): Promise<Purged & { readonly isWhole: boolean }> {
-    const { store, retention } = this.#deps
-    const now = this.#now()
+    const { store, retention, doubtsClock } = this.#deps
+    // The settings of an inbox that was moved were counted with the rest.
+    await assertNotMoved(store)
+    const isSweep = goesOn !== undefined
+    const now = isSweep && doubtsClock ? await sweepTime(store, this.#now()) : this.#now()
     const purge = {
       doneBefore: now - retention.done * day,
       deadBefore: now - retention.dead * day,
       keysBefore: now - retention.keys * day,
       limit: pageSize,
-      waits: goesOn === undefined,
+      waits: !isSweep,
     }
     await noteKeysPurged(store, { before: purge.keysBefore, now })
     let erased = 0

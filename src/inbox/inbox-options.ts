@@ -54,6 +54,8 @@ export interface InboxLimits {
   readonly timeout: number
   readonly lease: number
   readonly dedupeBodies: boolean
+  /** The clock is no given one, so it may be ahead for a moment. */
+  readonly doubtsClock: boolean
 }
 
 const names: readonly (keyof InboxOptions)[] = [
@@ -90,7 +92,9 @@ export function checkedInboxOptions(options: InboxOptions): InboxLimits {
   for (const [name, days] of Object.entries(retention)) positive(`retention.${name}`, days)
   checkNeeds(options.store, { ...options.needs, dedupeDays: retention.keys })
   const dedupeBodies = options.dedupe === 'body'
-  return { retry: createRetry(options.retry), retention, timeout, lease, dedupeBodies }
+  const doubtsClock = options.now === undefined
+  const retry = createRetry(options.retry)
+  return { retry, retention, timeout, lease, dedupeBodies, doubtsClock }
 }
 
 /** The options within options. */

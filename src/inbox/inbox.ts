@@ -285,11 +285,12 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async #begin(): Promise<Opened> {
-    const [store, { retention, dedupeBodies }] = [this.#store, this.#limits]
+    const [store, { retention, dedupeBodies, doubtsClock }] = [this.#store, this.#limits]
     await store.open(() => this.#wake())
     const fingerprints = createFingerprints(await recallSalt(store, this.#encryption))
     const making = { fingerprints, encryption: this.#encryption, dedupeBodies }
-    return { making, admin: new InboxAdmin({ store, ...making, now: this.now, retention }) }
+    const clock = { now: this.now, doubtsClock }
+    return { making, admin: new InboxAdmin({ store, ...making, ...clock, retention }) }
   }
 
   #wake(): void {

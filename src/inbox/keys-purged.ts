@@ -1,5 +1,4 @@
 // The time before which keys were ever purged: a retention that was raised since brings none back.
-import { assertNotMoved } from './move.ts'
 import type { InboxStore } from './store.ts'
 
 /** The setting that operators store too. */
@@ -10,8 +9,6 @@ export async function noteKeysPurged(
   store: InboxStore,
   { before, now }: { readonly before: number; readonly now: number },
 ): Promise<void> {
-  // Its settings were counted with the rest.
-  await assertNotMoved(store)
   if (before <= ((await keysPurged(store, now)) ?? Number.NEGATIVE_INFINITY)) return
   await store.remember(keysPurgedSetting, new TextEncoder().encode(String(Math.floor(before))))
 }

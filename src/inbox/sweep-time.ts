@@ -1,0 +1,42 @@
+// The time by which a worker's sweep erases. A clock may be ahead for a moment, as on a machine that
+// starts before it was set by the network, and what is erased by it is lost.
+import type { InboxStore } from './store.ts'
+
+const setting = 'swept'
+const day = 24 * 60 * 60 * 1000
+/** Milliseconds for which a clock has to stand so far ahead. */
+const patience = 600_000
+
+interface SweptAt {
+  /** The time of the last sweep that believed its clock. */
+  readonly at: number
+  /** When a later sweep first saw a clock that was further ahead. */
+  readonly doubted?: number
+}
+
+/**
+ * Milliseconds since the epoch: a day later than the sweep before at the most. More is believed once
+ * two sweeps that are ten minutes apart have seen it.
+ */
+export async function sweepTime(
+  store: Pick<InboxStore, 'recall' | 'remember'>,
+  now: number,
+): Promise<number> {
+  const before = parsed(await store.recall(setting, new Uint8Array()))
+  const next = following(before, now)
+  const text = JSON.stringify(next)
+  if (text !== JSON.stringify(before)) {
+    await store.remember(setting, new TextEncoder().encode(text))
+  }
+  return next.doubted === undefined ? now : next.at + day
+}
+
+function following(before: SweptAt | undefined, now: number): SweptAt {
+  if (!before || now <= before.at + day) return { at: now }
+  const { at, doubted = now } = before
+  return now - doubted >= patience ? { at: now } : { at, doubted: Math.min(doubted, now) }
+}
+
+function parsed(kept: Uint8Array): SweptAt | undefined {
+  return kept.length === 0 ? undefined : JSON.parse(new TextDecoder().decode(kept))
+}

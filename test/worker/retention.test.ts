@@ -1,0 +1,95 @@
+// A sweep erases for good, so it does not believe a clock that was far ahead for a moment.
+import { memoryStore } from 'idv-webhooks/inbox'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { fakeClock } from 'idv-webhooks/testing'
+import { describe, expect, test } from 'vitest'
+import { event, setUp } from '../inbox/admin.ts'
+import { temporaryFile } from '../inbox/temporary.ts'
+
+describe.each([
+  ['memory', () => memoryStore()],
+  ['SQLite', () => sqliteStore(temporaryFile())],
+] as const)('a sweep of the retention on %s', (_, create) => {
+  async function begun() {
+    const clock = fakeClock()
+    const store = Object.assign(create(), { now: clock.now })
+    /** Each run has a worker of its own, as each start of a process has. */
+    const run = async () => {
+      const parts = setUp({ store, retry: { attempts: 1 } })
+      parts.receiver.on('client.created', () => Promise.reject(new Error('a bug')))
+      parts.receiver.on('client.updated', () => {})
+      await parts.worker.runOnce()
+      return parts
+    }
+    const [dead, done] = [event('client.created'), event('client.updated')]
+    const { deliver, worker } = await run()
+    for (const one of [dead, done]) await deliver(one)
+    await worker.runOnce()
+    /** What is left of both: payloads, and the id of the one that is done. */
+    const left = async () => {
+      const { inbox, deliver: again } = await run()
+      const { entries } = await inbox.find()
+      const payloads = entries.filter(({ erased }) => !erased).length
+      return [payloads, (await again(done)).kind]
+    }
+    return { clock, left, run, done }
+  }
+
+  test('erases nothing by a clock that is ahead at a start, and is set back', async () => {
+    const { clock, left, run } = await begun()
+    clock.advance({ days: 120 })
+    await run()
+    clock.advance({ minutes: 9 })
+    await run()
+    clock.set(new Date(clock.now().getTime() - 120 * 86_400_000))
+    expect(await left()).toEqual([2, 'duplicate'])
+    // Nor a second time: the doubt of before is over.
+    clock.advance({ days: 140 })
+    await run()
+    clock.set(new Date(clock.now().getTime() - 140 * 86_400_000))
+    expect(await left()).toEqual([2, 'duplicate'])
+  })
+
+  test('erases what is due once a time has stood for ten minutes', async () => {
+    const { clock, left, run } = await begun()
+    clock.advance({ days: 120 })
+    for (let at = 0; at < 3; at++) {
+      await run()
+      clock.advance({ minutes: 4 })
+    }
+    expect(await left()).toEqual([0, 'accepted'])
+  })
+
+  test('erases at once what a day more makes due', async () => {
+    const { clock, run } = await begun()
+    for (let day = 0; day < 8; day++) {
+      clock.advance({ hours: 23 })
+      await run()
+    }
+    const { inbox } = await run()
+    const { entries } = await inbox.find()
+    expect(entries.map(({ state, erased }) => [state, erased]).toSorted()).toEqual([
+      ['dead', false],
+      ['done', true],
+    ])
+  })
+
+  test('believes a later time though one that was further ahead was doubted', async () => {
+    const { clock, left, run } = await begun()
+    clock.advance({ days: 400 })
+    await run()
+    clock.set(new Date(clock.now().getTime() - 280 * 86_400_000))
+    await run()
+    clock.advance({ minutes: 11 })
+    expect(await left()).toEqual([0, 'accepted'])
+  })
+
+  test('of an operator believes the clock', async () => {
+    const { clock, run } = await begun()
+    clock.advance({ days: 120 })
+    const { inbox } = await run()
+    expect((await inbox.find()).entries.every(({ erased }) => erased)).toBe(false)
+    await inbox.purge()
+    expect((await inbox.find()).entries.every(({ erased }) => erased)).toBe(true)
+  })
+})
