@@ -1,28 +1,44 @@
 // Changes of an inbox as server-sent events, over any store and however many processes work
 // on it: one question a second for all who watch, and none while nobody does.
-import type { InboxReads } from './inbox-history.ts'
+import type { Inbox } from '../inbox/inbox.ts'
+import { ConsoleRefusal } from './refusal.ts'
 
 const encoder = new TextEncoder()
 const newest = 50
 /** Messages that may wait for a slow reader before its stream is closed. */
 const patience = 100
+/** Milliseconds after which a page has to ask again, and `authorize` with it. */
+const longest = 5 * 60_000
 
 export interface InboxStream {
-  /** A stream of what changes from now on; it ends with the signal. */
+  /**
+   * A stream of what changes from now on; it ends with the signal, and once the inbox is closed.
+   *
+   * @throws ConsoleRefusal where it is closed
+   */
   open(signal: AbortSignal): Response
 }
 
-type Watcher = (event: string, data: unknown) => void
+interface Watcher {
+  readonly tell: (event: string, data: unknown) => void
+  readonly end: () => void
+}
 
-/** Watches an inbox every `interval` milliseconds while anybody listens. */
-export function createInboxStream(inbox: InboxReads, interval: number): InboxStream {
+/**
+ * Watches an inbox every `interval` milliseconds while anybody listens. It opens none that was
+ * closed: a process that ends would take it from its successor.
+ */
+export function createInboxStream(
+  inbox: Pick<Inbox, 'find' | 'stats' | 'isClosed'>,
+  interval: number,
+): InboxStream {
   const watchers = new Set<Watcher>()
   let before = ''
   let running = false
   let failing = false
 
-  const tell: Watcher = (event, data) => {
-    for (const watcher of watchers) watcher(event, data)
+  const tell: Watcher['tell'] = (event, data) => {
+    for (const watcher of watchers) watcher.tell(event, data)
   }
   const look = async () => {
     const [stats, { entries }] = await Promise.all([inbox.stats(), inbox.find({ limit: newest })])
@@ -39,6 +55,10 @@ export function createInboxStream(inbox: InboxReads, interval: number): InboxStr
   const run = async () => {
     running = true
     while (watchers.size > 0) {
+      if (inbox.isClosed) {
+        for (const watcher of watchers) watcher.end()
+        break
+      }
       // A store that is down for a while is asked again.
       await look().catch(() => {
         failing = true
@@ -52,10 +72,17 @@ export function createInboxStream(inbox: InboxReads, interval: number): InboxStr
   }
   return {
     open(signal) {
+      if (inbox.isClosed) {
+        throw new ConsoleRefusal(503, 'STORE_UNAVAILABLE', 'The inbox is closed')
+      }
       const stream = streamTo(watchers, signal)
       if (!running) void run()
       return new Response(stream, {
-        headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
+        headers: {
+          'content-type': 'text/event-stream',
+          'cache-control': 'no-store, no-transform',
+          'x-accel-buffering': 'no',
+        },
       })
     },
   }
@@ -76,11 +103,17 @@ function streamTo(watchers: Set<Watcher>, signal: AbortSignal): ReadableStream<U
           }
         }
         const write = (text: string) => controller.enqueue(encoder.encode(text))
-        const watcher: Watcher = (event, data) => {
+        const tell: Watcher['tell'] = (event, data) => {
           if ((controller.desiredSize ?? 0) <= -patience) return end()
           write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
         }
-        leave = () => watchers.delete(watcher)
+        const watcher = { tell, end }
+        const timer = setTimeout(end, longest)
+        timer.unref?.()
+        leave = () => {
+          clearTimeout(timer)
+          watchers.delete(watcher)
+        }
         write(': watching\n\n')
         watchers.add(watcher)
         if (signal.aborted) end()

@@ -4,9 +4,7 @@
 const ids =
   /^(?:id|(?:org|organization|event|client|matter|verification|subscription|resource|entry)Id)$/
 const times = /^(?:(?:expires|submitted|created|updated|occurred|completed)At|at|timestamp)$/
-const words =
-  /^(?:type|status|requirements|currentStep|action|actor|step|kind|transport|memberType|event)$/
-const codes = /^(?:code|outcome)$/
+const words = /^(?:type|status|requirements|currentStep|step|memberType)$/
 const counts = /^(?:score|expiresDays|requestCount|version|statusCode)$/
 
 const flags = /^(?:active|hasNext|hasPrev)$/
@@ -18,8 +16,10 @@ const documented =
 
 const stamp = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/
 const word = /^[a-z][a-z_.]{0,63}$/
-const code = /^[A-Za-z][A-Za-z_]{0,63}$/
-const eventName = /^[a-z]+\.[a-z_]+$/
+const eventName = /^(?:verification|client|request)\.[a-z_]{1,32}$/
+/** Of the audit trail, whose entries the document does not show. */
+const actions = /^(?:create|start|submit|review|approve|reject|cancel|expire)$/
+const actors = /^(?:requestor|subject|operator|service)$/
 const opaque = /^(?:[a-z]{2,6}_)?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$|^org_[a-z]{1,24}$/i
 
 /** Whether a value of a field says nothing of a person. */
@@ -31,8 +31,9 @@ function isHarmless(field: string, value: unknown): boolean {
   if (ids.test(field)) return opaque.test(value)
   if (times.test(field)) return stamp.test(value)
   if (words.test(field)) return word.test(value)
-  if (codes.test(field)) return code.test(value)
-  return field === 'name' && eventName.test(value)
+  if (field === 'action') return actions.test(value)
+  if (field === 'actor') return actors.test(value)
+  return (field === 'name' || field === 'event') && eventName.test(value)
 }
 
 /** Replaces a masked value. */

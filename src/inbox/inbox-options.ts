@@ -54,7 +54,7 @@ export interface InboxLimits {
   readonly timeout: number
   readonly lease: number
   readonly dedupeBodies: boolean
-  /** The clock is no given one, so it may be ahead for a moment. */
+  /** The clock is a machine's, and may be ahead for a moment. */
   readonly doubtsClock: boolean
 }
 

@@ -17,6 +17,7 @@ import { keysPurged } from './keys-purged.ts'
 import { assertNotMoved } from './move.ts'
 import type { EntryDeps } from './new-entry.ts'
 import { StoreOpening } from './opening.ts'
+import { Operations } from './operations.ts'
 import { assignedEntry, insertOccurrence } from './recurrence.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 import type { Operated, SettledWork, Swept, Verdict, Work, WorkSource } from './work.ts'
@@ -44,6 +45,8 @@ export interface Inbox<Tx = unknown> {
    * @throws WebhookError `STORE_FAILED` when it hangs for five times the `timeout`
    */
   close(): Promise<void>
+  /** Whether it was closed, and nothing has been asked of it since. */
+  readonly isClosed: boolean
   /** Resolves after the commit that stores the delivery; rejects if nothing was committed. */
   keep(arrival: Arrival): Promise<Kept>
   /** Entries, newest first, without their payloads. */
@@ -100,7 +103,7 @@ class DurableInbox implements Inbox, WorkSource {
   readonly #claims: Claims
   readonly #nextId: () => string
   readonly #wakes = new Set<() => void>()
-  readonly #reports = new Set<(operated: Operated) => void>()
+  readonly #operations = new Operations()
   readonly #opening: StoreOpening<Opened>
 
   constructor(options: InboxOptions) {
@@ -134,6 +137,10 @@ class DurableInbox implements Inbox, WorkSource {
     this.#claims.reset()
     // Longer than an answer: the log is moved into the file.
     await this.#opening.close(this.timeout * 5)
+  }
+
+  get isClosed(): boolean {
+    return this.#opening.isClosed
   }
 
   async keep(arrival: Arrival): Promise<Kept> {
@@ -237,8 +244,7 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   onOperated(report: (operated: Operated) => void): () => void {
-    this.#reports.add(report)
-    return () => this.#reports.delete(report)
+    return this.#operations.listen(report)
   }
 
   get place(): string | undefined {
@@ -250,26 +256,21 @@ class DurableInbox implements Inbox, WorkSource {
     return Math.min(this.lease / 3, this.capabilities.shared ? 5_000 : Number.POSITIVE_INFINITY)
   }
 
-  async sinceStored(): Promise<number | undefined> {
-    if (!this.capabilities.shared) return undefined
+  async sinceStored(): Promise<number> {
+    if (!this.capabilities.shared) return Number.POSITIVE_INFINITY
     await this.#open()
     const now = this.now().getTime()
-    const { newest } = await this.#store.stats(now)
-    return newest === undefined ? undefined : Math.max(0, now - newest)
+    const { newest = Number.NEGATIVE_INFINITY } = await this.#store.stats(now)
+    return Math.max(0, now - newest)
   }
 
-  async #operate<Result extends number | boolean>(
+  #operate<Result extends number | boolean>(
     asked: Operated['asked'],
     work: (admin: InboxAdmin) => Promise<Result>,
     entryId?: string,
   ): Promise<Result> {
-    const began = performance.now()
-    const result = await work((await this.#open()).admin)
-    const details = { duration: performance.now() - began, ...(entryId && { entryId }) }
-    const operated = { asked, entries: Number(result), ...details }
-    if (operated.entries > 0) for (const report of this.#reports) report(operated)
-    this.#wake()
-    return result
+    const run = async () => work((await this.#open()).admin)
+    return this.#operations.run(asked, run, entryId).finally(() => this.#wake())
   }
 
   #kept({ kind, id }: Inserted): Kept {
@@ -285,12 +286,12 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async #begin(): Promise<Opened> {
-    const [store, { retention, dedupeBodies, doubtsClock }] = [this.#store, this.#limits]
+    const [store, limits] = [this.#store, this.#limits]
     await store.open(() => this.#wake())
     const fingerprints = createFingerprints(await recallSalt(store, this.#encryption))
-    const making = { fingerprints, encryption: this.#encryption, dedupeBodies }
-    const clock = { now: this.now, doubtsClock }
-    return { making, admin: new InboxAdmin({ store, ...making, ...clock, retention }) }
+    const { dedupeBodies } = limits
+    const making = { fingerprints, dedupeBodies, encryption: this.#encryption }
+    return { making, admin: new InboxAdmin({ store, ...making, ...limits, now: this.now }) }
   }
 
   #wake(): void {

@@ -15,6 +15,7 @@ export class StoreOpening<Opened> {
   readonly #deps: OpeningDeps<Opened>
   #opening: Shared<Opened> | undefined
   #closing: Promise<void> | undefined
+  #wasClosed = false
 
   constructor(deps: OpeningDeps<Opened>) {
     this.#deps = deps
@@ -23,6 +24,11 @@ export class StoreOpening<Opened> {
   /** Whether it is open, or will be. */
   get isOpen(): boolean {
     return this.#opening !== undefined
+  }
+
+  /** Whether it was closed, and not opened since. */
+  get isClosed(): boolean {
+    return this.#wasClosed && !this.isOpen
   }
 
   /**
@@ -50,6 +56,7 @@ export class StoreOpening<Opened> {
   async close(limit: number): Promise<void> {
     const opening = this.#opening
     this.#opening = undefined
+    this.#wasClosed = true
     if (opening) this.#closing = this.#end(opening)
     if (!this.#closing) return
     const { signal, stop } = deadline(limit)

@@ -131,8 +131,8 @@ export interface WorkSource {
   sweep(): Promise<readonly Swept[]>
   /** Erases what is past its retention, page by page; true when nothing is left of it. */
   purgeWhile(goesOn: () => boolean): Promise<boolean>
-  /** Milliseconds since the newest entry was stored, where other processes store as well. */
-  sinceStored(): Promise<number | undefined>
+  /** Milliseconds since the newest entry was stored; Infinity where no other process stores. */
+  sinceStored(): Promise<number>
   /** Calls when there may be something to claim; the function that it returns ends that. */
   onWork(wake: () => void): () => void
   /** Calls when an operator moved entries; the function that it returns ends that. */

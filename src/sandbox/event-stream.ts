@@ -49,7 +49,11 @@ export function eventStream(bus: EventBus, request: Request, closing: AbortSigna
     { highWaterMark: 1 },
   )
   return new Response(stream, {
-    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
+    headers: {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store, no-transform',
+      'x-accel-buffering': 'no',
+    },
   })
 }
 

@@ -262,7 +262,7 @@ class InboxWorker implements Worker {
     const began = performance.now()
     try {
       // By its own clock: ages compare, to a second, and times of two clocks do not.
-      const heard = now - ((await this.#inbox.sinceStored()) ?? Number.POSITIVE_INFINITY)
+      const heard = now - (await this.#inbox.sinceStored())
       if (heard > silent.since + 1_000) return this.#idle.arrived(heard)
     } catch (error) {
       return this.#failed({ asked: 'stats', error, began })

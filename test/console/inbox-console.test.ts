@@ -11,8 +11,10 @@ import { createReceiver, createWorker } from 'idv-webhooks'
 import { type InboxConsoleOptions, inboxConsole } from 'idv-webhooks/console'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { fromPglite, postgresStore } from 'idv-webhooks/inbox/postgres'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { signedDelivery } from 'idv-webhooks/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { temporaryFile } from '../inbox/temporary.ts'
 import { ended, listening, overHttp2 } from './listening.ts'
 
 const secret = 'a-secret-for-tests'
@@ -230,6 +232,24 @@ test('words of objects that the service does not have are masked, under known na
     person: { status: dots, type: dots, kind: dots, actor: dots, score: dots },
     watchlist: [{ event: dots, outcome: dots, code: dots }],
   })
+})
+
+test('words about a person are masked at documented places too', async () => {
+  const inbox = createInbox({ store: memoryStore() })
+  const receiver = createReceiver({ secret, inbox, observe: () => {} })
+  const told = { actor: 'jane.doe', action: 'vomits', event: 'mary.smith', name: 'ann.lee' }
+  const more = { outcome: 'Diabetic', code: 'HIV', kind: 'pregnant', transport: 'ambulance' }
+  const known = { action: 'approve', actor: 'operator', status: 'approved', step: 'person' }
+  const data = { id: 'ver_1', steps: [{ ...told, ...more }, known], thirdParties: [told] }
+  const body = JSON.stringify({ id: 'evt_1', event: 'verification.approved', data })
+  await receiver.receive(await signedDelivery(body, { secret }))
+  const { fetch } = inboxConsole(inbox, { authorize: () => true })
+  const id = (await inbox.find()).entries[0]?.id
+  const { shape } = await (await fetch(new Request(`http://a.test/api/entries/${id}`))).json()
+  expect(shape).toMatchObject({ event: 'verification.approved', data: { steps: [{}, known] } })
+  expect(JSON.stringify(shape)).not.toMatch(
+    /jane|vomits|mary|ann\.lee|Diabetic|HIV|pregnant|ambulance/,
+  )
 })
 
 test('what is forgotten of no tenant leaves the people of tenants alone', async () => {
@@ -517,4 +537,37 @@ test('a stranger’s malformed request is answered or dropped, and ends no proce
   expect(await send(half, true)).toBe('')
   expect(ended).toHaveLength(7)
   await Promise.all(ended)
+})
+
+test('an open tab ends with its inbox, and leaves that to the next owner', async () => {
+  const file = temporaryFile()
+  const inbox = createInbox({ store: sqliteStore(file) })
+  const server = createServer(inboxConsole(inbox, { authorize: () => true, interval: 100 }).node)
+  const url = await listening(server)
+  closing.push(() => ended(server))
+  const tab = await fetch(`${url}/api/events`)
+  const reader = tab.body?.getReader()
+  const decoder = new TextDecoder()
+  for (let text = ''; !text.includes('event: stats'); ) {
+    text += decoder.decode((await reader?.read())?.value)
+  }
+  await inbox.close()
+  while (!(await reader?.read())?.done) {}
+  // As its page does, which connects again by itself.
+  const again = await fetch(`${url}/api/events`)
+  expect([again.status, await again.json()]).toEqual([
+    503,
+    { code: 'STORE_UNAVAILABLE', message: 'The inbox is closed', statusCode: 503 },
+  ])
+  const successor = createInbox({ store: sqliteStore(file) })
+  await successor.open()
+  await successor.close()
+  expect(inbox.isClosed).toBe(true)
+  // Whoever asks for more than that opens it.
+  expect((await fetch(`${url}/api/overview`)).status).toBe(200)
+  expect(inbox.isClosed).toBe(false)
+  const live = await fetch(`${url}/api/events`)
+  expect(live.status).toBe(200)
+  await live.body?.cancel()
+  await inbox.close()
 })
