@@ -6,7 +6,7 @@ import type { Arrival } from './inbox/entry.ts'
 import { observedName } from './observe/observe.ts'
 import { createParser, type Parsed, type ParseOptions, type Parser } from './parse.ts'
 import type { Entity, EventSource, WebhookEvent } from './protocol/events.ts'
-import { idOf } from './protocol/json-paths.ts'
+import { idOf, parseTime } from './protocol/json-paths.ts'
 import { happensOnce, probeName } from './protocol/names.ts'
 
 /** An event as it is read for an inbox, which keeps it whatever its data are. */
@@ -94,7 +94,7 @@ function clientOf({ entity }: WebhookEvent, data: unknown): Entity | undefined {
 function updatedAtOf({ data }: WebhookEvent): Date | undefined {
   if (typeof data !== 'object' || data === null) return undefined
   const { updatedAt } = data as { readonly updatedAt?: unknown }
-  const at = new Date(typeof updatedAt === 'string' ? updatedAt : Number.NaN)
+  const at = new Date(typeof updatedAt === 'string' ? parseTime(updatedAt) : Number.NaN)
   return Number.isNaN(at.getTime()) ? undefined : at
 }
 

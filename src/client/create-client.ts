@@ -1,4 +1,5 @@
 // The typed client of the service: its six endpoints, and iteration over its two lists.
+import { stopwatch } from '../foundation/clock.ts'
 import {
   type AssembledVerification,
   type Client,
@@ -138,12 +139,13 @@ async function create<Name extends 'createVerification' | 'createClient'>(
   call: Call<Name>,
   find: (sent: SentCreate, options?: CallOptions) => ReturnType<OutcomeUnknownError['lookUp']>,
 ) {
-  const began = sender.now()
+  const elapsed = stopwatch(sender.now)
   const called = await request(sender, call)
   if (called.ok) return called.value
   const { error, unclear, requestInfo, body } = called
   if (!unclear) throw error
   const status = isApiError(error) ? error.status : undefined
+  const began = () => sender.now().getTime() - elapsed()
   const sent = { body, began, behind: () => sender.serviceClock.behind }
   throw new OutcomeUnknownError({ status, requestInfo, cause: error }, (own) => find(sent, own))
 }

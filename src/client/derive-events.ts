@@ -1,6 +1,8 @@
 // Which events must have happened, by what the API shows of a resource: pure. What the API does not
 // show is not guessed; `unseen` lists it.
+
 import type { Entity } from '../protocol/events.ts'
+import { parseTime } from '../protocol/json-paths.ts'
 import type { EventName } from '../protocol/names.ts'
 import { type Client, terminalStatuses, type Verification } from '../protocol/resources.ts'
 
@@ -43,7 +45,7 @@ export function verificationEvents(data: Verification, now: Date): DerivedEvent[
   const end = terminalStatuses.find((terminal) => terminal === status)
   if (end === 'expired') {
     // It is undocumented whether an expiry touches updatedAt; an early one, by an operator, does.
-    const due = Date.parse(expiresAt) <= now.getTime()
+    const due = parseTime(expiresAt) <= now.getTime()
     const changedAt = due ? later(updatedAt, expiresAt) : updatedAt
     events.push(event('verification.expired', changedAt, due ? expiresAt : updatedAt))
   } else if (end) events.push(event(`verification.${end}`, updatedAt))
@@ -70,5 +72,5 @@ export function derivedKey({ name, entity }: Pick<DerivedEvent, 'name' | 'entity
 
 /** The later of two times; `other` may be unreadable. */
 function later(one: string, other: string): string {
-  return Date.parse(other) > Date.parse(one) ? other : one
+  return parseTime(other) > parseTime(one) ? other : one
 }

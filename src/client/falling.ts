@@ -1,4 +1,5 @@
 // Whether the records of a paginated list come newest first, which alone allows stopping early.
+import { parseTime } from '../protocol/json-paths.ts'
 
 /** Observes whether the times of records never rise, over all pages. */
 export function falling<Item>(timeOf: (item: Item) => string) {
@@ -8,7 +9,7 @@ export function falling<Item>(timeOf: (item: Item) => string) {
   return {
     holds(items: readonly Item[]): boolean {
       for (const item of items) {
-        const time = Date.parse(timeOf(item))
+        const time = parseTime(timeOf(item))
         first ??= time
         if (!(time <= last)) holds = false
         last = time

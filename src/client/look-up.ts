@@ -1,6 +1,8 @@
 // After a create call with an unknown outcome: asks the service what exists that matches. There is
 // no idempotency key, so the match is by everything that the caller gave and left out.
+
 import { defined } from '../foundation/defined.ts'
+import { parseTime } from '../protocol/json-paths.ts'
 import type { Client, Verification } from '../protocol/resources.ts'
 import { createClientBody, createVerificationBody } from './contract.ts'
 import { falling } from './falling.ts'
@@ -21,8 +23,8 @@ type ReadList<Item> = (query: Record<string, unknown>) => AsyncIterable<Page<Ite
 export interface SentCreate {
   /** Its body, as it was sent. */
   readonly body: string
-  /** By our clock. */
-  readonly began: Date
+  /** When it began by our clock as it is now, in milliseconds: it may have been set since. */
+  began(): number
   /** How far the service's clock is behind ours; the look-up's own responses show it too. */
   behind(): number | undefined
 }
@@ -67,7 +69,7 @@ export async function findClients(
 /** The earliest time of creation, by the service's clock. */
 function earliest({ began, behind }: Pick<SentCreate, 'began' | 'behind'>): number {
   const known = behind()
-  return began.getTime() - (known === undefined ? unknownSlack : known + slack)
+  return began() - (known === undefined ? unknownSlack : known + slack)
 }
 
 function fitsVerification(one: Fields, given: Fields): boolean {
@@ -117,8 +119,8 @@ function newestFirst<Item extends { readonly createdAt: string }>(
   since: number,
 ): Item[] {
   return items
-    .filter(({ createdAt }) => !(Date.parse(createdAt) < since))
-    .sort((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt))
+    .filter(({ createdAt }) => !(parseTime(createdAt) < since))
+    .sort((one, other) => parseTime(other.createdAt) - parseTime(one.createdAt))
 }
 
 /** `search` takes 100 characters (section 4.2), and a subject's name may be longer. */

@@ -1,5 +1,6 @@
 // Pins an iteration over verifications to those that existed when it began, by the service's clock:
 // a slow clock of ours would lose the newest of them.
+import { parseTime } from '../protocol/json-paths.ts'
 import { falling } from './falling.ts'
 import type { Page } from './pager.ts'
 
@@ -21,7 +22,7 @@ const second = 1000
 function newestOf(items: readonly Dated[]): number | undefined {
   const order = falling<Dated>(({ createdAt }) => createdAt)
   const proved = order.holds(items) && order.isBefore(Number.POSITIVE_INFINITY)
-  return proved ? Date.parse(items[0]?.createdAt ?? '') : undefined
+  return proved ? parseTime(items[0]?.createdAt ?? '') : undefined
 }
 
 /**

@@ -1,8 +1,10 @@
 // The report of a reconcile run, counted while it runs. It contains event names and ids,
 // never personal data.
+
 import { defined } from '../foundation/defined.ts'
 import type { OutcomeCode } from '../foundation/errors.ts'
 import type { Entity } from '../protocol/events.ts'
+import { parseTime } from '../protocol/json-paths.ts'
 import type { EventName } from '../protocol/names.ts'
 import { type DerivedEvent, unseen } from './derive-events.ts'
 import type { Stream, Watermark } from './watermark.ts'
@@ -89,10 +91,10 @@ export class ReconcileTally {
     this.#events.missing += 1
     this.#byName[name] = (this.#byName[name] ?? 0) + 1
     const [oldest, newest] = this.#times ?? [occurredAt, occurredAt]
-    const at = Date.parse(occurredAt)
+    const at = parseTime(occurredAt)
     this.#times = [
-      at < Date.parse(oldest) ? occurredAt : oldest,
-      at > Date.parse(newest) ? occurredAt : newest,
+      at < parseTime(oldest) ? occurredAt : oldest,
+      at > parseTime(newest) ? occurredAt : newest,
     ]
   }
 

@@ -4,6 +4,7 @@
 import { defined } from '../foundation/defined.ts'
 import { warnIfItThrows } from '../foundation/warn.ts'
 import { ownEnvelope } from '../protocol/envelope.ts'
+import { parseTime } from '../protocol/json-paths.ts'
 import { inBackground } from './call-options.ts'
 import { clientEvents, type DerivedEvent, derivedKey, verificationEvents } from './derive-events.ts'
 import type { ReconcileReport } from './reconcile-report.ts'
@@ -77,7 +78,7 @@ async function readStream(
   for await (const page of scan(client, stream, { from: bound.from, asking })) {
     run.tally.read(page.of, page.items.length)
     for (const event of eventsOf(run, page, bound)) {
-      const changedAt = Date.parse(event.changedAt)
+      const changedAt = parseTime(event.changedAt)
       if (changedAt > run.until) continue
       if (changedAt <= run.latest) newest = Math.max(newest ?? changedAt, changedAt)
       if ((await examine(run, event)) === 'stopped') return 'stopped'
@@ -96,7 +97,7 @@ function eventsOf({ began, tally }: Run, page: Scanned, bound: Bound): DerivedEv
       : page.items.map((one) => [one.updatedAt, clientEvents(one)] as const)
   return records.flatMap(([updatedAt, events]) => {
     const readable = events.filter(({ changedAt, entity }) => {
-      const known = !Number.isNaN(Date.parse(changedAt))
+      const known = !Number.isNaN(parseTime(changedAt))
       if (!known) tally.unreadable(entity)
       return known
     })

@@ -1,5 +1,6 @@
 // Reads verifications by their last update, newest first, as far as the responses prove that order. A
 // record that changes meanwhile jumps to a page that was already read, so the front is read again.
+import { parseTime } from '../protocol/json-paths.ts'
 import type { Client, Verification } from '../protocol/resources.ts'
 import type { CallOptions } from './call-options.ts'
 import type { ApiClient } from './create-client.ts'
@@ -104,5 +105,5 @@ class Front {
 }
 
 function timeOf({ updatedAt }: Verification): number {
-  return Date.parse(updatedAt)
+  return parseTime(updatedAt)
 }

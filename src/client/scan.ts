@@ -1,5 +1,6 @@
 // Reads what changed since a time, page by page, from lists that have no such filter. It stops early
 // only while the responses prove that the newest come first.
+import { parseTime } from '../protocol/json-paths.ts'
 import { type Client, limits } from '../protocol/resources.ts'
 import { falling } from './falling.ts'
 import type { Page } from './pager.ts'
@@ -37,7 +38,7 @@ async function* scanExpired(api: Lists, { from, asking }: ScanOptions): AsyncGen
   let first = true
   for await (const { data } of api.verifications.iterate(query, asking).pages()) {
     const untouched = data.filter(
-      ({ updatedAt, expiresAt }) => !(Date.parse(updatedAt) >= Date.parse(expiresAt)),
+      ({ updatedAt, expiresAt }) => !(parseTime(updatedAt) >= parseTime(expiresAt)),
     )
     if (first && untouched.length === 0) return
     first = false

@@ -3,6 +3,7 @@
 import { invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import type { Keeper } from '../options.ts'
+import { parseTime } from '../protocol/json-paths.ts'
 import { timeOf } from './read-time.ts'
 
 /** The streams that are read in turn, each with its own position. */
@@ -112,13 +113,13 @@ function tooLate(what: string, fix: string) {
 
 /** Whether a change lies within a bound. */
 export function isWithin({ from, included }: Bound, changedAt: string): boolean {
-  const at = Date.parse(changedAt)
+  const at = parseTime(changedAt)
   return included ? at >= from : at > from
 }
 
 /** Whether a change counts because its record changed within the bound. */
 export function isAbove({ from, floor }: Bound, changedAt: string): boolean {
-  return floor < from && Date.parse(changedAt) >= floor
+  return floor < from && parseTime(changedAt) >= floor
 }
 
 /** The position after a complete run that began at `now` and found `newest`. */

@@ -40,12 +40,21 @@ export function idOf(value: unknown): string | undefined {
 }
 
 const isoDate = /^\d{4}-\d{2}-\d{2}T/
+const zoneless = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/
+
+/**
+ * Milliseconds since the epoch; NaN if it is not a time. Without a zone it is UTC: processes in two
+ * zones must read one time.
+ */
+export function parseTime(text: string): number {
+  return Date.parse(zoneless.test(text) ? `${text}Z` : text)
+}
 
 /** A time as senders write it: ISO 8601, or seconds or milliseconds since 1970. */
 export function toDate(value: unknown): Date | undefined {
   let date: Date | undefined
   if (value instanceof Date) date = value
-  else if (typeof value === 'string' && isoDate.test(value)) date = new Date(value)
+  else if (typeof value === 'string' && isoDate.test(value)) date = new Date(parseTime(value))
   // Seconds since the epoch stay below 1e11 until the year 5138; beyond are milliseconds.
   else if (typeof value === 'number') date = new Date(value < 1e11 ? value * 1000 : value)
   return date && Number.isFinite(date.getTime()) ? date : undefined

@@ -464,6 +464,31 @@ describe('look-up of a create call with an unknown outcome', () => {
     expect(await error.lookUp()).toMatchObject([{ subjectName: 'Ada Lost', type: 'kyc' }])
   })
 
+  test.each([
+    ['set back by ten minutes', 10 * 60_000],
+    ['set ahead by ten minutes', -10 * 60_000],
+  ])('a record is found though our clock was %s after the call', async (_, off) => {
+    const sandbox = openSandbox()
+    let wrong = off
+    const api = clientOf(sandbox, {
+      limiter: false,
+      now: () => new Date(sandbox.clock.now().getTime() + wrong),
+      fetch: async (request) => {
+        const answer = await sandbox.fetch(request)
+        // As a server over HTTP says it.
+        answer.headers.set('date', sandbox.clock.now().toUTCString())
+        if (request.method !== 'POST') return answer
+        throw new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } })
+      },
+    })
+    const error = await unknownOf(api.clients.create({ nameFirst: 'Ada' }))
+    wrong = 0
+    // Its responses show the service's time, so the second look-up knows it.
+    for (let at = 0; at < 2; at++) {
+      expect(await error.lookUp()).toMatchObject([{ nameFirst: 'Ada' }])
+    }
+  })
+
   test('a record with more fields than the call gave does not match', async () => {
     const { api } = losing()
     const more = { ...input, subjectEmail: 'ada@example.com', expiresDays: 30 }

@@ -1,6 +1,6 @@
 import { createReceiver, schemes, sign } from 'idv-webhooks'
 import { cloudEvents } from 'idv-webhooks/protocol'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { envelopeReader, ownEnvelope } from '../../src/protocol/envelope.ts'
 
 const secret = 'an-envelope-secret'
@@ -234,3 +234,18 @@ function read(body: unknown) {
 function never(): never {
   throw new Error('without the header')
 }
+
+test.each(['UTC', 'America/New_York', 'Asia/Kolkata'])(
+  'a time without a zone is UTC, wherever it is read: %s',
+  async (zone) => {
+    vi.stubEnv('TZ', zone)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    for (const createdAt of ['2026-03-04T05:06:07', '2026-03-04T05:06:07.000']) {
+      const { event } = await received({}, { event: 'client.created', createdAt, data: {} })
+      expect(event?.occurredAt).toEqual(new Date('2026-03-04T05:06:07Z'))
+    }
+    const zoned = { event: 'client.created', createdAt: '2026-03-04T05:06:07+02:00', data: {} }
+    const { event } = await received({}, zoned)
+    expect(event?.occurredAt).toEqual(new Date('2026-03-04T03:06:07Z'))
+  },
+)
