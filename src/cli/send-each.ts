@@ -130,9 +130,12 @@ function hintOf({ expect }: SendPlan, answer: Parameters<typeof hintFor>[0]): st
   return 'accepted, but it must be refused: the app does not verify signatures'
 }
 
+/** Statuses of a refused delivery; by others of 4xx a wrong address or a limiter answers. */
+const refusals: readonly number[] = [400, 401, 403, 413, 415, 422]
+
 function kindOf(status: number): 'taken' | 'refused' | 'failed' {
   if (status >= 200 && status < 300) return 'taken'
-  return status >= 400 && status < 500 ? 'refused' : 'failed'
+  return refusals.includes(status) ? 'refused' : 'failed'
 }
 
 function summarise({ out }: Session, tally: Tally, wanted: number): void {

@@ -10,8 +10,11 @@ export interface SeenOutcome {
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** Matches outcomes, also inside a JSON string; those of a table with doubled quotes stay unread. */
-const ofOutcome = /\\*"{1,2}type\\*"{1,2}\s*:\s*\\*"{1,2}outcome\\*"/g
+/**
+ * Matches outcomes, also inside a JSON string; those of a table with doubled quotes stay unread. It
+ * begins at the first backslash of a run alone: a line of a stranger's may have thousands.
+ */
+const ofOutcome = /(?<!\\)\\*"{1,2}type\\*"{1,2}\s*:\s*\\*"{1,2}outcome\\*"/g
 /** A line has few braces that begin no object. */
 const maxBraces = 32
 

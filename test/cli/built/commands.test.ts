@@ -280,6 +280,14 @@ describe('send', () => {
     expect(await golden('send-fault-taken', args, { env })).toMatchObject({ code: 1 })
   })
 
+  test.each([404, 405, 429])('with a fault fails when nobody verified it: %s', async (status) => {
+    const url = await serve((_, response) => response.writeHead(status).end())
+    const args = ['send', 'client.created', '--fault', 'tampered', '--to', url]
+    const { records, code } = await runJson(args, { env })
+    expect([records[0], code]).toMatchObject([{ status }, 1])
+    expect(records.at(-1)).toMatchObject({ refused: 0, failed: 1 })
+  })
+
   test('says what to do when nothing listens', async () => {
     const args = ['send', 'client.created', '--to', 'http://127.0.0.1:1/']
     expect(await golden('send-refused', args, { env })).toMatchObject({ code: 1 })

@@ -513,6 +513,12 @@ describe('migrate status', () => {
     expect((await judged([...daily, cut])).status).toMatchObject({ safe: false, unread: 1 })
   })
 
+  test('lines of a stranger, with thousands of backslashes, hold nothing up', async () => {
+    const daily = daysOf(40).map((one) => line(ago(one), 'verification.created'))
+    const strange = Array.from({ length: 200 }, () => `GET /?${'\\'.repeat(15_000)}`)
+    expect((await judged([...daily, ...strange])).status).toMatchObject({ safe: true, unread: 0 })
+  })
+
   test.each([
     ['compressed', (text: string) => gzipSync(text)],
     [
