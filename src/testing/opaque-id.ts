@@ -11,8 +11,8 @@ const prefix =
 const hex = /^(?:[0-9a-f]{24}|[0-9a-f]{32}|[0-9A-F]{32}|[0-9a-f]{40}|[0-9A-F]{40}|[0-9a-f]{64})$/
 
 /**
- * Whether an id is opaque: a UUID, a ULID, hex, or a long random mix of both cases and digits. After
- * a known prefix, up to five digits or shorter hex are enough. Capitals with digits prove nothing: a
+ * Whether an id is opaque: a UUID, a ULID, hex, or a long random mix of both cases and digits that is
+ * no base64 of a text. After a known prefix, up to five digits or shorter hex are enough. Capitals with digits prove nothing: a
  * tax code of 16 characters holds a name, a birthday and a sex.
  */
 export function isOpaqueId(id: string): boolean {
@@ -28,7 +28,13 @@ export function isOpaqueId(id: string): boolean {
   const isShortHex = (isPrefixed ? /^[0-9a-f]{4,64}$/ : /^[0-9a-f]{16}$/).test(bare)
   if (isShortHex) return turns >= (bare.length < 6 ? 2 : 3)
   if (/^[a-z0-9]{24,}$/.test(bare)) return turns >= Math.floor(bare.length / 3)
-  return bare.length >= (isPrefixed ? 16 : 20) && mixesCases(bare)
+  return bare.length >= (isPrefixed ? 16 : 20) && mixesCases(bare) && !isText(bare)
+}
+
+/** Base64 of a text, as some APIs make global ids of what they name. */
+function isText(base64: string): boolean {
+  const decoded = Buffer.from(base64, 'base64').toString('utf8')
+  return !/[\p{Cc}\ufffd]/u.test(decoded)
 }
 
 /** People write words, initials and numbers; only machines change between them at every turn. */

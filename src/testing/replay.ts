@@ -241,7 +241,8 @@ function throughInject(app: {
 }
 
 /** The transport sets lengths and hosts itself. */
-const transportHeaders = /^(content-length|host|connection|transfer-encoding)$/
+const transportHeaders =
+  /^(content-length|host|connection|transfer-encoding|keep-alive|expect|upgrade)$/
 
 function overFetch(send: (request: Request) => Promise<Response>): Send {
   return async ({ delivery, headers, method, path }) => {

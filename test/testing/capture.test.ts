@@ -158,6 +158,14 @@ describe('a redacted capture', () => {
     ['cli_15551234567', false],
     ['15551234567', false],
     ['main-street-12', false],
+    ['VXNlcjpqYW5lLmRvZUBnbWFpbC5jb20', false],
+    ['cli_VXNlcjpqYW5lLmRvZUBnbWFpbC5jb20', false],
+    [Buffer.from('Jane Doe 1985-06-14').toString('base64url'), false],
+    [Buffer.from('Zoë Müller, +49 30 12').toString('base64url'), false],
+    [
+      Buffer.from(Uint8Array.from({ length: 20 }, (_, at) => at * 37 + 5)).toString('base64url'),
+      true,
+    ],
   ])('a capture keeps an id only if it is opaque: %s', async (id, stays) => {
     const event = fixture('verification.approved', { data: { id } })
     const made = await capture(await signedDelivery(event, { secret: live }))
@@ -421,6 +429,20 @@ describe('replay', () => {
   ])('replay through %s reports each outcome', async (_, app) => {
     const report = await replay(app() as never, await captures())
     expect(report).toMatchObject({ results: expected, taken: 2, refused: 1 })
+  })
+
+  test.each([
+    ['expect', '100-continue'],
+    ['Keep-Alive', 'timeout=5'],
+    ['upgrade', 'h2c'],
+    ['connection', 'keep-alive'],
+  ])('replay leaves a header of the connection to it: %s', async (name, value) => {
+    const delivery = await signedDelivery(fixture('client.created'), { secret: testSecret })
+    const raw = await capture(delivery, { redact: false })
+    const headers = [...raw.headers, [name, value]]
+    const named = JSON.stringify({ ...raw, headers })
+    const report = await replay(express().post('/', toExpress(fresh())), [named])
+    expect(report).toMatchObject({ taken: 1, failed: 0 })
   })
 
   test('replay takes the path of a Fastify app', async () => {
