@@ -4,7 +4,7 @@ import { checkChoice, checkOptionNames, invalid, shown } from '../foundation/che
 import { defined } from '../foundation/defined.ts'
 import type { EnvelopeReading } from './envelope-function.ts'
 import { type DecisionName, type DeclaredFinality, decisionNames, isDecision } from './finality.ts'
-import { toDate, valueAt } from './json-paths.ts'
+import { isObject, toDate, valueAt } from './json-paths.ts'
 import { type EventName, isEventName } from './names.ts'
 import type { VerificationStatus } from './resources.ts'
 import type { Scheme } from './scheme-definition.ts'
@@ -111,6 +111,7 @@ export function defineVendor(vendor: Vendor): Vendor {
     throw invalid(`vendor.reading.rules must map to event names, got ${shown(wrong)}`)
   }
   checkReading(reading)
+  checkRules(reading.rules)
   checkFinality(finality, given)
   return Object.freeze({ ...vendor })
 }
@@ -124,6 +125,12 @@ const pathLists = ['name', 'subject', 'id', 'occurredAt', 'volatile'] as const
 function checkReading(reading: VendorReading): void {
   checkOptionNames('vendor.reading', reading, readingFields)
   checkChoice('vendor.reading.dedupe', reading.dedupe, ['body'])
+  for (const [field, path] of Object.entries(reading.fields ?? {})) {
+    if ([path].flat().every((one) => typeof one === 'string' && one !== '')) continue
+    throw invalid(
+      `vendor.reading.fields.${field} must be a path like 'data.name' or a list of them, got ${shown(path)}`,
+    )
+  }
   for (const field of pathLists) {
     const paths: unknown = reading[field]
     const isNeeded = field === 'name' || field === 'subject'
@@ -132,6 +139,16 @@ function checkReading(reading: VendorReading): void {
       continue
     throw invalid(
       `vendor.reading.${field} must be a list of paths like ['data.id'], got ${shown(paths)}`,
+    )
+  }
+}
+
+/** A rule without a condition would make every event of a vendor what it says. */
+function checkRules(rules: readonly VendorRule[]): void {
+  for (const { when, is } of rules) {
+    if (isObject(when) && Object.keys(when).length > 0) continue
+    throw invalid(
+      `vendor.reading.rules: the rule for ${is} needs values at paths, e.g. { when: { status: 'approved' }, is: '${is}' }, got ${shown(when)}`,
     )
   }
 }
@@ -242,14 +259,14 @@ function textAt(body: unknown, paths: readonly string[]): string | undefined {
   return undefined
 }
 
-const zoneless = /^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(?:\.\d+)?$/
+/** As some senders write times: without a zone, and with a space. */
+const spaced = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d+)?)$/
 
-/** The first time that is there; one without a zone is UTC. */
+/** The first time that is there. */
 function timeAt(body: unknown, paths: readonly string[]): Date | undefined {
   for (const path of paths) {
     const value = valueAt(body, path)
-    const isZoneless = typeof value === 'string' && zoneless.test(value)
-    const date = toDate(isZoneless ? `${String(value).replace(' ', 'T')}Z` : value)
+    const date = toDate(typeof value === 'string' ? value.replace(spaced, '$1T$2') : value)
     if (date) return date
   }
   return undefined

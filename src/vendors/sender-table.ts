@@ -20,7 +20,7 @@ export const senderTable = {
   authorizeNet: hex(
     'X-ANET-Signature',
     'https://developer.authorize.net/api/reference/features/webhooks.html',
-    { algorithm: 'sha512', key: 'hex', ...prefixed('sha512=') },
+    { algorithm: 'sha512', ...prefixed('sha512=') },
   ),
   bitbucket: hex(
     'X-Hub-Signature',

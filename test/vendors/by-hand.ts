@@ -77,7 +77,8 @@ export const byHand: Readonly<Record<string, ByHand>> = {
   asana: plain('x-hook-signature', hex),
   authorizeNet: plain(
     'x-anet-signature',
-    (body) => `sha512=${mac('sha512', raw, body).digest('hex').toUpperCase()}`,
+    // By the text of the key, as the vector that somebody published of a real delivery proves.
+    (body) => `sha512=${mac('sha512', raw.toString('hex'), body).digest('hex').toUpperCase()}`,
     { secret: raw.toString('hex'), other: otherRaw.toString('hex') },
   ),
   bitbucket: plain('x-hub-signature', (body) => `sha256=${hex(body)}`),

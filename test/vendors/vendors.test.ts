@@ -168,6 +168,20 @@ test.each([
   [{ name: undefined }, 'vendor.reading.name must be a list of paths'],
   [{ volatile: 'retry' }, 'vendor.reading.volatile must be a list of paths'],
   [{ id: [''] }, 'vendor.reading.id must be a list of paths'],
+  [{ fields: { subjectName: 1 } }, 'vendor.reading.fields.subjectName must be a path like'],
+  [{ fields: { subjectName: ['a', ''] } }, 'vendor.reading.fields.subjectName must be a path like'],
+  [
+    { rules: [{ is: 'verification.approved' }] },
+    'the rule for verification.approved needs values at paths',
+  ],
+  [
+    { rules: [{ when: {}, is: 'verification.approved' }] },
+    'the rule for verification.approved needs values',
+  ],
+  [
+    { rules: [{ when: null, is: 'verification.approved' }] },
+    'the rule for verification.approved needs values',
+  ],
 ])('a reading with %j is refused', (given, message) => {
   const vendor = vendors.veriff()
   const reading = { ...vendor.reading, ...given } as unknown as Vendor['reading']
