@@ -1,5 +1,6 @@
 // The time by which a worker's sweep erases. A clock may be ahead for a moment, as on a machine that
 // starts before it was set by the network, and what is erased by it is lost.
+import { systemClock } from '../foundation/clock.ts'
 import type { InboxStore } from './store.ts'
 
 const setting = 'swept'
@@ -19,10 +20,12 @@ interface SweptAt {
  * two sweeps that are ten minutes apart have seen it.
  */
 export async function sweepTime(
-  store: Pick<InboxStore, 'recall' | 'remember'>,
-  now: number,
+  store: Pick<InboxStore, 'recall' | 'remember' | 'now'>,
+  ofInbox: number,
 ): Promise<number> {
   const before = parsed(await store.recall(setting, new Uint8Array()))
+  // The clock of a process keeps a lead that the system's clock took back.
+  const now = Math.min(ofInbox, (store.now ?? systemClock)().getTime())
   const next = following(before, now)
   const text = JSON.stringify(next)
   if (text !== JSON.stringify(before)) {
@@ -32,7 +35,10 @@ export async function sweepTime(
 }
 
 function following(before: SweptAt | undefined, now: number): SweptAt {
-  if (!before || now <= before.at + day) return { at: now }
+  if (!before || now <= before.at + day) {
+    // A process that ends soon after its start, again and again, writes nothing for it.
+    return before && Math.abs(now - before.at) < patience ? { at: before.at } : { at: now }
+  }
   const { at, doubted = now } = before
   return now - doubted >= patience ? { at: now } : { at, doubted: Math.min(doubted, now) }
 }

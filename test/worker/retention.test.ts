@@ -2,7 +2,7 @@
 import { memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fakeClock } from 'idv-webhooks/testing'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { event, setUp } from '../inbox/admin.ts'
 import { temporaryFile } from '../inbox/temporary.ts'
 
@@ -92,4 +92,37 @@ describe.each([
     await inbox.purge()
     expect((await inbox.find()).entries.every(({ erased }) => erased)).toBe(true)
   })
+})
+
+test('a sweep believes no lead of its process that the clock of the machine took back', async () => {
+  // As it is in a process that started before its clock was set.
+  const place = Symbol.for('idv-webhooks.clock')
+  const shared = globalThis as unknown as Record<symbol, (() => Date) | undefined>
+  const { [place]: own } = shared
+  onTestFinished(() => {
+    shared[place] = own
+  })
+  let ahead = 0
+  const machine = fakeClock()
+  vi.useFakeTimers({ toFake: ['Date'], now: machine.now() })
+  onTestFinished(() => void vi.useRealTimers())
+  shared[place] = () => new Date(Date.now() + ahead)
+  const store = memoryStore()
+  const run = async () => {
+    const parts = setUp({ store })
+    parts.receiver.on('*', () => {})
+    await parts.worker.runOnce()
+    return parts
+  }
+  const one = event()
+  await (await run()).deliver(one)
+  await run()
+  ahead = 120 * 86_400_000
+  for (let sweep = 0; sweep < 3; sweep++) {
+    await run()
+    vi.setSystemTime(Date.now() + 3_660_000)
+  }
+  const { inbox, deliver } = await run()
+  expect((await inbox.find()).entries).toMatchObject([{ state: 'done', erased: false }])
+  expect((await deliver(one)).kind).toBe('duplicate')
 })
