@@ -18,7 +18,10 @@ const die = () => process.kill(process.pid, 'SIGKILL')
 const inbox = createInbox({
   store: sqliteStore(DB, { driver: DRIVER ?? `${import.meta.dirname}/watching-driver.ts` }),
   timeout: Number(process.env.TIMEOUT ?? 2_000),
-  retry: { attempts: Number(process.env.ATTEMPTS ?? 12), delays: [20] },
+  retry: {
+    attempts: Number(process.env.ATTEMPTS ?? 12),
+    delays: [Number(process.env.DELAY ?? 20)],
+  },
   encryption: { key: 'a1'.repeat(32) },
 })
 if (FAULT === 'after-verify') inbox.keep = async () => die() as never

@@ -128,19 +128,20 @@ describe('a handler that', () => {
   test('ends the process is a dead letter after its attempts, and the others are done', async () => {
     const bench = new Bench()
     const attempts = 5
-    const ATTEMPTS = String(attempts)
-    await bench.start({ ATTEMPTS, WORKER: '0' })
+    // Shorter than the usual plan, and long enough that a neighbour is settled meanwhile.
+    const plan = { ATTEMPTS: String(attempts), DELAY: '1000' }
+    await bench.start({ ...plan, WORKER: '0' })
     const others = eventsOf(5, 5, 'other')
     expect(await bench.send({ ...one, fate: 'exits' })).toBe(202)
     for (const other of others) await bench.deliver(other)
     await bench.kill()
     const codes: (number | string)[] = []
     for (let start = 0; start < attempts; start++) {
-      await bench.start({ ATTEMPTS }).catch(() => {})
+      await bench.start(plan).catch(() => {})
       codes.push(await bench.ended())
     }
     expect(codes).toEqual(Array(attempts).fill(3))
-    const { history } = await recover(bench, [], { ATTEMPTS, TELL: '1' })
+    const { history } = await recover(bench, [], { ...plan, TELL: '1' })
     expect(bench.said).toMatch(/"type":"settled".*"state":"dead".*"reason":"CRASHED"/)
     expect(history.rows.map(({ state }) => state)).toEqual(['dead', ...others.map(() => 'done')])
   })
