@@ -8,14 +8,16 @@ import {
   dateTime,
   emailAddress,
   limits,
-  memberTypes,
   pageSchema,
-  requirementNames,
   thirdPartySchema,
   verificationSchema,
+} from '../protocol/resources.ts'
+import {
+  memberTypes,
+  requirementNames,
   verificationStatuses,
   verificationTypes,
-} from '../protocol/resources.ts'
+} from '../protocol/values.ts'
 
 // `guid`: any UUID shape, whatever its version bits (section 4 says only "format uuid").
 const uuid = z.guid().meta({ format: 'uuid' })

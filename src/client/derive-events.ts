@@ -4,7 +4,8 @@
 import type { Entity } from '../protocol/events.ts'
 import { parseTime } from '../protocol/json-paths.ts'
 import type { EventName } from '../protocol/names.ts'
-import { type Client, terminalStatuses, type Verification } from '../protocol/resources.ts'
+import type { Client, Verification } from '../protocol/resources.ts'
+import { terminalStatuses } from '../protocol/values.ts'
 
 /** An event that must have happened. */
 export interface DerivedEvent {

@@ -1,10 +1,26 @@
 // Which values may be seen before somebody asks for a person's data: those of fields that are known
 // to hold none. Everything else is masked, whatever its name.
+import { eventNames, legacyNames } from '../protocol/names.ts'
+import {
+  memberTypes,
+  requirementNames,
+  verificationStatuses,
+  verificationTypes,
+} from '../protocol/values.ts'
 
 const ids =
   /^(?:id|(?:org|organization|event|client|matter|verification|subscription|resource|entry)Id)$/
 const times = /^(?:(?:expires|submitted|created|updated|occurred|completed)At|at|timestamp)$/
-const words = /^(?:type|status|requirements|currentStep|step|memberType)$/
+const words = /^(?:type|status|requirements|currentStep|step|memberType|event|name)$/
+/** Any other word could be about a person. */
+const documentedWords: ReadonlySet<string> = new Set([
+  ...verificationTypes,
+  ...verificationStatuses,
+  ...requirementNames,
+  ...memberTypes,
+  ...eventNames,
+  ...legacyNames,
+])
 const counts = /^(?:score|expiresDays|requestCount|version|statusCode)$/
 
 const flags = /^(?:active|hasNext|hasPrev)$/
@@ -15,8 +31,6 @@ const documented =
   /^(?:data|payload|resource|object|verification|client|steps|thirdParties|requirements|pagination)$/
 
 const stamp = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/
-const word = /^[a-z][a-z_.]{0,63}$/
-const eventName = /^(?:verification|client|request)\.[a-z_]{1,32}$/
 /** Of the audit trail, whose entries the document does not show. */
 const actions = /^(?:create|start|submit|review|approve|reject|cancel|expire)$/
 const actors = /^(?:requestor|subject|operator|service)$/
@@ -30,10 +44,9 @@ function isHarmless(field: string, value: unknown): boolean {
   if (typeof value !== 'string') return false
   if (ids.test(field)) return opaque.test(value)
   if (times.test(field)) return stamp.test(value)
-  if (words.test(field)) return word.test(value)
+  if (words.test(field)) return documentedWords.has(value)
   if (field === 'action') return actions.test(value)
-  if (field === 'actor') return actors.test(value)
-  return (field === 'name' || field === 'event') && eventName.test(value)
+  return field === 'actor' && actors.test(value)
 }
 
 /** Replaces a masked value. */

@@ -37,7 +37,17 @@ export function toNodeListener(
       return
     }
     const gone = new AbortController()
-    outgoing.once('close', () => gone.abort())
+    const watch = setInterval(() => {
+      if (!isClosing(incoming)) return
+      clearInterval(watch)
+      outgoing.once('finish', () => incoming.socket.destroySoon())
+      gone.abort()
+    }, 1_000)
+    watch.unref()
+    outgoing.once('close', () => {
+      clearInterval(watch)
+      gone.abort()
+    })
     try {
       const request = await toRequest(incoming, gone.signal)
       const response = request ? await handle(request, mountOf(incoming)) : malformed()
@@ -47,6 +57,12 @@ export function toNodeListener(
       outgoing.destroy()
     }
   }
+}
+
+/** A server that closes waits for its answers, and an app may drain its worker only afterwards. */
+function isClosing({ socket }: MountedRequest): boolean {
+  const { server } = (socket ?? {}) as { readonly server?: { readonly listening?: boolean } }
+  return server?.listening === false
 }
 
 /** The part of the path that a framework removed; those that are made like Connect do not name it. */

@@ -35,7 +35,6 @@ export {
   errorCodes,
   limits,
   type MemberType,
-  memberTypes,
   openAssembledSchema,
   openClientSchema,
   openVerificationSchema,
@@ -47,16 +46,19 @@ export {
   type Requirement,
   receivedClientSchema,
   receivedVerificationSchema,
-  requirementNames,
   type StrictClient,
   type StrictVerification,
   type ThirdParty,
-  terminalStatuses,
   thirdPartySchema,
   type Verification,
   type VerificationStatus,
   type VerificationType,
   verificationSchema,
+} from './resources.ts'
+export {
+  memberTypes,
+  requirementNames,
+  terminalStatuses,
   verificationStatuses,
   verificationTypes,
-} from './resources.ts'
+} from './values.ts'

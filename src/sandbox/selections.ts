@@ -1,5 +1,5 @@
 // The filters and sorts of the two lists (sections 4.2 and 4.5), as selections over rows.
-import { verificationStatuses } from '../protocol/resources.ts'
+import { verificationStatuses } from '../protocol/values.ts'
 import type { ClientsQuery, VerificationsQuery } from './schemas/api-inputs.ts'
 import type { ClientRow, VerificationRow } from './schemas/snapshot.ts'
 import type { Selection } from './table.ts'

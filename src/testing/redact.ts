@@ -6,7 +6,7 @@ import {
   requirementNames,
   verificationStatuses,
   verificationTypes,
-} from '../protocol/resources.ts'
+} from '../protocol/values.ts'
 import { isKnownKey } from './known-keys.ts'
 import { MaskedKeys, mask } from './mask.ts'
 import { fakeId, isOpaqueId } from './opaque-id.ts'

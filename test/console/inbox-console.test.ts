@@ -239,16 +239,23 @@ test('words about a person are masked at documented places too', async () => {
   const receiver = createReceiver({ secret, inbox, observe: () => {} })
   const told = { actor: 'jane.doe', action: 'vomits', event: 'mary.smith', name: 'ann.lee' }
   const more = { outcome: 'Diabetic', code: 'HIV', kind: 'pregnant', transport: 'ambulance' }
+  const words = { type: 'hiv_positive', status: 'diabetic', currentStep: 'weeping', step: 'ill' }
   const known = { action: 'approve', actor: 'operator', status: 'approved', step: 'person' }
-  const data = { id: 'ver_1', steps: [{ ...told, ...more }, known], thirdParties: [told] }
+  const client = { memberType: 'muslim', name: 'client.jane_doe' }
+  const data = {
+    id: 'ver_1',
+    steps: [{ ...told, ...more }, known, words],
+    client,
+    thirdParties: [told],
+  }
   const body = JSON.stringify({ id: 'evt_1', event: 'verification.approved', data })
   await receiver.receive(await signedDelivery(body, { secret }))
   const { fetch } = inboxConsole(inbox, { authorize: () => true })
   const id = (await inbox.find()).entries[0]?.id
   const { shape } = await (await fetch(new Request(`http://a.test/api/entries/${id}`))).json()
-  expect(shape).toMatchObject({ event: 'verification.approved', data: { steps: [{}, known] } })
+  expect(shape).toMatchObject({ event: 'verification.approved', data: { steps: [{}, known, {}] } })
   expect(JSON.stringify(shape)).not.toMatch(
-    /jane|vomits|mary|ann\.lee|Diabetic|HIV|pregnant|ambulance/,
+    /jane|vomits|mary|ann\.lee|Diabetic|HIV|pregnant|ambulance|positive|diabetic|weeping|ill"|muslim/,
   )
 })
 
@@ -570,4 +577,22 @@ test('an open tab ends with its inbox, and leaves that to the next owner', async
   expect(live.status).toBe(200)
   await live.body?.cancel()
   await inbox.close()
+})
+
+test('a server that closes ends its open tabs, so that an app can drain afterwards', async () => {
+  const { inbox } = await filled()
+  const app = fastify()
+  const { node } = inboxConsole(inbox, { authorize: () => true, basePath: '/inbox' })
+  app.all('/inbox/*', (request, reply) => {
+    reply.hijack()
+    return node(Object.assign(request.raw, { body: request.body }), reply.raw)
+  })
+  const closed = vi.fn()
+  app.addHook('onClose', async () => closed())
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const tab = await fetch(`${url}/inbox/api/events`)
+  const reading = tab.text()
+  await app.close()
+  expect(closed).toHaveBeenCalledOnce()
+  expect(await reading).toContain(': watching')
 })

@@ -7,11 +7,13 @@ import {
   errorBodySchema,
   limits,
   paginationSchema,
-  requirementNames,
   verificationSchema,
+} from '../../src/protocol/resources.ts'
+import {
+  requirementNames,
   verificationStatuses,
   verificationTypes,
-} from '../../src/protocol/resources.ts'
+} from '../../src/protocol/values.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { Call, Json } from './open-sandbox.ts'
 

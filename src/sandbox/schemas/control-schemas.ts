@@ -2,14 +2,8 @@
 // assigns them to routes. None of this is part of the service's own document.
 import * as z from 'zod'
 import { eventNames, families, legacyFamily, legacyNames } from '../../protocol/names.ts'
-import {
-  countryCode,
-  dateTime,
-  emailAddress,
-  limits,
-  memberTypes,
-  requirementNames,
-} from '../../protocol/resources.ts'
+import { countryCode, dateTime, emailAddress, limits } from '../../protocol/resources.ts'
+import { memberTypes, requirementNames } from '../../protocol/values.ts'
 
 export const json = z.record(z.string(), z.unknown())
 export const id = z.object({ id: z.string().min(1) })
