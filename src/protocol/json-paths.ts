@@ -40,14 +40,15 @@ export function idOf(value: unknown): string | undefined {
 }
 
 const isoDate = /^\d{4}-\d{2}-\d{2}T/
-const zoneless = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/
+/** As SQL writes it too, with a space. */
+const zoneless = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)$/i
 
 /**
  * Milliseconds since the epoch; NaN if it is not a time. Without a zone it is UTC: processes in two
  * zones must read one time.
  */
 export function parseTime(text: string): number {
-  return Date.parse(zoneless.test(text) ? `${text}Z` : text)
+  return Date.parse(text.replace(zoneless, '$1T$2Z'))
 }
 
 /** A time as senders write it: ISO 8601, or seconds or milliseconds since 1970. */

@@ -259,14 +259,14 @@ function textAt(body: unknown, paths: readonly string[]): string | undefined {
   return undefined
 }
 
-/** As some senders write times: without a zone, and with a space. */
-const spaced = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d+)?)$/
+/** As some senders write times, with a space. */
+const spaced = /^(\d{4}-\d{2}-\d{2}) (?=\d{2}:\d{2})/
 
 /** The first time that is there. */
 function timeAt(body: unknown, paths: readonly string[]): Date | undefined {
   for (const path of paths) {
     const value = valueAt(body, path)
-    const date = toDate(typeof value === 'string' ? value.replace(spaced, '$1T$2') : value)
+    const date = toDate(typeof value === 'string' ? value.replace(spaced, '$1T') : value)
     if (date) return date
   }
   return undefined

@@ -5,6 +5,7 @@ import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import type { Delivery } from '../foundation/delivery.ts'
 import { isWorkerd } from '../foundation/warn.ts'
+import { parseTime } from '../protocol/json-paths.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import { toHex } from './encoding.ts'
 import { type HmacKey, isPublicKey } from './hmac/hmac.ts'
@@ -265,7 +266,7 @@ function noSecret() {
 
 function time(value: Date | string | undefined, name: string): number | undefined {
   if (value === undefined) return undefined
-  const at = new Date(value).getTime()
+  const at = typeof value === 'string' ? parseTime(value) : new Date(value).getTime()
   if (!Number.isNaN(at)) return at
   throw invalid(
     `${name} must be a Date or an ISO 8601 string, got ${shown(value)}`,

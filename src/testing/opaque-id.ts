@@ -33,8 +33,10 @@ export function isOpaqueId(id: string): boolean {
 
 /** Base64 of a text, as some APIs make global ids of what they name. */
 function isText(base64: string): boolean {
-  const decoded = Buffer.from(base64, 'base64').toString('utf8')
-  return !/[\p{Cc}\ufffd]/u.test(decoded)
+  const bytes = Buffer.from(base64, 'base64')
+  // Older encodings have a byte for each letter as well.
+  const written = bytes.toString('latin1').match(/[\p{L}\d\s@.,:;_+/-]/gu)?.length ?? 0
+  return written >= bytes.length * 0.9 || !/[\p{Cc}\ufffd]/u.test(bytes.toString('utf8'))
 }
 
 /** People write words, initials and numbers; only machines change between them at every turn. */

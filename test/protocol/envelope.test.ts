@@ -2,6 +2,7 @@ import { createReceiver, schemes, sign } from 'idv-webhooks'
 import { cloudEvents } from 'idv-webhooks/protocol'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { envelopeReader, ownEnvelope } from '../../src/protocol/envelope.ts'
+import { parseTime } from '../../src/protocol/json-paths.ts'
 
 const secret = 'an-envelope-secret'
 const bytesOf = (body: object | string) =>
@@ -243,6 +244,7 @@ test.each(['UTC', 'America/New_York', 'Asia/Kolkata'])(
     for (const createdAt of ['2026-03-04T05:06:07', '2026-03-04T05:06:07.000']) {
       const { event } = await received({}, { event: 'client.created', createdAt, data: {} })
       expect(event?.occurredAt).toEqual(new Date('2026-03-04T05:06:07Z'))
+      expect(parseTime(createdAt.replace('T', ' '))).toBe(Date.parse('2026-03-04T05:06:07Z'))
     }
     const zoned = { event: 'client.created', createdAt: '2026-03-04T05:06:07+02:00', data: {} }
     const { event } = await received({}, zoned)

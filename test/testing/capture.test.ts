@@ -162,6 +162,8 @@ describe('a redacted capture', () => {
     ['cli_VXNlcjpqYW5lLmRvZUBnbWFpbC5jb20', false],
     [Buffer.from('Jane Doe 1985-06-14').toString('base64url'), false],
     [Buffer.from('Zoë Müller, +49 30 12').toString('base64url'), false],
+    [Buffer.from('Jürgen Müller 1985', 'latin1').toString('base64url'), false],
+    ['VXNlcjpqYW5lLmRvZUBnbWFpbC5jb20K', false],
     [
       Buffer.from(Uint8Array.from({ length: 20 }, (_, at) => at * 37 + 5)).toString('base64url'),
       true,
