@@ -162,7 +162,11 @@ class PublishedKeys implements KeySource {
       this.#keys = keysOf(await readJson(this.#url, this.#settings), this.#settings.algorithms)
       this.#fetchedAt = this.#settings.now().getTime()
       this.#answers += 1
-      this.#failure = undefined
+      // A set without a usable key withdraws the kept ones: that is no outage.
+      const isEmpty = this.#keys.length === 0
+      this.#failure = isEmpty
+        ? new Error('the key set has no key of the pinned algorithms')
+        : undefined
     } catch (error) {
       // The kept keys serve on, for as long as `staleFor` says.
       this.#failure = error
@@ -202,9 +206,7 @@ function keysOf(json: unknown, allowed: readonly PublicKeyName[]): readonly Publ
   if (!Array.isArray(list) || list.length > mostKeys) {
     throw new Error(`the answer is not a set of at most ${mostKeys} keys`)
   }
-  const keys = list.flatMap((jwk: Jwk | null) => (jwk ? keyOf(jwk, allowed) : []))
-  if (keys.length === 0) throw new Error('the key set has no key of the pinned algorithms')
-  return keys
+  return list.flatMap((jwk: Jwk | null) => (jwk ? keyOf(jwk, allowed) : []))
 }
 
 function keyOf(jwk: Jwk, allowed: readonly PublicKeyName[]): readonly PublicKey[] {

@@ -226,6 +226,24 @@ describe('keys by address', () => {
     expect(await server.told(source, token)).toBe('SECRET_UNAVAILABLE')
   })
 
+  test.each([
+    ['is empty', []],
+    ['has it as one for encryption', [jwkOf(first, { kid: 'k1', use: 'enc' })]],
+    ['has another algorithm alone', [{ kty: 'RSA', n: 'AQAB', e: 'AQAB', kid: 'r1' }]],
+  ])('are withdrawn by a set that %s, which is no outage', async (_, keys) => {
+    const server = new KeyServer()
+    const source = server.source()
+    const token = tokenOf(first.privateKey)
+    expect(await server.told(source, token)).toBe('k1')
+    server.keys = keys
+    server.at += 600_000
+    expect(await server.told(source, token)).toBe('SECRET_UNAVAILABLE')
+    server.keys = [jwkOf(second, { kid: 'k2' })]
+    server.at += 30_000
+    expect(await server.told(source, tokenOf(second.privateKey, { kid: 'k2' }))).toBe('k2')
+    expect(await server.told(source, token)).toBe('SIGNATURE_MISMATCH')
+  })
+
   test('are asked for again though the clock was set back', async () => {
     const server = new KeyServer()
     const source = server.source()
