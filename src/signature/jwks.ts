@@ -162,7 +162,7 @@ class PublishedKeys implements KeySource {
       this.#keys = keysOf(await readJson(this.#url, this.#settings), this.#settings.algorithms)
       this.#fetchedAt = this.#settings.now().getTime()
       this.#answers += 1
-      // A set without a usable key withdraws the kept ones: that is no outage.
+      // A set without a usable key withdraws the kept ones, as an outage does not.
       const isEmpty = this.#keys.length === 0
       this.#failure = isEmpty
         ? new Error('the key set has no key of the pinned algorithms')

@@ -241,6 +241,7 @@ describe('keys by address', () => {
     server.keys = [jwkOf(second, { kid: 'k2' })]
     server.at += 30_000
     expect(await server.told(source, tokenOf(second.privateKey, { kid: 'k2' }))).toBe('k2')
+    server.at += 30_000
     expect(await server.told(source, token)).toBe('SIGNATURE_MISMATCH')
   })
 

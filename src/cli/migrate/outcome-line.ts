@@ -82,7 +82,8 @@ function objectAt(
   text: string,
   start: number,
 ): { readonly json: JsonObject; readonly end: number } | undefined {
-  const token = /"(?:[^"\\]|\\.)*"|[{}]/g
+  // A text that nothing closes goes to the end of the line, or each of its quotes would begin another.
+  const token = /"(?:[^"\\]|\\.)*(?:"|\\?$)|[{}]/g
   token.lastIndex = start
   let depth = 0
   for (let part = token.exec(text); part; part = token.exec(text)) {

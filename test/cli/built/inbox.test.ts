@@ -517,6 +517,11 @@ describe('migrate status', () => {
     const daily = daysOf(40).map((one) => line(ago(one), 'verification.created'))
     const strange = Array.from({ length: 200 }, () => `GET /?${'\\'.repeat(15_000)}`)
     expect((await judged([...daily, ...strange])).status).toMatchObject({ safe: true, unread: 0 })
+    // Nothing is known of such a line, and so it is not safe.
+    const open = ['', '\\'].map((end) => `{"type":"outcome"{${'\\"'.repeat(15_000)}${end}`)
+    const lines = Array.from({ length: 20 }, () => open).flat()
+    const { status } = await judged([...daily, ...lines])
+    expect(status).toMatchObject({ safe: false, unread: 40 })
   })
 
   test.each([
