@@ -94,7 +94,7 @@ function clientOf({ entity }: WebhookEvent, data: unknown): Entity | undefined {
 function updatedAtOf({ data }: WebhookEvent): Date | undefined {
   if (typeof data !== 'object' || data === null) return undefined
   const { updatedAt } = data as { readonly updatedAt?: unknown }
-  const at = new Date(typeof updatedAt === 'string' ? parseTime(updatedAt) : Number.NaN)
+  const at = new Date(parseTime(updatedAt))
   return Number.isNaN(at.getTime()) ? undefined : at
 }
 

@@ -14,8 +14,7 @@ export function withExactIds(
 ): ReadEnvelope {
   const { id, key, entity, data, exactData } = exact ?? rounded
   if (!rounded.byFunction) return { ...rounded, id, key, entity, exactData: data }
-  const isRounded = (text: unknown) =>
-    typeof text === 'string' && spellings.some((spelling) => text.includes(spelling))
+  const isRounded = finderOf(spellings)
   const ids = isRounded(id) ? { id: undefined, key: undefined } : { id, key }
   const known = isRounded(entity?.id) ? undefined : entity
   return {
@@ -24,6 +23,25 @@ export function withExactIds(
     entity: known,
     exactData: exactData ?? withoutRounded(data, isRounded),
   }
+}
+
+/** Longer texts are not ids. */
+const longestId = 1_000
+const numbers = /\d(?:\.\d+)?e\+\d+|\d{16,}/g
+
+/**
+ * Tells whether a text has one of the spellings, also before or after other digits. A sender may
+ * give thousands of both, so each number of the text is looked up, not each spelling in the text.
+ */
+function finderOf(spellings: readonly string[]): (value: unknown) => boolean {
+  const known = new Set(spellings.map((one) => one.replace('-', '')))
+  const lengths = [...new Set([...known].map(({ length }) => length))]
+  const isKnown = (number: string) =>
+    lengths.some((most) => known.has(number.slice(0, most)) || known.has(number.slice(-most)))
+  return (value) =>
+    typeof value === 'string' &&
+    value.length <= longestId &&
+    (value.match(numbers) ?? []).some(isKnown)
 }
 
 /** The entity and the client may be named in data that the function has made. */

@@ -44,11 +44,11 @@ const isoDate = /^\d{4}-\d{2}-\d{2}T/
 const zoneless = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)$/i
 
 /**
- * Milliseconds since the epoch; NaN if it is not a time. Without a zone it is UTC: processes in two
+ * Milliseconds since the epoch; NaN if it is not a time in text. Without a zone it is UTC: processes in two
  * zones must read one time.
  */
-export function parseTime(text: string): number {
-  return Date.parse(text.replace(zoneless, '$1T$2Z'))
+export function parseTime(value: unknown): number {
+  return typeof value === 'string' ? Date.parse(value.replace(zoneless, '$1T$2Z')) : Number.NaN
 }
 
 /** A time as senders write it: ISO 8601, or seconds or milliseconds since 1970. */

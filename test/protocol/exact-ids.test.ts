@@ -151,3 +151,35 @@ test('nothing in data_base64 reaches a prototype, or nests without end', async (
   expect(seen).toEqual([{ id: 'c' }, btoa(deep)])
   expect(Object.hasOwn(seen[0] as object, '__proto__')).toBe(false)
 })
+
+test('thousands of long integers beside a text of digits hold nothing up', async () => {
+  const integers = Array.from(
+    { length: 27_000 },
+    (_, at) => 12_345_678_901_234_000n + BigInt(at) * 3n,
+  )
+  const digits = '7'.repeat(540_000)
+  const many = Array.from({ length: 500 }, (_, at) => `"t${at}":"${'8'.repeat(990)}"`).join()
+  const bodies = [`"text":"${digits}","list":[${integers}]`, `${many},"list":[${integers}]`]
+  const inbox = createInbox({ store: memoryStore() })
+  const envelope = reading(({ id }) => String(id))
+  const receiver = createReceiver({ secret, inbox, envelope, validate: 'reject' })
+  receiver.on('*', () => {})
+  for (const [at, fields] of bodies.entries()) {
+    const body = `{"id":"e${at}","data":{"id":"ann",${fields}}}`
+    const given = { body: new TextEncoder().encode(body), headers: await sign(body, { secret }) }
+    expect((await receiver.receive(given)).kind).toBe('accepted')
+  }
+  expect(await createWorker(receiver).runOnce()).toMatchObject({ done: 2 })
+})
+
+test.each([
+  'org7-9007199254740992',
+  '79007199254740992',
+  '90071992547409927',
+  'a9007199254740992b',
+])('an id that holds what was rounded does not count: %s', async (id) => {
+  const envelope = (body: unknown) =>
+    ({ name: 'client.updated', id, data: (body as Body).data }) as never
+  const { kinds } = await sent(envelope, bodies(even, odd))
+  expect(kinds).toEqual(['accepted', 'accepted'])
+})

@@ -266,3 +266,19 @@ test('the address that a tunnel hides can be given', async () => {
     result: 'found',
   })
 })
+
+test.each([
+  ['a\n', 'a'],
+  ['a\r\n\n\r\n', 'a'],
+  ['\n\n', ''],
+  ['a\r', undefined],
+  ['a\n b', undefined],
+])('the variant of %j without line breaks at its end is %j', (body, expected) => {
+  const made = bodyVariant(Buffer.from(body), 'without-newline')
+  expect(made && Buffer.from(made).toString()).toBe(expected)
+})
+
+test('a stranger’s body of line breaks holds nothing up', () => {
+  const body = Buffer.from(`${'\n'.repeat(100_000)}x`)
+  expect(bodyVariant(body, 'without-newline')).toBeUndefined()
+})
