@@ -355,3 +355,31 @@ test.each([
   expect(make).toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
   expect(make).toThrow(option)
 })
+
+const listed = z.looseObject({ requirements: z.array(z.string()) })
+
+test.each([
+  ['built in', {}, 1],
+  ['strict', { schemas: strictEventSchemas }, 1],
+  ['of one’s own', { schemas: { 'verification.approved': listed } }, 100],
+])('thousands of faults are few issues, by schemas that are %s', async (_, options, most) => {
+  const requirements = Array.from({ length: 200_000 }, () => 1)
+  const body = { event: 'verification.approved', data: { id: 'ver_1', requirements } }
+  const { issues, data } = await eventOf(body, options)
+  expect(issues).toHaveLength(most)
+  expect(data).toMatchObject({ requirements: { length: 200_000 } })
+})
+
+test.each([
+  [1_000, true],
+  [1_001, false],
+])('a text of %i characters is an id: %s', async (length, counts) => {
+  const id = 'x'.repeat(length)
+  const parsed = await read({ id, event: 'client.created', data: { id } })
+  if (!parsed.ok) throw new Error(parsed.code)
+  const { key, event } = parsed
+  expect([key, event.id, event.entity?.id]).toEqual(
+    counts ? [id, id, id] : [undefined, undefined, ''],
+  )
+  expect(event.data).toEqual({ id })
+})

@@ -1,6 +1,6 @@
 // Ids that are integers above 2^53, which collide once they are numbers.
 import type { ReadEnvelope } from './envelope.ts'
-import { isObject } from './json-paths.ts'
+import { isObject, longestId } from './json-paths.ts'
 
 /**
  * Ids as they were sent, where numbers would have rounded them. A function may have made numbers of
@@ -25,8 +25,6 @@ export function withExactIds(
   }
 }
 
-/** Longer texts are not ids. */
-const longestId = 1_000
 const numbers = /\d(?:\.\d+)?e\+\d+|\d{16,}/g
 
 /**

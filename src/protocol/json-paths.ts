@@ -33,9 +33,12 @@ export function pathOf(body: unknown, paths: readonly Path[]): Path | undefined 
   return undefined
 }
 
+/** Longer texts are not ids: whoever lists entries reads those of each. */
+export const longestId = 1_000
+
 /** An id as text. A number above 2^53 collides once parsed: it is an id where its text was kept. */
 export function idOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value
+  if (typeof value === 'string') return isIdText(value) ? value : undefined
   return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined
 }
 
@@ -59,6 +62,10 @@ export function toDate(value: unknown): Date | undefined {
   // Seconds since the epoch stay below 1e11 until the year 5138; beyond are milliseconds.
   else if (typeof value === 'number') date = new Date(value < 1e11 ? value * 1000 : value)
   return date && Number.isFinite(date.getTime()) ? date : undefined
+}
+
+function isIdText(text: string): boolean {
+  return text !== '' && text.length <= longestId
 }
 
 export function isObject(value: unknown): value is Json {

@@ -72,6 +72,9 @@ function meaningsOf(
   return meanings
 }
 
+/** A sender may make a million: the first show what is wrong. */
+const mostIssues = 100
+
 /**
  * Holds data against the schema of their name.
  *
@@ -91,7 +94,7 @@ export function checkData(
     )
   }
   if (!result.issues) return { data: result.value }
-  return { data: value, issues: result.issues.map(toIssue) }
+  return { data: value, issues: result.issues.slice(0, mostIssues).map(toIssue) }
 }
 
 function toIssue(issue: StandardSchemaV1.Issue): Issue {

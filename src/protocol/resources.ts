@@ -47,6 +47,14 @@ export const emailAddress = z
   .refine(isEmailAddress, 'must be an e-mail address')
   .meta({ format: 'email' })
 
+/** Far more than a list of documented values ever has. */
+const longestList = 1_000
+
+/** A list that is too long is one fault, not one for each of its items. */
+function listOf<Item extends z.ZodType>(item: Item) {
+  return z.array(z.unknown()).max(longestList).pipe(z.array(item))
+}
+
 const object = z.record(z.string(), z.unknown())
 
 /** Section 2.1: a verification request, exactly as documented. */
@@ -159,7 +167,7 @@ export const errorCodes = {
 const openVerificationFields = {
   type: open(verificationTypes),
   status: open(verificationStatuses),
-  requirements: z.array(open(requirementNames)),
+  requirements: listOf(open(requirementNames)),
 }
 
 /** A verification as a reader takes it: unknown enum values are let through, typed. */
@@ -179,6 +187,7 @@ export const receivedClientSchema = openClientSchema.partial().required({ id: tr
  * compiler a misspelt value is an error.
  */
 export const strictVerificationSchema: z.ZodType<StrictVerification> = verificationSchema
+  .extend({ requirements: listOf(z.enum(requirementNames)) })
   .partial()
   .required({ id: true })
 /** The same for the resource of a `client.*` event. */

@@ -33,7 +33,8 @@ export class MaskedKeys {
   mask(part: string, key: string): string {
     const before = this.#masked.get(key)
     if (before !== undefined) return before
-    const shape = mask(part)
+    // As it is read: one key can be spelled in as many ways as it has slashes.
+    const shape = JSON.parse(mask(part)) as string
     let variant = this.#variants.get(shape) ?? 0
     for (;;) {
       const masked = mask(part, variant++)

@@ -51,6 +51,8 @@ function mixesCases(text: string): boolean {
 
 /** The most ids that are remembered, so that a long recording has a bound. */
 const mostRemembered = 10_000
+/** Characters; a sender may state an id as long as its body. */
+const longestRemembered = 200
 const fakes = new Map<string, string>()
 
 /**
@@ -68,7 +70,7 @@ export function fakeId(id: string): string {
   let fake = start + scramble(bare)
   // An id of one or two characters may meet itself by chance.
   for (let tries = 0; fake === id && tries < 20; tries++) fake = start + scramble(bare)
-  fakes.set(id, fake)
+  if (id.length <= longestRemembered) fakes.set(id, fake)
   return fake
 }
 

@@ -7,7 +7,7 @@ export type Framework = (typeof frameworks)[number] | 'unknown'
 
 const byText: readonly (readonly [Framework, RegExp])[] = [
   ['fastify', /FST_ERR_|"message":"Route [A-Z]+:/],
-  ['nest', /"message":"Cannot (GET|POST) .*"error":"Not Found"/],
+  ['nest', /"message":"Cannot (GET|POST) [^"]*","error":"Not Found"/],
   ['express', /<pre>(Cannot (GET|POST) |SyntaxError: )/],
   ['next', /__next|\/_next\/static/],
   ['hono', /^404 Not Found$/],

@@ -55,25 +55,31 @@ function readOutcome(json: JsonObject): SeenOutcome | 'unread' | undefined {
   }
 }
 
+/** No shipper nests deeper; what stands there is counted as unread. */
+const maxDepth = 32
+
 /** The outcomes in a text, in its objects and in what they contain. */
-function* outcomesOf(text: string): Generator<JsonObject> {
+function* outcomesOf(text: string, depth = 0): Generator<JsonObject> {
   let at = text.indexOf('{')
   for (let failed = 0; at !== -1 && failed < maxBraces; ) {
     const object = objectAt(text, at)
-    if (object) yield* within(object.json)
+    if (object) yield* within(object.json, depth)
     else failed += 1
     at = text.indexOf('{', object ? object.end : at + 1)
   }
 }
 
-function* within(json: JsonObject): Generator<JsonObject> {
+function* within(json: JsonObject, depth: number): Generator<JsonObject> {
   if (json.type === 'outcome') {
     yield json
     return
   }
+  if (depth === maxDepth) return
   for (const value of Object.values(json)) {
-    if (typeof value === 'string') yield* outcomesOf(value)
-    else if (typeof value === 'object' && value !== null) yield* within(value as JsonObject)
+    if (typeof value === 'string') yield* outcomesOf(value, depth + 1)
+    else if (typeof value === 'object' && value !== null) {
+      yield* within(value as JsonObject, depth + 1)
+    }
   }
 }
 

@@ -520,8 +520,9 @@ describe('migrate status', () => {
     // Nothing is known of such a line, and so it is not safe.
     const open = ['', '\\'].map((end) => `{"type":"outcome"{${'\\"'.repeat(15_000)}${end}`)
     const lines = Array.from({ length: 20 }, () => open).flat()
-    const { status } = await judged([...daily, ...lines])
-    expect(status).toMatchObject({ safe: false, unread: 40 })
+    const deep = `${'{"a":'.repeat(20_000)}{"type":"outcome"}${'}'.repeat(20_000)}`
+    const { status } = await judged([...daily, ...lines, deep])
+    expect(status).toMatchObject({ safe: false, unread: 41 })
   })
 
   test.each([
