@@ -13,7 +13,7 @@ import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { fromPglite, postgresStore } from 'idv-webhooks/inbox/postgres'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { signedDelivery } from 'idv-webhooks/testing'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { temporaryFile } from '../inbox/temporary.ts'
 import { ended, listening, overHttp2 } from './listening.ts'
 
@@ -595,4 +595,23 @@ test('a server that closes ends its open tabs, so that an app can drain afterwar
   await app.close()
   expect(closed).toHaveBeenCalledOnce()
   expect(await reading).toContain(': watching')
+})
+
+test('a tab has to ask again after five minutes, and authorize with it', async () => {
+  const { inbox } = await filled()
+  const { fetch } = inboxConsole(inbox, { authorize: () => true })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const tab = await fetch(new Request('http://app.test/api/events'))
+  // A proxy that compresses or buffers would keep the events back.
+  expect(tab.headers.get('cache-control')).toBe('no-store, no-transform')
+  expect(tab.headers.get('x-accel-buffering')).toBe('no')
+  let isOver = false
+  const reading = tab.text().finally(() => {
+    isOver = true
+  })
+  await vi.advanceTimersByTimeAsync(299_000)
+  expect(isOver).toBe(false)
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(await reading).toContain('event: stats')
 })
