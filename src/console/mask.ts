@@ -12,8 +12,9 @@ const ids =
   /^(?:id|(?:org|organization|event|client|matter|verification|subscription|resource|entry)Id)$/
 const times = /^(?:(?:expires|submitted|created|updated|occurred|completed)At|at|timestamp)$/
 const words = /^(?:type|status|requirements|currentStep|step|memberType|event|name)$/
-/** Any other word could be about a person. */
+/** Any other word could be about a person. The types of documents are those of the sandbox. */
 const documentedWords: ReadonlySet<string> = new Set([
+  ...['passport', 'drivers_license', 'identity_card'],
   ...verificationTypes,
   ...verificationStatuses,
   ...requirementNames,
