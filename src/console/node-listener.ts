@@ -37,8 +37,10 @@ export function toNodeListener(
       return
     }
     const gone = new AbortController()
+    // Not over a server that is handed its connections and never listens itself.
+    const listened = isListening(incoming)
     const watch = setInterval(() => {
-      if (!isClosing(incoming)) return
+      if (!listened || isListening(incoming)) return
       clearInterval(watch)
       outgoing.once('finish', () => incoming.socket.destroySoon())
       gone.abort()
@@ -60,9 +62,9 @@ export function toNodeListener(
 }
 
 /** A server that closes waits for its answers, and an app may drain its worker only afterwards. */
-function isClosing({ socket }: MountedRequest): boolean {
+function isListening({ socket }: MountedRequest): boolean {
   const { server } = (socket ?? {}) as { readonly server?: { readonly listening?: boolean } }
-  return server?.listening === false
+  return server?.listening === true
 }
 
 /** The part of the path that a framework removed; those that are made like Connect do not name it. */

@@ -11,9 +11,9 @@ const prefix =
 const hex = /^(?:[0-9a-f]{24}|[0-9a-f]{32}|[0-9A-F]{32}|[0-9a-f]{40}|[0-9A-F]{40}|[0-9a-f]{64})$/
 
 /**
- * Whether an id is opaque: a UUID, a ULID, hex, or a long random mix of both cases and digits that is
- * no base64 of a text. After a known prefix, up to five digits or shorter hex are enough. Capitals with digits prove nothing: a
- * tax code of 16 characters holds a name, a birthday and a sex.
+ * Whether an id is opaque: a UUID, a ULID, hex, or a long random mix of both cases and digits, but
+ * not base64 of a text. After a known prefix, up to five digits or shorter hex are enough. Capitals
+ * with digits prove nothing: a tax code of 16 characters holds a name, a birthday and a sex.
  */
 export function isOpaqueId(id: string): boolean {
   if (id.length > 80) return false

@@ -1,6 +1,6 @@
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { connect } from 'node:net'
+import { connect, createServer as createTcpServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { PGlite } from '@electric-sql/pglite'
 import middie from '@fastify/middie'
@@ -614,4 +614,26 @@ test('a tab has to ask again after five minutes, and authorize with it', async (
   expect(isOver).toBe(false)
   await vi.advanceTimersByTimeAsync(1_000)
   expect(await reading).toContain('event: stats')
+})
+
+test('a server that is handed its connections keeps its tabs open', async () => {
+  const { inbox } = await filled()
+  const inner = createServer(inboxConsole(inbox, { authorize: () => true, interval: 100 }).node)
+  const outer = createTcpServer((socket) => void inner.emit('connection', socket))
+  await new Promise<void>((ready) => outer.listen(0, '127.0.0.1', ready))
+  const { port } = outer.address() as AddressInfo
+  const left = new AbortController()
+  closing.push(
+    () => outer.close(),
+    () => left.abort(),
+  )
+  const tab = await fetch(`http://127.0.0.1:${port}/api/events`, { signal: left.signal })
+  const reader = tab.body?.getReader()
+  const decoder = new TextDecoder()
+  // More than a second of them.
+  for (let seen = 0; seen < 15; ) {
+    const { value, done } = (await reader?.read()) ?? {}
+    expect(done).toBe(false)
+    seen += decoder.decode(value).split('event: stats').length - 1
+  }
 })
