@@ -3,6 +3,7 @@
 import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { exactOf } from './decoded-data.ts'
 import {
+  copierOf,
   type EnvelopeArrival,
   type EnvelopeFunction,
   type EnvelopeReading,
@@ -154,8 +155,7 @@ function fromFunction(
   arrival: EnvelopeArrival,
 ): ReadEnvelope | undefined {
   const context = new Watched(arrival)
-  // It may change the body that it reads.
-  const again = option.length > 1 ? structuredClone(body) : body
+  const copy = option.length > 1 ? copierOf(body) : undefined
   const reading = readingOf(option, body, context)
   if (typeof reading?.name !== 'string' || reading.name === '') return undefined
   const { name, data, receivedName } = reading
@@ -165,7 +165,7 @@ function fromFunction(
   const sure =
     !context.touched ||
     id === arrival.signedId ||
-    (id !== undefined && isOfBody(id, { option, body: again, arrival }))
+    (id !== undefined && isOfBody(id, { option, copy: copy ?? copierOf(body), arrival }))
   const key = sure ? id : undefined
   const occurredAt = toDate(reading.occurredAt)
   const exactData = exactOf(data)
