@@ -1,6 +1,7 @@
 // The time by which a worker's sweep erases. A clock may be ahead for a moment, as on a machine that
 // starts before it was set by the network, and what is erased by it is lost.
 import { systemClock } from '../foundation/clock.ts'
+import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import type { InboxStore } from './store.ts'
 
 const setting = 'swept'
@@ -43,6 +44,10 @@ function following(before: SweptAt | undefined, now: number): SweptAt {
   return now - doubted >= patience ? { at: now } : { at, doubted: Math.min(doubted, now) }
 }
 
+/** Undefined before the first sweep, and for what no sweep has written. */
 function parsed(kept: Uint8Array): SweptAt | undefined {
-  return kept.length === 0 ? undefined : JSON.parse(new TextDecoder().decode(kept))
+  const text = decodeUtf8(kept)
+  const value = text === undefined ? undefined : parseJson(text)?.value
+  const swept = Object(value) as SweptAt
+  return Number.isFinite(swept.at) ? swept : undefined
 }

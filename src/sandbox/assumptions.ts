@@ -109,6 +109,8 @@ const decisions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       'sent for every update that names a field, also when no value changes; not for an update without fields',
   },
   '7': {
+    errors:
+      'one entry for each offending field, at most 1000; of a field’s name no more than 200 characters',
     'other statuses':
       'an unknown path is 404, an unknown method 405 METHOD_NOT_ALLOWED with Allow, a large body 413 PAYLOAD_TOO_LARGE, all in the error form',
   },

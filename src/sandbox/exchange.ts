@@ -2,7 +2,7 @@
 // query against a schema. What is wrong becomes an error of section 7, every field at once.
 import { readStream } from '../foundation/bytes.ts'
 import { decodeUtf8, parseJson } from '../foundation/json.ts'
-import { type FieldError, HttpError, invalidFields } from './http-error.ts'
+import { type FieldError, HttpError, invalidFields, mostErrors } from './http-error.ts'
 import { profile } from './profile.ts'
 
 /** The part of a schema that checking uses. */
@@ -33,6 +33,7 @@ export function fieldErrors(issues: readonly SchemaIssue[]): FieldError[] {
   const errors = new Map<string, FieldError>()
   for (const { path, message, keys } of issues) {
     for (const key of keys ?? [undefined]) {
+      if (errors.size >= mostErrors) return [...errors.values()]
       const field = [...path, ...(key === undefined ? [] : [key])].map(String).join('.')
       const error = { field, message: key === undefined ? message : 'is unknown' }
       if (!errors.has(field)) errors.set(field, error)
@@ -86,6 +87,7 @@ function refuseLostKeys(text: string): void {
   const walk = (value: unknown, path: string) => {
     if (typeof value !== 'object' || value === null) return
     for (const [name, one] of Object.entries(value)) {
+      if (lost.length >= mostErrors) return
       const field = path ? `${path}.${name}` : name
       if (isLost(name, one)) lost.push({ field, message: 'has a name that cannot be kept' })
       else walk(one, field)

@@ -32,7 +32,7 @@ describe.each([
       const payloads = entries.filter(({ erased }) => !erased).length
       return [payloads, (await again(done)).kind]
     }
-    return { clock, left, run, done }
+    return { store, clock, left, run, done }
   }
 
   test('erases nothing by a clock that is ahead at a start, and is set back', async () => {
@@ -83,6 +83,16 @@ describe.each([
     clock.advance({ minutes: 11 })
     expect(await left()).toEqual([0, 'accepted'])
   })
+
+  test.each(['', '{', '[]', 'null', '{"at":"x"}'])(
+    'goes on where somebody has left %j in its place',
+    async (text) => {
+      const { clock, left, store } = await begun()
+      await store.remember('swept', new TextEncoder().encode(text))
+      clock.advance({ days: 120 })
+      expect(await left()).toEqual([0, 'accepted'])
+    },
+  )
 
   test('of an operator believes the clock', async () => {
     const { clock, run } = await begun()

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ignoresItself } from '../../../src/cli/migrate/code/ignore-comments.ts'
 import { rewriteSource } from '../../../src/cli/migrate/code/rewrite.ts'
 
 test('an expression that could run for hours is ended, and reported', () => {
@@ -7,4 +8,39 @@ test('an expression that could run for hours is ended, and reported', () => {
   const { findings } = rewriteSource(`${endless}\nconst name = 'request.approved'`, 'a.js')
   expect(findings).toMatchObject([{ kind: 'regexp', line: 1 }])
   expect(performance.now() - begun).toBeLessThan(10_000)
+})
+
+// Each took minutes.
+test.each([
+  ['a value of JSON that names signatures', 'a.json', `{"a":"${'signature'.repeat(80_000)}"}`],
+  ['scripts of a component that never end', 'a.vue', '<script>'.repeat(100_000)],
+])('%s are read in time', { timeout: 15_000 }, (_, file, text) => {
+  expect(rewriteSource(text, file).edits).toEqual([])
+})
+
+test('a line of openings of comments is read in time', { timeout: 15_000 }, () => {
+  expect(ignoresItself('/*/'.repeat(200_000))).toBe(false)
+})
+
+test('the blocks of a component are found, and its markup is searched', () => {
+  const vue = [
+    '---\n---\n<script></script><SCRIPT>',
+    "<script setup>\non('request.approved')\n</script>",
+    '<p>request.expired</p>',
+    '<script>never closed, request.approved',
+  ]
+  const { edits, findings } = rewriteSource(vue.join('\n'), 'a.vue')
+  expect(edits.map(({ line }) => line)).toEqual([5])
+  expect(findings.map(({ line, kind }) => `${line} ${kind}`)).toEqual(['7 mention', '8 mention'])
+})
+
+test.each([
+  ['// idv-webhooks-ignore-file', true],
+  [' * idv-webhooks-ignore-file', true],
+  ["a = 'b' // idv-webhooks-ignore-file", false],
+  ['idv-webhooks-ignore-file // idv-webhooks-ignore-file', true],
+  ['// idv-webhooks-ignore-files', false],
+  ["a = 1\n/* it's idv-webhooks-ignore-file */", true],
+])('a broken file with %j ignores itself: %s', (text, ignores) => {
+  expect(ignoresItself(text)).toBe(ignores)
 })

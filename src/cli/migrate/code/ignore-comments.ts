@@ -26,7 +26,12 @@ export function ignoredLines(text: string, comments: readonly SyntaxComment[]): 
 
 /** Whether a text that cannot be parsed has the comment for a whole file, outside of strings. */
 export function ignoresItself(text: string): boolean {
-  return /^[^'"`\n\r]*(?:\/\/|\/\*|^\s*\*|<!--).*\bidv-webhooks-ignore-file\b/m.test(text)
+  return text.split(/[\n\r]/).some((line) => {
+    const last = [...line.matchAll(/\bidv-webhooks-ignore-file\b/g)].at(-1)
+    if (!last) return false
+    const [before = ''] = line.slice(0, last.index).split(/['"`]/, 1)
+    return /\/\/|\/\*|<!--|^\s*\*/.test(before)
+  })
 }
 
 function lineAt(text: string, offset: number): number {

@@ -46,10 +46,8 @@ const dialects: readonly (readonly [ends: RegExp, plugins: readonly Plugins[]])[
   ],
 ]
 
-/** Script blocks of Vue and Svelte files, and the frontmatter of Astro files. */
 const components = /\.(vue|svelte|astro)$/
-const scripts =
-  /(<script\b[^>]*>)([\s\S]*?)(?=<\/script>)|(?<![\s\S])(---\r?\n)([\s\S]*?)(?=\n---)/g
+const scriptEnd = '</script>'
 
 /** How a file is migrated: renamed as code or as JSON, or only searched for names. */
 export type FileKind = 'code' | 'json' | 'text'
@@ -66,24 +64,34 @@ export function isComponent(file: string): boolean {
 
 /** A component with its markup replaced by spaces, so that its code keeps its positions. */
 export function codeOf(text: string): string {
-  return blanked(text, (_, open = '', script = '', mark = '', front = '') =>
-    [blank(open), script, blank(mark), front].join(''),
-  )
+  let end = 0
+  let code = ''
+  for (const { index, 0: match, 1: mark = '' } of blocksOf(text)) {
+    code += blank(text.slice(end, index) + mark) + match.slice(mark.length)
+    end = index + match.length
+  }
+  return code + blank(text.slice(end))
 }
 
 /** A component with its code replaced by spaces. */
 export function markupOf(text: string): string {
-  return text.replaceAll(scripts, blank)
+  let end = 0
+  let markup = ''
+  for (const { index, 0: match } of blocksOf(text)) {
+    markup += text.slice(end, index) + blank(match)
+    end = index + match.length
+  }
+  return markup + text.slice(end)
 }
 
-function blanked(text: string, kept: (...match: string[]) => string): string {
-  let end = 0
-  let code = ''
-  for (const match of text.matchAll(scripts)) {
-    code += blank(text.slice(end, match.index)) + kept(...match)
-    end = match.index + match[0].length
-  }
-  return code + blank(text.slice(end))
+/** Frontmatter of an Astro file, and script blocks, without what ends them; first the opening mark. */
+function blocksOf(text: string): RegExpExecArray[] {
+  const front = /^(---\r?\n)[\s\S]*?(?=\n---)/.exec(text)
+  // Each opening of a script that has no end would be looked for up to the end of the text.
+  const closed = text.slice(0, text.lastIndexOf(scriptEnd) + scriptEnd.length)
+  const scripts = /(<script\b[^>]*>)[\s\S]*?(?=<\/script>)/g
+  scripts.lastIndex = front?.[0].length ?? 0
+  return [...(front ? [front] : []), ...closed.matchAll(scripts)]
 }
 
 const blank = (text: string) => text.replaceAll(/[^\r\n\u2028\u2029]/g, ' ')
