@@ -21,20 +21,14 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
 }
 
 /** JSON of at most `most` levels, without keys that could reach a prototype; undefined otherwise. */
-export function parseJson(
-  text: string,
-  most = deepest,
-  reviver?: Reviver,
-): { readonly value: unknown } | undefined {
+export function parseJson(text: string, most = deepest): { readonly value: unknown } | undefined {
   try {
-    const value: unknown = JSON.parse(text, reviver)
+    const value: unknown = JSON.parse(text)
     return isContainer(value) && !clean(value, most) ? undefined : { value }
   } catch {
     return undefined
   }
 }
-
-type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown
 
 /** Integers of 16 digits and more, where values stand. */
 const longInteger = /[:[,]\s*-?\d{16}/
@@ -53,16 +47,47 @@ export function parseExact(text: string): ExactJson | undefined {
   if (!longInteger.test(text)) return undefined
   let isAny = false
   const rounded = new Set<string>()
-  const parsed = parseJson(text, deepest, (_, value, context) => {
-    if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value
-    isAny = true
-    const { source = '' } = context ?? {}
-    for (const spelling of [String(value), value.toFixed()]) {
-      if (spelling !== source) rounded.add(spelling)
-    }
-    return /^-?\d+$/.test(source) ? source : value
-  })
-  return parsed && isAny ? { ...parsed, rounded: [...rounded] } : undefined
+  // A reviver that is told the source of each value takes ten times as long.
+  const quoted = outsideStrings(text, (part) =>
+    part.replaceAll(number, (source) => {
+      const value = Number(source)
+      if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return source
+      isAny = true
+      for (const spelling of [String(value), value.toFixed()]) {
+        if (spelling !== source) rounded.add(spelling)
+      }
+      return /^-?\d+$/.test(source) ? `"${source}"` : source
+    }),
+  )
+  const parsed = isAny ? parseJson(quoted) : undefined
+  return parsed && { ...parsed, rounded: [...rounded] }
+}
+
+const number = /-?\d[\d.eE+-]*/g
+
+/** JSON text with what stands outside of its strings changed. */
+function outsideStrings(text: string, change: (part: string) => string): string {
+  const parts: string[] = []
+  let at = 0
+  while (at < text.length) {
+    const open = text.indexOf('"', at)
+    if (open < 0) break
+    const end = endOfString(text, open)
+    parts.push(change(text.slice(at, open)), text.slice(open, end))
+    at = end
+  }
+  return parts.join('') + change(text.slice(at))
+}
+
+/** Where the string that begins at `open` has ended: an odd number of backslashes escapes a quote. */
+function endOfString(text: string, open: number): number {
+  for (let quote = open; ; ) {
+    quote = text.indexOf('"', quote + 1)
+    if (quote < 0) return text.length
+    let before = quote
+    while (text[before - 1] === '\\') before--
+    if ((quote - before) % 2 === 0) return quote + 1
+  }
 }
 
 /** Whether JSON is well formed, but nested deeper than `most` levels. */

@@ -1,7 +1,7 @@
 // The one walk over parsed JSON, held against a reviver and a count of levels.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isDeeperText, parseJson } from '../../src/foundation/json.ts'
+import { isDeeperText, parseExact, parseJson } from '../../src/foundation/json.ts'
 
 const key = fc.constantFrom('__proto__', 'constructor', 'prototype', 'a', 'proto')
 const { value: anyJson } = fc.letrec<{ value: unknown }>((tie) => ({
@@ -62,5 +62,48 @@ test('refuses what has more levels, and counts none that it drops', () => {
       if (text.length > most * 2) expect(isDeeperText(text, most)).toBe(deeper)
     }),
     { numRuns: 2_000 },
+  )
+})
+
+const long = fc.constantFrom(
+  ...['9007199254740993', '-9007199254740993', '12345678901234567890', '9007199254740992.0'],
+  ...['1e20', '1.2345678901234567E+25', '-1e999', '123456789012345.678', '9007199254740991', '-0'],
+)
+const inText = fc.string({ unit: fc.constantFrom('"', '\\', '1234567890123456', ':', 'é', '\n') })
+const { text: jsonWithLong } = fc.letrec<{ text: string }>((tie) => ({
+  text: fc.oneof(
+    { maxDepth: 5 },
+    long,
+    inText.map((text) => JSON.stringify(text)),
+    fc.array(tie('text'), { maxLength: 4 }).map((all) => `[${all.join(' ,\n')}]`),
+    fc
+      .array(fc.tuple(inText, tie('text')), { maxLength: 4 })
+      // A key that stands twice has one value.
+      .map((all) => `{${all.map(([key, one], at) => `${JSON.stringify(key + at)} : ${one}`)}}`),
+  ),
+}))
+
+/** As a reviver reads it, which is told the source of each number. */
+function exactly(text: string) {
+  const rounded = new Set<string>()
+  let isAny = false
+  const revive = (_: string, value: unknown, { source = '' }: { source?: string }) => {
+    if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value
+    isAny = true
+    for (const one of [String(value), value.toFixed()]) if (one !== source) rounded.add(one)
+    return /^-?\d+$/.test(source) ? source : value
+  }
+  const value: unknown = JSON.parse(text, revive as Parameters<typeof JSON.parse>[1])
+  return isAny ? { value, rounded: [...rounded].toSorted() } : undefined
+}
+
+test('long integers are read as a reviver reads them, wherever they stand', () => {
+  fc.assert(
+    fc.property(jsonWithLong, (part) => {
+      const text = `[1234567890123456, ${part}]`
+      const read = parseExact(text)
+      expect(read && { ...read, rounded: [...read.rounded].toSorted() }).toEqual(exactly(text))
+    }),
+    { numRuns: 5_000 },
   )
 })
