@@ -47,7 +47,7 @@ export function parseExact(text: string): ExactJson | undefined {
   if (!longInteger.test(text)) return undefined
   let isAny = false
   const rounded = new Set<string>()
-  // A reviver that is told the source of each value takes ten times as long.
+  // A reviver that asks for the source of each value takes ten times as long.
   const quoted = outsideStrings(text, (part) =>
     part.replaceAll(number, (source) => {
       const value = Number(source)
