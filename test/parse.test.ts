@@ -383,3 +383,22 @@ test.each([
   )
   expect(event.data).toEqual({ id })
 })
+
+test.each([
+  ['invoice.paid', 'invoice'],
+  ['order-2.item:created', 'order-2'],
+  [`${'x'.repeat(100)}.paid`, 'x'.repeat(100)],
+  [`${'x'.repeat(101)}.paid`, undefined],
+  ['Zephyrine Quillfeather Jr.', undefined],
+  ['Dr. Zephyrine Quillfeather', undefined],
+])('the name %j of a sender’s own gives an entity of the type %j', async (event, type) => {
+  expect((await eventOf({ event, data: { id: 'a' } })).entity?.type).toBe(type)
+})
+
+test('an entity of a function has a type that is no longer than an id', async () => {
+  const envelope = (length: number) => () => {
+    return { name: 'a.b', data: {}, entity: { type: 'x'.repeat(length), id: 'a' } }
+  }
+  expect(await read({}, { envelope: envelope(1_000) })).toMatchObject({ ok: true })
+  expect(await read({}, { envelope: envelope(1_001) })).toMatchObject({ ok: false })
+})

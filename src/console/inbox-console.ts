@@ -207,9 +207,11 @@ function decoded(params: readonly string[]): readonly string[] | undefined {
 }
 
 const maxBody = 65_536
+const longestBodyMs = 10_000
 
 async function bodyOf(request: Request): Promise<Readonly<Record<string, unknown>>> {
-  const bytes = await readStream(request.body, { most: maxBody }).catch(() => undefined)
+  const signal = AbortSignal.timeout(longestBodyMs)
+  const bytes = await readStream(request.body, { most: maxBody, signal }).catch(() => undefined)
   if (bytes === undefined) throw badBody()
   if (bytes.length === 0) return {}
   try {

@@ -1,10 +1,12 @@
 // A handler of web requests as a listener of Node's, for http.createServer, Express, Koa and Nest. A
 // body that a parser has read already is taken from where it left it.
+import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { warn } from '../foundation/warn.ts'
+import { IncomingBody } from './incoming-body.ts'
 
 /** A request on which a framework may have left what it knows. */
 export type MountedRequest = IncomingMessage & {
@@ -39,10 +41,13 @@ export function toNodeListener(
     const gone = new AbortController()
     // Not over a server that is handed its connections and never listens itself.
     const listened = isListening(incoming)
+    const stream = streamOf(incoming)
+    const session = stream?.session
+    const letGo = () => (session ? session.close() : incoming.socket.destroySoon?.())
     const watch = setInterval(() => {
       if (!listened || isListening(incoming)) return
       clearInterval(watch)
-      outgoing.once('finish', () => incoming.socket.destroySoon())
+      outgoing.once('finish', letGo)
       gone.abort()
     }, 1_000)
     watch.unref()
@@ -50,10 +55,14 @@ export function toNodeListener(
       clearInterval(watch)
       gone.abort()
     })
+    const body = hasBody(incoming) ? bodyOf(incoming) : undefined
+    // Otherwise it stays open until the caller has sent all of the body.
+    stream?.once('finish', () => stream.close())
     try {
-      const request = await toRequest(incoming, gone.signal)
+      const request = toRequest(incoming, body, gone.signal)
       const response = request ? await handle(request, mountOf(incoming)) : malformed()
       await reply(response, outgoing)
+      if (body instanceof IncomingBody && !stream) await body.discard()
     } catch {
       // The client has left, or a stream broke after the head of its answer.
       outgoing.destroy()
@@ -66,6 +75,14 @@ function isListening({ socket }: MountedRequest): boolean {
   const { server } = (socket ?? {}) as { readonly server?: { readonly listening?: boolean } }
   return server?.listening === true
 }
+
+/** A request of HTTP/2, which has no socket of its own. */
+interface Http2Stream extends EventEmitter {
+  readonly session?: { close(): void }
+  close(): void
+}
+
+const streamOf = (incoming: MountedRequest) => (incoming as { stream?: Http2Stream }).stream
 
 /** The part of the path that a framework removed; those that are made like Connect do not name it. */
 function mountOf({ baseUrl, originalUrl, url = '/' }: MountedRequest): string {
@@ -82,17 +99,18 @@ function malformed(): Response {
 }
 
 /** Undefined where the web's Request cannot hold its target, method or headers. */
-async function toRequest(
+function toRequest(
   incoming: MountedRequest,
+  body: string | IncomingBody | undefined,
   signal: AbortSignal,
-): Promise<Request | undefined> {
+): Request | undefined {
   const { method = 'GET' } = incoming
   const target = targetOf(incoming)
   if (!target) return undefined
-  const body = method === 'GET' || method === 'HEAD' ? undefined : await textOf(incoming)
+  const content = body instanceof IncomingBody ? { body: body.stream, duplex: 'half' } : { body }
   try {
     const headers = headersOf(incoming)
-    return new Request(target, { method, headers, signal, ...(body !== undefined && { body }) })
+    return new Request(target, { method, headers, signal, ...(body !== undefined && content) })
   } catch {
     return undefined
   }
@@ -127,22 +145,16 @@ function targetOf(incoming: MountedRequest): URL | undefined {
   return URL.parse(own.origin + (pathname.startsWith('/') ? pathname : '/') + search) ?? undefined
 }
 
-const maxBody = 65_536
+const hasBody = ({ method }: MountedRequest) => method !== 'GET' && method !== 'HEAD'
 
-async function textOf(incoming: MountedRequest): Promise<string> {
+/** The text that a parser left, or a stream: nothing of a stranger's is read before `authorize`. */
+function bodyOf(incoming: MountedRequest): string | IncomingBody {
   // Some parsers set a body also where they have read nothing.
   const body = incoming.readableDidRead || !incoming.readable ? incoming.body : undefined
+  if (body === undefined) return new IncomingBody(incoming)
   // Parsers that keep the exact bytes leave them as they came.
   if (body instanceof Uint8Array) return Buffer.from(body).toString()
-  if (body !== undefined) return typeof body === 'string' ? body : JSON.stringify(body)
-  let text = ''
-  incoming.setEncoding('utf8')
-  for await (const part of incoming) {
-    text += part
-    // The handler says what is wrong with it.
-    if (text.length > maxBody) break
-  }
-  return text
+  return typeof body === 'string' ? body : JSON.stringify(body)
 }
 
 async function reply(response: Response, outgoing: ServerResponse): Promise<void> {

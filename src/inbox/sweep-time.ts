@@ -17,8 +17,8 @@ interface SweptAt {
 }
 
 /**
- * Milliseconds since the epoch: a day later than the sweep before at the most. More is believed once
- * two sweeps that are ten minutes apart have seen it.
+ * Milliseconds since the epoch: a day later than the sweep before at the most. A later time is believed
+ * once two sweeps that are ten minutes apart have seen it, or times beyond it.
  */
 export async function sweepTime(
   store: Pick<InboxStore, 'recall' | 'remember' | 'now'>,
@@ -41,7 +41,9 @@ function following(before: SweptAt | undefined, now: number): SweptAt {
     return before && Math.abs(now - before.at) < patience ? { at: before.at } : { at: now }
   }
   const { at, doubted = now } = before
-  return now - doubted >= patience ? { at: now } : { at, doubted: Math.min(doubted, now) }
+  if (now - doubted < patience) return { at, doubted: Math.min(doubted, now) }
+  // Where sweeps are days apart, the first that doubted confirms no time but its own.
+  return now <= doubted + day ? { at: now } : { at: doubted, doubted: now }
 }
 
 /** Undefined before the first sweep, and for what no sweep has written. */

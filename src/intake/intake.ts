@@ -4,6 +4,7 @@ import { shown } from '../foundation/check.ts'
 import type { OutcomeCode } from '../foundation/errors.ts'
 import { type Linked, LinkedList } from '../foundation/linked-list.ts'
 import { shareNameOf } from '../signature/addresses.ts'
+import { bodyDeadline } from './body-deadline.ts'
 import { Arrival, Arrivals, Shares } from './shares.ts'
 
 /** Why a body could not be read; `message` is for the operator. */
@@ -184,7 +185,7 @@ export class Reading implements BodyReading, Linked<Reading> {
   /** By the name of its share. */
   readonly address: string | undefined
   readonly #intake: Intake
-  #timer: ReturnType<typeof setTimeout> | undefined
+  #giveUpDeadline: (() => void) | undefined
   #stop: ((fault: BodyFault) => void) | undefined
   #stopped: BodyFault | undefined
   /** In the list of all bodies, and in that of its address. */
@@ -234,7 +235,8 @@ export class Reading implements BodyReading, Linked<Reading> {
     this.#noteArrival(0)
     const { bodyTimeout } = this.#intake.limits
     const message = `the body did not arrive within ${bodyTimeout} ms (bodyTimeout)`
-    this.#timer = setTimeout(() => this.stop({ code: 'BODY_INCOMPLETE', message }), bodyTimeout)
+    const end = () => this.stop({ code: 'BODY_INCOMPLETE', message })
+    this.#giveUpDeadline = bodyDeadline(bodyTimeout, end)
   }
 
   stop(fault: BodyFault): void {
@@ -246,8 +248,7 @@ export class Reading implements BodyReading, Linked<Reading> {
 
   /** The body is complete: nothing ends it any more. */
   done(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#giveUpDeadline?.()
     this.#stop = undefined
     this.leave()
   }

@@ -178,7 +178,7 @@ function entityIn({ entity }: EnvelopeReading) {
   const { type, id } = entity
   // Without an id it waits for no other.
   const text = id === '' ? id : idOf(id)
-  return typeof type === 'string' && type !== '' && text !== undefined ? { type, id: text } : null
+  return typeof type === 'string' && idOf(type) && text !== undefined ? { type, id: text } : null
 }
 
 function fromPaths(paths: Paths, body: Json, arrival?: EnvelopeArrival): ReadEnvelope | undefined {

@@ -36,7 +36,8 @@ export const unknownMeaning = (name: string): Meaning => ({
   schema: undefined,
 })
 
-const typeOf = (name: string) => name.slice(0, Math.max(0, name.indexOf('.')))
+/** Empty where it is not shaped like a type: listings show it, and a person's name may have a dot. */
+const typeOf = (name: string) => /^([a-z][\w-]{0,99})\.\S*$/i.exec(name)?.[1] ?? ''
 
 const builtIn = new Map<string, ReadonlyMap<string, Meaning>>()
 

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { type Duplex, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
+import { IncomingBody } from '../console/incoming-body.ts'
 import { HttpError } from './http-error.ts'
-import { IncomingBody } from './incoming-body.ts'
 
 /** The address to listen on; loopback and any free port by default. */
 export interface ListenOptions {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer as createTcpServer } from 'node:net'
@@ -15,7 +16,7 @@ import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { signedDelivery } from 'idv-webhooks/testing'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { temporaryFile } from '../inbox/temporary.ts'
-import { ended, listening, overHttp2 } from './listening.ts'
+import { ended, http2Server, listening, overHttp2 } from './listening.ts'
 
 const secret = 'a-secret-for-tests'
 const closing: (() => unknown)[] = []
@@ -541,7 +542,8 @@ test('a stranger’s malformed request is answered or dropped, and ends no proce
   expect(await send('GET / HTTP/1.1\r\nHost: localhost/x?\r\n\r\n')).toBe('400')
   expect(await send('TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('400')
   const half = 'POST /api/forget HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{'
-  expect(await send(half, true)).toBe('')
+  // Nothing of it is read before they are admitted.
+  expect(await send(half, true)).toBe('403')
   expect(ended).toHaveLength(7)
   await Promise.all(ended)
 })
@@ -595,6 +597,40 @@ test('a server that closes ends its open tabs, so that an app can drain afterwar
   await app.close()
   expect(closed).toHaveBeenCalledOnce()
   expect(await reading).toContain(': watching')
+})
+
+test.each([
+  ['an open tab', 'GET', '/api/events', 200],
+  ['a stranger’s unfinished body', 'POST', '/api/forget', 403],
+])('over HTTP/2 %s lets a server close, and ends no process', async (_, method, path, status) => {
+  const { inbox } = await filled()
+  const { node } = inboxConsole(inbox, { authorize: () => method === 'GET', interval: 100 })
+  const { server, session } = await http2Server((request, response) =>
+    node(request as never, response as never),
+  )
+  const stream = session.request({ ':method': method, ':path': path })
+  if (method === 'POST') stream.write('{')
+  const [head] = await once(stream, 'response')
+  expect(head[':status']).toBe(status)
+  stream.resume()
+  if (method === 'POST') session.close()
+  await new Promise<void>((closed) => server.close(() => closed()))
+})
+
+test('the body of an operator has a deadline', async () => {
+  const { inbox } = await filled()
+  const { fetch } = inboxConsole(inbox, { authorize: () => true })
+  const { token, cookie } = await session((path) => fetch(new Request(`http://app.test${path}`)))
+  const late = new AbortController()
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(late.signal)
+  onTestFinished(() => timeout.mockRestore())
+  const body = new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('{')) })
+  const init = { method: 'POST', body, duplex: 'half' }
+  const headers = { cookie, 'x-console-token': token }
+  const answer = fetch(new Request('http://app.test/api/forget', { ...init, headers }))
+  setTimeout(() => late.abort(), 10)
+  expect((await answer).status).toBe(400)
+  expect(timeout).toHaveBeenCalledWith(10_000)
 })
 
 test('a tab has to ask again after five minutes, and authorize with it', async () => {

@@ -24,11 +24,17 @@ export function ended(server: Server): Promise<void> {
 
 type Http2Listener = (request: Http2ServerRequest, response: Http2ServerResponse) => unknown
 
-/** A server of HTTP/2 without TLS, and how it is asked as with `fetch`. */
-export async function overHttp2(listener: Http2Listener) {
+/** A server of HTTP/2 without TLS, and a connection to it. */
+export async function http2Server(listener: Http2Listener) {
   const server = createServer(listener)
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
   const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  return { server, session }
+}
+
+/** How it is asked as with `fetch`. */
+export async function overHttp2(listener: Http2Listener) {
+  const { server, session } = await http2Server(listener)
   const send = async (path: string, { method = 'GET', headers, body }: RequestInit = {}) => {
     const own = { ':method': method, ':path': path, ...(headers as Record<string, string>) }
     const stream = session.request(own)

@@ -94,6 +94,27 @@ describe.each([
     },
   )
 
+  test('believes no clock that is ahead where a right one was doubted a day before', async () => {
+    const { clock, left, run } = await begun()
+    await run()
+    // As jobs run that begin a little later each day.
+    clock.advance({ minutes: 24 * 60 + 1 })
+    await run()
+    clock.advance({ days: 120 })
+    await run()
+    clock.set(new Date(clock.now().getTime() - 120 * 86_400_000))
+    expect(await left()).toEqual([2, 'duplicate'])
+  })
+
+  test.each([2, 7])('erases what is due where sweeps are %d days apart', async (days) => {
+    const { clock, left, run } = await begun()
+    for (let at = 0; at < 120; at += days) {
+      clock.advance({ days })
+      await run()
+    }
+    expect(await left()).toEqual([0, 'accepted'])
+  })
+
   test('of an operator believes the clock', async () => {
     const { clock, run } = await begun()
     clock.advance({ days: 120 })

@@ -35,6 +35,9 @@ const howToRun = {
   mysql: 'mysql <database> < this (stops at the first error)',
 } as const
 
+const renaming = legacyNames
+  .map((name) => `\n   WHEN '${name}' THEN '${canonicalName(name)}'`)
+  .join('')
 const list = legacyNames.map((name) => `'${name}'`).join(', ')
 
 /** Writes both scripts. */
@@ -163,7 +166,9 @@ function addColumn(dialect: Dialect, names: Names): Adding {
 }
 
 function reverse(dialect: Dialect, { table, column, old }: Names): string {
-  const update = `UPDATE ${table} SET ${column} = ${old} WHERE ${old} IS NOT NULL;`
+  // Another name was written later, by the application or by hand.
+  const isRenamed = `${column} = CASE ${old} ${renaming} END`
+  const update = `UPDATE ${table} SET ${column} = ${old}\n WHERE ${isRenamed};`
   const drop = `ALTER TABLE ${table} DROP COLUMN ${old};`
   const back = [begin[dialect], update]
   const mysql = [
@@ -178,7 +183,9 @@ function reverse(dialect: Dialect, { table, column, old }: Names): string {
     `-- Run it with: ${howToRun[dialect]}`,
     `-- A second run fails: the column ${old} no longer exists.`,
     '',
-    `SELECT ${old}, COUNT(*) AS restored FROM ${table} WHERE ${old} IS NOT NULL GROUP BY ${old} ORDER BY ${old};`,
+    `SELECT ${old}, COUNT(*) AS restored FROM ${table}\n WHERE ${isRenamed}\n GROUP BY ${old} ORDER BY ${old};`,
+    '-- Has another name by now, and keeps it (no rows).',
+    `SELECT ${old}, ${column}, COUNT(*) AS kept FROM ${table}\n WHERE ${old} IS NOT NULL AND NOT (${isRenamed})\n GROUP BY ${old}, ${column} ORDER BY ${old};`,
     '',
     ...(dialect === 'mysql' ? mysql : [...back, drop, 'COMMIT;']),
     '',

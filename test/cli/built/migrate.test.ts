@@ -562,6 +562,17 @@ describe('migrate data', () => {
     ])
   })
 
+  test('taken back it leaves a name that was written since', async () => {
+    const { database } = table(['request.rejected', 'request.approved'])
+    database.exec((await sql('sqlite')).stdout)
+    database.exec("UPDATE audit.events SET name = 'verification.expired' WHERE id = 0")
+    database.exec((await sql('sqlite', '--reverse')).stdout)
+    expect(database.prepare('SELECT name FROM audit.events ORDER BY id').all()).toEqual([
+      { name: 'verification.expired' },
+      { name: 'request.approved' },
+    ])
+  })
+
   test('taken back twice it stops at once, and changes nothing', async () => {
     // As builds of SQLite have it that take an unknown name for a text.
     const database = new DatabaseSync(':memory:', { enableDoubleQuotedStringLiterals: true })

@@ -42,10 +42,12 @@ export class IncomingBody {
       if (left < 0) resolve()
     })
     incoming.once('end', resolve)
-    incoming.once('close', resolve)
+    // The message itself hears of it only before its answer.
+    incoming.socket.once('close', resolve)
     incoming.resume()
     await promise
     clearTimeout(timer)
+    incoming.socket.off('close', resolve)
     if (!incoming.readableEnded) incoming.socket.destroy()
   }
 
