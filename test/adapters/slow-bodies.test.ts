@@ -92,6 +92,8 @@ test.each(Object.entries(mounts))(
     const signed = Object.entries(await sign(body, { secret })).map((one) => one.join(': '))
     const { socket, answer } = stranger(port, [...signed, `Content-Length: ${body.length}`])
     await new Promise((resolve) => setTimeout(resolve, 50))
+    // Timers run next, and sockets are read after them.
+    await new Promise((resolve) => setImmediate(resolve))
     socket.write(body)
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500)
     await vi.waitFor(() => expect(answer()).toMatch(/^HTTP\/1.1 200/), 2_000)
