@@ -15,12 +15,12 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** A command that sends a request again, byte for byte. */
+/** A command that sends a request again, byte for byte; an address is no pattern of `curl`. */
 export function toCurl({ method, url, headers, body }: SentRequest): string {
   const text = textOf(fromBase64(body))
   const plain = text !== undefined && !text.includes('\0') && !text.startsWith('@')
   const lines = [
-    `curl -X ${method} ${quoted(url)}`,
+    `curl --globoff -X ${method} ${quoted(url)}`,
     ...headers.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
     ...(body === '' ? [] : [`--data-binary ${plain ? quoted(text) : '@-'}`]),
   ]

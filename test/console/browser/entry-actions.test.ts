@@ -34,7 +34,7 @@ async function start(retry: RetryOptions = { attempts: 1 }) {
     await worker.drain()
     await inbox.close()
   })
-  const hook = `${await listening(door)}/webhooks?tenant=it's`
+  const hook = `${await listening(door)}/webhooks?tenant=it's&range=[1-3]{a,b}`
   const url = await listening(pages)
   const deliver = async (id: string) => {
     const data = { id: '2f0c8f5e-0000-4000-8000-000000000001', subjectName: 'O’Brien & "Söhne"' }
