@@ -33,7 +33,7 @@ export class IncomingBody {
   async discard(): Promise<void> {
     this.#abandoned = true
     const incoming = this.#incoming
-    if (incoming.readableEnded) return
+    if (incoming.readableEnded || incoming.socket.destroyed) return
     const { promise, resolve } = deferred<void>()
     const timer = setTimeout(resolve, mostMs)
     let left = mostDiscarded

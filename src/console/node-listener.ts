@@ -30,6 +30,8 @@ export function toNodeListener(
 ): NodeListener {
   let warned = false
   return async (incoming, outgoing) => {
+    // The client has left while the app was busy with something else: `close` was told already.
+    if (outgoing.destroyed || streamOf(incoming)?.destroyed) return
     const address = incoming.socket.localAddress ?? ''
     if (loopbackOnly && !/^(127\.|::1$|::ffff:127\.)/.test(address)) {
       outgoing.writeHead(403).end()
@@ -51,10 +53,7 @@ export function toNodeListener(
       gone.abort()
     }, 1_000)
     watch.unref()
-    outgoing.once('close', () => {
-      clearInterval(watch)
-      gone.abort()
-    })
+    outgoing.once('close', () => gone.abort())
     const body = hasBody(incoming) ? bodyOf(incoming) : undefined
     // Otherwise it stays open until the caller has sent all of the body.
     stream?.once('finish', () => stream.close())
@@ -66,6 +65,8 @@ export function toNodeListener(
     } catch {
       // The client has left, or a stream broke after the head of its answer.
       outgoing.destroy()
+    } finally {
+      clearInterval(watch)
     }
   }
 }
@@ -79,6 +80,7 @@ function isListening({ socket }: MountedRequest): boolean {
 /** A request of HTTP/2, which has no socket of its own. */
 interface Http2Stream extends EventEmitter {
   readonly session?: { close(): void }
+  readonly destroyed: boolean
   close(): void
 }
 

@@ -617,6 +617,35 @@ test.each([
   await new Promise<void>((closed) => server.close(() => closed()))
 })
 
+test.each([
+  ['before the console is asked', 30, 0],
+  ['while it is', 0, 30],
+])('nothing is kept of a client who has left %s', async (_, before, meanwhile) => {
+  const { inbox } = await filled()
+  const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+  const begun = vi.spyOn(globalThis, 'setInterval')
+  const ended = vi.spyOn(globalThis, 'clearInterval')
+  onTestFinished(() => vi.restoreAllMocks())
+  const { node } = inboxConsole(inbox, {
+    authorize: () => wait(meanwhile).then(() => false),
+  })
+  const finished: Promise<void>[] = []
+  const server = createServer(async (request, response) => {
+    await wait(before)
+    finished.push(node(request, response))
+  })
+  closing.push(() => server.close())
+  const { port } = new URL(await listening(server))
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await wait(15)
+  socket.destroy()
+  await vi.waitFor(() => expect(finished).toHaveLength(1))
+  await finished[0]
+  const cleared = ended.mock.calls.map(([timer]) => timer)
+  for (const { value } of begun.mock.results) expect(cleared).toContain(value)
+})
+
 test('the body of an operator has a deadline', async () => {
   const { inbox } = await filled()
   const { fetch } = inboxConsole(inbox, { authorize: () => true })
