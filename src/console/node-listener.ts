@@ -30,7 +30,7 @@ export function toNodeListener(
 ): NodeListener {
   let warned = false
   return async (incoming, outgoing) => {
-    // The client has left while the app was busy with something else: `close` was told already.
+    // The client has left while the app was busy with something else, and `close` comes once.
     if (outgoing.destroyed || streamOf(incoming)?.destroyed) return
     const address = incoming.socket.localAddress ?? ''
     if (loopbackOnly && !/^(127\.|::1$|::ffff:127\.)/.test(address)) {

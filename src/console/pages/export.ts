@@ -15,7 +15,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** A command that sends a request again, byte for byte; an address is no pattern of `curl`. */
+/** A command that sends a request again, byte for byte; `curl` takes its address as it is. */
 export function toCurl({ method, url, headers, body }: SentRequest): string {
   const text = textOf(fromBase64(body))
   const plain = text !== undefined && !text.includes('\0') && !text.startsWith('@')
