@@ -3,7 +3,7 @@
 import { fromBase64 } from '../signature/encoding.ts'
 import { decodedData } from './decoded-data.ts'
 import type { EnvelopeContext, EnvelopeReading } from './envelope-function.ts'
-import { valueAt } from './json-paths.ts'
+import { joinedId, valueAt } from './json-paths.ts'
 
 /**
  * Reads a CloudEvent: in structured mode from the body, in binary mode from the `ce-` headers.
@@ -33,7 +33,7 @@ function structured(body: unknown): EnvelopeReading {
   return {
     name: text('type') ?? '',
     // The standard promises that an id is unique within its source.
-    id: id !== undefined && source !== undefined ? `${source}#${id}` : id,
+    id: id !== undefined && source !== undefined ? joinedId([source, id], '#') : id,
     occurredAt: text('time'),
     data: valueAt(body, 'data') ?? decoded(text('data_base64')),
   }

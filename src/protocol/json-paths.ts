@@ -42,6 +42,13 @@ export function idOf(value: unknown): string | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined
 }
 
+/** One id of several; the sign between them is escaped in those before the last. */
+export function joinedId(ids: readonly string[], sign: '#' | ':'): string {
+  const escaped = (id: string) =>
+    id.replaceAll('%', '%25').replaceAll(sign, encodeURIComponent(sign))
+  return [...ids.slice(0, -1).map(escaped), ...ids.slice(-1)].join(sign)
+}
+
 const isoDate = /^\d{4}-\d{2}-\d{2}T/
 /** As SQL writes it too, with a space. */
 const zoneless = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)$/i

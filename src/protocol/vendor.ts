@@ -4,7 +4,7 @@ import { checkChoice, checkOptionNames, invalid, shown } from '../foundation/che
 import { defined } from '../foundation/defined.ts'
 import type { EnvelopeReading } from './envelope-function.ts'
 import { type DecisionName, type DeclaredFinality, decisionNames, isDecision } from './finality.ts'
-import { isObject, toDate, valueAt } from './json-paths.ts'
+import { isObject, joinedId, toDate, valueAt } from './json-paths.ts'
 import { type EventName, isEventName } from './names.ts'
 import type { VerificationStatus } from './resources.ts'
 import type { Scheme } from './scheme-definition.ts'
@@ -192,7 +192,7 @@ export function readVendorEvent({ name, reading }: Vendor, body: unknown): Vendo
   const is = rule?.is ?? `${name}.${receivedName}`
   const id = textAt(body, reading.subject)
   const parts = reading.id?.map((path) => textAt(body, [path]))
-  const event = parts?.every((part) => part !== undefined) ? parts.join(':') : undefined
+  const event = parts?.every((part) => part !== undefined) ? joinedId(parts, ':') : undefined
   const data = dataOf(reading, body, { id, status: statuses[is] })
   return {
     name: is,

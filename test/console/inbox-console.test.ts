@@ -625,7 +625,7 @@ test.each([
   const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
   const begun = vi.spyOn(globalThis, 'setInterval')
   const ended = vi.spyOn(globalThis, 'clearInterval')
-  onTestFinished(() => vi.restoreAllMocks())
+  onTestFinished(() => void vi.restoreAllMocks())
   const { node } = inboxConsole(inbox, {
     authorize: () => wait(meanwhile).then(() => false),
   })

@@ -107,6 +107,20 @@ test.each([
   expect(event).toMatchObject({ name: 'client.created', data })
 })
 
+test('CloudEvents of two sources have two ids, wherever the sign between them stands', async () => {
+  const idOf = async (source: string, id: string) => {
+    const body = { specversion: '1.0', type: 'client.created', source, id }
+    return (await received({ envelope: cloudEvents }, body)).key
+  }
+  const [one, other, encoded] = [
+    await idOf('/a', 'b#c'),
+    await idOf('/a#b', 'c'),
+    await idOf('/a%23b', 'c'),
+  ]
+  expect(new Set([one, other, encoded])).toHaveLength(3)
+  expect(one).toBe('/a#b#c')
+})
+
 test('CloudEvents are read in binary mode, their id only where the scheme signs it', async () => {
   const headers = { 'ce-specversion': '1.0', 'ce-type': 'client.created', 'ce-id': 'A1' }
   const plain = await received({ envelope: cloudEvents }, { id: 'cli_1' }, headers)
