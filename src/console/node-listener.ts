@@ -153,7 +153,7 @@ const hasBody = ({ method }: MountedRequest) => method !== 'GET' && method !== '
 function bodyOf(incoming: MountedRequest): string | IncomingBody {
   // Some parsers set a body also where they have read nothing.
   const body = incoming.readableDidRead || !incoming.readable ? incoming.body : undefined
-  if (body === undefined) return new IncomingBody(incoming)
+  if (body === undefined) return incoming.readable ? new IncomingBody(incoming) : ''
   // Parsers that keep the exact bytes leave them as they came.
   if (body instanceof Uint8Array) return Buffer.from(body).toString()
   return typeof body === 'string' ? body : JSON.stringify(body)

@@ -646,6 +646,21 @@ test.each([
   for (const { value } of begun.mock.results) expect(cleared).toContain(value)
 })
 
+test('a body that was read and left nowhere is empty', async () => {
+  const { inbox } = await filled()
+  const { node } = inboxConsole(inbox, { authorize: () => true })
+  const app = express().use((request, _, next) => void request.once('end', next).resume(), node)
+  const server = createServer(app)
+  closing.push(() => ended(server))
+  const url = await listening(server)
+  const { post } = await session((path, init) => fetch(url + path, init))
+  const answer = await post('/api/forget', { entity: 'client:1' })
+  expect([answer.status, (await answer.json()).message]).toEqual([
+    400,
+    expect.stringContaining('entity'),
+  ])
+})
+
 test('the body of an operator has a deadline', async () => {
   const { inbox } = await filled()
   const { fetch } = inboxConsole(inbox, { authorize: () => true })
