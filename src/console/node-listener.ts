@@ -18,6 +18,9 @@ export type MountedRequest = IncomingMessage & {
 
 export type NodeListener = (request: MountedRequest, response: ServerResponse) => Promise<void>
 
+/** Seconds for which an answer may keep a server from closing. */
+const mostClosing = 10
+
 type Handle = (request: Request, mount: string) => Promise<Response>
 
 /**
@@ -46,11 +49,16 @@ export function toNodeListener(
     const stream = streamOf(incoming)
     const session = stream?.session
     const letGo = () => (session ? session.close() : incoming.socket.destroySoon?.())
+    let closing = 0
     const watch = setInterval(() => {
       if (!listened || isListening(incoming)) return
-      clearInterval(watch)
-      outgoing.once('finish', letGo)
-      gone.abort()
+      closing += 1
+      if (closing === 1) {
+        outgoing.once('finish', letGo)
+        gone.abort()
+      }
+      // Its client does not read.
+      if (closing > mostClosing) outgoing.destroy()
     }, 1_000)
     watch.unref()
     outgoing.once('close', () => gone.abort())

@@ -10,7 +10,7 @@ const day = 24 * 60 * 60 * 1000
 const patience = 600_000
 
 interface SweptAt {
-  /** The time of the last sweep that believed its clock. */
+  /** The time of the last sweep that believed its clock; 0 before there was one. */
   readonly at: number
   /** When a later sweep first saw a clock that was further ahead. */
   readonly doubted?: number
@@ -18,7 +18,8 @@ interface SweptAt {
 
 /**
  * Milliseconds since the epoch: a day later than the sweep before at the most. A later time is believed
- * once two sweeps that are ten minutes apart have seen it, or times beyond it.
+ * once two sweeps that are ten minutes apart have seen it, or times beyond it. The first one erases
+ * nothing.
  */
 export async function sweepTime(
   store: Pick<InboxStore, 'recall' | 'remember' | 'now'>,
@@ -36,9 +37,11 @@ export async function sweepTime(
 }
 
 function following(before: SweptAt | undefined, now: number): SweptAt {
-  if (!before || now <= before.at + day) {
+  // Receivers may have kept what the first worker would erase.
+  if (!before) return { at: 0, doubted: now }
+  if (now <= before.at + day) {
     // A process that ends soon after its start, again and again, writes nothing for it.
-    return before && Math.abs(now - before.at) < patience ? { at: before.at } : { at: now }
+    return Math.abs(now - before.at) < patience ? { at: before.at } : { at: now }
   }
   const { at, doubted = now } = before
   if (now - doubted < patience) return { at, doubted: Math.min(doubted, now) }

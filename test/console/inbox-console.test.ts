@@ -661,6 +661,30 @@ test('a body that was read and left nowhere is empty', async () => {
   ])
 })
 
+test('a client that reads nothing lets a server close after ten seconds', async () => {
+  const { inbox } = await filled()
+  const { node } = inboxConsole(inbox, { authorize: () => false })
+  const { server, session } = await http2Server((request, response) =>
+    node(request as never, response as never),
+  )
+  session.settings({ initialWindowSize: 0 })
+  await once(session, 'localSettings')
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const stream = session.request({ ':path': '/' })
+  stream.on('error', () => {})
+  await once(stream, 'response')
+  let isClosed = false
+  server.close(() => {
+    isClosed = true
+  })
+  vi.advanceTimersByTime(10_000)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(isClosed).toBe(false)
+  vi.advanceTimersByTime(1_000)
+  await vi.waitFor(() => expect(isClosed).toBe(true))
+})
+
 test('the body of an operator has a deadline', async () => {
   const { inbox } = await filled()
   const { fetch } = inboxConsole(inbox, { authorize: () => true })

@@ -87,12 +87,22 @@ describe.each([
   test.each(['', '{', '[]', 'null', '{"at":"x"}'])(
     'goes on where somebody has left %j in its place',
     async (text) => {
-      const { clock, left, store } = await begun()
+      const { clock, left, store, run } = await begun()
       await store.remember('swept', new TextEncoder().encode(text))
       clock.advance({ days: 120 })
+      await run()
+      clock.advance({ minutes: 10 })
       expect(await left()).toEqual([0, 'accepted'])
     },
   )
+
+  test('erases nothing by the first clock that it sees', async () => {
+    const { clock, left, store } = await begun()
+    // As where receivers were there before a worker.
+    await store.remember('swept', new Uint8Array())
+    clock.advance({ days: 120 })
+    expect(await left()).toEqual([2, 'duplicate'])
+  })
 
   test('believes no clock that is ahead where a right one was doubted a day before', async () => {
     const { clock, left, run } = await begun()
