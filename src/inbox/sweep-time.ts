@@ -1,6 +1,7 @@
 // The time by which a worker's sweep erases. A clock may be ahead for a moment, as on a machine that
 // starts before it was set by the network, and what is erased by it is lost.
 import { systemClock } from '../foundation/clock.ts'
+import { defined } from '../foundation/defined.ts'
 import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import type { InboxStore } from './store.ts'
 
@@ -53,6 +54,6 @@ function following(before: SweptAt | undefined, now: number): SweptAt {
 function parsed(kept: Uint8Array): SweptAt | undefined {
   const text = decodeUtf8(kept)
   const value = text === undefined ? undefined : parseJson(text)?.value
-  const swept = Object(value) as SweptAt
-  return Number.isFinite(swept.at) ? swept : undefined
+  const { at, doubted } = Object(value) as SweptAt
+  return [at, doubted ?? 0].every(Number.isFinite) ? { at, ...defined({ doubted }) } : undefined
 }

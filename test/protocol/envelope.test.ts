@@ -2,6 +2,7 @@ import { createReceiver, schemes, sign } from 'idv-webhooks'
 import { cloudEvents } from 'idv-webhooks/protocol'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { envelopeReader, ownEnvelope } from '../../src/protocol/envelope.ts'
+import type { EnvelopeFunction } from '../../src/protocol/envelope-function.ts'
 import { parseTime } from '../../src/protocol/json-paths.ts'
 
 const secret = 'an-envelope-secret'
@@ -80,6 +81,14 @@ test('the mark of a reconciled event is not believed when somebody has sent it',
   expect(await received({ envelope }, forged)).toMatchObject({ kind: 'rejected' })
   const reader = envelopeReader(envelope)
   expect(reader(forged, { headers: [] }, true)?.name).toBe('verification.approved')
+})
+
+test('a function may leave in the body what JSON does not have', async () => {
+  const envelope = (...[body, { headers }]: Parameters<EnvelopeFunction>) => {
+    const { id } = Object.assign(body as { id: string }, { size: 1n })
+    return { name: headers.get('x-name') ?? 'client.created', id, data: { id } }
+  }
+  expect((await received({ envelope }, { id: 'a' })).key).toBe('a')
 })
 
 test('CloudEvents are read in structured mode, each id within its source', async () => {

@@ -84,7 +84,7 @@ describe.each([
     expect(await left()).toEqual([0, 'accepted'])
   })
 
-  test.each(['', '{', '[]', 'null', '{"at":"x"}'])(
+  test.each(['', '{', '[]', 'null', '{"at":"x"}', '{"at":1,"doubted":"x"}'])(
     'goes on where somebody has left %j in its place',
     async (text) => {
       const { clock, left, store, run } = await begun()
