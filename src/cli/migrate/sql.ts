@@ -1,5 +1,6 @@
 // SQL that renames stored event names, and SQL that undoes it, for three dialects.
 import { canonicalName, legacyNames } from '../../protocol/index.ts'
+import { currentPrefix, legacyPrefix } from './legacy.ts'
 
 export const dialects = ['sqlite', 'postgres', 'mysql'] as const
 
@@ -35,9 +36,6 @@ const howToRun = {
   mysql: 'mysql <database> < this (stops at the first error)',
 } as const
 
-const renaming = legacyNames
-  .map((name) => `\n   WHEN '${name}' THEN '${canonicalName(name)}'`)
-  .join('')
 const list = legacyNames.map((name) => `'${name}'`).join(', ')
 
 /** Writes both scripts. */
@@ -167,8 +165,8 @@ function addColumn(dialect: Dialect, names: Names): Adding {
 
 function reverse(dialect: Dialect, { table, column, old }: Names): string {
   // Another name was written later, by the application or by hand.
-  const isRenamed = `${column} = CASE ${old} ${renaming} END`
-  const update = `UPDATE ${table} SET ${column} = ${old}\n WHERE ${isRenamed};`
+  const isRenamed = `${column} = REPLACE(${old}, '${legacyPrefix}.', '${currentPrefix}.')`
+  const update = `UPDATE ${table} SET ${column} = ${old} WHERE ${isRenamed};`
   const drop = `ALTER TABLE ${table} DROP COLUMN ${old};`
   const back = [begin[dialect], update]
   const mysql = [
@@ -183,9 +181,9 @@ function reverse(dialect: Dialect, { table, column, old }: Names): string {
     `-- Run it with: ${howToRun[dialect]}`,
     `-- A second run fails: the column ${old} no longer exists.`,
     '',
-    `SELECT ${old}, COUNT(*) AS restored FROM ${table}\n WHERE ${isRenamed}\n GROUP BY ${old} ORDER BY ${old};`,
+    `SELECT ${old}, COUNT(*) AS restored FROM ${table} WHERE ${isRenamed} GROUP BY ${old} ORDER BY ${old};`,
     '-- Has another name by now, and keeps it (no rows).',
-    `SELECT ${old}, ${column}, COUNT(*) AS kept FROM ${table}\n WHERE ${old} IS NOT NULL AND NOT (${isRenamed})\n GROUP BY ${old}, ${column} ORDER BY ${old};`,
+    `SELECT ${old}, ${column}, COUNT(*) AS kept FROM ${table} WHERE ${old} IS NOT NULL AND NOT (${isRenamed}) GROUP BY ${old}, ${column} ORDER BY ${old};`,
     '',
     ...(dialect === 'mysql' ? mysql : [...back, drop, 'COMMIT;']),
     '',
