@@ -1,12 +1,9 @@
 // A handler of web requests as a listener of Node's, for http.createServer, Express, Koa and Nest. A
 // body that a parser has read already is taken from where it left it.
-import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import type { ReadableStream } from 'node:stream/web'
 import { warn } from '../foundation/warn.ts'
 import { IncomingBody } from './incoming-body.ts'
+import { hasLeft, sendAnswer } from './node-answer.ts'
 
 /** A request on which a framework may have left what it knows. */
 export type MountedRequest = IncomingMessage & {
@@ -17,9 +14,6 @@ export type MountedRequest = IncomingMessage & {
 }
 
 export type NodeListener = (request: MountedRequest, response: ServerResponse) => Promise<void>
-
-/** Seconds for which an answer may keep a server from closing. */
-const mostClosing = 10
 
 type Handle = (request: Request, mount: string) => Promise<Response>
 
@@ -33,8 +27,8 @@ export function toNodeListener(
 ): NodeListener {
   let warned = false
   return async (incoming, outgoing) => {
-    // The client has left while the app was busy with something else, and `close` comes once.
-    if (outgoing.destroyed || streamOf(incoming)?.destroyed) return
+    // While the app was busy with something else.
+    if (hasLeft({ incoming, outgoing })) return
     const address = incoming.socket.localAddress ?? ''
     if (loopbackOnly && !/^(127\.|::1$|::ffff:127\.)/.test(address)) {
       outgoing.writeHead(403).end()
@@ -44,55 +38,23 @@ export function toNodeListener(
       return
     }
     const gone = new AbortController()
-    // Not over a server that is handed its connections and never listens itself.
-    const listened = isListening(incoming)
-    const stream = streamOf(incoming)
-    const session = stream?.session
-    const letGo = () => (session ? session.close() : incoming.socket.destroySoon?.())
-    let closing = 0
-    const watch = setInterval(() => {
-      if (!listened || isListening(incoming)) return
-      closing += 1
-      if (closing === 1) {
-        outgoing.once('finish', letGo)
-        gone.abort()
-      }
-      // Its client does not read.
-      if (closing > mostClosing) outgoing.destroy()
-    }, 1_000)
-    watch.unref()
     outgoing.once('close', () => gone.abort())
     const body = hasBody(incoming) ? bodyOf(incoming) : undefined
-    // Otherwise it stays open until the caller has sent all of the body.
-    stream?.once('finish', () => stream.close())
     try {
       const request = toRequest(incoming, body, gone.signal)
       const response = request ? await handle(request, mountOf(incoming)) : malformed()
-      await reply(response, outgoing)
-      if (body instanceof IncomingBody && !stream) await body.discard()
+      if (hasLeft({ incoming, outgoing })) return
+      await sendAnswer(response, { incoming, outgoing, gone })
+      // Over HTTP/2 it ends with its stream.
+      if (body instanceof IncomingBody && incoming.httpVersionMajor < 2) await body.discard()
     } catch {
-      // The client has left, or a stream broke after the head of its answer.
+      // The client has left, or events broke after the head of their answer.
       outgoing.destroy()
     } finally {
-      clearInterval(watch)
+      gone.abort()
     }
   }
 }
-
-/** A server that closes waits for its answers, and an app may drain its worker only afterwards. */
-function isListening({ socket }: MountedRequest): boolean {
-  const { server } = (socket ?? {}) as { readonly server?: { readonly listening?: boolean } }
-  return server?.listening === true
-}
-
-/** A request of HTTP/2, which has no socket of its own. */
-interface Http2Stream extends EventEmitter {
-  readonly session?: { close(): void }
-  readonly destroyed: boolean
-  close(): void
-}
-
-const streamOf = (incoming: MountedRequest) => (incoming as { stream?: Http2Stream }).stream
 
 /** The part of the path that a framework removed; those that are made like Connect do not name it. */
 function mountOf({ baseUrl, originalUrl, url = '/' }: MountedRequest): string {
@@ -165,13 +127,4 @@ function bodyOf(incoming: MountedRequest): string | IncomingBody {
   // Parsers that keep the exact bytes leave them as they came.
   if (body instanceof Uint8Array) return Buffer.from(body).toString()
   return typeof body === 'string' ? body : JSON.stringify(body)
-}
-
-async function reply(response: Response, outgoing: ServerResponse): Promise<void> {
-  for (const [name, value] of response.headers) outgoing.appendHeader(name, value)
-  outgoing.writeHead(response.status)
-  outgoing.flushHeaders()
-  if (response.body) {
-    await pipeline(Readable.fromWeb(response.body as ReadableStream), outgoing)
-  } else outgoing.end()
 }
