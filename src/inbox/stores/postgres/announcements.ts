@@ -72,7 +72,7 @@ export class Announcements {
     clearTimeout(this.#timer)
     const listener = this.#listener
     if (!listener) return
-    await this.#statements.within(limit, () => listener.close()).catch(() => {})
+    await this.#statements.within(limit, (over) => listener.close(over)).catch(() => {})
   }
 
   async #send(payload: string): Promise<void> {

@@ -41,7 +41,8 @@ export interface PostgresTransaction<Tx = unknown> {
 
 /** A connection that hears notifications for as long as it lives. */
 export interface PostgresListener {
-  close(): Promise<void>
+  /** Once `over` is aborted nobody waits: the connection is destroyed. */
+  close(over?: AbortSignal): Promise<void>
 }
 
 /** A transaction that begins at its first use. */

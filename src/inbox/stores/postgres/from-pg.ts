@@ -1,5 +1,6 @@
 // The driver over a pool of `pg`: a client that hangs is destroyed, and every client has an `error`
 // listener, for without one a broken connection ends the process.
+import { orAborted } from '../../../foundation/abortable.ts'
 import {
   beginSql,
   type PostgresDriver,
@@ -8,6 +9,7 @@ import {
   type PostgresValue,
   rolledBack,
 } from './driver.ts'
+import { type AskServer, GivenUp } from './given-up.ts'
 
 /** The part of a `pg` client that the store and handlers use. */
 export interface PgClient {
@@ -21,6 +23,8 @@ interface PgResult {
 }
 
 interface PooledClient extends PgClient {
+  /** The session at the server. */
+  readonly processID?: number | null
   on(event: 'error', listener: () => void): unknown
   release(broken?: boolean): void
 }
@@ -34,6 +38,7 @@ interface ListeningClient extends PgClient {
 
 /** A pool of `pg`, by its shape. */
 export interface PgPool {
+  readonly options?: { readonly max?: number }
   connect(): Promise<PooledClient>
   on(event: 'error' | 'connect', listener: () => void): unknown
 }
@@ -48,6 +53,10 @@ export interface FromPgOptions {
 }
 
 const ignore = () => {}
+/** Clients of a pool that does not say how many it may have. */
+const defaultMost = 10
+/** Milliseconds for a look at the sessions of the server. */
+const lookLimit = 3_000
 /** Pools and clients that have a listener for errors. */
 const guarded = new WeakSet<PgPool | PooledClient>()
 
@@ -72,16 +81,23 @@ export function fromPg(pool: PgPool, options: FromPgOptions = {}): PostgresDrive
   // Before the pool hands a new client on, which may end in that very moment.
   if (!guarded.has(pool)) pool.on('connect', guardFirst)
   guard(pool)
+  const givenUp = new GivenUp(pool.options?.max ?? defaultMost, (...asked) =>
+    runningOf(pool, asked),
+  )
+  const connect = async (signal: AbortSignal) => {
+    await orAborted(givenUp.assertFew(), signal)
+    return connected(pool, signal)
+  }
   return {
     name: 'pg',
     query: async (text, values, signal) => {
-      const client = await connected(pool, signal)
-      return aborting(client, signal, () => rowsOf(client, text, values))
+      const client = await connect(signal)
+      return aborting(client, { signal, givenUp }, () => rowsOf(client, text, values))
     },
     begin: async (signal) => {
-      const client = await connected(pool, signal)
-      await aborting(client, signal, () => client.query(beginSql), 'keep')
-      return transaction(client)
+      const client = await connect(signal)
+      await aborting(client, { signal, givenUp, keeps: true }, () => client.query(beginSql))
+      return transaction(client, givenUp)
     },
     lazily: (tx) => ({ query: (...statement) => tx.use((client) => client.query(...statement)) }),
     listen: async (channel, heard, lost, signal) => {
@@ -101,13 +117,25 @@ export function fromPg(pool: PgPool, options: FromPgOptions = {}): PostgresDrive
       }
       // Not before: a connection that never stood is reported by the error alone.
       client.on('end', lost)
-      return { close: async () => void (await client.end()) }
+      return {
+        close: async (over) => {
+          over?.addEventListener('abort', stop, { once: true })
+          await client.end()
+        },
+      }
     },
   }
 }
 
 async function rowsOf(client: PgClient, text: string, values?: readonly PostgresValue[]) {
   return (await client.query(text, values?.map(toParameter))).rows
+}
+
+async function runningOf(pool: PgPool, [sql, pids]: Parameters<AskServer>) {
+  const signal = AbortSignal.timeout(lookLimit)
+  const client = await orAborted(connected(pool, signal), signal)
+  const asked = aborting(client, { signal }, () => client.query(sql, [pids]))
+  return (await orAborted(asked, signal)).rows.map(({ pid }) => Number(pid))
 }
 
 /** `pg` sends a Buffer as bytes; other arrays of bytes it would write out as JSON. */
@@ -131,33 +159,42 @@ async function connected(pool: PgPool, signal: AbortSignal): Promise<PooledClien
  */
 const isOwn = (code: unknown) => typeof code === 'string' && /^(P0V|22|23|40|54)/.test(code)
 
+interface Work {
+  readonly signal: AbortSignal
+  readonly givenUp?: GivenUp
+  /** Whether the client is kept afterwards. */
+  readonly keeps?: boolean
+}
+
 /** Works on a client; it goes back to the pool, or is destroyed when the work was given up. */
 async function aborting<Result>(
   client: PooledClient,
-  signal: AbortSignal,
+  { signal, givenUp, keeps = false }: Work,
   work: () => Promise<Result>,
-  after: 'release' | 'keep' = 'release',
 ): Promise<Result> {
   let isOut = true
   const back = (broken?: boolean) => {
     if (isOut) client.release(broken)
     isOut = false
   }
-  const stop = () => back(true)
+  const stop = () => {
+    givenUp?.add(client.processID)
+    back(true)
+  }
   signal.addEventListener('abort', stop, { once: true })
   try {
     const result = await work()
-    if (after === 'release') back()
+    if (!keeps) back()
     return result
   } catch (error) {
-    back(after === 'keep' || !isOwn((error as { readonly code?: unknown } | null)?.code))
+    back(keeps || !isOwn((error as { readonly code?: unknown } | null)?.code))
     throw error
   } finally {
     signal.removeEventListener('abort', stop)
   }
 }
 
-function transaction(client: PooledClient): PostgresTransaction<PgClient> {
+function transaction(client: PooledClient, givenUp: GivenUp): PostgresTransaction<PgClient> {
   let isOut = true
   const back = (broken = false) => {
     if (isOut) client.release(broken)
@@ -181,7 +218,10 @@ function transaction(client: PooledClient): PostgresTransaction<PgClient> {
     query: (text, values) => rowsOf(client, text, values),
     commit: () => end('commit'),
     rollback: () => end('rollback'),
-    destroy: () => back(true),
+    destroy: () => {
+      if (isOut) givenUp.add(client.processID)
+      back(true)
+    },
   }
 }
 
@@ -200,5 +240,7 @@ function clientLike(pool: PgPool): ListeningClient {
     readonly Client: new (options: unknown) => ListeningClient
     readonly options: unknown
   }
-  return new Client(options)
+  // It is idle for hours, and whoever forgets it on the way says nothing.
+  const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 }
+  return new Client({ ...Object(options), ...keepAlive })
 }

@@ -44,6 +44,7 @@ export const migrations: readonly Migration[] = [
 const versions =
   'create table if not exists idv.versions (version int primary key, compatible int not null)'
 const limit = 120_000
+const rollbackLimit = 5_000
 
 /** The statements of the whole schema, for those who may not let the application make it. */
 export function schemaSql(schema: string, from = 0): string {
@@ -80,7 +81,8 @@ export async function migrate(
       await tx.commit()
     })
   } catch (error) {
-    await tx.rollback().catch(() => tx.destroy())
+    // On a connection that has gone silent it would be waited for without an end.
+    await statements.within(rollbackLimit, () => tx.rollback()).catch(() => tx.destroy())
     throw refused(toStoreError(error).sqlState) ?? error
   }
 }

@@ -1,0 +1,70 @@
+// Connections that are given up: what is left of them at the server, and in the process.
+import { fromPg, type PostgresDriver, postgresStore } from 'idv-webhooks/inbox/postgres'
+import pg from 'pg'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { migrate } from '../../../src/inbox/stores/postgres/migrations.ts'
+import { Statements } from '../../../src/inbox/stores/postgres/statements.ts'
+import { newEntry } from '../../../src/testing/store-cases.ts'
+import { startProxy } from './proxy.ts'
+import { freshSchema, poolOf, servers } from './servers.ts'
+
+test('statements that are given up behind a lock take no more sessions than the pool twice', async () => {
+  const name = freshSchema()
+  const max = 3
+  const pool = new pg.Pool({ connectionString: servers.pg18, max, application_name: name })
+  const store = postgresStore(fromPg(pool), { schema: name, timeout: 150, listen: false })
+  await store.open(() => {})
+  const locking = await poolOf().connect()
+  onTestFinished(async () => {
+    await store.close()
+    await pool.end()
+  })
+  const sessions = async () => {
+    const sql = 'select count(*)::int as n from pg_stat_activity where application_name = $1'
+    return (await poolOf().query(sql, [name])).rows[0].n
+  }
+  await locking.query(`begin; lock table "${name}".entries in access exclusive mode`)
+  const codes = new Set<unknown>()
+  for (let at = 0; at < 25; at++) {
+    await store.insert(newEntry()).catch(({ code }) => codes.add(code))
+  }
+  expect([...codes]).toEqual(['STORE_TIMEOUT'])
+  expect(await sessions()).toBeLessThanOrEqual(2 * max)
+  await expect(store.insert(newEntry())).rejects.toThrow('given up still wait at the server')
+  await locking.query('rollback')
+  locking.release()
+  await vi.waitFor(() => store.insert(newEntry()), { timeout: 5_000 })
+})
+
+test('a connection that goes silent while the schema is made is destroyed, and the opening fails', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const silent = () => new Promise<never>(() => {})
+  const destroy = vi.fn()
+  const tx = { handle: {}, query: silent, commit: silent, rollback: silent, destroy }
+  const driver: PostgresDriver = {
+    name: 'silent',
+    query: async () => [{ known: false }],
+    begin: async () => tx,
+  }
+  const made = migrate(new Statements(driver, { limit: 5_000, schema: 'idv' }), 'idv')
+  const failed = expect(made).rejects.toMatchObject({ code: 'STORE_TIMEOUT' })
+  await vi.advanceTimersByTimeAsync(130_000)
+  await failed
+  expect(destroy).toHaveBeenCalledOnce()
+})
+
+test('a listener that has gone silent is destroyed as its store closes', async () => {
+  const proxy = await startProxy(servers.pg18, onTestFinished)
+  const client = new pg.Client({ connectionString: proxy.url })
+  const pool = new pg.Pool({ connectionString: servers.pg18, max: 2 })
+  const driver = fromPg(pool, { listener: () => client })
+  const store = postgresStore(driver, { schema: freshSchema() })
+  await store.open(() => {})
+  proxy.hold(true)
+  await store.close()
+  await pool.end()
+  const { stream } = (client as unknown as { connection: { stream: { destroyed: boolean } } })
+    .connection
+  expect(stream.destroyed).toBe(true)
+})
