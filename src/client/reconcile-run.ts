@@ -176,7 +176,8 @@ export async function assertTenant({ options, pipeline, seen, isOwn }: Run): Pro
   const { entries } = await inbox.find({ limit: 100 })
   if (entries.length === 0) return
   const [last] = (await inbox.find({ tenant: null, limit: 1 })).entries
-  if (entries.some(({ id }) => id === last?.id)) return
+  // More may have arrived since the first look: ids are in the order of arrival.
+  if (last && entries.some(({ id }) => id <= last.id)) return
   throw tenantMissing(
     'entries',
     entries.flatMap(({ tenant = [] }) => tenant),

@@ -42,10 +42,15 @@ export function idOf(value: unknown): string | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined
 }
 
-/** One id of several; the sign between them is escaped in those before the last. */
+/**
+ * One id of several. Before the last, the sign between them is escaped, and with it whatever could be
+ * taken for that: other ids stay as they are.
+ */
 export function joinedId(ids: readonly string[], sign: '#' | ':'): string {
+  const code = encodeURIComponent(sign)
+  const doubtful = new RegExp(`${sign}|%(?:25)*${code.slice(1)}`)
   const escaped = (id: string) =>
-    id.replaceAll('%', '%25').replaceAll(sign, encodeURIComponent(sign))
+    doubtful.test(id) ? id.replaceAll('%', '%25').replaceAll(sign, code) : id
   return [...ids.slice(0, -1).map(escaped), ...ids.slice(-1)].join(sign)
 }
 

@@ -3,7 +3,7 @@ import { toFetch } from 'idv-webhooks/fetch'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fakeClock, fixture, signedDelivery } from 'idv-webhooks/testing'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   type ApiClient,
   createReconciler,
@@ -504,6 +504,22 @@ describe('reconcile', () => {
     expect(await fed({})).toBe(0)
     const tenants = (await inbox.find()).entries.map(({ tenant }) => tenant)
     expect(tenants).toEqual([undefined, undefined, 'acme', undefined])
+  })
+
+  test('what arrives while a run looks for tenants has none either', async () => {
+    const { sandbox, api, inbox, receiver } = await open({ secrets: lookedUp })
+    drop(sandbox)
+    await api.verifications.create(input)
+    await reconcile({ client: api, receiver, since: start, tenant: null })
+    await sandbox.clock.advance({ seconds: 1 })
+    const find = vi.spyOn(inbox, 'find').mockImplementationOnce(async (filter) => {
+      find.mockRestore()
+      const found = await inbox.find(filter)
+      await api.verifications.create(input)
+      await reconcile({ client: api, receiver, since: start, tenant: null })
+      return found
+    })
+    expect((await reconcile({ client: api, receiver, since: start })).complete).toBe(true)
   })
 
   test('the receiver knows the tenants of its secrets: others are refused, and none means none', async () => {

@@ -159,7 +159,7 @@ async function connected(pool: PgPool, signal: AbortSignal): Promise<PooledClien
  */
 const isOwn = (code: unknown) => typeof code === 'string' && /^(P0V|22|23|40|54)/.test(code)
 
-interface Work {
+interface ClientWork {
   readonly signal: AbortSignal
   readonly givenUp?: GivenUp
   /** Whether the client is kept afterwards. */
@@ -169,7 +169,7 @@ interface Work {
 /** Works on a client; it goes back to the pool, or is destroyed when the work was given up. */
 async function aborting<Result>(
   client: PooledClient,
-  { signal, givenUp, keeps = false }: Work,
+  { signal, givenUp, keeps = false }: ClientWork,
   work: () => Promise<Result>,
 ): Promise<Result> {
   let isOut = true
