@@ -19,6 +19,35 @@ test('a pool whose reserve() can wait for ever is refused', () => {
   expect(() => fromPostgresJs(sql)).toThrow(expect.objectContaining(refused))
 })
 
+test.each(['cursor', 'iterator'])(
+  'a handler that hangs in a %s gives its connection back',
+  async (how) => {
+    const sql = connect(servers.pg18, 1)
+    const driver = fromPostgresJs(sql)
+    const tx = await driver.begin(new AbortController().signal)
+    const statement = tx.handle`select generate_series(1, 100) as n`
+    let seen = 0
+    const hang = () => {
+      seen++
+      return new Promise<void>(() => {})
+    }
+    const walk = async () => {
+      if (how === 'cursor') return void (await statement.cursor(10, hang))
+      for await (const _ of statement.cursor(10)) await hang()
+    }
+    walk().catch(() => {})
+    await expect.poll(() => seen).toBe(1)
+    await tx.rollback()
+    expect([...(await sql`select 1 as n`)]).toEqual([{ n: 1 }])
+    const next = await driver.begin(new AbortController().signal)
+    for await (const rows of next.handle`select generate_series(1, 20) as n`.cursor(10))
+      seen += rows.length
+    expect(seen).toBe(21)
+    await next.commit()
+  },
+  10_000,
+)
+
 test('a connection that falls silent holds up no transaction on another', async () => {
   const proxy = await startProxy(servers.pg18, onTestFinished)
   const sql = connect(proxy.url, 2)

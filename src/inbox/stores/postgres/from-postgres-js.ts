@@ -1,7 +1,7 @@
 // The driver over `postgres` (postgres.js). It cannot destroy one connection: a statement that is
 // given up is cancelled at the server, and its connection stays taken until that answers.
 import { WebhookError } from '../../../foundation/errors.ts'
-import { isPromise } from '../../../foundation/promises.ts'
+import { deferred, isPromise } from '../../../foundation/promises.ts'
 import {
   beginSql,
   type PostgresDriver,
@@ -11,6 +11,7 @@ import {
   rolledBack,
   wasOpen,
 } from './driver.ts'
+import { closeOnceOver } from './open-cursor.ts'
 import {
   type Carrier,
   checkPool,
@@ -41,7 +42,7 @@ export function fromPostgresJs<Reserved extends PostgresJsConnection>(
       const reserved = await sql.reserve()
       if (signal.aborted) reserved.release()
       signal.throwIfAborted()
-      return ReservedTransaction.begin(reserved, signal)
+      return ReservedTransaction.begin(reserved, { signal, closesCursor: sql.CLOSE })
     },
     listen: async (channel, heard) => {
       const { unlisten } = await sql.listen(channel, heard)
@@ -80,16 +81,23 @@ class ReservedTransaction<Reserved extends PostgresJsConnection>
   #isDead = false
   #ending: Promise<void> | undefined
 
-  private constructor(reserved: Reserved) {
+  /** Resolves with the sign that closes a cursor. */
+  readonly #ended: Promise<unknown>
+  #tellEnded: () => void
+
+  private constructor(reserved: Reserved, closesCursor: unknown) {
+    const { promise, resolve } = deferred<unknown>()
+    this.#ended = promise
+    this.#tellEnded = () => resolve(closesCursor)
     this.#reserved = reserved
     this.handle = this.#guarded(reserved)
   }
 
   static async begin<Reserved extends PostgresJsConnection>(
     reserved: Reserved,
-    signal: AbortSignal,
+    { signal, closesCursor }: { readonly signal: AbortSignal; readonly closesCursor: unknown },
   ): Promise<ReservedTransaction<Reserved>> {
-    const tx = new ReservedTransaction(reserved)
+    const tx = new ReservedTransaction(reserved, closesCursor)
     const onexecute = (carrier: Carrier): true => {
       carrier.onclose = () => {
         tx.#isDead = true
@@ -140,6 +148,7 @@ class ReservedTransaction<Reserved extends PostgresJsConnection>
   async #end(how: 'commit' | 'rollback'): Promise<void> {
     queueMicrotask(() => {
       this.#isOver = true
+      this.#tellEnded()
     })
     try {
       const command = await this.#last(how)
@@ -186,6 +195,7 @@ class ReservedTransaction<Reserved extends PostgresJsConnection>
   #guard<Value>(value: Value): Value {
     if (!isStatement(value)) return value
     this.#unsent.add(value)
+    closeOnceOver(value, this.#ended)
     for (const part of value.args.flat()) if (isStatement(part)) this.#unsent.delete(part)
     return this.#checked(value, () => {
       this.#unsent.delete(value)

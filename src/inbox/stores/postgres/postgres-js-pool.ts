@@ -30,6 +30,8 @@ export interface PostgresJsConnection {
 /** `postgres(…)`, by its shape. */
 export interface PostgresJs<Reserved extends PostgresJsConnection> {
   readonly options?: object
+  /** The sign that closes a cursor. */
+  readonly CLOSE?: object
   unsafe: PostgresJsConnection['unsafe']
   reserve(): Promise<Reserved>
   listen(channel: string, heard: (payload: string) => void): Promise<{ unlisten(): Promise<void> }>
