@@ -115,8 +115,9 @@ class PublishedKeys implements KeySource {
   #keys: readonly PublicKey[] = []
   #fetchedAt = Number.NEGATIVE_INFINITY
   #triedAt = Number.NEGATIVE_INFINITY
-  /** How many answers had keys. */
-  #answers = 0
+  /** Requests that were begun, and the latest of them that was answered with a set of keys. */
+  #begun = 0
+  #answered = 0
   #failure: unknown
   readonly #flights: Flights<void>
 
@@ -130,7 +131,7 @@ class PublishedKeys implements KeySource {
     const { maxAge, staleFor, now } = this.#settings
     const isKnown = () =>
       this.#keys.length > 0 && (keyId === undefined || this.#keys.some(({ id }) => id === keyId))
-    const before = this.#answers
+    const before = this.#begun
     if (!isKnown() || isOver(maxAge, this.#fetchedAt, now)) {
       // Kept keys may serve: an address that hangs holds no delivery up for the whole of its time.
       const fresh = this.#refresh()
@@ -139,8 +140,9 @@ class PublishedKeys implements KeySource {
     if (this.#keys.length === 0 || now().getTime() - this.#fetchedAt >= maxAge + staleFor) {
       throw new Error('no public keys could be fetched', { cause: this.#failure })
     }
-    if (!isKnown() && this.#answers === before) {
-      // A sender may have just begun to sign by it, and repeats what is answered with 503.
+    if (!isKnown() && this.#answered <= before) {
+      // A sender may have just begun to sign by it, and repeats what is answered with 503. The answer
+      // to a request that was under way may be from before.
       const cause = this.#failure
       throw new Error('the key id is unknown, and newer keys could not be fetched now', { cause })
     }
@@ -154,14 +156,15 @@ class PublishedKeys implements KeySource {
     // What was dropped says nothing of the address.
     if (!flight && !isOver(cooldown, this.#triedAt, now)) return
     this.#triedAt = now().getTime()
-    await this.#flights.begin(this.#url, this.#fetch())
+    this.#begun += 1
+    await this.#flights.begin(this.#url, this.#fetch(this.#begun))
   }
 
-  async #fetch(): Promise<void> {
+  async #fetch(request: number): Promise<void> {
     try {
       this.#keys = keysOf(await readJson(this.#url, this.#settings), this.#settings.algorithms)
       this.#fetchedAt = this.#settings.now().getTime()
-      this.#answers += 1
+      this.#answered = Math.max(this.#answered, request)
       // A set without a usable key withdraws the kept ones, as an outage does not.
       const isEmpty = this.#keys.length === 0
       this.#failure = isEmpty

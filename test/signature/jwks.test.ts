@@ -210,6 +210,26 @@ describe('keys by address', () => {
     expect(await server.told(source, forged)).toBe('SIGNATURE_MISMATCH')
   })
 
+  test('say nothing of a new key id where they were asked for before it came', async () => {
+    const server = new KeyServer()
+    const source = server.source()
+    await server.told(source, tokenOf(first.privateKey))
+    server.at += 30_000
+    const before = Response.json({ keys: server.keys })
+    let release = () => {}
+    server.answer = () =>
+      new Promise((resolve) => {
+        release = () => resolve(before)
+      })
+    const forged = server.told(source, tokenOf(pairOf().privateKey, { kid: 'in no set' }))
+    await vi.waitFor(() => expect(server.asked).toBe(2))
+    const genuine = server.told(source, tokenOf(second.privateKey, { kid: 'k2' }))
+    await new Promise((turn) => setTimeout(turn, 20))
+    release()
+    expect([await forged, await genuine]).toEqual(['SIGNATURE_MISMATCH', 'SECRET_UNAVAILABLE'])
+    expect(server.asked).toBe(2)
+  })
+
   test('serve on while the address is down, and no longer than they may', async () => {
     const server = new KeyServer()
     const source = server.source({ staleFor: 3_600_000 })

@@ -24,8 +24,8 @@ export interface Pair {
 /** A journal in use: every change is written at once. */
 export interface Journal {
   readonly pairs: readonly Pair[]
-  /** Sets the pair of an old subscription, as the latest. */
-  set(pair: Pair): void
+  /** Sets the pair of an old subscription, as the latest; in place of that of `of`, in one write. */
+  set(pair: Pair, of?: string): void
   /** Removes the pair of an old subscription. */
   delete(id: string): void
 }
@@ -52,12 +52,12 @@ export function openJournal(file: string, service: string): Journal {
     if (pairs.length === 0) rmSync(file, { force: true })
     else writeWhole(file, `${JSON.stringify({ version: 1, service, pairs }, null, 2)}\n`)
   }
-  const others = (id: string) => pairs.filter(({ old }) => old.id !== id)
+  const others = (...ids: readonly string[]) => pairs.filter(({ old }) => !ids.includes(old.id))
   return {
     get pairs() {
       return pairs
     },
-    set: (pair) => save([...others(pair.old.id), pair]),
+    set: (pair, of = pair.old.id) => save([...others(of, pair.old.id), pair]),
     delete: (id) => save(others(id)),
   }
 }

@@ -85,8 +85,7 @@ async function restore(deps: Deps, found: FoundPair) {
 const withoutMark = ({ restoring: _, ...pair }: Pair): Pair => pair
 
 function setRestored({ journal }: Deps, pair: Pair, id: string): void {
-  journal.delete(pair.old.id)
-  journal.set({ ...withoutMark(pair), old: { ...pair.old, id }, alone: true })
+  journal.set({ ...withoutMark(pair), old: { ...pair.old, id }, alone: true }, pair.old.id)
 }
 
 /**
