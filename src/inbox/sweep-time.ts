@@ -19,8 +19,8 @@ interface SweptAt {
 
 /**
  * Milliseconds since the epoch: a day later than the sweep before at the most. A later time is believed
- * once two sweeps that are ten minutes apart have seen it, or times beyond it. The first one erases
- * nothing.
+ * once two sweeps that are ten minutes apart have seen it; a week of it where they are days apart. The
+ * first one erases nothing.
  */
 export async function sweepTime(
   store: Pick<InboxStore, 'recall' | 'remember' | 'now'>,
@@ -46,8 +46,9 @@ function following(before: SweptAt | undefined, now: number): SweptAt {
   }
   const { at, doubted = now } = before
   if (now - doubted < patience) return { at, doubted: Math.min(doubted, now) }
-  // Where sweeps are days apart, the first that doubted confirms no time but its own.
-  return now <= doubted + day ? { at: now } : { at: doubted, doubted: now }
+  if (now <= doubted + day) return { at: now }
+  // Either sweeps are days apart, or two clocks were ahead: so it goes on by a week at the most.
+  return { at: at === 0 ? doubted : Math.min(doubted, at + 7 * day), doubted: now }
 }
 
 /** Undefined before the first sweep, and for what no sweep has written. */

@@ -116,6 +116,19 @@ describe.each([
     expect(await left()).toEqual([2, 'duplicate'])
   })
 
+  test('believes neither of two clocks that were ahead, each by its own lead', async () => {
+    const { clock, left, run } = await begun()
+    clock.advance({ minutes: 10 })
+    await run()
+    for (const days of [120, 30]) {
+      clock.advance({ days })
+      await run()
+    }
+    clock.set(new Date(clock.now().getTime() - 150 * 86_400_000))
+    // A week of it counts: the payload of what is done is due by then, the dead letter and the id are not.
+    expect(await left()).toEqual([1, 'duplicate'])
+  })
+
   test.each([2, 7])('erases what is due where sweeps are %d days apart', async (days) => {
     const { clock, left, run } = await begun()
     for (let at = 0; at < 120; at += days) {

@@ -134,7 +134,7 @@ async function rowsOf(client: PgClient, text: string, values?: readonly Postgres
 async function runningOf(pool: PgPool, [sql, pids]: Parameters<AskServer>) {
   const signal = AbortSignal.timeout(lookLimit)
   const client = await orAborted(connected(pool, signal), signal)
-  const asked = aborting(client, { signal }, () => client.query(sql, [pids]))
+  const asked = aborting(client, { signal }, () => client.query(sql, [pids, client.processID ?? 0]))
   return (await orAborted(asked, signal)).rows.map(({ pid }) => Number(pid))
 }
 

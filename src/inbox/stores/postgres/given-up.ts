@@ -5,9 +5,16 @@ import { statementError } from './statements.ts'
 /** Milliseconds for which a look at the server is believed. */
 const believed = 1_000
 
-/** Those of these sessions that still run. Who waits for its client ends as soon as it notices. */
+/**
+ * Those of these sessions that still run; who waits for its client ends as soon as it notices. A pooler
+ * gives its clients numbers of its own, as `$2` then is: all that wait of the same role.
+ */
 const stillThere = `select pid from pg_catalog.pg_stat_activity
-  where pid = any($1::int[]) and state = 'active' and wait_event_type is distinct from 'Client'`
+  where state = 'active' and pid <> pg_backend_pid()
+  and case when pg_backend_pid() = $2::int
+    then pid = any($1::int[]) and wait_event_type is distinct from 'Client'
+    else usename = current_user and datname = current_database() and wait_event_type in ('Lock', 'IPC')
+  end`
 
 /** Asks the server in bounded time which of these sessions still run. */
 export type AskServer = (sql: string, pids: readonly number[]) => Promise<readonly number[]>
@@ -48,8 +55,9 @@ export class GivenUp {
   async #lookAgain(): Promise<void> {
     const asked = [...this.#pids]
     try {
-      const there = new Set(await this.#ask(stillThere, asked))
-      for (const pid of asked) if (!there.has(pid)) this.#pids.delete(pid)
+      const there = await this.#ask(stillThere, asked)
+      for (const pid of asked) this.#pids.delete(pid)
+      for (const pid of there) this.#pids.add(pid)
       this.#lookedAt = performance.now()
     } catch {
       // The server cannot be asked, and might be another by now: its next statement tells.
