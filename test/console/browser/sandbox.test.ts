@@ -82,7 +82,7 @@ test('a verification goes from its creation over the subject’s phone to its ap
   await phone.page.goto(`${url}${link}`)
   await phone.page.getByText('Step 1 of 3').waitFor()
   await phone.page.getByRole('button', { name: 'Continue' }).click()
-  expect(await phone.page.locator('.wrong').count()).toBe(3)
+  await expect.poll(() => phone.page.locator('.wrong').count()).toBe(3)
   await phone.page.getByLabel('Kind of document').selectOption('Passport')
   await phone.page.getByLabel('Document number').fill('X1234567')
   await phone.page.getByLabel('Valid until').fill('2031-05-01')
