@@ -264,9 +264,10 @@ function noSecret() {
   )
 }
 
-function time(value: Date | string | undefined, name: string): number | undefined {
-  if (value === undefined) return undefined
-  const at = typeof value === 'string' ? parseTime(value) : new Date(value).getTime()
+/** Rows and JSON have null where there is none; to `Date` that is 1970, and a number is mostly near it. */
+function time(value: Date | string | null | undefined, name: string): number | undefined {
+  if (value === undefined || value === null) return undefined
+  const at = typeof value === 'object' ? new Date(value).getTime() : parseTime(value)
   if (!Number.isNaN(at)) return at
   throw invalid(
     `${name} must be a Date or an ISO 8601 string, got ${shown(value)}`,

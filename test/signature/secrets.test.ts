@@ -18,6 +18,7 @@ describe('a secret that cannot be meant', () => {
     ['a text file not trimmed', utf8('s3cret-value\n'), 'trim'],
     ['a list with an empty one', ['s3cret-value', ''], 'secret 2'],
     ['a wrong date', [{ value: 's3cret-value', notAfter: 'soon' }], 'notAfter'],
+    ['a date as a number', [{ value: 's3cret-value', notAfter: 20270101 }], 'notAfter'],
     ['a number', 42, 'WEBHOOK_SECRET'],
   ])('(%s) throws at creation, says how to mend it and never shows it', (_, secret, hint) => {
     const make = () => createReceiver({ secret: secret as never })
@@ -54,6 +55,14 @@ describe('rotation', () => {
     expect(await verdict('old-value', '2026-02-01T00:00:00Z')).toBe('old')
     expect(await verdict('old-value', '2026-02-01T00:00:01Z')).toBe('SIGNATURE_MISMATCH')
     expect(await verdict('new-value', '2026-03-01T00:00:00Z')).toBe('new')
+  })
+
+  test('has no end where a row or JSON has null for it', async () => {
+    const one = { value: 'a-value', notBefore: null, notAfter: null } as never
+    const headers = await sign(body, { secret: 'a-value' })
+    for (const secret of [[one], () => [one]]) {
+      expect(await verify({ body, headers }, { secret })).toMatchObject({ ok: true })
+    }
   })
 
   test('puts the id on context and outcome', async () => {
