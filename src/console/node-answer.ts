@@ -5,8 +5,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** Milliseconds for which a client may read an answer over HTTP/2. */
 const mostReading = 5 * 60_000
-/** The same for a refusal, and for the last of events. */
-const mostRefused = 10_000
+/** The same for a refusal, and over HTTP/1 too for the last of events. */
+const mostLast = 10_000
 /** Bytes of events that may wait for a client. */
 const mostWaiting = 256 * 1_024
 
@@ -43,12 +43,10 @@ export async function sendAnswer(response: Response, exchange: Exchange): Promis
   if (isEvents && response.body) await sendEvents(response.body, exchange)
   const bytes = isEvents ? undefined : new Uint8Array(await response.arrayBuffer())
   if (hasLeft(exchange)) return
-  if (isEvents) inTime(outgoing, mostRefused)
-  if (stream) {
-    inTime(stream, response.ok ? mostReading : mostRefused)
-    // Otherwise it stays open until the client has sent all of its body.
-    stream.once('finish', () => stream.close())
-  }
+  const isShort = isEvents || !response.ok
+  if (isEvents || stream) inTime(stream ?? outgoing, isShort ? mostLast : mostReading)
+  // Otherwise it stays open until the client has sent all of its body.
+  stream?.once('finish', () => stream.close())
   outgoing.end(bytes)
 }
 
