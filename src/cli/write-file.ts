@@ -1,4 +1,5 @@
 // Writes files atomically: a temporary file beside the target, renamed over it.
+import { randomUUID } from 'node:crypto'
 import {
   chmodSync,
   chownSync,
@@ -52,7 +53,7 @@ export interface NewFile extends WriteOptions {
 export function writeNew({ content, pathOf, number, mode = 0o666 }: NewFile): string {
   const path = pathOf(number)
   mkdirSync(dirname(path), { recursive: true })
-  const temporary = `${path}.${process.pid}.tmp`
+  const temporary = temporaryOf(path)
   try {
     writeFileSync(temporary, content, { mode, flag: 'wx' })
     for (let at = number; ; at++) if (link(temporary, pathOf(at))) return pathOf(at)
@@ -60,6 +61,9 @@ export function writeNew({ content, pathOf, number, mode = 0o666 }: NewFile): st
     rmSync(temporary, { force: true })
   }
 }
+
+/** No other run's: one that was killed leaves it, and in a container each has the same process id. */
+const temporaryOf = (path: string) => `${path}.${randomUUID().slice(0, 8)}.tmp`
 
 /** The file under its name, unless there is one. */
 function link(temporary: string, path: string): boolean {
@@ -86,7 +90,7 @@ function write(path: string, { content, mode = 0o666, stillGood }: Writing): boo
   const before = statSync(path, { throwIfNoEntry: false })
   // A link stays a link: its target is replaced.
   const target = before ? realpathSync(path) : path
-  const temporary = `${target}.${process.pid}.tmp`
+  const temporary = temporaryOf(target)
   try {
     writeFileSync(temporary, content, { mode: before?.mode ?? mode, flag: 'wx' })
     if (before) keepOwner(temporary, before)

@@ -1,7 +1,7 @@
 import { chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { replaceWhole, writeNew } from '../../src/cli/write-file.ts'
+import { replaceWhole, writeNew, writeWhole } from '../../src/cli/write-file.ts'
 import { temporaryFolder } from '../inbox/temporary.ts'
 
 test('a new file takes the next free number and replaces no other file', () => {
@@ -12,6 +12,15 @@ test('a new file takes the next free number and replaces no other file', () => {
   expect([1, 2, 3].map((at) => readFileSync(pathOf(at), 'utf8'))).toEqual(['one', 'two', 'three'])
   expect(readdirSync(folder)).toHaveLength(3)
   expect(statSync(pathOf(3)).mode & 0o777).toBe(0o600)
+})
+
+test('what a killed run of the same process id has left is not in the way', () => {
+  const path = join(temporaryFolder(), 'a.json')
+  writeFileSync(`${path}.${process.pid}.tmp`, 'half')
+  writeWhole(path, 'one')
+  expect(replaceWhole(path, { before: 'one', after: 'two' })).toBe(true)
+  expect(writeNew({ content: 'new', pathOf: () => `${path}.new`, number: 1 })).toBe(`${path}.new`)
+  expect(readFileSync(path, 'utf8')).toBe('two')
 })
 
 test.runIf(process.getuid?.() === 0)('a file that root replaces keeps its owner and mode', () => {
