@@ -48,7 +48,7 @@ export function parseExact(text: string): ExactJson | undefined {
   let isAny = false
   const rounded = new Set<string>()
   // A reviver that asks for the source of each value takes ten times as long.
-  const quoted = outsideStrings(text, (part) =>
+  const outside = (part: string) =>
     part.replaceAll(number, (source) => {
       const value = Number(source)
       if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return source
@@ -57,34 +57,42 @@ export function parseExact(text: string): ExactJson | undefined {
         if (spelling !== source) rounded.add(spelling)
       }
       return /^-?\d+$/.test(source) ? `"${source}"` : source
-    }),
-  )
+    })
+  const quoted = changeJson(text, { outside, string: (part) => part })
   const parsed = isAny ? parseJson(quoted) : undefined
   return parsed && { ...parsed, rounded: [...rounded] }
 }
 
 const number = /-?\d[\d.eE+-]*/g
 
-/** JSON text with what stands outside of its strings changed. */
-function outsideStrings(text: string, change: (part: string) => string): string {
+interface JsonChange {
+  /** Given what stands between two strings, before the first and after the last. */
+  outside(part: string): string
+  /** Given a string with its quotes. */
+  string(part: string): string
+}
+
+/** JSON text, part by part. An expression for its strings would need a stack as long as they are. */
+export function changeJson(text: string, { outside, string }: JsonChange): string {
   const parts: string[] = []
   let at = 0
   while (at < text.length) {
     const open = text.indexOf('"', at)
     if (open < 0) break
     const end = endOfString(text, open)
-    parts.push(change(text.slice(at, open)), text.slice(open, end))
+    parts.push(outside(text.slice(at, open)), string(text.slice(open, end)))
     at = end
   }
-  return parts.join('') + change(text.slice(at))
+  return parts.join('') + outside(text.slice(at))
 }
 
-/** Where the string that begins at `open` has ended: an odd number of backslashes escapes a quote. */
-function endOfString(text: string, open: number): number {
+/** The index after the string that begins at `open`; that of the text's end where nothing closes it. */
+export function endOfString(text: string, open: number): number {
   for (let quote = open; ; ) {
     quote = text.indexOf('"', quote + 1)
     if (quote < 0) return text.length
     let before = quote
+    // An odd number of them escapes the quote.
     while (text[before - 1] === '\\') before--
     if ((quote - before) % 2 === 0) return quote + 1
   }

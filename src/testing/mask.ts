@@ -1,6 +1,6 @@
 // Masks the text of a JSON string in place: marks, lengths and the spelling of escapes stay.
 
-const letter = /\\u[0-9a-fA-F]{4}|\\.|\p{L}\p{M}*|\p{N}|[^\x20-\x7e]/gu
+const letter = /\\u[0-9a-fA-F]{4}|\\.|\p{L}\p{M}{0,99}|\p{N}|[^\x20-\x7e]/gu
 
 /** Every letter becomes x, every digit 0; each `variant` above 0 is another text of that shape. */
 export function mask(part: string, variant = 0): string {

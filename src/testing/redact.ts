@@ -1,5 +1,6 @@
 // Removes personal data from JSON text and leaves everything else as it was written: white space,
 // key order, escapes, number forms. What is not known to be harmless is masked.
+import { changeJson } from '../foundation/json.ts'
 import { isEventName, isLegacyName } from '../protocol/names.ts'
 import {
   memberTypes,
@@ -32,7 +33,8 @@ const epoch = /^1\d{9}(\d{3})?$/
 /** Objects whose keys are the caller's own and may be anything (sections 2.4 and 4.1). */
 const freeObjects = /^(metadata|config)$/
 
-const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[{}[\]:,]/g
+/** Numbers and marks of JSON. */
+const token = /-?\d[\d.eE+-]*|[{}[\]:,]/g
 
 interface Level {
   readonly kind: '{' | '['
@@ -53,7 +55,7 @@ export function redactJson(text: string, own: readonly string[] = []): string {
   const levels: Level[] = []
   const ownKeys = new Set(own)
   const isKnown = (key: string) => ownKeys.has(key) || isKnownKey(key)
-  return text.replace(token, (part) => {
+  const redact = (part: string) => {
     const level = levels.at(-1)
     if (part === '{' || part === '[') {
       const under = level?.key ?? ''
@@ -82,7 +84,8 @@ export function redactJson(text: string, own: readonly string[] = []): string {
     if (isHarmless(value, level, levels.length)) return part
     const isId = !level?.free && idKeys.test(level?.key ?? '')
     return isId ? JSON.stringify(fakeId(value)) : mask(part)
-  })
+  }
+  return changeJson(text, { outside: (part) => part.replaceAll(token, redact), string: redact })
 }
 
 function redactNumber(part: string, level: Level | undefined, depth: number): string {

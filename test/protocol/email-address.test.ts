@@ -65,6 +65,12 @@ describe('an e-mail address', () => {
     },
   )
 
+  test.each(['"a"', 'a.a', 'a'])('a text of 12 MB that begins like %j is none', (local) => {
+    const part = local.replaceAll('"', '').repeat(12_000_000 / local.length)
+    const email = local.startsWith('"') ? `"${part}"@a.test` : `${part}@a.test`
+    expect(isEmailAddress(email)).toBe(false)
+  })
+
   test.each(others)('%j is rejected before anything is sent', async (email) => {
     const client = createClient({
       baseUrl: 'http://sandbox.localhost/v2/api',

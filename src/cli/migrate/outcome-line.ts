@@ -1,5 +1,6 @@
 // Finds the outcomes that logOutcomes() wrote in a log line; a log shipper may have added text around
 // one, put it into a field of its own JSON, or put many into one line.
+import { endOfString } from '../../foundation/json.ts'
 
 /** The outcome of one delivery, as far as it is needed. */
 export interface SeenOutcome {
@@ -88,13 +89,14 @@ function objectAt(
   text: string,
   start: number,
 ): { readonly json: JsonObject; readonly end: number } | undefined {
-  // A text that nothing closes goes to the end of the line, or each of its quotes would begin another.
-  const token = /"(?:[^"\\]|\\.)*(?:"|\\?$)|[{}]/g
+  const token = /["{}]/g
   token.lastIndex = start
   let depth = 0
   for (let part = token.exec(text); part; part = token.exec(text)) {
-    if (part[0] === '{') depth += 1
-    else if (part[0] === '}') depth -= 1
+    // A text that nothing closes goes to the end of the line, or each of its quotes would begin another.
+    if (part[0] === '"') token.lastIndex = endOfString(text, part.index)
+    else if (part[0] === '{') depth += 1
+    else depth -= 1
     if (depth > 0) continue
     const end = token.lastIndex
     try {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { ignoresItself } from '../../../src/cli/migrate/code/ignore-comments.ts'
 import { rewriteSource } from '../../../src/cli/migrate/code/rewrite.ts'
+import { outcomesIn } from '../../../src/cli/migrate/outcome-line.ts'
 
 test('an expression that could run for hours is ended, and reported', () => {
   const endless = 'const c = /^(request|(([a-z.]+)+)+)+[!]$/'
@@ -20,6 +21,14 @@ test.each([
 
 test('a line of openings of comments is read in time', { timeout: 15_000 }, () => {
   expect(ignoresItself('/*/'.repeat(200_000))).toBe(false)
+})
+
+// More than the stack of an expression holds.
+test.each(['a', '\\"'])('an outcome beside 12 MB of %j is read', (part) => {
+  const note = part.repeat(12_000_000 / part.length)
+  const outcome = `{"note":"${note}","type":"outcome","at":"2026-11-01T00:00:00Z","kind":"handled"}`
+  const { seen } = outcomesIn(`before ${outcome} after`)
+  expect(seen).toMatchObject([{ at: new Date('2026-11-01T00:00:00Z') }])
 })
 
 test('the blocks of a component are found, and its markup is searched', () => {
