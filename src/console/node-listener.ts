@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { warn } from '../foundation/warn.ts'
 import { IncomingBody } from './incoming-body.ts'
-import { hasLeft, sendAnswer } from './node-answer.ts'
+import { type Exchange, hasLeft, sendAnswer } from './node-answer.ts'
 
 /** A request on which a framework may have left what it knows. */
 export type MountedRequest = IncomingMessage & {
@@ -26,27 +26,24 @@ export function toNodeListener(
   { loopbackOnly }: { readonly loopbackOnly: boolean },
 ): NodeListener {
   let warned = false
+  const refuse = (address: string, outgoing: ServerResponse) => {
+    outgoing.writeHead(403).end()
+    const message = `inboxConsole: reached at ${address} with authorize: 'loopback' and refused: pass authorize: (request) => boolean`
+    if (!warned) warn(message, 'CONSOLE_NOT_LOOPBACK')
+    warned = true
+  }
   return async (incoming, outgoing) => {
-    // While the app was busy with something else.
-    if (hasLeft({ incoming, outgoing })) return
-    const address = incoming.socket.localAddress ?? ''
-    if (loopbackOnly && !/^(127\.|::1$|::ffff:127\.)/.test(address)) {
-      outgoing.writeHead(403).end()
-      const message = `inboxConsole: reached at ${address} with authorize: 'loopback' and refused: pass authorize: (request) => boolean`
-      if (!warned) warn(message, 'CONSOLE_NOT_LOOPBACK')
-      warned = true
-      return
-    }
     const gone = new AbortController()
-    outgoing.once('close', () => gone.abort())
-    const body = hasBody(incoming) ? bodyOf(incoming) : undefined
     try {
-      const request = toRequest(incoming, body, gone.signal)
-      const response = request ? await handle(request, mountOf(incoming)) : malformed()
+      // While the app was busy with something else.
       if (hasLeft({ incoming, outgoing })) return
-      await sendAnswer(response, { incoming, outgoing, gone })
-      // Over HTTP/2 it ends with its stream.
-      if (body instanceof IncomingBody && incoming.httpVersionMajor < 2) await body.discard()
+      const address = incoming.socket.localAddress ?? ''
+      if (loopbackOnly && !/^(127\.|::1$|::ffff:127\.)/.test(address)) {
+        refuse(address, outgoing)
+        return
+      }
+      outgoing.once('close', () => gone.abort())
+      await answer(handle, { incoming, outgoing, gone })
     } catch {
       // The client has left, or events broke after the head of their answer.
       outgoing.destroy()
@@ -54,6 +51,17 @@ export function toNodeListener(
       gone.abort()
     }
   }
+}
+
+async function answer(handle: Handle, exchange: Exchange): Promise<void> {
+  const { incoming, gone } = exchange
+  const body = hasBody(incoming) ? bodyOf(incoming) : undefined
+  const request = toRequest(incoming, body, gone.signal)
+  const response = request ? await handle(request, mountOf(incoming)) : malformed()
+  if (hasLeft(exchange)) return
+  await sendAnswer(response, exchange)
+  // Over HTTP/2 it ends with its stream.
+  if (body instanceof IncomingBody && incoming.httpVersionMajor < 2) await body.discard()
 }
 
 /** The part of the path that a framework removed; those that are made like Connect do not name it. */
@@ -70,19 +78,18 @@ function malformed(): Response {
   return Response.json({ code: 'BAD_REQUEST', message, statusCode }, { status: statusCode })
 }
 
-/** Undefined where the web's Request cannot hold its target, method or headers. */
+/** Undefined where the web's Request cannot hold its target, method, headers or body. */
 function toRequest(
   incoming: MountedRequest,
-  body: string | IncomingBody | undefined,
+  body: unknown,
   signal: AbortSignal,
 ): Request | undefined {
   const { method = 'GET' } = incoming
   const target = targetOf(incoming)
   if (!target) return undefined
-  const content = body instanceof IncomingBody ? { body: body.stream, duplex: 'half' } : { body }
   try {
     const headers = headersOf(incoming)
-    return new Request(target, { method, headers, signal, ...(body !== undefined && content) })
+    return new Request(target, { method, headers, signal, ...contentOf(body) })
   } catch {
     return undefined
   }
@@ -119,12 +126,19 @@ function targetOf(incoming: MountedRequest): URL | undefined {
 
 const hasBody = ({ method }: MountedRequest) => method !== 'GET' && method !== 'HEAD'
 
-/** The text that a parser left, or a stream: nothing of a stranger's is read before `authorize`. */
-function bodyOf(incoming: MountedRequest): string | IncomingBody {
+/** What a parser left, or a stream: nothing of a stranger's is read before `authorize`. */
+function bodyOf(incoming: MountedRequest): unknown {
   // Some parsers set a body also where they have read nothing.
   const body = incoming.readableDidRead || !incoming.readable ? incoming.body : undefined
-  if (body === undefined) return incoming.readable ? new IncomingBody(incoming) : ''
+  if (body !== undefined) return body
+  return incoming.readable ? new IncomingBody(incoming) : ''
+}
+
+/** Throws for what is nested too deeply to be written, which parsers take on some hosts. */
+function contentOf(body: unknown): RequestInit {
+  if (body === undefined) return {}
+  if (body instanceof IncomingBody) return { body: body.stream, duplex: 'half' } as RequestInit
   // Parsers that keep the exact bytes leave them as they came.
-  if (body instanceof Uint8Array) return Buffer.from(body).toString()
-  return typeof body === 'string' ? body : JSON.stringify(body)
+  if (body instanceof Uint8Array) return { body: Buffer.from(body).toString() }
+  return { body: typeof body === 'string' ? body : JSON.stringify(body) }
 }

@@ -184,6 +184,26 @@ describe('mounted in', () => {
   })
 })
 
+test.each([
+  // As one that some hosts cannot write, because it is nested too deeply.
+  ['left what cannot be written', { id: 1n }, 400],
+  ['left nothing', undefined, 403],
+])('behind a parser that %s, no request rejects the listener', async (_, body, status) => {
+  const { inbox } = await filled()
+  const { node } = inboxConsole(inbox, { authorize: () => false })
+  const settled: Promise<unknown>[] = []
+  const server = createServer((request, response) => {
+    request.resume().once('end', () => {
+      settled.push(node(Object.assign(request, { body }), response))
+    })
+  })
+  closing.push(() => ended(server))
+  const url = await listening(server)
+  const answer = await fetch(`${url}/api/redrive`, { method: 'POST', body: '{}' })
+  expect(answer.status).toBe(status)
+  await expect(Promise.all(settled)).resolves.toEqual([undefined])
+})
+
 test('what is redriven must be said, so that no body which a parser has changed means all of them', async () => {
   const { inbox } = await filled()
   const { fetch } = inboxConsole(inbox, { authorize: () => true })
