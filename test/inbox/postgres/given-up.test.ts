@@ -44,6 +44,39 @@ test.each(Object.entries(doors))(
   30_000,
 )
 
+test.each(Object.entries(doors))(
+  'sessions of the application that wait for a lock count for nothing: %s',
+  async (_, connectionString) => {
+    const name = freshSchema()
+    const max = 3
+    const pool = new pg.Pool({ connectionString, max })
+    const store = postgresStore(fromPg(pool), { schema: name, timeout: 500, listen: false })
+    await store.open(() => {})
+    const server = poolOf(servers.pg18)
+    const locking = await server.connect()
+    await locking.query('select pg_advisory_lock(4242)')
+    const waiting = Array.from({ length: max }, () => new pg.Client(servers.pg18))
+    for (const client of waiting) {
+      client.on('error', () => {})
+      await client.connect()
+      client.query('select pg_advisory_lock(4242)').catch(() => {})
+    }
+    onTestFinished(async () => {
+      await locking.query('select pg_advisory_unlock(4242)')
+      locking.release()
+      for (const client of waiting) await client.end()
+      await store.close()
+      await pool.end()
+    })
+    await locking.query(`begin; lock table "${name}".entries in access exclusive mode`)
+    for (let at = 0; at < 10; at++) await store.insert(newEntry()).catch(() => {})
+    await expect(store.insert(newEntry())).rejects.toThrow('given up still wait at the server')
+    await locking.query('rollback')
+    await vi.waitFor(() => store.insert(newEntry()), { timeout: 5_000 })
+  },
+  30_000,
+)
+
 test('a connection that goes silent while the schema is made is destroyed, and the opening fails', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())

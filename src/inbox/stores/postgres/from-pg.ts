@@ -92,11 +92,12 @@ export function fromPg(pool: PgPool, options: FromPgOptions = {}): PostgresDrive
     name: 'pg',
     query: async (text, values, signal) => {
       const client = await connect(signal)
-      return aborting(client, { signal, givenUp }, () => rowsOf(client, text, values))
+      return aborting(client, { signal, givenUp, text }, () => rowsOf(client, text, values))
     },
     begin: async (signal) => {
       const client = await connect(signal)
-      await aborting(client, { signal, givenUp, keeps: true }, () => client.query(beginSql))
+      const how = { signal, givenUp, text: beginSql, keeps: true }
+      await aborting(client, how, () => client.query(beginSql))
       return transaction(client, givenUp)
     },
     lazily: (tx) => ({ query: (...statement) => tx.use((client) => client.query(...statement)) }),
@@ -135,7 +136,11 @@ async function runningOf(pool: PgPool, [sql, pids]: Parameters<AskServer>) {
   const signal = AbortSignal.timeout(lookLimit)
   const client = await orAborted(connected(pool, signal), signal)
   const asked = aborting(client, { signal }, () => client.query(sql, [pids, client.processID ?? 0]))
-  return (await orAborted(asked, signal)).rows.map(({ pid }) => Number(pid))
+  return (await orAborted(asked, signal)).rows.map(({ pid, text, ms }) => ({
+    pid: pid === null ? null : Number(pid),
+    text: String(text),
+    ms: Number(ms),
+  }))
 }
 
 /** `pg` sends a Buffer as bytes; other arrays of bytes it would write out as JSON. */
@@ -162,6 +167,8 @@ const isOwn = (code: unknown) => typeof code === 'string' && /^(P0V|22|23|40|54)
 interface ClientWork {
   readonly signal: AbortSignal
   readonly givenUp?: GivenUp
+  /** Its statement, for those that are given up. */
+  readonly text?: string
   /** Whether the client is kept afterwards. */
   readonly keeps?: boolean
 }
@@ -169,7 +176,7 @@ interface ClientWork {
 /** Works on a client; it goes back to the pool, or is destroyed when the work was given up. */
 async function aborting<Result>(
   client: PooledClient,
-  { signal, givenUp, keeps = false }: ClientWork,
+  { signal, givenUp, text = '', keeps = false }: ClientWork,
   work: () => Promise<Result>,
 ): Promise<Result> {
   let isOut = true
@@ -178,7 +185,7 @@ async function aborting<Result>(
     isOut = false
   }
   const stop = () => {
-    givenUp?.add(client.processID)
+    givenUp?.add(client.processID, text)
     back(true)
   }
   signal.addEventListener('abort', stop, { once: true })
@@ -196,15 +203,22 @@ async function aborting<Result>(
 
 function transaction(client: PooledClient, givenUp: GivenUp): PostgresTransaction<PgClient> {
   let isOut = true
+  let last = beginSql
   const back = (broken = false) => {
     if (isOut) client.release(broken)
     isOut = false
+  }
+  const handle: PgClient = {
+    query: (...statement) => {
+      last = textOf(statement[0])
+      return client.query(...statement)
+    },
   }
   const end = async (how: 'commit' | 'rollback') => {
     if (!isOut) return
     let command: string | undefined
     try {
-      command = (await client.query(how)).command
+      command = (await handle.query(how)).command
     } catch (error) {
       back(true)
       throw error
@@ -214,15 +228,21 @@ function transaction(client: PooledClient, givenUp: GivenUp): PostgresTransactio
     if (how === 'commit' && command === 'ROLLBACK') throw new Error(rolledBack)
   }
   return {
-    handle: client,
-    query: (text, values) => rowsOf(client, text, values),
+    handle,
+    query: (text, values) => rowsOf(handle, text, values),
     commit: () => end('commit'),
     rollback: () => end('rollback'),
     destroy: () => {
-      if (isOut) givenUp.add(client.processID)
+      if (isOut) givenUp.add(client.processID, last)
       back(true)
     },
   }
+}
+
+/** Of a statement as `pg` takes it: text, or an object that has it. */
+function textOf(statement: unknown): string {
+  const { text } = Object(statement) as { readonly text?: unknown }
+  return String(typeof statement === 'string' ? statement : (text ?? ''))
 }
 
 /** A client that waits for its server would say goodbye to it first, and wait for the answer. */

@@ -7,23 +7,43 @@ const believed = 1_000
 
 /**
  * Those of these sessions that still run; who waits for its client ends as soon as it notices. A pooler
- * gives its clients numbers of its own, as `$2` then is: all that wait of the same role.
+ * gives its clients numbers of its own, as `$2` then is: all sessions of the same role that wait, without
+ * their numbers. Some of those are the application's.
  */
-const stillThere = `select pid from pg_catalog.pg_stat_activity
+const stillThere = `select case when pg_backend_pid() = $2::int then pid end as pid,
+    left(query, 100) as text, extract(epoch from clock_timestamp() - query_start)::float8 * 1000 as ms
+  from pg_catalog.pg_stat_activity
   where state = 'active' and pid <> pg_backend_pid()
   and case when pg_backend_pid() = $2::int
     then pid = any($1::int[]) and wait_event_type is distinct from 'Client'
     else usename = current_user and datname = current_database() and wait_event_type in ('Lock', 'IPC')
   end`
 
+/** A session at the server. */
+interface Session {
+  /** Null where the server's numbers are not known. */
+  readonly pid: number | null
+  /** How its statement begins. */
+  readonly text: string
+  /** Milliseconds for which that runs. */
+  readonly ms: number
+}
+
 /** Asks the server in bounded time which of these sessions still run. */
-export type AskServer = (sql: string, pids: readonly number[]) => Promise<readonly number[]>
+export type AskServer = (sql: string, pids: readonly number[]) => Promise<readonly Session[]>
+
+/** A statement that was given up, and when by `performance.now()`. */
+interface Statement {
+  readonly pid: number
+  readonly text: string
+  readonly at: number
+}
 
 /** Counts sessions that were given up, so that they are no more than the pool may have. */
 export class GivenUp {
   readonly #most: number
   readonly #ask: AskServer
-  readonly #pids = new Set<number>()
+  #statements: readonly Statement[] = []
   #look: Promise<void> | undefined
   #lookedAt = Number.NEGATIVE_INFINITY
 
@@ -33,35 +53,53 @@ export class GivenUp {
   }
 
   /** A statement was given up in this session. */
-  add(pid: unknown): void {
+  add(pid: unknown, text: string): void {
     // A client that does not tell is not counted.
-    if (typeof pid === 'number') this.#pids.add(pid)
+    if (typeof pid !== 'number') return
+    this.#statements = [...this.#statements, { pid, text, at: performance.now() }]
   }
 
   /** @throws WebhookError `STORE_TIMEOUT` while as many still wait at the server as the pool may have */
   async assertFew(): Promise<void> {
-    if (this.#pids.size < this.#most) return
+    if (this.#statements.length < this.#most) return
     if (performance.now() - this.#lookedAt >= believed) {
       this.#look ??= this.#lookAgain().finally(() => {
         this.#look = undefined
       })
       await this.#look
     }
-    if (this.#pids.size < this.#most) return
-    const message = `${this.#pids.size} statements that were given up still wait at the server, for a lock or a standby: pg_stat_activity shows for what`
+    if (this.#statements.length < this.#most) return
+    const message = `${this.#statements.length} statements that were given up still wait at the server, for a lock or a standby: pg_stat_activity shows for what`
     throw statementError('STORE_TIMEOUT', message)
   }
 
   async #lookAgain(): Promise<void> {
-    const asked = [...this.#pids]
+    const asked = this.#statements
+    const now = performance.now()
+    let still: readonly Statement[] = []
     try {
-      const there = await this.#ask(stillThere, asked)
-      for (const pid of asked) this.#pids.delete(pid)
-      for (const pid of there) this.#pids.add(pid)
+      const sessions = [
+        ...(await this.#ask(
+          stillThere,
+          asked.map(({ pid }) => pid),
+        )),
+      ]
+      still = asked.filter((statement) => {
+        const at = sessions.findIndex((session) => isOf(session, statement, now))
+        if (at >= 0) sessions.splice(at, 1)
+        return at >= 0
+      })
       this.#lookedAt = performance.now()
     } catch {
       // The server cannot be asked, and might be another by now: its next statement tells.
-      this.#pids.clear()
     }
+    const added = this.#statements.filter((statement) => !asked.includes(statement))
+    this.#statements = [...still, ...added]
   }
+}
+
+/** Without its number by its text, where it began before the statement was given up. */
+function isOf({ pid, text, ms }: Session, statement: Statement, now: number): boolean {
+  if (pid !== null) return pid === statement.pid
+  return text !== '' && statement.text.startsWith(text) && ms >= now - statement.at
 }
