@@ -1,6 +1,6 @@
 // Any Request → Response runtime: Hono, Bun, Deno, workers, SvelteKit, Remix.
 import { Chunks } from '../src/foundation/chunks.ts'
-import { unawaited } from '../src/foundation/unawaited.ts'
+import { keepAwake, unawaited } from '../src/foundation/unawaited.ts'
 import type { BodyFault, BodyReading } from '../src/index.ts'
 import { addressOf } from './address.ts'
 import {
@@ -50,6 +50,7 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
       waitUntil,
       read: (reading) => readBody(request, { reading, onUnread }),
     })
+    // Otherwise Workers drop a request whose sender has gone, in the middle of a handler.
     keepAwake(host, handled)
     const { status, headers, body } = await handled
     if (options.worker) runAfterReply(status, { worker: options.worker, waitUntil })
@@ -83,15 +84,6 @@ function waitUntilOf(context: readonly unknown[]): FetchMountOptions['waitUntil'
     (one) => typeof (one as { waitUntil?: unknown } | null)?.waitUntil === 'function',
   ) as { waitUntil(work: Promise<unknown>): void } | undefined
   return host && ((work) => host.waitUntil(work))
-}
-
-/** Otherwise Workers drop a request whose sender has gone, in the middle of a handler. */
-function keepAwake(host: FetchMountOptions['waitUntil'], handled: Promise<unknown>): void {
-  try {
-    unawaited(host?.(handled))
-  } catch {
-    // A host that refuses the call changes no outcome.
-  }
 }
 
 /** How a body is read, and what to call when it is given up early. */

@@ -1,5 +1,5 @@
 // Shared by the adapters: checks of their arguments, and the work after a reply. Not a door.
-import { unawaited } from '../src/foundation/unawaited.ts'
+import { keepAwake } from '../src/foundation/unawaited.ts'
 import { type Receiver, WebhookError, type Worker } from '../src/index.ts'
 
 /** The part of a receiver that adapters use. */
@@ -81,10 +81,10 @@ function refusal(message: string): WebhookError {
 export function runAfterReply(status: number, { worker, waitUntil }: WorkerMountOptions): void {
   if (!worker || status >= 300) return
   // Nothing that fails here may touch the reply: the entries stay kept, for the next run.
-  const work = worker.runOnce().catch(() => {})
-  try {
-    unawaited(waitUntil?.(work))
-  } catch {}
+  keepAwake(
+    waitUntil,
+    worker.runOnce().catch(() => {}),
+  )
 }
 
 /** For hosts that read on without end what a refused request still sends: ends its connection. */

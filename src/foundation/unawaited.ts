@@ -9,3 +9,13 @@ export function unawaited(value: unknown): void {
     // A proxy or a getter of the user's own.
   }
 }
+
+/** Keeps a host awake that stops after its answer. */
+export type WaitUntil = (work: Promise<unknown>) => void
+
+/** The same where there is such a host; one that refuses the call does no harm. */
+export function keepAwake(waitUntil: WaitUntil | undefined, work: Promise<unknown>): void {
+  try {
+    unawaited(waitUntil?.(work))
+  } catch {}
+}

@@ -15,12 +15,14 @@ interface SweptAt {
   readonly at: number
   /** When a later sweep first saw a clock that was further ahead. */
   readonly doubted?: number
+  /** Weeks by which the next sweep may go on, where sweeps are days apart; 1 by default. */
+  readonly weeks?: number
 }
 
 /**
  * Milliseconds since the epoch: a day later than the sweep before at the most. A later time is believed
- * once two sweeps that are ten minutes apart have seen it; a week of it where they are days apart. The
- * first one erases nothing.
+ * once two sweeps that are ten minutes apart have seen it. Where they are days apart it goes on by a
+ * week, and by one more each time that this is too little. The first one erases nothing.
  */
 export async function sweepTime(
   store: Pick<InboxStore, 'recall' | 'remember' | 'now'>,
@@ -44,17 +46,21 @@ function following(before: SweptAt | undefined, now: number): SweptAt {
     // A process that ends soon after its start, again and again, writes nothing for it.
     return Math.abs(now - before.at) < patience ? { at: before.at } : { at: now }
   }
-  const { at, doubted = now } = before
-  if (now - doubted < patience) return { at, doubted: Math.min(doubted, now) }
+  const { at, doubted = now, weeks = 1 } = before
+  if (now - doubted < patience) return { ...before, doubted: Math.min(doubted, now) }
   if (now <= doubted + day) return { at: now }
-  // Either sweeps are days apart, or two clocks were ahead: so it goes on by a week at the most.
-  return { at: at === 0 ? doubted : Math.min(doubted, at + 7 * day), doubted: now }
+  if (at === 0) return { at: doubted, doubted: now }
+  // Either sweeps are days apart, or two clocks were ahead.
+  const most = at + weeks * 7 * day
+  if (doubted > most) return { at: most, doubted: now, weeks: weeks + 1 }
+  return { at: doubted, doubted: now, weeks }
 }
 
 /** Undefined before the first sweep, and for what no sweep has written. */
 function parsed(kept: Uint8Array): SweptAt | undefined {
   const text = decodeUtf8(kept)
   const value = text === undefined ? undefined : parseJson(text)?.value
-  const { at, doubted } = Object(value) as SweptAt
-  return [at, doubted ?? 0].every(Number.isFinite) ? { at, ...defined({ doubted }) } : undefined
+  const { at, doubted, weeks } = Object(value) as SweptAt
+  if (![at, doubted ?? 0, weeks ?? 1].every(Number.isFinite)) return undefined
+  return { at, ...defined({ doubted, weeks }) }
 }

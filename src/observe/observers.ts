@@ -6,6 +6,7 @@ import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/c
 import { type Clock, millisecondsOf, systemClock } from '../foundation/clock.ts'
 import type { HeaderIndex } from '../foundation/delivery.ts'
 import { isWebhookError, type OutcomeCode } from '../foundation/errors.ts'
+import { keepAwake } from '../foundation/unawaited.ts'
 import { isDevelopment, unharmed, warnOnce } from '../foundation/warn.ts'
 import type { Incoming } from '../intake/walk.ts'
 import type { Outcome } from '../outcome/outcome.ts'
@@ -229,12 +230,7 @@ export class Observers {
       const observed = { ...timed(this.now(), duration), bytes, event }
       const seen = outcomeObserved(outcome, observed)
       const pending = this.#hearsAll || isWarned ? this.#observer(seen) : undefined
-      // A host that refuses the call, as some do outside their own runtime, changes no outcome.
-      if (pending && waitUntil)
-        unharmed(
-          () => waitUntil(pending),
-          () => {},
-        )
+      if (pending) keepAwake(waitUntil, pending)
       this.#tellListeners(seen)
     }
     return outcome

@@ -1,7 +1,6 @@
 // Public keys by address: fetched when they are needed, kept, and asked for again no oftener than a
 // stranger's made-up key ids deserve. The algorithm is the receiver's, never the sender's.
 import { inTime } from '../foundation/abortable.ts'
-import { readStream } from '../foundation/bytes.ts'
 import {
   checkMilliseconds,
   checkOptionNames,
@@ -11,10 +10,12 @@ import {
   shown,
 } from '../foundation/check.ts'
 import { type Clock, createAgeClock } from '../foundation/clock.ts'
+import { keepAwake, type WaitUntil } from '../foundation/unawaited.ts'
 import type { PublicKeyName } from '../protocol/scheme-definition.ts'
 import { Flights } from './flights.ts'
 import { KeyLoads } from './key-loads.ts'
-import { type Jwk, jwkBytes } from './public-keys.ts'
+import { keyOf, mostKeys, type PublicKey, readKeySet } from './key-set.ts'
+import type { Jwk } from './public-keys.ts'
 
 /** Options of `jwks`. */
 export interface JwksOptions {
@@ -34,17 +35,17 @@ export interface JwksOptions {
   readonly now?: Clock
 }
 
-/** A public key with its id. */
-export interface PublicKey {
-  readonly id: string | undefined
-  readonly algorithm: PublicKeyName
-  readonly der: Uint8Array
-}
-
 /** Gives the keys that may have signed under a key id; what `jwks` makes. */
 export interface KeySource {
-  /** Rejects only where no key at all could be had. `address` is whose request asks, if known. */
-  keysFor(keyId: string | undefined, address?: string): Promise<readonly PublicKey[]>
+  /**
+   * Rejects only where no key at all could be had. `address` is whose request asks, if known, and
+   * `waitUntil` that of its host.
+   */
+  keysFor(
+    keyId: string | undefined,
+    address?: string,
+    waitUntil?: WaitUntil,
+  ): Promise<readonly PublicKey[]>
 }
 
 /**
@@ -61,8 +62,6 @@ const names: readonly (keyof JwksOptions)[] = [
   ...(['maxBytes', 'now'] as const),
 ]
 const algorithms: readonly unknown[] = ['ed25519', 'es256', 'rs256']
-/** More keys than any sender rotates through. */
-const mostKeys = 100
 
 type Settings = Required<JwksOptions>
 
@@ -127,17 +126,26 @@ class PublishedKeys implements KeySource {
     this.#flights = new Flights(settings.timeout)
   }
 
-  async keysFor(keyId: string | undefined): Promise<readonly PublicKey[]> {
+  async keysFor(
+    keyId: string | undefined,
+    _address?: string,
+    waitUntil?: WaitUntil,
+  ): Promise<readonly PublicKey[]> {
     const { maxAge, staleFor, now } = this.#settings
     const isKnown = () =>
       this.#keys.length > 0 && (keyId === undefined || this.#keys.some(({ id }) => id === keyId))
+    const isTooOld = () => now().getTime() - this.#fetchedAt >= maxAge + staleFor
     const before = this.#begun
     if (!isKnown() || isOver(maxAge, this.#fetchedAt, now)) {
-      // Kept keys may serve: an address that hangs holds no delivery up for the whole of its time.
+      const wasAnswered = this.#answered === before
       const fresh = this.#refresh()
-      await (isKnown() ? inTime(fresh, patience, 'the key server').catch(() => {}) : fresh)
+      keepAwake(waitUntil, fresh)
+      // Kept keys may serve: an address that hangs holds no delivery up for the whole of its time.
+      const ms = this.#begun > before && !wasAnswered ? longPatience : patience
+      const mayServe = isKnown() && !isTooOld()
+      await (mayServe ? inTime(fresh, ms, 'the key server').catch(() => {}) : fresh)
     }
-    if (this.#keys.length === 0 || now().getTime() - this.#fetchedAt >= maxAge + staleFor) {
+    if (this.#keys.length === 0 || isTooOld()) {
       throw new Error('no public keys could be fetched', { cause: this.#failure })
     }
     if (!isKnown() && this.#answered <= before) {
@@ -162,7 +170,7 @@ class PublishedKeys implements KeySource {
 
   async #fetch(request: number): Promise<void> {
     try {
-      this.#keys = keysOf(await readJson(this.#url, this.#settings), this.#settings.algorithms)
+      this.#keys = await readKeySet(this.#url, this.#settings)
       this.#fetchedAt = this.#settings.now().getTime()
       this.#answered = Math.max(this.#answered, request)
       // A set without a usable key withdraws the kept ones, as an outage does not.
@@ -185,40 +193,11 @@ function isOver(ms: number, since: number, now: Clock): boolean {
 
 /** Milliseconds for which a delivery whose key is kept waits for newer ones. */
 const patience = 1_000
-
-async function readJson(url: string, { fetch, timeout, maxBytes }: Settings): Promise<unknown> {
-  const signal = AbortSignal.timeout(timeout)
-  // A redirect could lead to another host, or away from https, so it is an answer without keys.
-  // Workers refuse a request with `redirect: 'error'`.
-  const answer = await fetch(url, {
-    signal,
-    redirect: 'manual',
-    headers: { accept: 'application/jwk-set+json, application/json' },
-  })
-  if (!answer.ok || answer.redirected || !answer.body) {
-    await answer.body?.cancel()
-    throw new Error(`the key server answered with status ${answer.status}`)
-  }
-  const bytes = await readStream(answer.body, { most: maxBytes, signal })
-  if (!bytes) throw new Error(`the key set is longer than ${maxBytes} bytes`)
-  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-}
-
-function keysOf(json: unknown, allowed: readonly PublicKeyName[]): readonly PublicKey[] {
-  const list: unknown = (json as { keys?: unknown } | null)?.keys
-  if (!Array.isArray(list) || list.length > mostKeys) {
-    throw new Error(`the answer is not a set of at most ${mostKeys} keys`)
-  }
-  return list.flatMap((jwk: Jwk | null) => (jwk ? keyOf(jwk, allowed) : []))
-}
-
-function keyOf(jwk: Jwk, allowed: readonly PublicKeyName[]): readonly PublicKey[] {
-  return allowed.flatMap((algorithm) => {
-    const der = jwkBytes(jwk, algorithm)
-    const id = typeof jwk.kid === 'string' ? jwk.kid : undefined
-    return der ? [{ id, algorithm, der }] : []
-  })
-}
+/**
+ * The same where the request before had no answer: a host may drop it, or freeze, once the delivery
+ * that began it is answered. Less than the time limit of a look-up.
+ */
+const longPatience = 4_000
 
 interface KeptKey {
   readonly keys: readonly PublicKey[]
@@ -242,7 +221,11 @@ class KeysById implements KeySource {
     this.#loads = new KeyLoads(settings.cooldown, settings.now().getTime())
   }
 
-  async keysFor(keyId: string | undefined, address?: string): Promise<readonly PublicKey[]> {
+  async keysFor(
+    keyId: string | undefined,
+    address?: string,
+    waitUntil?: WaitUntil,
+  ): Promise<readonly PublicKey[]> {
     // Dots alone would lead an address that is made of them up.
     if (keyId === undefined || !/^(?!\.+$)[\w.:~-]{1,200}$/.test(keyId)) return []
     const { maxAge, cooldown, now } = this.#settings
@@ -260,14 +243,17 @@ class KeysById implements KeySource {
     }
     if (kept) this.#kept.set(keyId, { ...kept, triedAt: at })
     const answer = this.#flights.begin(keyId, this.#loadKey(keyId, kept))
-    return this.#soon(answer, this.#stale(kept, at))
+    keepAwake(
+      waitUntil,
+      answer.catch(() => {}),
+    )
+    const wasAnswered = kept?.triedAt === kept?.at
+    return this.#soon(answer, this.#stale(kept, at), wasAnswered ? patience : longPatience)
   }
 
   /** Kept keys may serve: an API that hangs holds no delivery up for the whole of its time. */
-  #soon(answer: Promise<readonly PublicKey[]>, kept: readonly PublicKey[]) {
-    return kept.length > 0
-      ? inTime(answer, patience, 'the look-up of a key').catch(() => kept)
-      : answer
+  #soon(answer: Promise<readonly PublicKey[]>, kept: readonly PublicKey[], ms = patience) {
+    return kept.length > 0 ? inTime(answer, ms, 'the look-up of a key').catch(() => kept) : answer
   }
 
   async #loadKey(keyId: string, kept: KeptKey | undefined): Promise<readonly PublicKey[]> {

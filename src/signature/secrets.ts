@@ -4,13 +4,15 @@ import { makeHmacKey } from '#hmac'
 import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import type { Delivery } from '../foundation/delivery.ts'
+import type { WaitUntil } from '../foundation/unawaited.ts'
 import { isWorkerd } from '../foundation/warn.ts'
 import { parseTime } from '../protocol/json-paths.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import { toHex } from './encoding.ts'
 import { type HmacKey, isPublicKey } from './hmac/hmac.ts'
-import type { KeySource, PublicKey } from './jwks.ts'
+import type { KeySource } from './jwks.ts'
 import { keyBytes, materialOf } from './key-bytes.ts'
+import type { PublicKey } from './key-set.ts'
 
 /** A secret with its id and the time in which it is valid (both ends included). */
 export interface Secret {
@@ -88,6 +90,7 @@ export type SecretSource =
 export type SecretLookUp = (
   delivery: Delivery,
   keyId: string | undefined,
+  waitUntil?: WaitUntil,
 ) => Promise<readonly SecretKey[]>
 
 /** How many looked-up secrets are kept as keys; beyond it the oldest is made again. */
@@ -136,8 +139,8 @@ function publicKeysOf(source: KeySource, { algorithm, name }: Scheme): SecretLoo
     made.set(key, ready)
     return ready
   }
-  return async ({ address }, keyId) => {
-    const found = await source.keysFor(keyId, address)
+  return async ({ address }, keyId, waitUntil) => {
+    const found = await source.keysFor(keyId, address, waitUntil)
     return usable(
       found.filter((key) => key.algorithm === algorithm),
       keyOf,

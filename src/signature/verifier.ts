@@ -9,6 +9,7 @@ import {
 } from '../foundation/delivery.ts'
 import { WebhookError } from '../foundation/errors.ts'
 import { firstTrue, isPromise } from '../foundation/promises.ts'
+import type { WaitUntil } from '../foundation/unawaited.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import { AddressList } from './addresses.ts'
 import { type HeaderClaims, HeaderInspector } from './claims.ts'
@@ -37,6 +38,7 @@ export interface Arrived {
   readonly now: number
   /** When it arrived, if that was another time. */
   readonly receivedAt: Date | undefined
+  readonly waitUntil?: WaitUntil | undefined
 }
 
 /** A verifier whose scheme and keys are prepared once. */
@@ -97,13 +99,14 @@ export class SchemeVerifier implements Verifier {
   }
 
   async #proveLater(lookUp: SecretLookUp, arrived: Arrived): Promise<Refusal | VerifiedDelivery> {
-    const { body, headers, claims, url, method, address, receivedAt } = arrived
+    const { body, headers, claims, url, method, address, receivedAt, waitUntil } = arrived
     let keys: readonly SecretKey[]
     try {
       const delivery = { body, headers: headers.list, url, method, address, receivedAt }
       const keyId = claims.ok ? claims.claims[0]?.jws?.keyId : undefined
       // One that never answers must not hold its delivery.
-      keys = await inTime(lookUp(delivery, keyId), lookUpTimeout, 'the look-up of secrets')
+      const found = lookUp(delivery, keyId, waitUntil)
+      keys = await inTime(found, lookUpTimeout, 'the look-up of secrets')
     } catch (error) {
       return new Refused('SECRET_UNAVAILABLE', { error })
     }

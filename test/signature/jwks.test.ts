@@ -555,6 +555,77 @@ describe('keys that an API gives one by one', () => {
 })
 
 describe('a host that drops the delivery for which keys are asked', () => {
+  const kinds = ['a set', 'one by one']
+  const setUp = (kind: string) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const clock = vi.spyOn(performance, 'now')
+    onTestFinished(() => {
+      vi.useRealTimers()
+      clock.mockRestore()
+    })
+    const host = { at: start, key: jwkOf(first, { kid: 'k1' }), ms: 0 }
+    const options = { algorithms: ['es256'], now: () => new Date(host.at) } as const
+    const answer = async <Value>(value: Value) => {
+      // A timer of a delivery that was dropped never runs.
+      await new Promise((resolve) => setTimeout(resolve, host.ms))
+      return value
+    }
+    const fetch = async () => Response.json(await answer({ keys: [host.key] }))
+    const load = () => answer(host.key)
+    const keys =
+      kind === 'a set' ? jwks('https://keys.example/', { ...options, fetch }) : jwks(load, options)
+    const told = async (ms: number, waitUntil?: (work: Promise<unknown>) => void) => {
+      let found: unknown
+      keys.keysFor('k1', undefined, waitUntil).then(
+        (all) => {
+          found = all.map(({ der }) => Buffer.from(der).toString('hex'))
+        },
+        () => {
+          found = 'rejected'
+        },
+      )
+      await vi.advanceTimersByTimeAsync(ms)
+      return found
+    }
+    return { host, told, clock }
+  }
+
+  test.each(kinds)('gets newer ones from a server that needs two seconds: %s', async (kind) => {
+    const { host, told, clock } = setUp(kind)
+    const before = await told(1)
+    // Its deliveries are dropped as soon as they are answered.
+    host.ms = 1_000_000
+    host.at += 600_000
+    expect(await told(1_001)).toEqual(before)
+    host.key = jwkOf(second, { kid: 'k1' })
+    host.ms = 2_000
+    host.at += 30_000
+    clock.mockReturnValue(performance.now() + 10_000)
+    const waited: Promise<unknown>[] = []
+    const after = await told(2_001, (work) => waited.push(work))
+    expect(after).toHaveLength(1)
+    expect(after).not.toEqual(before)
+    // Where it can be asked to, it waits for the request.
+    expect(waited).toHaveLength(1)
+    await waited[0]
+  })
+
+  test.each(kinds)('has the keys again that were too old to serve: %s', async (kind) => {
+    const { host, told } = setUp(kind)
+    const before = await told(1)
+    host.ms = 2_000
+    host.at += 600_000 + 86_400_000
+    expect(await told(2_001)).toEqual(before)
+  })
+
+  test('that refuses to wait has its keys all the same', async () => {
+    const { told } = setUp('a set')
+    const refuse = () => {
+      throw new Error('not in a request')
+    }
+    expect(await told(1, refuse)).toHaveLength(1)
+  })
+
   test.each(['a set', 'one by one'])('keeps them from no other: %s', async (kind) => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     const clock = vi.spyOn(performance, 'now').mockReturnValue(0)

@@ -129,9 +129,14 @@ describe.each([
     expect(await left()).toEqual([1, 'duplicate'])
   })
 
-  test.each([2, 7])('erases what is due where sweeps are %d days apart', async (days) => {
+  test.each([
+    [2, 120],
+    [7, 120],
+    [14, 170],
+    [30, 240],
+  ])('erases what is due where sweeps are %d days apart', async (days, all) => {
     const { clock, left, run } = await begun()
-    for (let at = 0; at < 120; at += days) {
+    for (let at = 0; at < all; at += days) {
       clock.advance({ days })
       await run()
     }

@@ -37,6 +37,15 @@ test.each(Object.entries(doors))(
     expect([...codes]).toEqual(['STORE_TIMEOUT'])
     expect(await sessions(), door).toBeLessThanOrEqual(2 * max)
     await expect(store.insert(newEntry())).rejects.toThrow('given up still wait at the server')
+    // Its signs of life need another table, or others would take its entries.
+    const heard = await server.query(`select seen from "${name}".owners`)
+    await vi.waitFor(
+      async () => {
+        const now = await server.query(`select seen from "${name}".owners`)
+        expect(now.rows).not.toEqual(heard.rows)
+      },
+      { timeout: 5_000 },
+    )
     await locking.query('rollback')
     locking.release()
     await vi.waitFor(() => store.insert(newEntry()), { timeout: 5_000 })

@@ -84,14 +84,14 @@ export function fromPg(pool: PgPool, options: FromPgOptions = {}): PostgresDrive
   const givenUp = new GivenUp(pool.options?.max ?? defaultMost, (...asked) =>
     runningOf(pool, asked),
   )
-  const connect = async (signal: AbortSignal) => {
-    await orAborted(givenUp.assertFew(), signal)
+  const connect = async (signal: AbortSignal, text?: string) => {
+    await orAborted(givenUp.assertFew(text), signal)
     return connected(pool, signal)
   }
   return {
     name: 'pg',
     query: async (text, values, signal) => {
-      const client = await connect(signal)
+      const client = await connect(signal, text)
       return aborting(client, { signal, givenUp, text }, () => rowsOf(client, text, values))
     },
     begin: async (signal) => {
