@@ -126,7 +126,7 @@ function targetOf(incoming: MountedRequest): URL | undefined {
 
 const hasBody = ({ method }: MountedRequest) => method !== 'GET' && method !== 'HEAD'
 
-/** What a parser left, or a stream: nothing of a stranger's is read before `authorize`. */
+/** As a parser left it, or a stream: nothing of a stranger's is read before `authorize`. */
 function bodyOf(incoming: MountedRequest): unknown {
   // Some parsers set a body also where they have read nothing.
   const body = incoming.readableDidRead || !incoming.readable ? incoming.body : undefined

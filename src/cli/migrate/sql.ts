@@ -164,8 +164,8 @@ function addColumn(dialect: Dialect, names: Names): Adding {
 }
 
 function reverse(dialect: Dialect, { table, column, old }: Names): string {
-  // Another name was written later, by the application or by hand.
-  const isRenamed = `${column} = REPLACE(${old}, '${legacyPrefix}.', '${currentPrefix}.')`
+  // Another name was written later, by the application or by hand. A column may compare without case.
+  const isRenamed = `${column} = REPLACE(LOWER(${old}), '${legacyPrefix}.', '${currentPrefix}.')`
   const update = `UPDATE ${table} SET ${column} = ${old} WHERE ${isRenamed};`
   const drop = `ALTER TABLE ${table} DROP COLUMN ${old};`
   const back = [begin[dialect], update]

@@ -573,6 +573,18 @@ describe('migrate data', () => {
     ])
   })
 
+  test('taken back it restores names of a column that compares without case', async () => {
+    const database = new DatabaseSync(':memory:')
+    const columns = 'id INTEGER, name TEXT COLLATE NOCASE'
+    database.exec(`ATTACH ':memory:' AS audit; CREATE TABLE audit.events (${columns})`)
+    const names = () => database.prepare('SELECT name FROM audit.events').all()
+    database.exec("INSERT INTO audit.events VALUES (1, 'Request.Approved')")
+    database.exec((await sql('sqlite')).stdout)
+    expect(names()).toEqual([{ name: 'verification.approved' }])
+    database.exec((await sql('sqlite', '--reverse')).stdout)
+    expect(names()).toEqual([{ name: 'Request.Approved' }])
+  })
+
   test('taken back twice it stops at once, and changes nothing', async () => {
     // As builds of SQLite have it that take an unknown name for a text.
     const database = new DatabaseSync(':memory:', { enableDoubleQuotedStringLiterals: true })

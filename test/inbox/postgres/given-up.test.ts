@@ -86,6 +86,38 @@ test.each(Object.entries(doors))(
   30_000,
 )
 
+test.each(Object.entries(doors))(
+  'transactions of handlers that wait for a table of the application keep no delivery out: %s',
+  async (_, connectionString) => {
+    const name = freshSchema()
+    const max = 3
+    const pool = new pg.Pool({ connectionString, max })
+    const driver = fromPg(pool)
+    const store = postgresStore(driver, { schema: name, timeout: 500, listen: false })
+    await store.open(() => {})
+    const locking = await poolOf(servers.pg18).connect()
+    onTestFinished(async () => {
+      await locking.query(`rollback; drop table "${name}_app"`)
+      locking.release()
+      await store.close()
+      await pool.end()
+    })
+    await locking.query(`create table "${name}_app" (id int)`)
+    await locking.query(`begin; lock table "${name}_app" in access exclusive mode`)
+    const never = new AbortController().signal
+    for (let at = 0; at < max; at++) {
+      const tx = await driver.begin(never)
+      const { query } = tx.handle
+      query(`select id from "${name}_app"`).catch(() => {})
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      tx.destroy()
+    }
+    await expect(driver.begin(never)).rejects.toThrow('given up still wait at the server')
+    await store.insert(newEntry())
+  },
+  30_000,
+)
+
 test('a connection that goes silent while the schema is made is destroyed, and the opening fails', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())

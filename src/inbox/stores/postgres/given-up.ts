@@ -33,7 +33,7 @@ interface Session {
 export type AskServer = (sql: string, pids: readonly number[]) => Promise<readonly Session[]>
 
 /** A statement that was given up, and when by `performance.now()`. */
-interface Statement {
+interface GivenUpStatement {
   readonly pid: number
   readonly text: string
   readonly at: number
@@ -43,7 +43,7 @@ interface Statement {
 export class GivenUp {
   readonly #most: number
   readonly #ask: AskServer
-  #statements: readonly Statement[] = []
+  #statements: readonly GivenUpStatement[] = []
   #look: Promise<void> | undefined
   #lookedAt = Number.NEGATIVE_INFINITY
 
@@ -84,7 +84,7 @@ export class GivenUp {
   async #lookAgain(): Promise<void> {
     const asked = this.#statements
     const now = performance.now()
-    let still: readonly Statement[] = []
+    let still: readonly GivenUpStatement[] = []
     try {
       const sessions = [
         ...(await this.#ask(
@@ -107,7 +107,7 @@ export class GivenUp {
 }
 
 /** Without its number by its text, where it began before the statement was given up. */
-function isOf({ pid, text, ms }: Session, statement: Statement, now: number): boolean {
+function isOf({ pid, text, ms }: Session, statement: GivenUpStatement, now: number): boolean {
   if (pid !== null) return pid === statement.pid
   return text !== '' && statement.text.startsWith(text) && ms >= now - statement.at
 }
