@@ -83,15 +83,11 @@ export class GivenUp {
 
   async #lookAgain(): Promise<void> {
     const asked = this.#statements
+    const pids = asked.map(({ pid }) => pid)
     const now = performance.now()
     let still: readonly GivenUpStatement[] = []
     try {
-      const sessions = [
-        ...(await this.#ask(
-          stillThere,
-          asked.map(({ pid }) => pid),
-        )),
-      ]
+      const sessions = [...(await this.#ask(stillThere, pids))]
       still = asked.filter((statement) => {
         const at = sessions.findIndex((session) => isOf(session, statement, now))
         if (at >= 0) sessions.splice(at, 1)
@@ -106,8 +102,11 @@ export class GivenUp {
   }
 }
 
-/** Without its number by its text, where it began before the statement was given up. */
+/**
+ * By its number, without that by its text; and it began before the statement was given up, for a later
+ * session can have the same number.
+ */
 function isOf({ pid, text, ms }: Session, statement: GivenUpStatement, now: number): boolean {
-  if (pid !== null) return pid === statement.pid
-  return text !== '' && statement.text.startsWith(text) && ms >= now - statement.at
+  if (ms < now - statement.at) return false
+  return pid === null ? text !== '' && statement.text.startsWith(text) : pid === statement.pid
 }
