@@ -3,8 +3,8 @@ import { sleep } from '../foundation/abortable.ts'
 import { checkFunction, checkMilliseconds } from '../foundation/check.ts'
 import { systemClock } from '../foundation/clock.ts'
 import { isWebhookError } from '../foundation/errors.ts'
-import { warn, warnIfItThrows } from '../foundation/warn.ts'
-import { describeError } from '../observe/observe.ts'
+import { warn, warnIfItThrows, warnOnce } from '../foundation/warn.ts'
+import { describeError, printable } from '../observe/observe.ts'
 import { isApiError } from './api-error.ts'
 import { reconcile } from './reconcile.ts'
 import type { ReconcileReport } from './reconcile-report.ts'
@@ -26,7 +26,10 @@ export interface ReconcilerOptions
   readonly every?: number | undefined
   /** Milliseconds that a delivery may take before its event counts as missing; 2 minutes. */
   readonly grace?: number | undefined
-  /** Called with the report of every run, e.g. to raise an alarm over its gap. */
+  /**
+   * Called with the report of every run, e.g. to raise an alarm over its gap. By default a run whose
+   * records cannot all be read is a process warning, once.
+   */
   readonly onReport?: ((report: ReconcileReport) => void) | undefined
   /** Called when a scheduled run fails; a process warning by default. The schedule goes on. */
   readonly onError?: ((error: unknown) => void) | undefined
@@ -52,7 +55,12 @@ export interface Reconciler {
  * reconciler.start()
  */
 export function createReconciler(options: ReconcilerOptions): Reconciler {
-  const { every = 15 * 60_000, onReport, onError = warnFailure, ...shared } = options
+  const {
+    every = 15 * 60_000,
+    onReport = warnUnreadable(),
+    onError = warnFailure,
+    ...shared
+  } = options
   const { now = systemClock, watermark = inMemory(), grace = 2 * 60_000 } = shared
   checkMilliseconds('every', every)
   checkFunction('onReport', onReport, '(report) => log.info(report)')
@@ -62,7 +70,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   checkReconcile(run)
   return new Schedule(every, {
     reconcile: (signal) => reconcile({ ...run, signal }),
-    onReport: (report) => warnIfItThrows("the reconciler's onReport", () => onReport?.(report)),
+    onReport: (report) => warnIfItThrows("the reconciler's onReport", () => onReport(report)),
     onError: (error) => warnIfItThrows("the reconciler's onError", () => onError(error)),
   })
 }
@@ -143,4 +151,15 @@ function warnFailure(error: unknown): void {
   // The text of another's error may be data.
   const more = isWebhookError(error) ? '' : '; pass onError to see the error'
   warn(`a run of reconcile failed: ${what}${more}`, 'RECONCILE_FAILED')
+}
+
+/** Nobody may look at reports, and a watermark that stays for a month is older than the inbox remembers. */
+function warnUnreadable(): (report: ReconcileReport) => void {
+  const once = warnOnce()
+  return ({ unreadable }) => {
+    const [first] = unreadable.records
+    if (!first) return
+    const message = `a run of reconcile is not complete, for times cannot be read: of ${first.type} ${printable(first.id)}, the first of ${unreadable.count}. The watermark stays until they can be; once it is older than the inbox remembers, events are taken again`
+    once(message, 'RECONCILE_FAILED', 'unreadable')
+  }
 }

@@ -33,6 +33,23 @@ test('an error of another hand is named by its class, for its text may be data',
   expect(message).not.toContain('Jane')
 })
 
+test('a run that cannot read all records warns of one, for its watermark stays', async () => {
+  const { api } = await open()
+  const { id } = await api.clients.create({ email: 'jane@example.test' })
+  const iterate: typeof api.clients.iterate = (query, options) => {
+    const walk = api.clients.iterate(query, options)
+    async function* pages() {
+      for await (const page of walk.pages()) {
+        yield { ...page, data: page.data.map((one) => ({ ...one, createdAt: 'soon' })) }
+      }
+    }
+    return { ...walk, pages }
+  }
+  const message = await warned({ client: { ...api, clients: { ...api.clients, iterate } } })
+  expect(message).toContain(`times cannot be read: of client ${id}, the first of 1.`)
+  expect(message).not.toContain('jane')
+})
+
 test('a schedule without a tenant is refused at its creation where all secrets name one', async () => {
   const { api: client, receiver } = await open({ secrets: { value: secret, tenant: 'acme' } })
   expect(() => createReconciler({ client, receiver })).toThrow('have tenants (acme)')

@@ -53,6 +53,29 @@ test.each(Object.entries(doors))(
   30_000,
 )
 
+test('a pool that has no place left to ask by takes no more sessions', async () => {
+  const name = freshSchema()
+  const pool = new pg.Pool({ connectionString: servers.pg18, max: 1 })
+  const driver = fromPg(pool)
+  const server = poolOf(servers.pg18)
+  const locking = await server.connect()
+  onTestFinished(async () => {
+    await locking.query(`rollback; drop table "${name}"`)
+    locking.release()
+    await pool.end()
+  })
+  await locking.query(`create table "${name}" (id int)`)
+  await locking.query(`begin; lock table "${name}" in access exclusive mode`)
+  const waits = `select id from "${name}"`
+  const ask = (ms: number) => driver.query(waits, [], AbortSignal.timeout(ms))
+  await ask(1_000).catch(() => {})
+  const held = await pool.connect()
+  await expect(ask(20_000)).rejects.toThrow('it could not be asked in time')
+  held.release()
+  await expect(ask(1_000)).rejects.toThrow('given up still wait at the server')
+  await vi.waitFor(() => driver.query('select 1', [], AbortSignal.timeout(2_000)))
+}, 30_000)
+
 test.each(Object.entries(doors))(
   'sessions of the application that wait for a lock count for nothing: %s',
   async (_, connectionString) => {

@@ -63,7 +63,8 @@ export class GivenUp {
    * A statement that none of them has is let through, so that a lock on one table does not silence the
    * signs of life. A transaction, that has no text yet, counts as all of them.
    *
-   * @throws WebhookError `STORE_TIMEOUT` while as many still wait at the server as the pool may have
+   * @throws WebhookError `STORE_TIMEOUT` while as many still wait at the server as the pool may have, and
+   * where it cannot be asked: nothing is forgotten then, for the pool may have no free place
    */
   async assertFew(text?: string): Promise<void> {
     const isTooMany = () =>
@@ -85,21 +86,23 @@ export class GivenUp {
     const asked = this.#statements
     const pids = asked.map(({ pid }) => pid)
     const now = performance.now()
-    let still: readonly GivenUpStatement[] = []
-    try {
-      const sessions = [...(await this.#ask(stillThere, pids))]
-      still = asked.filter((statement) => {
-        const at = sessions.findIndex((session) => isOf(session, statement, now))
-        if (at >= 0) sessions.splice(at, 1)
-        return at >= 0
-      })
-      this.#lookedAt = performance.now()
-    } catch {
-      // The server cannot be asked, and might be another by now: its next statement tells.
-    }
+    const sessions = [...(await this.#ask(stillThere, pids).catch(unasked))]
+    const still = asked.filter((statement) => {
+      const at = sessions.findIndex((session) => isOf(session, statement, now))
+      if (at >= 0) sessions.splice(at, 1)
+      return at >= 0
+    })
+    this.#lookedAt = performance.now()
     const added = this.#statements.filter((statement) => !asked.includes(statement))
     this.#statements = [...still, ...added]
   }
+}
+
+function unasked(error: unknown): never {
+  if ((error as Error | null)?.name !== 'TimeoutError') throw error
+  const message =
+    'statements that were given up may still wait at the server, and it could not be asked in time: the pool has no free connection, or the server does not answer'
+  throw statementError('STORE_TIMEOUT', message)
 }
 
 /**
