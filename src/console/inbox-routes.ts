@@ -217,7 +217,11 @@ function pageOf(query: URLSearchParams) {
 }
 
 /** Keys and harmless values of a JSON body; of any other only its size. */
+/** Bytes of a body whose shape is shown: a page that is open asks for it once a second. */
+const mostShown = 262_144
+
 function shapeOf(body: Uint8Array): unknown {
+  if (body.length > mostShown) return `${body.length} bytes, too many to be shown masked`
   const text = decodeUtf8(body)
   const json = text === undefined ? undefined : parseJson(text)
   return json ? masked(json.value) : `${body.length} bytes that are not JSON`

@@ -236,6 +236,18 @@ test('flags and what a customer writes are masked, words under the names of know
   expect(JSON.stringify(shape)).not.toMatch(/pregnant|deceased|Ann_Lee|pepMatch|:1|true.*true/)
 })
 
+test('a body that is too long to be masked at each look is told by its length', async () => {
+  const inbox = createInbox({ store: memoryStore() })
+  const receiver = createReceiver({ secret, inbox, observe: () => {} })
+  const data = { id: 'ver_1', list: Array.from({ length: 150_000 }, () => 1) }
+  const body = JSON.stringify({ id: 'evt_1', event: 'verification.approved', data })
+  await receiver.receive(await signedDelivery(body, { secret }))
+  const { fetch } = inboxConsole(inbox, { authorize: () => true })
+  const id = (await inbox.find()).entries[0]?.id
+  const { shape } = await (await fetch(new Request(`http://a.test/api/entries/${id}`))).json()
+  expect(shape).toBe(`${body.length} bytes, too many to be shown masked`)
+})
+
 test('words of objects that the service does not have are masked, under known names too', async () => {
   const inbox = createInbox({ store: memoryStore() })
   const receiver = createReceiver({ secret, inbox, observe: () => {} })

@@ -10,17 +10,20 @@ export interface SentRequest {
   readonly body: string
 }
 
-/** Quoted for a POSIX shell. */
+/** A terminal obeys these as they are pasted, also within quotes: Ctrl-C ends them. */
+const control = /\p{Cc}/gu
+
+/** Quoted for a POSIX shell, on one line; HTTP has no control characters but tabs in these. */
 function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`
+  return `'${text.replaceAll(control, ' ').replaceAll("'", "'\\''")}'`
 }
 
 /** A command that sends a request again, byte for byte; `curl` takes its address as it is. */
 export function toCurl({ method, url, headers, body }: SentRequest): string {
   const text = textOf(fromBase64(body))
-  const plain = text !== undefined && !text.includes('\0') && !text.startsWith('@')
+  const plain = text !== undefined && text.search(control) < 0 && !text.startsWith('@')
   const lines = [
-    `curl --globoff -X ${method} ${quoted(url)}`,
+    `curl --globoff -X ${/^[A-Z]+$/.test(method) ? method : quoted(method)} ${quoted(url)}`,
     ...headers.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
     ...(body === '' ? [] : [`--data-binary ${plain ? quoted(text) : '@-'}`]),
   ]

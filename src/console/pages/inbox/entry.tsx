@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { config } from '../config.ts'
 import { type TestCase, toCurl, toTest } from '../export.ts'
+import { laidOut } from '../laid-out.ts'
 import { listen } from '../live.ts'
 import { useLoad } from '../load.ts'
 import { href } from '../route.ts'
@@ -107,7 +108,7 @@ function PayloadSection({ entry, shape }: { readonly entry: Entry; readonly shap
 
 function Shape({ shape }: { readonly shape: unknown }) {
   if (shape === undefined) return <p class="muted">The payload cannot be read.</p>
-  const text = typeof shape === 'string' ? shape : JSON.stringify(shape, null, 2)
+  const text = typeof shape === 'string' ? shape : laidOut(shape)
   return <ScrollText label="The payload, masked">{text}</ScrollText>
 }
 

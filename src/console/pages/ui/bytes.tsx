@@ -4,12 +4,10 @@
 import { isDeeperText } from '../../../foundation/json.ts'
 import { masked } from '../../mask.ts'
 import { fromBase64, textOf } from '../base64.ts'
+import { cut, laidOut, mostShown } from '../laid-out.ts'
 import { duration } from '../time.tsx'
 import { isRevealed } from './masked.tsx'
 import { ScrollText } from './scroll-text.tsx'
-
-/** The most bytes of a body that are shown. */
-const most = 200_000
 
 interface BodyProps {
   readonly base64: string
@@ -32,18 +30,17 @@ export function Body({ base64, of, label }: BodyProps) {
 
 function readable(text: string): string {
   const json = parsed(text)
-  const whole = json === undefined ? text : JSON.stringify(json, null, 2)
-  return whole.length > most ? `${whole.slice(0, most)}\n… ${whole.length - most} more` : whole
+  return json === undefined ? cut(text) : laidOut(json)
 }
 
 /** Keys and harmless values of JSON; of anything else only its length. */
 function shapeOf(bytes: Uint8Array, text: string | undefined): string {
   const json = text === undefined ? undefined : parsed(text)
   if (json === undefined) return `${bytes.length} bytes, masked`
-  return JSON.stringify(masked(json), null, 2)
+  return laidOut(masked(json))
 }
 
-/** Deeper JSON is shown as it came: laid out it grows with the square of its depth. */
+/** Deeper JSON is shown as it came. */
 const deepest = 500
 
 function parsed(text: string): unknown {
@@ -122,5 +119,5 @@ export function SideBySide({ signed, received }: PairProps) {
 function shownBytes(bytes: Uint8Array): string {
   const text = textOf(bytes)
   if (text === undefined) return hex(bytes)
-  return text.replaceAll('\r', '␍').replaceAll('\n', '⏎\n').slice(0, most)
+  return text.replaceAll('\r', '␍').replaceAll('\n', '⏎\n').slice(0, mostShown)
 }
