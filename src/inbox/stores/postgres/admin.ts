@@ -18,7 +18,7 @@ import { type Statements, statementError } from './statements.ts'
 const none = { stored: 0, leased: 0, retry: 0, done: 0, dead: 0, skipped: 0 }
 
 const statsSql = `select
-  (select json_object_agg(c.state, c.n)::text
+  (select pg_catalog.json_object_agg(c.state, c.n)::text
     from (select state, sum(n) as n from idv.counts group by state) c) as counts,
   (select stored_at from idv.entries where seq = (select min(head) from idv.lanes)) as oldest,
   (select due from idv.lanes where due is not null and due <= $1::bigint order by due limit 1) as due,

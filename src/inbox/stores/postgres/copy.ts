@@ -19,21 +19,21 @@ import type { Statements } from './statements.ts'
 const long = 120_000
 
 /* Of the running server, so that its name, a proxy or the role makes no difference. */
-const identitySql = `select concat_ws(' ', 'idv.entries'::regclass::oid, d.oid,
-    (extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint) as identity
+const identitySql = `select pg_catalog.concat_ws(' ', 'idv.entries'::regclass::oid, d.oid,
+    (extract(epoch from pg_postmaster_start_time()) * 1000000::numeric)::bigint) as identity
   from pg_database d where d.datname = current_database()`
 
 const othersSql = `select count(*)::int as n from idv.owners o
   where o.owner not in (0, $1::int) and idv.clock_1() - o.seen < ${grace}`
 
-const tallySql = `select json_build_object(
+const tallySql = `select pg_catalog.json_build_object(
   ${Object.keys(copyTables)
     .filter((table) => table !== 'settings')
     .map((table) => `'${table}', (select count(*) from idv.${table})`)
     .join(', ')},
   'bytes', (select coalesce(sum(length(metadata) + length(body)), 0) from idv.contents),
   'attempts', (select coalesce(sum(attempt), 0) from idv.entries),
-  'states', (select coalesce(json_object_agg(s.state, s.n), '{}') from
+  'states', (select coalesce(pg_catalog.json_object_agg(s.state, s.n), '{}') from
     (select state, count(*) as n from idv.entries group by state) s))::text as tally`
 
 /* Everyone who asked whether the inbox was moved holds a lock on the settings until its commit. */
@@ -42,14 +42,14 @@ const quiesceSql = `do $$ begin
 end $$`
 
 const endSql = `with gone as (delete from idv.counts)
-  select setval(pg_get_serial_sequence('idv.entries', 'seq'),
+  select setval(pg_get_serial_sequence('idv.entries', 'seq')::regclass,
     greatest((select coalesce(max(seq), 0) from idv.entries), 1))`
 
 const countsSql = `insert into idv.counts select state, count(*) from idv.entries group by state`
 
 /* Who writes entries needs no right to their sequence: only a move sets it. */
 const rightsSql = `select s.name, coalesce(has_sequence_privilege(s.name, 'UPDATE'), true) as ok,
-    quote_ident(current_user) as role
+    quote_ident(current_user::text) as role
   from (select pg_get_serial_sequence('idv.entries', 'seq') as name) s`
 
 export class PostgresCopy implements CopyStore {
@@ -91,7 +91,7 @@ export class PostgresCopy implements CopyStore {
     const values = columns.map((name) =>
       isBytes(name) ? `encode(${name}, 'hex') as ${name}` : name,
     )
-    const sql = `select row_to_json(t)::text as row
+    const sql = `select pg_catalog.row_to_json(t)::text as row
       from (select ${values.join(', ')} from idv.${table} where ${key} in (${page})) t
       order by t.${key}`
     const rows = await this.#statements.run(sql, [after ?? null, limit], long)
@@ -109,7 +109,7 @@ export class PostgresCopy implements CopyStore {
       table === 'settings' ? 'on conflict (name) do update set value = excluded.value' : ignored
     // As text first: a driver that learns of a parameter of type json would encode the text again.
     const sql = `insert into idv.${table} (${to})
-      select ${from} from json_populate_recordset(null::idv.${table}, $1::text::json) ${conflict}`
+      select ${from} from pg_catalog.json_populate_recordset(null::idv.${table}, $1::text::json) ${conflict}`
     const [key] = copyTables[table]
     for (const slice of slices(rows, key)) {
       await this.#statements.run(sql, [`[${slice.join(',')}]`], long)

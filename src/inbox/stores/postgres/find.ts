@@ -31,7 +31,7 @@ export function findStatement(query: StoreQuery): SqlStatement {
   const direction = query.oldestFirst ? 'asc' : 'desc'
   const sql = `select e.id, e.state, e.source, e.name, e.received_name, e.occurred_at, e.stored_at,
     e.attempt, e.due, e.settled_at, e.reason, e.failures::text, e.generation, e.conflict_of, e.bytes,
-    c.metadata, ${query.withBody ? 'c.body' : 'null as body'}, (select json_agg(h.handler order by h.handler)::text
+    c.metadata, ${query.withBody ? 'c.body' : 'null as body'}, (select pg_catalog.json_agg(h.handler order by h.handler)::text
       from idv.handled h where h.seq = e.seq) as handled
     from idv.entries e left join idv.contents c on c.seq = e.seq ${where}
     order by e.seq ${direction} limit ${parameters.add(query.limit, 'bigint')}`

@@ -11,7 +11,7 @@ const believed = 1_000
  * their numbers. Some of those are the application's.
  */
 const stillThere = `select case when pg_backend_pid() = $2::int then pid end as pid,
-    left(query, 100) as text, extract(epoch from clock_timestamp() - query_start)::float8 * 1000 as ms
+    left(query, 100) as text, extract(epoch from clock_timestamp() - query_start)::float8 * 1000::float8 as ms
   from pg_catalog.pg_stat_activity
   where state = 'active' and pid <> pg_backend_pid()
   and case when pg_backend_pid() = $2::int

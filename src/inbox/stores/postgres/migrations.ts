@@ -9,6 +9,7 @@ import { keep } from './sql/keep.ts'
 import { lanes } from './sql/lanes.ts'
 import { operate } from './sql/operate.ts'
 import { owners } from './sql/owners.ts'
+import { ownPath } from './sql/plans.ts'
 import { settle } from './sql/settle.ts'
 import { procedures } from './sql/standalone.ts'
 import { tables } from './sql/tables.ts'
@@ -43,6 +44,8 @@ export const migrations: readonly Migration[] = [
 
 const versions =
   'create table if not exists idv.versions (version int primary key, compatible int not null)'
+/** What defaults and indexes use is decided as they are made. */
+const local = ownPath.replace('set', 'set local')
 const limit = 120_000
 const rollbackLimit = 5_000
 
@@ -50,7 +53,7 @@ const rollbackLimit = 5_000
 export function schemaSql(schema: string, from = 0): string {
   const statements = new Statements(noDriver, { limit, schema })
   const steps = migrations.filter(({ version }) => version > from).flatMap(statementsOf)
-  const all = [`create schema if not exists ${quoted(schema)}`, versions, ...steps]
+  const all = [local, `create schema if not exists ${quoted(schema)}`, versions, ...steps]
   return `begin;\n\n${all.map((sql) => `${statements.text(sql)};`).join('\n\n')}\n\ncommit;\n`
 }
 
@@ -69,8 +72,11 @@ export async function migrate(
   try {
     await statements.within(limit, async () => {
       const run = (sql: string) => tx.query(statements.text(sql), [])
+      await tx.query(local, [])
       // Until the transaction ends: who waited finds it done.
-      await tx.query('select pg_advisory_xact_lock(hashtext($1::text))', [`idv-webhooks ${schema}`])
+      await tx.query('select pg_advisory_xact_lock(hashtext($1::text)::bigint)', [
+        `idv-webhooks ${schema}`,
+      ])
       if (!(await hasSchema(tx, schema))) await run(`create schema ${quoted(schema)}`)
       await run(versions)
       const [row] = await run('select max(version) as version from idv.versions')

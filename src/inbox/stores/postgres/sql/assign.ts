@@ -1,12 +1,13 @@
 // Gives an entry its lane that could not be read when it arrived, or not as what it is.
 import { mostConflicts } from '../../../entry.ts'
+import { ownPath } from './plans.ts'
 
 export const assign = [
   /* Compares its keys; those that are new are its own from then on. Both lanes must be locked. */
   `create function idv.meet_1(
   e idv.entries, p_key text, p_digest text, p_aliases json, p_lane text, p_related text,
   out kind text, out first text
-) language plpgsql as $$
+) language plpgsql ${ownPath} as $$
 declare k record;
 begin
   kind := 'stored';
@@ -40,7 +41,7 @@ end $$`,
   /* With the time at which the first of both lanes is due: the one it leaves may have been for long. */
   `create function idv.assign_1(
   p_entry text, p_data bytea, p_fence int, p_owner int, p_now bigint, out kind text, out due bigint
-) language plpgsql as $$
+) language plpgsql ${ownPath} as $$
 declare x record; e idv.entries; m record; v_lane text; v_made text[]; v_related text;
 begin
   perform idv.guard_1();

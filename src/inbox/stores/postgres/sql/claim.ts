@@ -1,7 +1,7 @@
 // Takes the heads of lanes that are due, each with a lease; and gives back what a claim took whose
 // answer was lost.
 import { grace } from '../owner.ts'
-import { oneByOne, slack } from './plans.ts'
+import { oneByOne, ownPath, slack } from './plans.ts'
 
 /** Of the bodies of one claim, unless one alone is longer: as text they are twice as long. */
 const mostBytes = 16 * 1024 ** 2
@@ -19,7 +19,7 @@ export const claim = [
 ) returns table (id text, fence int, attempt int, seq bigint, name text, source text, occurred_at bigint,
   stored_at bigint, metadata bytea, body bytea, handled text, failed text, gap boolean, mark_at bigint,
   mark_final boolean, mark_decision text, served text, next bigint)
-language plpgsql ${oneByOne} as $$
+language plpgsql ${ownPath} ${oneByOne} as $$
 declare
   v_lanes text[]; v_heads bigint[]; v_taken bigint[]; v_voided bigint; v_stored int := 0;
   v_retry int := 0; v_served text; v_lane text; v_tenants text[]; v_fit int;
@@ -88,7 +88,7 @@ end $$`,
 
   /* Back as it came: no attempt is counted. Lane and entry must be locked. */
   `create function idv.release_1(p_seq bigint, p_lane text, p_at bigint) returns bigint
-language plpgsql as $$
+language plpgsql ${ownPath} as $$
 begin
   update idv.entries set state = 'stored', attempt = attempt - 1, due = idv.stored_due_1(p_at)
     where seq = p_seq;
@@ -101,7 +101,7 @@ end $$`,
    * gives back what the lost ones took.
    */
   `create function idv.recover_1(p_owner int, p_voided bigint, p_lost text, p_now bigint) returns int
-language plpgsql as $$
+language plpgsql ${ownPath} as $$
 declare e record; v record; v_back int := 0;
 begin
   perform idv.guard_1();

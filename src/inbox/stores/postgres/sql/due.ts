@@ -1,6 +1,6 @@
 // Chooses the lanes that a claim takes: those that are due, the longest waiting first, while tenants
 // take turns.
-import { oneByOne } from './plans.ts'
+import { oneByOne, ownPath } from './plans.ts'
 
 /** The most tenants that one claim serves, and looks at; the next claim goes on from there. */
 const mostTenants = 32
@@ -12,7 +12,7 @@ export const due = [
    * Each is two steps in an index, however many lanes wait; \`last\` where there may be more behind it.
    */
   `create function idv.tenants_1(p_now bigint, p_from bigint, p_served text, out tenants text[],
-  out last text) language plpgsql ${oneByOne} as $$
+  out last text) language plpgsql ${ownPath} ${oneByOne} as $$
 declare v_next text; v_after text := p_served; v_round boolean := false; v_looked int := 0;
 begin
   tenants := '{}';
@@ -40,7 +40,7 @@ end $$`,
    */
   `create function idv.await_due_1(p_now bigint)
 returns table (lane text, head bigint, tenant text, turn int, place int)
-language plpgsql ${oneByOne} as $$
+language plpgsql ${ownPath} ${oneByOne} as $$
 begin
   perform set_config('lock_timeout', '1s', true);
   -- One alone: who waits while it holds another may wait in a circle.
@@ -58,7 +58,7 @@ end $$`,
    */
   `create function idv.due_1(p_now bigint, p_from bigint, p_limit int, p_served text)
 returns table (lane text, head bigint, tenant text, turn int, place int)
-language plpgsql ${oneByOne} as $$
+language plpgsql ${ownPath} ${oneByOne} as $$
 declare
   v_tenants text[]; v_last text; v_active int[]; v_still int[];
   v_dues bigint[]; v_heads bigint[]; v_left int := p_limit; v_rounds int; v_turn int := 0;

@@ -1,6 +1,6 @@
 // Keeps a group of deliveries in one statement: one round trip, one commit.
 import { mostConflicts } from '../../../entry.ts'
-import { oneByOne } from './plans.ts'
+import { oneByOne, ownPath } from './plans.ts'
 
 const columns = `ord int, id text, lane text, key text, digest text, aliases json, related text,
   name text, "receivedName" text, source text, "occurredAt" bigint, "storedAt" bigint, bytes int,
@@ -8,7 +8,7 @@ const columns = `ord int, id text, lane text, key text, digest text, aliases jso
 
 export const keep = [
   /* Locks lanes in their order, and creates those that are not there: these it gives. */
-  `create function idv.lock_lanes_1(p_lanes text[]) returns text[] language plpgsql as $$
+  `create function idv.lock_lanes_1(p_lanes text[]) returns text[] language plpgsql ${ownPath} as $$
 declare v_made text[] := '{}'; v_new text[]; v_held int;
 begin
   loop
@@ -31,7 +31,7 @@ end $$`,
   `create function idv.key_1(
   p_key text, p_entry text, p_digest text, p_name text, p_at bigint,
   out known_entry text, out known_digest text, out known_name text
-) language plpgsql as $$
+) language plpgsql ${ownPath} as $$
 begin
   loop
     insert into idv.keys values (p_key, p_entry, p_digest, p_name, p_at) on conflict do nothing;
@@ -44,7 +44,7 @@ end $$`,
 
   /* The entry with the same occurrence under another name; without one the keys are added. */
   `create function idv.alias_1(p_aliases json, p_id text, p_digest text, p_at bigint) returns text
-language plpgsql as $$
+language plpgsql ${ownPath} as $$
 declare t record; k record; v_alias text; v_place bigint; v_added text[] := '{}';
 begin
   -- In the order of the keys, so that two that add the same ones never wait in a circle.
@@ -65,7 +65,7 @@ end $$`,
 
   /* Entries of lanes in which a key is known, one by one. The lanes must be locked. */
   `create function idv.keep_known_1(p_entries text, p_data bytea, p_lanes text[])
-returns table (ord int, kind text, entry text) language plpgsql as $$
+returns table (ord int, kind text, entry text) language plpgsql ${ownPath} as $$
 declare
   e record; k record; v_alias text; v_seq bigint; v_related text; v_conflict text; v_kept boolean;
 begin
@@ -126,7 +126,7 @@ end $$`,
    * from the column itself: who may insert may not use the sequence.
    */
   `create function idv.keep_new_1(p_entries text, p_data bytea, p_but text[])
-returns table (ord int, kind text, entry text) language plpgsql as $$
+returns table (ord int, kind text, entry text) language plpgsql ${ownPath} as $$
 declare v_seqs bigint[]; v_ids text[]; v_kept int;
 begin
   with x as (
@@ -186,7 +186,7 @@ end $$`,
    */
   `create function idv.keep_1(p_entries text, p_data bytea)
 returns table (ord int, kind text, entry text)
-language plpgsql ${oneByOne} as $$
+language plpgsql ${ownPath} ${oneByOne} as $$
 declare v_made text[]; v_known text[]; v_added text[]; v_stored int;
 begin
   perform idv.guard_1();

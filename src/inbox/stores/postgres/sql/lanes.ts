@@ -1,6 +1,6 @@
 // Shared by the other functions: the state of a transaction, lanes and their heads, counts.
 import { moveSetting } from '../../../move-state.ts'
-import { oneByOne } from './plans.ts'
+import { oneByOne, ownPath } from './plans.ts'
 
 export const lanes = [
   /*
@@ -8,7 +8,7 @@ export const lanes = [
    * see what the lane's lock has waited for. A process that was silent while the inbox was moved may
    * still have it open; the lock that this look takes on the settings is what a move waits for.
    */
-  `create function idv.guard_1() returns void language plpgsql as $$
+  `create function idv.guard_1() returns void language plpgsql ${ownPath} as $$
 declare v_move bytea;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
@@ -25,12 +25,12 @@ begin
   end if;
 end $$`,
 
-  `create function idv.recall_1(p_name text, p_initial bytea) returns void language sql as $$
+  `create function idv.recall_1(p_name text, p_initial bytea) returns void language sql ${ownPath} as $$
   insert into idv.settings values (p_name, p_initial) on conflict do nothing
 $$`,
 
   /* Of a server that may lose commits: the commit of this one makes all before it durable. */
-  `create function idv.remember_1(p_name text, p_value bytea) returns void language plpgsql as $$
+  `create function idv.remember_1(p_name text, p_value bytea) returns void language plpgsql ${ownPath} as $$
 begin
   if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then
     perform set_config('synchronous_commit', 'on', true);
@@ -38,7 +38,7 @@ begin
   insert into idv.settings values (p_name, p_value) on conflict (name) do update set value = p_value;
 end $$`,
 
-  `create function idv.clock_1() returns bigint language sql volatile as $$
+  `create function idv.clock_1() returns bigint language sql ${ownPath} volatile as $$
   select (extract(epoch from clock_timestamp()) * 1000)::bigint
 $$`,
 
@@ -46,24 +46,24 @@ $$`,
    * When a stored entry is due at the head of its lane: never in the future. A process whose time is
    * ahead, because this clock was set back, would hold the whole lane for as long as the step was.
    */
-  `create function idv.stored_due_1(p_at bigint) returns bigint language sql volatile as $$
+  `create function idv.stored_due_1(p_at bigint) returns bigint language sql ${ownPath} volatile as $$
   select least(p_at, idv.clock_1())
 $$`,
 
   `create function idv.count_1(
   p_stored int, p_leased int, p_retry int, p_done int, p_dead int, p_skipped int
-) returns void language sql as $$
+) returns void language sql ${ownPath} as $$
   insert into idv.counts select x.state, x.n from (values
     ('stored', p_stored), ('leased', p_leased), ('retry', p_retry),
     ('done', p_done), ('dead', p_dead), ('skipped', p_skipped)) as x(state, n) where x.n <> 0
 $$`,
 
-  `create function idv.moved_1(p_from text, p_to text) returns void language sql as $$
+  `create function idv.moved_1(p_from text, p_to text) returns void language sql ${ownPath} as $$
   insert into idv.counts
     select x.state, x.n from (values (p_from, -1), (p_to, 1)) as x(state, n) where p_from <> p_to
 $$`,
 
-  `create function idv.fold_1() returns void language plpgsql as $$
+  `create function idv.fold_1() returns void language plpgsql ${ownPath} as $$
 begin
   if not pg_try_advisory_xact_lock(hashtext('idv.counts')) then return; end if;
   perform set_config('synchronous_commit', 'off', true);
@@ -72,13 +72,13 @@ begin
 end $$`,
 
   /* Locks those that are there, in the order in which all do it. */
-  `create function idv.hold_lanes_1(p_lanes text[]) returns void language plpgsql as $$
+  `create function idv.hold_lanes_1(p_lanes text[]) returns void language plpgsql ${ownPath} as $$
 begin
   perform 1 from idv.lanes l where l.lane = any(p_lanes) order by l.lane for no key update;
 end $$`,
 
   /* Locks a lane and creates it if needed; true when it was created. */
-  `create function idv.lock_lane_1(p_lane text, p_floor bigint) returns boolean language plpgsql as $$
+  `create function idv.lock_lane_1(p_lane text, p_floor bigint) returns boolean language plpgsql ${ownPath} as $$
 begin
   loop
     perform 1 from idv.lanes where lane = p_lane for no key update;
@@ -90,7 +90,7 @@ end $$`,
 
   /* The oldest open entry becomes the head; a lane without any is gone. The lane must be locked. */
   `create function idv.advance_1(p_lane text, p_now bigint) returns bigint
-language plpgsql ${oneByOne} as $$
+language plpgsql ${ownPath} ${oneByOne} as $$
 declare v record; v_due bigint;
 begin
   select e.seq, e.state, coalesce(e.due, e.stored_at) as due into v from idv.entries e
@@ -111,7 +111,7 @@ end $$`,
    * in the way. Gives the time at which the lane is due then. The lane must be locked.
    */
   `create function idv.enter_1(p_seq bigint, p_lane text, p_now bigint) returns bigint
-language plpgsql as $$
+language plpgsql ${ownPath} as $$
 declare v_head text;
 begin
   update idv.lanes l set floor = least(l.floor, p_seq) where l.lane = p_lane;
@@ -123,7 +123,7 @@ end $$`,
 
   /* Entries that name no relation inherit the one that another entry of their lane names. */
   `create function idv.relate_1(p_lane text, p_related text, p_at bigint) returns text
-language plpgsql as $$
+language plpgsql ${ownPath} as $$
 declare v_known text;
 begin
   select related into v_known from idv.relations where lane = p_lane;
@@ -138,7 +138,7 @@ end $$`,
 
   /* Sets an entry aside; a lane whose head it was goes on. Both must be locked. */
   `create function idv.skip_1(p_seq bigint, p_lane text, p_reason text, p_now bigint) returns bigint
-language plpgsql as $$
+language plpgsql ${ownPath} as $$
 declare v_was text; v_due bigint;
 begin
   select state into v_was from idv.entries where seq = p_seq;

@@ -1,9 +1,10 @@
 // Functions for operators and for retention: reopen, dismiss, forget, align, purge.
+import { ownPath } from './plans.ts'
 
 export const operate = [
   `create function idv.reopen_1(
   p_ids text, p_from text, p_now bigint, p_replay boolean, p_aside boolean) returns int
-language plpgsql as $$
+language plpgsql ${ownPath} as $$
 declare e record; v record; v_opened int := 0; v_made boolean;
 begin
   perform idv.guard_1();
@@ -29,7 +30,7 @@ begin
   return v_opened;
 end $$`,
 
-  `create function idv.dismiss_1(p_id text, p_now bigint) returns boolean language plpgsql as $$
+  `create function idv.dismiss_1(p_id text, p_now bigint) returns boolean language plpgsql ${ownPath} as $$
 declare e record; v_state text;
 begin
   perform idv.guard_1();
@@ -44,7 +45,7 @@ end $$`,
 
   /* A leased entry keeps its lane until its holder is gone: a lane never has two at work. */
   `create function idv.forget_1(p_lane text, p_now bigint, p_none boolean)
-returns int language plpgsql as $$
+returns int language plpgsql ${ownPath} as $$
 declare e record; v record; v_erased int := 0;
 begin
   perform idv.guard_1();
@@ -79,7 +80,7 @@ end $$`,
    * waits for many locks. The size of a page stands in the text, for the plans depend on it.
    */
   `create function idv.align_retries_1(p_now bigint, p_latest bigint) returns boolean
-language plpgsql as $$
+language plpgsql ${ownPath} as $$
 declare v_entries bigint[]; v_lanes text[];
 begin
   perform idv.guard_1();
@@ -93,7 +94,7 @@ end $$`,
 
   /* Most lanes that wait are in line already: each page says behind which lane the next begins. */
   `create function idv.align_lanes_1(p_now bigint, p_latest bigint, p_due bigint, p_head bigint)
-returns table (more boolean, at_due bigint, at_head bigint) language plpgsql as $$
+returns table (more boolean, at_due bigint, at_head bigint) language plpgsql ${ownPath} as $$
 declare v_lanes text[];
 begin
   perform idv.guard_1();
@@ -113,7 +114,7 @@ begin
   return next;
 end $$`,
 
-  `create function idv.free_lanes_1(p_now bigint) returns boolean language plpgsql as $$
+  `create function idv.free_lanes_1(p_now bigint) returns boolean language plpgsql ${ownPath} as $$
 declare v_lanes text[]; v_lane text;
 begin
   perform idv.guard_1();
@@ -131,7 +132,7 @@ end $$`,
   /* One process at a time; another waits, or finds nothing to do. */
   `create function idv.purge_1(
   p_done bigint, p_dead bigint, p_keys bigint, p_limit int, p_wait boolean)
-returns table (erased int, deleted int) language plpgsql as $$
+returns table (erased int, deleted int) language plpgsql ${ownPath} as $$
 declare v_entries int; v_done int; v_dead int; v_skipped int;
 begin
   perform idv.guard_1();

@@ -1,4 +1,5 @@
 // Who is at work: signs of life by the database's clock, and the leases of those who are gone.
+import { ownPath } from './plans.ts'
 
 export const owners = [
   /*
@@ -8,7 +9,7 @@ export const owners = [
    * receives or looks has no p_gap and watches nobody: workers may be cut off meanwhile. Gives the
    * database's time.
    */
-  `create function idv.beat_1(p_owner int, p_gap int) returns bigint language plpgsql as $$
+  `create function idv.beat_1(p_owner int, p_gap int) returns bigint language plpgsql ${ownPath} as $$
 declare v_now bigint := idv.clock_1(); v_watched bigint; v_gaps int;
 begin
   perform set_config('synchronous_commit', 'off', true);
@@ -31,7 +32,7 @@ begin
 end $$`,
 
   /* From now on its leases lapse at once. */
-  `create function idv.leave_1(p_owner int) returns void language sql as $$
+  `create function idv.leave_1(p_owner int) returns void language sql ${ownPath} as $$
   delete from idv.owners where owner = p_owner
 $$`,
 
@@ -43,7 +44,7 @@ $$`,
    */
   `create function idv.lapsed_1(p_owner int, p_now bigint, p_grace int)
 returns table (id text, fence int, attempt int, name text, stored_at bigint, owner int)
-language sql as $$
+language sql ${ownPath} as $$
   select e.id, e.fence, e.attempt, e.name, e.stored_at, e.owner
   from idv.entries e
     left join idv.owners o on o.owner = e.owner

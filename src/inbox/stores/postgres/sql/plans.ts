@@ -1,4 +1,10 @@
-// How the functions that deliveries wait for find their rows.
+// How functions find their rows, and the functions and operators that they use.
+
+/**
+ * Where the names in a function are looked for. In the application's path another role may have made an
+ * operator that fits better than the one of Postgres, and it would run as the inbox.
+ */
+export const ownPath = 'set search_path = pg_catalog, pg_temp'
 
 /**
  * Rows are found one by one in the order of an index. The planner does not know how few are asked

@@ -1,5 +1,5 @@
 // Results of attempts: settlements as a group, checkpoints, leases that go on.
-import { isLeased, oneByOne } from './plans.ts'
+import { isLeased, oneByOne, ownPath } from './plans.ts'
 
 export const settle = [
   /*
@@ -7,7 +7,7 @@ export const settle = [
    * locked.
    */
   `create function idv.done_1(p_settlements text, out ords int[], out due bigint)
-language plpgsql ${oneByOne} as $$
+language plpgsql ${ownPath} ${oneByOne} as $$
 declare v_lanes text[]; v_times bigint[];
 begin
   with s as materialized (
@@ -60,7 +60,7 @@ end $$`,
    */
   `create function idv.settle_1(p_settlements text)
 returns table (ord int, taken boolean, due bigint)
-language plpgsql ${oneByOne} as $$
+language plpgsql ${ownPath} ${oneByOne} as $$
 declare
   s record; e idv.entries; v_ords int[]; v_due bigint; v_retry int := 0; v_done int := 0;
   v_dead int := 0; v_skipped int := 0;
@@ -105,7 +105,7 @@ end $$`,
   `create function idv.end_attempt_1(
   e idv.entries, p_to text, p_at bigint, p_handled json, p_reason text, p_failures json,
   p_due bigint, p_hold boolean
-) returns bigint language plpgsql as $$
+) returns bigint language plpgsql ${ownPath} as $$
 begin
   if e.erased then return idv.skip_1(e.seq, e.lane, 'FORGOTTEN', p_at); end if;
   insert into idv.handled select e.seq, h from json_array_elements_text(p_handled) h
@@ -133,7 +133,7 @@ end $$`,
 
   /* Also within the transaction of a handler, so that its effects commit with it. */
   `create function idv.checkpoint_1(p_owner int, p_id text, p_fence int, p_handler text)
-returns boolean language plpgsql as $$
+returns boolean language plpgsql ${ownPath} as $$
 declare v_seq bigint;
 begin
   perform idv.guard_1();
@@ -147,7 +147,7 @@ begin
 end $$`,
 
   `create function idv.renew_1(p_owner int, p_leases text, p_until bigint) returns void
-language plpgsql as $$
+language plpgsql ${ownPath} as $$
 begin
   perform idv.guard_1();
   -- In the order in which settlements lock them.

@@ -37,7 +37,7 @@ const acknowledged = ['keep', 'settle', 'assign', 'checkpoint', 'reopen', 'dismi
 const assertReplicated = `
   if current_setting('synchronous_standby_names') <> ''
       and current_setting('statement_timeout') <> '0' and clock_timestamp() - statement_timestamp()
-        >= current_setting('statement_timeout')::interval / 2 then
+        >= current_setting('statement_timeout')::interval / 2::float8 then
     raise exception 'the standby may not have it' using errcode = 'query_canceled';
   end if;`
 
@@ -45,14 +45,15 @@ const assertReplicated = `
  * The server refuses a \`commit\` with 2D000 where a transaction is open; otherwise nothing is in it.
  * No other sign is sure: with parameters even a transaction of one statement has two times. The
  * last \`commit\` comes before the answer: a driver that takes the answer for the end, as postgres.js
- * did up to 3.4.7, would not wait for the commit behind it.
+ * did up to 3.4.7, would not wait for the commit behind it. A procedure with a path of its own could
+ * not commit: its names are exact, or have their schema.
  */
 function procedure(name: string, types: readonly string[]): string {
   return `create procedure idv.alone_${name}_1(${types.join(', ')}, inout answers text)
 language plpgsql as $$
 begin
   commit;
-  select json_agg(row_to_json(y))::text into answers
+  select pg_catalog.json_agg(pg_catalog.row_to_json(y))::text into answers
     from (select * from idv.${name}_1(${parameters(types)}) as answer) y;
   commit;${acknowledged.includes(name) ? assertReplicated : ''}
 end $$`
@@ -74,8 +75,8 @@ export const procedures = [
 language plpgsql as $$
 begin
   commit;
-  select json_agg(row_to_json(r))::text,
-      string_agg(coalesce(c.metadata, '') || coalesce(c.body, ''), '') into answers, bytes
+  select pg_catalog.json_agg(pg_catalog.row_to_json(r))::text,
+      pg_catalog.string_agg(coalesce(c.metadata, '') || coalesce(c.body, ''), '') into answers, bytes
     from idv.claim_1(${parameters(claimTypes)}) c cross join lateral (
       select c.id, c.fence, c.attempt, c.seq, c.name, c.source, c.occurred_at, c.stored_at,
         length(c.metadata) as metadata, length(c.body) as body, c.handled, c.failed, c.gap, c.mark_at,
