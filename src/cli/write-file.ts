@@ -1,11 +1,15 @@
-// Writes files atomically: a temporary file beside the target, renamed over it.
+// Writes files atomically: a temporary file beside the target, renamed over it. Both are synced, so that a
+// power cut loses nothing that was written: journals and secrets are.
 import { randomUUID } from 'node:crypto'
 import {
   chmodSync,
   chownSync,
+  closeSync,
   existsSync,
+  fsyncSync,
   linkSync,
   mkdirSync,
+  openSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -55,8 +59,11 @@ export function writeNew({ content, pathOf, number, mode = 0o666 }: NewFile): st
   mkdirSync(dirname(path), { recursive: true })
   const temporary = temporaryOf(path)
   try {
-    writeFileSync(temporary, content, { mode, flag: 'wx' })
-    for (let at = number; ; at++) if (link(temporary, pathOf(at))) return pathOf(at)
+    writeSynced(temporary, content, mode)
+    let at = number
+    while (!link(temporary, pathOf(at))) at++
+    syncFolder(dirname(path))
+    return pathOf(at)
   } finally {
     rmSync(temporary, { force: true })
   }
@@ -64,6 +71,29 @@ export function writeNew({ content, pathOf, number, mode = 0o666 }: NewFile): st
 
 /** No other run's: one that was killed leaves it, and in a container each has the same process id. */
 const temporaryOf = (path: string) => `${path}.${randomUUID().slice(0, 8)}.tmp`
+
+function writeSynced(path: string, content: string | Uint8Array, mode: number): void {
+  const file = openSync(path, 'wx', mode)
+  try {
+    writeFileSync(file, content)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** With it the new name. */
+function syncFolder(path: string): void {
+  let folder: number | undefined
+  try {
+    folder = openSync(path, 'r')
+    fsyncSync(folder)
+  } catch {
+    // Windows and some file systems open or sync no folder.
+  } finally {
+    if (folder !== undefined) closeSync(folder)
+  }
+}
 
 /** The file under its name, unless there is one. */
 function link(temporary: string, path: string): boolean {
@@ -92,13 +122,15 @@ function write(path: string, { content, mode = 0o666, stillGood }: Writing): boo
   const target = before ? realpathSync(path) : path
   const temporary = temporaryOf(target)
   try {
-    writeFileSync(temporary, content, { mode: before?.mode ?? mode, flag: 'wx' })
+    writeSynced(temporary, content, before?.mode ?? mode)
     if (before) keepOwner(temporary, before)
     // The umask has narrowed the permissions of the old file: restore them.
     if (before) chmodSync(temporary, before.mode & 0o7777)
     const isGood = stillGood?.() ?? true
-    if (isGood) renameSync(temporary, target)
-    else rmSync(temporary, { force: true })
+    if (isGood) {
+      renameSync(temporary, target)
+      syncFolder(dirname(target))
+    } else rmSync(temporary, { force: true })
     return isGood
   } catch (error) {
     rmSync(temporary, { force: true })

@@ -501,6 +501,26 @@ describe('replay', () => {
     expect(await replay(mine, [raw], { secret: live })).toMatchObject({ taken: 1 })
   })
 
+  test('replay sends no secret itself because a capture says so', async () => {
+    const token = { name: 'service', algorithm: 'token', header: 'User-Agent' } as const
+    const raw = await capture(await signedDelivery(fixture('client.created')), { redact: false })
+    const evil = { ...raw, scheme: token }
+    const seen: string[] = []
+    const app = async (request: Request) => {
+      seen.push(request.headers.get('user-agent') ?? '')
+      return new Response()
+    }
+    await expect(replay(app, [evil], { secret: live })).rejects.toThrow(
+      `sends the secret itself, as 'User-Agent'`,
+    )
+    await replay(app, [evil])
+    expect(seen).toHaveLength(1)
+    expect(seen[0]).not.toContain(live)
+    const scheme = schemes.define(token as never)
+    await replay(app, [evil], { secret: live, scheme })
+    expect(seen[1]).toBe(live)
+  })
+
   test('replay signs again what the scheme signs beside the body: method, headers and id', async () => {
     const { headers: _, template: __, authenticity: ___, ...service } = schemes.service()
     const scheme = schemes.define({

@@ -70,6 +70,7 @@ async function run(session: Session, options: ReplayOptions, paths: readonly str
   const sendings = captures.map((capture): Sending => {
     const own = scheme ?? capture.scheme ?? schemes.service()
     if (secrets) needSigned(capture, own)
+    if (secrets && !scheme) needSignature(capture, own)
     return {
       name: capture.file,
       prepare: async () =>
@@ -106,6 +107,13 @@ function needSigned({ file, delivery }: NamedCapture, scheme: Scheme): void {
   if (missing === undefined) return
   const why = `scheme ${scheme.name} signs the header ${missing}, which ${printable(file)} does not hold`
   throw new CliError('USAGE', `${why}: record the delivery again, or choose its --scheme`)
+}
+
+/** A shared token is the secret itself: no file chooses that it is sent, nor in which header. */
+function needSignature({ file }: NamedCapture, scheme: Scheme): void {
+  if (scheme.authenticity !== 'token') return
+  const why = `${printable(file)} names a scheme that sends the secret itself, in the header ${printable(scheme.header)}`
+  throw new CliError('USAGE', `${why}: choose its --scheme, if your sender does`)
 }
 
 function exact({ delivery, method }: NamedCapture) {

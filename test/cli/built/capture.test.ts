@@ -205,6 +205,20 @@ test('a capture replays into the app', async () => {
   expect(await run(args, { env })).toMatchObject({ code: 0 })
 })
 
+test('a capture that names a shared token is not signed with the secret', async () => {
+  const { url, ended, dir, files, read } = await recording(['--count', '1', '--raw', '--yes'])
+  await post(url)
+  await ended
+  const [file = ''] = files()
+  const scheme = { name: 'service', algorithm: 'token', header: 'User-Agent' }
+  writeFileSync(join(dir, file), JSON.stringify({ ...read(file), scheme }))
+  const args = ['replay', dir, '--to', await apps.sound()]
+  const { code, stderr } = await run([...args, '--resign'], { env })
+  expect(code).toBe(2)
+  expect(stderr).toContain('names a scheme that sends the secret itself, in the header User-Agent')
+  expect(await run(args, { env })).toMatchObject({ code: 0 })
+})
+
 test('what did not verify is told so in its file, and nothing signs it again', async () => {
   const { url, ended, dir, files, read } = await recording(['--count', '2'])
   await post(url)

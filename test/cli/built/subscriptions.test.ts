@@ -41,6 +41,19 @@ describe('the plan', () => {
     expect(asked).toEqual([])
   })
 
+  test('shows no user and password of an address', async () => {
+    const url = 'https://hook:pa55@app.test/webhooks'
+    const input = JSON.stringify([{ ...old('sub_1', ['request.approved']), url }])
+    for (const more of [[], ['--json']]) {
+      const { code, stdout, stderr } = await run(['migrate', 'subscriptions', '-', ...more], {
+        input,
+      })
+      expect(code).toBe(0)
+      expect(stdout).toContain('https://***@app.test/webhooks')
+      expect(stdout + stderr).not.toMatch(/pa55|hook:/)
+    }
+  })
+
   test.each([
     ['no list', '{"x":1}'],
     ['no JSON', '{'],

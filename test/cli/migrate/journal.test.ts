@@ -1,5 +1,5 @@
 // The journal of a migration of subscriptions loses no pair where the process dies.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -18,6 +18,8 @@ test('a pair is put in the place of another in one write', () => {
   expect(JSON.parse(readFileSync(file, 'utf8')).pairs).toEqual([
     { old: { ...old, id: 'sub_2' }, replacement: 'new_1' },
   ])
+  // Its addresses may have a password.
+  if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
 test('what was restored is noted without a moment in which its pair is nowhere', () => {

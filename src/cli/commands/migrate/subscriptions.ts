@@ -21,7 +21,7 @@ import {
   type SubscriptionService,
   subscriptionService,
 } from '../../migrate/subscriptions/subscription-routes.ts'
-import { count, printable } from '../../output.ts'
+import { count, printable, withoutUser } from '../../output.ts'
 import { readFailure } from '../../read-failure.ts'
 import { findSecrets, type SecretOptions, secretFileOption } from '../../secrets.ts'
 import { act, declare, type Session } from '../../session.ts'
@@ -97,7 +97,8 @@ function showPlan({ out }: Session, subscriptions: readonly Subscription[]) {
   const plan = subscriptions.map(planSubscription)
   for (const planned of plan) {
     const { subscription, action, legacy, beside, final, doubtful } = planned
-    const { id, url, events } = subscription
+    const { id, events } = subscription
+    const url = withoutUser(subscription.url)
     const steps = stepsOf(planned)
     out.record({ type: 'plan', id, url, events, action, legacy, beside, final, doubtful, steps })
     if (action !== 'current') {
@@ -193,7 +194,7 @@ function waitsFor({ undelivered, inactive }: Step): string | undefined {
 function reportStopped({ out, signal }: Session, { journal }: Deps, steps: number): void {
   for (const { old, replacement, restoring } of journal.pairs) {
     if (replacement !== undefined && !restoring) continue
-    out.record({ type: 'unconfirmed', of: old.id, url: old.url })
+    out.record({ type: 'unconfirmed', of: old.id, url: withoutUser(old.url) })
     const what = restoring
       ? `${printable(old.id)} was restored`
       : `a replacement for ${printable(old.id)} was created`

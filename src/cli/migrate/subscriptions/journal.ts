@@ -1,5 +1,5 @@
 // The journal of a migration of subscriptions: which replacement belongs to which old subscription.
-// It lets a later run continue or roll back, and holds no secret.
+// It lets a later run continue or roll back, and holds no signing secret.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { CliError } from '../../exit-code.ts'
 import { writeWhole } from '../../write-file.ts'
@@ -21,6 +21,9 @@ export interface Pair {
   readonly restoring?: readonly string[]
 }
 
+/** Addresses may have a user and a password, or a token. */
+const mode = 0o600
+
 /** A journal in use: every change is written at once. */
 export interface Journal {
   readonly pairs: readonly Pair[]
@@ -35,7 +38,7 @@ export function notedIds({ pairs }: Pick<Journal, 'pairs'>): ReadonlySet<string>
   return new Set(pairs.flatMap(({ old, replacement }) => [old.id, replacement ?? old.id]))
 }
 
-/** Removes the secret, which a journal never holds. */
+/** Removes the signing secret, which a journal never holds. */
 export function withoutSecret({ secret: _, ...subscription }: Subscription): Pair['old'] {
   return subscription
 }
@@ -50,7 +53,7 @@ export function openJournal(file: string, service: string): Journal {
   const save = (changed: readonly Pair[]) => {
     pairs = changed
     if (pairs.length === 0) rmSync(file, { force: true })
-    else writeWhole(file, `${JSON.stringify({ version: 1, service, pairs }, null, 2)}\n`)
+    else writeWhole(file, `${JSON.stringify({ version: 1, service, pairs }, null, 2)}\n`, { mode })
   }
   const others = (...ids: readonly string[]) => pairs.filter(({ old }) => !ids.includes(old.id))
   return {

@@ -44,7 +44,7 @@ export const migrations: readonly Migration[] = [
 
 const versions =
   'create table if not exists idv.versions (version int primary key, compatible int not null)'
-/** What defaults and indexes use is decided as they are made. */
+/** Defaults and indexes keep the operators that are found as they are made. */
 const local = ownPath.replace('set', 'set local')
 const limit = 120_000
 const rollbackLimit = 5_000
