@@ -24,6 +24,8 @@ import { dirname } from 'node:path'
 export interface WriteOptions {
   /** The permissions of a new file, before the umask; a replaced file keeps its own. */
   readonly mode?: number
+  /** A replaced file keeps no permissions beyond `mode`. */
+  readonly isPrivate?: boolean
 }
 
 /** A file's text before and after. */
@@ -35,7 +37,7 @@ export interface Replacement {
 /** Writes a file atomically: an interruption leaves the old content or the new. */
 export function writeWhole(path: string, content: string | Uint8Array, options: WriteOptions = {}) {
   mkdirSync(dirname(path), { recursive: true })
-  write(path, { content, mode: options.mode })
+  write(path, { content, ...options })
 }
 
 /** Replaces a file atomically; false, and unchanged, if it no longer has the text `before`. */
@@ -112,20 +114,21 @@ function link(temporary: string, path: string): boolean {
 interface Writing {
   readonly content: string | Uint8Array
   readonly mode?: number | undefined
+  readonly isPrivate?: boolean | undefined
   /** Checked when all is written, just before the new file replaces the old one. */
   readonly stillGood?: () => boolean
 }
 
-function write(path: string, { content, mode = 0o666, stillGood }: Writing): boolean {
+function write(path: string, { content, mode = 0o666, isPrivate, stillGood }: Writing): boolean {
   const before = statSync(path, { throwIfNoEntry: false })
   // A link stays a link: its target is replaced.
   const target = before ? realpathSync(path) : path
   const temporary = temporaryOf(target)
   try {
-    writeSynced(temporary, content, before?.mode ?? mode)
+    writeSynced(temporary, content, isPrivate ? mode : (before?.mode ?? mode))
     if (before) keepOwner(temporary, before)
     // The umask has narrowed the permissions of the old file: restore them.
-    if (before) chmodSync(temporary, before.mode & 0o7777)
+    if (before) chmodSync(temporary, before.mode & (isPrivate ? mode : 0o7777))
     const isGood = stillGood?.() ?? true
     if (isGood) {
       renameSync(temporary, target)

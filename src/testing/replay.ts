@@ -1,13 +1,7 @@
 // Runs captures through a receiver, a mounted app or a running server, and reports an outcome for
 // each. It opens a port only for apps that take node:http requests.
 import type { ServerResponse } from 'node:http'
-import {
-  checkOptionNames,
-  checkWholeNumber,
-  invalid,
-  kindShown,
-  shown,
-} from '../foundation/check.ts'
+import { checkOptionNames, checkWholeNumber, invalid, kindShown } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import type { Delivery, HeaderList } from '../foundation/delivery.ts'
@@ -181,7 +175,9 @@ async function prepared(one: Placed, options: ReplayOptions): Promise<ReadCaptur
   const secret = options.secret ?? (isOver ? testSecret : undefined)
   if (secret === undefined || one.verified === false) return one.delivery
   // No file chooses that a secret itself is sent, nor in which header.
-  if (scheme.authenticity === 'token' && options.secret && !options.scheme) throw tokenOf(scheme)
+  if (scheme.authenticity === 'token' && options.secret && !options.scheme) {
+    throw invalid(`a capture sends the secret itself, as ${scheme.header}: pass scheme to do so`)
+  }
   const { url, body, headers } = one.delivery
   const now = options.now ?? systemClock
   const signed = await sign(body, {
@@ -191,9 +187,6 @@ async function prepared(one: Placed, options: ReplayOptions): Promise<ReadCaptur
   const others = headers.filter(([name]) => !Object.hasOwn(signed, name))
   return { ...one.delivery, receivedAt: now(), headers: [...others, ...Object.entries(signed)] }
 }
-
-const tokenOf = ({ header }: Scheme) =>
-  invalid(`a capture's scheme sends the secret itself, as ${shown(header)}: pass scheme to do so`)
 
 /** The id that was sent: with a new one, an inbox could not tell that it has the delivery. */
 function idOf(headers: HeaderList, { id }: Scheme): string | undefined {

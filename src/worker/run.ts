@@ -5,6 +5,7 @@ import { isProcessEnding } from '../dispatch/in-flight.ts'
 import type { RunningHandlers } from '../dispatch/running.ts'
 import { sleep } from '../foundation/abortable.ts'
 import { Bag, type Placed } from '../foundation/bag.ts'
+import { longestTimer } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import { deferred } from '../foundation/promises.ts'
 import { warnIfItThrows } from '../foundation/warn.ts'
@@ -12,6 +13,7 @@ import type { FailedRequest, SettledAs, SettledWork, Work, WorkSource } from '..
 import type { Pipeline } from '../pipeline.ts'
 import { type Attempted, attempt } from './attempt.ts'
 import { ofStep } from './failures.ts'
+import { startHeartbeat } from './heartbeat.ts'
 import { HandlerScopes } from './scopes.ts'
 
 /** Dependencies of a run. */
@@ -62,12 +64,6 @@ interface Begun {
   readonly began: number
 }
 
-/**
- * Milliseconds between renewals at most: a step of the database's clock ends all leases at once,
- * and a process that is alive is given 36 s to renew its own.
- */
-const longestBeat = 20_000
-
 const released: Attempted = { verdict: { kind: 'released' }, handled: [] }
 
 /** Shared by all that claims for one worker, so that its concurrency holds for all together. */
@@ -86,7 +82,7 @@ export class WorkerRun {
   #waiting: (() => void)[] = []
   #reserved = 0
   #unsettled = 0
-  #heartbeat: ReturnType<typeof setInterval> | undefined
+  #endHeartbeat: (() => void) | undefined
 
   constructor(deps: RunDeps) {
     this.#deps = deps
@@ -110,14 +106,13 @@ export class WorkerRun {
     return this.#deps.concurrency - this.#active - this.#reserved
   }
 
-  /** Waits for room, claims as many as there is room for, and works on them. */
-  claim(most = Number.POSITIVE_INFINITY, running = this.scopes.whole): Promise<ClaimedAttempts> {
-    return this.#track(this.#claim(most, running))
-  }
-
-  /** Keeps the end of the run waiting for something else. */
-  track<Result>(work: Promise<Result>): Promise<Result> {
-    return this.#track(work)
+  /** Waits for room while there are milliseconds left, claims as many as fit, and works on them. */
+  claim(
+    most = Number.POSITIVE_INFINITY,
+    running = this.scopes.whole,
+    left = () => longestTimer,
+  ): Promise<ClaimedAttempts> {
+    return this.track(this.#claim(most, running, left))
   }
 
   /**
@@ -148,11 +143,19 @@ export class WorkerRun {
     }
   }
 
-  async #claim(most: number, running: RunningHandlers): Promise<ClaimedAttempts> {
-    while (this.isOpen && this.free <= 0) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  async #claim(
+    most: number,
+    running: RunningHandlers,
+    left: () => number,
+  ): Promise<ClaimedAttempts> {
+    while (this.isOpen && this.free <= 0 && left() > 0) {
+      const { promise: room, resolve } = deferred<void>()
+      this.#waiting.push(resolve)
+      const timer = setTimeout(resolve, Math.min(left(), longestTimer))
+      await room
+      clearTimeout(timer)
     }
-    if (!this.isOpen) return { attempts: [], isFull: false }
+    if (!this.isOpen || left() <= 0) return { attempts: [], isFull: false }
     const limit = Math.min(most, this.free)
     this.#reserved += limit
     try {
@@ -160,7 +163,7 @@ export class WorkerRun {
       // A drain began while the claim was on its way: the entries go back as they came.
       const isLate = !this.isOpen
       const attempts = works.map((work) =>
-        this.#track(this.#work(work, isLate ? undefined : running)),
+        this.track(this.#work(work, isLate ? undefined : running)),
       )
       return defined({ attempts, isFull: works.length === limit, next })
     } finally {
@@ -177,7 +180,8 @@ export class WorkerRun {
     const room: Room = { isTaken: false }
     this.#unsettled++
     this.#take(room)
-    this.#heartbeat ??= this.#startHeartbeat()
+    const { inbox, onStoreError } = this.#deps
+    this.#endHeartbeat ??= startHeartbeat(inbox, onStoreError)
     try {
       const attempted = running ? await this.#attempt(work, running) : released
       const settling = this.#settle(work, attempted, { room, began })
@@ -265,30 +269,13 @@ export class WorkerRun {
     for (const wake of this.#waiting.splice(0)) wake()
   }
 
-  #startHeartbeat(): ReturnType<typeof setInterval> {
-    let isRenewing = false
-    const beat = setInterval(
-      async () => {
-        if (isRenewing) return
-        isRenewing = true
-        const began = performance.now()
-        await this.#deps.inbox
-          .renew()
-          .catch((error) => this.#deps.onStoreError({ asked: 'renew', error, began }))
-        isRenewing = false
-      },
-      Math.min(this.#deps.inbox.lease / 3, longestBeat),
-    )
-    beat.unref?.()
-    return beat
-  }
-
   #stopHeartbeat(): void {
-    clearInterval(this.#heartbeat)
-    this.#heartbeat = undefined
+    this.#endHeartbeat?.()
+    this.#endHeartbeat = undefined
   }
 
-  async #track<Result>(promise: Promise<Result>): Promise<Result> {
+  /** Keeps the end of the run waiting for it. */
+  async track<Result>(promise: Promise<Result>): Promise<Result> {
     const pending: Pending = { place: -1, promise }
     this.#pending.add(pending)
     try {

@@ -154,7 +154,7 @@ class InboxWorker implements Worker {
     const elapsed = stopwatch(this.#inbox.now)
     const claims = new VainClaims(this.#inbox.now)
     for (let left = limit; left > 0 && run.isOpen && elapsed() < timeout; ) {
-      const { attempts, next } = await run.claim(left, running)
+      const { attempts, next } = await run.claim(left, running, () => timeout - elapsed())
       if (!claims.goesOn(attempts.length, next)) break
       left -= attempts.length
       for (const state of await Promise.all(attempts)) report[state]++

@@ -23,6 +23,13 @@ test('what a killed run of the same process id has left is not in the way', () =
   expect(readFileSync(path, 'utf8')).toBe('two')
 })
 
+test.runIf(process.platform !== 'win32')('what is private is so where the file was there', () => {
+  const path = join(temporaryFolder(), 'secrets.json')
+  writeFileSync(path, '[]', { mode: 0o666 })
+  writeWhole(path, '["secret"]', { mode: 0o600, isPrivate: true })
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+})
+
 test.runIf(process.getuid?.() === 0)('a file that root replaces keeps its owner and mode', () => {
   const path = join(temporaryFolder(), 'a.js')
   writeFileSync(path, 'one', { mode: 0o640 })

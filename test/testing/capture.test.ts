@@ -511,7 +511,7 @@ describe('replay', () => {
       return new Response()
     }
     await expect(replay(app, [evil], { secret: live })).rejects.toThrow(
-      `sends the secret itself, as 'User-Agent'`,
+      'sends the secret itself, as User-Agent',
     )
     await replay(app, [evil])
     expect(seen).toHaveLength(1)

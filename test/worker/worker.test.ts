@@ -308,6 +308,22 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect(await worker.runOnce()).toMatchObject({ done: 4 })
   })
 
+  test('begins nothing after the time of a run, however long it waits for room', async () => {
+    const { deliver, receiver, worker } = fresh({ worker: { concurrency: 1 } })
+    let begun = 0
+    receiver.on('*', async () => {
+      begun++
+      await delay(600)
+    })
+    for (let at = 0; at < 3; at++) await deliver(event('client.created', { id: `c${at}` }))
+    const first = worker.runOnce({ limit: 1 })
+    await until(() => begun === 1)
+    expect(await worker.runOnce({ timeout: 100 })).toMatchObject({ done: 0 })
+    expect(begun).toBe(1)
+    expect(await first).toMatchObject({ done: 1 })
+    expect(await worker.runOnce()).toMatchObject({ done: 2 })
+  })
+
   test('keeps its lease as long as a handler is at work', async () => {
     const { deliver, receiver, worker, settled } = fresh({ lease: 60 })
     let runs = 0

@@ -53,7 +53,11 @@ export function openJournal(file: string, service: string): Journal {
   const save = (changed: readonly Pair[]) => {
     pairs = changed
     if (pairs.length === 0) rmSync(file, { force: true })
-    else writeWhole(file, `${JSON.stringify({ version: 1, service, pairs }, null, 2)}\n`, { mode })
+    else
+      writeWhole(file, `${JSON.stringify({ version: 1, service, pairs }, null, 2)}\n`, {
+        mode,
+        isPrivate: true,
+      })
   }
   const others = (...ids: readonly string[]) => pairs.filter(({ old }) => !ids.includes(old.id))
   return {

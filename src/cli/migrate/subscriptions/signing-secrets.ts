@@ -76,7 +76,7 @@ function others(file: string, id: string): readonly KeptSecret[] {
 
 function write(file: string, secrets: readonly KeptSecret[]): void {
   if (secrets.length === 0) rmSync(file, { force: true })
-  else writeWhole(file, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 })
+  else writeWhole(file, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600, isPrivate: true })
 }
 
 function asText(value: NamedSecret['value']): string {
