@@ -1,5 +1,5 @@
-// Writes files atomically: a temporary file beside the target, renamed over it. Both are synced, so that a
-// power cut loses nothing that was written: journals and secrets are.
+// Writes files atomically: a temporary file beside the target, renamed over it. The file and its folder are
+// synced, for a power cut must not lose a journal or a secret.
 import { randomUUID } from 'node:crypto'
 import {
   chmodSync,
@@ -84,7 +84,7 @@ function writeSynced(path: string, content: string | Uint8Array, mode: number): 
   }
 }
 
-/** With it the new name. */
+/** Makes the names in a folder durable. */
 function syncFolder(path: string): void {
   let folder: number | undefined
   try {

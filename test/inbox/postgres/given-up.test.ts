@@ -2,6 +2,7 @@
 import { fromPg, type PostgresDriver, postgresStore } from 'idv-webhooks/inbox/postgres'
 import pg from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { GivenUp } from '../../../src/inbox/stores/postgres/given-up.ts'
 import { migrate } from '../../../src/inbox/stores/postgres/migrations.ts'
 import { Statements } from '../../../src/inbox/stores/postgres/statements.ts'
 import { newEntry } from '../../../src/testing/store-cases.ts'
@@ -140,6 +141,19 @@ test.each(Object.entries(doors))(
   },
   30_000,
 )
+
+test.each([
+  ['began before', 60_000, false],
+  ['began later, and has its number', 5, true],
+])('a session that %s is one that was given up, or not', async (_, ms, isOther) => {
+  const text = 'select 1'
+  const givenUp = new GivenUp(1, async () => [{ pid: 7, text, ms }])
+  givenUp.add(7, text)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  const asked = givenUp.assertFew(text)
+  if (isOther) await asked
+  else await expect(asked).rejects.toMatchObject({ code: 'STORE_TIMEOUT' })
+})
 
 test('a connection that goes silent while the schema is made is destroyed, and the opening fails', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
