@@ -43,6 +43,9 @@ function vendorPreset(name: string, options: string, vendor: Vendor): Preset {
   return { name: `vendors.${name}(${options})`, scheme: vendor.scheme, documents, vendor }
 }
 
+/** The schemes of all presets. */
+export const presetSchemes = (): readonly Scheme[] => presets().map(({ scheme }) => scheme)
+
 /** The presets that verify every capture; a vendor's only if every body is one of its events. */
 export async function presetsFor(trial: CaptureTrial): Promise<readonly Preset[]> {
   const found: Preset[] = []

@@ -1,6 +1,7 @@
 // replay: sends captures to an address again, unchanged or with a new signature.
-import { type Scheme, schemes, sign } from '../../index.ts'
+import { type Scheme, sign } from '../../index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
+import { needSignature, schemeOf } from '../capture-scheme.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { missingOf } from '../header-option.ts'
 import { printable } from '../output.ts'
@@ -68,9 +69,9 @@ async function run(session: Session, options: ReplayOptions, paths: readonly str
     )
   }
   const sendings = captures.map((capture): Sending => {
-    const own = scheme ?? capture.scheme ?? schemes.service()
+    const own = schemeOf(capture, scheme).scheme
     if (secrets) needSigned(capture, own)
-    if (secrets && !scheme) needSignature(capture, own)
+    if (secrets) needSignature(capture, scheme)
     return {
       name: capture.file,
       prepare: async () =>
@@ -107,13 +108,6 @@ function needSigned({ file, delivery }: NamedCapture, scheme: Scheme): void {
   if (missing === undefined) return
   const why = `scheme ${scheme.name} signs the header ${missing}, which ${printable(file)} does not hold`
   throw new CliError('USAGE', `${why}: record the delivery again, or choose its --scheme`)
-}
-
-/** A shared token is the secret itself: no file chooses that it is sent, nor in which header. */
-function needSignature({ file }: NamedCapture, scheme: Scheme): void {
-  if (scheme.authenticity !== 'token') return
-  const why = `${printable(file)} names a scheme that sends the secret itself, in the header ${printable(scheme.header)}`
-  throw new CliError('USAGE', `${why}: choose its --scheme, if your sender does`)
 }
 
 function exact({ delivery, method }: NamedCapture) {

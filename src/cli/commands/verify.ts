@@ -1,7 +1,8 @@
 // verify: whether captures are signed with a configured secret, offline, and if not, why.
-import { schemes, type VerifyResult, verify as verifyDelivery } from '../../index.ts'
+import { type VerifyResult, verify as verifyDelivery } from '../../index.ts'
 import { testSecret } from '../../testing/index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
+import { type CaptureScheme, labelOf, schemeOf } from '../capture-scheme.ts'
 import { CliError, type ExitCode, exitCodes } from '../exit-code.ts'
 import { type Output, printable } from '../output.ts'
 import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
@@ -54,14 +55,15 @@ export async function verifyCaptures(
   const at = timeOf(session, options.at)
   let failed = false
   for (const capture of captures) {
-    const scheme = chosen ?? capture.scheme ?? schemes.service()
+    const by = schemeOf(capture, chosen)
+    const { scheme } = by
     const result = await verifyDelivery(capture.delivery, {
       secret: [...secrets, ...(capture.redacted ? [forTests] : [])],
       scheme,
       now: () => at ?? capture.delivery.receivedAt ?? session.now(),
     })
     failed ||= !result.ok
-    await reportResult(session.out, capture, { result, scheme: scheme.name })
+    await reportResult(session.out, capture, { result, by })
   }
   return failed ? exitCodes.failed : exitCodes.ok
 }
@@ -86,20 +88,22 @@ const unprovedCauses: Partial<Record<string, string>> = {
 async function reportResult(
   out: Output,
   { file, delivery }: NamedCapture,
-  { result, scheme }: { readonly result: VerifyResult; readonly scheme: string },
+  { result, by }: { readonly result: VerifyResult; readonly by: CaptureScheme },
 ): Promise<void> {
-  const common = { type: 'verified' as const, file, scheme, bytes: delivery.body.length }
+  const own = by.ownSigned === undefined ? {} : { ownSigned: by.ownSigned }
+  const bytes = delivery.body.length
+  const common = { type: 'verified' as const, file, scheme: by.scheme.name, ...own, bytes }
   const name = printable(file)
   if (result.ok) {
     out.record({ ...common, ok: true, secretId: result.secretId })
     out.data(
-      `${out.paint('green', 'yes')} ${name} is signed with ${printable(result.secretId ?? '')} (scheme ${printable(scheme)})`,
+      `${out.paint('green', 'yes')} ${name} is signed with ${printable(result.secretId ?? '')} (${labelOf(by)})`,
     )
     return
   }
   const diagnosis = await result.diagnose()
   out.record({ ...common, ok: false, code: result.code, ...(diagnosis && { diagnosis }) })
-  out.data(`${out.paint('red', 'no')}  ${name}: ${result.code} (scheme ${printable(scheme)})`)
+  out.data(`${out.paint('red', 'no')}  ${name}: ${result.code} (${labelOf(by)})`)
   if (diagnosis)
     out.data(`    ${printable(diagnosis.message)}\n    fix: ${printable(diagnosis.fix)}`)
   else out.data(`    ${printable(unprovedCauses[result.code] ?? 'nothing more can be proved')}`)

@@ -2,10 +2,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { defined } from '../../../foundation/defined.ts'
-import { type Scheme, schemes, sign, verify } from '../../../index.ts'
+import { type Scheme, sign, verify } from '../../../index.ts'
 import { defaultEnvelope, type EnvelopePaths } from '../../../protocol/index.ts'
 import { testSecret } from '../../../testing/index.ts'
 import { type NamedCapture, readCaptures } from '../../capture-files.ts'
+import { needSignature, schemeOf } from '../../capture-scheme.ts'
 import { exitCodes } from '../../exit-code.ts'
 import { currentPrefix, legacyPrefix } from '../../migrate/legacy.ts'
 import { type RenamedEvent, renameEvent } from '../../migrate/rename-event.ts'
@@ -58,7 +59,9 @@ async function run(session: Session, options: CapturesOptions, paths: readonly s
     session.signal.throwIfAborted()
     out.progress(`${at}/${captures.length} captures`)
     const secrets = capture.redacted ? [{ id: 'test-secret', value: testSecret }] : own
-    const scheme = chosenScheme(session, options) ?? capture.scheme ?? schemes.service()
+    const chosen = chosenScheme(session, options)
+    const { scheme } = schemeOf(capture, chosen)
+    if (!capture.redacted) needSignature(capture, chosen)
     const renamed = renameEvent(capture.delivery.body, names)
     const target = targetOf(session, options, capture.file)
     const state = renamed
