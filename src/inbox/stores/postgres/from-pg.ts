@@ -138,8 +138,8 @@ async function runningOf(pool: PgPool, [sql, pids]: Parameters<AskServer>) {
   const asked = aborting(client, { signal }, () => client.query(sql, [pids, client.processID ?? 0]))
   return (await orAborted(asked, signal)).rows.map(({ pid, text, ms }) => ({
     pid: pid === null ? null : Number(pid),
-    text: String(text),
-    ms: Number(ms),
+    text: text === null ? null : String(text),
+    ms: ms === null ? null : Number(ms),
   }))
 }
 

@@ -8,25 +8,31 @@ const believed = 1_000
 /**
  * Those of these sessions that still run; who waits for its client ends as soon as it notices. A pooler
  * gives its clients numbers of its own, as `$2` then is: all sessions of the same role that wait, without
- * their numbers. Some of those are the application's.
+ * their numbers. Some of those are the application's. After `set role`, and where activities are not
+ * tracked, the server shows neither state nor text, but the locks say who is in a transaction, and who
+ * waits.
  */
-const stillThere = `select case when pg_backend_pid() = $2::int then pid end as pid,
-    left(query, 100) as text, extract(epoch from clock_timestamp() - query_start)::float8 * 1000::float8 as ms
-  from pg_catalog.pg_stat_activity
-  where state = 'active' and pid <> pg_backend_pid()
+const stillThere = `select case when pg_backend_pid() = $2::int then a.pid end as pid,
+    case when a.state = 'active' then left(a.query, 100) end as text,
+    case when a.state = 'active'
+      then extract(epoch from clock_timestamp() - a.query_start)::float8 * 1000::float8 end as ms
+  from pg_catalog.pg_stat_activity a
+  where coalesce(a.state, 'disabled') in ('active', 'disabled') and a.pid <> pg_backend_pid()
   and case when pg_backend_pid() = $2::int
-    then pid = any($1::int[]) and wait_event_type is distinct from 'Client'
-    else usename = current_user and datname = current_database() and wait_event_type in ('Lock', 'IPC')
+    then a.pid = any($1::int[]) and a.wait_event_type is distinct from 'Client'
+      and (a.state = 'active' or exists (select from pg_catalog.pg_locks l where l.pid = a.pid))
+    else a.usename = session_user and a.datname = current_database() and (a.wait_event_type in ('Lock', 'IPC')
+      or exists (select from pg_catalog.pg_locks l where l.pid = a.pid and not l.granted))
   end`
 
 /** A session at the server. */
 interface Session {
   /** Null where the server's numbers are not known. */
   readonly pid: number | null
-  /** How its statement begins. */
-  readonly text: string
-  /** Milliseconds for which that runs. */
-  readonly ms: number
+  /** How its statement begins; null where the server does not show it. */
+  readonly text: string | null
+  /** Milliseconds for which that runs; null where the server does not show it. */
+  readonly ms: number | null
 }
 
 /** Asks the server in bounded time which of these sessions still run. */
@@ -110,6 +116,7 @@ function unasked(error: unknown): never {
  * session can have the same number.
  */
 function isOf({ pid, text, ms }: Session, statement: GivenUpStatement, now: number): boolean {
-  if (ms < now - statement.at) return false
-  return pid === null ? text !== '' && statement.text.startsWith(text) : pid === statement.pid
+  if (ms !== null && ms < now - statement.at) return false
+  if (pid !== null) return pid === statement.pid
+  return text === null || (text !== '' && statement.text.startsWith(text))
 }

@@ -57,8 +57,13 @@ export function schemaSql(schema: string, from = 0): string {
   return `begin;\n\n${all.map((sql) => `${statements.text(sql)};`).join('\n\n')}\n\ncommit;\n`
 }
 
+/** Another process has made the schema, or a table in it, since this one looked. */
+const duplicates: readonly unknown[] = ['23505', '42P06', '42P07']
+const mostAttempts = 5
+
 /**
- * Brings the schema up to date; of several processes that start at once one does it.
+ * Brings the schema up to date; of several processes that start at once one does it. They wait for one
+ * another by what they make and lock, as only the owner can: any role may hold an advisory lock.
  *
  * @throws WebhookError `STORE_UNSUITABLE`, `STORE_FAILED`
  */
@@ -67,18 +72,30 @@ export async function migrate(
   schema: string,
   steps: readonly Migration[] = migrations,
 ): Promise<void> {
-  if ((await knownVersion(statements, steps)) >= newest(steps)) return
+  for (let left = mostAttempts; (await knownVersion(statements, steps)) < newest(steps); left--) {
+    try {
+      return await migrateOnce(statements, schema, steps)
+    } catch (error) {
+      const { sqlState } = toStoreError(error)
+      if (left <= 1 || !duplicates.includes(sqlState)) throw refused(sqlState) ?? error
+    }
+  }
+}
+
+async function migrateOnce(
+  statements: Statements,
+  schema: string,
+  steps: readonly Migration[],
+): Promise<void> {
   const tx = await statements.within(limit, (signal) => statements.driver.begin(signal))
   try {
     await statements.within(limit, async () => {
       const run = (sql: string) => tx.query(statements.text(sql), [])
       await tx.query(local, [])
-      // Until the transaction ends: who waited finds it done.
-      await tx.query('select pg_advisory_xact_lock(hashtext($1::text)::bigint)', [
-        `idv-webhooks ${schema}`,
-      ])
       if (!(await hasSchema(tx, schema))) await run(`create schema ${quoted(schema)}`)
       await run(versions)
+      // Until the transaction ends: who waited finds it done.
+      await run('lock table idv.versions in share row exclusive mode')
       const [row] = await run('select max(version) as version from idv.versions')
       const done = Number(row?.version ?? 0)
       for (const step of steps.filter(({ version }) => version > done)) {
@@ -89,7 +106,7 @@ export async function migrate(
   } catch (error) {
     // On a connection that has gone silent it would be waited for without an end.
     await statements.within(rollbackLimit, () => tx.rollback()).catch(() => tx.destroy())
-    throw refused(toStoreError(error).sqlState) ?? error
+    throw error
   }
 }
 
@@ -106,10 +123,7 @@ export async function assertSchema(statements: Statements): Promise<void> {
   )
 }
 
-/**
- * Asks the catalogue itself: `create schema if not exists` answers from what this connection looked
- * up before it waited for the lock, and fails with 23505 where another process made the schema.
- */
+/** Who may not make schemas may not run `create schema if not exists` either. */
 async function hasSchema(tx: PostgresTransaction, schema: string): Promise<boolean> {
   const rows = await tx.query('select from pg_catalog.pg_namespace where nspname = $1', [schema])
   return rows.length > 0

@@ -63,11 +63,12 @@ $$`,
     select x.state, x.n from (values (p_from, -1), (p_to, 1)) as x(state, n) where p_from <> p_to
 $$`,
 
+  /* Another that does the same at once keeps what it has. */
   `create function idv.fold_1() returns void language plpgsql ${ownPath} as $$
 begin
-  if not pg_try_advisory_xact_lock(hashtext('idv.counts')) then return; end if;
   perform set_config('synchronous_commit', 'off', true);
-  with gone as (delete from idv.counts returning state, n)
+  with mine as (select c.ctid as at from idv.counts c for update skip locked),
+    gone as (delete from idv.counts c using mine where c.ctid = mine.at returning c.state, c.n)
     insert into idv.counts select state, sum(n) from gone group by state having sum(n) <> 0;
 end $$`,
 

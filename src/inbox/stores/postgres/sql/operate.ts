@@ -129,7 +129,10 @@ begin
   return coalesce(cardinality(v_lanes), 0) = 1000;
 end $$`,
 
-  /* One process at a time; another waits, or finds nothing to do. */
+  /*
+   * One process at a time; another waits, or finds nothing to do. By a row that a role without rights
+   * here cannot lock, as it could an advisory lock.
+   */
   `create function idv.purge_1(
   p_done bigint, p_dead bigint, p_keys bigint, p_limit int, p_wait boolean)
 returns table (erased int, deleted int) language plpgsql ${ownPath} as $$
@@ -138,8 +141,11 @@ begin
   perform idv.guard_1();
   erased := 0; deleted := 0;
   if p_wait then
-    perform pg_advisory_xact_lock(hashtext('idv.purge'));
-  elsif not pg_try_advisory_xact_lock(hashtext('idv.purge')) then return next; return; end if;
+    perform 1 from idv.versions where version = 1 for no key update;
+  else
+    perform 1 from idv.versions where version = 1 for no key update skip locked;
+    if not found then return next; return; end if;
+  end if;
   with past as (
     select e.seq from idv.entries e where not e.erased and e.settled_at is not null
       and ((e.state = 'done' and e.settled_at < p_done)
