@@ -51,6 +51,15 @@ begin
   end loop;
 end $poison$`
 
+/** What this file's connections sent. */
+const sent = new Set<string>()
+const query = pg.Client.prototype.query as (...args: unknown[]) => unknown
+pg.Client.prototype.query = function recorded(this: pg.Client, ...args: unknown[]) {
+  const given = args[0] as string | { readonly text?: string }
+  sent.add(typeof given === 'string' ? given : (given.text ?? ''))
+  return query.apply(this, args)
+} as typeof pg.Client.prototype.query
+
 const database = `foreign_${freshSchema()}`
 await poolOf().query(`create database ${database}`)
 const url = new URL(servers.pg18)
@@ -112,4 +121,56 @@ test('each function of the schema has a path of its own; a procedure that commit
     where n.nspname::text = $1 and p.prokind = 'f'::"char"
     and not coalesce('search_path=pg_catalog, pg_temp'::text = any (p.proconfig), false)`
   expect((await pool.query(sql, [schema])).rows).toEqual([])
+})
+
+test('a sequence that stands behind its entries is set in such a database', async () => {
+  const name = freshSchema()
+  const [before, after] = [open(name), open(name)]
+  await before.open(() => {})
+  for (let at = 0; at < 3; at++) await before.insert(newEntry())
+  await before.close()
+  const sequence = `"${name}".entries_seq_seq`
+  await pool.query(`select pg_catalog.setval('${sequence}'::regclass, 1::bigint)`)
+  await after.open(() => {})
+  await after.insert(newEntry())
+  expect(await after.find({ limit: 10 })).toHaveLength(4)
+  await after.close()
+})
+
+test('no statement of the store means an operator or a function of another role, in no branch', async () => {
+  await expect(
+    postgresStore(fromPg(pool), { schema, survives: 'failover' }).open(() => {}),
+  ).rejects.toThrow('standby')
+  const waits = 'select pg_catalog.pg_sleep(3::float8)'
+  const few = new pg.Pool({ connectionString: url.href, max: 1 })
+  const driver = fromPg(few)
+  await driver.query(waits, [], AbortSignal.timeout(300)).catch(() => {})
+  await expect(driver.query(waits, [], AbortSignal.timeout(1_000))).rejects.toThrow()
+  await few.end()
+  const isOfStore = (text: string) =>
+    /^\s*(select|with|insert|update|delete)\b/i.test(text) &&
+    !/\bforeign|numeric \* 2|json_agg\(1/.test(text)
+  const texts = [...sent].filter(isOfStore)
+  expect(texts.some((text) => text.includes('pg_stat_activity'))).toBe(true)
+  expect(texts.some((text) => text.includes('setval(s.name'))).toBe(true)
+  const client = await pool.connect()
+  const meant: string[] = []
+  for (const [at, text] of texts.entries()) {
+    const most = Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)))
+    const parameters = Array.from({ length: most }, () => 'text').join(', ')
+    await client.query(
+      `create function public.statement_${at}(${parameters}) returns void language sql begin atomic ${text}; end`,
+    )
+  }
+  await client.query('set search_path = pg_catalog')
+  const { rows } = await client.query(`select p.proname, d.refobjid, d.refclassid::regclass::text
+    from pg_depend d join pg_proc p on p.oid = d.objid and d.classid = 'pg_proc'::regclass
+    left join pg_proc f on d.refclassid = 'pg_proc'::regclass and f.oid = d.refobjid
+    left join pg_operator o on d.refclassid = 'pg_operator'::regclass and o.oid = d.refobjid
+    where p.proname like 'statement\\_%'
+      and 'public'::regnamespace in (f.pronamespace, o.oprnamespace)`)
+  for (const { proname } of rows)
+    meant.push(texts[Number(proname.slice('statement_'.length))] ?? '')
+  client.release(true)
+  expect(meant).toEqual([])
 })

@@ -109,7 +109,7 @@ export async function assertServer(
 const numbersSql = `select case
     when not has_sequence_privilege(s.name, 'SELECT, USAGE') then null
     when not has_sequence_privilege(s.name, 'UPDATE') then null
-    when m.seq > coalesce(pg_sequence_last_value(s.name::regclass), 0) then setval(s.name, m.seq)
+    when m.seq > coalesce(pg_sequence_last_value(s.name::regclass), 0) then setval(s.name::regclass, m.seq)
   end as seq
   from (select pg_get_serial_sequence('idv.entries', 'seq') as name) s,
     (select max(seq) as seq from idv.entries) m`

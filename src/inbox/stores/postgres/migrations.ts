@@ -2,6 +2,7 @@
 // and new processes run side by side while a deployment is under way.
 import { WebhookError } from '../../../foundation/errors.ts'
 import type { PostgresTransaction } from './driver.ts'
+import { assertOwner, ownerGuard } from './schema-owner.ts'
 import { assign } from './sql/assign.ts'
 import { claim } from './sql/claim.ts'
 import { due } from './sql/due.ts'
@@ -53,7 +54,8 @@ const rollbackLimit = 5_000
 export function schemaSql(schema: string, from = 0): string {
   const statements = new Statements(noDriver, { limit, schema })
   const steps = migrations.filter(({ version }) => version > from).flatMap(statementsOf)
-  const all = [local, `create schema if not exists ${quoted(schema)}`, versions, ...steps]
+  const made = `create schema if not exists ${quoted(schema)}`
+  const all = [local, made, ownerGuard(schema), versions, ...steps]
   return `begin;\n\n${all.map((sql) => `${statements.text(sql)};`).join('\n\n')}\n\ncommit;\n`
 }
 
@@ -93,6 +95,8 @@ async function migrateOnce(
       const run = (sql: string) => tx.query(statements.text(sql), [])
       await tx.query(local, [])
       if (!(await hasSchema(tx, schema))) await run(`create schema ${quoted(schema)}`)
+      // Another role may have made it since it was looked at.
+      await assertOwner(tx.query, { schema, names: objectNames, byAnother: false })
       await run(versions)
       // Until the transaction ends: who waited finds it done.
       await run('lock table idv.versions in share row exclusive mode')
@@ -109,6 +113,14 @@ async function migrateOnce(
     throw error
   }
 }
+
+/** The names of the tables, functions and procedures. */
+export const objectNames: readonly string[] = migrations
+  .flatMap(({ statements }) => [versions, ...statements])
+  .flatMap(
+    (sql) =>
+      sql.match(/(?<=^create (?:table|function|procedure)(?: if not exists)? idv\.)\w+/) ?? [],
+  )
 
 /**
  * @throws WebhookError `STORE_UNSUITABLE` where the schema is missing, older, or so much newer that

@@ -34,7 +34,7 @@ import { Announcements } from './announcements.ts'
 import { alignNumbers, assertServer } from './checks.ts'
 import { PostgresCopy } from './copy.ts'
 import type { PostgresDriver } from './driver.ts'
-import { assertSchema, migrate, schemaSql } from './migrations.ts'
+import { assertSchema, migrate, objectNames, schemaSql } from './migrations.ts'
 import {
   checkedSettings,
   checkSchema,
@@ -42,6 +42,7 @@ import {
   type PostgresStoreOptions,
 } from './options.ts'
 import { Owner } from './owner.ts'
+import { assertOwner } from './schema-owner.ts'
 import { Statements } from './statements.ts'
 import { PostgresWork } from './work.ts'
 
@@ -126,6 +127,9 @@ class PostgresStore implements InboxStore {
     const { schema, migrate: mayMigrate } = this.#options
     const statements = this.#statements
     await assertServer(statements, this.#options)
+    // Before anything in it is looked at: a view runs what its owner likes.
+    const ask = statements.run.bind(statements)
+    await assertOwner(ask, { schema, names: objectNames, byAnother: !mayMigrate })
     if (mayMigrate) await migrate(statements, schema)
     else await assertSchema(statements)
     if (!this.#isBeside) await alignNumbers(statements)
