@@ -10,7 +10,7 @@ import { namedSchemes } from './scheme-option.ts'
 
 export interface CaptureScheme {
   readonly scheme: Scheme
-  /** What is signed, where nobody but the file says so. */
+  /** The text that is signed, where nobody but the file defines it. */
   readonly ownSigned?: string | undefined
 }
 
@@ -38,7 +38,7 @@ function isKnown(scheme: Scheme): boolean {
   return [...named, ...presetSchemes()].some((one) => isDeepStrictEqual(plain(one), plain(scheme)))
 }
 
-/** What a capture file keeps of it. */
+/** As a capture file keeps it. */
 function plain(scheme: Scheme): unknown {
   const { addresses: _, ...kept } = scheme
   return JSON.parse(JSON.stringify(kept))

@@ -8,6 +8,7 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -19,12 +20,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { CliError } from './exit-code.ts'
 
 /** How a file is written. */
 export interface WriteOptions {
   /** The permissions of a new file, before the umask; a replaced file keeps its own. */
   readonly mode?: number
-  /** A replaced file keeps no permissions beyond `mode`. */
+  /** A replaced file keeps no permissions beyond `mode`, and no other owner. */
   readonly isPrivate?: boolean
 }
 
@@ -32,6 +34,25 @@ export interface WriteOptions {
 export interface Replacement {
   readonly before: string
   readonly after: string
+}
+
+/**
+ * Whether a private file, if it is there, is of who runs this: what another has put there is no list of
+ * secrets, and no journal.
+ *
+ * @throws CliError `FILE_INVALID`
+ */
+export function assertOwn(path: string): void {
+  const uid = process.getuid?.()
+  if (uid === undefined) return
+  for (const statOf of [lstatSync, statSync]) {
+    const found = statOf(path, { throwIfNoEntry: false })
+    if (!found || (found.uid === uid && (found.isSymbolicLink() || !(found.mode & 0o002)))) continue
+    const whose = found.uid === uid ? 'can be written by each user' : `belongs to user ${found.uid}`
+    const fix =
+      'remove it if you trust it not, else `chown` it and `chmod 600` it, or choose another file'
+    throw new CliError('FILE_INVALID', `${path} ${whose}: ${fix}`)
+  }
 }
 
 /** Writes a file atomically: an interruption leaves the old content or the new. */
@@ -126,7 +147,7 @@ function write(path: string, { content, mode = 0o666, isPrivate, stillGood }: Wr
   const temporary = temporaryOf(target)
   try {
     writeSynced(temporary, content, isPrivate ? mode : (before?.mode ?? mode))
-    if (before) keepOwner(temporary, before)
+    if (before && !isPrivate) keepOwner(temporary, before)
     // The umask has narrowed the permissions of the old file: restore them.
     if (before) chmodSync(temporary, before.mode & (isPrivate ? mode : 0o7777))
     const isGood = stillGood?.() ?? true

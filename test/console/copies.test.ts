@@ -7,8 +7,15 @@ import { toCurl } from '../../src/console/pages/export.ts'
 import { laidOut } from '../../src/console/pages/laid-out.ts'
 import { listening } from './listening.ts'
 
-// A terminal takes them as keys, also within quotes: Ctrl-C drops what was quoted, and the rest is run.
+// A terminal takes the first as keys, also within quotes: Ctrl-C drops what was quoted, and the rest is
+// run. Others end the quotes of a shell: of fish, cmd, PowerShell, or csh, which has its history there.
 test.each([
+  "\\'; touch owned; true #",
+  "' & touch owned & '",
+  '" & touch owned & "',
+  '%PATH%^|<>',
+  '\u2019; touch owned #',
+  '!touch',
   '\x03\ntouch owned\n#',
   '\x1b[201~\rtouch owned\r',
   '\x04\x1a\x1c\x7f\x9b',
@@ -16,10 +23,11 @@ test.each([
   '\t\t',
   '\n!!',
 ])(
-  'a copied command has no control characters of a sender, and sends its bytes: %j',
+  'a copied command has nothing of a sender that a terminal or a shell obeys, and sends its bytes: %j',
   async (evil) => {
     const arrived: Buffer[] = []
     const server = createServer((request, response) => {
+      note = request.headers['x-note']
       request.on('data', (chunk: Buffer) => arrived.push(chunk))
       request.on('end', () => response.end())
     })
@@ -27,14 +35,20 @@ test.each([
     const url = await listening(server)
     const body = `{"event":"client.created","note":"Jane"}${evil}`
     const headers = [['x-note', `a${evil}b`]] as const
+    let note: unknown
     const base64 = Buffer.from(body).toString('base64')
-    const command = toCurl({ method: 'POST', url, headers, body: base64 })
-    expect(command.replaceAll(' \\\n  ', ' ')).not.toMatch(/\p{Cc}/u)
-    expect(command).not.toContain('\ntouch')
+    const given = `${url}/?note=${encodeURIComponent(evil)}`
+    const command = toCurl({ method: 'POST', url: given, headers, body: base64 })
+    // Besides what is encoded, no letter that ends quotes, or is obeyed within them, in any shell.
+    const line = command.replaceAll(' \\\n  ', ' ')
+    const rest = line.replaceAll(/printf %s [\w+/=]+ \| base64 -d( \| )?/g, '')
+    expect(rest).not.toMatch(/[^ -~]|[\\!&|<>^%]/)
     const done = once(server, 'request')
     await promisify(execFile)('sh', ['-c', command])
     await done
     expect(Buffer.concat(arrived).toString()).toBe(body)
+    const sent = Buffer.from(String(note), 'latin1').toString()
+    expect(sent).toBe(`a${evil.replaceAll(/\p{Cc}/gu, ' ')}b`)
   },
 )
 

@@ -8,7 +8,7 @@ export type VerifiedLine = {
   readonly type: 'verified'
   readonly file: string
   readonly scheme: string
-  /** What the scheme signs, where only the file defines it: no built-in one, and not `--scheme`. */
+  /** The text that the scheme signs, where only the file defines it: no built-in one, and not `--scheme`. */
   readonly ownSigned?: string
   readonly bytes: number
 } & (

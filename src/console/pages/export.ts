@@ -1,6 +1,6 @@
 // Copies of a delivery: a curl command that sends its exact bytes, and a test
 // that replays them.
-import { fromBase64, textOf } from './base64.ts'
+import { fromBase64, textOf, toBase64 } from './base64.ts'
 
 export interface SentRequest {
   readonly method: string
@@ -13,22 +13,31 @@ export interface SentRequest {
 /** A terminal obeys these as they are pasted, also within quotes: Ctrl-C ends them. */
 const control = /\p{Cc}/gu
 
-/** Quoted for a POSIX shell, on one line; HTTP has no control characters but tabs in these. */
+/** Nothing that ends a quoted text, or is obeyed within one, in any shell: sh, zsh, fish, csh, cmd, PowerShell. */
+const literal = /^[ "#$()*+,\-./0-9:;=?@A-Z[\]_`a-z{}~]*$/
+
+/** On one line, without the characters of a sender where they could be more than text to a shell. */
 function quoted(text: string): string {
-  return `'${text.replaceAll(control, ' ').replaceAll("'", "'\\''")}'`
+  // HTTP has no control characters but tabs in these.
+  const line = text.replaceAll(control, ' ')
+  return literal.test(line)
+    ? `'${line}'`
+    : `"$(${decoded(toBase64(new TextEncoder().encode(line)))})"`
 }
+
+const decoded = (base64: string) => `printf %s ${base64} | base64 -d`
 
 /** A command that sends a request again, byte for byte; `curl` takes its address as it is. */
 export function toCurl({ method, url, headers, body }: SentRequest): string {
   const text = textOf(fromBase64(body))
-  const plain = text !== undefined && text.search(control) < 0 && !text.startsWith('@')
+  const plain = text !== undefined && literal.test(text) && !text.startsWith('@')
   const lines = [
     `curl --globoff -X ${/^[A-Z]+$/.test(method) ? method : quoted(method)} ${quoted(url)}`,
     ...headers.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
     ...(body === '' ? [] : [`--data-binary ${plain ? quoted(text) : '@-'}`]),
   ]
   const command = lines.join(' \\\n  ')
-  return plain ? command : `printf %s ${quoted(body)} | base64 -d | ${command}`
+  return plain ? command : `${decoded(body)} | ${command}`
 }
 
 export interface TestCase {

@@ -2,7 +2,7 @@
 // It lets a later run continue or roll back, and holds no signing secret.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { CliError } from '../../exit-code.ts'
-import { writeWhole } from '../../write-file.ts'
+import { assertOwn, writeWhole } from '../../write-file.ts'
 import type { Subscription } from './plan.ts'
 
 /** An old subscription and its replacement; a narrowed subscription is its own replacement. */
@@ -46,9 +46,10 @@ export function withoutSecret({ secret: _, ...subscription }: Subscription): Pai
 /**
  * Opens the journal of a service; a missing file is an empty journal.
  *
- * @throws CliError `JOURNAL_INVALID`
+ * @throws CliError `JOURNAL_INVALID`, `FILE_INVALID` where it is of somebody else
  */
 export function openJournal(file: string, service: string): Journal {
+  assertOwn(file)
   let pairs = readPairs(file, service)
   const save = (changed: readonly Pair[]) => {
     pairs = changed

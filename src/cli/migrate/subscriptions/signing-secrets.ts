@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { CliError } from '../../exit-code.ts'
 import type { NamedSecret } from '../../secrets.ts'
-import { writeWhole } from '../../write-file.ts'
+import { assertOwn, writeWhole } from '../../write-file.ts'
 import type { SecretOrigin, Subscription } from './plan.ts'
 
 /** Secrets for subscriptions that are created. */
@@ -33,7 +33,9 @@ export interface SigningSecretsOptions {
 /** Ids that `findSecrets` gives to a secret without an id of its own. */
 const unnamed = /^(WEBHOOK_SECRET|config|file|stdin)$/
 
+/** @throws CliError `FILE_INVALID` where the file for new secrets is of somebody else */
 export function signingSecrets({ given, newSecrets }: SigningSecretsOptions): SigningSecrets {
+  if (newSecrets !== undefined) assertOwn(newSecrets)
   return {
     for({ id, secret }) {
       if (secret !== undefined) return { origin: 'same', secret }

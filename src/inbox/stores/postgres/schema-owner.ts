@@ -1,5 +1,5 @@
-// Whose the schema is. The owner of a schema, or of a function in it, may put other code behind the names
-// that the inbox calls, and it would run with the rights of the inbox.
+// The owner of the schema of the inbox. Who owns a schema, or a function in it, may put other code behind
+// the names that the inbox calls, and it would run with the rights of the inbox.
 import { WebhookError } from '../../../foundation/errors.ts'
 import type { PostgresValue } from './driver.ts'
 
@@ -29,7 +29,7 @@ type Ask = (
   values: readonly PostgresValue[],
 ) => Promise<readonly Readonly<Record<string, unknown>>[]>
 
-/** What is asked of an owner. */
+/** A schema, and who may own it. */
 export interface OwnerCheck {
   readonly schema: string
   /** The names of what is in the schema. */
