@@ -4,6 +4,7 @@ import { type EncryptionOptions, type InboxStore, memoryStore } from 'idv-webhoo
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { signedDelivery } from 'idv-webhooks/testing'
 import { describe, expect, test } from 'vitest'
+import { createEncryption } from '../../src/inbox/encryption.ts'
 import { event, setUp } from './admin.ts'
 import { sharedMemory } from './shared-memory.ts'
 import { temporaryFile } from './temporary.ts'
@@ -57,6 +58,38 @@ test('content belongs to its entry: what was moved to another is not handled', a
   const second = sealed(file)
   expect(await second.worker.runOnce()).toMatchObject({ done: 1, dead: 1 })
   expect(second.seen).toEqual([{ id: 'ver_1' }])
+})
+
+test('content belongs to its inbox: a row of another one under the same key is not handled', async () => {
+  const files = [temporaryFile(), temporaryFile()] as const
+  for (const file of files) {
+    const { inbox, deliver } = sealed(file)
+    await deliver(event('verification.approved', { id: file === files[0] ? 'ver_test' : 'ver_1' }))
+    await inbox.close()
+  }
+  tamper(files[1], (db) => {
+    db.exec(`attach '${files[0]}' as other; update idv_contents set
+      (metadata, body) = (select metadata, body from other.idv_contents);
+      update idv_entries set id = (select id from other.idv_entries)`)
+  })
+  const second = sealed(files[1])
+  expect(await second.worker.runOnce()).toMatchObject({ dead: 1, done: 0 })
+  expect(second.seen).toEqual([])
+  const first = sealed(files[0])
+  expect(await first.worker.runOnce()).toMatchObject({ done: 1 })
+  expect(first.seen).toEqual([{ id: 'ver_test' }])
+})
+
+test('what was encrypted before it was bound to its inbox is still read', () => {
+  const bytes = Buffer.from('{}')
+  const before = createEncryption(encryption).encrypt(bytes, 'row')
+  const after = createEncryption(encryption)
+  expect(after.decrypt(before, 'row')).toEqual(bytes)
+  after.bind(Buffer.from('salt'))
+  expect(after.decrypt(before, 'row')).toEqual(bytes)
+  const bound = after.encrypt(bytes, 'row')
+  expect(after.decrypt(bound, 'row')).toEqual(bytes)
+  expect(createEncryption(encryption).decrypt(bound, 'row')).toBeUndefined()
 })
 
 test('an inbox from before there was a key is taken only where that is said', async () => {

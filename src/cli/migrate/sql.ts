@@ -48,6 +48,11 @@ interface Names {
   readonly table: string
   readonly column: string
   readonly old: string
+  /**
+   * The two as they are compared. PostgreSQL has no `=` for varchar alone: one that another role has made
+   * in a schema of the path would fit better, and run as whoever runs the script.
+   */
+  readonly compared: { readonly column: string; readonly old: string }
   /** The schema and the table as string literals; the schema is NULL if none is given. */
   readonly values: { readonly schema: string; readonly table: string; readonly old: string }
 }
@@ -57,11 +62,13 @@ function namesOf({ dialect, table, column, oldColumn }: SqlOptions): Names {
   const mark = dialect === 'postgres' ? '"' : '`'
   const quote = (name: string) => mark + name.replaceAll(mark, mark + mark) + mark
   const parts = table.split('.')
+  const asText = (name: string) => (dialect === 'postgres' ? `${name}::pg_catalog.text` : name)
   const schema = parts.length > 1 ? textValue(dialect, parts.at(-2) ?? '') : 'NULL'
   return {
     table: parts.map(quote).join('.'),
     column: quote(column),
     old: quote(oldColumn),
+    compared: { column: asText(quote(column)), old: asText(quote(oldColumn)) },
     values: {
       schema,
       table: textValue(dialect, parts.at(-1) ?? ''),
@@ -78,17 +85,17 @@ function textValue(dialect: Dialect, text: string): string {
 
 function forward(options: SqlOptions, names: Names): string {
   const { dialect, again } = options
-  const { table, column, old } = names
+  const { table, column, old, compared } = names
   const add: Adding = again ? { before: [], inside: [] } : addColumn(dialect, names)
   const checked = add.checked ?? { and: '', after: [] }
   const update = [
     `UPDATE ${table}`,
     `   SET ${old} = ${column},`,
-    `       ${column} = CASE ${column}`,
+    `       ${column} = CASE ${compared.column}`,
     ...legacyNames.map((name) => `         WHEN '${name}' THEN '${canonicalName(name)}'`),
     `         ELSE ${column}`,
     '       END',
-    ` WHERE ${column} IN (${list})${checked.and};`,
+    ` WHERE ${compared.column} IN (${list})${checked.and};`,
     ...checked.after,
   ]
   return [
@@ -163,9 +170,9 @@ function addColumn(dialect: Dialect, names: Names): Adding {
   return { before, inside: [add], checked: { and, after: ['DROP TABLE temp.idv_first_run;'] } }
 }
 
-function reverse(dialect: Dialect, { table, column, old }: Names): string {
+function reverse(dialect: Dialect, { table, column, old, compared }: Names): string {
   // Another name was written later, by the application or by hand. A column may compare without case.
-  const isRenamed = `${column} = REPLACE(LOWER(${old}), '${legacyPrefix}.', '${currentPrefix}.')`
+  const isRenamed = `${compared.column} = REPLACE(LOWER(${compared.old}), '${legacyPrefix}.', '${currentPrefix}.')`
   const update = `UPDATE ${table} SET ${column} = ${old} WHERE ${isRenamed};`
   const drop = `ALTER TABLE ${table} DROP COLUMN ${old};`
   const back = [begin[dialect], update]
@@ -190,6 +197,6 @@ function reverse(dialect: Dialect, { table, column, old }: Names): string {
   ].join('\n')
 }
 
-function countOf({ table, column }: Names): string {
-  return `SELECT ${column}, COUNT(*) AS stored FROM ${table} WHERE ${column} IN (${list}) GROUP BY ${column} ORDER BY ${column};`
+function countOf({ table, column, compared }: Names): string {
+  return `SELECT ${column}, COUNT(*) AS stored FROM ${table} WHERE ${compared.column} IN (${list}) GROUP BY ${column} ORDER BY ${column};`
 }

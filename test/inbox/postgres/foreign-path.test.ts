@@ -3,7 +3,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { moveInbox } from 'idv-webhooks/inbox'
-import { fromPg, postgresSchema, postgresStore } from 'idv-webhooks/inbox/postgres'
+import {
+  fromPg,
+  type PostgresDriver,
+  postgresSchema,
+  postgresStore,
+} from 'idv-webhooks/inbox/postgres'
 import { describeInboxStore } from 'idv-webhooks/testing'
 import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -138,9 +143,16 @@ test('a sequence that stands behind its entries is set in such a database', asyn
 })
 
 test('no statement of the store means an operator or a function of another role, in no branch', async () => {
-  await expect(
-    postgresStore(fromPg(pool), { schema, survives: 'failover' }).open(() => {}),
-  ).rejects.toThrow('standby')
+  const standby = fromPg(pool)
+  const claiming: PostgresDriver = {
+    ...standby,
+    query: async (...asked) =>
+      (await standby.query(...asked)).map((row) =>
+        'fsync' in row ? { ...row, standbys: '*' } : row,
+      ),
+  }
+  const store = postgresStore(claiming, { schema, survives: 'failover' })
+  await expect(store.open(() => {})).rejects.toThrow('none is connected')
   const waits = 'select pg_catalog.pg_sleep(3::float8)'
   const few = new pg.Pool({ connectionString: url.href, max: 1 })
   const driver = fromPg(few)
@@ -152,6 +164,7 @@ test('no statement of the store means an operator or a function of another role,
     !/\bforeign|numeric \* 2|json_agg\(1/.test(text)
   const texts = [...sent].filter(isOfStore)
   expect(texts.some((text) => text.includes('pg_stat_activity'))).toBe(true)
+  expect(texts.some((text) => text.includes('pg_stat_replication'))).toBe(true)
   expect(texts.some((text) => text.includes('setval(s.name'))).toBe(true)
   const client = await pool.connect()
   const meant: string[] = []

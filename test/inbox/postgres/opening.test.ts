@@ -99,6 +99,17 @@ test('refuses bytes in a form that postgres.js does not read', async () => {
   await opened(postgresStore(fromPg(pool), { schema: freshSchema() }))
 })
 
+test('refuses a path on which another schema stands before that of Postgres', async () => {
+  const path = (given: string) =>
+    postgresStore(fromPg(poolWith(`-c search_path=${given}`)), { schema: freshSchema() })
+  for (const given of ['public,pg_catalog', '"$user",public,pg_catalog']) {
+    await expect(path(given).open(() => {})).rejects.toEqual(
+      unsuitable(/set search_path = "public"/),
+    )
+  }
+  for (const given of ['pg_temp,public', 'nobody', 'pg_catalog,public']) await opened(path(given))
+})
+
 test("refuses survives: 'failover' where no synchronous standby is connected", async () => {
   const options = { schema: freshSchema(), survives: 'failover' } as const
   const none = postgresStore(fromPg(poolOf()), options)
@@ -121,6 +132,7 @@ test('warns when the server writes payloads into its log', async () => {
     { log_duration: '250ms' },
     { log_sample: '250ms', log_sample_rate: '0.5' },
     { log_transactions: '0.01' },
+    { log_error_parameters: '-1' },
   ]
   for (const [at, settings] of logging.entries()) {
     await opened(postgresStore(claiming(settings), { schema, listen: false }))

@@ -96,3 +96,17 @@ test('a schema is refused where another role has put a function with other param
   await poolOf().query(`grant create on schema ${schema} to public`)
   await expect(open()).rejects.toEqual(unsuitable(/revoke create on schema/))
 })
+
+test('a superuser runs nothing that the role of the application could replace', async () => {
+  const { schema, app, open } = await neighbours()
+  await open()
+  for (const options of [{ mode: 'operator' }, { migrate: false }] as const) {
+    const store = postgresStore(fromPg(poolOf()), { schema, listen: false, ...options })
+    await expect(store.open(() => {})).rejects.toEqual(
+      unsuitable(new RegExp(`connect as ${app}, or as the role of the application`)),
+    )
+  }
+  const own = postgresStore(fromPg(poolAs(app)), { schema, mode: 'operator' })
+  await own.open(() => {})
+  await own.close()
+})

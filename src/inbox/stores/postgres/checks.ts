@@ -5,7 +5,7 @@ import { warn } from '../../../foundation/warn.ts'
 import type { StoreCapabilities } from '../../store.ts'
 import type { PostgresRow } from './driver.ts'
 import { toBytes } from './rows.ts'
-import type { Statements } from './statements.ts'
+import { quoted, type Statements } from './statements.ts'
 
 const settings = `select current_setting('server_version_num')::int as version,
   current_setting('server_encoding') as encoding,
@@ -21,12 +21,28 @@ const settings = `select current_setting('server_version_num')::int as version,
   current_setting('log_min_duration_sample') as log_sample,
   current_setting('log_statement_sample_rate') as log_sample_rate,
   current_setting('log_parameter_max_length', true) as log_parameters,
+  current_setting('log_parameter_max_length_on_error') as log_error_parameters,
   pg_is_in_recovery() as recovery,
   'a' as two_words, true as is_true, false as is_false, null::text as is_null,
   1099511627776::bigint as a_number, '["a"]'::text as some_json, decode('00ff', 'hex') as some_bytes`
 
 /** A driver that reads bytes in the form `hex` alone; pg reads both. */
 const hexAlone = 'postgres.js'
+
+/* Asked first, and of Postgres alone: with another path each name below could be somebody else's. */
+const pathSql =
+  'select pg_catalog.array_to_json(pg_catalog.current_schemas(true))::pg_catalog.text as path'
+
+/** @throws WebhookError `STORE_UNSUITABLE` where another schema stands before that of Postgres itself */
+async function assertPath(statements: Statements): Promise<void> {
+  const { path } = await statements.first(pathSql)
+  const schemas: readonly unknown[] = typeof path === 'string' ? JSON.parse(path) : []
+  const first = schemas.find((schema) => !/^pg_temp_/.test(String(schema)))
+  if (first === 'pg_catalog' || first === undefined) return
+  throw unsuitable(
+    `the search_path names pg_catalog behind another schema, whose functions would run as the inbox: \`alter role … set search_path = ${quoted(String(first))}\`, for pg_catalog comes first where nobody names it`,
+  )
+}
 
 type Fault = readonly [is: (row: PostgresRow) => boolean, message: string]
 
@@ -93,6 +109,7 @@ export async function assertServer(
   statements: Statements,
   { survives }: Pick<StoreCapabilities, 'survives'>,
 ): Promise<void> {
+  await assertPath(statements)
   const row: PostgresRow = { ...(await statements.first(settings)), driver: statements.driver.name }
   const isSynced = survives === 'power-cut' || survives === 'failover'
   const fault = [...faults, ...(isSynced ? syncFaults : [])].find(([is]) => is(row))
@@ -125,7 +142,7 @@ async function assertStandby(statements: Statements, { standbys }: PostgresRow):
       "survives: 'failover' needs a synchronous standby: set synchronous_standby_names, or declare survives: 'power-cut'",
     )
   }
-  const sql = `select count(*)::int as n, count(sync_state)::int as seen,
+  const sql = `select count(*)::int as n, pg_catalog.count(sync_state)::int as seen,
     count(*) filter (where sync_state in ('sync', 'quorum'))::int as synchronous
     from pg_stat_replication`
   const { n, seen, synchronous } = await statements.first(sql)
@@ -146,9 +163,14 @@ function warnOfLogs(row: PostgresRow): void {
     isTimed(row.log_duration) ||
     Number(row.log_transactions) > 0 ||
     (isTimed(row.log_sample) && Number(row.log_sample_rate) > 0)
-  if (!isLogging || row.log_parameters === '0') return
+  const names = [
+    ...(isLogging && row.log_parameters !== '0' ? ['log_parameter_max_length'] : []),
+    // Of statements that fail.
+    ...(row.log_error_parameters !== '0' ? ['log_parameter_max_length_on_error'] : []),
+  ]
+  if (names.length === 0) return
   warn(
-    'Postgres writes the parameters of statements into its log, payloads among them: set log_parameter_max_length = 0, or createInbox({ encryption })',
+    `Postgres writes the parameters of statements into its log, payloads among them: set ${names.map((name) => `${name} = 0`).join(' and ')}, or createInbox({ encryption })`,
     'POSTGRES_LOG',
   )
 }

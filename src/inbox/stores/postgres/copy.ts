@@ -20,7 +20,7 @@ const long = 120_000
 
 /* Of the running server, so that its name, a proxy or the role makes no difference. */
 const identitySql = `select pg_catalog.concat_ws(' ', 'idv.entries'::regclass::oid, d.oid,
-    (extract(epoch from pg_postmaster_start_time()) * 1000000::numeric)::bigint) as identity
+    (extract(epoch from pg_postmaster_start_time())::numeric * 1000000::numeric)::bigint) as identity
   from pg_database d where d.datname = current_database()`
 
 const othersSql = `select count(*)::int as n from idv.owners o

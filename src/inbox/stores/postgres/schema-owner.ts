@@ -3,15 +3,17 @@
 import { WebhookError } from '../../../foundation/errors.ts'
 import type { PostgresValue } from './driver.ts'
 
-/** Roles that need nothing of the inbox for what they may do, and this role itself. */
+const isSuperuser = '(select m.rolsuper from pg_catalog.pg_roles m where m.rolname = current_user)'
+
+/** Roles that gain nothing by what they could have this one do: for a superuser only superusers. */
 const isTrusted = (role: string) => `(${role}.rolsuper or ${role}.rolname = current_user
-    or ${role}.rolname = 'pg_database_owner'::name
-    or ${role}.oid = (select d.datdba from pg_catalog.pg_database d where d.datname = current_database())
-    or not (select m.rolsuper from pg_catalog.pg_roles m where m.rolname = current_user)
-      and pg_catalog.pg_has_role(${role}.oid, 'member'::text))`
+    or not ${isSuperuser} and (${role}.rolname = 'pg_database_owner'::name
+      or ${role}.oid = (select d.datdba from pg_catalog.pg_database d where d.datname = current_database())
+      or pg_catalog.pg_has_role(${role}.oid, 'member'::text)))`
 
 /* Nothing where there is no such schema. Objects by their names: with other parameters it is another function. */
 const ownersSql = `select r.rolname::text as owner, ${isTrusted('r')} as is_trusted,
+    ${isSuperuser} as is_superuser,
     (select pg_catalog.count(*) from (
       select c.relowner as owner from pg_catalog.pg_class c
         where c.relnamespace = n.oid and c.relname = any($2::text[]::name[])
@@ -43,10 +45,15 @@ export async function assertOwner(ask: Ask, check: OwnerCheck): Promise<void> {
   const { schema, names, byAnother } = check
   const [row] = await ask(ownersSql, [schema, `{${names.join(',')}}`])
   if (!row) return
-  const { owner, is_trusted: isOurs, strange, is_open: isOpen } = row
+  const { owner, is_trusted: isOurs, is_superuser: isSuperuser, strange, is_open: isOpen } = row
   if (isOpen === true) {
     throw unsuitable(
       `each role may create functions in the schema ${schema}, and they could run as the inbox: \`revoke create on schema ${schema} from public\`, or choose another schema`,
+    )
+  }
+  if (isOurs !== true && byAnother && isSuperuser === true) {
+    throw unsuitable(
+      `the schema ${schema} belongs to ${owner}, whose functions would run as this superuser: connect as ${owner}, or as the role of the application`,
     )
   }
   if (isOurs !== true && !byAnother) {

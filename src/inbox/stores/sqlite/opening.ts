@@ -1,9 +1,8 @@
 // Opens the file for its one owner, and only in the settings that keep the promise: WAL, every
 // commit synced, an intact file, nobody else's.
-import { chmodSync, closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { WebhookError } from '../../../foundation/errors.ts'
-import { warn } from '../../../foundation/warn.ts'
 import { isBusy, isFatal, type Open, type SqliteDatabase, transact } from './driver.ts'
 import { diskOf, isNetworkDisk } from './file-system.ts'
 import {
@@ -14,6 +13,7 @@ import {
   openReader,
   refusedFile,
 } from './intact.ts'
+import { assertOwnLink, makePrivate } from './private-files.ts'
 import { assertSchema, migrate } from './schema.ts'
 import { assertSideFiles } from './side-files.ts'
 
@@ -169,7 +169,9 @@ export function canonicalPath(file: string): string {
         `${folder} is on the file system of a network or a bucket, whose locks and syncs SQLite cannot trust: use a local disk`,
       )
     }
-    return existsSync(file) ? realpathSync(file) : join(realpathSync(folder), basename(file))
+    if (!existsSync(file)) return join(realpathSync(folder), basename(file))
+    assertOwnLink(file)
+    return realpathSync(file)
   } catch (cause) {
     if (cause instanceof WebhookError) throw cause
     const { code, message } = cause as { code?: unknown; message?: unknown }
@@ -185,27 +187,6 @@ function createPrivate(path: string): boolean {
   if (existsSync(path)) return false
   closeSync(openSync(path, 'wx', 0o600))
   return true
-}
-
-/**
- * Files that were copied or restored may have any mode; payloads are for their owner alone. Before
- * they are opened, for SQLite gives its other files the same mode.
- */
-function makePrivate(path: string): void {
-  if (process.platform === 'win32') return
-  for (const one of [path, `${path}-wal`, `${path}-shm`, `${path}-owner`]) {
-    const mode = statSync(one, { throwIfNoEntry: false })?.mode ?? 0
-    if ((mode & 0o077) === 0) continue
-    try {
-      chmodSync(one, 0o600)
-    } catch {
-      const octal = (mode & 0o777).toString(8)
-      warn(
-        `others may read ${one} (mode ${octal}), and this user cannot change it: chmod 600 it`,
-        'INBOX_MODE',
-      )
-    }
-  }
 }
 
 /** Switches to WAL and writes once, before anything depends on the file. */
