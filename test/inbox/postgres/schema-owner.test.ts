@@ -8,6 +8,7 @@ import {
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { schemaSql } from '../../../src/inbox/stores/postgres/migrations.ts'
+import { newEntry } from '../../../src/testing/store-cases.ts'
 import { freshSchema, poolOf, servers } from './servers.ts'
 
 const unsuitable = (message: RegExp) =>
@@ -109,4 +110,24 @@ test('a superuser runs nothing that the role of the application could replace', 
   const own = postgresStore(fromPg(poolAs(app)), { schema, mode: 'operator' })
   await own.open(() => {})
   await own.close()
+})
+
+test('who may only read can look, and says nothing of who is alive', async () => {
+  const { schema, app, other } = await neighbours()
+  const store = postgresStore(fromPg(poolAs(app)), { schema, listen: false })
+  await store.open(() => {})
+  await store.insert(newEntry())
+  await poolOf().query(`grant usage on schema ${schema} to ${other};
+    grant select on all tables in schema ${schema} to ${other}`)
+  const owners = async () =>
+    (await poolOf().query(`select count(*)::int as n from ${schema}.owners`)).rows[0].n
+  const before = await owners()
+  const looking = postgresStore(fromPg(poolAs(other)), { schema, mode: 'operator' })
+  await looking.open(() => {})
+  expect(await looking.find({ limit: 10 })).toHaveLength(1)
+  expect((await looking.stats(Date.now())).counts.stored).toBe(1)
+  expect(Math.abs((looking.now?.() ?? new Date(0)).getTime() - Date.now())).toBeLessThan(5_000)
+  expect(await owners()).toBe(before)
+  await looking.close()
+  await store.close()
 })

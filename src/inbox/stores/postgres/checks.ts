@@ -36,9 +36,10 @@ const pathSql =
 /** @throws WebhookError `STORE_UNSUITABLE` where another schema stands before that of Postgres itself */
 async function assertPath(statements: Statements): Promise<void> {
   const { path } = await statements.first(pathSql)
+  // What a pool has changed is refused later, by its name.
   const schemas: readonly unknown[] = typeof path === 'string' ? JSON.parse(path) : []
-  const first = schemas.find((schema) => !/^pg_temp_/.test(String(schema)))
-  if (first === 'pg_catalog' || first === undefined) return
+  const first = schemas.find((schema) => !/^pg_temp_/i.test(String(schema)))
+  if (first === undefined || /^pg_catalog$/i.test(String(first))) return
   throw unsuitable(
     `the search_path names pg_catalog behind another schema, whose functions would run as the inbox: \`alter role … set search_path = ${quoted(String(first))}\`, for pg_catalog comes first where nobody names it`,
   )

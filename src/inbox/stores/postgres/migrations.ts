@@ -96,7 +96,11 @@ async function migrateOnce(
       await tx.query(local, [])
       if (!(await hasSchema(tx, schema))) await run(`create schema ${quoted(schema)}`)
       // Another role may have made it since it was looked at.
-      await assertOwner(tx.query, { schema, names: objectNames, byAnother: false })
+      await assertOwner((sql, values) => tx.query(sql, values), {
+        schema,
+        names: objectNames,
+        byAnother: false,
+      })
       await run(versions)
       // Until the transaction ends: who waited finds it done.
       await run('lock table idv.versions in share row exclusive mode')

@@ -11,17 +11,22 @@ const longestGap = 3 * beatEvery
 export const grace = 12_000
 const samples = 5
 
+const timeSql = `select (extract(epoch from clock_timestamp())::float8 * 1000::float8)::bigint as now`
+
 /** The owner of the leases that this process takes. */
 export class Owner {
   readonly id = randomInt(1, 2 ** 31 - 1)
   readonly clock = new StoreClock()
   readonly #statements: Statements
+  readonly #isSilent: boolean
   #watches = false
   #timer: ReturnType<typeof setInterval> | undefined
   #isBeating = false
 
-  constructor(statements: Statements) {
+  /** Who is silent takes nothing and gives no signs of life: it learns the time, for which reading is enough. */
+  constructor(statements: Statements, { isSilent }: { readonly isSilent: boolean }) {
     this.#statements = statements
+    this.#isSilent = isSilent
   }
 
   /** Enters itself and learns the database's time. */
@@ -49,17 +54,22 @@ export class Owner {
   /** From now on its leases lapse at once; where that cannot be said they lapse by its silence. */
   async leave(limit: number): Promise<void> {
     clearInterval(this.#timer)
+    if (this.#isSilent) return
     const left = this.#statements.call('leave', [this.id], limit)
     await left.catch(() => {})
   }
 
   async #beat(): Promise<void> {
     await this.clock.measure(async () => {
-      const values = [this.id, this.#watches ? longestGap : null]
-      const now = Number(await this.#statements.ask('beat', values))
+      const now = Number(await this.#time())
       if (!Number.isFinite(now)) throw statementError('STORE_FAILED', 'the time could not be read')
       return now
     })
+  }
+
+  async #time(): Promise<unknown> {
+    if (this.#isSilent) return (await this.#statements.first(timeSql)).now
+    return this.#statements.ask('beat', [this.id, this.#watches ? longestGap : null])
   }
 
   async #tryBeat(): Promise<void> {

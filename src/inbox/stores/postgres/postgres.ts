@@ -133,7 +133,7 @@ class PostgresStore implements InboxStore {
     if (mayMigrate) await migrate(statements, schema)
     else await assertSchema(statements)
     if (!this.#isBeside) await alignNumbers(statements)
-    const owner = new Owner(statements)
+    const owner = new Owner(statements, { isSilent: this.#isBeside })
     const announcements = new Announcements(statements, { channel: schema, owner: owner.id })
     const announce = () => announcements.announce()
     const work = new PostgresWork(statements, owner.id, { announce, wake })
