@@ -17,6 +17,9 @@ export interface DatedQuery {
 }
 
 const second = 1000
+/** The times that a query can name: its years have four digits. */
+const first = Date.parse('0000-01-01T00:00:00Z')
+const last = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** The newest time of a page, if falling times prove that the newest come first. */
 function newestOf(items: readonly Dated[]): number | undefined {
@@ -28,11 +31,13 @@ function newestOf(items: readonly Dated[]): number | undefined {
 /**
  * The query with `dateTo` at the newest record, unless it ends earlier. A service may store times
  * more precisely than it shows them, so it ends with the next second: a date that is too early
- * would remove records from the list and shift others past the iteration.
+ * would remove records from the list and shift others past the iteration. A record of a time that no
+ * query can name pins nothing.
  */
 function pinTo<Query extends DatedQuery>(query: Query, newest: number | undefined): Query {
   if (newest === undefined) return query
   const end = (Math.floor(newest / second) + 1) * second
+  if (end < first || end > last) return query
   const { dateTo } = query
   if (dateTo !== undefined && +new Date(dateTo) <= end) return query
   return { ...query, dateTo: new Date(end).toISOString() }

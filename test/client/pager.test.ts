@@ -143,6 +143,37 @@ describe('iterate', () => {
     ])
   })
 
+  test.each([
+    ['the last second that a date can name', '9999-12-31T23:59:59.999Z'],
+    ['the last time that there is', '+275760-09-13T00:00:00.000Z'],
+    ['a year before the first', '-000002-01-01T00:00:00.000Z'],
+  ])('iterate reads a list whose newest record is of %s', async (_, createdAt) => {
+    const older = '-000003-01-01T00:00:00.000Z'
+    const asked: (string | null)[] = []
+    const api = createClient({
+      baseUrl: 'https://x.test/v2/api',
+      apiKey: 'k1',
+      limiter: false,
+      observe: () => {},
+      async fetch({ url }) {
+        const { searchParams } = new URL(url)
+        asked.push(searchParams.get('dateTo'))
+        const isFirst = searchParams.get('page') !== '2'
+        const newer = [
+          { id: 'v3', createdAt },
+          { id: 'v2', createdAt: older },
+        ]
+        const data = isFirst ? newer : [{ id: 'v1', createdAt: older }]
+        return Response.json({ data, pagination: { hasNext: isFirst } })
+      },
+    })
+    for (const sort of ['created_at', 'updated_at'] as const) {
+      const got = await collect(api.verifications.iterate({ sort }))
+      expect(got.map(({ id }) => id)).toEqual(['v3', 'v2', 'v1'])
+    }
+    expect(new Set(asked)).toEqual(new Set([null]))
+  })
+
   test('iterate keeps the caller’s own dateTo', async () => {
     const { api, ids, asked } = await filled(10)
     const dateTo = new Date('2026-03-01T10:00:04Z')
