@@ -2,10 +2,10 @@
 // the app behind it. Web pages and absolute targets are refused.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Chunks } from '../foundation/chunks.ts'
 import { type Answer, deliver } from './deliver.ts'
 import { CliError, exitCodes } from './exit-code.ts'
 import { type HeaderPairs, headerPairs } from './header-pairs.ts'
+import { type BodyBounds, HeldBodies } from './held-bodies.ts'
 
 /** A request as it arrived. */
 export interface Arrival {
@@ -16,13 +16,12 @@ export interface Arrival {
 }
 
 /** How a recorder works. */
-export interface RecorderOptions {
+export interface RecorderOptions extends BodyBounds {
   readonly port: number
   readonly host: string
   readonly to?: string | undefined
   /** The response status if nothing is forwarded. */
   readonly status: number
-  readonly maxBytes: number
   /** Seconds to wait for the app. */
   readonly timeout: number
   readonly signal: AbortSignal
@@ -46,8 +45,9 @@ export interface Recorder {
 
 /** Starts a recorder. */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
+  const bodies = new HeldBodies(options)
   const server = createServer((request, response) => {
-    take(request, response, options).catch((error: unknown) => {
+    take({ request, response, bodies }, options).catch((error: unknown) => {
       options.onError(error)
       if (!response.headersSent) response.writeHead(502)
       response.end()
@@ -76,19 +76,31 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
   }
 }
 
-async function take(request: IncomingMessage, response: ServerResponse, options: RecorderOptions) {
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly bodies: HeldBodies
+}
+
+async function take({ request, response, bodies }: Exchange, options: RecorderOptions) {
   const refusal = refusalOf(request)
   if (refusal !== undefined) {
     options.onRefused(refusal.reason)
     response.writeHead(refusal.status, { connection: 'close' }).end()
     return
   }
-  const body = await readBody(request, options.maxBytes)
-  if (body === undefined) {
-    options.onError(new Error(`its body is larger than --max-bytes ${options.maxBytes}`))
-    response.writeHead(413, { connection: 'close' }).end()
-    return
-  }
+  const work = (body: Uint8Array) => record(body, { request, response }, options)
+  const fault = await bodies.hold(request, work)
+  if (fault === undefined) return
+  options.onError(new Error(fault.reason))
+  response.writeHead(fault.status, { connection: 'close' }).end()
+}
+
+async function record(
+  body: Uint8Array,
+  { request, response }: Pick<Exchange, 'request' | 'response'>,
+  options: RecorderOptions,
+): Promise<void> {
   const method = request.method ?? 'POST'
   const headers = headerPairs(request.rawHeaders)
   const arrival = { method, url: urlOf(request), headers, body }
@@ -142,17 +154,6 @@ function forward({ status, rawHeaders, body }: Answer, response: ServerResponse)
     String(body.length),
   ])
   response.end(body)
-}
-
-async function readBody(request: IncomingMessage, most: number): Promise<Uint8Array | undefined> {
-  const chunks = new Chunks()
-  let bytes = 0
-  for await (const part of request as AsyncIterable<Buffer>) {
-    bytes += part.length
-    if (bytes > most) return undefined
-    chunks.add(part)
-  }
-  return chunks.joined()
 }
 
 function urlOf(request: IncomingMessage): string {

@@ -111,7 +111,7 @@ describe('imports', () => {
     expect(
       through.filter(
         ({ to }) =>
-          !/\/index\.ts$|^src\/inbox\/stores\/(sqlite\/sqlite|postgres\/postgres)\.ts$|^src\/vendors\/dialect\.ts$|^src\/foundation\/(check|defined|abortable|bytes|chunks|errors|json)\.ts$/.test(
+          !/\/index\.ts$|^src\/inbox\/stores\/(sqlite\/sqlite|postgres\/postgres)\.ts$|^src\/vendors\/dialect\.ts$|^src\/foundation\/(check|defined|abortable|body-deadline|bytes|chunks|errors|json)\.ts$/.test(
             to,
           ),
       ),
