@@ -46,7 +46,10 @@ export interface ReconcileReport {
     readonly arrived: number
     readonly failed: number
   }
-  /** Records with unreadable times: it is unknown whether they belong to the run. */
+  /**
+   * Records with unreadable times, of which it is unknown whether they belong to the run, and those
+   * whose ids are too long for an inbox (about 1,000 characters).
+   */
   readonly unreadable: {
     readonly count: number
     /** The first hundred. */

@@ -4,7 +4,7 @@
 import { defined } from '../foundation/defined.ts'
 import { warnIfItThrows } from '../foundation/warn.ts'
 import { ownEnvelope } from '../protocol/envelope.ts'
-import { parseTime } from '../protocol/json-paths.ts'
+import { idOf, parseTime } from '../protocol/json-paths.ts'
 import { inBackground } from './call-options.ts'
 import { clientEvents, type DerivedEvent, derivedKey, verificationEvents } from './derive-events.ts'
 import type { ReconcileReport } from './reconcile-report.ts'
@@ -104,9 +104,14 @@ function eventsOf({ began, tally }: Run, page: Scanned, bound: Bound): DerivedEv
     const times = [updatedAt, ...readable.map(({ changedAt }) => changedAt)]
     // A record that moved while an earlier run read pages was seen by no run: its past counts too.
     const moved = times.some((time) => isWithin(bound, time))
-    return readable.filter(
-      ({ changedAt }) => isWithin(bound, changedAt) || (moved && isAbove(bound, changedAt)),
-    )
+    return readable.filter((event) => {
+      const { changedAt, entity } = event
+      if (!isWithin(bound, changedAt) && !(moved && isAbove(bound, changedAt))) return false
+      // Without its key the inbox would not know the event again: each run would feed it.
+      const known = idOf(derivedKey(event)) !== undefined
+      if (!known) tally.unreadable(entity)
+      return known
+    })
   })
 }
 

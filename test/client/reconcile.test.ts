@@ -764,6 +764,59 @@ test('records with unreadable times are reported, and the run is incomplete', as
   expect([report.watermark, written]).toEqual([undefined, []])
 })
 
+/** A client whose list shows one of its verifications under another id. */
+function renamed(api: ApiClient, from: string, to: string): ApiClient {
+  const iterate: ApiClient['verifications']['iterate'] = (query, options) => {
+    const walk = api.verifications.iterate(query, options)
+    async function* pages() {
+      for await (const page of walk.pages()) {
+        const data = page.data.map((one) => (one.id === from ? { ...one, id: to } : one))
+        yield { ...page, data }
+      }
+    }
+    return { ...walk, pages }
+  }
+  return { ...api, verifications: { ...api.verifications, iterate } }
+}
+
+test('a record whose id no inbox takes is reported, not fed at each run', async () => {
+  const { sandbox, api, inbox, receiver } = await open()
+  drop(sandbox)
+  const { id } = await api.verifications.create(input)
+  await api.verifications.create(input)
+  for (const length of [1001, 1000]) {
+    const long = 'v'.repeat(length)
+    const client = renamed(api, id, long)
+    for (const fed of length === 1001 ? [1, 0] : [0, 0]) {
+      const report = await reconcile({ client, receiver, since: start })
+      expect(report).toMatchObject({
+        complete: false,
+        events: { derived: 1, fed },
+        unreadable: { count: 1, records: [{ type: 'verification', id: long }] },
+      })
+      expect(report.watermark).toBeUndefined()
+    }
+  }
+  expect(await kept(inbox)).toBe(1)
+  const client = renamed(api, id, 'v'.repeat(900))
+  for (const fed of [1, 0]) {
+    const report = await reconcile({ client, receiver, since: start })
+    expect(report).toMatchObject({ complete: true, events: { derived: 2, fed } })
+  }
+})
+
+test('a record with such an id that changed before the bound is none of the run', async () => {
+  const { sandbox, api, receiver } = await open()
+  drop(sandbox)
+  const { id } = await api.verifications.create(input)
+  await sandbox.clock.advance({ seconds: 60 })
+  await api.verifications.create(input)
+  const now = () => sandbox.clock.now()
+  const client = renamed(api, id, 'v'.repeat(1001))
+  const report = await reconcile({ client, receiver, since: now(), now })
+  expect(report).toMatchObject({ complete: true, events: { fed: 1 }, unreadable: { count: 0 } })
+})
+
 describe('the watermark', () => {
   const advance = { seconds: 3600 }
 

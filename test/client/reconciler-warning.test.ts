@@ -46,7 +46,7 @@ test('a run that cannot read all records warns of one, for its watermark stays',
     return { ...walk, pages }
   }
   const message = await warned({ client: { ...api, clients: { ...api.clients, iterate } } })
-  expect(message).toContain(`times cannot be read: of client ${id}, the first of 1.`)
+  expect(message).toContain(`times or ids cannot be read: of client ${id}, the first of 1.`)
   expect(message).not.toContain('jane')
 })
 

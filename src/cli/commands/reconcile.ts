@@ -160,7 +160,7 @@ function printReport({ out }: Session, report: ReconcileReport): void {
   if (!dryRun) out.data(`added    ${events.fed}; ${events.arrived} arrived meanwhile`)
   for (const { name, id, code } of failures) out.say(`failed   ${name} ${printable(id)}: ${code}`)
   for (const { type, id } of unreadable.records)
-    out.say(`unread   ${type} ${printable(id)}: its times cannot be read`)
+    out.say(`unread   ${type} ${printable(id).slice(0, 100)}: its times or its id cannot be read`)
   out.say('The API does not reveal, so no run can find:')
   for (const line of unseen) out.say(`  ${line}`)
 }
