@@ -91,18 +91,24 @@ export function printableSource(text: string): string {
   return text.replaceAll(unsafe, (letter) => (letter === '\t' ? letter : escaped(letter)))
 }
 
-/** An address without the user and the passwords in it, also where it does not parse. */
+/** Whether a text gives a password as databases take it beside addresses: `host=db password=…`. */
+export const holdsPassword = (text: string): boolean =>
+  /(?:^|[\s;])\w*(?:password|passwd|pwd)\s*=/i.test(text)
+
+/**
+ * An address without the user and the passwords in it, also where it does not parse. A password with
+ * an unescaped @ or / ends at the last @; a text with a password outside of an address is hidden.
+ */
 export function withoutUser(text: string): string {
-  if (!URL.canParse(text)) return text.replace(/(:\/\/).*@/s, '$1***@').replace(passwords, '$1***')
-  const url = new URL(text)
-  if (url.username !== '' || url.password !== '') {
-    url.username = '***'
-    url.password = ''
-  }
-  const safe = url.search.replace(passwords, '$1***')
-  if (safe === url.search && url.username === '') return text
-  url.search = safe
-  return url.href
+  if (holdsPassword(text)) return '***'
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const hasUser = url !== undefined && url.username + url.password !== ''
+  // Its path may have an @; that of a database has one if its password is not escaped.
+  const isPlain = !hasUser && /^https?:$/.test(url?.protocol ?? '')
+  // Parsing leaves tabs and line breaks out, which would hide what is looked for.
+  const read = hasUser || /[\t\n\r]/.test(text) ? (url?.href ?? text) : text
+  const safe = isPlain ? read : read.replace(/(:\/\/).*@/s, '$1***@')
+  return safe.replace(passwords, '$1***')
 }
 
 /** Parameters of an address that are secrets: `?password=`, `sslpassword`, `api_key`. */

@@ -7,6 +7,7 @@ import { parseEnv } from 'node:util'
 import { Option } from 'commander'
 import type { Secret } from '../index.ts'
 import { CliError } from './exit-code.ts'
+import { holdsPassword } from './output.ts'
 import type { Session } from './session.ts'
 
 /** A secret with an id to refer to it. */
@@ -28,7 +29,9 @@ const forbidden =
   /^--?((webhook|signing|shared|client)?[-_]?secrets?|((idv|api|inbox|encryption|signing)[-_]?)*key|token|password)(=|$)/i
 
 /** The address of a database with a password in it. */
-const withPassword = /postgres(ql)?:\/\/([^\s/@]*:[^\s]+@|.*[?&](ssl)?password=)/i
+const withPassword = /postgres(ql)?:\/\/([^\s/]*:.+@|.*[?&](ssl)?password=)/is
+/** The name of an option before its value. */
+const optionName = /^--?[\w-]+=/
 
 /**
  * Rejects secrets among the arguments, before anything could repeat one.
@@ -36,7 +39,7 @@ const withPassword = /postgres(ql)?:\/\/([^\s/@]*:[^\s]+@|.*[?&](ssl)?password=)
  * @throws CliError `SECRET_ARGUMENT`
  */
 export function refuseSecretArguments(args: readonly string[]): void {
-  if (args.some((arg) => withPassword.test(arg))) {
+  if (args.some((arg) => withPassword.test(arg) || holdsPassword(arg.replace(optionName, '')))) {
     throw new CliError(
       'SECRET_ARGUMENT',
       'never pass an address with a password as an argument, because any process on this machine can read it. Set IDV_INBOX, pass env:NAME with the name of a variable that holds it, or set PGPASSWORD',

@@ -525,9 +525,11 @@ describe('the file', () => {
     await expect(long).rejects.toThrow(/folder .* cannot be opened: ENAMETOOLONG/)
     await expect(open('file:inbox')).rejects.toMatchObject({ code: 'STORE_UNSUITABLE' })
     expect(() => sqliteStore('')).toThrow(/needs a path/)
-    const address = () => sqliteStore('postgres://app:the-password@db/app')
-    expect(address).toThrow(/got an address: Postgres has postgresStore\(\)/)
-    expect(address).not.toThrow(/the-password/)
+    for (const given of ['postgres://app:the-password@db/app', 'host=db password=the-password']) {
+      const address = () => sqliteStore(given)
+      expect(address).toThrow(/got an address: Postgres has postgresStore\(\)/)
+      expect(address).not.toThrow(/the-password/)
+    }
     mkdirSync(join(folder, 'directory.db'))
     const within = open(join(folder, 'directory.db'))
     await expect(within).rejects.toThrow(/directory\.db is a folder: name a file in it, e\.g\. /)

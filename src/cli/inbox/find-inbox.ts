@@ -14,13 +14,7 @@ import { isWebhookError } from '../../index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import type { Session } from '../session.ts'
 import type { InboxChoice } from './inbox-option.ts'
-import {
-  fromVariable,
-  isAddress,
-  isPostgresUrl,
-  postgresStoreAt,
-  shownUrl,
-} from './postgres-inbox.ts'
+import { fromVariable, isPostgresUrl, postgresStoreAt, shownUrl } from './postgres-inbox.ts'
 
 /** An inbox that is not open yet, and where it is. */
 export interface FoundInbox {
@@ -57,9 +51,6 @@ export async function findInbox(
   if (path !== undefined && isPostgresUrl(path)) {
     const store = await postgresStoreAt(path, { cwd, mode })
     return { ...(await madeInbox(session, store, opening)), where: shownUrl(path) }
-  }
-  if (path !== undefined && isAddress(path)) {
-    throw new CliError('USAGE', 'an inbox is an SQLite file or postgres://…, not another address')
   }
   if (path !== undefined) {
     const file = resolve(cwd, path)

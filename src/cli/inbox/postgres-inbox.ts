@@ -12,16 +12,34 @@ import type {
   PostgresJsConnection,
 } from '../../inbox/stores/postgres/postgres.ts'
 import { CliError } from '../exit-code.ts'
+import { holdsPassword } from '../output.ts'
 import type { Session } from '../session.ts'
 
 /** Whether an inbox is named by the address of a database, not by a file. */
 export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//i.test(text)
 
 /** Whether a text is the address of anything, not a path. */
-export const isAddress = (text: string): boolean => /^[a-z][a-z+.-]+:\/\//i.test(text)
+const isAddress = (text: string): boolean => /^[a-z][a-z+.-]+:\/\//i.test(text)
 
-/** The value of the variable that `env:NAME` names; other texts as they are. */
-export function fromVariable({ env, cwd }: Pick<Session, 'env' | 'cwd'>, text: string): string {
+/**
+ * The value of the variable that `env:NAME` names; other texts as they are.
+ *
+ * @throws CliError `USAGE`, also for another address, or its parameters: as a path they would be shown
+ */
+export function fromVariable(session: Pick<Session, 'env' | 'cwd'>, text: string): string {
+  const value = namedValue(session, text)
+  if (isPostgresUrl(value)) return value
+  if (isAddress(value)) {
+    throw new CliError('USAGE', 'an inbox is an SQLite file or postgres://…, not another address')
+  }
+  if (!holdsPassword(value)) return value
+  // Not repeated: it holds a password.
+  const message =
+    'an inbox is an SQLite file or postgres://user:password@host:5432/database, not parameters such as host=…'
+  throw new CliError('USAGE', message)
+}
+
+function namedValue({ env, cwd }: Pick<Session, 'env' | 'cwd'>, text: string): string {
   const name = /^env:(\w+)$/.exec(text)?.[1]
   if (name === undefined) return text
   const value = env[name]
@@ -35,9 +53,19 @@ export function fromVariable({ env, cwd }: Pick<Session, 'env' | 'cwd'>, text: s
 
 /** The address without user, password and options. */
 export function shownUrl(text: string): string {
-  if (!URL.canParse(text)) return 'postgres://…'
-  const { host, pathname } = new URL(text)
-  return `postgres://${host}${pathname}`
+  const url = parsed(text)
+  return url ? `postgres://${url.host}${url.pathname}` : 'postgres://…'
+}
+
+/**
+ * An address as it is meant; undefined if it does not parse, or has an @ behind its host: a password
+ * with an unescaped @ or / then counts as the host and the name of the database.
+ */
+function parsed(text: string): URL | undefined {
+  if (!URL.canParse(text)) return undefined
+  const url = new URL(text)
+  const [firstName = ''] = url.search.split('=', 1)
+  return `${url.pathname}${url.hash}${firstName}`.includes('@') ? undefined : url
 }
 
 /** How to open an inbox at an address. */
@@ -76,7 +104,7 @@ export async function mayHoldInbox(url: string, cwd: string): Promise<boolean> {
 }
 
 async function driverAt(url: string, cwd: string): Promise<PostgresDriver> {
-  if (!URL.canParse(url)) {
+  if (!parsed(url)) {
     throw new CliError(
       'USAGE',
       'the address of the inbox must be like postgres://user@host:5432/database, with special characters of its password percent-encoded',

@@ -358,12 +358,32 @@ describe('a secret', () => {
   test.each([
     ['IDV_INBOX', 'postgres://u@127.0.0.1:1/db?password=hush-hush&sslmode=require'],
     ['IDV_INBOX', 'postgres://u:hush/hush-hush@127.0.0.1:1/db'],
+    ['IDV_INBOX', 'postgres://u:hush@hush/hush-hush@127.0.0.1:1/db'],
+    ['IDV_INBOX', 'host=127.0.0.1 user=u password=hush-hush dbname=db'],
     ['IDV_TO', 'http://127.0.0.1:1/hooks?api_key=hush-hush'],
     ['IDV_HEADER', '["authorization: Bearer hush-hush"]'],
   ])('in %s is not shown: %s', async (name, value) => {
     const { stdout, stderr } = await run(['config'], { cwd: folder(), env: { [name]: value } })
     expect(stdout).toContain(name === 'IDV_HEADER' ? '(not shown)' : '***')
     expect(stdout + stderr).not.toContain('hush')
+  })
+
+  test.each([
+    'postgres://u:hush@hush/hush-hush@127.0.0.1:1/db',
+    'host=127.0.0.1 user=u password=hush-hush dbname=db',
+    'mysql://u:hush-hush@127.0.0.1:1/db',
+  ])('of an inbox that is not opened is not shown: %s', async (value) => {
+    for (const args of [
+      ['inbox', 'stats'],
+      ['inbox', 'move', 'env:IDV_INBOX', 'other.db'],
+      ['inbox', 'move', 'other.db', 'env:IDV_INBOX'],
+      ['reconcile', '--base-url', nowhere, '--since', '2026-03-01'],
+    ]) {
+      const env = { IDV_INBOX: value, IDV_API_KEY: 'k', WEBHOOK_SECRET: 'a-secret' }
+      const { code, stdout, stderr } = await run(args, { cwd: folder(), env })
+      expect(code).toBe(2)
+      expect(stdout + stderr).not.toContain('hush')
+    }
   })
 
   test('with stray white space is refused with the fix', async () => {
