@@ -28,10 +28,10 @@ export interface Encryption {
   /** Whether it reads what was kept without a key. */
   readonly acceptsUnencrypted: boolean
   /**
-   * From now on what is encrypted belongs to the inbox of this salt. Who has another one under the same
-   * key, such as that of a test, could put its entries here otherwise.
+   * The same for what belongs to the inbox of this salt. Who has another one under the same key, such as
+   * that of a test, could put its entries here otherwise. The salt itself belongs to none.
    */
-  bind(salt: Uint8Array): void
+  of(salt: Uint8Array): Encryption
   encrypt(bytes: Uint8Array, label: string): Uint8Array
   /** The bytes, or undefined when no key decrypts them. */
   decrypt(stored: Uint8Array, label: string): Uint8Array | undefined
@@ -52,13 +52,19 @@ const headLength = 1 + idLength + nonceLength
 
 /** @throws WebhookError `OPTION_INVALID` for a key that is not 32 bytes */
 export function createEncryption(options?: EncryptionOptions): Encryption {
+  return encryptionOf(options, undefined)
+}
+
+function encryptionOf(
+  options: EncryptionOptions | undefined,
+  inbox: string | undefined,
+): Encryption {
   const given = options ? [options.key, ...(options.previous ?? [])] : []
   const keys = given.map((key) => ({ key: keyBytes(key), id: keyId(keyBytes(key)) }))
   const current = keys[0]
   const acceptsUnencrypted = current === undefined || options?.acceptUnencrypted === true
   const isRefused = (encrypted: Uint8Array) =>
     encrypted[0] === unencryptedMark && !acceptsUnencrypted
-  let inbox: string | undefined
   /** The label with the inbox, as the mark of the bytes says; undefined where that is not known. */
   const placeOf = (label: string, mark: number | undefined): string | undefined => {
     if (mark === encryptedMark) return label
@@ -67,9 +73,8 @@ export function createEncryption(options?: EncryptionOptions): Encryption {
   return {
     hasKey: current !== undefined,
     acceptsUnencrypted,
-    bind: (salt) => {
-      inbox = createHash('sha256').update('inbox:').update(salt).digest('base64url')
-    },
+    of: (salt) =>
+      encryptionOf(options, createHash('sha256').update('inbox:').update(salt).digest('base64url')),
     encrypt: (bytes, label) => {
       if (!current) return concat([Uint8Array.of(unencryptedMark), bytes])
       const nonce = randomBytes(nonceLength)

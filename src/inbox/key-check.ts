@@ -41,7 +41,5 @@ async function saltOf(store: InboxStore, encryption: Encryption): Promise<Uint8A
   // Before the salt: once that is encrypted, nothing else shows that there were any.
   if (encryption.acceptsUnencrypted) await noteUnencrypted(store)
   if (!encryption.isCurrent(kept)) await store.remember('salt', encryption.encrypt(salt, 'salt'))
-  // Not before the salt, which is what says whose the rest is.
-  encryption.bind(salt)
   return salt
 }

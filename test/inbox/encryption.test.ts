@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { type EncryptionOptions, type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
@@ -80,16 +81,30 @@ test('content belongs to its inbox: a row of another one under the same key is n
   expect(first.seen).toEqual([{ id: 'ver_test' }])
 })
 
+test('an inbox that is opened again begins its new file with a salt that others can open', async () => {
+  const file = temporaryFile()
+  const first = sealed(file)
+  await first.deliver(event('verification.approved', { id: 'ver_1' }))
+  await first.inbox.close()
+  for (const end of ['', '-owner']) rmSync(`${file}${end}`, { force: true })
+  await first.deliver(event('verification.approved', { id: 'ver_2' }))
+  await first.inbox.close()
+  const second = sealed(file)
+  expect(await second.worker.runOnce()).toMatchObject({ done: 1 })
+  expect(second.seen).toEqual([{ id: 'ver_2' }])
+})
+
 test('what was encrypted before it was bound to its inbox is still read', () => {
   const bytes = Buffer.from('{}')
   const before = createEncryption(encryption).encrypt(bytes, 'row')
   const after = createEncryption(encryption)
   expect(after.decrypt(before, 'row')).toEqual(bytes)
-  after.bind(Buffer.from('salt'))
-  expect(after.decrypt(before, 'row')).toEqual(bytes)
-  const bound = after.encrypt(bytes, 'row')
-  expect(after.decrypt(bound, 'row')).toEqual(bytes)
-  expect(createEncryption(encryption).decrypt(bound, 'row')).toBeUndefined()
+  const ofOne = after.of(Buffer.from('salt'))
+  expect(ofOne.decrypt(before, 'row')).toEqual(bytes)
+  const bound = ofOne.encrypt(bytes, 'row')
+  expect(ofOne.decrypt(bound, 'row')).toEqual(bytes)
+  expect(after.decrypt(bound, 'row')).toBeUndefined()
+  expect(after.of(Buffer.from('other')).decrypt(bound, 'row')).toBeUndefined()
 })
 
 test('an inbox from before there was a key is taken only where that is said', async () => {
@@ -210,6 +225,23 @@ describe('a rolling change of the key, where several processes share the store',
     expect(await again.worker.runOnce()).toMatchObject({ done: 1 })
     await join(changed).inbox.open()
     await join({ key: second }).inbox.open()
+  })
+
+  test('lets each process close and open again, before and after the key has changed', async () => {
+    const join = joining(sharedMemory())
+    const one = join(announced)
+    await one.deliver(event())
+    await one.inbox.close()
+    const two = join(changed)
+    await two.deliver(event())
+    await two.inbox.close()
+    for (const again of [one, two, one]) {
+      await again.inbox.stats()
+      await again.deliver(event())
+      await again.inbox.close()
+    }
+    for (const given of [announced, changed, announced]) await join(given).inbox.open()
+    expect(await join(changed).worker.runOnce()).toMatchObject({ done: 5, dead: 0 })
   })
 
   test('in one step leaves a process with the old key alone unable to read or to start', async () => {

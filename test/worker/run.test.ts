@@ -376,6 +376,7 @@ test('other processes see what is at work here as alive', async () => {
   const once = here.worker.runOnce()
   await begun.promise
   await delay(70)
+  await other.inbox.open()
   expect(await (other.inbox as unknown as WorkSource).sweep()).toEqual([])
   end.resolve()
   expect(await once).toMatchObject({ done: 1 })
