@@ -1,7 +1,15 @@
 // The files of an inbox on disks that are full, and where somebody has deleted one of them.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, linkSync, readFileSync, realpathSync, rmSync, utimesSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  utimesSync,
+} from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { isDeepStrictEqual } from 'node:util'
 import { createInbox } from 'idv-webhooks/inbox'
@@ -10,6 +18,7 @@ import Libsql from 'libsql'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { OwnLocks } from '../../src/inbox/stores/sqlite/own-locks.ts'
 import { hasSecondLibrary } from '../../src/inbox/stores/sqlite/second-library.ts'
+import { newEntry } from '../../src/testing/store-cases.ts'
 import { event, setUp, until } from './admin.ts'
 import { temporaryFile } from './temporary.ts'
 
@@ -49,6 +58,24 @@ test('a disk without room is named at the start, whatever the driver makes of it
   await expect(inbox.open()).rejects.toThrow(/cannot be opened \(database or disk is full\)/)
   disk.isFull = false
   expect((await deliver(event())).kind).toBe('accepted')
+})
+
+test('what a crash left in the log is written anew before anything comes after it', async () => {
+  const [first, crashed, alone] = [temporaryFile(), temporaryFile(), temporaryFile()]
+  const store = sqliteStore(first)
+  await store.open(() => {})
+  for (let at = 0; at < 20; at++) await store.insert(newEntry())
+  for (const end of ['', '-wal']) copyFileSync(`${first}${end}`, `${crashed}${end}`)
+  await store.close()
+  const again = sqliteStore(crashed)
+  await again.open(() => {})
+  // As if the log had been in memory alone, and the power was cut.
+  copyFileSync(crashed, alone)
+  await again.close()
+  const after = sqliteStore(alone)
+  await after.open(() => {})
+  expect(await after.find({ limit: 100 })).toHaveLength(20)
+  await after.close()
 })
 
 const operator = (file: string) => {

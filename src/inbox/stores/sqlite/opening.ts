@@ -114,6 +114,9 @@ export function openOwned({ file, open, check = 'integrity' }: Opening): Owned {
     db = open(path)
     configure(db)
     if (!isChecked) assertIntact(db, path, check, !hasLog(path))
+    // A log may be in memory alone: after a sync that failed, Linux takes its pages for written. What is
+    // moved is written anew; else all that comes after them would be behind a hole.
+    db.exec('pragma wal_checkpoint(truncate)')
     migrate(db)
     const epoch = nextEpoch(db)
     assertDurable(db)
