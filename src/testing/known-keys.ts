@@ -74,5 +74,7 @@ export function isKnownKey(key: string): boolean {
   const parts = key.toLowerCase() === key.toUpperCase() ? [] : key.split(between)
   const named = parts.filter((part) => part !== '')
   const areKnown = named.every((part) => words.has(part.toLowerCase()) || /^\d$/.test(part))
-  return named.length > 0 && areKnown
+  // One after the other they are a number.
+  const isNumber = named.some((part, at) => /^\d$/.test(part) && /^\d$/.test(named[at + 1] ?? ''))
+  return named.length > 0 && areKnown && !isNumber
 }

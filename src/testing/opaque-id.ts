@@ -12,7 +12,7 @@ const hex = /^(?:[0-9a-f]{24}|[0-9a-f]{32}|[0-9A-F]{32}|[0-9a-f]{40}|[0-9A-F]{40
 
 /**
  * Whether an id is opaque: a UUID, a ULID, hex, or a long random mix of both cases and digits, but
- * not base64 of a text. After a known prefix, up to five digits or shorter hex are enough. Capitals
+ * not base64 of a text. After a known prefix, up to five digits or hex of another length are enough. Capitals
  * with digits prove nothing: a tax code of 16 characters holds a name, a birthday and a sex.
  */
 export function isOpaqueId(id: string): boolean {
@@ -25,7 +25,10 @@ export function isOpaqueId(id: string): boolean {
   const turns = bare.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0
   if (hex.test(bare)) return turns >= bare.length / 4
   if (/\d{7}|[a-z]{7}/.test(bare)) return false
-  const isShortHex = (isPrefixed ? /^[0-9a-f]{4,64}$/ : /^[0-9a-f]{16}$/).test(bare)
+  // Of 8 to 11 a document number may be: German ones have C and F.
+  const isShortHex = (isPrefixed ? /^([0-9a-f]{4,7}|[0-9a-f]{12,64})$/ : /^[0-9a-f]{16}$/).test(
+    bare,
+  )
   if (isShortHex) return turns >= (bare.length < 6 ? 2 : 3)
   if (/^[a-z0-9]{24,}$/.test(bare)) return turns >= Math.floor(bare.length / 3)
   return bare.length >= (isPrefixed ? 16 : 20) && mixesCases(bare) && !isText(bare)

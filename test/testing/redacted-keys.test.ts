@@ -73,6 +73,13 @@ test('the fields of the documents and of every vendor’s examples stay', async 
   expect(Object.keys(data).toSorted()).toEqual(keys.toSorted())
 })
 
+test.each(['ssn_0_7_8_0_5_1_1_2_0', 'phone-4-1-6-5', 'dob.1.9.8.5'])(
+  'digits of a key that make a number are masked, however they are separated: %s',
+  async (key) => {
+    expect(Object.keys(await redactedData({ [key]: true }))).not.toEqual([key])
+  },
+)
+
 test('your sender’s own fields stay as keys, but not in metadata', async () => {
   const body = { tapahtuma: 'x', tiedot: { metadata: { tapahtuma: 'x' } } }
   expect(await redacted(body, ['tapahtuma'])).toBe(
