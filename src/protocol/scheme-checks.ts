@@ -93,14 +93,20 @@ export function checkDistinct(names: readonly string[]): void {
   }
 }
 
+const mostParts = 64
+const mostBodies = 2
+
 export function parseTemplate(signed: string): readonly TemplatePart[] {
   if (typeof signed !== 'string') {
     throw refuse(`signed must be a template such as '{timestamp}.{body}', got ${shown(signed)}`)
   }
   const pieces = signed.split(/(\{[^{}]*\})/).filter((piece) => piece !== '')
   const template = pieces.map(templatePart)
-  if (!template.some((part) => 'value' in part && part.value === 'body')) {
-    throw refuse('signed must contain {body}, or the bytes are not proved')
+  const bodies = template.filter((part) => 'value' in part && part.value === 'body').length
+  if (bodies === 0) throw refuse('signed must contain {body}, or the bytes are not proved')
+  // A capture brings its own scheme: it must not choose how long verifying it takes.
+  if (bodies > mostBodies || template.length > mostParts) {
+    throw refuse(`signed has at most ${mostParts} parts, and {body} ${mostBodies} times among them`)
   }
   for (const [at, part] of template.entries()) checkNeighbours(part, template[at + 1])
   return template

@@ -5,6 +5,7 @@ import {
   existsSync,
   lchownSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -96,6 +97,10 @@ describe.skipIf(process.platform === 'win32')('the files of an inbox', () => {
       await open(own)
       for (const end of ['', '-owner']) chownSync(`${own}${end}`, 1234, 1234)
       await open(own)
+      // As after a restore of the file alone: the application must be able to open it later.
+      rmSync(`${own}-owner`)
+      await open(own)
+      expect(statSync(`${own}-owner`).uid).toBe(1234)
     },
   )
 })

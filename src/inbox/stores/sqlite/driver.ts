@@ -146,7 +146,7 @@ function resultCode(error: unknown): number | string | undefined {
   return typeof code === 'string' && code.startsWith('SQLITE_') ? code : undefined
 }
 
-/** After a failed fsync the content of the disk is unknown; opening the file writes the log anew. */
+/** After a failed fsync the content of the disk is unknown; opening the file writes the log again. */
 const unsynced: readonly unknown[] = [1034, 'SQLITE_IOERR_FSYNC', 1290, 'SQLITE_IOERR_DIR_FSYNC']
 
 /** Whether nothing more may be written before a restart. */

@@ -1,6 +1,6 @@
 // Opens the file for its one owner, and only in the settings that keep the promise: WAL, every
 // commit synced, an intact file, nobody else's.
-import { closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { WebhookError } from '../../../foundation/errors.ts'
 import { isBusy, isFatal, type Open, type SqliteDatabase, transact } from './driver.ts'
@@ -13,7 +13,7 @@ import {
   openReader,
   refusedFile,
 } from './intact.ts'
-import { assertOwnLink, makePrivate } from './private-files.ts'
+import { assertOwnLink, createPrivate, makePrivate } from './private-files.ts'
 import { assertSchema, migrate } from './schema.ts'
 import { assertSideFiles } from './side-files.ts'
 
@@ -115,7 +115,7 @@ export function openOwned({ file, open, check = 'integrity' }: Opening): Owned {
     configure(db)
     if (!isChecked) assertIntact(db, path, check, !hasLog(path))
     // A log may be in memory alone: after a sync that failed, Linux takes its pages for written. What is
-    // moved is written anew; else all that comes after them would be behind a hole.
+    // moved is written again; else all that comes after them would be behind a hole.
     db.exec('pragma wal_checkpoint(truncate)')
     migrate(db)
     const epoch = nextEpoch(db)
@@ -184,14 +184,6 @@ export function canonicalPath(file: string): string {
   }
 }
 
-/** Creates the file for its owner's eyes alone; SQLite gives its other files the same mode. */
-function createPrivate(path: string): boolean {
-  // Never opened when it is there: closing it would drop the locks of this process on it.
-  if (existsSync(path)) return false
-  closeSync(openSync(path, 'wx', 0o600))
-  return true
-}
-
 /** Switches to WAL and writes once, before anything depends on the file. */
 function initialise(path: string, open: Open): void {
   const db = open(path)
@@ -209,7 +201,7 @@ function initialise(path: string, open: Open): void {
 /** A lock that dies with its process: a transaction held open on a file of its own. */
 function takeLock(path: string, open: Open): SqliteDatabase {
   try {
-    createPrivate(path)
+    createPrivate(path, path.replace(/-owner$/, ''))
     const lock = open(path)
     try {
       lock.exec('pragma busy_timeout = 0')

@@ -3,6 +3,8 @@ import {
   chmodSync,
   closeSync,
   constants,
+  existsSync,
+  fchownSync,
   fstatSync,
   lstatSync,
   openSync,
@@ -38,6 +40,21 @@ export function makePrivate(path: string): void {
       )
     }
   }
+}
+
+/** Creates a file for its owner's eyes alone: SQLite gives its other files the same mode. */
+export function createPrivate(path: string, beside?: string): boolean {
+  // Never opened when it is there: closing it would drop the locks of this process on it.
+  if (existsSync(path)) return false
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    // Root that looks after an inbox must not shut its owner out.
+    const of = beside === undefined ? undefined : statSync(beside, { throwIfNoEntry: false })
+    if (of && process.geteuid?.() === 0) fchownSync(file, of.uid, of.gid)
+  } finally {
+    closeSync(file)
+  }
+  return true
 }
 
 /**
