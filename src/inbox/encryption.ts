@@ -52,17 +52,22 @@ const headLength = 1 + idLength + nonceLength
 
 /** @throws WebhookError `OPTION_INVALID` for a key that is not 32 bytes */
 export function createEncryption(options?: EncryptionOptions): Encryption {
-  return encryptionOf(options, undefined)
+  const given = options ? [options.key, ...(options.previous ?? [])] : []
+  const keys = given.map(keyBytes).map((key) => ({ key, id: keyId(key) }))
+  return encryptionBy(keys, keys.length === 0 || options?.acceptUnencrypted === true)
 }
 
-function encryptionOf(
-  options: EncryptionOptions | undefined,
-  inbox: string | undefined,
+interface NamedKey {
+  readonly key: Uint8Array
+  readonly id: Buffer
+}
+
+function encryptionBy(
+  keys: readonly NamedKey[],
+  acceptsUnencrypted: boolean,
+  inbox?: string,
 ): Encryption {
-  const given = options ? [options.key, ...(options.previous ?? [])] : []
-  const keys = given.map((key) => ({ key: keyBytes(key), id: keyId(keyBytes(key)) }))
-  const current = keys[0]
-  const acceptsUnencrypted = current === undefined || options?.acceptUnencrypted === true
+  const [current] = keys
   const isRefused = (encrypted: Uint8Array) =>
     encrypted[0] === unencryptedMark && !acceptsUnencrypted
   /** The label with the inbox, as the mark of the bytes says; undefined where that is not known. */
@@ -73,8 +78,10 @@ function encryptionOf(
   return {
     hasKey: current !== undefined,
     acceptsUnencrypted,
-    of: (salt) =>
-      encryptionOf(options, createHash('sha256').update('inbox:').update(salt).digest('base64url')),
+    of: (salt) => {
+      const digest = createHash('sha256').update('inbox:').update(salt).digest('base64url')
+      return encryptionBy(keys, acceptsUnencrypted, digest)
+    },
     encrypt: (bytes, label) => {
       if (!current) return concat([Uint8Array.of(unencryptedMark), bytes])
       const nonce = randomBytes(nonceLength)
@@ -129,11 +136,12 @@ function keyId(key: Uint8Array): Buffer {
 }
 
 function keyBytes(key: EncryptionKey): Uint8Array {
-  if (key instanceof Uint8Array && key.length === 32) return key
+  // A copy: some wipe the bytes of a key once it is handed over.
+  if (key instanceof Uint8Array && key.length === 32) return nonZero(Uint8Array.from(key))
   if (typeof key === 'string') {
     const encoding = /^[0-9a-f]{64}$/i.test(key) ? 'hex' : 'base64'
     const bytes = Buffer.from(key, encoding)
-    if (bytes.length === 32 && /^[\w+/-]+=*$/.test(key)) return bytes
+    if (bytes.length === 32 && /^[\w+/-]+=*$/.test(key)) return nonZero(bytes)
   }
   if (key === undefined || (key as unknown) === '') {
     throw invalid('encryption.key is not set: check the environment variable that holds it')
@@ -141,4 +149,9 @@ function keyBytes(key: EncryptionKey): Uint8Array {
   throw invalid(
     'encryption.key must be 32 random bytes, in hex or base64. Make one with node -p "crypto.randomBytes(32).toString(\'base64\')"',
   )
+}
+
+function nonZero(key: Uint8Array): Uint8Array {
+  if (key.some((byte) => byte !== 0)) return key
+  throw invalid('encryption.key consists of zero bytes only: pass it before it is wiped')
 }

@@ -93,7 +93,7 @@ export function checkDistinct(names: readonly string[]): void {
   }
 }
 
-const mostParts = 64
+const longestTemplate = 64
 const mostBodies = 2
 
 export function parseTemplate(signed: string): readonly TemplatePart[] {
@@ -105,8 +105,10 @@ export function parseTemplate(signed: string): readonly TemplatePart[] {
   const bodies = template.filter((part) => 'value' in part && part.value === 'body').length
   if (bodies === 0) throw refuse('signed must contain {body}, or the bytes are not proved')
   // A capture brings its own scheme: it must not choose how long verifying it takes.
-  if (bodies > mostBodies || template.length > mostParts) {
-    throw refuse(`signed has at most ${mostParts} parts, and {body} ${mostBodies} times among them`)
+  if (bodies > mostBodies || template.length > longestTemplate) {
+    throw refuse(
+      `signed has at most ${longestTemplate} parts, and {body} ${mostBodies} times among them`,
+    )
   }
   for (const [at, part] of template.entries()) checkNeighbours(part, template[at + 1])
   return template

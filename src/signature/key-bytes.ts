@@ -17,7 +17,7 @@ export function materialOf(
   if ((typeof value !== 'string' && !(value instanceof Uint8Array)) || value.length === 0) {
     throw invalid(`${name} is missing: pass the public key of the sender`, 'SECRET_INVALID')
   }
-  const found = publicKeyBytes(value, key, algorithm)
+  const found = publicKeyBytes(ownOf(value), key, algorithm)
   if (found instanceof Uint8Array) return found
   throw invalid(`${name} ${found.fault}`, 'SECRET_INVALID')
 }
@@ -38,9 +38,10 @@ export function keyBytes(
   if (typeof value !== 'string' && !(value instanceof Uint8Array)) {
     return refuse(`must be a string or bytes, got ${typeof value}`)
   }
-  const bytes = typeof value === 'string' ? decoded(value, decoding, refuse) : value
+  const own = ownOf(value)
+  const bytes = typeof own === 'string' ? decoded(own, decoding, refuse) : own
   if (bytes.length === 0) return refuse('is empty: anyone could sign with it')
-  if (typeof value !== 'string' && isUntrimmedText(value)) {
+  if (typeof own !== 'string' && isUntrimmedText(own)) {
     return refuse('has white space at its ends: trim the file that it came from')
   }
   if (bytes.every((byte) => byte === 0)) {
@@ -49,6 +50,11 @@ export function keyBytes(
     )
   }
   return bytes
+}
+
+/** Some wipe the bytes of a key once it is handed over: what is used later must not be theirs. */
+function ownOf(value: string | Uint8Array): string | Uint8Array {
+  return typeof value === 'string' ? value : Uint8Array.from(value)
 }
 
 function decoded(

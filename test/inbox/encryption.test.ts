@@ -94,6 +94,19 @@ test('an inbox that is opened again begins its new file with a salt that others 
   expect(second.seen).toEqual([{ id: 'ver_2' }])
 })
 
+test('a key that is wiped once it is handed over is the one that encrypts', async () => {
+  const file = temporaryFile()
+  const key = Buffer.from(encryption.key, 'hex')
+  const first = sealed(file, { key, previous: [key] })
+  key.fill(0)
+  await first.deliver(event('verification.approved', { id: 'ver_1' }))
+  await first.inbox.close()
+  await first.deliver(event('verification.approved', { id: 'ver_2' }))
+  await first.inbox.close()
+  expect(await sealed(file).worker.runOnce()).toMatchObject({ done: 2 })
+  expect(() => sealed(file, { key })).toThrow('consists of zero bytes only')
+})
+
 test('what was encrypted before it was bound to its inbox is still read', () => {
   const bytes = Buffer.from('{}')
   const before = createEncryption(encryption).encrypt(bytes, 'row')

@@ -170,3 +170,21 @@ test('WebhookError is told across installed copies', async () => {
   expect(isWebhookError({ [Symbol.for('idv-webhooks.WebhookError')]: true })).toBe(true)
   expect(isWebhookError(new Error('other'))).toBe(false)
 })
+
+test.each([schemes.service(), schemes.token({ header: 'X-Token' })])(
+  'bytes of a secret that are wiped once they are handed over still prove: $name',
+  async (scheme) => {
+    const text = 'the-secret-that-a-key-service-gave'
+    const value = Buffer.from(text)
+    const { authenticity } = scheme
+    const receiver = createReceiver({ secret: value, scheme, authenticity })
+    value.fill(0)
+    const body = Buffer.from('{"event":"client.created","data":{"id":"cli_1"}}')
+    const kindOf = async (secret: string | Uint8Array) =>
+      (await receiver.receive({ body, headers: await sign(body, { secret, scheme }) })).kind
+    expect(await kindOf(text)).toBe('ignored')
+    expect(await kindOf('a-secret-of-somebody-else')).toBe('rejected')
+    value.write('another-secret')
+    expect(await kindOf(text)).toBe('ignored')
+  },
+)
