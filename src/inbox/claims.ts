@@ -1,7 +1,6 @@
 // Claims with their deliveries opened, and what an attempt's end means by the plan of retries.
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
-import { WebhookError } from '../foundation/errors.ts'
 import { openedOf } from './content.ts'
 import type { Encryption } from './encryption.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
@@ -17,6 +16,7 @@ import { WorkerWatch } from './worker-watch.ts'
 /** Dependencies of Claims. */
 export interface ClaimsDeps {
   readonly store: InboxStore
+  readonly encryption: Encryption
   readonly retry: Retry
   readonly now: Clock
   /** Milliseconds for which a claim holds without being renewed. */
@@ -40,8 +40,6 @@ export class Claims {
   readonly #again = new Map<string, Work>()
   /** Claims whose answers are on their way. */
   #claiming = Promise.resolve()
-  /** Of the inbox as it was opened last. */
-  #encryption: Encryption | undefined
   /** The latest time that lanes are in line with; none before the first claim. */
   #seen: number | undefined
 
@@ -53,10 +51,6 @@ export class Claims {
       const at = now().getTime()
       return at - ((await store.stats(at)).due ?? at)
     })
-  }
-
-  readBy(encryption: Encryption): void {
-    this.#encryption = encryption
   }
 
   claim(limit: number) {
@@ -184,20 +178,15 @@ export class Claims {
 
   /** The time, once the lanes know that the clock was set: at the start, or back since. */
   async #alignedNow(): Promise<number> {
-    const { store, retry, hold } = this.#deps
+    const { store, encryption, retry, hold } = this.#deps
     await store.refresh?.()
     const now = this.#now()
-    if (this.#seen === undefined) await assertNoneUnencrypted(store, this.#reader)
+    if (this.#seen === undefined) await assertNoneUnencrypted(store, encryption)
     if (this.#seen === undefined || now < this.#seen) {
       await store.align({ now, latest: now + retry.longest, free: !hold })
     }
     this.#seen = now
     return now
-  }
-
-  get #reader(): Encryption {
-    if (this.#encryption) return this.#encryption
-    throw new WebhookError('STORE_FAILED', 'the inbox is not open')
   }
 
   #now(): number {
@@ -212,7 +201,7 @@ export class Claims {
 
   #toWork(entry: Claimed): Work {
     const { attempt, seq, name, source, storedAt, handled, failed = [], gap, highWaterMark } = entry
-    const opened = openedOf(entry, this.#reader)
+    const opened = openedOf(entry, this.#deps.encryption)
     return {
       place: -1,
       lease: leaseOf(entry),

@@ -1,4 +1,4 @@
-// Encryption at rest: AES-256-GCM bound to the inbox and the row that the bytes belong to, with keys that rotate.
+// Encryption at rest: AES-256-GCM bound to the row that the bytes belong to, with keys that rotate.
 // Without a key the bytes are kept as they are, with a mark that says so.
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import { concat } from '../foundation/bytes.ts'
@@ -27,11 +27,6 @@ export interface Encryption {
   readonly hasKey: boolean
   /** Whether it reads what was kept without a key. */
   readonly acceptsUnencrypted: boolean
-  /**
-   * The same for what belongs to the inbox of this salt. Who has another one under the same key, such as
-   * that of a test, could put its entries here otherwise. The salt itself belongs to none.
-   */
-  of(salt: Uint8Array): Encryption
   encrypt(bytes: Uint8Array, label: string): Uint8Array
   /** The bytes, or undefined when no key decrypts them. */
   decrypt(stored: Uint8Array, label: string): Uint8Array | undefined
@@ -42,9 +37,7 @@ export interface Encryption {
 }
 
 const unencryptedMark = 0
-/** Bound to its row alone: the salt itself, and entries of versions before 0.2.0. */
 const encryptedMark = 1
-const boundMark = 2
 const idLength = 8
 const nonceLength = 12
 const tagLength = 16
@@ -54,43 +47,20 @@ const headLength = 1 + idLength + nonceLength
 export function createEncryption(options?: EncryptionOptions): Encryption {
   const given = options ? [options.key, ...(options.previous ?? [])] : []
   const keys = given.map(keyBytes).map((key) => ({ key, id: keyId(key) }))
-  return encryptionBy(keys, keys.length === 0 || options?.acceptUnencrypted === true)
-}
-
-interface NamedKey {
-  readonly key: Uint8Array
-  readonly id: Buffer
-}
-
-function encryptionBy(
-  keys: readonly NamedKey[],
-  acceptsUnencrypted: boolean,
-  inbox?: string,
-): Encryption {
-  const [current] = keys
+  const current = keys[0]
+  const acceptsUnencrypted = current === undefined || options?.acceptUnencrypted === true
   const isRefused = (encrypted: Uint8Array) =>
     encrypted[0] === unencryptedMark && !acceptsUnencrypted
-  /** The label with the inbox, as the mark of the bytes says; undefined where that is not known. */
-  const placeOf = (label: string, mark: number | undefined): string | undefined => {
-    if (mark === encryptedMark) return label
-    return mark === boundMark && inbox !== undefined ? `${inbox} ${label}` : undefined
-  }
   return {
     hasKey: current !== undefined,
     acceptsUnencrypted,
-    of: (salt) => {
-      const digest = createHash('sha256').update('inbox:').update(salt).digest('base64url')
-      return encryptionBy(keys, acceptsUnencrypted, digest)
-    },
     encrypt: (bytes, label) => {
       if (!current) return concat([Uint8Array.of(unencryptedMark), bytes])
       const nonce = randomBytes(nonceLength)
-      const mark = inbox === undefined ? encryptedMark : boundMark
-      const place = placeOf(label, mark) ?? label
-      const cipher = createCipheriv('aes-256-gcm', rowKey(current.key, place), nonce)
-      cipher.setAAD(Buffer.from(place))
+      const cipher = createCipheriv('aes-256-gcm', rowKey(current.key, label), nonce)
+      cipher.setAAD(Buffer.from(label))
       const text = [cipher.update(bytes), cipher.final()]
-      const head = [Uint8Array.of(mark), current.id, nonce]
+      const head = [Uint8Array.of(encryptedMark), current.id, nonce]
       return concat([...head, ...text, cipher.getAuthTag()])
     },
     decrypt: (encrypted, label) => {
@@ -98,10 +68,7 @@ function encryptionBy(
       if (encrypted[0] === unencryptedMark) return encrypted.subarray(1)
       const id = encrypted.subarray(1, 1 + idLength)
       const key = keys.find((one) => Buffer.compare(one.id, id) === 0)?.key
-      const place = placeOf(label, encrypted[0])
-      return key && place !== undefined
-        ? decrypted(encrypted, rowKey(key, place), place)
-        : undefined
+      return key && decrypted(encrypted, rowKey(key, label), label)
     },
     isCurrent: (encrypted) => {
       if (!current || encrypted[0] === unencryptedMark)

@@ -117,7 +117,8 @@ class DurableInbox implements Inbox, WorkSource {
     this.lease = this.#limits.lease
     this.timeout = this.#limits.timeout
     const hold = options.onDead === 'block'
-    this.#claims = new Claims({ ...this.#limits, store, now: this.now, hold })
+    const encryption = this.#encryption
+    this.#claims = new Claims({ ...this.#limits, store, encryption, now: this.now, hold })
     this.watch = this.#claims.watch
     this.#nextId = createEntryIds(this.now)
     this.#opening = new StoreOpening({ store, begin: () => this.#begin() })
@@ -287,11 +288,10 @@ class DurableInbox implements Inbox, WorkSource {
   async #begin(): Promise<Opened> {
     const [store, limits] = [this.#store, this.#limits]
     await store.open(() => this.#wake())
-    const salt = await recallSalt(store, this.#encryption)
-    const encryption = this.#encryption.of(salt)
-    this.#claims.readBy(encryption)
-    const making = { ...limits, fingerprints: createFingerprints(salt), encryption }
-    return { making, admin: new InboxAdmin({ store, ...making, now: this.now }) }
+    const fingerprints = createFingerprints(await recallSalt(store, this.#encryption))
+    const { dedupeBodies } = limits
+    const making = { fingerprints, dedupeBodies, encryption: this.#encryption }
+    return { making, admin: new InboxAdmin({ store, ...making, ...limits, now: this.now }) }
   }
 
   #wake(): void {

@@ -61,26 +61,6 @@ test('content belongs to its entry: what was moved to another is not handled', a
   expect(second.seen).toEqual([{ id: 'ver_1' }])
 })
 
-test('content belongs to its inbox: a row of another one under the same key is not handled', async () => {
-  const files = [temporaryFile(), temporaryFile()] as const
-  for (const file of files) {
-    const { inbox, deliver } = sealed(file)
-    await deliver(event('verification.approved', { id: file === files[0] ? 'ver_test' : 'ver_1' }))
-    await inbox.close()
-  }
-  tamper(files[1], (db) => {
-    db.exec(`attach '${files[0]}' as other; update idv_contents set
-      (metadata, body) = (select metadata, body from other.idv_contents);
-      update idv_entries set id = (select id from other.idv_entries)`)
-  })
-  const second = sealed(files[1])
-  expect(await second.worker.runOnce()).toMatchObject({ dead: 1, done: 0 })
-  expect(second.seen).toEqual([])
-  const first = sealed(files[0])
-  expect(await first.worker.runOnce()).toMatchObject({ done: 1 })
-  expect(first.seen).toEqual([{ id: 'ver_test' }])
-})
-
 test('an inbox that is opened again begins its new file with a salt that others can open', async () => {
   const file = temporaryFile()
   const first = sealed(file)
@@ -105,19 +85,6 @@ test('a key that is wiped once it is handed over is the one that encrypts', asyn
   await first.inbox.close()
   expect(await sealed(file).worker.runOnce()).toMatchObject({ done: 2 })
   expect(() => sealed(file, { key })).toThrow('consists of zero bytes only')
-})
-
-test('what was encrypted before it was bound to its inbox is still read', () => {
-  const bytes = Buffer.from('{}')
-  const before = createEncryption(encryption).encrypt(bytes, 'row')
-  const after = createEncryption(encryption)
-  expect(after.decrypt(before, 'row')).toEqual(bytes)
-  const ofOne = after.of(Buffer.from('salt'))
-  expect(ofOne.decrypt(before, 'row')).toEqual(bytes)
-  const bound = ofOne.encrypt(bytes, 'row')
-  expect(ofOne.decrypt(bound, 'row')).toEqual(bytes)
-  expect(after.decrypt(bound, 'row')).toBeUndefined()
-  expect(after.of(Buffer.from('other')).decrypt(bound, 'row')).toBeUndefined()
 })
 
 test('an inbox from before there was a key is taken only where that is said', async () => {

@@ -25,11 +25,15 @@ begin
   end if;
 end $$`,
 
-  `create function idv.recall_1(p_name text, p_initial bytea) returns void language sql ${ownPath} as $$
-  insert into idv.settings values (p_name, p_initial) on conflict do nothing
-$$`,
+  /* Of a server that may lose commits: the commit of these two makes all before it durable. */
+  `create function idv.recall_1(p_name text, p_initial bytea) returns void language plpgsql ${ownPath} as $$
+begin
+  if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
+  insert into idv.settings values (p_name, p_initial) on conflict do nothing;
+end $$`,
 
-  /* Of a server that may lose commits: the commit of this one makes all before it durable. */
   `create function idv.remember_1(p_name text, p_value bytea) returns void language plpgsql ${ownPath} as $$
 begin
   if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then
