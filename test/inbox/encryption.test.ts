@@ -5,7 +5,6 @@ import { type EncryptionOptions, type InboxStore, memoryStore } from 'idv-webhoo
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { signedDelivery } from 'idv-webhooks/testing'
 import { describe, expect, test } from 'vitest'
-import { createEncryption } from '../../src/inbox/encryption.ts'
 import { event, setUp } from './admin.ts'
 import { sharedMemory } from './shared-memory.ts'
 import { temporaryFile } from './temporary.ts'

@@ -120,23 +120,6 @@ export async function assertServer(
   warnOfLogs(row)
 }
 
-/*
- * Copies by logical replication leave sequences behind. One that is ahead stays as it is; who may
- * only write has no right to it.
- */
-const numbersSql = `select case
-    when not has_sequence_privilege(s.name, 'SELECT, USAGE') then null
-    when not has_sequence_privilege(s.name, 'UPDATE') then null
-    when m.seq > coalesce(pg_sequence_last_value(s.name::regclass), 0) then setval(s.name::regclass, m.seq)
-  end as seq
-  from (select pg_get_serial_sequence('idv.entries', 'seq') as name) s,
-    (select max(seq) as seq from idv.entries) m`
-
-/** Numbers of new entries go on after the highest: the order of an entity is that of its numbers. */
-export async function alignNumbers(statements: Statements): Promise<void> {
-  await statements.run(numbersSql)
-}
-
 async function assertStandby(statements: Statements, { standbys }: PostgresRow): Promise<void> {
   if (standbys === '') {
     throw unsuitable(

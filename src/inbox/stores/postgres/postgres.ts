@@ -31,10 +31,11 @@ import type {
 } from '../../work-store.ts'
 import { PostgresAdmin } from './admin.ts'
 import { Announcements } from './announcements.ts'
-import { alignNumbers, assertServer } from './checks.ts'
+import { assertServer } from './checks.ts'
 import { PostgresCopy } from './copy.ts'
 import type { PostgresDriver } from './driver.ts'
 import { assertSchema, migrate, objectNames, schemaSql } from './migrations.ts'
+import { alignNumbers } from './numbers.ts'
 import {
   checkedSettings,
   checkSchema,

@@ -16,6 +16,7 @@ import type {
 import { OwnerClaims } from './claims.ts'
 import type { PostgresValue } from './driver.ts'
 import { GroupQueue } from './group-queue.ts'
+import { alignNumbers, isTaken } from './numbers.ts'
 import { grace } from './owner.ts'
 import { toJson, toLapsed, toNumber } from './rows.ts'
 import type { Statements } from './statements.ts'
@@ -56,7 +57,7 @@ export class PostgresWork {
     this.#owner = owner
     this.#listeners = listeners
     this.#claims = new OwnerClaims(statements, owner)
-    this.#inserts = new GroupQueue((entries) => this.#keep(entries))
+    this.#inserts = new GroupQueue((entries) => this.#keepAligned(entries))
     this.#settlements = new GroupQueue((settlements) => this.#settle(settlements))
   }
 
@@ -147,6 +148,17 @@ export class PostgresWork {
 
   transaction(lease: Lease, handler: string): Promise<StoreTx> {
     return ClientTransaction.begin(this.#statements, lease, handler)
+  }
+
+  /** Another server may have come in the place of the one that this process has opened. */
+  async #keepAligned(entries: readonly NewEntry[]): Promise<readonly Inserted[]> {
+    try {
+      return await this.#keep(entries)
+    } catch (error) {
+      if (!isTaken(error)) throw error
+      await alignNumbers(this.#statements)
+      return this.#keep(entries)
+    }
   }
 
   async #keep(entries: readonly NewEntry[]): Promise<readonly Inserted[]> {
