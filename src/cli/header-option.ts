@@ -21,7 +21,7 @@ export function extraHeaders(given: readonly string[] | undefined, scheme: Schem
 }
 
 /** The names that a scheme signs beside its own headers, in lower case. */
-export function signedNames({ template }: Scheme): readonly string[] {
+function signedNames({ template }: Scheme): readonly string[] {
   return template.flatMap((part) => ('header' in part ? [part.header.toLowerCase()] : []))
 }
 
