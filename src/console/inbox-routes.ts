@@ -8,6 +8,7 @@ import type { EntryFilter } from '../inbox/entry-query.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { toBase64 } from '../signature/encoding.ts'
 import { capture } from '../testing/capture.ts'
+import { isKnownKey } from '../testing/known-keys.ts'
 import { testSecret } from '../testing/test-secret.ts'
 import type { ActivityLog } from './activity.ts'
 import { historyOf, type Span, spans } from './inbox-history.ts'
@@ -224,5 +225,5 @@ function shapeOf(body: Uint8Array): unknown {
   if (body.length > mostShown) return `${body.length} bytes, too many to be shown masked`
   const text = decodeUtf8(body)
   const json = text === undefined ? undefined : parseJson(text)
-  return json ? masked(json.value) : `${body.length} bytes that are not JSON`
+  return json ? masked(json.value, isKnownKey) : `${body.length} bytes that are not JSON`
 }

@@ -53,24 +53,30 @@ function isHarmless(field: string, value: unknown): boolean {
 /** Replaces a masked value. */
 export const dots = '••••••'
 
-/** A key may be a person's as well: of metadata, say. */
-const keyName = /^[A-Za-z_][A-Za-z0-9_]{0,40}$/
+/** A key may be a person's as well: of metadata, say. Enough for the invented people of a sandbox. */
+const isName = (key: string) => /^[A-Za-z_][A-Za-z0-9_]{0,40}$/.test(key)
 
 /** Where a value stands: at a documented place, below a key that is not, or in a free object. */
 type Place = 'documented' | 'unknown' | 'free'
 
-/** A value as it is shown before it is revealed: the shape is kept, what a person could be is not. */
-export function masked(value: unknown, field = '', place: Place = 'documented'): unknown {
-  if (typeof value === 'object' && value !== null) {
+/**
+ * A value as it is shown before it is revealed: the shape is kept, what a person could be is not. Of its
+ * keys those that `isShown` knows.
+ */
+export function masked(value: unknown, isShown: (key: string) => boolean = isName): unknown {
+  const shapeOf = (one: unknown, field: string, place: Place): unknown => {
+    if (typeof one !== 'object' || one === null) {
+      return place === 'documented' && isHarmless(field, one) ? one : dots
+    }
     const within = placeWithin(field, place)
-    if (Array.isArray(value)) return value.map((one) => masked(one, field, within))
-    const entries = Object.entries(value).map(([key, one], at) => [
-      keyName.test(key) && within !== 'free' ? key : `${dots}${at + 1}`,
-      masked(one, key, within),
+    if (Array.isArray(one)) return one.map((item) => shapeOf(item, field, within))
+    const entries = Object.entries(one).map(([key, item], at) => [
+      isShown(key) && within !== 'free' ? key : `${dots}${at + 1}`,
+      shapeOf(item, key, within),
     ])
     return Object.fromEntries(entries)
   }
-  return place === 'documented' && isHarmless(field, value) ? value : dots
+  return shapeOf(value, '', 'documented')
 }
 
 function placeWithin(field: string, place: Place): Place {

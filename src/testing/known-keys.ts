@@ -23,7 +23,7 @@ const documented: ReadonlySet<string> = new Set([
 
 /** Words of the envelopes and records of senders; none of them is a usual given name. */
 const words: ReadonlySet<string> = new Set(
-  `acceptance access account accounts action actions active address addresses age alias amount
+  `acceptance access account accounts action actions active actor address addresses age alias amount
   answer answers api app applicant application approved array assessment at attempt attempts
   attestation attributes audit auth authority auto bank batch biometric biometrics birth
   birthdate birthday blocked body born brand browser bucket business by callback canceled
@@ -37,7 +37,7 @@ const words: ReadonlySet<string> = new Set(
   event events evidence execution expiration expired expires expiry external extra face failed
   failure family feature fields file files final financial findings finish finished first flag
   flags flow forename format fraud from front full gender geo given group groups hash header
-  headers height hio history hits hook href html i id identifier identities identity ids idv
+  headers height hio history hit hits hook href html i id identifier identities identity ids idv
   image images in index individual info inquiry inspection institution ip is iso iso8601 issue
   issued issuer issues issuing item items json key keys kind kyc label labels language last lat
   latitude legal level levels license limit line link links list lists livemode liveness lng
