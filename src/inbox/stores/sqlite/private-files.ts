@@ -50,7 +50,7 @@ export function createPrivate(path: string, beside?: string): boolean {
   try {
     // Root that looks after an inbox must not shut its owner out.
     const of = beside === undefined ? undefined : statSync(beside, { throwIfNoEntry: false })
-    if (of && process.geteuid?.() === 0) fchownSync(file, of.uid, of.gid)
+    if (of && ownId() === 0) fchownSync(file, of.uid, of.gid)
   } finally {
     closeSync(file)
   }
@@ -65,27 +65,36 @@ export function createPrivate(path: string, beside?: string): boolean {
 export function assertOwnLink(path: string): void {
   if (process.platform === 'win32') return
   const link = lstatSync(path)
-  const trusted = [0, process.geteuid?.(), statSync(path).uid]
+  const trusted = [0, ownId(), statSync(path).uid]
   if (!link.isSymbolicLink() || trusted.includes(link.uid)) return
   throw unsuitable(
     `${path} is a link of user ${link.uid} to a file of another user: name the file itself`,
   )
 }
 
+/** Deno keeps it from whoever was not allowed to ask. */
+function ownId(): number | undefined {
+  try {
+    return process.geteuid?.()
+  } catch {
+    return undefined
+  }
+}
+
 /** Root may read everything; another user who came first would keep reading. */
 function assertOwned(path: string, { uid }: Stats): void {
-  if (process.geteuid?.() !== 0 || uid === 0 || uid === statSync(dirname(path)).uid) return
+  if (ownId() !== 0 || uid === 0 || uid === statSync(dirname(path)).uid) return
   throw unsuitable(
     `${path} belongs to user ${uid}, who could read what is kept: chown it, or use a folder of one user alone`,
   )
 }
 
-/** Linux alone: names a file without opening it, for that would drop the locks of this process. */
+/** Linux alone, but not Deno: names a file without opening it, for that would drop the locks of this process. */
 const pathOnly = 0o10000000
 
 /** The mode of that file, and not of one that has taken its place since. */
 function narrow(path: string, { dev, ino }: Stats): void {
-  if (process.platform !== 'linux') {
+  if (process.platform !== 'linux' || 'Deno' in globalThis) {
     chmodSync(path, 0o600)
     return
   }
