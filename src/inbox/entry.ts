@@ -51,6 +51,12 @@ export function isOpen(state: EntryState): boolean {
 /** The most conflicting bodies that are kept as evidence for one key. */
 export const mostConflicts = 8
 
+/**
+ * Entries of an entity that a later one, which names its client, makes findable by that client: the newest.
+ * The delivery that does so is kept in one commit with others. `forget` finds all.
+ */
+export const mostEarlier = 500
+
 /** Why an entry is where it is; never text of an error or of the event. */
 export type EntryReason =
   | 'HANDLER_FAILED'

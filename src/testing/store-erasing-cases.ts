@@ -115,6 +115,16 @@ export const erasingCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'forgets all of a lane, however much was in it before one entry named the entity',
+    run: async (store) => {
+      for (let at = 0; at < 520; at++) await store.insert(newEntry({ lane: 'lane' }))
+      await store.insert(newEntry({ lane: 'lane', related: 'client' }))
+      const found = await store.find({ limit: 1_000, lane: 'client' })
+      same(found.length > 500, true, 'the newest are found by the entity')
+      same(await store.forget('client', start), 521)
+    },
+  },
+  {
     name: 'forgets a whole lane whose entries name one entity first, and another one later',
     run: async (store) => {
       const lane = 'related-twice'

@@ -35,3 +35,23 @@ test('the dead among many are found without reading the others', async () => {
   expect(await store.find({ states: ['stored'], limit: 50 })).toHaveLength(1)
   expect(await store.find({ states: [], limit: 50 })).toEqual([])
 })
+
+test('an entry that names its client rewrites a bounded number of those before it', async () => {
+  const { open, query } = schemaOn()
+  const store = open({ listen: false })
+  await store.open(() => {})
+  onTestFinished(() => store.close())
+  for (const first of ['together', 'alone']) {
+    await Promise.all(Array.from({ length: 600 }, () => store.insert(newEntry({ lane: first }))))
+    const key = first === 'alone' ? 'known' : undefined
+    if (key) await store.insert(newEntry({ lane: 'other', key }))
+    const naming = newEntry({ lane: first, related: 'client' })
+    // Of two in one group the second is kept one by one.
+    const others = key ? [newEntry({ lane: first, key, digest: 'another' })] : []
+    await Promise.all([...others, naming].map((entry) => store.insert(entry)))
+    const sql = 'select count(*)::int as n from idv.entries where lane = $1 and related is not null'
+    const [{ n } = { n: 0 }] = await query(sql, [first])
+    expect(n, first).toBeGreaterThan(500)
+    expect(n, first).toBeLessThan(510)
+  }
+})

@@ -13,7 +13,7 @@ import type {
 import { type EntryFailure, type EntryReason, type EntryState, isSetAside } from '../../entry.ts'
 import { moveRefusals, moveSetting, moveStateOf } from '../../move-state.ts'
 import type { Gives, Takes } from './calls.ts'
-import { about, conditions } from './conditions.ts'
+import { about, conditions, relatedLanes } from './conditions.ts'
 import type { Connection, Head, Statement } from './connection.ts'
 import type { Lanes } from './lanes.ts'
 import { latencySql } from './latency.ts'
@@ -106,10 +106,11 @@ export class AdminQueries {
   forget({ lane, now, ofNone }: Takes<'forget'>): number {
     this.#assertNotMoved()
     // Whole lanes: a verification may have named one client first, and another one later.
-    const { sql: isAbout, values } = about(lane, 'x')
+    const [own, related] = [about(lane, 'x'), relatedLanes(lane)]
+    const values = [...own.values, ...related.values]
     const which = ofNone ? " and instr(e.lane, '.') = 0" : ''
     const meant = `from idv_entries e
-      where e.lane in (select x.lane from idv_entries x where ${isAbout})${which}`
+      where e.lane in (select x.lane from idv_entries x where ${own.sql} union ${related.sql})${which}`
     const head = ['seq', 'id', 'lane', 'state', 'attempt', 'fence', 'erased']
     // Evidence that nobody could read is in a lane of its own.
     const sql = `select ${head.map((one) => `e.${one}`)} ${meant} and e.erased = 0

@@ -14,6 +14,12 @@ export function about(lane: string, of = 'e') {
   return { sql: `(${own.sql} or ${related.sql})`, values: [...own.values, ...related.values] }
 }
 
+/** The lanes of entities whose client it is, or was last. */
+export function relatedLanes(lane: string) {
+  const { sql, values } = meant('r.related', lane)
+  return { sql: `select r.lane from idv_relations r where ${sql}`, values }
+}
+
 /**
  * Part of an id or a name, or a key or a lane. Keys and lanes are looked up once by their indexes,
  * so that each row of a large table costs a search of its texts alone.

@@ -1,6 +1,6 @@
 // The heads of lanes: a lane (the ordering key) has one row for as long as it has open entries, so
 // that a claim reads as many rows as it takes, however long the backlog.
-import type { EntryState } from '../../entry.ts'
+import { type EntryState, mostEarlier } from '../../entry.ts'
 import type { Alignment, NewEntry } from '../../work-store.ts'
 import type { Connection, Head, Statement } from './connection.ts'
 
@@ -96,7 +96,8 @@ export class Lanes {
     this.#related = make('select related from idv_relations where lane = ?')
     this.#relate = make('insert or replace into idv_relations values (?, ?, ?)')
     this.#relateEarlier = make(
-      'update idv_entries set related = ? where lane = ? and related is null',
+      `update idv_entries set related = ? where seq in (select seq from idv_entries
+        where lane = ? and related is null order by seq desc limit ${mostEarlier})`,
     )
   }
 

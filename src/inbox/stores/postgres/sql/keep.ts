@@ -1,5 +1,5 @@
 // Keeps a group of deliveries in one statement: one round trip, one commit.
-import { mostConflicts } from '../../../entry.ts'
+import { mostConflicts, mostEarlier } from '../../../entry.ts'
 import { oneByOne, ownPath } from './plans.ts'
 
 const columns = `ord int, id text, lane text, key text, digest text, aliases json, related text,
@@ -147,7 +147,10 @@ begin
   ), earlier as (
     update idv.entries n set related = f.first from (
         select distinct e.lane, e.names[1] as first from e where e.names is not null and e.known is null
-      ) f where n.lane = f.lane and n.related is null
+      ) f cross join lateral (
+        select o.seq from idv.entries o where o.lane = f.lane and o.related is null
+          order by o.seq desc limit ${mostEarlier}
+      ) o where n.seq = o.seq and n.related is null
   ), n as (
     insert into idv.entries (id, state, lane, related, name, received_name, source, occurred_at,
         stored_at, bytes)

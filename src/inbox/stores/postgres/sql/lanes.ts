@@ -1,4 +1,5 @@
 // Shared by the other functions: the state of a transaction, lanes and their heads, counts.
+import { mostEarlier } from '../../../entry.ts'
 import { moveSetting } from '../../../move-state.ts'
 import { oneByOne, ownPath } from './plans.ts'
 
@@ -136,7 +137,9 @@ begin
   insert into idv.relations values (p_lane, p_related, p_at)
     on conflict (lane) do update set related = excluded.related, at = excluded.at;
   if v_known is null then
-    update idv.entries set related = p_related where lane = p_lane and related is null;
+    update idv.entries n set related = p_related where n.related is null and n.seq in (
+      select o.seq from idv.entries o where o.lane = p_lane and o.related is null
+        order by o.seq desc limit ${mostEarlier});
   end if;
   return p_related;
 end $$`,

@@ -54,6 +54,9 @@ begin
       select distinct m.lane from idv.entries m where
         m.lane = p_lane or (m.lane > p_lane || '.' and m.lane < p_lane || '/')
         or m.related = p_lane or (m.related > p_lane || '.' and m.related < p_lane || '/')
+      union select r.lane from idv.relations r
+        where r.related collate "C" = p_lane
+        or (r.related collate "C" > p_lane || '.' and r.related collate "C" < p_lane || '/')
     ), x as materialized (
       select n.seq, n.id, n.lane, n.erased from meant join idv.entries n on n.lane = meant.lane
       where not (p_none and strpos(n.lane, '.') > 0)
