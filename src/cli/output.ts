@@ -107,7 +107,7 @@ export function withoutUser(text: string): string {
   const isPlain = !hasUser && /^https?:$/.test(url?.protocol ?? '')
   // Parsing leaves tabs and line breaks out, which would hide what is looked for.
   const read = hasUser || /[\t\n\r]/.test(text) ? (url?.href ?? text) : text
-  const safe = isPlain ? read : read.replace(/(:\/\/).*@/s, '$1***@')
+  const safe = isPlain ? read : read.replace(/(:\/\/|^\W*postgres(?:ql)?:).*@/is, '$1***@')
   return safe.replace(passwords, '$1***')
 }
 

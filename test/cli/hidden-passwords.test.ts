@@ -1,4 +1,5 @@
 // Passwords of addresses, in every spelling, are in nothing that the command line prints.
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, test } from 'vitest'
 import { fromVariable, postgresStoreAt, shownUrl } from '../../src/cli/inbox/postgres-inbox.ts'
 import { withoutUser } from '../../src/cli/output.ts'
@@ -75,3 +76,20 @@ test.each([...keywords, 'mysql://app:hush@db/x'])(
     }
   },
 )
+
+test.each([
+  '"postgres://app:hush@db/x"',
+  "'postgresql://app:hush@db/x'",
+  ' postgres://app:hush@db/x',
+  'postgres:app:hush@db/x',
+])('in quotes, after a space or without slashes %j is no path, and not repeated', (text) => {
+  const session = { cwd: '/', env: { INBOX: text } }
+  for (const given of [text, 'env:INBOX']) {
+    const refused = expect.objectContaining({ code: 'USAGE' })
+    expect(() => fromVariable(session, given)).toThrow(refused)
+    expect(() => fromVariable(session, given)).not.toThrow(/hush/)
+  }
+  expect(() => sqliteStore(text)).toThrow('got an address')
+  expect(() => sqliteStore(text)).not.toThrow(/hush/)
+  expect(withoutUser(text)).not.toContain('hush')
+})

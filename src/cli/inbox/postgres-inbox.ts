@@ -18,8 +18,8 @@ import type { Session } from '../session.ts'
 /** Whether an inbox is named by the address of a database, not by a file. */
 export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//i.test(text)
 
-/** Whether a text is the address of anything, not a path. */
-const isAddress = (text: string): boolean => /^[a-z][a-z+.-]+:\/\//i.test(text)
+/** Whether a text is the address of anything, not a path: also in quotes, or without its slashes. */
+const isAddress = (text: string): boolean => /:\/\/|^\W*postgres(ql)?:/i.test(text)
 
 /**
  * The value of the variable that `env:NAME` names; other texts as they are.
@@ -30,7 +30,10 @@ export function fromVariable(session: Pick<Session, 'env' | 'cwd'>, text: string
   const value = namedValue(session, text)
   if (isPostgresUrl(value)) return value
   if (isAddress(value)) {
-    throw new CliError('USAGE', 'an inbox is an SQLite file or postgres://…, not another address')
+    throw new CliError(
+      'USAGE',
+      'an inbox is an SQLite file or postgres://…, not another address, and without quotes or white space around it',
+    )
   }
   if (!holdsPassword(value)) return value
   // Not repeated: it holds a password.

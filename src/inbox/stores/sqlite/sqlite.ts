@@ -83,7 +83,7 @@ export function sqliteStore(
     throw invalid(`sqliteStore needs a path, e.g. sqliteStore('inbox.db'), got ${shown(file)}`)
   }
   // Never shown: it may hold a password.
-  if (/^[a-z][a-z+.-]+:\/\/|(?:^|\s)password\s*=/i.test(file)) {
+  if (/:\/\/|^\W*postgres(ql)?:|(?:^|\s)password\s*=/i.test(file)) {
     throw invalid(
       'sqliteStore needs the path of a file, got an address: Postgres has postgresStore() of idv-webhooks/inbox/postgres',
     )
