@@ -49,8 +49,7 @@ export function assertOwn(path: string): void {
     const found = statOf(path, { throwIfNoEntry: false })
     if (!found || (found.uid === uid && (found.isSymbolicLink() || !(found.mode & 0o002)))) continue
     const whose = found.uid === uid ? 'can be written by each user' : `belongs to user ${found.uid}`
-    const fix =
-      'remove it if you trust it not, else `chown` it and `chmod 600` it, or choose another file'
+    const fix = 'remove it, or choose another file; if you trust it, `chown` it and `chmod 600` it'
     throw new CliError('FILE_INVALID', `${path} ${whose}: ${fix}`)
   }
 }

@@ -70,6 +70,30 @@ test('a schema is refused where another role makes it while this one looks', asy
   await expect(store.open(() => {})).rejects.toEqual(unsuitable(/belongs to another role/))
 })
 
+test('a schema is refused where another role makes it just before this one does', async () => {
+  const { schema, app, asOther } = await neighbours()
+  const driver = fromPg(poolAs(app))
+  const late: PostgresDriver = {
+    ...driver,
+    begin: async (signal) => {
+      const tx = await driver.begin(signal)
+      const query: typeof tx.query = async (sql, values) => {
+        if (sql.startsWith('create schema')) {
+          await asOther.query(`create schema ${schema}; grant all on schema ${schema} to ${app};
+            create function ${schema}.runs() returns int language plpgsql
+              as 'begin raise exception ''it ran''; end';
+            create view ${schema}.versions as select ${schema}.runs() as version, 1 as compatible;
+            grant select on ${schema}.versions to ${app}`)
+        }
+        return tx.query(sql, values)
+      }
+      return Object.assign(Object.create(tx), { query })
+    },
+  }
+  const store = postgresStore(late, { schema, listen: false })
+  await expect(store.open(() => {})).rejects.toEqual(unsuitable(/belongs to another role/))
+})
+
 test('a schema is taken where migrate: false says that one role has made all of it', async () => {
   const { schema, app, other, asOther, open } = await neighbours()
   await asOther.query(schemaSql(schema))

@@ -41,7 +41,7 @@ async function assertPath(statements: Statements): Promise<void> {
   const first = schemas.find((schema) => !/^pg_temp_/i.test(String(schema)))
   if (first === undefined || /^pg_catalog$/i.test(String(first))) return
   throw unsuitable(
-    `the search_path names pg_catalog behind another schema, whose functions would run as the inbox: \`alter role … set search_path = ${quoted(String(first))}\`, for pg_catalog comes first where nobody names it`,
+    `the search_path names pg_catalog behind another schema, whose functions would run as the inbox: \`alter role … set search_path = ${quoted(String(first))}\`; pg_catalog comes first by itself where it is not named`,
   )
 }
 

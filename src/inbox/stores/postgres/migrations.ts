@@ -80,6 +80,9 @@ export async function migrate(
     } catch (error) {
       const { sqlState } = toStoreError(error)
       if (left <= 1 || !duplicates.includes(sqlState)) throw refused(sqlState) ?? error
+      // Before it is looked at again: another role may have made it, and a view runs what its owner likes.
+      const ask = statements.run.bind(statements)
+      await assertOwner(ask, { schema, names: objectNames, byAnother: false })
     }
   }
 }

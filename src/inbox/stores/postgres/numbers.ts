@@ -15,7 +15,7 @@ const numbersSql = `select s.name, quote_ident(current_user::text) as role,
   from (select pg_get_serial_sequence('idv.entries', 'seq') as name) s,
     (select max(seq) as seq from idv.entries) m`
 
-/* Undone: who may write gets a number so. */
+/* Rolled back: whoever may insert learns the next number from it. */
 const probeSql = `insert into idv.entries (id, state, lane, source, stored_at, bytes)
   values ($1::text, 'done', '', '', 0, 0)
   returning seq, (select coalesce(max(seq), 0) from idv.entries) as most`
