@@ -5,13 +5,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { Agent, request } from 'node:http'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
+import { type Connections, openConnections } from './connections.ts'
 
 const { values } = parseArgs({
   options: {
@@ -82,27 +82,16 @@ async function startServer(file: string) {
   return { child, port }
 }
 
-function deliver(port: number, agent: Agent, serial: number): Promise<number> {
+function deliver({ post }: Connections, serial: number): Promise<number> {
   const data = { id: `ver_${serial % 997}`, status: 'approved', subjectName: padding }
   const body = JSON.stringify({ id: `evt_${serial}`, event: 'verification.approved', data })
-  const headers = {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-    'x-service-signature': createHmac('sha256', secret).update(body).digest('hex'),
-  }
-  return new Promise((resolve) => {
-    const options = { port, host: '127.0.0.1', path: '/', method: 'POST', agent, headers }
-    const sent = request(options, (response) => {
-      response.resume().on('end', () => resolve(response.statusCode ?? 0))
-    })
-    sent.on('error', () => resolve(0))
-    sent.end(body)
-  })
+  const signature = createHmac('sha256', secret).update(body).digest('hex')
+  return post({ 'content-type': 'application/json', 'x-service-signature': signature }, body)
 }
 
 /** Open loop: each delivery is sent when it is due, whatever became of those before. */
 async function drive(port: number): Promise<void> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+  const connections = openConnections(port, 256)
   const began = performance.now()
   start = began + warmUp
   const total = rate * (seconds + warmUp / 1_000)
@@ -111,7 +100,7 @@ async function drive(port: number): Promise<void> {
     const due = Math.min(total, Math.floor(((performance.now() - began) / 1_000) * rate))
     for (; sent < due; sent++) {
       const at = began + (sent * 1_000) / rate
-      const acked = deliver(port, agent, sent).then((status) => {
+      const acked = deliver(connections, sent).then((status) => {
         const now = performance.now()
         acks.push({ at: now - start, took: now - at, status })
       })
@@ -120,7 +109,7 @@ async function drive(port: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
   await Promise.all(all)
-  agent.destroy()
+  connections.close()
 }
 
 async function stopServer(child: ChildProcess): Promise<void> {
