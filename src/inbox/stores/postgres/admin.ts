@@ -68,7 +68,20 @@ export class PostgresAdmin {
   }
 
   async forget(lane: string, now: number, ofNone = false): Promise<number> {
-    return Number(await this.#change('forget', [storable(lane), Math.floor(now), ofNone]))
+    let forgotten = 0
+    let at: readonly [string, number] | undefined = ['', 0]
+    try {
+      while (at) {
+        const values = [storable(lane), Math.floor(now), ofNone, ...at]
+        const [page] = await this.#statements.call('forget', values, long)
+        const { at_lane, at_seq } = page ?? {}
+        forgotten += Number(page?.forgotten)
+        at = typeof at_lane === 'string' ? [at_lane, Number(at_seq)] : undefined
+      }
+      return forgotten
+    } finally {
+      this.#changed()
+    }
   }
 
   async purge(purge: Purge): Promise<Purged> {
@@ -106,10 +119,7 @@ export class PostgresAdmin {
     }))
   }
 
-  async #change(
-    name: 'reopen' | 'dismiss' | 'forget',
-    values: readonly PostgresValue[],
-  ): Promise<unknown> {
+  async #change(name: 'reopen' | 'dismiss', values: readonly PostgresValue[]): Promise<unknown> {
     const answer = await this.#statements.ask(name, values, long)
     this.#changed()
     return answer

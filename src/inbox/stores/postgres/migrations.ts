@@ -48,7 +48,6 @@ const versions =
 /** Defaults and indexes keep the operators that are found as they are made. */
 const local = ownPath.replace('set', 'set local')
 const limit = 120_000
-const rollbackLimit = 5_000
 
 /** The statements of the whole schema, for those who may not let the application make it. */
 export function schemaSql(schema: string, from = 0): string {
@@ -115,8 +114,7 @@ async function migrateOnce(
       await tx.commit()
     })
   } catch (error) {
-    // On a connection that has gone silent it would be waited for without an end.
-    await statements.within(rollbackLimit, () => tx.rollback()).catch(() => tx.destroy())
+    await statements.undo(tx)
     throw error
   }
 }

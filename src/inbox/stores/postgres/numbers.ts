@@ -19,7 +19,6 @@ const numbersSql = `select s.name, quote_ident(current_user::text) as role,
 const probeSql = `insert into idv.entries (id, state, lane, source, stored_at, bytes)
   values ($1::text, 'done', '', '', 0, 0)
   returning seq, (select coalesce(max(seq), 0) from idv.entries) as most`
-const rollbackLimit = 5_000
 
 /**
  * Numbers of new entries go on after the highest.
@@ -46,7 +45,7 @@ async function isBehind(statements: Statements): Promise<boolean> {
     if (isTaken(error)) return true
     throw error
   } finally {
-    await statements.within(rollbackLimit, () => tx.rollback()).catch(() => tx.destroy())
+    await statements.undo(tx)
   }
 }
 

@@ -5,12 +5,19 @@ import { defined } from '../../../foundation/defined.ts'
 import { isWebhookError, WebhookError } from '../../../foundation/errors.ts'
 import { warnOnce } from '../../../foundation/warn.ts'
 import { moveRefusals } from '../../move-state.ts'
-import { type PostgresDriver, type PostgresRow, type PostgresValue, wasOpen } from './driver.ts'
+import {
+  type PostgresDriver,
+  type PostgresRow,
+  type PostgresTransaction,
+  type PostgresValue,
+  wasOpen,
+} from './driver.ts'
 import { callOf, type standalone } from './sql/standalone.ts'
 
 /** Serialization failures and deadlocks: the transaction was undone as a whole. */
 const repeatable = ['40001', '40P01']
 const mostRepeats = 5
+const rollbackLimit = 5_000
 
 type StatementCode = 'STORE_FAILED' | 'STORE_TIMEOUT' | 'STORE_UNSUITABLE'
 
@@ -91,6 +98,11 @@ export class Statements {
   /** The answer of a function that gives one value. */
   async ask(...asked: Parameters<Statements['call']>): Promise<unknown> {
     return (await this.call(...asked))[0]?.answer
+  }
+
+  /** Rolls back within a bound: on a connection that has gone silent it would be waited for without end. */
+  async undo(tx: PostgresTransaction): Promise<void> {
+    await this.within(rollbackLimit, () => tx.rollback()).catch(() => tx.destroy())
   }
 
   /** Does what may hang; beyond the limit its signal is aborted and nobody waits for it. */

@@ -85,7 +85,7 @@ export class ClientTransaction implements StoreTx {
       if (this.#over === abandoned) throw toStoreError(error)
       this.#over = abandoned
       if (toStoreError(error).sqlState === undefined) tx.destroy()
-      else await this.#undo(tx)
+      else await this.#statements.undo(tx)
       throw toStoreError(error)
     }
   }
@@ -94,7 +94,7 @@ export class ClientTransaction implements StoreTx {
     if (this.#over !== undefined) return
     this.#over = abandoned
     const tx = await this.#begun?.catch(() => undefined)
-    if (tx) await this.#undo(tx)
+    if (tx) await this.#statements.undo(tx)
   }
 
   /**
@@ -122,10 +122,6 @@ export class ClientTransaction implements StoreTx {
     this.#over = held === true ? committed : abandoned
     await (held === true ? tx.commit() : tx.rollback())
     return held === true
-  }
-
-  async #undo(tx: PostgresTransaction): Promise<void> {
-    await this.#statements.within(limit, () => tx.rollback()).catch(() => tx.destroy())
   }
 
   /**

@@ -3,6 +3,11 @@ import { mostEarlier } from '../../../entry.ts'
 import { moveSetting } from '../../../move-state.ts'
 import { oneByOne, ownPath } from './plans.ts'
 
+/** The commit of this transaction is waited for, whatever the session prefers. */
+const durably = `if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;`
+
 export const lanes = [
   /*
    * Called first by every function that changes entries. One snapshot for a whole function would not
@@ -16,9 +21,7 @@ begin
     raise exception using errcode = '25001',
       message = 'the inbox needs transactions of isolation level read committed';
   end if;
-  if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then
-    perform set_config('synchronous_commit', 'on', true);
-  end if;
+  ${durably}
   select s.value into v_move from idv.settings s where s.name = '${moveSetting}' and s.value <> '';
   if found then
     raise exception using message = 'the inbox was moved, or is being moved',
@@ -29,17 +32,13 @@ end $$`,
   /* Of a server that may lose commits: the commit of these two makes all before it durable. */
   `create function idv.recall_1(p_name text, p_initial bytea) returns void language plpgsql ${ownPath} as $$
 begin
-  if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then
-    perform set_config('synchronous_commit', 'on', true);
-  end if;
+  ${durably}
   insert into idv.settings values (p_name, p_initial) on conflict do nothing;
 end $$`,
 
   `create function idv.remember_1(p_name text, p_value bytea) returns void language plpgsql ${ownPath} as $$
 begin
-  if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then
-    perform set_config('synchronous_commit', 'on', true);
-  end if;
+  ${durably}
   insert into idv.settings values (p_name, p_value) on conflict (name) do update set value = p_value;
 end $$`,
 

@@ -43,39 +43,53 @@ begin
   return true;
 end $$`,
 
-  /* A leased entry keeps its lane until its holder is gone: a lane never has two at work. */
-  `create function idv.forget_1(p_lane text, p_now bigint, p_none boolean)
-returns int language plpgsql ${ownPath} as $$
-declare e record; v record; v_erased int := 0;
+  /*
+   * A page of a thousand: deliveries of the same entities wait for no more than one. Whole lanes: a
+   * verification may have named one client first, and another one later. A leased entry keeps its
+   * lane until its holder is gone: a lane never has two at work.
+   */
+  `create function idv.forget_1(
+  p_lane text, p_now bigint, p_none boolean, p_at_lane text, p_at_seq bigint)
+returns table (forgotten int, at_lane text, at_seq bigint) language plpgsql ${ownPath} as $$
+declare e record; v record; v_read int := 0;
 begin
   perform idv.guard_1();
-  /* Whole lanes: a verification may have named one client first, and another one later. */
+  forgotten := 0;
   for e in with meant as (
-      select distinct m.lane from idv.entries m where
+      select distinct m.lane from idv.entries m where m.lane >= p_at_lane and (
         m.lane = p_lane or (m.lane > p_lane || '.' and m.lane < p_lane || '/')
-        or m.related = p_lane or (m.related > p_lane || '.' and m.related < p_lane || '/')
+        or m.related = p_lane or (m.related > p_lane || '.' and m.related < p_lane || '/'))
       union select r.lane from idv.relations r
-        where r.related collate "C" = p_lane
-        or (r.related collate "C" > p_lane || '.' and r.related collate "C" < p_lane || '/')
+        where r.lane >= p_at_lane and (r.related collate "C" = p_lane
+        or (r.related collate "C" > p_lane || '.' and r.related collate "C" < p_lane || '/'))
     ), x as materialized (
       select n.seq, n.id, n.lane, n.erased from meant join idv.entries n on n.lane = meant.lane
-      where not (p_none and strpos(n.lane, '.') > 0)
-    ) select x.seq, x.id, x.lane from x where not x.erased
+      where (n.lane, n.seq) > (p_at_lane, p_at_seq) and not (p_none and strpos(n.lane, '.') > 0)
+      order by n.lane, n.seq limit 1000
+    ) select x.seq, x.id, x.lane, x.erased, true as own from x
       -- Evidence that nobody could read is in a lane of its own.
-      union select c.seq, c.id, c.lane from x join idv.entries c on c.conflict_of = x.id
-      where c.name is null and not c.erased order by lane, seq loop
+      union all select c.seq, c.id, c.lane, false, false from x
+        join idv.entries c on c.conflict_of = x.id where c.name is null and not c.erased
+      order by lane, seq loop
+    if e.own then
+      v_read := v_read + 1;
+      at_lane := e.lane;
+      at_seq := e.seq;
+    end if;
+    continue when e.erased;
     perform 1 from idv.lanes l where l.lane = e.lane for no key update;
     select x.state, x.erased into v from idv.entries x where x.seq = e.seq for no key update;
     continue when v.erased;
     delete from idv.contents c where c.seq = e.seq;
     update idv.entries x set erased = true, failures = null where x.seq = e.seq;
     update idv.keys k set digest = '' where k.entry = e.id;
-    v_erased := v_erased + 1;
+    forgotten := forgotten + 1;
     if v.state in ('stored', 'retry', 'dead') then
       perform idv.skip_1(e.seq, e.lane, 'FORGOTTEN', p_now);
     end if;
   end loop;
-  return v_erased;
+  if v_read < 1000 then at_lane := null; end if;
+  return next;
 end $$`,
 
   /*

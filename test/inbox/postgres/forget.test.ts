@@ -1,0 +1,52 @@
+// Forgetting goes page by page: deliveries of the same client wait for one page, not for all.
+import { expect, onTestFinished, test } from 'vitest'
+import { newEntry } from '../../../src/testing/store-cases.ts'
+import { poolOf, schemaOn } from './servers.ts'
+
+const now = 1_790_000_000_000
+
+async function withMany(lanes: number) {
+  const { schema, open, query } = schemaOn()
+  const store = open({ listen: false })
+  await store.open(() => {})
+  onTestFinished(() => store.close())
+  const laneOf = (at: number) => `lane${String(at).padStart(4, '0')}`
+  await Promise.all(
+    Array.from({ length: 2_500 }, (_, at) =>
+      store.insert(newEntry({ lane: laneOf(at % lanes), related: 'client' })),
+    ),
+  )
+  const erased = async () => {
+    const [{ n } = { n: 0 }] = await query(
+      'select count(*)::int as n from idv.entries where erased and failures is null',
+    )
+    return Number(n)
+  }
+  return { schema, store, query, erased, last: laneOf(lanes - 1) }
+}
+
+test.each([1, 50, 2_500])('all of %i lanes are forgotten, and none of others', async (lanes) => {
+  const { store, query, erased } = await withMany(lanes)
+  const other = newEntry({ lane: 'other', related: 'client2' })
+  await store.insert(other)
+  // What nobody could read has a lane of its own, wherever that is.
+  await query(`update idv.entries set conflict_of = (select id from idv.entries where seq = 1),
+    name = null, lane = 'a' where seq in (2, 3)`)
+  await query("update idv.entries set related = null, lane = 'z' where seq = 3")
+  expect(await store.forget('client', now)).toBe(2_500)
+  expect(await erased()).toBe(2_500)
+  expect(await query('select 1 from idv.contents')).toHaveLength(1)
+  expect(await store.forget('client', now)).toBe(0)
+})
+
+test('pages that are done stay done while a later one waits', async () => {
+  const { schema, store, erased, last } = await withMany(50)
+  const holder = await poolOf().connect()
+  await holder.query('begin')
+  await holder.query(`select 1 from "${schema}".lanes where lane = $1 for update`, [last])
+  const forgotten = store.forget('client', now)
+  await expect.poll(erased, { timeout: 10_000 }).toBe(2_000)
+  await holder.query('rollback')
+  holder.release()
+  expect(await forgotten).toBe(2_500)
+})
