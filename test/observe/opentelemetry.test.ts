@@ -206,3 +206,43 @@ test('another copy of the API can be handed in, and what is none is refused', as
   expect(own.getFinishedSpans().map(({ name }) => name)).toEqual(['receive verification.approved'])
   expect(() => openTelemetry({} as never)).toThrow(/expects the module @opentelemetry\/api/)
 })
+
+test.each(['getTracer', 'onStart', 'onEnd', 'extract', 'with'] as const)(
+  'a telemetry that throws in %s takes nothing from a handler: it runs once',
+  async (place) => {
+    const fail = () => {
+      throw new Error('the collector is gone')
+    }
+    const processor = new SimpleSpanProcessor(spans)
+    const faulty = Object.assign(processor, place.startsWith('on') && { [place]: fail })
+    const provider = new BasicTracerProvider({ spanProcessors: [faulty] })
+    const handedIn = {
+      ...api,
+      trace: Object.assign(Object.create(api.trace), {
+        getTracer: place === 'getTracer' ? fail : () => provider.getTracer('t'),
+      }),
+      ...(place === 'extract' && {
+        propagation: Object.assign(Object.create(api.propagation), { extract: fail }),
+      }),
+      ...(place === 'with' && {
+        context: Object.assign(Object.create(api.context), { with: fail }),
+      }),
+    }
+    const { observe, around } = { observe: () => {}, around: openTelemetry(handedIn).around }
+    const inbox = createInbox({ store: memoryStore() })
+    const receiver = create({ observe, around, inbox })
+    let ran = 0
+    receiver.on('verification.approved', () => {
+      ran += 1
+    })
+    await receiver.receive(await traced())
+    const worker = createWorker(receiver)
+    expect(await worker.runOnce()).toMatchObject({ done: 1 })
+    expect(ran).toBe(1)
+    const failing = createReceiver({ secret: testSecret, around, observe })
+    failing.on('verification.approved', () => {
+      throw new TypeError('the handler itself')
+    })
+    expect(await failing.receive(await traced())).toMatchObject({ kind: 'failed' })
+  },
+)

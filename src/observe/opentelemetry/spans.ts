@@ -11,6 +11,7 @@ import {
 } from '@opentelemetry/api'
 import type { Context } from '../../dispatch/handler.ts'
 import { type HeaderList, headerValues } from '../../foundation/delivery.ts'
+import { warnIfItThrows } from '../../foundation/warn.ts'
 import type { WebhookEvent } from '../../protocol/events.ts'
 import { describeError, type OutcomeObserved, observedName } from '../observe.ts'
 import { type Api, labelled } from './attributes.ts'
@@ -56,14 +57,34 @@ export class Spans {
     span.end(new Date(end))
   }
 
-  /** Runs a handler inside a span of its own, which is current for what the handler calls. */
-  async process({ run, event, context }: Surrounded): Promise<void> {
-    const { trace, context: contexts } = this.#api
+  /**
+   * Runs a handler inside a span of its own, which is current for what the handler calls. Whatever
+   * the telemetry throws is a warning: the handler runs once, and what it came to counts.
+   */
+  async process(surrounded: Surrounded): Promise<void> {
+    const { run, context } = surrounded
+    const span = unthrown(() => this.#begin(surrounded))
+    if (!span) return void (await run())
+    const { signal } = context
+    const abort = () => endWith(span, signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      await this.#inside(span, run)
+    } catch (error) {
+      endWith(span, error)
+      throw error
+    } finally {
+      signal.removeEventListener('abort', abort)
+      unthrown(() => span.isRecording() && span.end())
+    }
+  }
+
+  #begin({ event, context }: Surrounded): Span {
     const { attempt, delivery, handler } = context
     const name = observedName(event.name, event.known)
-    const span = this.#tracer.startSpan(`process ${name}`, {
+    return this.#tracer.startSpan(`process ${name}`, {
       kind: SpanKind.CONSUMER,
-      links: this.#senderOf(delivery.headers),
+      links: unthrown(() => this.#senderOf(delivery.headers)),
       attributes: {
         ...labelled({ operation: 'process', name, vendor: event.vendor, handler }),
         'messaging.message.id': event.id,
@@ -72,18 +93,17 @@ export class Spans {
         'idv_webhooks.source': event.source,
       },
     })
-    const { signal } = context
-    const abort = () => endWith(span, signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    try {
-      await contexts.with(trace.setSpan(contexts.active(), span), run)
-    } catch (error) {
-      endWith(span, error)
-      throw error
-    } finally {
-      signal.removeEventListener('abort', abort)
-      if (span.isRecording()) span.end()
+  }
+
+  #inside(span: Span, run: Surrounded['run']): Promise<unknown> {
+    const { trace, context: contexts } = this.#api
+    let running: Promise<unknown> | undefined
+    const once = () => {
+      running ??= run()
+      return running
     }
+    unthrown(() => void contexts.with(trace.setSpan(contexts.active(), span), once))
+    return once()
   }
 
   /** A link and not a parent: a stranger's trace does not own ours, nor decides what is sampled. */
@@ -97,9 +117,20 @@ export class Spans {
 
 /** The class of the error alone: its text may hold a person's data. */
 function endWith(span: Span, error: unknown): void {
-  if (!span.isRecording()) return
-  const [type = 'unknown'] = describeError(error).split(' ', 1)
-  span.setAttribute('error.type', type)
-  span.setStatus({ code: SpanStatusCode.ERROR, message: type })
-  span.end()
+  unthrown(() => {
+    if (!span.isRecording()) return
+    const [type = 'unknown'] = describeError(error).split(' ', 1)
+    span.setAttribute('error.type', type)
+    span.setStatus({ code: SpanStatusCode.ERROR, message: type })
+    span.end()
+  })
+}
+
+/** What the application's telemetry throws, a span processor say, does no harm: there is nothing then. */
+export function unthrown<Result>(ask: () => Result): Result | undefined {
+  let answer: Result | undefined
+  warnIfItThrows('openTelemetry().around', () => {
+    answer = ask()
+  })
+  return answer
 }

@@ -6,7 +6,7 @@ import { invalid, shown } from '../../foundation/check.ts'
 import type { Observe } from '../observe.ts'
 import type { Api } from './attributes.ts'
 import { Metrics } from './metrics.ts'
-import { Spans } from './spans.ts'
+import { Spans, unthrown } from './spans.ts'
 
 /** An observer for the option `observe`, and what surrounds handlers for the option `around`. */
 export interface Telemetry extends Observe {
@@ -44,6 +44,9 @@ export function openTelemetry(api: Api = installed): Telemetry {
     metrics.observe(seen)
     if (seen.type === 'outcome') spans.outcome(seen)
   }
-  const around: Around = (run, event, context) => signals().spans.process({ run, event, context })
+  const around: Around = (run, event, context) => {
+    const spans = unthrown(() => signals().spans)
+    return spans ? spans.process({ run, event, context }) : run()
+  }
   return Object.assign(observe, { around })
 }
