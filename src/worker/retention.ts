@@ -5,21 +5,30 @@ import type { FailedRequest, WorkSource } from '../inbox/work.ts'
 
 export const hour = 60 * 60 * 1000
 
-/**
- * Milliseconds for a sweep at the end of a run. Where time is short somebody may wait for the answer:
- * a backlog is then erased bit by bit, for as long as the work took or a second.
- */
-export function sweepTime(timeout: number, spent: number): number {
-  const most = Number.isFinite(timeout) ? Math.max(1000, spent) : timeout
-  return Math.min(timeout - spent, most)
-}
-
 /** Until when a sweep goes on; it stops between two pages. */
 export interface SweepBounds {
   /** Aborted when the worker drains. */
   readonly signal: AbortSignal
-  /** Milliseconds from now. */
-  readonly timeout?: number | undefined
+  readonly goesOn?: (() => boolean) | undefined
+}
+
+/**
+ * The sweep of a run. Beside the work it goes on for a tenth of the run's time: work that fills each
+ * run would leave none. Once that is over somebody may wait for the answer: a backlog is then erased
+ * bit by bit, for as long as the work took or a second.
+ */
+export function sweepOfRun(timeout: number, now: () => Date) {
+  const elapsed = stopwatch(now)
+  let until = timeout / 10
+  return {
+    elapsed,
+    goesOn: () => elapsed() < until,
+    endWork: () => {
+      const spent = elapsed()
+      const most = Number.isFinite(timeout) ? Math.max(1000, spent) : timeout
+      until = spent + Math.min(timeout - spent, most)
+    },
+  }
 }
 
 /** The retention sweeps of one worker. */
@@ -34,23 +43,27 @@ export class Retention {
     this.#failed = failed
   }
 
-  /** Hosts that run by a schedule ask after every delivery; a sweep that was cut short goes on then. */
-  async sweep({ signal, timeout = Number.POSITIVE_INFINITY }: SweepBounds): Promise<void> {
-    if (this.#isSweeping) return
+  /**
+   * Hosts that run by a schedule ask after every delivery; a sweep that was cut short goes on then.
+   * Resolves with whether it was.
+   */
+  async sweep({ signal, goesOn = () => true }: SweepBounds): Promise<boolean> {
+    if (this.#isSweeping) return false
     this.#isSweeping = true
     const began = performance.now()
     try {
       const start = this.#now()
       const age = start - (this.#doneAt ?? Number.NEGATIVE_INFINITY)
-      if (age >= 0 && age < hour * 0.9) return
-      const elapsed = stopwatch(this.#inbox.now)
-      const goesOn = () => !signal.aborted && elapsed() < timeout
-      if (await this.#inbox.purgeWhile(goesOn)) this.#doneAt = start
+      if (age >= 0 && age < hour * 0.9) return false
+      const isInTime = () => !signal.aborted && goesOn()
+      if (!isInTime() || !(await this.#inbox.purgeWhile(isInTime))) return true
+      this.#doneAt = start
     } catch (error) {
       this.#failed({ asked: 'purge', error, began })
     } finally {
       this.#isSweeping = false
     }
+    return false
   }
 
   #now(): number {

@@ -1,6 +1,5 @@
 // createWorker: claim → attempt → settle, a given number of entries at a time; start, drain.
 import { checkOptionNames, insideOf, invalid, kindShown } from '../foundation/check.ts'
-import { stopwatch } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { WebhookError } from '../foundation/errors.ts'
 import type { FailedRequest, SettledWork, Swept, Work, WorkSource } from '../inbox/work.ts'
@@ -17,7 +16,7 @@ import {
   type WorkerOptions,
 } from './options.ts'
 import { Poll } from './poll.ts'
-import { hour, Retention, sweepTime } from './retention.ts'
+import { hour, Retention, sweepOfRun } from './retention.ts'
 import { WorkerRun } from './run.ts'
 import type { HandlerScope } from './scopes.ts'
 import { Signals } from './signals.ts'
@@ -151,16 +150,17 @@ class InboxWorker implements Worker {
   ): Promise<RunOnceReport> {
     await this.#ready()
     const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
-    const elapsed = stopwatch(this.#inbox.now)
     const claims = new VainClaims(this.#inbox.now)
+    const { elapsed, goesOn, endWork } = sweepOfRun(timeout, this.#inbox.now)
+    const sweeping = this.#sweepRetention(run, goesOn)
     for (let left = limit; left > 0 && run.isOpen && elapsed() < timeout; ) {
       const { attempts, next } = await run.claim(left, running, () => timeout - elapsed())
       if (!claims.goesOn(attempts.length, next)) break
       left -= attempts.length
       for (const state of await Promise.all(attempts)) report[state]++
     }
-    const left = sweepTime(timeout, elapsed())
-    if (run.isOpen && left > 0) await this.#sweepRetention(run, left)
+    endWork()
+    if (await sweeping) await this.#sweepRetention(run, goesOn)
     return report
   }
 
@@ -246,8 +246,8 @@ class InboxWorker implements Worker {
     }
   }
 
-  #sweepRetention(run: WorkerRun, timeout?: number): Promise<void> {
-    return run.track(this.#retention.sweep({ signal: run.ending, timeout }))
+  #sweepRetention(run: WorkerRun, goesOn?: () => boolean): Promise<boolean> {
+    return run.track(this.#retention.sweep({ signal: run.ending, goesOn }))
   }
 
   #noteArrival(seen: Observation): void {
