@@ -126,7 +126,7 @@ function endWith(span: Span, error: unknown): void {
   })
 }
 
-/** What the application's telemetry throws, a span processor say, does no harm: there is nothing then. */
+/** Asks the application's telemetry: where it throws, in a span processor say, there is no answer. */
 export function unthrown<Result>(ask: () => Result): Result | undefined {
   let answer: Result | undefined
   warnIfItThrows('openTelemetry().around', () => {
