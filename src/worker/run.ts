@@ -1,6 +1,5 @@
 // One stretch of a worker's work, from its first claim to a drain: how many entries are at work, how
 // each attempt is settled, and when all of it is over.
-
 import { isProcessEnding } from '../dispatch/in-flight.ts'
 import type { RunningHandlers } from '../dispatch/running.ts'
 import { sleep } from '../foundation/abortable.ts'
@@ -33,6 +32,16 @@ export interface SettledAttempt extends SettledWork {
   readonly verdict: Attempted['verdict']
   /** Milliseconds since its claim. */
   readonly duration: number
+}
+
+/** Bounds of a claim; without any it works for the worker itself. */
+export interface ClaimBounds {
+  readonly most?: number
+  readonly running?: RunningHandlers
+  /** Milliseconds that are left. */
+  readonly left?: () => number
+  /** Called once it has room, before the store is asked. */
+  readonly look?: (() => void) | undefined
 }
 
 /** The result of a claim: its attempts, and when the next lane is due. */
@@ -79,7 +88,7 @@ export class WorkerRun {
   #isOver = false
   /** Entries that take up room. */
   #active = 0
-  #waiting: (() => void)[] = []
+  readonly #waiting = new Set<() => void>()
   #reserved = 0
   #unsettled = 0
   #endHeartbeat: (() => void) | undefined
@@ -107,12 +116,8 @@ export class WorkerRun {
   }
 
   /** Waits for room while there are milliseconds left, claims as many as fit, and works on them. */
-  claim(
-    most = Number.POSITIVE_INFINITY,
-    running = this.scopes.whole,
-    left = () => longestTimer,
-  ): Promise<ClaimedAttempts> {
-    return this.track(this.#claim(most, running, left))
+  claim(bounds: ClaimBounds = {}): Promise<ClaimedAttempts> {
+    return this.track(this.#claim(bounds))
   }
 
   /**
@@ -121,7 +126,7 @@ export class WorkerRun {
    */
   async end(grace: number): Promise<void> {
     this.#ending.abort()
-    this.#wake()
+    for (const wake of this.#waiting) wake()
     const abort = setTimeout(() => {
       const reason = new DOMException('the worker is shutting down', 'AbortError')
       this.#abort.abort(reason)
@@ -143,21 +148,19 @@ export class WorkerRun {
     }
   }
 
-  async #claim(
-    most: number,
-    running: RunningHandlers,
-    left: () => number,
-  ): Promise<ClaimedAttempts> {
-    while (this.isOpen && this.free <= 0 && left() > 0) {
-      const { promise: room, resolve } = deferred<void>()
-      this.#waiting.push(resolve)
-      const timer = setTimeout(resolve, Math.min(left(), longestTimer))
-      await room
-      clearTimeout(timer)
+  async #claim(bounds: ClaimBounds): Promise<ClaimedAttempts> {
+    const { most = Number.POSITIVE_INFINITY, look } = bounds
+    const { running = this.scopes.whole, left = () => longestTimer } = bounds
+    while (this.isOpen && this.free <= 0 && left() > 0) await this.#room(left())
+    if (!this.isOpen || left() <= 0) {
+      // It may have been woken for room that it leaves to the next.
+      this.#wake()
+      return { attempts: [], isFull: false }
     }
-    if (!this.isOpen || left() <= 0) return { attempts: [], isFull: false }
+    look?.()
     const limit = Math.min(most, this.free)
     this.#reserved += limit
+    this.#wake()
     try {
       const { works, next } = await this.#deps.inbox.claim(limit)
       // A drain began while the claim was on its way: the entries go back as they came.
@@ -265,8 +268,18 @@ export class WorkerRun {
     this.#deps.onCapacity()
   }
 
+  /** One at a time: it takes all the room there is, or wakes the next. */
   #wake(): void {
-    for (const wake of this.#waiting.splice(0)) wake()
+    if (this.free > 0) this.#waiting.values().next().value?.()
+  }
+
+  async #room(left: number): Promise<void> {
+    const { promise: room, resolve } = deferred<void>()
+    const timer = setTimeout(resolve, Math.min(left, longestTimer))
+    this.#waiting.add(resolve)
+    await room
+    this.#waiting.delete(resolve)
+    clearTimeout(timer)
   }
 
   #stopHeartbeat(): void {

@@ -8,7 +8,6 @@ import type { Pipeline } from '../pipeline.ts'
 import type { Receiver } from '../receiver.ts'
 import { IdleWatch, toSilence } from './idle-watch.ts'
 import {
-  checkedBounds,
   checkedWorkerOptions,
   checkGrace,
   type RunOnceOptions,
@@ -16,12 +15,11 @@ import {
   type WorkerOptions,
 } from './options.ts'
 import { Poll } from './poll.ts'
-import { hour, Retention, sweepOfRun } from './retention.ts'
+import { hour, Retention } from './retention.ts'
 import { WorkerRun } from './run.ts'
-import type { HandlerScope } from './scopes.ts'
+import { DrainOnce } from './run-once.ts'
 import { Signals } from './signals.ts'
 import { takeOver } from './takeover.ts'
-import { VainClaims } from './vain-claims.ts'
 
 /** Handles what the inbox keeps. */
 export interface Worker {
@@ -39,7 +37,8 @@ export interface Worker {
    */
   drain(options?: { readonly grace?: number }): Promise<void>
   /**
-   * Handles what is due now and stops, for hosts that run by a schedule.
+   * Handles what is due now and stops, for hosts that run by a schedule. Without bounds it joins a call
+   * that waits for a place: it ends with that, and reports nothing of its own.
    *
    * @throws WebhookError `OPTION_INVALID`, and the codes of `start`
    */
@@ -88,6 +87,7 @@ class InboxWorker implements Worker {
   readonly #signals: Signals
   readonly #idle: IdleWatch
   readonly #retention: Retention
+  readonly #once: DrainOnce
   /** From the first claim to a drain. */
   #run: WorkerRun | undefined
   #poll: Poll | undefined
@@ -103,6 +103,13 @@ class InboxWorker implements Worker {
     this.#signals = new Signals(this.#options, { pipeline, inbox, worker: this, active })
     this.#idle = new IdleWatch(this.#options.silenceFactor)
     this.#retention = new Retention(inbox, (failed) => this.#failed(failed))
+    this.#once = new DrainOnce({
+      now: inbox.now,
+      openRun: () => this.#openRun(),
+      ready: () => this.#ready(),
+      obey: () => this.#signals.obey(),
+      sweepRetention: (run, goesOn) => this.#sweepRetention(run, goesOn),
+    })
     if (operated.has(pipeline)) return
     operated.add(pipeline)
     inbox.onOperated(({ duration, ...one }) => {
@@ -132,36 +139,8 @@ class InboxWorker implements Worker {
     if (this.#run === run) this.#run = undefined
   }
 
-  async runOnce(options: RunOnceOptions = {}): Promise<RunOnceReport> {
-    const bounds = checkedBounds(options)
-    const run = this.#openRun()
-    const scope = run.scopes.begin(bounds.timeout + bounds.grace)
-    const release = this.#signals.obey()
-    return this.#runScope(run, scope, bounds).finally(() => {
-      scope.end()
-      release()
-    })
-  }
-
-  async #runScope(
-    run: WorkerRun,
-    { running }: HandlerScope,
-    { limit, timeout }: Required<RunOnceOptions>,
-  ): Promise<RunOnceReport> {
-    await this.#ready()
-    const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
-    const claims = new VainClaims(this.#inbox.now)
-    const { elapsed, goesOn, endWork } = sweepOfRun(timeout, this.#inbox.now)
-    const sweeping = this.#sweepRetention(run, goesOn)
-    for (let left = limit; left > 0 && run.isOpen && elapsed() < timeout; ) {
-      const { attempts, next } = await run.claim(left, running, () => timeout - elapsed())
-      if (!claims.goesOn(attempts.length, next)) break
-      left -= attempts.length
-      for (const state of await Promise.all(attempts)) report[state]++
-    }
-    endWork()
-    if (await sweeping) await this.#sweepRetention(run, goesOn)
-    return report
+  runOnce(options?: RunOnceOptions): Promise<RunOnceReport> {
+    return this.#once.run(options)
   }
 
   async #start(): Promise<void> {

@@ -30,6 +30,7 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/worker\/takeover\.ts$/, 4.45],
   [/^src\/worker\/attempt\.ts$/, 4.5],
   [/^src\/worker\/run\.ts$/, 4.6],
+  [/^src\/worker\/run-once\.ts$/, 4.65],
   [/^src\/worker\/worker\.ts$/, 4.7],
   [/^src\/index\.ts$/, 4.9],
   [/^src\/inbox\/(index\.ts$|stores\/)/, 5],

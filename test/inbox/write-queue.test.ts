@@ -49,6 +49,19 @@ describe('the queue before the writer', () => {
     expect(writer.batches.map(({ length }) => length)).toEqual([1, 2, 2, 1, 1])
   })
 
+  test('sends nothing to a writer that is paused, though what was sent is answered then', async () => {
+    const writer = slowWriter()
+    // As one on the calling thread does, which carries out what it has.
+    const queue = new WriteQueue({ ...writer, waitUntilIdle: writer.answer })
+    const calls = [1, 2].map((now) => queue.call('stats', { now }))
+    queue.pause()
+    await calls[0]
+    expect(writer.batches).toHaveLength(1)
+    queue.resume()
+    writer.answer()
+    await calls[1]
+  })
+
   test('drops what nobody waits for any more, but not what is on its way', async () => {
     const writer = slowWriter()
     const queue = new WriteQueue(writer)

@@ -25,7 +25,7 @@ test('a claim of runOnce that found nothing says that there is room, and one of 
   expect(onCapacity).not.toHaveBeenCalled()
   const { running, end } = run.scopes.begin(Number.POSITIVE_INFINITY)
   onTestFinished(end)
-  await run.claim(1, running)
+  await run.claim({ most: 1, running })
   expect(onCapacity).toHaveBeenCalledOnce()
 })
 

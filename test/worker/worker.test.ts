@@ -324,6 +324,45 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect(await worker.runOnce()).toMatchObject({ done: 2 })
   })
 
+  test('calls after every reply are one run while there is no room, and miss nothing', async () => {
+    const { deliver, inbox, receiver, worker } = fresh({ worker: { concurrency: 1 } })
+    const gate = Promise.withResolvers<void>()
+    receiver.on('*', () => gate.promise)
+    const source = inbox as unknown as WorkSource
+    const claim = source.claim.bind(source)
+    let claims = 0
+    source.claim = (limit) => {
+      claims++
+      return claim(limit)
+    }
+    const runs: ReturnType<typeof worker.runOnce>[] = []
+    for (let at = 0; at < 100; at++) {
+      await deliver(event('client.created', { id: `c${at}` }))
+      runs.push(worker.runOnce())
+    }
+    gate.resolve()
+    const done = (await Promise.all(runs)).map((report) => report.done)
+    expect(done.reduce((sum, one) => sum + one, 0)).toBe(100)
+    expect(done.filter((one) => one > 0).length).toBeLessThan(5)
+    // One for each entry, and the last of each run finds nothing.
+    expect(claims).toBeLessThan(110)
+  })
+
+  test('of those that wait for room each has its turn, whatever those before leave', async () => {
+    const { deliver, receiver, worker } = fresh({ worker: { concurrency: 4 } })
+    const gate = Promise.withResolvers<void>()
+    receiver.on('*', () => gate.promise)
+    for (let at = 0; at < 40; at++) await deliver(event('client.created', { id: `c${at}` }))
+    const all = worker.runOnce({ limit: 4 })
+    await until(async () => (await worker.runOnce({ limit: 1, timeout: 1 })).done === 0)
+    const late = Array.from({ length: 5 }, () => worker.runOnce({ timeout: 50 }))
+    const rest = Array.from({ length: 36 }, () => worker.runOnce({ limit: 1 }))
+    expect((await Promise.all(late)).map(({ done }) => done)).toEqual([0, 0, 0, 0, 0])
+    gate.resolve()
+    expect((await all).done).toBe(4)
+    expect((await Promise.all(rest)).map(({ done }) => done)).toEqual(Array(36).fill(1))
+  })
+
   test('keeps its lease as long as a handler is at work', async () => {
     const { deliver, receiver, worker, settled } = fresh({ lease: 60 })
     let runs = 0

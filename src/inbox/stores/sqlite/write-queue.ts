@@ -82,8 +82,14 @@ export class WriteQueue {
 
   /** Keeps the writer away from the file until `resume`; blocks for the batch that was sent. */
   pause(): void {
-    if (this.#isSent) this.#writer.waitUntilIdle()
+    // First: what was sent may be answered meanwhile, and would send the next.
     this.#isPaused = true
+    try {
+      if (this.#isSent) this.#writer.waitUntilIdle()
+    } catch (error) {
+      this.resume()
+      throw error
+    }
   }
 
   resume(): void {
