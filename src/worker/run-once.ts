@@ -1,5 +1,6 @@
 // runOnce: what is due is handled once, for hosts that run by a schedule or after each reply.
 import type { Clock } from '../foundation/clock.ts'
+import { isWorkerd } from '../foundation/warn.ts'
 import { checkedBounds, type RunOnceOptions, type RunOnceReport } from './options.ts'
 import { sweepOfRun } from './retention.ts'
 import type { WorkerRun } from './run.ts'
@@ -19,11 +20,19 @@ export interface DrainOnceDeps {
 
 const nothing: RunOnceReport = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
 
+/** Without bounds, and it has not looked for work yet. */
+interface NextRun {
+  readonly report: Promise<RunOnceReport>
+  readonly at: number
+}
+
+/** Milliseconds in which a run that has room looks for work, also where it opens the inbox first. */
+const patience = 10_000
+
 /** All that drains once for one worker. */
 export class DrainOnce {
   readonly #deps: DrainOnceDeps
-  /** Without bounds, and it has not looked for work yet. */
-  #next: Promise<RunOnceReport> | undefined
+  #next: NextRun | undefined
 
   constructor(deps: DrainOnceDeps) {
     this.#deps = deps
@@ -36,15 +45,21 @@ export class DrainOnce {
    */
   async run(options: RunOnceOptions = {}): Promise<RunOnceReport> {
     const bounds = checkedBounds(options)
-    if (Number.isFinite(bounds.limit) || Number.isFinite(bounds.timeout)) return this.#run(bounds)
-    if (this.#next) return this.#next.then(() => nothing)
-    let hasLooked = false
+    // A request of workerd cannot wait for what another one does.
+    const isAlone = Number.isFinite(bounds.limit) || Number.isFinite(bounds.timeout) || isWorkerd()
+    if (isAlone) return this.#run(bounds)
+    if (this.#next && !this.#wasDropped(this.#next)) return this.#next.report.then(() => nothing)
     const look = () => {
-      if (!hasLooked) this.#next = undefined
-      hasLooked = true
+      if (this.#next === next) this.#next = undefined
     }
-    this.#next = this.#run(bounds, look).finally(look)
-    return this.#next
+    const next = { report: this.#run(bounds, look), at: performance.now() }
+    this.#next = next
+    return next.report.finally(look)
+  }
+
+  /** A host may drop a request with the run that it began: nobody may wait for that for ever. */
+  #wasDropped({ at }: NextRun): boolean {
+    return performance.now() - at > patience && this.#deps.openRun().free > 0
   }
 
   async #run(

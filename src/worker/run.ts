@@ -14,6 +14,7 @@ import { type Attempted, attempt } from './attempt.ts'
 import { ofStep } from './failures.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { HandlerScopes } from './scopes.ts'
+import { Waiters } from './waiters.ts'
 
 /** Dependencies of a run. */
 export interface RunDeps {
@@ -88,7 +89,7 @@ export class WorkerRun {
   #isOver = false
   /** Entries that take up room. */
   #active = 0
-  readonly #waiting = new Set<() => void>()
+  readonly #waiting = new Waiters()
   #reserved = 0
   #unsettled = 0
   #endHeartbeat: (() => void) | undefined
@@ -126,7 +127,7 @@ export class WorkerRun {
    */
   async end(grace: number): Promise<void> {
     this.#ending.abort()
-    for (const wake of this.#waiting) wake()
+    this.#waiting.wakeAll()
     const abort = setTimeout(() => {
       const reason = new DOMException('the worker is shutting down', 'AbortError')
       this.#abort.abort(reason)
@@ -151,7 +152,7 @@ export class WorkerRun {
   async #claim(bounds: ClaimBounds): Promise<ClaimedAttempts> {
     const { most = Number.POSITIVE_INFINITY, look } = bounds
     const { running = this.scopes.whole, left = () => longestTimer } = bounds
-    while (this.isOpen && this.free <= 0 && left() > 0) await this.#room(left())
+    while (this.isOpen && this.free <= 0 && left() > 0) await this.#waiting.wait(left())
     if (!this.isOpen || left() <= 0) {
       // It may have been woken for room that it leaves to the next.
       this.#wake()
@@ -270,16 +271,7 @@ export class WorkerRun {
 
   /** One at a time: it takes all the room there is, or wakes the next. */
   #wake(): void {
-    if (this.free > 0) this.#waiting.values().next().value?.()
-  }
-
-  async #room(left: number): Promise<void> {
-    const { promise: room, resolve } = deferred<void>()
-    const timer = setTimeout(resolve, Math.min(left, longestTimer))
-    this.#waiting.add(resolve)
-    await room
-    this.#waiting.delete(resolve)
-    clearTimeout(timer)
+    if (this.free > 0) this.#waiting.wakeOne()
   }
 
   #stopHeartbeat(): void {

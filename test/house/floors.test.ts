@@ -24,7 +24,7 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/worker\/(exit|process-events)\.ts$/, 4.35],
   [/^src\/worker\/signals\.ts$/, 4.37],
   [
-    /^src\/worker\/(failures|idle-watch|options|other-vendor|read-late|scopes|poll|retention|vain-claims|heartbeat)\.ts$/,
+    /^src\/worker\/(failures|idle-watch|options|other-vendor|read-late|scopes|poll|retention|vain-claims|heartbeat|waiters)\.ts$/,
     4.4,
   ],
   [/^src\/worker\/takeover\.ts$/, 4.45],

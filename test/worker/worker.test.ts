@@ -3,7 +3,7 @@ import { createReceiver, createWorker, NonRetryable, type WebhookEvent } from 'i
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fakeClock, recordHandlers, signedDelivery, testSecret } from 'idv-webhooks/testing'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import type { WorkSource } from '../../src/inbox/work.ts'
 import { event, type Parts, setUp, until } from '../inbox/admin.ts'
@@ -361,6 +361,27 @@ describe.each(stores)('a worker on %s', (_, store) => {
     gate.resolve()
     expect((await all).done).toBe(4)
     expect((await Promise.all(rest)).map(({ done }) => done)).toEqual(Array(36).fill(1))
+  })
+
+  test('waits for no run that a host has dropped, with what it waited for', async () => {
+    const { deliver, inbox, receiver, worker } = fresh({ worker: { concurrency: 2 } })
+    receiver.on('*', () => {})
+    await deliver(event('client.created', { id: 'c1' }))
+    const source = inbox as unknown as WorkSource
+    const { open } = source
+    source.open = () => new Promise(() => {})
+    void worker.runOnce()
+    source.open = open.bind(source)
+    const joined = worker.runOnce()
+    expect(await Promise.race([joined, delay(50, 'waits')])).toBe('waits')
+    vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
+    onTestFinished(() => void vi.unstubAllGlobals())
+    expect(await worker.runOnce()).toMatchObject({ done: 1 })
+    vi.unstubAllGlobals()
+    await deliver(event('client.created', { id: 'c2' }))
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 11_000)
+    onTestFinished(() => void vi.restoreAllMocks())
+    expect(await worker.runOnce()).toMatchObject({ done: 1 })
   })
 
   test('keeps its lease as long as a handler is at work', async () => {
