@@ -22,12 +22,22 @@ const nothing: RunOnceReport = { done: 0, retry: 0, dead: 0, skipped: 0, release
 
 /** Without bounds, and it has not looked for work yet. */
 interface NextRun {
+  readonly run: WorkerRun
   readonly report: Promise<RunOnceReport>
   readonly at: number
 }
 
 /** Milliseconds in which a run that has room looks for work, also where it opens the inbox first. */
 const patience = 10_000
+
+/**
+ * Whether it will look for work: it ends with a drain, and a host may drop a request with the run
+ * that it began. Nobody may wait for that for ever.
+ */
+function isGoingOn(next: NextRun, run: WorkerRun): boolean {
+  if (next.run !== run || !run.isOpen) return false
+  return run.free <= 0 || performance.now() - next.at <= patience
+}
 
 /** All that drains once for one worker. */
 export class DrainOnce {
@@ -48,18 +58,14 @@ export class DrainOnce {
     // A request of workerd cannot wait for what another one does.
     const isAlone = Number.isFinite(bounds.limit) || Number.isFinite(bounds.timeout) || isWorkerd()
     if (isAlone) return this.#run(bounds)
-    if (this.#next && !this.#wasDropped(this.#next)) return this.#next.report.then(() => nothing)
+    const run = this.#deps.openRun()
+    if (this.#next && isGoingOn(this.#next, run)) return this.#next.report.then(() => nothing)
     const look = () => {
       if (this.#next === next) this.#next = undefined
     }
-    const next = { report: this.#run(bounds, look), at: performance.now() }
+    const next = { run, report: this.#run(bounds, look), at: performance.now() }
     this.#next = next
     return next.report.finally(look)
-  }
-
-  /** A host may drop a request with the run that it began: nobody may wait for that for ever. */
-  #wasDropped({ at }: NextRun): boolean {
-    return performance.now() - at > patience && this.#deps.openRun().free > 0
   }
 
   async #run(

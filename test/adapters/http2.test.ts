@@ -33,7 +33,11 @@ describe.each(http2Mounts)('over %s', (_, start) => {
     const delivery = await came.promise
     expect(delivery.headers).toContainEqual(['ce-id', 'e1'])
     const taken = await capture(delivery, { redact: false })
-    expect(new Headers(taken.headers.map(([name, value]) => [name, value])).get('ce-id')).toBe('e1')
+    expect(
+      new Headers(taken.headers.map(([name, value]): [string, string] => [name, value])).get(
+        'ce-id',
+      ),
+    ).toBe('e1')
     expect(taken.url).toBe(`${origin}/webhooks`)
     const again = createReceiver({ secret, envelope: cloudEvents }).on('*', () => {})
     const { results } = await replay(toNode(again), [taken])

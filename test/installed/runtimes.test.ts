@@ -99,6 +99,16 @@ test.each(each)(
   },
 )
 
+test.each(each)(
+  'a second process of an inbox on $name hears that another one owns it',
+  async ({ command: [command, ...args] }) => {
+    const { started } = start([...args, 'owned.mjs'], { command, cwd: folder, ready: /opened/ })
+    await started
+    const { stdout } = await run(command, [...args, 'owned.mjs'], { cwd: folder, timeout: 30_000 })
+    expect(stdout.trim()).toBe('STORE_OWNED')
+  },
+)
+
 test('the documents name these runtimes and no others', () => {
   const text = readFileSync(join(root, 'docs/receiver.md'), 'utf8')
   const [, table = ''] = /## Runtimes and modules\n(.*?)\n(?=## |$)/s.exec(text) ?? []

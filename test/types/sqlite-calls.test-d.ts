@@ -12,7 +12,7 @@ test('a call to the writer gives what its method gives', () => {
   expectTypeOf(queue.call('claim', { now: 0, limit: 1, until: 1 })).toEqualTypeOf<
     Promise<ClaimResult>
   >()
-  expectTypeOf<Answer<'forget'>>().toEqualTypeOf<
+  expectTypeOf<Answer<'reopen'>>().toEqualTypeOf<
     { readonly ok: true; readonly value: number } | { readonly ok: false; readonly message: string }
   >()
 })

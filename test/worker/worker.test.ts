@@ -384,6 +384,22 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect(await worker.runOnce()).toMatchObject({ done: 1 })
   })
 
+  test('a call after a drain joins no run that the drain has ended', async () => {
+    const { deliver, inbox, receiver, worker } = fresh()
+    receiver.on('*', () => {})
+    await deliver(event())
+    const source = inbox as unknown as WorkSource
+    const { open } = source
+    const opened = Promise.withResolvers<void>()
+    source.open = () => opened.promise.then(() => open.call(source))
+    const ended = worker.runOnce()
+    await worker.drain({ grace: 0 })
+    const after = worker.runOnce()
+    opened.resolve()
+    expect(await ended).toMatchObject({ done: 0 })
+    expect(await after).toMatchObject({ done: 1 })
+  })
+
   test('keeps its lease as long as a handler is at work', async () => {
     const { deliver, receiver, worker, settled } = fresh({ lease: 60 })
     let runs = 0

@@ -18,6 +18,23 @@ import type { Connection, Head, Statement } from './connection.ts'
 import type { Lanes } from './lanes.ts'
 import { latencySql } from './latency.ts'
 
+type Sized = Head & { readonly bytes: number }
+
+/** How many of a page come before one that is beyond so many bytes: one at least. */
+function countWithin(most: number, page: readonly Pick<Sized, 'bytes'>[]): number {
+  let sum = 0
+  const beyond = page.findIndex(({ bytes }, at) => {
+    sum += bytes
+    return at > 0 && sum > most
+  })
+  return beyond === -1 ? page.length : beyond
+}
+
+/** Entries of a page: deliveries wait for it. */
+const forgottenAtOnce = 500
+/** Bytes of bodies that a page erases: each of their pages in the file is overwritten. */
+const mostErased = 4 * 2 ** 20
+
 interface EntryRow {
   readonly seq: number
   readonly id: string
@@ -103,33 +120,45 @@ export class AdminQueries {
     return true
   }
 
-  forget({ lane, now, ofNone }: Takes<'forget'>): number {
+  /** A page: deliveries are kept between two. */
+  forget({ lane, now, ofNone, after }: Takes<'forget'>): Gives<'forget'> {
     this.#assertNotMoved()
     // Whole lanes: a verification may have named one client first, and another one later.
     const [own, related] = [about(lane, 'x'), relatedLanes(lane)]
-    const values = [...own.values, ...related.values]
-    const which = ofNone ? " and instr(e.lane, '.') = 0" : ''
-    const meant = `from idv_entries e
-      where e.lane in (select x.lane from idv_entries x where ${own.sql} union ${related.sql})${which}`
-    const head = ['seq', 'id', 'lane', 'state', 'attempt', 'fence', 'erased']
+    const head = ['seq', 'id', 'lane', 'state', 'attempt', 'fence', 'erased', 'bytes']
+    const sql = `select ${head.map((one) => `e.${one}`)} from idv_entries e where e.lane in (
+        select x.lane from idv_entries x where x.lane >= ? and ${own.sql}
+        union ${related.sql} and r.lane >= ?)
+      and (e.lane, e.seq) > (?, ?)${ofNone ? " and instr(e.lane, '.') = 0" : ''}
+      order by e.lane, e.seq limit ${forgottenAtOnce}`
+    const lanes = [after.lane, ...own.values, ...related.values, after.lane]
+    const all = this.#connection.statement<Sized>(sql).all(...lanes, after.lane, after.seq)
+    const page = all.slice(0, countWithin(mostErased, all))
     // Evidence that nobody could read is in a lane of its own.
-    const sql = `select ${head.map((one) => `e.${one}`)} ${meant} and e.erased = 0
-      union select ${head.map((one) => `c.${one}`)} from idv_entries c
-      where c.conflict_of in (select e.id ${meant}) and c.name is null and c.erased = 0`
-    const found = this.#connection.statement<Head>(sql).all(...values, ...values)
-    for (const head of found) {
-      this.erase(head)
+    const evidence = `select ${head.map((one) => `c.${one}`)} from idv_entries c where c.name is null
+      and c.erased = 0 and c.conflict_of in (select value from json_each(?))`
+    const ids = JSON.stringify(page.map(({ id }) => id))
+    const found = new Map(
+      [...page, ...this.#connection.statement<Sized>(evidence).all(ids)]
+        .filter(({ erased }) => erased === 0)
+        .map((one) => [one.seq, one]),
+    )
+    for (const one of found.values()) {
+      this.erase(one)
       // A leased entry keeps its lane until its holder is gone: a lane never has two at work.
-      if (['stored', 'retry', 'dead'].includes(head.state)) this.skip(head, 'FORGOTTEN', now)
+      if (['stored', 'retry', 'dead'].includes(one.state)) this.skip(one, 'FORGOTTEN', now)
     }
-    return found.length
+    const isLast = page.length === all.length && all.length < forgottenAtOnce
+    const last = isLast ? undefined : page.at(-1)
+    return { forgotten: found.size, last: last && { lane: last.lane, seq: last.seq } }
   }
 
   purge({ doneBefore, deadBefore, keysBefore, limit }: Takes<'purge'>): Purged {
     this.#assertNotMoved()
-    const past = (['done', 'dead', 'skipped'] as const).flatMap((state) =>
+    const settled = (['done', 'dead', 'skipped'] as const).flatMap((state) =>
       this.#sql.settled.all(state, state === 'done' ? doneBefore : deadBefore, limit),
     )
+    const past = settled.slice(0, countWithin(mostErased, settled))
     for (const { seq } of past) this.#eraseContent(seq)
     let deleted = this.#sql.deleteKeys.run(keysBefore, limit)
     for (const { seq, state } of this.#sql.erased.all(keysBefore, limit)) {
@@ -139,7 +168,7 @@ export class AdminQueries {
       deleted++
     }
     // With the last page alone, for they read a row for each mark and relation.
-    const isLast = past.length < limit && deleted < limit
+    const isLast = settled.length < limit && past.length === settled.length && deleted < limit
     const { deleteMarks, deleteRelations } = this.#sql
     const others = isLast ? [deleteMarks, deleteRelations] : []
     const left = others.map((one) => one.run(keysBefore, limit) === limit)
@@ -228,7 +257,7 @@ function statements(connection: Connection) {
     handled: make<{ readonly handler: string }>('select handler from idv_handled where seq = ?'),
     deleteHandled: make('delete from idv_handled where seq = ?'),
     forgetDigests: make("update idv_keys set digest = '' where entry = ?"),
-    settled: make<{ readonly seq: number }>(`select seq from idv_entries
+    settled: make<Pick<Sized, 'seq' | 'bytes'>>(`select seq, bytes from idv_entries
       indexed by idv_entries_settled
       where erased = 0 and state = ? and settled_at is not null and settled_at < ?
       and (state <> 'dead' or not exists

@@ -194,7 +194,7 @@ function erasedBy<M extends Method>(
   answer: { readonly value: Gives<Method> },
 ) {
   const { value } = answer
-  if (method === 'forget') return Number(value)
+  if (typeof value === 'object' && 'forgotten' in value) return value.forgotten
   if (method === 'assign') return Number(value === 'duplicate')
   return method === 'purge' && typeof value === 'object' && 'erased' in value ? value.erased : 0
 }

@@ -28,6 +28,25 @@ interface CallOf<Takes, Gives> {
   readonly gives: Gives
 }
 
+/** A page of what is to be forgotten: entries behind `after`. */
+export interface Forgetting {
+  readonly lane: string
+  readonly now: number
+  readonly ofNone: boolean
+  readonly after: Place
+}
+
+interface Place {
+  readonly lane: string
+  readonly seq: number
+}
+
+/** How many were erased, and the last of the page where there may be another. */
+export interface Forgotten {
+  readonly forgotten: number
+  readonly last?: Place | undefined
+}
+
 /** Every call, by its name. */
 export interface Calls {
   insert: CallOf<NewEntry, Inserted>
@@ -41,7 +60,7 @@ export interface Calls {
   find: CallOf<StoreQuery, readonly StoredEntry[]>
   reopen: CallOf<Reopening, number>
   dismiss: CallOf<{ readonly id: string; readonly now: number }, boolean>
-  forget: CallOf<{ readonly lane: string; readonly now: number; readonly ofNone: boolean }, number>
+  forget: CallOf<Forgetting, Forgotten>
   purge: CallOf<Purge, Purged>
   stats: CallOf<{ readonly now: number; readonly latency?: LatencyQuery | undefined }, StoreStats>
   recall: CallOf<{ readonly name: string; readonly initial: Uint8Array }, Uint8Array>

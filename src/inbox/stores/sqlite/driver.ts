@@ -139,11 +139,22 @@ export function transact<Result>(db: SqliteDatabase, work: () => Result): Result
   }
 }
 
-/** SQLite's extended result code, of either driver's errors. */
+/** SQLite's own words: an error of `exec` in Deno's node:sqlite has no code of SQLite. */
+const codeOfWords: readonly (readonly [words: string, code: number])[] = [
+  ['database is locked', 5],
+  ['database disk image is malformed', 11],
+  ['file is not a database', 26],
+  // Of a sync, as far as anybody knows.
+  ['disk I/O error', 1034],
+]
+
+/** SQLite's extended result code, of any driver's errors. */
 function resultCode(error: unknown): number | string | undefined {
-  const { errcode, code } = (error ?? {}) as { errcode?: unknown; code?: unknown }
+  const { errcode, code, message } = (error ?? {}) as Readonly<Record<string, unknown>>
   if (typeof errcode === 'number') return errcode
-  return typeof code === 'string' && code.startsWith('SQLITE_') ? code : undefined
+  if (typeof code === 'string' && code.startsWith('SQLITE_')) return code
+  if (code !== 'ERR_SQLITE_ERROR') return undefined
+  return codeOfWords.find(([words]) => String(message).includes(words))?.[1]
 }
 
 /** After a failed fsync the content of the disk is unknown; opening the file writes the log again. */

@@ -218,8 +218,15 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
     return this.#call('dismiss', { id, now })
   }
 
-  forget(lane: string, now: number, ofNone = false): Promise<number> {
-    return this.#call('forget', { lane, now, ofNone })
+  async forget(lane: string, now: number, ofNone = false): Promise<number> {
+    let all = 0
+    let after: Takes<'forget'>['after'] | undefined = { lane: '', seq: 0 }
+    while (after) {
+      const page: Gives<'forget'> = await this.#call('forget', { lane, now, ofNone, after })
+      all += page.forgotten
+      after = page.last
+    }
+    return all
   }
 
   purge(purge: Purge): Promise<Purged> {
