@@ -118,7 +118,8 @@ export interface AdminStore {
    * their conflicts: of every tenant unless the lane names one, or of none where only that is meant.
    * Open entries are skipped; leased ones once their holder settles them, in whatever way, or is
    * gone: until then they hold their lane. Afterwards their keys match any bytes.
-   * A store may commit page by page: repeated after a failure it erases the rest.
+   * A store may commit page by page, once it has skipped what is open: repeated after a failure it
+   * erases the rest.
    */
   forget(lane: string, now: number, ofNone?: boolean): Promise<number>
   /**

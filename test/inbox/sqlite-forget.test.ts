@@ -1,7 +1,7 @@
 // Forgetting goes page by page: whatever else is written waits for one page, not for all.
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import { claimOne, newEntry, settle } from '../../src/testing/store-cases.ts'
+import { claim, claimOne, newEntry, settle } from '../../src/testing/store-cases.ts'
 import { temporaryFile } from './temporary.ts'
 
 const now = 1_790_000_000_000
@@ -15,6 +15,13 @@ async function withMany(lanes: number) {
   )
   await Promise.all(entries.map((entry) => store.insert(entry)))
   return store
+}
+
+/** Claims what is due, and settles it as done; resolves with how many those were. */
+async function claimAll(store: Awaited<ReturnType<typeof withMany>>): Promise<number> {
+  const claimed = await claim(store, 100, now)
+  await Promise.all(claimed.map((one) => settle(store, one, { to: 'done', at: now })))
+  return claimed.length
 }
 
 test.each([1, 50, 1_200])('all of %i lanes are forgotten, and none of others', async (lanes) => {
@@ -34,6 +41,21 @@ test('what arrives meanwhile is kept between two pages', async () => {
   const kept = store.insert(newEntry({ lane: 'other' })).then(() => ended.push('kept'))
   await Promise.all([forgotten, kept])
   expect(ended).toEqual(['kept', 'forgotten'])
+})
+
+test('no handler of what is forgotten runs while other pages are erased', async () => {
+  const store = await withMany(50)
+  for (let more = true; more; ) more = (await claimAll(store)) > 0
+  const open = Array.from({ length: 20 }, (_, at) =>
+    newEntry({ lane: `z${at}`, related: 'client' }),
+  )
+  await Promise.all(open.map((entry) => store.insert(entry)))
+  const forgotten = store.forget('client', now)
+  const claimed = [claim(store, 10, now), claim(store, 10, now)]
+  expect(await forgotten).toBe(1_220)
+  expect(await Promise.all(claimed)).toEqual([[], []])
+  const states = (await store.find({ limit: 2_000 })).map(({ state }) => state)
+  expect(states.filter((state) => state === 'skipped')).toHaveLength(20)
 })
 
 test('a page of the retention is a few megabytes, however many entries those are', async () => {

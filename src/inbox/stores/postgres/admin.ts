@@ -68,20 +68,26 @@ export class PostgresAdmin {
   }
 
   async forget(lane: string, now: number, ofNone = false): Promise<number> {
-    let forgotten = 0
-    let at: readonly [string, number] | undefined = ['', 0]
+    const asked = [storable(lane), Math.floor(now), ofNone]
     try {
-      while (at) {
-        const values = [storable(lane), Math.floor(now), ofNone, ...at]
-        const [page] = await this.#statements.call('forget', values, long)
-        const { at_lane, at_seq } = page ?? {}
-        forgotten += Number(page?.forgotten)
-        at = typeof at_lane === 'string' ? [at_lane, Number(at_seq)] : undefined
-      }
-      return forgotten
+      return (
+        (await this.#forgetPages([...asked, true])) + (await this.#forgetPages([...asked, false]))
+      )
     } finally {
       this.#changed()
     }
+  }
+
+  async #forgetPages(asked: readonly PostgresValue[]): Promise<number> {
+    let forgotten = 0
+    let at: readonly [string, number] | undefined = ['', 0]
+    while (at) {
+      const [page] = await this.#statements.call('forget', [...asked, ...at], long)
+      const { at_lane, at_seq } = page ?? {}
+      forgotten += Number(page?.forgotten)
+      at = typeof at_lane === 'string' ? [at_lane, Number(at_seq)] : undefined
+    }
+    return forgotten
   }
 
   async purge(purge: Purge): Promise<Purged> {

@@ -121,7 +121,7 @@ export class AdminQueries {
   }
 
   /** A page: deliveries are kept between two. */
-  forget({ lane, now, ofNone, after }: Takes<'forget'>): Gives<'forget'> {
+  forget({ lane, now, ofNone, open, after }: Takes<'forget'>): Gives<'forget'> {
     this.#assertNotMoved()
     // Whole lanes: a verification may have named one client first, and another one later.
     const [own, related] = [about(lane, 'x'), relatedLanes(lane)]
@@ -130,27 +130,25 @@ export class AdminQueries {
         select x.lane from idv_entries x where x.lane >= ? and ${own.sql}
         union ${related.sql} and r.lane >= ?)
       and (e.lane, e.seq) > (?, ?)${ofNone ? " and instr(e.lane, '.') = 0" : ''}
+      ${open ? "and e.state in ('stored', 'retry', 'dead')" : ''}
       order by e.lane, e.seq limit ${forgottenAtOnce}`
     const lanes = [after.lane, ...own.values, ...related.values, after.lane]
     const all = this.#connection.statement<Sized>(sql).all(...lanes, after.lane, after.seq)
-    const page = all.slice(0, countWithin(mostErased, all))
+    const page = open ? all : all.slice(0, countWithin(mostErased, all))
     // Evidence that nobody could read is in a lane of its own.
     const evidence = `select ${head.map((one) => `c.${one}`)} from idv_entries c where c.name is null
       and c.erased = 0 and c.conflict_of in (select value from json_each(?))`
     const ids = JSON.stringify(page.map(({ id }) => id))
-    const found = new Map(
-      [...page, ...this.#connection.statement<Sized>(evidence).all(ids)]
-        .filter(({ erased }) => erased === 0)
-        .map((one) => [one.seq, one]),
-    )
+    const both = [...page, ...this.#connection.statement<Sized>(evidence).all(ids)]
+    const found = new Map(both.filter((one) => !one.erased).map((one) => [one.seq, one]))
     for (const one of found.values()) {
-      this.erase(one)
+      if (!open) this.erase(one)
       // A leased entry keeps its lane until its holder is gone: a lane never has two at work.
       if (['stored', 'retry', 'dead'].includes(one.state)) this.skip(one, 'FORGOTTEN', now)
     }
     const isLast = page.length === all.length && all.length < forgottenAtOnce
     const last = isLast ? undefined : page.at(-1)
-    return { forgotten: found.size, last: last && { lane: last.lane, seq: last.seq } }
+    return { forgotten: open ? 0 : found.size, last: last && { lane: last.lane, seq: last.seq } }
   }
 
   purge({ doneBefore, deadBefore, keysBefore, limit }: Takes<'purge'>): Purged {

@@ -33,6 +33,8 @@ export interface Forgetting {
   readonly lane: string
   readonly now: number
   readonly ofNone: boolean
+  /** Those that are open are skipped, and nothing is erased: no handler of theirs runs meanwhile. */
+  readonly open: boolean
   readonly after: Place
 }
 

@@ -220,11 +220,14 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
 
   async forget(lane: string, now: number, ofNone = false): Promise<number> {
     let all = 0
-    let after: Takes<'forget'>['after'] | undefined = { lane: '', seq: 0 }
-    while (after) {
-      const page: Gives<'forget'> = await this.#call('forget', { lane, now, ofNone, after })
-      all += page.forgotten
-      after = page.last
+    for (const open of [true, false]) {
+      let after: Takes<'forget'>['after'] | undefined = { lane: '', seq: 0 }
+      while (after) {
+        const asked: Takes<'forget'> = { lane, now, ofNone, open, after }
+        const page: Gives<'forget'> = await this.#call('forget', asked)
+        all += page.forgotten
+        after = page.last
+      }
     }
     return all
   }

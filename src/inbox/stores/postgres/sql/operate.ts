@@ -44,12 +44,13 @@ begin
 end $$`,
 
   /*
-   * A page of a thousand: deliveries of the same entities wait for no more than one. Whole lanes: a
+   * A page of a thousand: deliveries of the same entities wait for no more than one. Before anything
+   * is erased those that are open are skipped: no handler of theirs runs meanwhile. Whole lanes: a
    * verification may have named one client first, and another one later. A leased entry keeps its
    * lane until its holder is gone: a lane never has two at work.
    */
   `create function idv.forget_1(
-  p_lane text, p_now bigint, p_none boolean, p_at_lane text, p_at_seq bigint)
+  p_lane text, p_now bigint, p_none boolean, p_open boolean, p_at_lane text, p_at_seq bigint)
 returns table (forgotten int, at_lane text, at_seq bigint) language plpgsql ${ownPath} as $$
 declare e record; v record; v_read int := 0;
 begin
@@ -65,6 +66,7 @@ begin
     ), x as materialized (
       select n.seq, n.id, n.lane, n.erased from meant join idv.entries n on n.lane = meant.lane
       where (n.lane, n.seq) > (p_at_lane, p_at_seq) and not (p_none and strpos(n.lane, '.') > 0)
+        and (not p_open or n.state in ('stored', 'retry', 'dead'))
       order by n.lane, n.seq limit 1000
     ) select x.seq, x.id, x.lane, x.erased, true as own from x
       -- Evidence that nobody could read is in a lane of its own.
@@ -80,10 +82,12 @@ begin
     perform 1 from idv.lanes l where l.lane = e.lane for no key update;
     select x.state, x.erased into v from idv.entries x where x.seq = e.seq for no key update;
     continue when v.erased;
-    delete from idv.contents c where c.seq = e.seq;
-    update idv.entries x set erased = true, failures = null where x.seq = e.seq;
-    update idv.keys k set digest = '' where k.entry = e.id;
-    forgotten := forgotten + 1;
+    if not p_open then
+      delete from idv.contents c where c.seq = e.seq;
+      update idv.entries x set erased = true, failures = null where x.seq = e.seq;
+      update idv.keys k set digest = '' where k.entry = e.id;
+      forgotten := forgotten + 1;
+    end if;
     if v.state in ('stored', 'retry', 'dead') then
       perform idv.skip_1(e.seq, e.lane, 'FORGOTTEN', p_now);
     end if;
