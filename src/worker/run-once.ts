@@ -59,7 +59,8 @@ export class DrainOnce {
     const isAlone = Number.isFinite(bounds.limit) || Number.isFinite(bounds.timeout) || isWorkerd()
     if (isAlone) return this.#run(bounds)
     const run = this.#deps.openRun()
-    if (this.#next && isGoingOn(this.#next, run)) return this.#next.report.then(() => nothing)
+    if (this.#next && isGoingOn(this.#next, run))
+      return this.#next.report.then(() => ({ ...nothing }))
     const look = () => {
       if (this.#next === next) this.#next = undefined
     }

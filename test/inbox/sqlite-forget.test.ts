@@ -1,4 +1,5 @@
 // Forgetting goes page by page: whatever else is written waits for one page, not for all.
+import { DatabaseSync } from 'node:sqlite'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { claim, claimOne, newEntry, settle } from '../../src/testing/store-cases.ts'
@@ -6,8 +7,8 @@ import { temporaryFile } from './temporary.ts'
 
 const now = 1_790_000_000_000
 
-async function withMany(lanes: number) {
-  const store = sqliteStore(temporaryFile())
+async function withMany(lanes: number, file = temporaryFile()) {
+  const store = sqliteStore(file)
   await store.open(() => {})
   onTestFinished(() => store.close())
   const entries = Array.from({ length: 1_200 }, (_, at) =>
@@ -56,6 +57,21 @@ test('no handler of what is forgotten runs while other pages are erased', async 
   expect(await Promise.all(claimed)).toEqual([[], []])
   const states = (await store.find({ limit: 2_000 })).map(({ state }) => state)
   expect(states.filter((state) => state === 'skipped')).toHaveLength(20)
+})
+
+test('evidence of conflicts is forgotten by pages too, however much one entry has', async () => {
+  const file = temporaryFile()
+  const store = await withMany(1, file)
+  await Promise.all(
+    Array.from({ length: 1_100 }, (_, at) => store.insert(newEntry({ lane: `own${at}` }))),
+  )
+  const db = new DatabaseSync(file)
+  db.exec(`update idv_entries set name = null, conflict_of = (select min(id) from idv_entries
+    where lane = 'lane0') where lane like 'own%'`)
+  db.close()
+  expect(await store.forget('client', now)).toBe(2_300)
+  const left = await store.find({ limit: 5_000, withBody: true })
+  expect(left.filter(({ body }) => body)).toEqual([])
 })
 
 test('a page of the retention is a few megabytes, however many entries those are', async () => {

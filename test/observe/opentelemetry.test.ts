@@ -246,3 +246,14 @@ test.each(['getTracer', 'onStart', 'onEnd', 'extract', 'with'] as const)(
     expect(await failing.receive(await traced())).toMatchObject({ kind: 'failed' })
   },
 )
+
+test('a context manager that gives a promise of its own ends no process', async () => {
+  const wrapped = Object.assign(Object.create(api.context), {
+    with: async (context: api.Context, run: () => unknown) => await api.context.with(context, run),
+  })
+  const { around } = openTelemetry({ ...api, context: wrapped })
+  const receiver = createReceiver({ secret: testSecret, around, observe: () => {} })
+  receiver.on('*', () => Promise.reject(new TypeError('the handler itself')))
+  // A rejection that nobody hears fails the run of the tests.
+  expect(await receiver.receive(await traced())).toMatchObject({ kind: 'failed' })
+})

@@ -11,6 +11,7 @@ import {
 } from '@opentelemetry/api'
 import type { Context } from '../../dispatch/handler.ts'
 import { type HeaderList, headerValues } from '../../foundation/delivery.ts'
+import { unawaited } from '../../foundation/unawaited.ts'
 import { warnIfItThrows } from '../../foundation/warn.ts'
 import type { WebhookEvent } from '../../protocol/events.ts'
 import { describeError, type OutcomeObserved, observedName } from '../observe.ts'
@@ -102,7 +103,8 @@ export class Spans {
       running ??= run()
       return running
     }
-    unthrown(() => void contexts.with(trace.setSpan(contexts.active(), span), once))
+    // A context manager may give a promise of its own: nobody else hears its rejection.
+    unthrown(() => unawaited(contexts.with(trace.setSpan(contexts.active(), span), once)))
     return once()
   }
 

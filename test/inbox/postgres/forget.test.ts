@@ -39,6 +39,14 @@ test.each([1, 50, 2_500])('all of %i lanes are forgotten, and none of others', a
   expect(await store.forget('client', now)).toBe(0)
 })
 
+test('evidence of conflicts is forgotten by pages too, however much one entry has', async () => {
+  const { query, store, erased } = await withMany(1)
+  await query(`update idv.entries set name = null, related = null, lane = 'own' || seq,
+    conflict_of = (select id from idv.entries where seq = 1) where seq > 300`)
+  expect(await store.forget('client', now)).toBe(2_500)
+  expect(await erased()).toBe(2_500)
+})
+
 test('pages that are done stay done while a later one waits', async () => {
   const { schema, store, query, erased, last } = await withMany(50)
   const handled = "update idv.entries set state = 'done' where lane = $1"

@@ -17,23 +17,7 @@ import { about, conditions, relatedLanes } from './conditions.ts'
 import type { Connection, Head, Statement } from './connection.ts'
 import type { Lanes } from './lanes.ts'
 import { latencySql } from './latency.ts'
-
-type Sized = Head & { readonly bytes: number }
-
-/** How many of a page come before one that is beyond so many bytes: one at least. */
-function countWithin(most: number, page: readonly Pick<Sized, 'bytes'>[]): number {
-  let sum = 0
-  const beyond = page.findIndex(({ bytes }, at) => {
-    sum += bytes
-    return at > 0 && sum > most
-  })
-  return beyond === -1 ? page.length : beyond
-}
-
-/** Entries of a page: deliveries wait for it. */
-const forgottenAtOnce = 500
-/** Bytes of bodies that a page erases: each of their pages in the file is overwritten. */
-const mostErased = 4 * 2 ** 20
+import { atOnce, countWithin, type Sized } from './page.ts'
 
 interface EntryRow {
   readonly seq: number
@@ -131,24 +115,30 @@ export class AdminQueries {
         union ${related.sql} and r.lane >= ?)
       and (e.lane, e.seq) > (?, ?)${ofNone ? " and instr(e.lane, '.') = 0" : ''}
       ${open ? "and e.state in ('stored', 'retry', 'dead')" : ''}
-      order by e.lane, e.seq limit ${forgottenAtOnce}`
+      order by e.lane, e.seq limit ${atOnce}`
     const lanes = [after.lane, ...own.values, ...related.values, after.lane]
     const all = this.#connection.statement<Sized>(sql).all(...lanes, after.lane, after.seq)
-    const page = open ? all : all.slice(0, countWithin(mostErased, all))
+    const page = open ? all : all.slice(0, countWithin(all))
     // Evidence that nobody could read is in a lane of its own.
-    const evidence = `select ${head.map((one) => `c.${one}`)} from idv_entries c where c.name is null
-      and c.erased = 0 and c.conflict_of in (select value from json_each(?))`
-    const ids = JSON.stringify(page.map(({ id }) => id))
-    const both = [...page, ...this.#connection.statement<Sized>(evidence).all(ids)]
+    const evidence = this.#connection.statement<Sized>(`select ${head.map((one) => `c.${one}`)}
+      from idv_entries c where c.name is null and c.erased = 0
+      and c.conflict_of in (select value from json_each(?)) limit ${atOnce}`)
+    const more = open ? [] : evidence.all(JSON.stringify(page.map(({ id }) => id)))
+    const both = [...page, ...more.slice(0, countWithin(more))]
     const found = new Map(both.filter((one) => !one.erased).map((one) => [one.seq, one]))
     for (const one of found.values()) {
       if (!open) this.erase(one)
       // A leased entry keeps its lane until its holder is gone: a lane never has two at work.
       if (['stored', 'retry', 'dead'].includes(one.state)) this.skip(one, 'FORGOTTEN', now)
     }
-    const isLast = page.length === all.length && all.length < forgottenAtOnce
-    const last = isLast ? undefined : page.at(-1)
-    return { forgotten: open ? 0 : found.size, last: last && { lane: last.lane, seq: last.seq } }
+    const forgotten = open ? 0 : found.size
+    // The same page again where it has more evidence.
+    if (both.length < page.length + more.length || more.length === atOnce) {
+      return { forgotten, last: after }
+    }
+    const isLast = page.length === all.length && all.length < atOnce
+    const { lane: at, seq } = page.at(-1) ?? after
+    return { forgotten, ...(!isLast && { last: { lane: at, seq } }) }
   }
 
   purge({ doneBefore, deadBefore, keysBefore, limit }: Takes<'purge'>): Purged {
@@ -156,7 +146,7 @@ export class AdminQueries {
     const settled = (['done', 'dead', 'skipped'] as const).flatMap((state) =>
       this.#sql.settled.all(state, state === 'done' ? doneBefore : deadBefore, limit),
     )
-    const past = settled.slice(0, countWithin(mostErased, settled))
+    const past = settled.slice(0, countWithin(settled))
     for (const { seq } of past) this.#eraseContent(seq)
     let deleted = this.#sql.deleteKeys.run(keysBefore, limit)
     for (const { seq, state } of this.#sql.erased.all(keysBefore, limit)) {
@@ -255,7 +245,9 @@ function statements(connection: Connection) {
     handled: make<{ readonly handler: string }>('select handler from idv_handled where seq = ?'),
     deleteHandled: make('delete from idv_handled where seq = ?'),
     forgetDigests: make("update idv_keys set digest = '' where entry = ?"),
-    settled: make<Pick<Sized, 'seq' | 'bytes'>>(`select seq, bytes from idv_entries
+    settled: make<
+      Pick<Sized, 'seq' | 'bytes' | 'erased'>
+    >(`select seq, bytes, erased from idv_entries
       indexed by idv_entries_settled
       where erased = 0 and state = ? and settled_at is not null and settled_at < ?
       and (state <> 'dead' or not exists

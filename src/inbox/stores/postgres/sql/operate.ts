@@ -52,7 +52,7 @@ end $$`,
   `create function idv.forget_1(
   p_lane text, p_now bigint, p_none boolean, p_open boolean, p_at_lane text, p_at_seq bigint)
 returns table (forgotten int, at_lane text, at_seq bigint) language plpgsql ${ownPath} as $$
-declare e record; v record; v_read int := 0;
+declare e record; v record; v_read int := 0; v_evidence int := 0;
 begin
   perform idv.guard_1();
   forgotten := 0;
@@ -70,13 +70,16 @@ begin
       order by n.lane, n.seq limit 1000
     ) select x.seq, x.id, x.lane, x.erased, true as own from x
       -- Evidence that nobody could read is in a lane of its own.
-      union all select c.seq, c.id, c.lane, false, false from x
-        join idv.entries c on c.conflict_of = x.id where c.name is null and not c.erased
+      union all (select c.seq, c.id, c.lane, false, false from x
+        join idv.entries c on c.conflict_of = x.id where not p_open and c.name is null and not c.erased
+        limit 1000)
       order by lane, seq loop
     if e.own then
       v_read := v_read + 1;
       at_lane := e.lane;
       at_seq := e.seq;
+    else
+      v_evidence := v_evidence + 1;
     end if;
     continue when e.erased;
     perform 1 from idv.lanes l where l.lane = e.lane for no key update;
@@ -92,7 +95,13 @@ begin
       perform idv.skip_1(e.seq, e.lane, 'FORGOTTEN', p_now);
     end if;
   end loop;
-  if v_read < 1000 then at_lane := null; end if;
+  if v_evidence = 1000 then
+    /* The same page again: it has more. */
+    at_lane := p_at_lane;
+    at_seq := p_at_seq;
+  elsif v_read < 1000 then
+    at_lane := null;
+  end if;
   return next;
 end $$`,
 
