@@ -59,6 +59,19 @@ test('no handler of what is forgotten runs while other pages are erased', async 
   expect(states.filter((state) => state === 'skipped')).toHaveLength(20)
 })
 
+test('what is held by a lane stays held while its many open entries are forgotten', async () => {
+  const store = await withMany(1)
+  const later = now + 60_000
+  const failed = { to: 'retry', due: later, reason: 'HANDLER_FAILED', failures: [] } as const
+  await settle(store, await claimOne(store, now), failed)
+  const forgotten = store.forget('client', now)
+  const claimed = [claim(store, 10, now), claim(store, 10, now), claim(store, 10, now)]
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  claimed.push(claim(store, 10, now))
+  expect((await Promise.all(claimed)).flat()).toEqual([])
+  expect(await forgotten).toBe(1_200)
+})
+
 test('evidence of conflicts is forgotten by pages too, however much one entry has', async () => {
   const file = temporaryFile()
   const store = await withMany(1, file)

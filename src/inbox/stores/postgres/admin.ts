@@ -71,16 +71,20 @@ export class PostgresAdmin {
     const asked = [storable(lane), Math.floor(now), ofNone]
     try {
       return (
-        (await this.#forgetPages([...asked, true])) + (await this.#forgetPages([...asked, false]))
+        (await this.#forgetPages([...asked, true], ['\x7f', Number.MAX_SAFE_INTEGER])) +
+        (await this.#forgetPages([...asked, false], ['', 0]))
       )
     } finally {
       this.#changed()
     }
   }
 
-  async #forgetPages(asked: readonly PostgresValue[]): Promise<number> {
+  async #forgetPages(
+    asked: readonly PostgresValue[],
+    from: readonly [lane: string, seq: number],
+  ): Promise<number> {
     let forgotten = 0
-    let at: readonly [string, number] | undefined = ['', 0]
+    let at: typeof from | undefined = from
     while (at) {
       const [page] = await this.#statements.call('forget', [...asked, ...at], long)
       const { at_lane, at_seq } = page ?? {}

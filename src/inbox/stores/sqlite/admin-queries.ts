@@ -110,12 +110,14 @@ export class AdminQueries {
     // Whole lanes: a verification may have named one client first, and another one later.
     const [own, related] = [about(lane, 'x'), relatedLanes(lane)]
     const head = ['seq', 'id', 'lane', 'state', 'attempt', 'fence', 'erased', 'bytes']
+    // The open ones from the end of each lane: what holds it is skipped last, so that it never moves on.
+    const [behind, order] = open ? ['<', 'desc'] : ['>', '']
     const sql = `select ${head.map((one) => `e.${one}`)} from idv_entries e where e.lane in (
-        select x.lane from idv_entries x where x.lane >= ? and ${own.sql}
-        union ${related.sql} and r.lane >= ?)
-      and (e.lane, e.seq) > (?, ?)${ofNone ? " and instr(e.lane, '.') = 0" : ''}
+        select x.lane from idv_entries x where x.lane ${behind}= ? and ${own.sql}
+        union ${related.sql} and r.lane ${behind}= ?)
+      and (e.lane, e.seq) ${behind} (?, ?)${ofNone ? " and instr(e.lane, '.') = 0" : ''}
       ${open ? "and e.state in ('stored', 'retry', 'dead')" : ''}
-      order by e.lane, e.seq limit ${atOnce}`
+      order by e.lane ${order}, e.seq ${order} limit ${atOnce}`
     const lanes = [after.lane, ...own.values, ...related.values, after.lane]
     const all = this.#connection.statement<Sized>(sql).all(...lanes, after.lane, after.seq)
     const page = open ? all : all.slice(0, countWithin(all))

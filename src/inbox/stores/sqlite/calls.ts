@@ -28,12 +28,16 @@ interface CallOf<Takes, Gives> {
   readonly gives: Gives
 }
 
+/** Before every entry, by lane and number, and behind it. */
+export const firstPlace = { lane: '', seq: 0 }
+export const lastPlace = { lane: '\x7f', seq: Number.MAX_SAFE_INTEGER }
+
 /** A page of what is to be forgotten: entries behind `after`. */
 export interface Forgetting {
   readonly lane: string
   readonly now: number
   readonly ofNone: boolean
-  /** Those that are open are skipped, and nothing is erased: no handler of theirs runs meanwhile. */
+  /** Those that are open are skipped, from the end on, and nothing is erased: no handler runs. */
   readonly open: boolean
   readonly after: Place
 }

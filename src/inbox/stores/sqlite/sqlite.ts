@@ -28,7 +28,7 @@ import type {
   Settlement,
   StoreTx,
 } from '../../work-store.ts'
-import type { Gives, Method, Takes } from './calls.ts'
+import { firstPlace, type Gives, lastPlace, type Method, type Takes } from './calls.ts'
 import { copyBy } from './copy.ts'
 import type { SqliteDriver } from './driver.ts'
 import { assertSameDriver, type SharedFile, shareFile } from './open-file.ts'
@@ -221,7 +221,7 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   async forget(lane: string, now: number, ofNone = false): Promise<number> {
     let all = 0
     for (const open of [true, false]) {
-      let after: Takes<'forget'>['after'] | undefined = { lane: '', seq: 0 }
+      let after: Takes<'forget'>['after'] | undefined = open ? lastPlace : firstPlace
       while (after) {
         const asked: Takes<'forget'> = { lane, now, ofNone, open, after }
         const page: Gives<'forget'> = await this.#call('forget', asked)

@@ -45,7 +45,8 @@ end $$`,
 
   /*
    * A page of a thousand: deliveries of the same entities wait for no more than one. Before anything
-   * is erased those that are open are skipped: no handler of theirs runs meanwhile. Whole lanes: a
+   * is erased those that are open are skipped, from the end of their lanes: what holds one is the
+   * last, so that it never moves on, and no handler runs. Whole lanes: a
    * verification may have named one client first, and another one later. A leased entry keeps its
    * lane until its holder is gone: a lane never has two at work.
    */
@@ -57,17 +58,20 @@ begin
   perform idv.guard_1();
   forgotten := 0;
   for e in with meant as (
-      select distinct m.lane from idv.entries m where m.lane >= p_at_lane and (
+      select distinct m.lane from idv.entries m
+        where case when p_open then m.lane <= p_at_lane else m.lane >= p_at_lane end and (
         m.lane = p_lane or (m.lane > p_lane || '.' and m.lane < p_lane || '/')
         or m.related = p_lane or (m.related > p_lane || '.' and m.related < p_lane || '/'))
       union select r.lane from idv.relations r
-        where r.lane >= p_at_lane and (r.related collate "C" = p_lane
+        where case when p_open then r.lane <= p_at_lane else r.lane >= p_at_lane end and (r.related collate "C" = p_lane
         or (r.related collate "C" > p_lane || '.' and r.related collate "C" < p_lane || '/'))
     ), x as materialized (
       select n.seq, n.id, n.lane, n.erased from meant join idv.entries n on n.lane = meant.lane
-      where (n.lane, n.seq) > (p_at_lane, p_at_seq) and not (p_none and strpos(n.lane, '.') > 0)
-        and (not p_open or n.state in ('stored', 'retry', 'dead'))
-      order by n.lane, n.seq limit 1000
+      where not (p_none and strpos(n.lane, '.') > 0) and case
+        when p_open then (n.lane, n.seq) < (p_at_lane, p_at_seq) and n.state in ('stored', 'retry', 'dead')
+        else (n.lane, n.seq) > (p_at_lane, p_at_seq) end
+      order by case when p_open then n.lane end desc, case when p_open then n.seq end desc, n.lane, n.seq
+      limit 1000
     ) select x.seq, x.id, x.lane, x.erased, true as own from x
       -- Evidence that nobody could read is in a lane of its own.
       union all (select c.seq, c.id, c.lane, false, false from x
@@ -76,8 +80,10 @@ begin
       order by lane, seq loop
     if e.own then
       v_read := v_read + 1;
-      at_lane := e.lane;
-      at_seq := e.seq;
+      if v_read = 1 or not p_open then
+        at_lane := e.lane;
+        at_seq := e.seq;
+      end if;
     else
       v_evidence := v_evidence + 1;
     end if;
