@@ -9,6 +9,7 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
+import { forgetByPages } from '../../forget-pages.ts'
 import type { PostgresValue } from './driver.ts'
 import { findStatement } from './find.ts'
 import { latencySql } from './latency.ts'
@@ -70,28 +71,16 @@ export class PostgresAdmin {
   async forget(lane: string, now: number, ofNone = false): Promise<number> {
     const asked = [storable(lane), Math.floor(now), ofNone]
     try {
-      return (
-        (await this.#forgetPages([...asked, true], ['\x7f', Number.MAX_SAFE_INTEGER])) +
-        (await this.#forgetPages([...asked, false], ['', 0]))
-      )
+      return await forgetByPages(async (open, after) => {
+        const values = [...asked, open, after.lane, after.seq]
+        const [page] = await this.#statements.call('forget', values, long)
+        const { forgotten, at_lane: at, at_seq: seq } = page ?? {}
+        const last = typeof at === 'string' ? { lane: at, seq: Number(seq) } : undefined
+        return { forgotten: Number(forgotten), last }
+      })
     } finally {
       this.#changed()
     }
-  }
-
-  async #forgetPages(
-    asked: readonly PostgresValue[],
-    from: readonly [lane: string, seq: number],
-  ): Promise<number> {
-    let forgotten = 0
-    let at: typeof from | undefined = from
-    while (at) {
-      const [page] = await this.#statements.call('forget', [...asked, ...at], long)
-      const { at_lane, at_seq } = page ?? {}
-      forgotten += Number(page?.forgotten)
-      at = typeof at_lane === 'string' ? [at_lane, Number(at_seq)] : undefined
-    }
-    return forgotten
   }
 
   async purge(purge: Purge): Promise<Purged> {

@@ -10,6 +10,7 @@ import type {
   StoreStats,
 } from '../../admin-store.ts'
 import type { CopyKey, CopyRequest, CopyRow, CopyTable, CopyTally } from '../../copy-store.ts'
+import type { ForgottenPage, Place } from '../../forget-pages.ts'
 import type {
   Alignment,
   Assigned,
@@ -28,29 +29,14 @@ interface CallOf<Takes, Gives> {
   readonly gives: Gives
 }
 
-/** Before every entry, by lane and number, and behind it. */
-export const firstPlace = { lane: '', seq: 0 }
-export const lastPlace = { lane: '\x7f', seq: Number.MAX_SAFE_INTEGER }
-
 /** A page of what is to be forgotten: entries behind `after`. */
 export interface Forgetting {
   readonly lane: string
   readonly now: number
   readonly ofNone: boolean
-  /** Those that are open are skipped, from the end on, and nothing is erased: no handler runs. */
+  /** Those that are open are skipped, from the end on, and nothing is erased. */
   readonly open: boolean
   readonly after: Place
-}
-
-interface Place {
-  readonly lane: string
-  readonly seq: number
-}
-
-/** How many were erased, and the last of the page where there may be another. */
-export interface Forgotten {
-  readonly forgotten: number
-  readonly last?: Place | undefined
 }
 
 /** Every call, by its name. */
@@ -66,7 +52,7 @@ export interface Calls {
   find: CallOf<StoreQuery, readonly StoredEntry[]>
   reopen: CallOf<Reopening, number>
   dismiss: CallOf<{ readonly id: string; readonly now: number }, boolean>
-  forget: CallOf<Forgetting, Forgotten>
+  forget: CallOf<Forgetting, ForgottenPage>
   purge: CallOf<Purge, Purged>
   stats: CallOf<{ readonly now: number; readonly latency?: LatencyQuery | undefined }, StoreStats>
   recall: CallOf<{ readonly name: string; readonly initial: Uint8Array }, Uint8Array>

@@ -144,7 +144,7 @@ const codeOfWords: readonly (readonly [words: string, code: number])[] = [
   ['database is locked', 5],
   ['database disk image is malformed', 11],
   ['file is not a database', 26],
-  // Of a sync, as far as anybody knows.
+  // It may be a failed sync.
   ['disk I/O error', 1034],
 ]
 

@@ -13,6 +13,7 @@ import type {
   StoreStats,
 } from '../../admin-store.ts'
 import type { CopyStore } from '../../copy-store.ts'
+import { forgetByPages } from '../../forget-pages.ts'
 import { keysPurgedSetting } from '../../keys-purged.ts'
 import type { InboxStore, StoreCapabilities } from '../../store.ts'
 import type {
@@ -28,7 +29,7 @@ import type {
   Settlement,
   StoreTx,
 } from '../../work-store.ts'
-import { firstPlace, type Gives, lastPlace, type Method, type Takes } from './calls.ts'
+import type { Gives, Method, Takes } from './calls.ts'
 import { copyBy } from './copy.ts'
 import type { SqliteDriver } from './driver.ts'
 import { assertSameDriver, type SharedFile, shareFile } from './open-file.ts'
@@ -218,18 +219,8 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
     return this.#call('dismiss', { id, now })
   }
 
-  async forget(lane: string, now: number, ofNone = false): Promise<number> {
-    let all = 0
-    for (const open of [true, false]) {
-      let after: Takes<'forget'>['after'] | undefined = open ? lastPlace : firstPlace
-      while (after) {
-        const asked: Takes<'forget'> = { lane, now, ofNone, open, after }
-        const page: Gives<'forget'> = await this.#call('forget', asked)
-        all += page.forgotten
-        after = page.last
-      }
-    }
-    return all
+  forget(lane: string, now: number, ofNone = false): Promise<number> {
+    return forgetByPages((open, after) => this.#call('forget', { lane, now, ofNone, open, after }))
   }
 
   purge(purge: Purge): Promise<Purged> {

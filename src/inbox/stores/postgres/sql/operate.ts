@@ -44,11 +44,10 @@ begin
 end $$`,
 
   /*
-   * A page of a thousand: deliveries of the same entities wait for no more than one. Before anything
-   * is erased those that are open are skipped, from the end of their lanes: what holds one is the
-   * last, so that it never moves on, and no handler runs. Whole lanes: a
-   * verification may have named one client first, and another one later. A leased entry keeps its
-   * lane until its holder is gone: a lane never has two at work.
+   * A page of a thousand: deliveries of the same entities wait for no more than one. Those that are
+   * open are skipped from the end of their lanes; then all are erased. Whole lanes: a verification
+   * may have named one client first, and another one later. A leased entry keeps its lane until its
+   * holder is gone: a lane never has two at work.
    */
   `create function idv.forget_1(
   p_lane text, p_now bigint, p_none boolean, p_open boolean, p_at_lane text, p_at_seq bigint)
