@@ -2,6 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
+import { countWithin } from '../../src/inbox/stores/sqlite/page.ts'
 import { claim, claimOne, newEntry, settle } from '../../src/testing/store-cases.ts'
 import { temporaryFile } from './temporary.ts'
 
@@ -106,4 +107,12 @@ test('a page of the retention is a few megabytes, however many entries those are
     more = hasMore
   }
   expect(pages).toEqual([4, 4, 4])
+})
+
+test('what is erased already counts nothing in a page', () => {
+  const large = { bytes: 2 ** 20, erased: 0 } as const
+  const page = [large, ...Array.from({ length: 400 }, () => ({ ...large, erased: 1 })), large]
+  expect(countWithin(page)).toBe(402)
+  expect(countWithin([...page, large, large, large])).toBe(404)
+  expect(countWithin([{ bytes: 2 ** 30, erased: 0 }, large])).toBe(1)
 })
