@@ -1,5 +1,5 @@
-// Forgetting in two passes, page by page: what is open is skipped first, from the end of each entity,
-// so that what holds one is the last and no handler runs while the second pass erases.
+// Forgetting in two passes, page by page. The first goes from the end of each entity: it skips what
+// is open and erases what is at work, so that no handler begins while the second erases all.
 
 /** An entry by its lane and number. */
 export interface Place {
@@ -23,8 +23,8 @@ const [first, last]: readonly [Place, Place] = [
 
 /** Resolves with the number of entries that were erased. */
 export async function forgetByPages(forget: ForgetPage): Promise<number> {
-  await forgetAll(last, (after) => forget(true, after))
-  return forgetAll(first, (after) => forget(false, after))
+  const atWork = await forgetAll(last, (after) => forget(true, after))
+  return atWork + (await forgetAll(first, (after) => forget(false, after)))
 }
 
 async function forgetAll(

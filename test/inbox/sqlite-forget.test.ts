@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { countWithin } from '../../src/inbox/stores/sqlite/page.ts'
-import { claim, claimOne, newEntry, settle } from '../../src/testing/store-cases.ts'
+import { claim, claimOne, leaseOf, newEntry, settle } from '../../src/testing/store-cases.ts'
 import { temporaryFile } from './temporary.ts'
 
 const now = 1_790_000_000_000
@@ -58,6 +58,23 @@ test('no handler of what is forgotten runs while other pages are erased', async 
   expect(await Promise.all(claimed)).toEqual([[], []])
   const states = (await store.find({ limit: 2_000 })).map(({ state }) => state)
   expect(states.filter((state) => state === 'skipped')).toHaveLength(20)
+})
+
+test('what is at work when it is forgotten begins no later handler, and is not tried again', async () => {
+  const store = await withMany(50)
+  for (let more = true; more; ) more = (await claimAll(store)) > 0
+  await store.insert(newEntry({ lane: 'z', related: 'client' }))
+  const lease = await claimOne(store, now)
+  const forgotten = store.forget('client', now)
+  const goesOn = store.checkpoint(leaseOf(lease), 'first')
+  const failed = { to: 'retry', due: now, reason: 'HANDLER_FAILED', failures: [] } as const
+  const settled = settle(store, lease, failed)
+  expect(await goesOn).toBe(false)
+  expect(await forgotten).toBe(1_201)
+  await settled
+  expect(await claim(store, 10, now)).toEqual([])
+  const [last] = await store.find({ limit: 1 })
+  expect(last).toMatchObject({ state: 'skipped', reason: 'FORGOTTEN' })
 })
 
 test('what is held by a lane stays held while its many open entries are forgotten', async () => {

@@ -1,6 +1,6 @@
 // Forgetting goes page by page: deliveries of the same client wait for one page, not for all.
 import { expect, onTestFinished, test } from 'vitest'
-import { claim, newEntry } from '../../../src/testing/store-cases.ts'
+import { claim, claimOne, leaseOf, newEntry } from '../../../src/testing/store-cases.ts'
 import { poolOf, schemaOn } from './servers.ts'
 
 const now = 1_790_000_000_000
@@ -63,4 +63,22 @@ test('pages that are done stay done while a later one waits', async () => {
   await holder.query('rollback')
   holder.release()
   expect(await forgotten).toBe(2_500)
+})
+
+test('what is at work is erased before what is done: no later handler of it begins', async () => {
+  const { schema, store, query } = await withMany(1)
+  await query("update idv.entries set state = 'done'")
+  await query('delete from idv.lanes')
+  await store.insert(newEntry({ lane: 'z', related: 'client' }))
+  const lease = await claimOne(store, now)
+  // The second page of what is done waits.
+  const holder = await poolOf().connect()
+  await holder.query('begin')
+  await holder.query(`select 1 from "${schema}".entries where seq = 2000 for update`)
+  const forgotten = store.forget('client', now)
+  await expect.poll(() => store.checkpoint(leaseOf(lease)), { timeout: 10_000 }).toBe(false)
+  expect(await Promise.race([forgotten, 'waits'])).toBe('waits')
+  await holder.query('rollback')
+  holder.release()
+  expect(await forgotten).toBe(2_501)
 })

@@ -116,11 +116,14 @@ export class AdminQueries {
         select x.lane from idv_entries x where x.lane ${behind}= ? and ${own.sql}
         union ${related.sql} and r.lane ${behind}= ?)
       and (e.lane, e.seq) ${behind} (?, ?)${ofNone ? " and instr(e.lane, '.') = 0" : ''}
-      ${open ? "and e.state in ('stored', 'retry', 'dead')" : ''}
+      ${open ? "and e.state in ('stored', 'leased', 'retry', 'dead')" : ''}
       order by e.lane ${order}, e.seq ${order} limit ${atOnce}`
     const lanes = [after.lane, ...own.values, ...related.values, after.lane]
     const all = this.#connection.statement<Sized>(sql).all(...lanes, after.lane, after.seq)
-    const page = open ? all : all.slice(0, countWithin(all))
+    // What is at work is erased at once: no later handler of it begins.
+    const isErased = ({ state }: Sized) => !open || state === 'leased'
+    const sizes = all.map((one) => ({ ...one, bytes: isErased(one) ? one.bytes : 0 }))
+    const page = all.slice(0, countWithin(sizes))
     // Evidence that nobody could read is in a lane of its own.
     const evidence = this.#connection.statement<Sized>(`select ${head.map((one) => `c.${one}`)}
       from idv_entries c where c.name is null and c.erased = 0
@@ -129,11 +132,11 @@ export class AdminQueries {
     const both = [...page, ...more.slice(0, countWithin(more))]
     const found = new Map(both.filter((one) => !one.erased).map((one) => [one.seq, one]))
     for (const one of found.values()) {
-      if (!open) this.erase(one)
+      if (isErased(one)) this.erase(one)
       // A leased entry keeps its lane until its holder is gone: a lane never has two at work.
       if (['stored', 'retry', 'dead'].includes(one.state)) this.skip(one, 'FORGOTTEN', now)
     }
-    const forgotten = open ? 0 : found.size
+    const forgotten = [...found.values()].filter(isErased).length
     // The same page again where it has more evidence.
     if (both.length < page.length + more.length || more.length === atOnce) {
       return { forgotten, last: after }

@@ -45,9 +45,10 @@ end $$`,
 
   /*
    * A page of a thousand: deliveries of the same entities wait for no more than one. Those that are
-   * open are skipped from the end of their lanes; then all are erased. Whole lanes: a verification
-   * may have named one client first, and another one later. A leased entry keeps its lane until its
-   * holder is gone: a lane never has two at work.
+   * open are skipped from the end of their lanes, and what is at work is erased, so that no later
+   * handler of it begins; then all are erased. Whole lanes: a verification may have named one client
+   * first, and another one later. A leased entry keeps its lane until its holder is gone: a lane
+   * never has two at work.
    */
   `create function idv.forget_1(
   p_lane text, p_now bigint, p_none boolean, p_open boolean, p_at_lane text, p_at_seq bigint)
@@ -67,7 +68,8 @@ begin
     ), x as materialized (
       select n.seq, n.id, n.lane, n.erased from meant join idv.entries n on n.lane = meant.lane
       where not (p_none and strpos(n.lane, '.') > 0) and case
-        when p_open then (n.lane, n.seq) < (p_at_lane, p_at_seq) and n.state in ('stored', 'retry', 'dead')
+        when p_open then (n.lane, n.seq) < (p_at_lane, p_at_seq)
+          and n.state in ('stored', 'leased', 'retry', 'dead')
         else (n.lane, n.seq) > (p_at_lane, p_at_seq) end
       order by case when p_open then n.lane end desc, case when p_open then n.seq end desc, n.lane, n.seq
       limit 1000
@@ -90,7 +92,7 @@ begin
     perform 1 from idv.lanes l where l.lane = e.lane for no key update;
     select x.state, x.erased into v from idv.entries x where x.seq = e.seq for no key update;
     continue when v.erased;
-    if not p_open then
+    if not p_open or v.state = 'leased' then
       delete from idv.contents c where c.seq = e.seq;
       update idv.entries x set erased = true, failures = null where x.seq = e.seq;
       update idv.keys k set digest = '' where k.entry = e.id;
