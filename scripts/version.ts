@@ -47,7 +47,8 @@ if (version === undefined) throw new Error('nothing to release: no changeset, no
 if (planned !== undefined && planned !== version) {
   throw new Error(`CHANGELOG.md plans ${planned}, but the changesets make ${version}: change one`)
 }
-const lines = [unreleased?.lines, bumped?.lines].filter(Boolean).join('\n')
+// In front of what is grouped already: whoever looks it over moves it into its group.
+const lines = [bumped?.lines, unreleased?.lines].filter(Boolean).join('\n\n')
 const section = `## ${version}\n\n${lines}`
 writeFileSync(
   'CHANGELOG.md',

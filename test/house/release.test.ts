@@ -114,7 +114,9 @@ test('a release moves what is unreleased under its version, which the lock file 
   const changeset = "---\n'idv-webhooks': minor\n---\n\nA change with a file of its own.\n"
   writeFileSync(join(folder, '.changeset/one.md'), changeset)
   const changelog = (...lines: string[]) => [`# Changelog`, 'About.', ...lines, ''].join('\n\n')
-  const unreleased = changelog('## 0.2.0 (unreleased)', '- Another.', '## 0.1.0', '- The first.')
+  const before = ['## 0.1.0', '- The first.']
+  const grouped = ['### Fixed', '#### Console', '- Another.']
+  const unreleased = changelog('## 0.2.0 (unreleased)', ...grouped, ...before)
   writeFileSync(join(folder, 'CHANGELOG.md'), unreleased)
   const version = () =>
     execFileSync(process.execPath, [join(root, 'scripts/version.ts')], {
@@ -124,12 +126,7 @@ test('a release moves what is unreleased under its version, which the lock file 
   version()
   const read = (file: string) => readFileSync(join(folder, file), 'utf8')
   expect(read('CHANGELOG.md')).toBe(
-    changelog(
-      '## 0.2.0',
-      '- Another.\n- A change with a file of its own.',
-      '## 0.1.0',
-      '- The first.',
-    ),
+    changelog('## 0.2.0', '- A change with a file of its own.', ...grouped, ...before),
   )
   const [{ version: next }, { packages }] = ['package.json', 'package-lock.json'].map((file) =>
     JSON.parse(read(file)),
