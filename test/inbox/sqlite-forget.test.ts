@@ -77,6 +77,20 @@ test('what is at work when it is forgotten begins no later handler, and is not t
   expect(last).toMatchObject({ state: 'skipped', reason: 'FORGOTTEN' })
 })
 
+test('what is skipped as forgotten is as if it were erased, until it is: its process may die', async () => {
+  const file = temporaryFile()
+  const store = await withMany(1, file)
+  const db = new DatabaseSync(file)
+  db.exec("update idv_entries set state = 'skipped', reason = 'FORGOTTEN' where seq > 1190")
+  db.close()
+  const found = await store.find({ states: ['skipped'], limit: 100, withBody: true })
+  const shown = found.map(({ body, metadata }) => [body, metadata])
+  expect(shown).toEqual(Array(10).fill([undefined, undefined]))
+  const ids = found.map(({ id }) => id)
+  expect(await store.reopen({ ids, from: ['skipped'], now, setAside: true })).toBe(0)
+  expect(await store.forget('client', now)).toBe(1_200)
+})
+
 test('what is held by a lane stays held while its many open entries are forgotten', async () => {
   const store = await withMany(1)
   const later = now + 60_000

@@ -33,7 +33,8 @@ export function findStatement(query: StoreQuery): SqlStatement {
     e.attempt, e.due, e.settled_at, e.reason, e.failures::text, e.generation, e.conflict_of, e.bytes,
     c.metadata, ${query.withBody ? 'c.body' : 'null as body'}, (select pg_catalog.json_agg(h.handler order by h.handler)::text
       from idv.handled h where h.seq = e.seq) as handled
-    from idv.entries e left join idv.contents c on c.seq = e.seq ${where}
+    from idv.entries e
+    left join idv.contents c on c.seq = e.seq and e.reason is distinct from 'FORGOTTEN' ${where}
     order by e.seq ${direction} limit ${parameters.add(query.limit, 'bigint')}`
   return { sql, values: parameters.values }
 }

@@ -73,7 +73,7 @@ export class AdminQueries {
     const { where, values } = conditions(query)
     const body = query.withBody ? 'c.body' : 'null'
     const sql = `select e.*, c.metadata, ${body} as body from idv_entries e
-      left join idv_contents c on c.seq = e.seq
+      left join idv_contents c on c.seq = e.seq and e.reason is not 'FORGOTTEN'
       ${where} order by e.seq ${query.oldestFirst ? 'asc' : 'desc'} limit ?`
     const rows = this.#connection.statement<EntryRow>(sql).all(...values, query.limit)
     return rows.map((row) => this.#toStored(row))
@@ -86,7 +86,9 @@ export class AdminQueries {
     for (const id of ids) {
       const head = this.#connection.head(id)
       if (!head || !from.includes(head.state) || !this.#sql.content.get(head.seq)) continue
-      if (!setAside && isSetAside(this.#sql.reason.get(head.seq)?.reason)) continue
+      const { reason } = this.#sql.reason.get(head.seq) ?? {}
+      // Its payload may wait for the page that erases it.
+      if (reason === 'FORGOTTEN' || (!setAside && isSetAside(reason))) continue
       this.#sql.reopen.run(due, Number(replay), head.seq)
       if (replay) this.#sql.deleteHandled.run(head.seq)
       this.#connection.moved(head.state, 'stored')

@@ -14,6 +14,8 @@ begin
     select x.state, x.reason, x.lane into v from idv.entries x where x.seq = e.seq for no key update;
     if v.state in (select t from json_array_elements_text(p_from::json) t)
         and (p_aside or coalesce(v.reason, '') not in ('CONFLICT', 'DISMISSED'))
+        -- Its payload may wait for the page that erases it.
+        and v.reason is distinct from 'FORGOTTEN'
         -- Another lane may be its own since.
         and v.lane = e.lane and exists (select 1 from idv.contents c where c.seq = e.seq) then
       update idv.entries x set state = 'stored', attempt = 0, due = p_now, reason = null,
