@@ -7,13 +7,21 @@ export interface Place {
   readonly seq: number
 }
 
+/** Which page: entries behind `after`, of those that were there when the first one was asked for. */
+export interface ForgetPage {
+  /** Those that are open are skipped, from the end on, and only what is at work is erased. */
+  readonly open: boolean
+  readonly after: Place
+  /** The number of the last entry; the first page finds it. */
+  readonly newest?: number | undefined
+}
+
 /** How many were erased, and the last of the page where there may be another. */
 export interface ForgottenPage {
   readonly forgotten: number
+  readonly newest: number
   readonly last?: Place | undefined
 }
-
-type ForgetPage = (open: boolean, after: Place) => Promise<ForgottenPage>
 
 /** Before every entry, and behind it: fingerprints are letters and digits. */
 const [first, last]: readonly [Place, Place] = [
@@ -22,20 +30,18 @@ const [first, last]: readonly [Place, Place] = [
 ]
 
 /** Resolves with the number of entries that were erased. */
-export async function forgetByPages(forget: ForgetPage): Promise<number> {
-  const atWork = await forgetAll(last, (after) => forget(true, after))
-  return atWork + (await forgetAll(first, (after) => forget(false, after)))
-}
-
-async function forgetAll(
-  from: Place,
-  forget: (after: Place) => Promise<ForgottenPage>,
+export async function forgetByPages(
+  forget: (page: ForgetPage) => Promise<ForgottenPage>,
 ): Promise<number> {
   let all = 0
-  for (let after: Place | undefined = from; after; ) {
-    const page: ForgottenPage = await forget(after)
-    all += page.forgotten
-    after = page.last
+  let newest: number | undefined
+  for (const open of [true, false]) {
+    for (let after: Place | undefined = open ? last : first; after; ) {
+      const page: ForgottenPage = await forget({ open, after, newest })
+      all += page.forgotten
+      newest = page.newest
+      after = page.last
+    }
   }
   return all
 }

@@ -77,6 +77,19 @@ test('what is at work when it is forgotten begins no later handler, and is not t
   expect(last).toMatchObject({ state: 'skipped', reason: 'FORGOTTEN' })
 })
 
+test('what arrives after the call is not forgotten: its handler has not run', async () => {
+  const store = await withMany(50)
+  const forgotten = store.forget('client', now)
+  await store.insert(newEntry({ lane: 'z', related: 'client' }))
+  const late = newEntry({ lane: 'lane7', related: 'client' })
+  await store.insert(late)
+  expect(await forgotten).toBe(1_200)
+  expect(await store.find({ states: ['stored'], limit: 9, withBody: true })).toMatchObject([
+    { id: late.id, body: expect.anything() },
+    { body: expect.anything() },
+  ])
+})
+
 test('what is skipped as forgotten is as if it were erased, until it is: its process may die', async () => {
   const file = temporaryFile()
   const store = await withMany(1, file)

@@ -93,3 +93,20 @@ test('what is skipped as forgotten is as if it were erased, until it is: its pro
   expect(await store.reopen({ ids, from: ['skipped'], now, setAside: true })).toBe(0)
   expect(await store.forget('client', now)).toBe(2_500)
 })
+
+test('what arrives after the call is not forgotten: its handler has not run', async () => {
+  const { schema, store, query } = await withMany(50)
+  const holder = await poolOf().connect()
+  await holder.query('begin')
+  await holder.query(`select 1 from "${schema}".lanes where lane = 'lane0000' for update`)
+  const forgotten = store.forget('client', now)
+  // The last pages of the first pass wait.
+  const skipped = "select 1 from idv.entries where state = 'skipped'"
+  await expect.poll(async () => (await query(skipped)).length, { timeout: 10_000 }).toBe(2_000)
+  const late = newEntry({ lane: 'z', related: 'client' })
+  await store.insert(late)
+  await holder.query('rollback')
+  holder.release()
+  expect(await forgotten).toBe(2_500)
+  expect(await claim(store, 9, now)).toMatchObject([{ id: late.id }])
+})

@@ -71,12 +71,12 @@ export class PostgresAdmin {
   async forget(lane: string, now: number, ofNone = false): Promise<number> {
     const asked = [storable(lane), Math.floor(now), ofNone]
     try {
-      return await forgetByPages(async (open, after) => {
-        const values = [...asked, open, after.lane, after.seq]
+      return await forgetByPages(async ({ open, after, newest = null }) => {
+        const values = [...asked, open, after.lane, after.seq, newest]
         const [page] = await this.#statements.call('forget', values, long)
         const { forgotten, at_lane: at, at_seq: seq } = page ?? {}
         const last = typeof at === 'string' ? { lane: at, seq: Number(seq) } : undefined
-        return { forgotten: Number(forgotten), last }
+        return { forgotten: Number(forgotten), newest: Number(page?.newest), last }
       })
     } finally {
       this.#changed()

@@ -13,11 +13,12 @@ import type {
 import { type EntryFailure, type EntryReason, type EntryState, isSetAside } from '../../entry.ts'
 import { moveRefusals, moveSetting, moveStateOf } from '../../move-state.ts'
 import type { Gives, Takes } from './calls.ts'
-import { about, conditions, relatedLanes } from './conditions.ts'
+import { conditions } from './conditions.ts'
 import type { Connection, Head, Statement } from './connection.ts'
+import { forgetPage, isErased } from './forget-page.ts'
 import type { Lanes } from './lanes.ts'
 import { latencySql } from './latency.ts'
-import { atOnce, countWithin, type Sized } from './page.ts'
+import { countWithin, type Sized } from './page.ts'
 
 interface EntryRow {
   readonly seq: number
@@ -107,45 +108,17 @@ export class AdminQueries {
   }
 
   /** A page: deliveries are kept between two. */
-  forget({ lane, now, ofNone, open, after }: Takes<'forget'>): Gives<'forget'> {
+  forget(asked: Takes<'forget'>): Gives<'forget'> {
     this.#assertNotMoved()
-    // Whole lanes: a verification may have named one client first, and another one later.
-    const [own, related] = [about(lane, 'x'), relatedLanes(lane)]
-    const head = ['seq', 'id', 'lane', 'state', 'attempt', 'fence', 'erased', 'bytes']
-    // The open ones from the end of each lane: what holds it is skipped last, so that it never moves on.
-    const [behind, order] = open ? ['<', 'desc'] : ['>', '']
-    const sql = `select ${head.map((one) => `e.${one}`)} from idv_entries e where e.lane in (
-        select x.lane from idv_entries x where x.lane ${behind}= ? and ${own.sql}
-        union ${related.sql} and r.lane ${behind}= ?)
-      and (e.lane, e.seq) ${behind} (?, ?)${ofNone ? " and instr(e.lane, '.') = 0" : ''}
-      ${open ? "and e.state in ('stored', 'leased', 'retry', 'dead')" : ''}
-      order by e.lane ${order}, e.seq ${order} limit ${atOnce}`
-    const lanes = [after.lane, ...own.values, ...related.values, after.lane]
-    const all = this.#connection.statement<Sized>(sql).all(...lanes, after.lane, after.seq)
-    // What is at work is erased at once: no later handler of it begins.
-    const isErased = ({ state }: Sized) => !open || state === 'leased'
-    const sizes = all.map((one) => ({ ...one, bytes: isErased(one) ? one.bytes : 0 }))
-    const page = all.slice(0, countWithin(sizes))
-    // Evidence that nobody could read is in a lane of its own.
-    const evidence = this.#connection.statement<Sized>(`select ${head.map((one) => `c.${one}`)}
-      from idv_entries c where c.name is null and c.erased = 0
-      and c.conflict_of in (select value from json_each(?)) limit ${atOnce}`)
-    const more = open ? [] : evidence.all(JSON.stringify(page.map(({ id }) => id)))
-    const both = [...page, ...more.slice(0, countWithin(more))]
-    const found = new Map(both.filter((one) => !one.erased).map((one) => [one.seq, one]))
-    for (const one of found.values()) {
-      if (isErased(one)) this.erase(one)
+    const { newest = this.#sql.newest.get()?.seq ?? 0 } = asked
+    const { entries, last } = forgetPage(this.#connection, { ...asked, newest })
+    const erased = entries.filter((one) => isErased(asked, one))
+    for (const one of erased) this.erase(one)
+    for (const one of entries) {
       // A leased entry keeps its lane until its holder is gone: a lane never has two at work.
-      if (['stored', 'retry', 'dead'].includes(one.state)) this.skip(one, 'FORGOTTEN', now)
+      if (['stored', 'retry', 'dead'].includes(one.state)) this.skip(one, 'FORGOTTEN', asked.now)
     }
-    const forgotten = [...found.values()].filter(isErased).length
-    // The same page again where it has more evidence.
-    if (both.length < page.length + more.length || more.length === atOnce) {
-      return { forgotten, last: after }
-    }
-    const isLast = page.length === all.length && all.length < atOnce
-    const { lane: at, seq } = page.at(-1) ?? after
-    return { forgotten, ...(!isLast && { last: { lane: at, seq } }) }
+    return { forgotten: erased.length, newest, last }
   }
 
   purge({ doneBefore, deadBefore, keysBefore, limit }: Takes<'purge'>): Purged {
@@ -282,8 +255,8 @@ function statements(connection: Connection) {
       where seq = (select min(head) from idv_lanes)`),
     due: make<{ readonly at: number }>(`select due as at from idv_lanes
       where due is not null and due <= ? order by due limit 1`),
-    newest: make<{ readonly at: number }>(
-      'select stored_at as at from idv_entries order by seq desc limit 1',
+    newest: make<{ readonly seq: number; readonly at: number }>(
+      'select seq, stored_at as at from idv_entries order by seq desc limit 1',
     ),
     skip: make(`update idv_entries set state = 'skipped', reason = ?, settled_at = ?, due = null
       where seq = ?`),

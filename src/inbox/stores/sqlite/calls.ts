@@ -10,7 +10,7 @@ import type {
   StoreStats,
 } from '../../admin-store.ts'
 import type { CopyKey, CopyRequest, CopyRow, CopyTable, CopyTally } from '../../copy-store.ts'
-import type { ForgottenPage, Place } from '../../forget-pages.ts'
+import type { ForgetPage, ForgottenPage } from '../../forget-pages.ts'
 import type {
   Alignment,
   Assigned,
@@ -29,14 +29,11 @@ interface CallOf<Takes, Gives> {
   readonly gives: Gives
 }
 
-/** A page of what is to be forgotten: entries behind `after`. */
-export interface Forgetting {
+/** A page of what is to be forgotten. */
+export interface Forgetting extends ForgetPage {
   readonly lane: string
   readonly now: number
   readonly ofNone: boolean
-  /** Those that are open are skipped, from the end on, and nothing is erased. */
-  readonly open: boolean
-  readonly after: Place
 }
 
 /** Every call, by its name. */

@@ -220,7 +220,7 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   }
 
   forget(lane: string, now: number, ofNone = false): Promise<number> {
-    return forgetByPages((open, after) => this.#call('forget', { lane, now, ofNone, open, after }))
+    return forgetByPages((page) => this.#call('forget', { lane, now, ofNone, ...page }))
   }
 
   purge(purge: Purge): Promise<Purged> {

@@ -46,19 +46,21 @@ begin
 end $$`,
 
   /*
-   * A page of a thousand: deliveries of the same entities wait for no more than one. Those that are
-   * open are skipped from the end of their lanes, and what is at work is erased, so that no later
-   * handler of it begins; then all are erased. Whole lanes: a verification may have named one client
-   * first, and another one later. A leased entry keeps its lane until its holder is gone: a lane
-   * never has two at work.
+   * A page of a thousand, of what was there at the first one: deliveries of the same entities wait
+   * for no more than one page. Those that are open are skipped from the end of their lanes, and what
+   * is at work is erased, so that no later handler of it begins; then all are erased. Whole lanes: a
+   * verification may have named one client first, and another one later. A leased entry keeps its
+   * lane until its holder is gone: a lane never has two at work.
    */
   `create function idv.forget_1(
-  p_lane text, p_now bigint, p_none boolean, p_open boolean, p_at_lane text, p_at_seq bigint)
-returns table (forgotten int, at_lane text, at_seq bigint) language plpgsql ${ownPath} as $$
+  p_lane text, p_now bigint, p_none boolean, p_open boolean, p_at_lane text, p_at_seq bigint,
+  p_newest bigint)
+returns table (forgotten int, newest bigint, at_lane text, at_seq bigint) language plpgsql ${ownPath} as $$
 declare e record; v record; v_read int := 0; v_evidence int := 0;
 begin
   perform idv.guard_1();
   forgotten := 0;
+  newest := coalesce(p_newest, (select max(seq) from idv.entries), 0);
   for e in with meant as (
       select distinct m.lane from idv.entries m
         where case when p_open then m.lane <= p_at_lane else m.lane >= p_at_lane end and (
@@ -69,7 +71,7 @@ begin
         or (r.related collate "C" > p_lane || '.' and r.related collate "C" < p_lane || '/'))
     ), x as materialized (
       select n.seq, n.id, n.lane, n.erased from meant join idv.entries n on n.lane = meant.lane
-      where not (p_none and strpos(n.lane, '.') > 0) and case
+      where n.seq <= newest and not (p_none and strpos(n.lane, '.') > 0) and case
         when p_open then (n.lane, n.seq) < (p_at_lane, p_at_seq)
           and n.state in ('stored', 'leased', 'retry', 'dead')
         else (n.lane, n.seq) > (p_at_lane, p_at_seq) end

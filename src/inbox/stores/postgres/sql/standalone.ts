@@ -11,7 +11,7 @@ export const standalone = {
   checkpoint: ['int', 'text', 'int', 'text'],
   reopen: ['text', 'text', 'bigint', 'boolean', 'boolean'],
   dismiss: ['text', 'bigint'],
-  forget: ['text', 'bigint', 'boolean', 'boolean', 'text', 'bigint'],
+  forget: ['text', 'bigint', 'boolean', 'boolean', 'text', 'bigint', 'bigint'],
   align_retries: ['bigint', 'bigint'],
   align_lanes: ['bigint', 'bigint', 'bigint', 'bigint'],
   free_lanes: ['bigint'],
