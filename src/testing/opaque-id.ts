@@ -52,11 +52,29 @@ function mixesCases(text: string): boolean {
   return changes >= 5 && unlikely >= 3 && !/[A-Z0-9]{9}|[a-z0-9]{9}/.test(text)
 }
 
-/** The most ids that are remembered, so that a long recording has a bound. */
-const mostRemembered = 10_000
 /** Characters; a sender may state an id as long as its body. */
 const longestRemembered = 200
-const fakes = new Map<string, string>()
+
+/** The last ten thousand at least, so that a long recording has a bound; twice as many at most. */
+class Fakes {
+  readonly #most = 10_000
+  #new = new Map<string, string>()
+  #old = this.#new
+
+  get(id: string): string | undefined {
+    return this.#new.get(id) ?? this.#old.get(id)
+  }
+
+  set(id: string, fake: string): void {
+    if (this.#new.size >= this.#most) {
+      this.#old = this.#new
+      this.#new = new Map()
+    }
+    this.#new.set(id, fake)
+  }
+}
+
+const fakes = new Fakes()
 
 /**
  * A random id of the same shape, the same for an id as long as the process lives, so that captures
@@ -66,13 +84,12 @@ const fakes = new Map<string, string>()
 export function fakeId(id: string): string {
   const known = fakes.get(id)
   if (known !== undefined) return known
-  const [first] = fakes.keys()
-  if (fakes.size >= mostRemembered && first !== undefined) fakes.delete(first)
   const [start = ''] = prefix.exec(id) ?? []
   const bare = id.slice(start.length)
   let fake = start + scramble(bare)
-  // An id of one or two characters may meet itself by chance.
-  for (let tries = 0; fake === id && tries < 20; tries++) fake = start + scramble(bare)
+  // An id of one or two letters may meet itself by chance; one of marks alone always does.
+  const mayDiffer = /[A-Za-z0-9]/.test(bare)
+  for (let tries = 0; mayDiffer && fake === id && tries < 20; tries++) fake = start + scramble(bare)
   if (id.length <= longestRemembered) fakes.set(id, fake)
   return fake
 }

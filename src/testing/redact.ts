@@ -1,6 +1,7 @@
 // Removes personal data from JSON text and leaves everything else as it was written: white space,
 // key order, escapes, number forms. What is not known to be harmless is masked.
 import { changeJson } from '../foundation/json.ts'
+import { longestId } from '../protocol/json-paths.ts'
 import { isEventName, isLegacyName } from '../protocol/names.ts'
 import {
   memberTypes,
@@ -82,7 +83,7 @@ export function redactJson(text: string, own: readonly string[] = []): string {
     }
     const value = JSON.parse(part) as string
     if (isHarmless(value, level, levels.length)) return part
-    const isId = !level?.free && idKeys.test(level?.key ?? '')
+    const isId = !level?.free && idKeys.test(level?.key ?? '') && value.length <= longestId
     return isId ? JSON.stringify(fakeId(value)) : mask(part)
   }
   return changeJson(text, { outside: (part) => part.replaceAll(token, redact), string: redact })

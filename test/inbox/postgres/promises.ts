@@ -50,7 +50,7 @@ const workSql = [
   "select idv.renew_1(1, '[]', 0)",
   "select idv.reopen_1('[]', '[]', 0, false, false)",
   "select idv.dismiss_1('x', 0)",
-  "select idv.forget_1('x', 0, false, false, '', 0)",
+  "select idv.forget_1('x', 0, false, false, '', 0, null)",
   'select idv.align_retries_1(0, 0)',
   'select idv.align_lanes_1(0, 0, 0, 0)',
   'select idv.free_lanes_1(0)',
