@@ -31,10 +31,15 @@ export function isOpaqueId(id: string): boolean {
   )
   if (isShortHex) return turns >= (bare.length < 6 ? 2 : 3)
   if (/^[a-z0-9]{24,}$/.test(bare)) return turns >= Math.floor(bare.length / 3)
-  return bare.length >= (isPrefixed ? 16 : 20) && mixesCases(bare) && !isText(bare)
+  return bare.length >= (isPrefixed ? 16 : 20) && mixesCases(bare) && !endsInText(bare)
 }
 
-/** Base64 of a text, as some APIs make global ids of what they name. */
+/** Base64 of a text, as some APIs make global ids of what they name; also behind a word of any kind. */
+function endsInText(id: string): boolean {
+  const ends = [...id.matchAll(/(?<=[_-])./g)].map(({ index }) => id.slice(index))
+  return [id, ...ends.filter(({ length }) => length >= 8)].some(isText)
+}
+
 function isText(base64: string): boolean {
   const bytes = Buffer.from(base64, 'base64')
   // Older encodings have a byte for each letter as well.
@@ -96,14 +101,14 @@ export function fakeId(id: string): string {
 
 const alphabets = ['abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', '0123456789']
 
-/** Letters and digits by random ones of their kind; other ASCII characters stay. */
+/** Letters, without their marks, and digits by random ones of their kind; other ASCII characters stay. */
 function scramble(text: string): string {
   const characters = text.match(/\p{L}\p{M}*|\p{N}|[\s\S]/gu) ?? []
   const dice = crypto.getRandomValues(new Uint8Array(Math.min(characters.length, 65_536)))
   return characters
     .map((one, at) => {
       if (/^[^\x20-\x7e]/.test(one)) return 'x'
-      const alphabet = alphabets.find((letters) => letters.includes(one))
+      const alphabet = alphabets.find((letters) => letters.includes(one.charAt(0)))
       return alphabet?.[(dice[at % dice.length] ?? 0) % alphabet.length] ?? one
     })
     .join('')

@@ -22,6 +22,28 @@ test('an id of one digit never stays what it was', () => {
   expect(masked.filter((one, at) => one === ids[at])).toEqual([])
 })
 
+test('letters keep neither themselves nor their marks', () => {
+  const name = 'Đặng Thị Hồng Hạnh Núñez'.normalize('NFD')
+  const { ids, draws } = redacted(name, 'a\u0301'.repeat(450))
+  expect(draws).toBe(2)
+  expect(ids[0]).toMatch(/^x[a-z]{3} [A-Z][a-z]{2} [A-Z][a-z]{3} [A-Z][a-z]{3} [A-Z][a-z]{4}$/)
+  expect(ids[0]).not.toContain('Hong')
+  expect(ids[1]).toMatch(/^[a-z]{450}$/)
+})
+
+test('base64 of a text is no random id, also behind a word of any kind', () => {
+  const texts = ['sarah.connor@example.org', 'Müller, Jörg 1990-01-31', '+49 151 234 56 78 90']
+  const ids = texts.flatMap((text) =>
+    (['base64', 'base64url'] as const).flatMap((alphabet) => {
+      const encoded = Buffer.from(text).toString(alphabet).replaceAll('=', '')
+      return ['', 'user_', 'gid-', 'person_', 'a-b_', 'acct_x_'].map((word) => word + encoded)
+    }),
+  )
+  expect(redacted(...ids).ids.filter((id) => ids.includes(id))).toEqual([])
+  const random = 'acct_9fK2mQx7TzR4vLw8YbN3'
+  expect(redacted(random).ids).toEqual([random])
+})
+
 test('what is longer than an id can be is masked as a text is', () => {
   const [inside, beyond] = ['ab12%'.repeat(200), 'ab12%'.repeat(201)]
   const { ids, draws } = redacted(inside, beyond)
