@@ -40,11 +40,21 @@ function endsInText(id: string): boolean {
   return [id, ...ends.filter(({ length }) => length >= 8)].some(isText)
 }
 
+/** Six letters, digits or usual marks in a row are in one random id of a hundred. */
+const readable = /[A-Za-z\d\s@.,:;_+/-]{6}/
+
 function isText(base64: string): boolean {
   const bytes = Buffer.from(base64, 'base64')
-  // Older encodings have a byte for each letter as well.
-  const written = bytes.toString('latin1').match(/[\p{L}\d\s@.,:;_+/-]/gu)?.length ?? 0
+  // Older encodings have a byte for each letter as well, UTF-16 has two.
+  const latin = bytes.toString('latin1')
+  if ([latin, ...[0, 1].map((from) => everySecond(latin, from))].some((one) => readable.test(one)))
+    return true
+  const written = latin.match(/[\p{L}\d\s@.,:;_+/-]/gu)?.length ?? 0
   return written >= bytes.length * 0.9 || !/[\p{Cc}\ufffd]/u.test(bytes.toString('utf8'))
+}
+
+function everySecond(text: string, from: number): string {
+  return [...text].filter((_, at) => at % 2 === from).join('')
 }
 
 /** People write words, initials and numbers; only machines change between them at every turn. */

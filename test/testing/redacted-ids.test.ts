@@ -22,6 +22,11 @@ test('an id of one digit never stays what it was', () => {
   expect(masked.filter((one, at) => one === ids[at])).toEqual([])
 })
 
+/** A text between bytes that are none, as binary formats have it. */
+function framed(text: string): Buffer {
+  return Buffer.concat([Buffer.of(8, 0, 0x91, 0), Buffer.from(text), Buffer.of(0, 0x93, 2, 0xff)])
+}
+
 test('letters keep neither themselves nor their marks', () => {
   const name = 'Đặng Thị Hồng Hạnh Núñez'.normalize('NFD')
   const { ids, draws } = redacted(name, 'a\u0301'.repeat(450))
@@ -40,6 +45,10 @@ test('base64 of a text is no random id, also behind a word of any kind', () => {
     }),
   )
   expect(redacted(...ids).ids.filter((id) => ids.includes(id))).toEqual([])
+  const wide = texts.map((text) => Buffer.from(text, 'utf16le'))
+  const others = [...wide, ...wide.map((one) => Buffer.from(one).swap16()), ...texts.map(framed)]
+  const further = others.map((bytes) => bytes.toString('base64url'))
+  expect(redacted(...further).ids.filter((id) => further.includes(id))).toEqual([])
   const random = 'acct_9fK2mQx7TzR4vLw8YbN3'
   expect(redacted(random).ids).toEqual([random])
 })
