@@ -17,10 +17,10 @@ import { keysPurged } from './keys-purged.ts'
 import { assertNotMoved } from './move.ts'
 import type { EntryDeps } from './new-entry.ts'
 import { StoreOpening } from './opening.ts'
-import { Operations } from './operations.ts'
+import { type Operated, Operations } from './operations.ts'
 import { assignedEntry, insertOccurrence } from './recurrence.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
-import type { Operated, SettledWork, Swept, Verdict, Work, WorkSource } from './work.ts'
+import type { SettledWork, Swept, Verdict, Work, WorkSource } from './work.ts'
 import type { Inserted } from './work-store.ts'
 
 /**
@@ -103,7 +103,7 @@ class DurableInbox implements Inbox, WorkSource {
   readonly #claims: Claims
   readonly #nextId: () => string
   readonly #wakes = new Set<() => void>()
-  readonly #operations = new Operations()
+  readonly operations = new Operations()
   readonly #opening: StoreOpening<Opened>
 
   constructor(options: InboxOptions) {
@@ -243,10 +243,6 @@ class DurableInbox implements Inbox, WorkSource {
     return () => this.#wakes.delete(wake)
   }
 
-  onOperated(report: (operated: Operated) => void): () => void {
-    return this.#operations.listen(report)
-  }
-
   get place(): string | undefined {
     return this.#store.place
   }
@@ -270,7 +266,7 @@ class DurableInbox implements Inbox, WorkSource {
     entryId?: string,
   ): Promise<Result> {
     const run = async () => work((await this.#open()).admin)
-    return this.#operations.run(asked, run, entryId).finally(() => this.#wake())
+    return this.operations.run(asked, run, entryId).finally(() => this.#wake())
   }
 
   #kept({ kind, id }: Inserted): Kept {

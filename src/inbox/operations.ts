@@ -1,9 +1,18 @@
 // Changes of an inbox by operators, timed and reported to those who listen.
-import type { Operated } from './work.ts'
+/** An operator's action on entries, by the inbox's own methods. */
+export interface Operated {
+  readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'
+  readonly entries: number
+  /** Milliseconds that it took. */
+  readonly duration: number
+  /** Where one was named. */
+  readonly entryId?: string
+}
 
 /** The operators' changes of one inbox. */
 export class Operations {
   readonly #reports = new Set<(operated: Operated) => void>()
+  readonly #underWay = new Set<Promise<unknown>>()
 
   /** The function that it returns ends that. */
   listen(report: (operated: Operated) => void): () => void {
@@ -18,10 +27,17 @@ export class Operations {
     entryId?: string,
   ): Promise<Result> {
     const began = performance.now()
-    const result = await work()
+    const working = work()
+    this.#underWay.add(working)
+    const result = await working.finally(() => this.#underWay.delete(working))
     const details = { duration: performance.now() - began, ...(entryId && { entryId }) }
     const operated = { asked, entries: Number(result), ...details }
     if (operated.entries > 0) for (const report of this.#reports) report(operated)
     return result
+  }
+
+  /** Resolves when those have ended that are under way. */
+  async ended(): Promise<void> {
+    await Promise.allSettled(this.#underWay)
   }
 }

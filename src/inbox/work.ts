@@ -7,6 +7,7 @@ import type { VerifiedDelivery } from '../foundation/delivery.ts'
 import type { EventSource } from '../protocol/events.ts'
 import type { Decision } from '../protocol/finality.ts'
 import type { Arrival, EntryFailure, EntryReason } from './entry.ts'
+import type { Operations } from './operations.ts'
 import type { HighWaterMark, Lease, Settlement, StoreTx } from './work-store.ts'
 import type { WorkerWatch } from './worker-watch.ts'
 
@@ -83,16 +84,6 @@ export interface Swept {
   readonly dueAt?: Date
 }
 
-/** An operator's action on entries, by the inbox's own methods. */
-export interface Operated {
-  readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'
-  readonly entries: number
-  /** Milliseconds that it took. */
-  readonly duration: number
-  /** Where one was named. */
-  readonly entryId?: string
-}
-
 /** A request that the store did not fulfil. */
 export interface FailedRequest {
   readonly asked: string
@@ -104,6 +95,7 @@ export interface FailedRequest {
 /** The parts of an inbox that a worker uses. */
 export interface WorkSource {
   readonly now: Clock
+  readonly operations: Operations
   /** Milliseconds for which a claim holds without being renewed. */
   readonly lease: number
   /** Where the entries are, of which one receiver of a process has the worker; known once it is open. */
@@ -135,6 +127,4 @@ export interface WorkSource {
   sinceStored(): Promise<number>
   /** Calls when there may be something to claim; the function that it returns ends that. */
   onWork(wake: () => void): () => void
-  /** Calls when an operator moved entries; the function that it returns ends that. */
-  onOperated(report: (operated: Operated) => void): () => void
 }

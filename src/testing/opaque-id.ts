@@ -92,7 +92,7 @@ class Fakes {
 const fakes = new Fakes()
 
 /**
- * A random id of the same shape, the same for an id as long as the process lives, so that captures
+ * A random id of the same shape, the same for the last ten thousand ids of a process, so that captures
  * of one recording still belong together. It is not derived from the id: a hash of a document
  * number could be reversed by trying them all.
  */

@@ -34,8 +34,11 @@ const epoch = /^1\d{9}(\d{3})?$/
 /** Objects whose keys are the caller's own and may be anything (sections 2.4 and 4.1). */
 const freeObjects = /^(metadata|config)$/
 
-/** Numbers and marks of JSON. */
-const token = /-?\d[\d.eE+-]*|[{}[\]:,]/g
+/** The documented ones; any other could say of a person that a list of sanctions names them. */
+const flagKeys = /^(active|hasNext|hasPrev)$/
+
+/** Numbers, flags and marks of JSON. */
+const token = /-?\d[\d.eE+-]*|true|false|[{}[\]:,]/g
 
 interface Level {
   readonly kind: '{' | '['
@@ -73,6 +76,7 @@ export function redactJson(text: string, own: readonly string[] = []): string {
       if (level?.kind === '{') level.expectsKey = part === ','
       return part
     }
+    if (part === 'true' || part === 'false') return redactFlag(part, level)
     if (!part.startsWith('"')) return redactNumber(part, level, levels.length)
     if (level?.expectsKey) {
       const key = JSON.parse(part) as string
@@ -87,6 +91,10 @@ export function redactJson(text: string, own: readonly string[] = []): string {
     return isId ? JSON.stringify(fakeId(value)) : mask(part)
   }
   return changeJson(text, { outside: (part) => part.replaceAll(token, redact), string: redact })
+}
+
+function redactFlag(part: string, level: Level | undefined): string {
+  return !level?.free && flagKeys.test(level?.key ?? '') ? part : 'false'
 }
 
 function redactNumber(part: string, level: Level | undefined, depth: number): string {

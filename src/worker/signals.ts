@@ -2,6 +2,7 @@
 import { invalid } from '../foundation/check.ts'
 import { deferred } from '../foundation/promises.ts'
 import { show, warnOnce } from '../foundation/warn.ts'
+import type { WorkSource } from '../inbox/work.ts'
 import { exitAfter } from './exit.ts'
 import { hear, isInThread, processHere, unhear } from './process-events.ts'
 
@@ -19,7 +20,7 @@ interface Drained {
 interface Owned {
   readonly worker: Drained
   readonly pipeline: Drained
-  readonly inbox: { readonly timeout: number; close(): Promise<void> }
+  readonly inbox: Pick<WorkSource, 'timeout' | 'operations' | 'close'>
   /** How many entries its handlers are at work on. */
   active(): number
 }
@@ -99,13 +100,14 @@ export class Signals {
     for (const signal of this.#options.signals) unhear(signal, this.#exit)
   }
 
-  /** No new deliveries or claims; what runs may finish in time. */
+  /** No new deliveries or claims; what runs may finish in time, and so may a call of an operator. */
   async #end(): Promise<void> {
     const { worker, pipeline, inbox } = this.#owned
     const { grace } = this.#options
     const { promise: late, resolve } = deferred<void>()
     setTimeout(resolve, grace + inbox.timeout)
-    const quiet = Promise.race([pipeline.drain({ grace }), late])
-    await Promise.all([worker.drain({ grace }), quiet])
+    const quiet = [pipeline.drain({ grace }), inbox.operations.ended()]
+    const all = quiet.map((one) => Promise.race([one, late]))
+    await Promise.all([worker.drain({ grace }), ...all])
   }
 }

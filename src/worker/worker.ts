@@ -112,7 +112,7 @@ class InboxWorker implements Worker {
     })
     if (operated.has(pipeline)) return
     operated.add(pipeline)
-    inbox.onOperated(({ duration, ...one }) => {
+    inbox.operations.listen(({ duration, ...one }) => {
       pipeline.observe({ type: 'operated', ...timed(pipeline.now(), duration), ...one })
     })
   }

@@ -1,6 +1,7 @@
 import { capture, signedDelivery } from 'idv-webhooks/testing'
 import { expect, test } from 'vitest'
 import * as resources from '../../src/protocol/resources.ts'
+import { redactJson } from '../../src/testing/redact.ts'
 import { everyVendor } from '../vendors/every-vendor.ts'
 
 async function redacted(body: object | string, keys?: readonly string[]): Promise<string> {
@@ -107,4 +108,13 @@ test('thousands of keys that are read alike once masked hold nothing up', async 
   })
   const text = await redacted(`{"event":"client.updated","data":{${keys}}}`)
   expect(Object.keys(JSON.parse(text).data)).toHaveLength(8_000)
+})
+
+test('a flag says nothing of a person, but for the documented ones', () => {
+  const data = '{"active":true,"approved":true,"documents":[true,{"valid":false}]}'
+  expect(redactJson(`{"data":${data}}`)).toBe(
+    `{"data":{"active":true,"approved":false,"documents":[false,{"valid":false}]}}`,
+  )
+  expect(redactJson('{"metadata":{"active":true}}')).toBe('{"metadata":{"xxxxxx":false}}')
+  expect(redactJson('[true,{"hasNext":true}]')).toBe('[false,{"hasNext":true}]')
 })

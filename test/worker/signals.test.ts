@@ -100,3 +100,19 @@ test('many workers of a process listen once', async () => {
   for (const worker of workers) await worker.drain()
   expect(process.listenerCount('SIGQUIT')).toBe(before)
 })
+
+test('the signal waits for what an operator has begun, and no longer than the grace', async () => {
+  const slow = (took: number) => `
+    const { createReceiver, createWorker } = await import('${src}/index.ts')
+    const { createInbox, memoryStore } = await import('${src}/inbox/index.ts')
+    const store = memoryStore()
+    store.forget = () => new Promise((resolve) => setTimeout(resolve, ${took}, 7))
+    const inbox = createInbox({ store })
+    const receiver = createReceiver({ secret: 'a-secret-for-tests', inbox, observe: () => {} })
+    const worker = createWorker(receiver, { signals: ['SIGTERM'], grace: 1_000 })
+    await worker.start()
+    inbox.forget('client:c1').then((erased) => console.log(erased))
+    console.log('begun')`
+  expect((await terminated(slow(500))).said).toBe('begun\n7\n')
+  expect(await terminated(slow(60_000))).toMatchObject({ said: 'begun\n', code: 0 })
+})

@@ -24,6 +24,9 @@ class Parameters {
   }
 }
 
+/** A payload that waits for the page of `forget` that erases it is shown to nobody. */
+const shownBody = "case when e.reason is distinct from 'FORGOTTEN' then c.body end"
+
 export function findStatement(query: StoreQuery): SqlStatement {
   const parameters = new Parameters()
   const parts = conditions(query, parameters)
@@ -31,10 +34,9 @@ export function findStatement(query: StoreQuery): SqlStatement {
   const direction = query.oldestFirst ? 'asc' : 'desc'
   const sql = `select e.id, e.state, e.source, e.name, e.received_name, e.occurred_at, e.stored_at,
     e.attempt, e.due, e.settled_at, e.reason, e.failures::text, e.generation, e.conflict_of, e.bytes,
-    c.metadata, ${query.withBody ? 'c.body' : 'null as body'}, (select pg_catalog.json_agg(h.handler order by h.handler)::text
+    c.metadata, ${query.withBody ? shownBody : 'null'} as body, (select pg_catalog.json_agg(h.handler order by h.handler)::text
       from idv.handled h where h.seq = e.seq) as handled
-    from idv.entries e
-    left join idv.contents c on c.seq = e.seq and e.reason is distinct from 'FORGOTTEN' ${where}
+    from idv.entries e left join idv.contents c on c.seq = e.seq ${where}
     order by e.seq ${direction} limit ${parameters.add(query.limit, 'bigint')}`
   return { sql, values: parameters.values }
 }
