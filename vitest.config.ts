@@ -50,7 +50,7 @@ export default defineConfig({
   test: {
     testTimeout: 20_000,
     // Tests wait for processes and servers as much as they compute.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
         resolve: { alias: alias('src/signature/hmac/node.ts') },

@@ -36,8 +36,11 @@ export class Operations {
     return result
   }
 
-  /** Resolves when those have ended that are under way. */
+  /** Resolves when none is under way, nor begins as another one ends. */
   async ended(): Promise<void> {
-    await Promise.allSettled(this.#underWay)
+    while (this.#underWay.size > 0) {
+      await Promise.allSettled(this.#underWay)
+      await new Promise((resolve) => setTimeout(resolve))
+    }
   }
 }

@@ -106,8 +106,8 @@ export class Signals {
     const { grace } = this.#options
     const { promise: late, resolve } = deferred<void>()
     setTimeout(resolve, grace + inbox.timeout)
-    const quiet = [pipeline.drain({ grace }), inbox.operations.ended()]
-    const all = quiet.map((one) => Promise.race([one, late]))
-    await Promise.all([worker.drain({ grace }), ...all])
+    const quiet = Promise.race([pipeline.drain({ grace }), late])
+    await Promise.all([worker.drain({ grace }), quiet])
+    await Promise.race([inbox.operations.ended(), late])
   }
 }

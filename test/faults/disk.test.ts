@@ -152,12 +152,16 @@ describe.skipIf(failing.skip)(`a failing disk${failing.note}`, () => {
     const disk = { LD_PRELOAD: library, DISK_LIVE: live, DISK_KEPT: kept }
     await bench.start({ DB: join(live, 'inbox.db'), ...disk, ...environment })
     let isOver = false
+    const begun = Promise.withResolvers<void>()
     const sender = async (lane: number) => {
-      for (let at = 0; !isOver; at++)
-        await bench.send({ id: `${lane}-${at}`, entity: `ver-${lane}` })
+      for (let at = 0; !isOver; at++) {
+        const status = await bench.send({ id: `${lane}-${at}`, entity: `ver-${lane}` })
+        if (status === 202) begun.resolve()
+      }
     }
     const senders = Array.from({ length: 8 }, (_, lane) => sender(lane))
-    await new Promise((resolve) => setTimeout(resolve, 200 + Math.random() * 300))
+    await begun.promise
+    await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 300))
     await bench.kill()
     isOver = true
     await Promise.all(senders)
@@ -182,7 +186,7 @@ describe.skipIf(failing.skip)(`a failing disk${failing.note}`, () => {
       expect(broken).toEqual([])
       all += acked
     }
-    expect(all).toBeGreaterThan(rounds * 10)
+    expect(all).toBeGreaterThan(rounds)
   }, 300_000)
 
   test('does lose acked events when commits are not synced, so this test bites', async () => {

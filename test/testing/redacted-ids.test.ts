@@ -53,6 +53,14 @@ test('base64 of a text is no random id, also behind a word of any kind', () => {
   expect(redacted(random).ids).toEqual([random])
 })
 
+test('an id of many parts is replaced without a look at each of its ends', () => {
+  const decoded = vi.spyOn(Buffer, 'from')
+  onTestFinished(() => decoded.mockRestore())
+  const parts = '_-_-_-_--_------_--__----_-_-_-ZaZ9Za9Z9Zaa9a'
+  expect(redacted(parts).ids).not.toEqual([parts])
+  expect(decoded).not.toHaveBeenCalled()
+})
+
 test('what is longer than an id can be is masked as a text is', () => {
   const [inside, beyond] = ['ab12%'.repeat(200), 'ab12%'.repeat(201)]
   const { ids, draws } = redacted(inside, beyond)
