@@ -12,7 +12,7 @@ const hex = /^(?:[0-9a-f]{24}|[0-9a-f]{32}|[0-9A-F]{32}|[0-9a-f]{40}|[0-9A-F]{40
 
 /**
  * Whether an id is opaque: a UUID, a ULID, hex, or a long random mix of both cases and digits, but
- * not base64 of a text. After a known prefix, up to five digits or hex of another length are enough. Capitals
+ * not hex or base64 of a text. After a known prefix, up to five digits or hex of another length are enough. Capitals
  * with digits prove nothing: a tax code of 16 characters holds a name, a birthday and a sex.
  */
 export function isOpaqueId(id: string): boolean {
@@ -23,13 +23,15 @@ export function isOpaqueId(id: string): boolean {
   // Seven digits may be a telephone number, six a date.
   if (isPrefixed && /^\d{1,5}$/.test(bare)) return true
   const turns = bare.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0
-  if (hex.test(bare)) return turns >= bare.length / 4
+  if (hex.test(bare)) return turns >= bare.length / 4 && !isReadable(Buffer.from(bare, 'hex'))
   if (/\d{7}|[a-z]{7}/.test(bare)) return false
   // Of 8 to 11 a document number may be: German ones have C and F.
   const isShortHex = (isPrefixed ? /^([0-9a-f]{4,7}|[0-9a-f]{12,64})$/ : /^[0-9a-f]{16}$/).test(
     bare,
   )
-  if (isShortHex) return turns >= (bare.length < 6 ? 2 : 3)
+  if (isShortHex) {
+    return turns >= (bare.length < 6 ? 2 : 3) && !isReadable(Buffer.from(bare, 'hex'))
+  }
   if (/^[a-z0-9]{24,}$/.test(bare)) return turns >= Math.floor(bare.length / 3)
   return bare.length >= (isPrefixed ? 16 : 20) && mixesCases(bare) && !endsInText(bare)
 }
@@ -50,13 +52,17 @@ function endsInText(id: string): boolean {
 /** Six letters, digits or usual marks in a row are in one random id of a hundred. */
 const readable = /[A-Za-z\d\s@.,:;_+/-]{6}/
 
+/** Whether they hold a text; UTF-16 has two bytes for a letter. */
+function isReadable(bytes: Buffer): boolean {
+  const latin = bytes.toString('latin1')
+  return [latin, everySecond(latin, 0), everySecond(latin, 1)].some((one) => readable.test(one))
+}
+
 function isText(base64: string): boolean {
   const bytes = Buffer.from(base64, 'base64')
-  // Older encodings have a byte for each letter as well, UTF-16 has two.
-  const latin = bytes.toString('latin1')
-  if ([latin, ...[0, 1].map((from) => everySecond(latin, from))].some((one) => readable.test(one)))
-    return true
-  const written = latin.match(/[\p{L}\d\s@.,:;_+/-]/gu)?.length ?? 0
+  if (isReadable(bytes)) return true
+  // Older encodings have a byte for each letter as well.
+  const written = bytes.toString('latin1').match(/[\p{L}\d\s@.,:;_+/-]/gu)?.length ?? 0
   return written >= bytes.length * 0.9 || !/[\p{Cc}\ufffd]/u.test(bytes.toString('utf8'))
 }
 

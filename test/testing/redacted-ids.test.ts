@@ -36,7 +36,7 @@ test('letters keep neither themselves nor their marks', () => {
   expect(ids[1]).toMatch(/^[a-z]{450}$/)
 })
 
-test('base64 of a text is no random id, also behind a word of any kind', () => {
+test('base64 or hex of a text is no random id, also behind a word of any kind', () => {
   const texts = ['sarah.connor@example.org', 'Müller, Jörg 1990-01-31', '+49 151 234 56 78 90']
   const ids = texts.flatMap((text) =>
     (['base64', 'base64url'] as const).flatMap((alphabet) => {
@@ -47,7 +47,11 @@ test('base64 of a text is no random id, also behind a word of any kind', () => {
   expect(redacted(...ids).ids.filter((id) => ids.includes(id))).toEqual([])
   const wide = texts.map((text) => Buffer.from(text, 'utf16le'))
   const others = [...wide, ...wide.map((one) => Buffer.from(one).swap16()), ...texts.map(framed)]
-  const further = others.map((bytes) => bytes.toString('base64url'))
+  const hex = ['James Miller', 'Ada Lovelace King'].map((text) => Buffer.from(text))
+  const further = [
+    ...others.map((bytes) => bytes.toString('base64url')),
+    ...hex.flatMap((bytes) => ['', 'cli_'].map((word) => word + bytes.toString('hex'))),
+  ]
   expect(redacted(...further).ids.filter((id) => further.includes(id))).toEqual([])
   const random = 'acct_9fK2mQx7TzR4vLw8YbN3'
   expect(redacted(random).ids).toEqual([random])
