@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os'
 
 /** Measured with two cores; most of it is waiting for processes, servers and builds. */
-const minutes = 12
+const minutes = 20
 const cores = availableParallelism()
 
 console.log(

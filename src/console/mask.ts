@@ -2,6 +2,7 @@
 // to hold none. Everything else is masked, whatever its name.
 import { eventNames, legacyNames } from '../protocol/names.ts'
 import {
+  flagKeys,
   memberTypes,
   requirementNames,
   verificationStatuses,
@@ -24,7 +25,6 @@ const documentedWords: ReadonlySet<string> = new Set([
 ])
 const counts = /^(?:score|expiresDays|requestCount|version|statusCode)$/
 
-const flags = /^(?:active|hasNext|hasPrev)$/
 /** Objects whose keys and values are the customer's own. */
 const free = /^(?:metadata|config)$/
 /** The documented objects and lists (sections 2 and 5); below any other no value is known. */
@@ -40,7 +40,7 @@ const opaque = /^(?:[a-z]{2,6}_)?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$|
 /** Whether a value of a field says nothing of a person. */
 function isHarmless(field: string, value: unknown): boolean {
   if (value === null || value === '') return true
-  if (typeof value === 'boolean') return flags.test(field)
+  if (typeof value === 'boolean') return flagKeys.test(field)
   if (typeof value === 'number') return counts.test(field) && Math.abs(value) < 1_000_000
   if (typeof value !== 'string') return false
   if (ids.test(field)) return opaque.test(value)

@@ -1,4 +1,5 @@
 // Changes of an inbox by operators, timed and reported to those who listen.
+
 /** An operator's action on entries, by the inbox's own methods. */
 export interface Operated {
   readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'

@@ -29,5 +29,7 @@ export const requirementNames = [
   'attestation',
   'estate',
 ] as const
+/** Sections 2.4 and 2.5: the flags, which say nothing of a person. */
+export const flagKeys = /^(?:active|hasNext|hasPrev)$/
 /** Section 2.4. */
 export const memberTypes = ['individual', 'business'] as const

@@ -12,8 +12,9 @@ const hex = /^(?:[0-9a-f]{24}|[0-9a-f]{32}|[0-9A-F]{32}|[0-9a-f]{40}|[0-9A-F]{40
 
 /**
  * Whether an id is opaque: a UUID, a ULID, hex, or a long random mix of both cases and digits, but
- * not hex or base64 of a text. After a known prefix, up to five digits or hex of another length are enough. Capitals
- * with digits prove nothing: a tax code of 16 characters holds a name, a birthday and a sex.
+ * not hex or base64 of a text. After a known prefix, up to five digits or hex of another length are
+ * enough. Capitals with digits prove nothing: a tax code of 16 characters holds a name, a birthday
+ * and a sex.
  */
 export function isOpaqueId(id: string): boolean {
   if (id.length > 80) return false
@@ -52,7 +53,7 @@ function endsInText(id: string): boolean {
 /** Six letters, digits or usual marks in a row are in one random id of a hundred. */
 const readable = /[A-Za-z\d\s@.,:;_+/-]{6}/
 
-/** Whether they hold a text; UTF-16 has two bytes for a letter. */
+/** Whether the bytes hold a text; UTF-16 has two for a letter. */
 function isReadable(bytes: Buffer): boolean {
   const latin = bytes.toString('latin1')
   return [latin, everySecond(latin, 0), everySecond(latin, 1)].some((one) => readable.test(one))
@@ -107,8 +108,8 @@ class Fakes {
 const fakes = new Fakes()
 
 /**
- * A random id of the same shape, the same for the last ten thousand ids of a process, so that captures
- * of one recording still belong together. It is not derived from the id: a hash of a document
+ * A random id of the same shape. A process gives the last ten thousand ids the same one again, so
+ * that captures of one recording still belong together. It is not derived from the id: a hash of a document
  * number could be reversed by trying them all.
  */
 export function fakeId(id: string): string {
@@ -126,7 +127,7 @@ export function fakeId(id: string): string {
 
 const alphabets = ['abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', '0123456789']
 
-/** Letters, without their marks, and digits by random ones of their kind; other ASCII characters stay. */
+/** Letters without their marks, and digits, by random ones; other ASCII characters stay. */
 function scramble(text: string): string {
   const characters = text.match(/\p{L}\p{M}*|\p{N}|[\s\S]/gu) ?? []
   const dice = crypto.getRandomValues(new Uint8Array(Math.min(characters.length, 65_536)))

@@ -4,6 +4,7 @@ import { changeJson } from '../foundation/json.ts'
 import { longestId } from '../protocol/json-paths.ts'
 import { isEventName, isLegacyName } from '../protocol/names.ts'
 import {
+  flagKeys,
   memberTypes,
   requirementNames,
   verificationStatuses,
@@ -33,9 +34,6 @@ const dateTime = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/
 const epoch = /^1\d{9}(\d{3})?$/
 /** Objects whose keys are the caller's own and may be anything (sections 2.4 and 4.1). */
 const freeObjects = /^(metadata|config)$/
-
-/** The documented ones; any other could say of a person that a list of sanctions names them. */
-const flagKeys = /^(active|hasNext|hasPrev)$/
 
 /** Numbers, flags and marks of JSON. */
 const token = /-?\d[\d.eE+-]*|true|false|[{}[\]:,]/g
@@ -93,6 +91,7 @@ export function redactJson(text: string, own: readonly string[] = []): string {
   return changeJson(text, { outside: (part) => part.replaceAll(token, redact), string: redact })
 }
 
+/** Another flag could say that a list of sanctions names the person. */
 function redactFlag(part: string, level: Level | undefined): string {
   return !level?.free && flagKeys.test(level?.key ?? '') ? part : 'false'
 }

@@ -13,7 +13,7 @@ interface Page {
 
 const columns = ['seq', 'id', 'lane', 'state', 'attempt', 'fence', 'erased', 'bytes']
 
-/** Whether a page erases it: what is at work is erased at once, for a later handler of it would begin. */
+/** Whether a page erases it; what is at work at once, for a later handler of it would begin. */
 export function isErased({ open }: Pick<Forgetting, 'open'>, { state }: Sized): boolean {
   return !open || state === 'leased'
 }
