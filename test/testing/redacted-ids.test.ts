@@ -22,11 +22,6 @@ test('an id of one digit never stays what it was', () => {
   expect(masked.filter((one, at) => one === ids[at])).toEqual([])
 })
 
-/** A text between bytes that are none, as binary formats have it. */
-function framed(text: string): Buffer {
-  return Buffer.concat([Buffer.of(8, 0, 0x91, 0), Buffer.from(text), Buffer.of(0, 0x93, 2, 0xff)])
-}
-
 test('letters keep neither themselves nor their marks', () => {
   const name = 'Đặng Thị Hồng Hạnh Núñez'.normalize('NFD')
   const { ids, draws } = redacted(name, 'a\u0301'.repeat(450))
@@ -36,33 +31,14 @@ test('letters keep neither themselves nor their marks', () => {
   expect(ids[1]).toMatch(/^[a-z]{450}$/)
 })
 
-test('base64 or hex of a text is no random id, also behind a word of any kind', () => {
+test('an id of base64 or hex is replaced, for either can be a text', () => {
   const texts = ['sarah.connor@example.org', 'Müller, Jörg 1990-01-31', '+49 151 234 56 78 90']
   const ids = texts.flatMap((text) =>
-    (['base64', 'base64url'] as const).flatMap((alphabet) => {
-      const encoded = Buffer.from(text).toString(alphabet).replaceAll('=', '')
-      return ['', 'user_', 'gid-', 'person_', 'a-b_', 'acct_x_'].map((word) => word + encoded)
-    }),
+    (['base64', 'base64url', 'hex'] as const).flatMap((alphabet) =>
+      ['', 'cli_', 'gid-', 'a-b_'].map((word) => word + Buffer.from(text).toString(alphabet)),
+    ),
   )
   expect(redacted(...ids).ids.filter((id) => ids.includes(id))).toEqual([])
-  const wide = texts.map((text) => Buffer.from(text, 'utf16le'))
-  const others = [...wide, ...wide.map((one) => Buffer.from(one).swap16()), ...texts.map(framed)]
-  const hex = ['James Miller', 'Ada Lovelace King'].map((text) => Buffer.from(text))
-  const further = [
-    ...others.map((bytes) => bytes.toString('base64url')),
-    ...hex.flatMap((bytes) => ['', 'cli_'].map((word) => word + bytes.toString('hex'))),
-  ]
-  expect(redacted(...further).ids.filter((id) => further.includes(id))).toEqual([])
-  const random = 'acct_9fK2mQx7TzR4vLw8YbN3'
-  expect(redacted(random).ids).toEqual([random])
-})
-
-test('an id of many parts is replaced without a look at each of its ends', () => {
-  const decoded = vi.spyOn(Buffer, 'from')
-  onTestFinished(() => decoded.mockRestore())
-  const parts = '_-_-_-_--_------_--__----_-_-_-ZaZ9Za9Z9Zaa9a'
-  expect(redacted(parts).ids).not.toEqual([parts])
-  expect(decoded).not.toHaveBeenCalled()
 })
 
 test('what is longer than an id can be is masked as a text is', () => {
