@@ -37,10 +37,7 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
   return async (request: Request, ...context: readonly unknown[]): Promise<Response> => {
     const host = waitUntilOf(context)
     const waitUntil = options.waitUntil ?? host
-    let isUnread = false
-    const onUnread = () => {
-      isUnread = true
-    }
+    let isRead = false
     const handled = receiver.handle({
       method: request.method,
       url: urlOf(request),
@@ -48,15 +45,20 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
       // Trust is granted here: the host's own arguments are those that the function is typed for.
       address: textOrNone(() => options.address?.(request, ...(context as never[]))),
       waitUntil,
-      read: (reading) => readBody(request, { reading, onUnread }),
+      read: async (reading) => {
+        const body = await readBody(request, reading)
+        isRead = body instanceof Uint8Array
+        return body
+      },
     })
     // Otherwise Workers drop a request whose sender has gone, in the middle of a handler.
     keepAwake(host, handled)
     const { status, headers, body } = await handled
     if (options.worker) runAfterReply(status, { worker: options.worker, waitUntil })
     const response = new Response(bodiless.has(status) ? null : body, { status, headers })
-    // Some hosts read on what was given up, or wait for it: the reply ends the connection.
-    return isUnread ? endRefused(response) : response
+    // Some hosts read on what was refused or given up, or wait for it, also where a Request of that
+    // method has no body: the reply ends the connection.
+    return isRead ? response : endRefused(response)
   }
 }
 
@@ -86,30 +88,18 @@ function waitUntilOf(context: readonly unknown[]): FetchMountOptions['waitUntil'
   return host && ((work) => host.waitUntil(work))
 }
 
-/** How a body is read, and what to call when it is given up early. */
-interface BodyReader {
-  readonly reading: BodyReading
-  readonly onUnread: () => void
-}
-
-function readBody(request: Request, how: BodyReader): Promise<Uint8Array | BodyFault> {
+function readBody(request: Request, reading: BodyReading): Promise<Uint8Array | BodyFault> {
   if (request.bodyUsed) return Promise.resolve(consumed)
   const length = request.headers.get('content-length')
   const isDeclared = length !== null && !request.headers.has('transfer-encoding')
-  if (isDeclared && how.reading.reserve(Number(length))) return readWhole(request, how)
-  return readChunks(request, how)
+  if (isDeclared && reading.reserve(Number(length))) return readWhole(request, reading)
+  return readChunks(request, reading)
 }
 
 /** A short body, without a stream: on several hosts that costs more than the delivery itself. */
-function readWhole(
-  request: Request,
-  { reading, onUnread }: BodyReader,
-): Promise<Uint8Array | BodyFault> {
+function readWhole(request: Request, reading: BodyReading): Promise<Uint8Array | BodyFault> {
   return new Promise((resolve) => {
-    reading.onStop((fault) => {
-      onUnread()
-      resolve(fault)
-    })
+    reading.onStop(resolve)
     request.arrayBuffer().then(
       (bytes) => resolve(new Uint8Array(bytes)),
       // A body that was read elsewhere, or is locked, is a TypeError; a connection that broke is not.
@@ -118,16 +108,12 @@ function readWhole(
   })
 }
 
-async function readChunks(
-  request: Request,
-  { reading, onUnread }: BodyReader,
-): Promise<Uint8Array | BodyFault> {
+async function readChunks(request: Request, reading: BodyReading): Promise<Uint8Array | BodyFault> {
   if (request.body?.locked) return consumed
   if (!request.body) return new Uint8Array()
   const reader = request.body.getReader()
   return new Promise((resolve) => {
     const stop = (fault: BodyFault) => {
-      onUnread()
       resolve(fault)
       // Not awaited: a stream that never ends need not agree to be cancelled.
       reader.cancel().catch(() => {})

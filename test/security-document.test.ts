@@ -26,6 +26,7 @@ type Holder = `${string}.ts: ${string}`
 
 const advice: readonly Holder[] = []
 const attacks = (title: string): Holder => `test/attacks.test.ts: ${title}`
+const headerNames: Holder = 'test/protocol/header-names.test.ts: is proved only where the scheme'
 const receiver = (title: string): Holder => `test/receiver.test.ts: ${title}`
 
 const held: Readonly<Record<string, readonly Holder[]>> = {
@@ -145,6 +146,9 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
   ],
   'Without one make handlers idempotent': [attacks('idempotency keys of tenants cannot meet')],
   'A scheme that signs a time': ['test/replays.test.ts: a scheme that signs a time'],
+  'A name that a header states': [headerNames],
+  'Otherwise somebody with a recorded': [headerNames],
+  'Have it signed': [headerNames],
   'Who holds the secret can send': [
     'test/inbox/inbox.test.ts: is answered, and neither kept nor handled, once it is proved',
   ],

@@ -4,7 +4,9 @@ import { eventNames, legacyNames } from '../protocol/names.ts'
 import {
   flagKeys,
   memberTypes,
+  placeWithin,
   requirementNames,
+  type ValuePlace,
   verificationStatuses,
   verificationTypes,
 } from '../protocol/values.ts'
@@ -24,12 +26,6 @@ const documentedWords: ReadonlySet<string> = new Set([
   ...legacyNames,
 ])
 const counts = /^(?:score|expiresDays|requestCount|version|statusCode)$/
-
-/** Objects whose keys and values are the customer's own. */
-const free = /^(?:metadata|config)$/
-/** The documented objects and lists (sections 2 and 5); below any other no value is known. */
-const documented =
-  /^(?:data|payload|resource|object|verification|client|steps|thirdParties|requirements|pagination)$/
 
 const stamp = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/
 /** Of the audit trail, whose entries the document does not show. */
@@ -56,15 +52,12 @@ export const dots = '••••••'
 /** A key may be a person's as well: of metadata, say. Enough for the invented people of a sandbox. */
 const isName = (key: string) => /^[A-Za-z_][A-Za-z0-9_]{0,40}$/.test(key)
 
-/** Where a value stands: at a documented place, below a key that is not, or in a free object. */
-type Place = 'documented' | 'unknown' | 'free'
-
 /**
  * A value as it is shown before it is revealed: the shape is kept, what a person could be is not. Of its
  * keys those that `isShown` knows.
  */
 export function masked(value: unknown, isShown: (key: string) => boolean = isName): unknown {
-  const shapeOf = (one: unknown, field: string, place: Place): unknown => {
+  const shapeOf = (one: unknown, field: string, place: ValuePlace): unknown => {
     if (typeof one !== 'object' || one === null) {
       return place === 'documented' && isHarmless(field, one) ? one : dots
     }
@@ -77,9 +70,4 @@ export function masked(value: unknown, isShown: (key: string) => boolean = isNam
     return Object.fromEntries(entries)
   }
   return shapeOf(value, '', 'documented')
-}
-
-function placeWithin(field: string, place: Place): Place {
-  if (place === 'free' || free.test(field)) return 'free'
-  return field === '' || documented.test(field) ? place : 'unknown'
 }

@@ -25,7 +25,10 @@ export interface InboxOptions<Tx = unknown> {
    * also frees what waited under `block` before.
    */
   readonly onDead?: 'continue' | 'block'
-  /** `body`: deliveries without an id are deduplicated by their bytes. Default `id`. */
+  /**
+   * `body`: deliveries without an id are deduplicated by their bytes, whatever name a header states.
+   * Default `id`.
+   */
   readonly dedupe?: 'id' | 'body'
   /**
    * Days: payloads 7 after done, 90 after dead or skipped; keys that tell duplicates 30. A dead

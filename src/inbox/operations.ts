@@ -10,10 +10,22 @@ export interface Operated {
   readonly entryId?: string
 }
 
+const registry = Symbol.for('idv-webhooks.operations')
+
+/**
+ * One for all copies of this package in a process: bundles have each their own, and an inbox of its
+ * own over the same file.
+ */
+function underWayInProcess(): Set<Promise<unknown>> {
+  const all = globalThis as { [registry]?: Set<Promise<unknown>> }
+  all[registry] ??= new Set()
+  return all[registry]
+}
+
 /** The operators' changes of one inbox. */
 export class Operations {
   readonly #reports = new Set<(operated: Operated) => void>()
-  readonly #underWay = new Set<Promise<unknown>>()
+  readonly #underWay = underWayInProcess()
 
   /** The function that it returns ends that. */
   listen(report: (operated: Operated) => void): () => void {
@@ -37,7 +49,7 @@ export class Operations {
     return result
   }
 
-  /** Resolves when none is under way, nor begins as another one ends. */
+  /** Resolves when none is under way in the process, nor begins as another one ends. */
   async ended(): Promise<void> {
     while (this.#underWay.size > 0) {
       await Promise.allSettled(this.#underWay)

@@ -8,7 +8,8 @@ import { joinedId, valueAt } from './json-paths.ts'
 /**
  * Reads a CloudEvent: in structured mode from the body, in binary mode from the `ce-` headers.
  * Its id tells duplicates together with its source, in binary mode only where the scheme signs
- * `ce-id`.
+ * `ce-id`. There a name is proved only where the scheme signs `ce-type`: otherwise a recorded
+ * delivery can be sent again as another event.
  *
  * @example createReceiver({ secret, scheme, envelope: cloudEvents })
  */

@@ -24,7 +24,7 @@ import {
 
 /**
  * Where to find each part: dotted paths, tried in order; what is left out keeps its default.
- * A name may stand in a header: `header:x-github-event`.
+ * A name may stand in a header: `header:x-github-event`. It is proved only if the scheme signs it.
  */
 export interface EnvelopePaths {
   readonly name?: string | readonly string[]

@@ -33,3 +33,18 @@ export const requirementNames = [
 export const flagKeys = /^(?:active|hasNext|hasPrev)$/
 /** Section 2.4. */
 export const memberTypes = ['individual', 'business'] as const
+
+/** Objects whose keys and values are the customer's own and may be anything (sections 2.4 and 4.1). */
+export const freeObjects = /^(?:metadata|config)$/
+/** The documented objects and lists (sections 2 and 5); below any other no value is known. */
+export const documentedObjects =
+  /^(?:data|payload|resource|object|verification|client|steps|thirdParties|requirements|pagination)$/
+
+/** Where a value stands: at a documented place, below a key that is not, or in a free object. */
+export type ValuePlace = 'documented' | 'unknown' | 'free'
+
+/** The place of what is within the value of a key; `under` is empty for the whole of a body. */
+export function placeWithin(under: string, place: ValuePlace): ValuePlace {
+  if (place === 'free' || freeObjects.test(under)) return 'free'
+  return under === '' || documentedObjects.test(under) ? place : 'unknown'
+}

@@ -6,7 +6,9 @@ import { isEventName, isLegacyName } from '../protocol/names.ts'
 import {
   flagKeys,
   memberTypes,
+  placeWithin,
   requirementNames,
+  type ValuePlace,
   verificationStatuses,
   verificationTypes,
 } from '../protocol/values.ts'
@@ -27,23 +29,19 @@ const idKeys = /^(id|eventId|orgId|clientId|matterId)$/
 /** The documented times of resources, and those of an envelope; any other could be a birthday. */
 const timeKeys = /^(createdAt|updatedAt|submittedAt|expiresAt)$/
 const envelopeTimeKeys = /^(created_at|timestamp|occurredAt)$/
-const countKeys = /^(score|expiresDays|requestCount|statusCode|page|limit|total|totalPages)$/
+const countKeys = /^(score|expiresDays|requestCount|statusCode)$/
 
 const dateTime = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/
 /** Seconds or milliseconds since the epoch, of the years 2001 to 2033. */
 const epoch = /^1\d{9}(\d{3})?$/
-/** Objects whose keys are the caller's own and may be anything (sections 2.4 and 4.1). */
-const freeObjects = /^(metadata|config)$/
 
 /** Numbers, flags and marks of JSON. */
 const token = /-?\d[\d.eE+-]*|true|false|[{}[\]:,]/g
 
 interface Level {
   readonly kind: '{' | '['
-  /** The key that has this value. */
-  readonly under: string
-  /** Whether its keys may be anything. */
-  readonly free: boolean
+  /** Of its values. */
+  readonly place: ValuePlace
   masked?: MaskedKeys
   key: string
   expectsKey: boolean
@@ -61,9 +59,9 @@ export function redactJson(text: string, own: readonly string[] = []): string {
     const level = levels.at(-1)
     if (part === '{' || part === '[') {
       const under = level?.key ?? ''
-      const free = Boolean(level?.free) || freeObjects.test(under)
+      const place = placeWithin(under, level?.place ?? 'documented')
       const key = part === '[' ? under : ''
-      levels.push({ kind: part, under, free, key, expectsKey: part === '{' })
+      levels.push({ kind: part, place, key, expectsKey: part === '{' })
       return part
     }
     if (part === '}' || part === ']') {
@@ -79,36 +77,44 @@ export function redactJson(text: string, own: readonly string[] = []): string {
     if (level?.expectsKey) {
       const key = JSON.parse(part) as string
       level.key = key
-      if (!level.free && isKnown(key)) return part
+      if (level.place !== 'free' && isKnown(key)) return part
       level.masked ??= new MaskedKeys(isKnown)
       return level.masked.mask(part, key)
     }
     const value = JSON.parse(part) as string
     if (isHarmless(value, level, levels.length)) return part
-    const isId = !level?.free && idKeys.test(level?.key ?? '') && value.length <= longestId
+    const isId = isIdOf(level) && value.length <= longestId
     return isId ? JSON.stringify(fakeId(value)) : mask(part)
   }
   return changeJson(text, { outside: (part) => part.replaceAll(token, redact), string: redact })
 }
 
+/** The key of a value at a documented place. */
+function documentedKey(level: Level | undefined): string {
+  return level?.place === 'documented' ? level.key : ''
+}
+
+function isIdOf(level: Level | undefined): boolean {
+  return level !== undefined && level.place !== 'free' && idKeys.test(level.key)
+}
+
 /** Another flag could say that a list of sanctions names the person. */
 function redactFlag(part: string, level: Level | undefined): string {
-  return !level?.free && flagKeys.test(level?.key ?? '') ? part : 'false'
+  return flagKeys.test(documentedKey(level)) ? part : 'false'
 }
 
 function redactNumber(part: string, level: Level | undefined, depth: number): string {
-  const key = level?.free ? '' : (level?.key ?? '')
+  const key = documentedKey(level)
   if (countKeys.test(key) && part.replaceAll(/\D/g, '').length <= 6) return part
   if (depth === 1 && envelopeTimeKeys.test(key) && epoch.test(part)) return part
   return part.replaceAll(/\d/g, '1')
 }
 
 function isHarmless(value: string, level: Level | undefined, depth: number): boolean {
-  const key = level?.key ?? ''
-  if (level?.free) return false
+  if (isIdOf(level)) return isOpaqueId(value)
+  const key = documentedKey(level)
   if (depth === 1 && nameKeys.test(key)) return isEventName(value) || isLegacyName(value)
   if (enumKeys.test(key)) return enumValues.has(value)
-  if (idKeys.test(key)) return isOpaqueId(value)
   const isTime = timeKeys.test(key) || (depth === 1 && envelopeTimeKeys.test(key))
   return isTime && dateTime.test(value)
 }

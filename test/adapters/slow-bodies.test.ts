@@ -199,6 +199,29 @@ test.each([
   expect([reply.status, reply.headers.get('connection')]).toEqual([400, 'close'])
 })
 
+test('over fetch what was refused unread ends its connection, whatever its method', async () => {
+  const handle = toFetch(receiverOf())
+  const connectionOf = async (init: RequestInit) => {
+    const { status, headers } = await handle(new Request('http://x/webhooks', init))
+    return [status, headers.get('connection')]
+  }
+  const body = '{"event":"client.created","data":{"id":"c"}}'
+  const type = { 'content-type': 'application/json' }
+  const signed = { ...type, ...(await sign(body, { secret })) }
+  const post = { method: 'POST', body }
+  expect(await connectionOf({ ...post, headers: type })).toEqual([401, 'close'])
+  const long = { ...signed, 'content-length': '99999999' }
+  expect(await connectionOf({ ...post, headers: long })).toEqual([413, 'close'])
+  const kind = { ...signed, 'content-type': 'text/html' }
+  expect(await connectionOf({ ...post, headers: kind })).toEqual([415, 'close'])
+  // A host may hand on a GET without the body that comes with it.
+  expect(await connectionOf({ method: 'GET', headers: signed })).toEqual([405, 'close'])
+  // What came to its end leaves the connection to the next delivery.
+  const forged = { ...type, ...(await sign(body, { secret: 'another-secret' })) }
+  expect(await connectionOf({ ...post, headers: forged })).toEqual([401, null])
+  expect(await connectionOf({ ...post, headers: signed })).toEqual([200, null])
+})
+
 test.each([204, 304])('a reply of status %d has no body over fetch', async (status) => {
   const receiver = createReceiver({ secret, respond: { handled: status } }).on('*', () => {})
   const body = '{"event":"client.created","data":{"id":"c"}}'

@@ -205,9 +205,8 @@ describe('a redacted capture', () => {
         timestamp: 19_710_329,
         occurredAt: '1971-03-29T00:00:00Z',
         score: 6_135_550_198,
-        total: 4_111_111_111_111_111,
-        limit: 100,
-        person: { score: 87.5 },
+        requestCount: 100,
+        client: { score: 87.5 },
       },
     }
     const made = await capture(await signedDelivery(event))
@@ -220,9 +219,8 @@ describe('a redacted capture', () => {
         timestamp: 11_111_111,
         occurredAt: '0000-00-00x00:00:00x',
         score: 1_111_111_111,
-        total: 1_111_111_111_111_111,
-        limit: 100,
-        person: { score: 87.5 },
+        requestCount: 100,
+        client: { score: 87.5 },
       },
     })
   })

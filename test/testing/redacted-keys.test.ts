@@ -35,6 +35,17 @@ test.each([
   expect(text).not.toMatch(/zephyrine|quillfeather|71032912345|AB123456|"12"/i)
 })
 
+test('no count, status, time or flag stays below what the documents do not name', async () => {
+  const said = { score: 97, status: 'rejected', expiresAt: '2019-05-12T00:00:00Z', active: true }
+  const unsaid = { score: 11, status: 'xxxxxxxx', expiresAt: '0000-00-00x00:00:00x', active: false }
+  const id = '5d0c2a3e-8b7f-4f43-9a3c-1f6e0b7f2a11'
+  const places = (one: object) => ({
+    ...{ id, total: 1, pep: one, documents: [one], result: { client: one, person: { id } } },
+  })
+  const known = { ...said, steps: [said], thirdParties: [{ ...said, id }], object: said }
+  expect(await redactedData({ ...places(said), ...known })).toEqual({ ...places(unsaid), ...known })
+})
+
 test('keys that differ are masked as keys that differ, without and within metadata', async () => {
   const names = ['jane', 'mary', 'anna', 'xxxx', 'yxxx', 'jo', 'al', 'x', 'y', 'jane1', 'mary2']
   const people = Object.fromEntries(names.map((name, nth) => [name, nth]))

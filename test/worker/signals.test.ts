@@ -102,19 +102,22 @@ test('many workers of a process listen once', async () => {
 })
 
 test('the signal waits for what an operator has begun, and no longer than the grace', async () => {
-  const slow = (took: number) => `
+  const slow = (took: number, by = 'inbox') => `
     const { createReceiver, createWorker } = await import('${src}/index.ts')
     const { createInbox, memoryStore } = await import('${src}/inbox/index.ts')
     const store = memoryStore()
     store.forget = () => new Promise((resolve) => setTimeout(resolve, ${took}, 7))
     const inbox = createInbox({ store })
+    // As another bundle of the same application has one.
+    const another = createInbox({ store })
     const receiver = createReceiver({ secret: 'a-secret-for-tests', inbox, observe: () => {} })
     const worker = createWorker(receiver, { signals: ['SIGTERM'], grace: 1_000 })
     await worker.start()
     console.log('begun')
     const erased = []
-    for (const client of ['c1', 'c2']) erased.push(await inbox.forget('client:' + client))
+    for (const client of ['c1', 'c2']) erased.push(await ${by}.forget('client:' + client))
     console.log(...erased)`
   expect((await terminated(slow(400))).said).toBe('begun\n7 7\n')
+  expect((await terminated(slow(400, 'another'))).said).toBe('begun\n7 7\n')
   expect(await terminated(slow(60_000))).toMatchObject({ said: 'begun\n', code: 0 })
 })
