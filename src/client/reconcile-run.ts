@@ -18,7 +18,6 @@ import { timeOf } from './read-time.ts'
 import { type ReconcileProgress, ReconcileTally } from './reconcile-report.ts'
 import type { Lists } from './scan-updates.ts'
 import {
-  ahead,
   type Bound,
   boundOf,
   type Stream,
@@ -114,7 +113,10 @@ export interface Run {
   readonly looked: Set<string>
   readonly until: number
   readonly began: Date
-  /** Later changes move no position. */
+  /**
+   * Later changes move no position: whether an expiry was due is asked of our clock, and a position
+   * beyond it would pass by those that the clock has yet to reach.
+   */
   readonly latest: number
 }
 
@@ -148,7 +150,7 @@ export function prepared(options: ReconcileOptions): Run {
   const began = now()
   const until = Math.min(endOf(options), grace > 0 ? began.getTime() - grace : Infinity)
   const tally = new ReconcileTally()
-  const latest = Math.min(until, began.getTime() + ahead)
+  const latest = Math.min(until, began.getTime())
   return { options, pipeline, seen: inbox, isOwn, tally, looked: new Set(), until, began, latest }
 }
 

@@ -80,13 +80,24 @@ async function readStream(
     for (const event of eventsOf(run, page, bound)) {
       const changedAt = parseTime(event.changedAt)
       if (changedAt > run.until) continue
-      if (changedAt <= run.latest) newest = Math.max(newest ?? changedAt, changedAt)
+      if (changedAt <= latestOf(run, event)) newest = Math.max(newest ?? changedAt, changedAt)
       if ((await examine(run, event)) === 'stopped') return 'stopped'
     }
     warnIfItThrows("reconcile's onProgress", () => onProgress?.(run.tally.progress(stream)))
     signal?.throwIfAborted()
   }
   return newest
+}
+
+const day = 24 * 60 * 60_000
+
+/**
+ * Later changes move no position. An expiry that `updatedAt` does not show is due by our clock
+ * alone: one that is ahead would take the position to a time that the service has not reached.
+ */
+function latestOf({ latest }: Run, { name, changedAt, data }: DerivedEvent): number {
+  const isAssumed = name === 'verification.expired' && changedAt !== data.updatedAt
+  return isAssumed ? latest - day : latest
 }
 
 /** The events of a page that belong to the run. */

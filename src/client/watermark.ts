@@ -1,5 +1,5 @@
 // How far earlier runs have read, so that the next one need not read everything again. The times
-// are the service's; our clock only measures how long ago something was.
+// are the service's; our clock measures how long ago something was, and no position passes it.
 import { invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import type { Keeper } from '../options.ts'
@@ -49,8 +49,8 @@ const overlap = hour
 const visible = 5 * 60_000
 /** The longest time for which earlier events of a record are looked at again. */
 const looked = 7 * 24 * hour
-/** How far the service's clock may lead ours; a change beyond it moves no position. */
-export const ahead = hour
+/** How far the service's clock may lead ours. */
+const ahead = hour
 
 /**
  * How long ago, in milliseconds, an event may have been for the inbox to know of it still: what it has
