@@ -1,7 +1,7 @@
 // Whether an id says nothing about a person. A form that only machines write decides, not a guess
 // whether it looks random: a name, a number or a text in base64 can look like anything.
 
-/** As RFC 9562 has them: no text in hex has the mark of a variant where they have it. */
+/** As RFC 9562 has them: no ASCII text in hex has the mark of a variant where they have it. */
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 /** Of the years 2004 to 2039, as the first two characters say; digits alone could be a number. */
 const ulid = /^01(?=(?:\d*[A-Z]){8})[0-9A-HJKMNP-TV-Z]{24}$/
