@@ -18,6 +18,7 @@ import { timeOf } from './read-time.ts'
 import { type ReconcileProgress, ReconcileTally } from './reconcile-report.ts'
 import type { Lists } from './scan-updates.ts'
 import {
+  assumedFor,
   type Bound,
   boundOf,
   type Stream,
@@ -118,6 +119,8 @@ export interface Run {
    * beyond it would pass by those that the clock has yet to reach.
    */
   readonly latest: number
+  /** The same of a change that only our clock tells. */
+  readonly latestAssumed: number
 }
 
 /**
@@ -151,7 +154,9 @@ export function prepared(options: ReconcileOptions): Run {
   const until = Math.min(endOf(options), grace > 0 ? began.getTime() - grace : Infinity)
   const tally = new ReconcileTally()
   const latest = Math.min(until, began.getTime())
-  return { options, pipeline, seen: inbox, isOwn, tally, looked: new Set(), until, began, latest }
+  const latestAssumed = latest - assumedFor(pipeline.keeper)
+  const bounds = { until, began, latest, latestAssumed }
+  return { options, pipeline, seen: inbox, isOwn, tally, looked: new Set(), ...bounds }
 }
 
 /** An event that is fed for a tenant that no secret has is another one than its late delivery. */

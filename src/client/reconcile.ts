@@ -89,15 +89,13 @@ async function readStream(
   return newest
 }
 
-const day = 24 * 60 * 60_000
-
 /**
  * Later changes move no position. An expiry that `updatedAt` does not show is due by our clock
  * alone: one that is ahead would take the position to a time that the service has not reached.
  */
-function latestOf({ latest }: Run, { name, changedAt, data }: DerivedEvent): number {
+function latestOf(run: Run, { name, changedAt, data }: DerivedEvent): number {
   const isAssumed = name === 'verification.expired' && changedAt !== data.updatedAt
-  return isAssumed ? latest - day : latest
+  return isAssumed ? run.latestAssumed : run.latest
 }
 
 /** The events of a page that belong to the run. */

@@ -57,11 +57,22 @@ const ahead = hour
  * forgotten it would take again. The service's clock may differ from ours. A week where it does not say.
  */
 export async function rememberedBy(keeper: Keeper | undefined, now: Date): Promise<number> {
-  const days = keeper?.capabilities?.dedupeDays
-  const kept = days === undefined ? looked : days * 24 * hour - ahead
   const since = await keeper?.remembersSince?.()
   const known = since ? now.getTime() - since.getTime() - ahead : Number.POSITIVE_INFINITY
-  return Math.min(kept, known)
+  return Math.min(keptBy(keeper), known)
+}
+
+function keptBy(keeper: Keeper | undefined): number {
+  const days = keeper?.capabilities?.dedupeDays
+  return days === undefined ? looked : days * 24 * hour - ahead
+}
+
+/**
+ * For how many milliseconds an assumed change moves no position: a clock that is ahead by less takes
+ * it to no time that the service has not reached. The inbox still knows the event when it does move.
+ */
+export function assumedFor(keeper: Keeper | undefined): number {
+  return Math.min(24 * hour, Math.max(0, keptBy(keeper) / 2))
 }
 
 /**
