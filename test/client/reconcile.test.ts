@@ -244,6 +244,7 @@ describe('reconcile', () => {
     expect(report.watermark).toBeUndefined()
     expect([await kept(inbox), written]).toEqual([0, []])
     expect(report.unseen.join()).toContain('client.updated')
+    expect(report.unseen.join()).toContain('an expiry before its date')
     await reconcile({ ...options, dryRun: false, watermark: undefined } as never)
     expect(await reconcile(options)).toMatchObject({ complete: true, events: { missing: 0 } })
     expect(written).toEqual([])
