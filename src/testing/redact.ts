@@ -1,7 +1,7 @@
 // Removes personal data from JSON text and leaves everything else as it was written: white space,
 // key order, escapes, number forms. What is not known to be harmless is masked.
-import { changeJson } from '../foundation/json.ts'
-import { longestId } from '../protocol/json-paths.ts'
+import { changeJson, parseJson } from '../foundation/json.ts'
+import { isObject, longestId } from '../protocol/json-paths.ts'
 import { isEventName, isLegacyName } from '../protocol/names.ts'
 import {
   flagKeys,
@@ -53,13 +53,14 @@ interface Level {
  */
 export function redactJson(text: string, own: readonly string[] = []): string {
   const levels: Level[] = []
+  const root = isOfService(parseJson(text)?.value) ? 'documented' : 'unknown'
   const ownKeys = new Set(own)
   const isKnown = (key: string) => ownKeys.has(key) || isKnownKey(key)
   const redact = (part: string) => {
     const level = levels.at(-1)
     if (part === '{' || part === '[') {
       const under = level?.key ?? ''
-      const place = placeWithin(under, level?.place ?? 'documented')
+      const place = placeWithin(under, level?.place ?? root)
       const key = part === '[' ? under : ''
       levels.push({ kind: part, place, key, expectsKey: part === '{' })
       return part
@@ -89,6 +90,15 @@ export function redactJson(text: string, own: readonly string[] = []): string {
   return changeJson(text, { outside: (part) => part.replaceAll(token, redact), string: redact })
 }
 
+/** A vendor's body has places of the same names, and its decision in them. */
+function isOfService(body: unknown): boolean {
+  if (!isObject(body)) return false
+  return Object.entries(body).some(([key, value]) => nameKeys.test(key) && isName(value))
+}
+
+const isName = (value: unknown) =>
+  typeof value === 'string' && (isEventName(value) || isLegacyName(value))
+
 /** The key of a value at a documented place. */
 function documentedKey(level: Level | undefined): string {
   return level?.place === 'documented' ? level.key : ''
@@ -96,6 +106,10 @@ function documentedKey(level: Level | undefined): string {
 
 function isIdOf(level: Level | undefined): boolean {
   return level !== undefined && level.place !== 'free' && idKeys.test(level.key)
+}
+
+function isEnvelopeTime(level: Level | undefined, depth: number): boolean {
+  return depth === 1 && envelopeTimeKeys.test(level?.key ?? '')
 }
 
 /** Another flag could say that a list of sanctions names the person. */
@@ -106,15 +120,15 @@ function redactFlag(part: string, level: Level | undefined): string {
 function redactNumber(part: string, level: Level | undefined, depth: number): string {
   const key = documentedKey(level)
   if (countKeys.test(key) && part.replaceAll(/\D/g, '').length <= 6) return part
-  if (depth === 1 && envelopeTimeKeys.test(key) && epoch.test(part)) return part
+  if (isEnvelopeTime(level, depth) && epoch.test(part)) return part
   return part.replaceAll(/\d/g, '1')
 }
 
 function isHarmless(value: string, level: Level | undefined, depth: number): boolean {
   if (isIdOf(level)) return isOpaqueId(value)
   const key = documentedKey(level)
-  if (depth === 1 && nameKeys.test(key)) return isEventName(value) || isLegacyName(value)
+  if (depth === 1 && nameKeys.test(key)) return isName(value)
   if (enumKeys.test(key)) return enumValues.has(value)
-  const isTime = timeKeys.test(key) || (depth === 1 && envelopeTimeKeys.test(key))
+  const isTime = timeKeys.test(key) || isEnvelopeTime(level, depth)
   return isTime && dateTime.test(value)
 }

@@ -123,9 +123,27 @@ test('thousands of keys that are read alike once masked hold nothing up', async 
 
 test('a flag says nothing of a person, but for the documented ones', () => {
   const data = '{"active":true,"approved":true,"documents":[true,{"valid":false}]}'
-  expect(redactJson(`{"data":${data}}`)).toBe(
-    `{"data":{"active":true,"approved":false,"documents":[false,{"valid":false}]}}`,
+  expect(redactJson(`{"event":"client.updated","data":${data}}`)).toBe(
+    `{"event":"client.updated","data":{"active":true,"approved":false,"documents":[false,{"valid":false}]}}`,
   )
-  expect(redactJson('{"metadata":{"active":true}}')).toBe('{"metadata":{"xxxxxx":false}}')
-  expect(redactJson('[true,{"hasNext":true}]')).toBe('[false,{"hasNext":true}]')
+  expect(redactJson('{"type":"client.updated","metadata":{"active":true}}')).toBe(
+    '{"type":"client.updated","metadata":{"xxxxxx":false}}',
+  )
+  expect(redactJson('[true,{"active":true}]')).toBe('[false,{"active":false}]')
+})
+
+test('of a vendor’s body neither the decision stays nor a count or flag', async () => {
+  const vendors = everyVendor({ allow: ['192.0.2.0/24'], proxies: 0 })
+  const bodies: unknown[] = vendors.flatMap(({ fixtures }) => fixtures.map(({ body }) => body))
+  const said = { status: 'approved', score: 12, active: true, expiresAt: '2019-05-12T00:00:00Z' }
+  bodies.push(
+    { payload: { object: said } },
+    { verification: said },
+    { event: 'x', data: said },
+    said,
+  )
+  const kept = await Promise.all(bodies.map((body) => redacted(body as object)))
+  expect(
+    kept.filter((one) => /approved|rejected|expired"|cancell?ed|:12|true|2019/.test(one)),
+  ).toEqual([])
 })
