@@ -14,7 +14,7 @@ import {
 const ids =
   /^(?:id|(?:org|organization|event|client|matter|verification|subscription|resource|entry)Id)$/
 const times = /^(?:(?:expires|submitted|created|updated|occurred|completed)At|at|timestamp)$/
-const words = /^(?:type|status|requirements|currentStep|step|memberType|event|name)$/
+const words = /^(?:type|status|requirements|currentStep|memberType|event|name)$/
 /** Any other word could be about a person. The types of documents are those of the sandbox. */
 const documentedWords: ReadonlySet<string> = new Set([
   ...['passport', 'drivers_license', 'identity_card'],
@@ -28,9 +28,6 @@ const documentedWords: ReadonlySet<string> = new Set([
 const counts = /^(?:score|expiresDays|requestCount|version|statusCode)$/
 
 const stamp = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/
-/** Of the audit trail, whose entries the document does not show. */
-const actions = /^(?:create|start|submit|review|approve|reject|cancel|expire)$/
-const actors = /^(?:requestor|subject|operator|service)$/
 const opaque = /^(?:[a-z]{2,6}_)?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$|^org_[a-z]{1,24}$/i
 
 /** Whether a value of a field says nothing of a person. */
@@ -41,9 +38,7 @@ function isHarmless(field: string, value: unknown): boolean {
   if (typeof value !== 'string') return false
   if (ids.test(field)) return opaque.test(value)
   if (times.test(field)) return stamp.test(value)
-  if (words.test(field)) return documentedWords.has(value)
-  if (field === 'action') return actions.test(value)
-  return field === 'actor' && actors.test(value)
+  return words.test(field) && documentedWords.has(value)
 }
 
 /** Replaces a masked value. */
@@ -61,7 +56,7 @@ export function masked(value: unknown, isShown: (key: string) => boolean = isNam
     if (typeof one !== 'object' || one === null) {
       return place === 'documented' && isHarmless(field, one) ? one : dots
     }
-    const within = placeWithin(field, place)
+    const within = placeWithin(field, place, Array.isArray(one))
     if (Array.isArray(one)) return one.map((item) => shapeOf(item, field, within))
     const entries = Object.entries(one).map(([key, item], at) => [
       isShown(key) && within !== 'free' ? key : `${dots}${at + 1}`,

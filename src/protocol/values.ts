@@ -35,16 +35,21 @@ export const flagKeys = /^(?:active|hasNext|hasPrev)$/
 export const memberTypes = ['individual', 'business'] as const
 
 /** Objects whose keys and values are the customer's own and may be anything (sections 2.4 and 4.1). */
-export const freeObjects = /^(?:metadata|config)$/
-/** The documented objects and lists (sections 2 and 5); below any other no value is known. */
-export const documentedObjects =
-  /^(?:data|payload|resource|object|verification|client|steps|thirdParties|requirements|pagination)$/
+const freeObjects = /^(?:metadata|config)$/
+/**
+ * The documented objects (sections 2 and 5); below any other key no value is known. Of the steps, the
+ * audit trail and the third parties no field is documented that tells only what anybody may know.
+ */
+const documentedObjects = /^(?:data|payload|resource|object|verification|client|pagination)$/
+/** Lists of documented words (section 2.1). */
+const documentedLists = /^requirements$/
 
 /** Where a value stands: at a documented place, below a key that is not, or in a free object. */
 export type ValuePlace = 'documented' | 'unknown' | 'free'
 
-/** The place of what is within the value of a key; `under` is empty for the whole of a body. */
-export function placeWithin(under: string, place: ValuePlace): ValuePlace {
+/** The place of what is within an object or list; `under` is its key, empty for a whole body. */
+export function placeWithin(under: string, place: ValuePlace, isList: boolean): ValuePlace {
   if (place === 'free' || freeObjects.test(under)) return 'free'
-  return under === '' || documentedObjects.test(under) ? place : 'unknown'
+  const isKnown = documentedObjects.test(under) || (isList && documentedLists.test(under))
+  return under === '' || isKnown ? place : 'unknown'
 }

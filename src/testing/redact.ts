@@ -60,7 +60,7 @@ export function redactJson(text: string, own: readonly string[] = []): string {
     const level = levels.at(-1)
     if (part === '{' || part === '[') {
       const under = level?.key ?? ''
-      const place = placeWithin(under, level?.place ?? root)
+      const place = placeWithin(under, level?.place ?? root, part === '[')
       const key = part === '[' ? under : ''
       levels.push({ kind: part, place, key, expectsKey: part === '{' })
       return part

@@ -11,6 +11,12 @@ test('an expression that could run for hours is ended, and reported', () => {
   expect(performance.now() - begun).toBeLessThan(10_000)
 })
 
+test('thousands of them are ended together, and reported', { timeout: 15_000 }, () => {
+  const slow = (_: unknown, at: number) => `const r${at} = /^(((([a-z.])+)+)+)+!0$|request!/`
+  const { findings } = rewriteSource(Array.from({ length: 2_000 }, slow).join('\n'), 'a.js')
+  expect(findings).toHaveLength(2_000)
+})
+
 // Each took minutes.
 test.each([
   ['a value of JSON that names signatures', 'a.json', `{"a":"${'signature'.repeat(80_000)}"}`],
