@@ -190,9 +190,11 @@ function fromPaths(paths: Paths, body: Json, arrival?: EnvelopeArrival): ReadEnv
   const timePath = pathOf(body, isFlat ? flatTimes : paths.occurredAt)
   const changePath = isFlat ? pathOf(body, changeTimes) : undefined
   const when = timePath ?? changePath
-  // A flat body's `id` may be the resource's: two events of one resource would share it, so it
-  // is shown but never used to tell duplicates.
-  const doubtful = !dataPath && paths.id === defaultPaths.id
+  const resource = dataPath && valueIn(body, dataPath)
+  // An `id` that may be the resource's is shown, but never used to tell duplicates: all events of the
+  // resource would share it.
+  const isResource = !dataPath || (isObject(resource) && isSameId(body.id, resource.id))
+  const doubtful = isResource && paths.id === defaultPaths.id
   const idPath = pathOf(body, doubtful ? flatIds : paths.id)
   const id = idPath && idOf(valueIn(body, idPath))
   const own = doubtful && idPath?.text === 'id'
@@ -201,10 +203,13 @@ function fromPaths(paths: Paths, body: Json, arrival?: EnvelopeArrival): ReadEnv
     id,
     key: own ? undefined : id,
     occurredAt: when && toDate(valueIn(body, when)),
-    data: dataPath
-      ? valueIn(body, dataPath)
-      : without(body, [namePath, own ? undefined : idPath, timePath]),
+    data: dataPath ? resource : without(body, [namePath, own ? undefined : idPath, timePath]),
   }
+}
+
+function isSameId(one: unknown, other: unknown): boolean {
+  const id = idOf(one)
+  return id !== undefined && id === idOf(other)
 }
 
 function namePathOf(body: Json, paths: readonly Path[], { headers }: EnvelopeArrival) {

@@ -118,7 +118,7 @@ test.each<[string, Envelope]>([
 
 test('ids by paths are exact, and told apart, whatever stands beside them', async () => {
   const body = (id: string, ref: string) =>
-    `{"event":"client.updated","id":${id},"ref":${ref},"data":{"id":${id}}}`
+    `{"event":"client.updated","id":${id},"data":{"id":${ref}}}`
   const all = [body(even, odd), body(odd, even), body(even, odd)]
   const { kinds, entities } = await sent({}, all)
   expect(kinds).toEqual(['accepted', 'accepted', 'duplicate'])
