@@ -2,6 +2,7 @@
 // and the first that is done must not cut the others.
 import { abortInProcess, endProcess, noneInProcess } from '../dispatch/in-flight.ts'
 import { sleep } from '../foundation/abortable.ts'
+import type { Operations } from '../inbox/operations.ts'
 
 const registry = Symbol.for('idv-webhooks.ends')
 
@@ -11,6 +12,8 @@ export interface Ending {
   end(): Promise<void>
   /** Milliseconds that deliveries of other receivers have to be answered. */
   readonly grace: number
+  /** The operators' calls of the process, which may end in time. */
+  readonly operations: Pick<Operations, 'end' | 'resume'>
   /** Lets its store go, which another worker may still need. */
   close(): Promise<void>
 }
@@ -49,13 +52,16 @@ export function exitAfter(ending: Ending, exit: (code: number) => void): void {
     ends.drained.push(ending)
     if (ends.pending > 0) return
     // Receivers without a worker are cut off otherwise.
-    await noneWithin(Math.max(0, ends.until - performance.now()))
+    const rest = () => Math.max(0, ends.until - performance.now())
+    await noneWithin(rest())
+    await ending.operations.end(rest())
     abortInProcess()
     await noneWithin(longestAnswer)
     await Promise.all(ends.drained.splice(0).map((one) => one.close().catch(failed)))
     // The last replies must be sent before the process ends.
     setTimeout(() => {
       endProcess(false)
+      ending.operations.resume()
       exit(ends.code)
     }, lastReplies)
   }

@@ -92,7 +92,8 @@ export class Signals {
     this.#ignore()
     const { inbox } = this.#owned
     const { grace } = this.#options
-    const ending = { grace, end: () => this.#end(), close: () => inbox.close() }
+    const { operations } = inbox
+    const ending = { grace, operations, end: () => this.#end(), close: () => inbox.close() }
     exitAfter(ending, (code) => processHere()?.exit(code))
   }
 
@@ -100,7 +101,7 @@ export class Signals {
     for (const signal of this.#options.signals) unhear(signal, this.#exit)
   }
 
-  /** No new deliveries or claims; what runs may finish in time, and so may a call of an operator. */
+  /** No new deliveries or claims; what runs may finish in time. */
   async #end(): Promise<void> {
     const { worker, pipeline, inbox } = this.#owned
     const { grace } = this.#options
@@ -108,6 +109,5 @@ export class Signals {
     setTimeout(resolve, grace + inbox.timeout)
     const quiet = Promise.race([pipeline.drain({ grace }), late])
     await Promise.all([worker.drain({ grace }), quiet])
-    await Promise.race([inbox.operations.ended(), late])
   }
 }

@@ -102,7 +102,7 @@ test('many workers of a process listen once', async () => {
 })
 
 test('the signal waits for what an operator has begun, and no longer than the grace', async () => {
-  const slow = (took: number, by = 'inbox') => `
+  const slow = (took: number, { by = 'inbox', pause = 0 } = {}) => `
     const { createReceiver, createWorker } = await import('${src}/index.ts')
     const { createInbox, memoryStore } = await import('${src}/inbox/index.ts')
     const store = memoryStore()
@@ -115,9 +115,14 @@ test('the signal waits for what an operator has begun, and no longer than the gr
     await worker.start()
     console.log('begun')
     const erased = []
-    for (const client of ['c1', 'c2']) erased.push(await ${by}.forget('client:' + client))
+    for (const client of ['c1', 'c2']) {
+      erased.push(await ${by}.forget('client:' + client).catch(({ code }) => code))
+      if (${pause}) await new Promise((resolve) => setTimeout(resolve, ${pause}))
+    }
     console.log(...erased)`
   expect((await terminated(slow(400))).said).toBe('begun\n7 7\n')
-  expect((await terminated(slow(400, 'another'))).said).toBe('begun\n7 7\n')
+  expect((await terminated(slow(400, { by: 'another' }))).said).toBe('begun\n7 7\n')
+  // What begins when the others have ended hears that it comes too late.
+  expect((await terminated(slow(400, { pause: 20 }))).said).toBe('begun\n7 STORE_FAILED\n')
   expect(await terminated(slow(60_000))).toMatchObject({ said: 'begun\n', code: 0 })
 })
