@@ -62,6 +62,7 @@ export type WebhookErrorCode =
 /** Codes of process warnings that no outcome carries; a warning's own code begins with `IDV_`. */
 export type WarningCode =
   | 'ANSWER_STRANGE'
+  | 'CONFLICT'
   | 'CONSOLE_KEY'
   | 'CONSOLE_NOT_LOOPBACK'
   | 'DEAD_LETTER'

@@ -151,6 +151,7 @@ function warnFailures(): Warnings {
       return once(text, 'STORE_UNAVAILABLE')
     }
     if (seen.type !== 'outcome') return
+    if (seen.conflict) return once(conflictOf(seen), 'CONFLICT', 'id')
     const { code } = seen
     if (!code) return
     if (seen.kind === 'rejected') {
@@ -172,6 +173,12 @@ function warnFailures(): Warnings {
     const kind = [seen.message, ...kinds].join('; ')
     once(`webhook ${code}${about}${what && `: ${what}`}`, code, kind)
   }
+}
+
+/** Nothing else would show that later events of a sender do not run: it gets 200 for each. */
+function conflictOf({ name }: OutcomeObserved): string {
+  const about = name ? ` (${printable(name)})` : ''
+  return `a delivery${about} has the id of an earlier event and other bytes: it is kept as evidence and not handled. If it is an event of its own, that id is not the event's: name the right place with envelope: { id }`
 }
 
 /** The parts of a delivery's walk that are observed. */
@@ -222,9 +229,10 @@ export class Observers {
     return () => this.#listeners.delete(listener)
   }
 
-  /** The default observer hears of failures and, in development, of some refusals, alone. */
+  /** The default observer hears of failures, conflicts and, in development, some refusals alone. */
   outcome(outcome: Outcome, { bytes, began, event, headers, waitUntil }: Observed): Outcome {
-    const isWarned = outcome.kind === 'failed' || this.#isWarned(outcome, headers)
+    const isConflict = outcome.kind === 'duplicate' && outcome.conflict === true
+    const isWarned = outcome.kind === 'failed' || isConflict || this.#isWarned(outcome, headers)
     if (this.hearAll || isWarned) {
       const duration = performance.now() - began
       const observed = { ...timed(this.now(), duration), bytes, event }

@@ -79,3 +79,21 @@ test('the last warning of a retry that waits says that no more are shown', async
   expect(waiting).toHaveLength(100)
   expect(waiting.at(-1)).toContain('(100 IDV_RETRY_WAITS warnings were shown: no more follow)')
 })
+
+test.each([undefined, () => {}])(
+  'the first conflict is a warning, for those without an observer: %s',
+  async (observe) => {
+    const { receiver } = setUp({ receiver: { observe } })
+    receiver.on('*', () => {})
+    const warnings = await warningsOf(async () => {
+      for (const name of ['submitted', 'approved', 'approved', 'expired']) {
+        const body = { id: '5', event: `verification.${name}`, data: { id: `ver_${name}` } }
+        await receiver.receive(await signedDelivery(body))
+      }
+    })
+    const conflicts = warnings.filter(failed('CONFLICT')).map(({ message }) => message)
+    expect(conflicts).toHaveLength(observe ? 0 : 1)
+    if (!observe)
+      expect(conflicts[0]).toMatch(/^a delivery \(verification\.approved\) has the id of/)
+  },
+)
