@@ -37,8 +37,8 @@ export const memberTypes = ['individual', 'business'] as const
 /** Objects whose keys and values are the customer's own and may be anything (sections 2.4 and 4.1). */
 const freeObjects = /^(?:metadata|config)$/
 /**
- * The documented objects (sections 2 and 5); below any other key no value is known. Of the steps, the
- * audit trail and the third parties no field is documented that tells only what anybody may know.
+ * The documented objects (sections 2 and 5); below any other key no value is known. The fields of steps
+ * and of the audit trail are not shown (section 2.2), and those of a third party are a person's.
  */
 const documentedObjects = /^(?:data|payload|resource|object|verification|client|pagination)$/
 /** Lists of documented words (section 2.1). */
