@@ -116,7 +116,7 @@ export interface Run {
   readonly began: Date
   /**
    * Later changes move no position: whether an expiry was due is asked of our clock, and a position
-   * beyond it would pass by those that the clock has yet to reach.
+   * beyond it would miss those that the clock has yet to reach.
    */
   readonly latest: number
   /** The same of a change that only our clock tells. */

@@ -51,8 +51,8 @@ export function exitAfter(ending: Ending, exit: (code: number) => void): void {
     ends.pending -= 1
     ends.drained.push(ending)
     if (ends.pending > 0) return
-    // Receivers without a worker are cut off otherwise.
     const rest = () => Math.max(0, ends.until - performance.now())
+    // Receivers without a worker are cut off otherwise.
     await noneWithin(rest())
     await ending.operations.end(rest())
     abortInProcess()

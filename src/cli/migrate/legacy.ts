@@ -90,7 +90,7 @@ export function mayHoldLegacy(text: string): boolean {
 const onlyLegacy = new Script('names.some(([old, now]) => pattern.test(old) && !pattern.test(now))')
 const pairs = legacyNames.map((name) => [name, canonicalName(name)])
 const expressionMs = 250
-/** For all expressions that are slow: a file of a stranger may have thousands of them. */
+/** Milliseconds for all slow expressions together: a stranger's file may have thousands. */
 let slowMs = 2_000
 
 /** Whether a regular expression matches a legacy name but not its replacement, or takes too long. */
