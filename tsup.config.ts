@@ -22,13 +22,14 @@ const doors = {
   vendors: 'src/vendors/index.ts',
   client: 'src/client/index.ts',
   testing: 'src/testing/index.ts',
+  conformance: 'tools/conformance/index.ts',
   opentelemetry: 'src/observe/opentelemetry/index.ts',
-  console: 'src/console/index.ts',
+  console: 'tools/console/index.ts',
   inbox: 'src/inbox/index.ts',
   'inbox-sqlite': 'src/inbox/stores/sqlite/sqlite.ts',
   'inbox-postgres': 'src/inbox/stores/postgres/postgres.ts',
   // Types for programs that read --json; dist/cli.js is the command itself.
-  'cli-records': 'src/cli/index.ts',
+  'cli-records': 'tools/cli/index.ts',
 }
 
 /** Files that are loaded by their place beside a door. */
@@ -39,7 +40,7 @@ const besides = {
 
 /** Doors for Node with what they use bundled into them, so that users install nothing extra. */
 const tools = {
-  sandbox: 'src/sandbox/index.ts',
+  sandbox: 'tools/sandbox/index.ts',
 }
 
 /** Packages whose types the declarations hold. */
@@ -82,7 +83,7 @@ export default defineConfig([
   {
     ...both,
     format: 'esm',
-    entry: { ...tools, cli: 'src/cli/bin.ts' },
+    entry: { ...tools, cli: 'tools/cli/bin.ts' },
     platform: 'node',
     define: { __VERSION__: JSON.stringify(version) },
     // What is bundled from CommonJS asks for Node's modules by require.

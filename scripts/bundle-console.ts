@@ -1,5 +1,5 @@
 // Bundles the console's front end into one script and one style sheet, and embeds both in the
-// package: the build replaces src/console/assets.ts, which bundles on demand when run from source.
+// package: the build replaces tools/console/assets.ts, which bundles on demand when run from source.
 
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'esbuild'
@@ -11,7 +11,7 @@ export interface ConsoleBundle {
   readonly packages: readonly string[]
 }
 
-const pages = fileURLToPath(new URL('../src/console/pages', import.meta.url))
+const pages = fileURLToPath(new URL('../tools/console/pages', import.meta.url))
 
 /** Builds the front end; one script, one style sheet, nothing that is loaded from elsewhere. */
 export async function bundleConsole(): Promise<ConsoleBundle> {

@@ -130,7 +130,7 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
   ],
   "This package's own errors": [receiver('an error of our own is told with its code and fix')],
   '`forget` and retention erase them': [
-    'src/testing/store-erasing-cases.ts: erases the errors of handlers with the payload',
+    'tools/conformance/store-erasing-cases.ts: erases the errors of handlers with the payload',
   ],
   'Tenants share no key': [
     'test/inbox/tenants.test.ts: whose ids are the same are neither duplicates nor conflicts',
@@ -138,7 +138,7 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
     attacks('idempotency keys of tenants cannot meet'),
   ],
   'They take turns at a claim': [
-    'src/testing/store-lane-cases.ts: lets waiting tenants take turns',
+    'tools/conformance/store-lane-cases.ts: lets waiting tenants take turns',
   ],
   'The default scheme signs no time': ['test/replays.test.ts: the default scheme'],
   'An inbox tells it from a new one': [
@@ -153,7 +153,9 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
     'test/inbox/inbox.test.ts: is answered, and neither kept nor handled, once it is proved',
   ],
   'Handlers of one tenant that hang': ['test/receiver.test.ts: are stopped at their time limit'],
-  'Another tenant waits': ['src/testing/store-lane-cases.ts: lets waiting tenants take turns'],
+  'Another tenant waits': [
+    'tools/conformance/store-lane-cases.ts: lets waiting tenants take turns',
+  ],
   'A `Request` has joined': ['test/adapters/matrix.test.ts: refuses a repeated signature header'],
   'The joined value still': ['test/adapters/matrix.test.ts: refuses a repeated signature header'],
   'A forged body costs': ['test/signature/secrets.test.ts: many of them let others get their turn'],

@@ -1,4 +1,4 @@
-// Builds the site into site/dist: stages pages, makes the reference, runs VitePress, checks links.
+// Builds the site into scripts/site/dist: stages pages, makes the reference, runs VitePress, checks links.
 import { cpSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'vitepress'
@@ -17,11 +17,11 @@ stage([
 ])
 writeCommands()
 await writeApi()
-await build(join(root, 'site'))
+await build(join(root, 'scripts/site'))
 
-const dist = join(root, 'site/dist')
+const dist = join(root, 'scripts/site/dist')
 // What llms.txt links to: the Markdown itself, at the paths of the package.
-for (const folder of ['docs', 'examples', 'skills']) {
+for (const folder of ['docs', 'examples']) {
   cpSync(join(root, folder), join(dist, 'source', folder), { recursive: true })
 }
 for (const file of [

@@ -14,9 +14,9 @@ export function llms(base = ''): string {
   const groups = groupsOfPages().map(
     ({ title, pages }) => `## ${title}\n\n${pages.map(line).join('\n')}\n`,
   )
-  const skills = readdirSync(join(root, 'skills')).map((name) => {
-    const [, about = ''] = /^description: (.*)$/m.exec(read(`skills/${name}/SKILL.md`)) ?? []
-    return `- [${name}](${base}skills/${name}/SKILL.md): ${about}`
+  const skills = readdirSync(join(root, 'docs/skills')).map((name) => {
+    const [, about = ''] = /^description: (.*)$/m.exec(read(`docs/skills/${name}/SKILL.md`)) ?? []
+    return `- [${name}](${base}docs/skills/${name}/SKILL.md): ${about}`
   })
   return [
     `# idv-webhooks\n\n> ${description}\n`,

@@ -55,8 +55,8 @@ export function groupsOfPages(): Group[] {
 
 export const errorPages = (): Page[] => filesOf('docs/errors').map(pageOf)
 export const skills = (): Page[] =>
-  readdirSync(join(root, 'skills')).map((name) => ({
-    ...pageOf(`skills/${name}/SKILL.md`),
+  readdirSync(join(root, 'docs/skills')).map((name) => ({
+    ...pageOf(`docs/skills/${name}/SKILL.md`),
     path: `skills/${name}.md`,
   }))
 export const decisions = (): Page[] => filesOf('docs/decisions').map(pageOf)

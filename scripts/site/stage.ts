@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync }
 import { basename, dirname, extname, join, posix } from 'node:path'
 import { type Page, root } from './pages.ts'
 
-export const staged = join(root, 'site/pages')
+export const staged = join(root, 'scripts/site/pages')
 
 /** Writes pages and examples; returns the paths of the examples. */
 export function stage(pages: readonly Page[]): string[] {

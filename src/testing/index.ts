@@ -8,11 +8,6 @@ export {
   type ReadCapture,
   readCapture,
 } from './capture.ts'
-export {
-  describeInboxStore,
-  type StoreUnderTest,
-  type TestRunner,
-} from './describe-inbox-store.ts'
 export { type Duration, type FakeClock, fakeClock } from './fake-clock.ts'
 export { type Fixture, type FixtureName, type FixtureOverrides, fixture } from './fixture.ts'
 export { type Recorded, type Recorder, recordHandlers } from './record-handlers.ts'

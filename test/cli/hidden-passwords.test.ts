@@ -1,9 +1,9 @@
 // Passwords of addresses, in every spelling, are in nothing that the command line prints.
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, test } from 'vitest'
-import { fromVariable, postgresStoreAt, shownUrl } from '../../src/cli/inbox/postgres-inbox.ts'
-import { withoutUser } from '../../src/cli/output.ts'
-import { refuseSecretArguments } from '../../src/cli/secrets.ts'
+import { fromVariable, postgresStoreAt, shownUrl } from '../../tools/cli/inbox/postgres-inbox.ts'
+import { withoutUser } from '../../tools/cli/output.ts'
+import { refuseSecretArguments } from '../../tools/cli/secrets.ts'
 
 /** They parse otherwise than they are meant, or not at all. */
 const misread = [

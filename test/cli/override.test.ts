@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { override } from '../../src/cli/override.ts'
+import { override } from '../../tools/cli/override.ts'
 
 const event = { data: { status: 'created', requirements: ['document', 'face', 'consent'] } }
 const listOf = (sets: readonly string[], remove: readonly string[]) =>

@@ -1,8 +1,8 @@
 // Entries of a file that somebody else wrote: what its columns hold is text from outside.
 import { expect, test } from 'vitest'
-import { entryDetails, entryLine, paintState } from '../../src/cli/inbox/print-entry.ts'
-import { createOutput } from '../../src/cli/output.ts'
 import type { Entry } from '../../src/inbox/entry.ts'
+import { entryDetails, entryLine, paintState } from '../../tools/cli/inbox/print-entry.ts'
+import { createOutput } from '../../tools/cli/output.ts'
 
 const evil = '\u001b[31m\u0007\n'
 const shown = '\\u001b[31m\\u0007\\u000a'

@@ -6,7 +6,7 @@ import { createReceiver, createWorker } from 'idv-webhooks'
 import { createInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import { createSandbox } from '../../src/sandbox/create-sandbox.ts'
+import { createSandbox } from '../../tools/sandbox/create-sandbox.ts'
 import { clientOf, serve } from '../client/service.ts'
 import { temporaryFolder } from '../inbox/temporary.ts'
 

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { startRecorder } from '../../src/cli/recorder.ts'
+import { startRecorder } from '../../tools/cli/recorder.ts'
 
 const mebibyte = 1024 ** 2
 

@@ -1,8 +1,8 @@
 // What a secret file may hold: bare secrets, JSON, or the variables of an env file.
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { findSecrets } from '../../src/cli/secrets.ts'
-import type { Session } from '../../src/cli/session.ts'
+import { findSecrets } from '../../tools/cli/secrets.ts'
+import type { Session } from '../../tools/cli/session.ts'
 
 /** The secrets that a command reads from a file with this content. */
 async function secretsOf(content: string | Buffer): Promise<readonly unknown[]> {

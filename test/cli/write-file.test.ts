@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { assertOwn, replaceWhole, writeNew, writeWhole } from '../../src/cli/write-file.ts'
+import { assertOwn, replaceWhole, writeNew, writeWhole } from '../../tools/cli/write-file.ts'
 import { temporaryFolder } from '../inbox/temporary.ts'
 
 test('a new file takes the next free number and replaces no other file', () => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { writeNew, writeWhole } from '../../src/cli/write-file.ts'
+import { writeNew, writeWhole } from '../../tools/cli/write-file.ts'
 import { temporaryFolder } from '../inbox/temporary.ts'
 
 const steps: string[] = []

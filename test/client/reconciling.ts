@@ -5,7 +5,7 @@ import { toFetch } from 'idv-webhooks/fetch'
 import { createInbox, type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 import { expect } from 'vitest'
 import type { ApiClient, SeenEvents } from '../../src/client/index.ts'
-import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import type { Sandbox } from '../../tools/sandbox/sandbox.ts'
 import { clientOf, openSandbox, start, strike } from './service.ts'
 
 export const input = { type: 'kyc', requirements: ['consent'] } as const

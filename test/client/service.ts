@@ -4,8 +4,8 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { type ClientOptions, createClient } from '../../src/client/index.ts'
-import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import { LocalSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
+import type { SandboxOptions } from '../../tools/sandbox/options.ts'
+import { LocalSandbox, type Sandbox } from '../../tools/sandbox/sandbox.ts'
 
 export const start = '2026-03-01T10:00:00.000Z'
 

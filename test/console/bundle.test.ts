@@ -52,17 +52,17 @@ describe('the console', () => {
   test.each(doors.filter(([door]) => !own.test(door)))('adds nothing to %s', async (_, source) => {
     const { ever } = await imports(source)
     expect(ever).toContain(source)
-    expect(ever.filter((path) => path.startsWith('src/console/'))).toEqual([])
+    expect(ever.filter((path) => path.startsWith('tools/console/'))).toEqual([])
   })
 
   test.each(doors.filter(([door]) => own.test(door)))(
     'loads its pages in %s only when one is asked for',
     async (_, source) => {
       const { atOnce, ever } = await imports(source)
-      expect(atOnce).toContain('src/console/page.ts')
-      expect(ever).toContain('src/console/assets.ts')
-      expect(atOnce).not.toContain('src/console/assets.ts')
-      expect(ever.filter((path) => path.startsWith('src/console/pages/'))).toEqual([])
+      expect(atOnce).toContain('tools/console/page.ts')
+      expect(ever).toContain('tools/console/assets.ts')
+      expect(atOnce).not.toContain('tools/console/assets.ts')
+      expect(ever.filter((path) => path.startsWith('tools/console/pages/'))).toEqual([])
     },
   )
 })

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { toCurl } from '../../src/console/pages/export.ts'
-import { laidOut } from '../../src/console/pages/laid-out.ts'
+import { toCurl } from '../../tools/console/pages/export.ts'
+import { laidOut } from '../../tools/console/pages/laid-out.ts'
 import { listening } from './listening.ts'
 
 // A terminal takes the first as keys, also within quotes: Ctrl-C drops what was quoted, and the rest is

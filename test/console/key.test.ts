@@ -90,7 +90,7 @@ test('the key is shown again after a while, and an edit keeps the key', async ()
   expect(links()).toHaveLength(1)
 
   vi.resetModules()
-  const again = await import('../../src/console/inbox-console.ts')
+  const again = await import('../../tools/console/inbox-console.ts')
   const edited = again.inboxConsole(createInbox({ store: memoryStore() }), {
     authorize: 'loopback',
   })

@@ -1,14 +1,14 @@
 // The arguments of the command line: parsed as they are given, without running a command.
 import { Readable } from 'node:stream'
 import { type Command, CommanderError } from 'commander'
-import { commands } from '../../src/cli/commands.ts'
-import { CliError } from '../../src/cli/exit-code.ts'
-import { createOutput } from '../../src/cli/output.ts'
-import { createProgram } from '../../src/cli/program.ts'
-import { refuseSecretArguments } from '../../src/cli/secrets.ts'
-import type { Session } from '../../src/cli/session.ts'
-import { failureOf } from '../../src/cli/usage-error.ts'
 import { WebhookError } from '../../src/index.ts'
+import { commands } from '../../tools/cli/commands.ts'
+import { CliError } from '../../tools/cli/exit-code.ts'
+import { createOutput } from '../../tools/cli/output.ts'
+import { createProgram } from '../../tools/cli/program.ts'
+import { refuseSecretArguments } from '../../tools/cli/secrets.ts'
+import type { Session } from '../../tools/cli/session.ts'
+import { failureOf } from '../../tools/cli/usage-error.ts'
 
 /** What a user may paste in the wrong place. */
 export const pasted = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { importsOf, sources } from './sources.ts'
 
 const imports = sources.flatMap(importsOf)
-const isOurs = (to: string) => to.startsWith('src/') || to.startsWith('adapters/')
+const isOurs = (to: string) => /^(src|adapters|tools)\//.test(to)
 const inside = imports.filter(({ to }) => isOurs(to))
 const outside = imports.filter(({ to }) => !isOurs(to))
 
@@ -38,10 +38,11 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/client\//, 5],
   [/^adapters\//, 5],
   [/^src\/testing\//, 6],
-  [/^src\/console\/pages\//, 8],
-  [/^src\/console\//, 6],
-  [/^src\/sandbox\//, 7],
-  [/^src\/cli\//, 8],
+  [/^tools\/conformance\//, 6],
+  [/^tools\/console\/pages\//, 8],
+  [/^tools\/console\//, 6],
+  [/^tools\/sandbox\//, 7],
+  [/^tools\/cli\//, 8],
 ]
 
 function floorOf(file: string): number {
@@ -83,11 +84,11 @@ describe('imports', () => {
     expect(done.size).toBe(sources.length)
   })
 
-  test('no file under src imports a door, except the command line', () => {
+  test('no file imports a door, except the command line', () => {
     const doors = inside.filter(
-      ({ from, to }) => to.endsWith('/index.ts') && from.startsWith('src/'),
+      ({ from, to }) => to.endsWith('/index.ts') && !from.startsWith('adapters/'),
     )
-    expect(doors.filter(({ from }) => !from.startsWith('src/cli/'))).toEqual([])
+    expect(doors.filter(({ from }) => !from.startsWith('tools/cli/'))).toEqual([])
   })
 
   test('adapters import only the front door, the chunks of a body, what is not awaited and their shared modules', () => {
@@ -106,7 +107,7 @@ describe('imports', () => {
 
   test('the command line imports other rooms through their doors', () => {
     const through = inside.filter(
-      ({ from, to }) => from.startsWith('src/cli/') && !to.startsWith('src/cli/'),
+      ({ from, to }) => from.startsWith('tools/cli/') && !to.startsWith('tools/cli/'),
     )
     expect(through.length).toBeGreaterThan(10)
     expect(
@@ -131,18 +132,18 @@ describe('imports', () => {
 
 describe('one dependency, one door', () => {
   test.each([
-    ['zod', /^src\/(protocol|sandbox\/schemas)\/|^src\/client\/contract\.ts/],
+    ['zod', /^(src\/protocol|tools\/sandbox\/schemas)\/|^src\/client\/contract\.ts/],
     ['fastify-plugin', /^adapters\/fastify\.ts$/],
     ['fastify', /^adapters\/fastify\.ts$/],
     ['leven', /^src\/foundation\/check\.ts$/],
     ['@opentelemetry/api', /^src\/observe\/opentelemetry\//],
     ['@nestjs', /^adapters\/nest\.ts$/],
-    ['@modelcontextprotocol', /^src\/cli\/mcp\/serve\.ts$/],
-    ['commander', /^src\/cli\/(?!migrate|discover|doctor)/],
-    ['@babel/parser', /^src\/cli\/migrate\/code\/syntax\.ts$/],
-    ['magic-string', /^src\/cli\/migrate\/code\/rewrite\.ts$/],
-    ['diff', /^src\/cli\/migrate\/code\/patch\.ts$/],
-    ['ignore', /^src\/cli\/migrate\/code\/(exclusion|source-files)\.ts$/],
+    ['@modelcontextprotocol', /^tools\/cli\/mcp\/serve\.ts$/],
+    ['commander', /^tools\/cli\/(?!migrate|discover|doctor)/],
+    ['@babel/parser', /^tools\/cli\/migrate\/code\/syntax\.ts$/],
+    ['magic-string', /^tools\/cli\/migrate\/code\/rewrite\.ts$/],
+    ['diff', /^tools\/cli\/migrate\/code\/patch\.ts$/],
+    ['ignore', /^tools\/cli\/migrate\/code\/(exclusion|source-files)\.ts$/],
   ])('%s is imported only where it belongs', (name, allowed) => {
     const users = outside.filter(({ to }) => to === name || to.startsWith(`${name}/`))
     expect(users.filter(({ from }) => !allowed.test(from))).toEqual([])
@@ -150,7 +151,7 @@ describe('one dependency, one door', () => {
 
   test('no node: import reaches the core or the fetch adapter', () => {
     const allowed =
-      /^(src\/signature\/hmac\/(node|one-shot)\.ts|src\/(cli|console|sandbox|inbox|testing)|adapters\/(?!fetch))/
+      /^(src\/signature\/hmac\/(node|one-shot)\.ts|tools\/|src\/(inbox|testing)|adapters\/(?!fetch))/
     const users = outside.filter(({ to }) => to.startsWith('node:'))
     expect(users.filter(({ from }) => !allowed.test(from))).toEqual([])
   })

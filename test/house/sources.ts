@@ -14,7 +14,7 @@ export function filesIn(folder: string, ending: string): string[] {
 }
 
 /** Every TypeScript file of the package. */
-export const sources = ['src', 'adapters'].flatMap((folder) => filesIn(folder, '.ts'))
+export const sources = ['src', 'adapters', 'tools'].flatMap((folder) => filesIn(folder, '.ts'))
 
 export function textOf(file: string): string {
   return readFileSync(join(root, file), 'utf8')

@@ -60,7 +60,7 @@ test('the word check sees what it looks for', () => {
 const question = /(?:\/\*\*\s+(?:\* )?|^\/\/ )(?:What|Whose|Whom)\b/
 
 test('no docstring and no header begins with What or Whose', () => {
-  const all = [...sources, ...filesIn('src', '.tsx')]
+  const all = [...sources, ...filesIn('tools', '.tsx')]
   expect(all.filter((file) => question.test(textOf(file)))).toEqual([])
 })
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 import { expect } from 'vitest'
 import type { Claimed, Settlement } from '../../src/inbox/work-store.ts'
-import { leaseOf, newEntry } from '../../src/testing/store-cases.ts'
+import { leaseOf, newEntry } from '../../tools/conformance/store-cases.ts'
 
 /** What a run has seen of one store, so that later steps can speak of it. */
 interface Seen {

@@ -5,7 +5,7 @@ import { moveInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, test } from 'vitest'
 import type { CopyStore } from '../../src/inbox/copy-store.ts'
-import { claimOne, newEntry, settle } from '../../src/testing/store-cases.ts'
+import { claimOne, newEntry, settle } from '../../tools/conformance/store-cases.ts'
 import { temporaryFile } from './temporary.ts'
 
 async function made(rows: number): Promise<string> {

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { createInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, test } from 'vitest'
-import { newEntry } from '../../src/testing/store-cases.ts'
+import { newEntry } from '../../tools/conformance/store-cases.ts'
 import { temporaryFolder } from './temporary.ts'
 
 const isRoot = process.geteuid?.() === 0

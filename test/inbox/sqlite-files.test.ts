@@ -18,7 +18,7 @@ import Libsql from 'libsql'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { OwnLocks } from '../../src/inbox/stores/sqlite/own-locks.ts'
 import { hasSecondLibrary } from '../../src/inbox/stores/sqlite/second-library.ts'
-import { newEntry } from '../../src/testing/store-cases.ts'
+import { newEntry } from '../../tools/conformance/store-cases.ts'
 import { event, setUp, until } from './admin.ts'
 import { temporaryFile } from './temporary.ts'
 

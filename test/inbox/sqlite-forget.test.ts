@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { countWithin } from '../../src/inbox/stores/sqlite/page.ts'
-import { claim, claimOne, leaseOf, newEntry, settle } from '../../src/testing/store-cases.ts'
+import { claim, claimOne, leaseOf, newEntry, settle } from '../../tools/conformance/store-cases.ts'
 import { temporaryFile } from './temporary.ts'
 
 const now = 1_790_000_000_000

@@ -24,7 +24,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { type CopyTable, copyTables } from '../../src/inbox/copy-store.ts'
 import { pageSql } from '../../src/inbox/stores/sqlite/copy.ts'
 import { dueSql, nextOpenSql } from '../../src/inbox/stores/sqlite/lanes.ts'
-import { claimOne, newEntry, settle } from '../../src/testing/store-cases.ts'
+import { claimOne, newEntry, settle } from '../../tools/conformance/store-cases.ts'
 import { event, setUp, until } from './admin.ts'
 import { temporaryFile, temporaryFolder } from './temporary.ts'
 

@@ -6,7 +6,7 @@ import { type SqliteTransaction, sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { BatchAnswer, Call } from '../../src/inbox/stores/sqlite/calls.ts'
 import { WriteQueue } from '../../src/inbox/stores/sqlite/write-queue.ts'
-import { newEntry } from '../../src/testing/store-cases.ts'
+import { newEntry } from '../../tools/conformance/store-cases.ts'
 import { event, type Parts, setUp, until } from './admin.ts'
 import { temporaryFile } from './temporary.ts'
 

@@ -46,7 +46,6 @@ describe('in an empty project', () => {
       'llms-full.txt',
       'llms.txt',
       'package.json',
-      'skills',
     ])
   })
 

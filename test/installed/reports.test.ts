@@ -5,9 +5,9 @@ import { apiReport } from '../../scripts/api-report.ts'
 import { type Sizes, sizeReport } from '../../scripts/size-report.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-const reports = join(root, 'reports')
+const reports = join(root, 'scripts/reports')
 
-test('reports/api.md has the types of every door as they are built: npm run reports', async () => {
+test('scripts/reports/api.md has the types of every door as they are built: npm run reports', async () => {
   const report = apiReport(root)
   expect(report).toContain('## idv-webhooks/express')
   expect(report).toMatch(/function createReceiver[\s\S]*ReceiverOptions/)
@@ -15,7 +15,7 @@ test('reports/api.md has the types of every door as they are built: npm run repo
   await expect(report).toMatchFileSnapshot(join(reports, 'api.md'))
 })
 
-test('no door has grown by more than a tenth since reports/size.json: npm run reports', async () => {
+test('no door has grown by more than a tenth since scripts/reports/size.json: npm run reports', async () => {
   const before = JSON.parse(readFileSync(join(reports, 'size.json'), 'utf8')) as Sizes
   const now = await sizeReport(root)
   expect(Object.keys(now)).toEqual(Object.keys(before))

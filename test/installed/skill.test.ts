@@ -8,7 +8,7 @@ import { llms, llmsFull } from '../../scripts/site/llms.ts'
 const run = promisify(execFile)
 const { app, bare } = inject('installed')
 const installed = join(bare, 'node_modules/idv-webhooks')
-const skill = readFileSync(join(installed, 'skills/mount-receiver/SKILL.md'), 'utf8')
+const skill = readFileSync(join(installed, 'docs/skills/mount-receiver/SKILL.md'), 'utf8')
 const blocks = (language: string) =>
   [...skill.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, code = '']) =>
     code.trim(),

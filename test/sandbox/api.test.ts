@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { endpoints as contract } from '../../src/client/contract.ts'
 import { eventNames } from '../../src/protocol/names.ts'
 import { errorBodySchema } from '../../src/protocol/resources.ts'
-import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import type { SandboxOptions } from '../../tools/sandbox/options.ts'
 import { minimal } from './conformance-rows.ts'
 import { type Call, caller, type Json, openSandbox, start } from './open-sandbox.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
-import { assumptions } from '../../src/sandbox/assumptions.ts'
-import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { assumptions } from '../../tools/sandbox/assumptions.ts'
+import type { Sandbox } from '../../tools/sandbox/sandbox.ts'
 import { minimal } from './conformance-rows.ts'
 import { type Call, caller, type Json, openSandbox } from './open-sandbox.ts'
 

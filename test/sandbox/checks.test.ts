@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import type { SandboxOptions } from '../../tools/sandbox/options.ts'
 import { minimal } from './conformance-rows.ts'
 import { caller, type Json, openSandbox } from './open-sandbox.ts'
 

@@ -14,7 +14,7 @@ import {
   verificationStatuses,
   verificationTypes,
 } from '../../src/protocol/values.ts'
-import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import type { Sandbox } from '../../tools/sandbox/sandbox.ts'
 import type { Call, Json } from './open-sandbox.ts'
 
 export interface Ground {

@@ -1,6 +1,6 @@
 import type { CliRecord } from 'idv-webhooks/cli'
 import { expectTypeOf, test } from 'vitest'
-import type { Output } from '../../src/cli/output.ts'
+import type { Output } from '../../tools/cli/output.ts'
 
 test('a line narrows by its type, and its dates are text', () => {
   expectTypeOf<Extract<CliRecord<'send'>, { type: 'sent' }>['status']>().toEqualTypeOf<number>()

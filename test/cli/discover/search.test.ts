@@ -1,8 +1,8 @@
 import { type SchemeDefinition, schemes, sign, verify } from 'idv-webhooks'
 import { describe, expect, test } from 'vitest'
-import type { NamedCapture } from '../../../src/cli/capture-files.ts'
-import { bodyVariant, otherVariants } from '../../../src/cli/discover/body-variants.ts'
-import { searchScheme } from '../../../src/cli/discover/search.ts'
+import type { NamedCapture } from '../../../tools/cli/capture-files.ts'
+import { bodyVariant, otherVariants } from '../../../tools/cli/discover/body-variants.ts'
+import { searchScheme } from '../../../tools/cli/discover/search.ts'
 import { captured, type Sender, senders } from './senders.ts'
 
 const search = (captures: readonly NamedCapture[], secret: string, url?: string, header?: string) =>

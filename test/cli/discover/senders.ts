@@ -1,7 +1,7 @@
 // Senders that sign in every way a scheme can be written: grammar × encoding × template × key.
 import { type SchemeDefinition, schemes, sign } from 'idv-webhooks'
 import { readCapture } from 'idv-webhooks/testing'
-import type { NamedCapture } from '../../../src/cli/capture-files.ts'
+import type { NamedCapture } from '../../../tools/cli/capture-files.ts'
 
 /** A sender: its scheme, and the secret that it shares with the receiver. */
 export interface Sender {

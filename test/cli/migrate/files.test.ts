@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { migrateFile } from '../../../src/cli/migrate/code/migrate-files.ts'
-import { rewriteSource } from '../../../src/cli/migrate/code/rewrite.ts'
-import { sourceFiles } from '../../../src/cli/migrate/code/source-files.ts'
+import { migrateFile } from '../../../tools/cli/migrate/code/migrate-files.ts'
+import { rewriteSource } from '../../../tools/cli/migrate/code/rewrite.ts'
+import { sourceFiles } from '../../../tools/cli/migrate/code/source-files.ts'
 
 const kinds = (text: string, file: string) =>
   rewriteSource(text, file).findings.map(({ kind, line, column }) => `${line}:${column} ${kind}`)

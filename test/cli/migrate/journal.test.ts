@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { openJournal, type Pair } from '../../../src/cli/migrate/subscriptions/journal.ts'
-import { findRestored } from '../../../src/cli/migrate/subscriptions/roll-back.ts'
+import { openJournal, type Pair } from '../../../tools/cli/migrate/subscriptions/journal.ts'
+import { findRestored } from '../../../tools/cli/migrate/subscriptions/roll-back.ts'
 
 const old = { id: 'sub_1', url: 'https://app.test/', events: ['request.created'], active: true }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { ignoresItself } from '../../../src/cli/migrate/code/ignore-comments.ts'
-import { rewriteSource } from '../../../src/cli/migrate/code/rewrite.ts'
-import { outcomesIn } from '../../../src/cli/migrate/outcome-line.ts'
+import { ignoresItself } from '../../../tools/cli/migrate/code/ignore-comments.ts'
+import { rewriteSource } from '../../../tools/cli/migrate/code/rewrite.ts'
+import { outcomesIn } from '../../../tools/cli/migrate/outcome-line.ts'
 
 test('an expression that could run for hours is ended, and reported', () => {
   const endless = 'const c = /^(request|(([a-z.]+)+)+)+[!]$/'

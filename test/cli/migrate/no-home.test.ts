@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { excludeFilesOf } from '../../../src/cli/migrate/code/repository.ts'
+import { excludeFilesOf } from '../../../tools/cli/migrate/code/repository.ts'
 
 // As for a user that has neither HOME nor an entry in passwd.
 vi.mock('node:os', () => ({

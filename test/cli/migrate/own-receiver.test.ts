@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { rewriteSource } from '../../../src/cli/migrate/code/rewrite.ts'
+import { rewriteSource } from '../../../tools/cli/migrate/code/rewrite.ts'
 
 const compares = "if (JSON.parse(body).event === 'request.approved') approve()"
 const proves = "const own = createHmac('sha256', secret).update(body).digest('hex')"

@@ -1,7 +1,7 @@
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff'
 import { describe, expect, test } from 'vitest'
-import { unifiedDiff } from '../../../src/cli/migrate/code/patch.ts'
-import { rewriteSource } from '../../../src/cli/migrate/code/rewrite.ts'
+import { unifiedDiff } from '../../../tools/cli/migrate/code/patch.ts'
+import { rewriteSource } from '../../../tools/cli/migrate/code/rewrite.ts'
 
 const name = 'a.ts'
 const unlike = (count: number) => Array.from({ length: count }, (_, at) => `line ${at}`)

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import {
   subscriptionService,
   wasNotCreated,
-} from '../../../src/cli/migrate/subscriptions/subscription-routes.ts'
+} from '../../../tools/cli/migrate/subscriptions/subscription-routes.ts'
 
 async function listen(handle: RequestListener): Promise<string> {
   const server = createServer(handle)

@@ -11,8 +11,8 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
-import { refusedRepositories } from '../../../src/cli/migrate/code/repository.ts'
-import { sourceFiles } from '../../../src/cli/migrate/code/source-files.ts'
+import { refusedRepositories } from '../../../tools/cli/migrate/code/repository.ts'
+import { sourceFiles } from '../../../tools/cli/migrate/code/source-files.ts'
 
 afterEach(() => {
   vi.unstubAllEnvs()

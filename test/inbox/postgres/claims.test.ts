@@ -2,7 +2,7 @@
 import type { InboxStore } from 'idv-webhooks/inbox'
 import { fromPg, type PostgresDriver, postgresStore } from 'idv-webhooks/inbox/postgres'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { claim, claimOne, newEntry, settle } from '../../../tools/conformance/store-cases.ts'
 import { freshSchema, poolOf, schemaOn } from './servers.ts'
 
 test('a claim takes 16 MiB of bodies, or one that is longer, and the next one the rest', async () => {

@@ -3,7 +3,7 @@ import { createInbox } from 'idv-webhooks/inbox'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreClock } from '../../../src/inbox/stores/postgres/store-clock.ts'
 import type { WorkSource } from '../../../src/inbox/work.ts'
-import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { claim, claimOne, newEntry, settle } from '../../../tools/conformance/store-cases.ts'
 import { event, setUp } from '../admin.ts'
 import { schemaOn } from './servers.ts'
 

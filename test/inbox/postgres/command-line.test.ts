@@ -8,7 +8,7 @@ import { fromPg, postgresSchema, postgresStore } from 'idv-webhooks/inbox/postgr
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { newEntry } from '../../../src/testing/store-cases.ts'
+import { newEntry } from '../../../tools/conformance/store-cases.ts'
 import { poolOf, servers } from './servers.ts'
 
 const cli = resolve('dist/cli.js')

@@ -9,7 +9,7 @@ import {
 import pg from 'pg'
 import postgres from 'postgres'
 import { expect, onTestFinished, test } from 'vitest'
-import { claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { claimOne, newEntry, settle } from '../../../tools/conformance/store-cases.ts'
 import { postgres18 } from './engines.ts'
 import { startServer } from './server.ts'
 import { freshSchema, poolOf, servers } from './servers.ts'

@@ -1,7 +1,7 @@
 import { PGlite } from '@electric-sql/pglite'
+import { describeInboxStore } from 'idv-webhooks/conformance'
 import type { InboxStore } from 'idv-webhooks/inbox'
 import { fromPg, fromPglite, fromPostgresJs, postgresStore } from 'idv-webhooks/inbox/postgres'
-import { describeInboxStore } from 'idv-webhooks/testing'
 import pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, describe, test } from 'vitest'

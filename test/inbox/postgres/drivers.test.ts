@@ -14,7 +14,7 @@ import { fixture, signedDelivery, testSecret } from 'idv-webhooks/testing'
 import pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
-import { claimOne, leaseOf, newEntry } from '../../../src/testing/store-cases.ts'
+import { claimOne, leaseOf, newEntry } from '../../../tools/conformance/store-cases.ts'
 import { temporaryFile } from '../temporary.ts'
 import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'
 

@@ -1,7 +1,7 @@
 // What finds entries reads as few of them as it can.
 import { expect, onTestFinished, test } from 'vitest'
 import { findStatement } from '../../../src/inbox/stores/postgres/find.ts'
-import { newEntry } from '../../../src/testing/store-cases.ts'
+import { newEntry } from '../../../tools/conformance/store-cases.ts'
 import { poolOf, schemaOn } from './servers.ts'
 
 interface Plan {

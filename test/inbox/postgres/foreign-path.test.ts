@@ -2,6 +2,7 @@
 // `public`. Where one fits better than that of Postgres it would run as the inbox.
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { describeInboxStore } from 'idv-webhooks/conformance'
 import { moveInbox } from 'idv-webhooks/inbox'
 import {
   fromPg,
@@ -9,11 +10,10 @@ import {
   postgresSchema,
   postgresStore,
 } from 'idv-webhooks/inbox/postgres'
-import { describeInboxStore } from 'idv-webhooks/testing'
 import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
-import { toSql } from '../../../src/cli/migrate/sql.ts'
-import { newEntry } from '../../../src/testing/store-cases.ts'
+import { toSql } from '../../../tools/cli/migrate/sql.ts'
+import { newEntry } from '../../../tools/conformance/store-cases.ts'
 import { emptySql, freshSchema, poolOf, servers } from './servers.ts'
 
 const folder = resolve(import.meta.dirname, '../../../src/inbox/stores/postgres')

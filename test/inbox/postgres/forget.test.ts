@@ -1,6 +1,6 @@
 // Forgetting goes page by page: deliveries of the same client wait for one page, not for all.
 import { expect, onTestFinished, test } from 'vitest'
-import { claim, claimOne, leaseOf, newEntry } from '../../../src/testing/store-cases.ts'
+import { claim, claimOne, leaseOf, newEntry } from '../../../tools/conformance/store-cases.ts'
 import { poolOf, schemaOn } from './servers.ts'
 
 const now = 1_790_000_000_000

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { GivenUp } from '../../../src/inbox/stores/postgres/given-up.ts'
 import { migrate } from '../../../src/inbox/stores/postgres/migrations.ts'
 import { Statements } from '../../../src/inbox/stores/postgres/statements.ts'
-import { newEntry } from '../../../src/testing/store-cases.ts'
+import { newEntry } from '../../../tools/conformance/store-cases.ts'
 import { startProxy } from './proxy.ts'
 import { freshSchema, poolOf, servers } from './servers.ts'
 

@@ -7,7 +7,7 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import type { CopyStore } from '../../../src/inbox/copy-store.ts'
 import { moveSettingOf } from '../../../src/inbox/move-state.ts'
-import { claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { claimOne, newEntry, settle } from '../../../tools/conformance/store-cases.ts'
 import { temporaryFile } from '../temporary.ts'
 import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'
 

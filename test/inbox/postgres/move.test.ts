@@ -21,7 +21,13 @@ import postgres from 'postgres'
 import { expect, onTestFinished, test } from 'vitest'
 import { copyTables } from '../../../src/inbox/copy-store.ts'
 import { PostgresCopy } from '../../../src/inbox/stores/postgres/copy.ts'
-import { claim, claimOne, leaseOf, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import {
+  claim,
+  claimOne,
+  leaseOf,
+  newEntry,
+  settle,
+} from '../../../tools/conformance/store-cases.ts'
 import { event, setUp, until } from '../admin.ts'
 import { temporaryFile } from '../temporary.ts'
 import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'

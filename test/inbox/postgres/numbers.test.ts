@@ -2,7 +2,7 @@
 import { fromPg, postgresStore } from 'idv-webhooks/inbox/postgres'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { claim, claimOne, newEntry, settle } from '../../../tools/conformance/store-cases.ts'
 import { schemaOn, servers } from './servers.ts'
 
 /** An entity with an entry at work, whose number is far ahead of the sequence. */

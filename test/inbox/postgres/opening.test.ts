@@ -12,7 +12,7 @@ import postgres from 'postgres'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { migrate, migrations, schemaSql } from '../../../src/inbox/stores/postgres/migrations.ts'
 import { Statements } from '../../../src/inbox/stores/postgres/statements.ts'
-import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { claim, claimOne, newEntry, settle } from '../../../tools/conformance/store-cases.ts'
 import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'
 
 const unsuitable = (message: RegExp) =>

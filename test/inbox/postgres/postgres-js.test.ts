@@ -2,7 +2,7 @@
 import { fromPg, fromPostgresJs, postgresStore } from 'idv-webhooks/inbox/postgres'
 import postgres from 'postgres'
 import { expect, onTestFinished, test } from 'vitest'
-import { claimOne, leaseOf, newEntry } from '../../../src/testing/store-cases.ts'
+import { claimOne, leaseOf, newEntry } from '../../../tools/conformance/store-cases.ts'
 import { startProxy } from './proxy.ts'
 import { freshSchema, poolOf, servers } from './servers.ts'
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { InboxStore } from 'idv-webhooks/inbox'
 import pg from 'pg'
 import { expect } from 'vitest'
-import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { claim, claimOne, newEntry, settle } from '../../../tools/conformance/store-cases.ts'
 
 /** Handles on one schema, and its tables. */
 export interface Under {

@@ -8,7 +8,7 @@ import {
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { schemaSql } from '../../../src/inbox/stores/postgres/migrations.ts'
-import { newEntry } from '../../../src/testing/store-cases.ts'
+import { newEntry } from '../../../tools/conformance/store-cases.ts'
 import { freshSchema, poolOf, servers } from './servers.ts'
 
 const unsuitable = (message: RegExp) =>

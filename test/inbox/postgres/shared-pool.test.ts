@@ -12,7 +12,7 @@ import pg from 'pg'
 import postgres from 'postgres'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { callOf, claimCall, standalone } from '../../../src/inbox/stores/postgres/sql/standalone.ts'
-import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { claim, claimOne, newEntry, settle } from '../../../tools/conformance/store-cases.ts'
 import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'
 
 const { pg18, ...others } = servers

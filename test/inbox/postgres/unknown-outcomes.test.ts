@@ -3,7 +3,13 @@ import { fromPg, type PostgresDriver, postgresStore } from 'idv-webhooks/inbox/p
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import type { PostgresRow } from '../../../src/inbox/stores/postgres/driver.ts'
-import { claim, claimOne, leaseOf, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import {
+  claim,
+  claimOne,
+  leaseOf,
+  newEntry,
+  settle,
+} from '../../../tools/conformance/store-cases.ts'
 import { startProxy } from './proxy.ts'
 import { poolOf, schemaOn, servers } from './servers.ts'
 

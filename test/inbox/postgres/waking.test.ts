@@ -10,7 +10,7 @@ import pg from 'pg'
 import { expect, type Mock, onTestFinished, test, vi } from 'vitest'
 import { Announcements } from '../../../src/inbox/stores/postgres/announcements.ts'
 import { Statements } from '../../../src/inbox/stores/postgres/statements.ts'
-import { claim, claimOne, newEntry, settle } from '../../../src/testing/store-cases.ts'
+import { claim, claimOne, newEntry, settle } from '../../../tools/conformance/store-cases.ts'
 import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'
 
 const start = Date.UTC(2026, 0, 1)

@@ -1,0 +1,75 @@
+// inbox forget: erases the payloads of a person.
+import type { EntryFilter, Inbox } from '../../../../src/inbox/index.ts'
+import { needConsent } from '../../consent.ts'
+import { exitCodes } from '../../exit-code.ts'
+import { entityFrom } from '../../inbox/filter-options.ts'
+import { withInbox } from '../../inbox/find-inbox.ts'
+import { type InboxChoice, inboxOption } from '../../inbox/inbox-option.ts'
+import { count, printable } from '../../output.ts'
+import { act, declare, type Session } from '../../session.ts'
+import { someText } from '../../some-text.ts'
+
+interface ForgetOptions extends InboxChoice {
+  /** False: of none. */
+  readonly tenant?: string | false
+  readonly yes?: boolean
+}
+
+export const inboxForget = (session: Session) =>
+  declare('forget', {
+    summary: 'erase the payloads of a client or a verification',
+    details: [
+      'Permanently erases the payloads of an entity and of related events (for a client, also those of its verifications), of every tenant unless --tenant or --no-tenant is given. Handlers of open entries do not run. A late copy of an event is still recognized as a duplicate. Asks for confirmation (--yes).',
+    ],
+    examples: ['idv-webhooks inbox forget --inbox inbox.db client:cli_42'],
+  })
+    .argument('<entities...>', 'client:<id> or verification:<id>', (text, before?: string[]) => [
+      ...(before ?? []),
+      entityFrom(text),
+    ])
+    .addOption(inboxOption())
+    .option('--tenant <name>', 'only of this tenant', someText)
+    .option('--no-tenant', 'only of no tenant')
+    .option('--yes', 'skip the confirmation prompt')
+    .action(act<ForgetOptions>(session, (options, args) => run(session, options, args)))
+
+async function run(session: Session, options: ForgetOptions, entities: readonly string[]) {
+  const { out, signal } = session
+  const { tenant } = options
+  const of = tenant === undefined ? {} : { tenant: tenant === false ? null : tenant }
+  return withInbox(session, options, async ({ inbox, where }) => {
+    let payloads = 0
+    for (const entity of entities) payloads += await countPayloads(inbox, { entity, ...of })
+    const what = count(payloads, 'payload')
+    const whose = entities.map(printable).join(', ')
+    await needConsent(session, options, `this permanently erases ${what} of ${whose} in ${where}`)
+    let erased = 0
+    let at = 0
+    try {
+      for (const entity of entities) {
+        signal.throwIfAborted()
+        const many = await inbox.forget(entity, of)
+        erased += many
+        at += 1
+        out.record({ type: 'forgotten', entity, payloads: many })
+        out.data(`${printable(entity)}  ${count(many, 'payload')} erased`)
+        out.progress(`${at}/${entities.length} forgotten`)
+      }
+    } finally {
+      out.record({ type: 'summary', entities: at, of: entities.length, payloads: erased })
+      out.say(`${count(erased, 'payload')} erased, ${at} of ${entities.length} forgotten`)
+    }
+    return exitCodes.ok
+  })
+}
+
+async function countPayloads(inbox: Inbox, filter: EntryFilter): Promise<number> {
+  let many = 0
+  let cursor: string | undefined
+  do {
+    const page = await inbox.find({ ...filter, limit: 500, ...(cursor && { cursor }) })
+    many += page.entries.filter(({ erased }) => !erased).length
+    cursor = page.cursor
+  } while (cursor !== undefined)
+  return many
+}

@@ -1,0 +1,110 @@
+// verify: whether captures are signed with a configured secret, offline, and if not, why.
+import { type VerifyResult, verify as verifyDelivery } from '../../../src/index.ts'
+import { testSecret } from '../../../src/testing/index.ts'
+import { type NamedCapture, readCaptures } from '../capture-files.ts'
+import { type CaptureScheme, labelOf, schemeOf } from '../capture-scheme.ts'
+import { CliError, type ExitCode, exitCodes } from '../exit-code.ts'
+import { type Output, printable } from '../output.ts'
+import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
+import {
+  findSecrets,
+  type NamedSecret,
+  needSecrets,
+  type SecretOptions,
+  secretFileOption,
+} from '../secrets.ts'
+import { act, declare, type Session } from '../session.ts'
+
+interface VerifyOptions extends SecretOptions, SchemeChoice {
+  readonly at?: string
+}
+
+export const verify = (session: Session) =>
+  declare('verify', {
+    summary: 'check whether a capture is signed with your secret',
+    details: [
+      'Checks offline whether captures are signed with a configured secret. Prints the secret that matched, or the proved cause of the mismatch. Redacted captures are signed with the public test secret, which is always tried for them. Exits 1 if any capture does not verify.',
+    ],
+    examples: [
+      'idv-webhooks verify captures/approved.json',
+      'idv-webhooks verify captures/ --secret-file ./secret --scheme timestamped',
+      'idv-webhooks verify captures/approved.json --at now',
+    ],
+  })
+    .argument('<captures...>', 'capture files, folders of them, or - for stdin')
+    .addOption(secretFileOption())
+    .addOption(schemeOption())
+    .option(
+      '--at <time>',
+      'the time to compare a signed time with: now, or ISO 8601 (default: when it was received)',
+    )
+    .action(
+      act<VerifyOptions>(session, (options, paths) => verifyCaptures(session, options, paths)),
+    )
+
+/** Verifies captures and reports each. */
+export async function verifyCaptures(
+  session: Session,
+  options: VerifyOptions,
+  paths: readonly string[],
+): Promise<ExitCode> {
+  const captures = await readCaptures(session, paths)
+  const redactedOnly = captures.every(({ redacted }) => redacted)
+  const secrets = await (redactedOnly ? findSecrets : needSecrets)(session, options)
+  const chosen = chosenScheme(session, options)
+  const at = timeOf(session, options.at)
+  let failed = false
+  for (const capture of captures) {
+    const by = schemeOf(capture, chosen)
+    const { scheme } = by
+    const result = await verifyDelivery(capture.delivery, {
+      secret: [...secrets, ...(capture.redacted ? [forTests] : [])],
+      scheme,
+      now: () => at ?? capture.delivery.receivedAt ?? session.now(),
+    })
+    failed ||= !result.ok
+    await reportResult(session.out, capture, { result, by })
+  }
+  return failed ? exitCodes.failed : exitCodes.ok
+}
+
+const forTests: NamedSecret = { id: 'test-secret', value: testSecret }
+
+function timeOf(session: Session, at: string | undefined): Date | undefined {
+  if (at === undefined) return undefined
+  const time = at === 'now' ? session.now() : new Date(at)
+  if (!Number.isNaN(time.getTime())) return time
+  throw new CliError('USAGE', "--at must be 'now' or an ISO 8601 time")
+}
+
+const unprovedCauses: Partial<Record<string, string>> = {
+  SIGNATURE_MISSING: 'the signature header of this scheme is missing: see discover',
+  SIGNATURE_MALFORMED: 'the signature has another format than this scheme: see discover',
+  SIGNATURE_MISMATCH:
+    'another secret, changed bytes, or another scheme; nothing more can be proved',
+  HEADER_AMBIGUOUS: 'a security header occurs twice',
+}
+
+async function reportResult(
+  out: Output,
+  { file, delivery }: NamedCapture,
+  { result, by }: { readonly result: VerifyResult; readonly by: CaptureScheme },
+): Promise<void> {
+  const own = by.ownSigned === undefined ? {} : { ownSigned: by.ownSigned }
+  const bytes = delivery.body.length
+  const common = { type: 'verified' as const, file, scheme: by.scheme.name, ...own, bytes }
+  const name = printable(file)
+  if (result.ok) {
+    out.record({ ...common, ok: true, secretId: result.secretId })
+    out.data(
+      `${out.paint('green', 'yes')} ${name} is signed with ${printable(result.secretId ?? '')} (${labelOf(by)})`,
+    )
+    return
+  }
+  const diagnosis = await result.diagnose()
+  out.record({ ...common, ok: false, code: result.code, ...(diagnosis && { diagnosis }) })
+  out.data(`${out.paint('red', 'no')}  ${name}: ${result.code} (${labelOf(by)})`)
+  if (diagnosis)
+    out.data(`    ${printable(diagnosis.message)}\n    fix: ${printable(diagnosis.fix)}`)
+  else out.data(`    ${printable(unprovedCauses[result.code] ?? 'nothing more can be proved')}`)
+}

@@ -1,0 +1,139 @@
+// Sends one delivery over HTTP unchanged: every header in its order and spelling, every byte.
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { Chunks } from '../../src/foundation/chunks.ts'
+import { type HeaderPairs, headerPairs } from './header-pairs.ts'
+
+/** A delivery to send, and its address. */
+export interface Shipment {
+  readonly url: string
+  readonly method?: string
+  /** Without those of the connection, which are added. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: Uint8Array
+  /** Sends the body in these pieces, without a Content-Length. */
+  readonly chunks?: readonly Uint8Array[]
+}
+
+/** A response, or the reason for its absence. */
+export interface Answer {
+  /** 0 without a response. */
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** The same, unchanged: in their order and spelling, with repeated ones. */
+  readonly rawHeaders: HeaderPairs
+  /** Up to `mostBytes` of it. */
+  readonly body: Uint8Array
+  readonly milliseconds: number
+  /** ECONNREFUSED, TIMEOUT and the like. */
+  readonly error?: string
+}
+
+/** Limits of a request. */
+export interface DeliverOptions {
+  /** Seconds. */
+  readonly timeout: number
+  readonly signal: AbortSignal
+  /** How much of the response body to keep; 64 KiB by default. */
+  readonly mostBytes?: number
+}
+
+const transport = /^(content-length|host|connection|transfer-encoding|keep-alive|expect)$/i
+
+/** Sends and waits for the whole response; a network error is an answer with status 0. */
+export function deliver(shipment: Shipment, options: DeliverOptions): Promise<Answer> {
+  const started = performance.now()
+  const { mostBytes = 64 * 1024 } = options
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  const settle = (answer: Partial<Answer>) =>
+    resolve({
+      status: 0,
+      headers: {},
+      rawHeaders: [],
+      body: new Uint8Array(),
+      milliseconds: performance.now() - started,
+      ...answer,
+    })
+  const { url, method = 'POST', body, chunks } = shipment
+  const start = url.startsWith('https:') ? requestHttps : requestHttp
+  const request = start(url, { method, headers: rawHeaders(shipment), signal: options.signal })
+  const timer = setTimeout(
+    () => request.destroy(Object.assign(new Error('timeout'), { code: 'TIMEOUT' })),
+    options.timeout * 1000,
+  )
+  request.on('response', (response) => {
+    const bodyOf = collect(response, mostBytes)
+    response.on('error', (error) => settle({ error: codeOf(error) }))
+    response.on('end', () => {
+      settle({ ...headOf(response), body: bodyOf() })
+      // The response came before the body was read: nobody will read the rest.
+      if (!request.writableFinished) request.destroy()
+    })
+  })
+  request.on('upgrade', (response, socket) => {
+    socket.destroy()
+    settle(headOf(response))
+  })
+  request.on('error', (error) => {
+    if (options.signal.aborted) reject(error)
+    else settle({ error: codeOf(error) })
+  })
+  for (const chunk of chunks ?? [body]) request.write(chunk)
+  request.end()
+  return promise.finally(() => clearTimeout(timer))
+}
+
+/** Reads all of the response and keeps its beginning. */
+function collect(response: IncomingMessage, most: number): () => Uint8Array {
+  const chunks = new Chunks()
+  let bytes = 0
+  response.on('data', (part: Buffer) => {
+    if (bytes < most) chunks.add(part)
+    bytes += part.length
+  })
+  return () => chunks.joined().subarray(0, most)
+}
+
+function headOf({ statusCode = 0, headers, rawHeaders: raw }: IncomingMessage) {
+  const joined = Object.entries(headers).map(([name, value]) => [name, String(value)])
+  return {
+    status: statusCode,
+    headers: Object.fromEntries(joined) as Record<string, string>,
+    rawHeaders: headerPairs(raw),
+  }
+}
+
+function rawHeaders({ url, headers, body, chunks, method }: Shipment): string[] {
+  const own = headers.filter(([name]) => !transport.test(name))
+  const bodiless = body.length === 0 && /^(GET|HEAD|DELETE|OPTIONS)$/.test(method ?? '')
+  const length = chunks ? ['Transfer-Encoding', 'chunked'] : ['Content-Length', `${body.length}`]
+  return ['Host', new URL(url).host, ...own.flat(), ...(bodiless ? [] : length)]
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error ? String(error.code) : error.name
+}
+
+/** The outcome in the JSON of a receiver's response. */
+export interface AnswerOutcome {
+  readonly outcome?: string
+  readonly code?: string
+}
+
+/** As receivers write them: a longer text is the app's own. */
+function isWord(value: unknown): value is string {
+  return typeof value === 'string' && /^[\w .-]{1,64}$/.test(value)
+}
+
+/** Reads `outcome` and `code` from a response; both are missing in other bodies. */
+export function outcomeOf({ body }: Pick<Answer, 'body'>): AnswerOutcome {
+  try {
+    const json = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown> | null
+    return {
+      ...(isWord(json?.outcome) && { outcome: json.outcome }),
+      ...(isWord(json?.code) && { code: json.code }),
+    }
+  } catch {
+    return {}
+  }
+}

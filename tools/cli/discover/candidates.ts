@@ -1,0 +1,80 @@
+// Every scheme worth trying on a delivery: what is signed, with which key, and the sources of the
+// time and the id.
+import type { SchemeDefinition } from '../../../src/index.ts'
+import type { HeaderPairs } from '../header-pairs.ts'
+import { type Reading, type SharedScheme, timeHeaders } from './readings.ts'
+
+const orders: readonly (readonly string[])[] = [
+  ['{body}'],
+  ['{timestamp}', '{body}'],
+  ['{body}', '{timestamp}'],
+  ['{id}', '{body}'],
+  ['{body}', '{id}'],
+  ['{id}', '{timestamp}', '{body}'],
+  ['{timestamp}', '{id}', '{body}'],
+  ['{url}', '{body}'],
+  ['{body}', '{url}'],
+  ['{timestamp}', '{url}', '{body}'],
+  ['{url}', '{timestamp}', '{body}'],
+  ['{id}', '{url}', '{body}'],
+]
+const separators = ['.', '', ':', '\n', '|', ',', '-', '_', ' ']
+
+/** The signed templates that senders use, the simplest first. */
+const templates: readonly string[] = [
+  ...new Set([
+    ...orders.flatMap((order) => separators.map((separator) => order.join(separator))),
+    ...['v0', 'v1'].flatMap((version) =>
+      orders
+        .filter((order) => order.includes('{timestamp}') && order.at(-1) === '{body}')
+        .flatMap((order) => ['.', ':'].map((separator) => [version, ...order].join(separator))),
+    ),
+  ]),
+]
+
+/** Limits on the candidates. */
+export interface CandidateOptions {
+  readonly headers: HeaderPairs
+  /** The headers that could be the id. */
+  readonly ids: readonly string[]
+  readonly hasUrl: boolean
+  readonly keys: readonly SchemeDefinition['key'][]
+  /** Templates of the caller, tried first. */
+  readonly templates: readonly string[]
+}
+
+/** Every scheme that a reading of the headers allows. */
+export function* candidatesOf(
+  reading: Reading,
+  options: CandidateOptions,
+): Generator<SharedScheme> {
+  const { headers, hasUrl, keys } = options
+  const { timed, ...fixed } = reading
+  const others = headers.filter(([name]) => name !== reading.header)
+  for (const signed of new Set([...options.templates, ...templates])) {
+    if (signed.includes('{url}') && !hasUrl) continue
+    const signsTime = signed.includes('{timestamp}')
+    if (timed && !signsTime) continue
+    const times = signsTime && !timed ? timeHeaders(others) : [undefined]
+    const ids = signed.includes('{id}')
+      ? options.ids.filter((name) => name !== reading.header)
+      : [undefined]
+    for (const [time, id] of pairsOf(times, ids)) {
+      if (time !== undefined && time === id) continue
+      for (const key of keys) {
+        yield {
+          name: 'discovered',
+          ...fixed,
+          key,
+          signed,
+          ...(time !== undefined && { timestamp: { header: time } }),
+          ...(id !== undefined && { id: { header: id } }),
+        }
+      }
+    }
+  }
+}
+
+function pairsOf<A, B>(some: readonly A[], others: readonly B[]): readonly (readonly [A, B])[] {
+  return some.flatMap((a) => others.map((b) => [a, b] as const))
+}

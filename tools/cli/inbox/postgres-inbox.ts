@@ -1,0 +1,145 @@
+// An inbox in Postgres, by its address: the driver is the one that the user has installed. Addresses
+// hold passwords, so they come from the environment and are shown without them.
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { InboxStore } from '../../../src/inbox/index.ts'
+import type {
+  PgPool,
+  PostgresDriver,
+  PostgresJs,
+  PostgresJsConnection,
+} from '../../../src/inbox/stores/postgres/postgres.ts'
+import { CliError } from '../exit-code.ts'
+import { holdsPassword } from '../output.ts'
+import type { Session } from '../session.ts'
+
+/** Whether an inbox is named by the address of a database, not by a file. */
+export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//i.test(text)
+
+/** Whether a text is the address of anything, not a path: also in quotes, or without its slashes. */
+const isAddress = (text: string): boolean => /:\/\/|^\W*postgres(ql)?:/i.test(text)
+
+/**
+ * The value of the variable that `env:NAME` names; other texts as they are.
+ *
+ * @throws CliError `USAGE`, also for another address, or its parameters: as a path they would be shown
+ */
+export function fromVariable(session: Pick<Session, 'env' | 'cwd'>, text: string): string {
+  const value = namedValue(session, text)
+  if (isPostgresUrl(value)) return value
+  if (isAddress(value)) {
+    throw new CliError(
+      'USAGE',
+      'an inbox is an SQLite file or postgres://…, not another address, and without quotes or white space around it',
+    )
+  }
+  if (!holdsPassword(value)) return value
+  // Not repeated: it holds a password.
+  const message =
+    'an inbox is an SQLite file or postgres://user:password@host:5432/database, not parameters such as host=…'
+  throw new CliError('USAGE', message)
+}
+
+function namedValue({ env, cwd }: Pick<Session, 'env' | 'cwd'>, text: string): string {
+  const name = /^env:(\w+)$/.exec(text)?.[1]
+  if (name === undefined) return text
+  const value = env[name]
+  if (!value)
+    throw new CliError('USAGE', `the variable ${name} is not set: it should name the inbox`)
+  if (isAddress(value) || /\.\w+$/.test(value) || existsSync(resolve(cwd, value))) return value
+  // Not repeated: it may be the variable of a secret.
+  const message = `the variable ${name} holds neither an address postgres://… nor the path of a file`
+  throw new CliError('USAGE', message)
+}
+
+/** The address without user, password and options. */
+export function shownUrl(text: string): string {
+  const url = parsed(text)
+  return url ? `postgres://${url.host}${url.pathname}` : 'postgres://…'
+}
+
+/**
+ * An address as it is meant; undefined if it does not parse, or has an @ behind its host: a password
+ * with an unescaped @ or / then counts as the host and the name of the database.
+ */
+function parsed(text: string): URL | undefined {
+  if (!URL.canParse(text)) return undefined
+  const url = new URL(text)
+  const [firstName = ''] = url.search.split('=', 1)
+  return `${url.pathname}${url.hash}${firstName}`.includes('@') ? undefined : url
+}
+
+/** How to open an inbox at an address. */
+interface PostgresOpening {
+  readonly cwd: string
+  readonly migrate?: boolean
+  readonly mode?: 'owner' | 'operator'
+}
+
+/**
+ * The store at an address. An operator's command does not make its schema; a move does.
+ *
+ * @throws CliError `USAGE`, `DRIVER_MISSING`
+ */
+export async function postgresStoreAt(
+  url: string,
+  { cwd, migrate = false, mode = 'owner' }: PostgresOpening,
+): Promise<InboxStore> {
+  const { postgresStore } = await import('../../../src/inbox/stores/postgres/postgres.ts')
+  return postgresStore(await driverAt(url, cwd), { listen: false, migrate, mode })
+}
+
+/**
+ * Whether the database may hold an inbox: where it does not answer, opening the store tells why.
+ *
+ * @throws CliError `USAGE`, `DRIVER_MISSING`
+ */
+export async function mayHoldInbox(url: string, cwd: string): Promise<boolean> {
+  const driver = await driverAt(url, cwd)
+  const sql = "select to_regclass('idv_inbox.versions') is null as missing"
+  const asked = driver.query(sql, [], AbortSignal.timeout(5_000))
+  return asked.then(
+    ([row]) => row?.missing !== true,
+    () => true,
+  )
+}
+
+async function driverAt(url: string, cwd: string): Promise<PostgresDriver> {
+  if (!parsed(url)) {
+    throw new CliError(
+      'USAGE',
+      'the address of the inbox must be like postgres://user@host:5432/database, with special characters of its password percent-encoded',
+    )
+  }
+  const { fromPg, fromPostgresJs } = await import('../../../src/inbox/stores/postgres/postgres.ts')
+  const pg = await installed(cwd, 'pg')
+  if (pg) {
+    const { Pool } = pg as { readonly Pool: new (options: object) => PgPool }
+    const limits = { max: 4, connectionTimeoutMillis: 5_000, allowExitOnIdle: true }
+    return fromPg(new Pool({ connectionString: url, ...limits }))
+  }
+  const connect = await installed(cwd, 'postgres')
+  if (typeof connect === 'function') {
+    const limits = { max: 4, connect_timeout: 5, idle_timeout: 1, onnotice: () => {} }
+    const sql: PostgresJs<PostgresJsConnection> = connect(url, limits)
+    return fromPostgresJs(sql)
+  }
+  throw new CliError(
+    'DRIVER_MISSING',
+    'an inbox in Postgres needs a driver: run npm install pg (or postgres) in this project',
+  )
+}
+
+/** The default export of a package in the user's project; undefined if it is not installed. */
+async function installed(cwd: string, name: string): Promise<unknown> {
+  let file: string
+  try {
+    file = createRequire(join(cwd, 'package.json')).resolve(name)
+  } catch {
+    return undefined
+  }
+  const module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown }
+  return module.default ?? module
+}

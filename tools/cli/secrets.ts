@@ -1,0 +1,179 @@
+// Where secrets come from: a file, stdin, the environment or the config file, never an argument,
+// which any process of the machine can read. Neither secrets nor what may be one are printed.
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { parseEnv } from 'node:util'
+import { Option } from 'commander'
+import type { Secret } from '../../src/index.ts'
+import { CliError } from './exit-code.ts'
+import { holdsPassword } from './output.ts'
+import type { Session } from './session.ts'
+
+/** A secret with an id to refer to it. */
+export type NamedSecret = Secret & { readonly id: string }
+
+/** The options of commands that need a secret. */
+export interface SecretOptions {
+  readonly secretFile?: string
+}
+
+/** The option for the file; the secret is never its value. */
+export const secretFileOption = () =>
+  new Option(
+    '--secret-file <file>',
+    'file with WEBHOOK_SECRET=… or with one secret per line, or - for stdin (default: WEBHOOK_SECRET, else the config file)',
+  )
+
+const forbidden =
+  /^--?((webhook|signing|shared|client)?[-_]?secrets?|((idv|api|inbox|encryption|signing)[-_]?)*key|token|password)(=|$)/i
+
+/** The address of a database with a password in it. */
+const withPassword = /postgres(ql)?:\/\/([^\s/]*:.+@|.*[?&](ssl)?password=)/is
+/** The name of an option before its value. */
+const optionName = /^--?[\w-]+=/
+
+/**
+ * Rejects secrets among the arguments, before anything could repeat one.
+ *
+ * @throws CliError `SECRET_ARGUMENT`
+ */
+export function refuseSecretArguments(args: readonly string[]): void {
+  if (args.some((arg) => withPassword.test(arg) || holdsPassword(arg.replace(optionName, '')))) {
+    throw new CliError(
+      'SECRET_ARGUMENT',
+      'never pass an address with a password as an argument, because any process on this machine can read it. Set IDV_INBOX, pass env:NAME with the name of a variable that holds it, or set PGPASSWORD',
+    )
+  }
+  const found = args.find((arg) => forbidden.test(arg))
+  if (found === undefined) return
+  const flag = found.split('=', 1)[0]
+  throw new CliError(
+    'SECRET_ARGUMENT',
+    `${flag}: never pass a secret as an argument, because any process on this machine can read it. Set WEBHOOK_SECRET (the API key: IDV_API_KEY, the key of the inbox: IDV_INBOX_KEY), or pass --secret-file <file>, or --secret-file - for stdin`,
+  )
+}
+
+/** The configured secrets, possibly empty. */
+export async function findSecrets(
+  session: Session,
+  options: SecretOptions,
+): Promise<readonly NamedSecret[]> {
+  const { env, config } = session
+  // WEBHOOK_SECRET overrides secretFile of the config file: see settings.ts.
+  if (options.secretFile !== undefined) return fromFile(session, options.secretFile)
+  if (env.WEBHOOK_SECRET) return [{ id: 'WEBHOOK_SECRET', value: env.WEBHOOK_SECRET }]
+  if (config.values.secret !== undefined) return named(config.values.secret, 'config')
+  return []
+}
+
+/** Where the secret in use comes from, for people; never its value. */
+export function secretOrigin({ env }: Session, { secretFile }: SecretOptions): string {
+  if (secretFile === '-') return 'stdin'
+  if (secretFile !== undefined) return secretFile
+  return env.WEBHOOK_SECRET ? 'WEBHOOK_SECRET' : 'the config file'
+}
+
+/**
+ * The configured secrets, at least one.
+ *
+ * @throws CliError `SECRET_MISSING`
+ */
+export async function needSecrets(
+  session: Session,
+  options: SecretOptions,
+): Promise<readonly NamedSecret[]> {
+  const secrets = await findSecrets(session, options)
+  if (secrets.length > 0) return secrets
+  throw new CliError(
+    'SECRET_MISSING',
+    'no secret given: set WEBHOOK_SECRET, pass --secret-file <file> (- for stdin), or set `secret` in the config file',
+  )
+}
+
+async function fromFile(session: Session, file: string): Promise<readonly NamedSecret[]> {
+  const { cwd, stdin } = session
+  let content: string
+  try {
+    content = file === '-' ? await text(stdin) : readFileSync(resolve(cwd, file), 'utf8')
+  } catch (error) {
+    // Its value is not repeated: a secret may have been passed instead of a path.
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
+    throw new CliError(
+      'SECRET_MISSING',
+      `${optionOf(session, file)} must be the path of a file that can be read (${code}), not the secret itself`,
+    )
+  }
+  const trimmed = content.trim()
+  const [origin, where] = file === '-' ? ['stdin', 'stdin'] : ['file', file]
+  if (trimmed === '') throw new CliError('SECRET_MISSING', `--secret-file: ${where} is empty`)
+  if (/[\0\uFFFD]/.test(trimmed)) {
+    throw new CliError(
+      'SECRET_MISSING',
+      `--secret-file: ${where} is not text in UTF-8: save it as UTF-8 (> of Windows PowerShell 5 writes UTF-16)`,
+    )
+  }
+  if (/^([[{]|"[^\r\n]*"$)/.test(trimmed)) return named(parsed(trimmed), origin)
+  const value = ofEnvFile(trimmed, where)
+  if (value !== undefined) return named(value, origin)
+  const lines = trimmed.split(/\r?\n/).filter((line) => line.trim() !== '')
+  return named(
+    lines.map((line) => line.trim()),
+    origin,
+  )
+}
+
+/** Where the name of the file comes from. */
+function optionOf({ env, config: { file, values } }: Session, name: string): string {
+  if (env.IDV_SECRET_FILE === name) return 'IDV_SECRET_FILE'
+  const sections = [values, ...Object.values(values)] as ({ secretFile?: unknown } | null)[]
+  const isInFile = sections.some((section) => section?.secretFile === name)
+  return isInFile ? `secretFile of ${file}` : '--secret-file'
+}
+
+/** The secret of an env file (.env.local, .dev.vars); undefined for a file of bare secrets. */
+function ofEnvFile(content: string, where: string): string | undefined {
+  const value = parseEnv(content).WEBHOOK_SECRET
+  if (value) return value
+  if (value === undefined && !isEnvFile(content)) return undefined
+  const fault = value === undefined ? 'variables but no WEBHOOK_SECRET' : 'an empty WEBHOOK_SECRET'
+  throw new CliError(
+    'SECRET_MISSING',
+    `--secret-file: ${where} has ${fault}: write the secret as WEBHOOK_SECRET=… (also one with = in it), or pass a file with one secret per line`,
+  )
+}
+
+/** Whether all lines are variables; where = stands at their ends alone, it is the padding of base64. */
+function isEnvFile(content: string): boolean {
+  const unquoted = content.replaceAll(/=[ \t]*(["'`]).*?\1/gs, '=quoted')
+  const lines = unquoted.split(/\r?\n/).filter((line) => !/^\s*(#|$)/.test(line))
+  const isPadded = lines.every((line) => /^[^=]*={1,2}\s*$/.test(line))
+  return !isPadded && lines.every((line) => variable.test(line))
+}
+
+const variable = /^\s*(export\s+)?[A-Z_]\w*\s*=/i
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    throw new CliError('SECRET_INVALID', '--secret-file starts like JSON but is not JSON')
+  }
+}
+
+/** Gives every secret an id: its own, or its origin. */
+function named(value: unknown, origin: string): readonly NamedSecret[] {
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return list.map((one, at) => {
+    const id = list.length > 1 ? `${origin}:${at + 1}` : origin
+    if (typeof one === 'string' || one instanceof Uint8Array) return { id, value: one }
+    const secret = one as Partial<Secret> | null
+    if (typeof secret?.value === 'string' || secret?.value instanceof Uint8Array) {
+      return { ...secret, id: secret.id ?? id, value: secret.value }
+    }
+    throw new CliError(
+      'SECRET_INVALID',
+      `secret ${id} must be a string or { id, value }: check the ${origin}`,
+    )
+  })
+}

@@ -1,0 +1,1 @@
+export { describeInboxStore, type StoreUnderTest, type TestRunner } from './describe-inbox-store.ts'

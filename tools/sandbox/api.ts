@@ -1,0 +1,133 @@
+// The service's HTTP API under `/v2/api` (sections 4 and 9): a router over the contract's table,
+// with the legacy paths beside the canonical ones. Each look-up is bound to the caller's organization.
+import { Hono } from 'hono'
+import { endpoints } from '../../src/client/contract.ts'
+import { assemble } from './assemble.ts'
+import { createClientRecord } from './clients.ts'
+import { checked, jsonBody, type Schema } from './exchange.ts'
+import { HttpError, invalidFields, methodNotAllowed, notFound } from './http-error.ts'
+import { legacyPaths } from './legacy-paths.ts'
+import type { Organization } from './schemas/snapshot.ts'
+import { selectClients, selectVerifications } from './selections.ts'
+import type { State } from './state.ts'
+import { createVerification } from './verifications.ts'
+
+/** The path of the API, with the version segment of section 9. */
+export const apiPath = '/v2/api'
+
+type EndpointName = keyof typeof endpoints
+
+interface Call {
+  readonly state: State
+  readonly organization: Organization
+  readonly request: Request
+  /** The path's id; empty where it has none. */
+  readonly id: string
+}
+
+type Answer = (call: Call) => unknown
+
+/** Handlers of the endpoints, by the contract's names. */
+const answers: Readonly<Record<EndpointName, Answer>> = {
+  async createVerification({ state, organization, request }) {
+    const input = await checkedBody(endpoints.createVerification.body, request)
+    return createVerification(state, organization, input)
+  },
+  listVerifications({ state, organization, request }) {
+    const { page, limit, ...query } = checkedQuery(endpoints.listVerifications.query, request)
+    const selection = selectVerifications(query)
+    const found = state.verifications.page(organization.id, selection, { page, limit })
+    return { data: found.rows.map(({ resource }) => resource), pagination: found.pagination }
+  },
+  getVerification({ state, organization, id }) {
+    const row = state.verifications.get(id)
+    if (row?.resource.orgId !== organization.id) throw notFound('Verification')
+    return assemble(row)
+  },
+  async createClient({ state, organization, request }) {
+    const input = await checkedBody(endpoints.createClient.body, request)
+    return createClientRecord(state, organization, input)
+  },
+  listClients({ state, organization, request }) {
+    const { page, limit, ...query } = checkedQuery(endpoints.listClients.query, request)
+    const found = state.clients.page(organization.id, selectClients(query), { page, limit })
+    return { data: found.rows.map(({ resource }) => resource), pagination: found.pagination }
+  },
+  getClient({ state, organization, id }) {
+    const row = state.clients.get(id)
+    if (row?.resource.orgId !== organization.id) throw notFound('Client')
+    return row.resource
+  },
+}
+
+async function checkedBody<Output>(schema: Schema<Output>, request: Request): Promise<Output> {
+  const content = await jsonBody(request)
+  const body = content === undefined ? {} : content
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new HttpError(400, 'The request body must be a JSON object')
+  }
+  return checked(schema, body, 'request body')
+}
+
+/** Query parameters are text: numbers are read as such, lists at their commas. */
+function checkedQuery<Output>(schema: Schema<Output>, request: Request): Output {
+  const values: Record<string, unknown> = Object.create(null)
+  const twice = new Set<string>()
+  const at = request.url.indexOf('?')
+  if (at >= 0) {
+    for (const [name, text] of new URLSearchParams(request.url.slice(at))) {
+      if (name === 'status') {
+        const before = (values.status ?? []) as readonly string[]
+        values.status = [...before, ...text.split(',').map((one) => one.trim())]
+      } else if (name in values) twice.add(name)
+      else if (name === 'page' || name === 'limit') values[name] = numberIn(text)
+      else values[name] = text
+    }
+  }
+  const known = checked(schema, values, 'query')
+  const repeated = [...twice].filter((name) => Object.hasOwn(known as object, name))
+  if (repeated.length === 0) return known
+  throw invalidFields(
+    repeated.map((field) => ({ field, message: 'is given more than once' })),
+    'query',
+  )
+}
+
+/** A decimal number; other text stays text, and its schema refuses it. */
+function numberIn(text: string): number | string {
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
+}
+
+export interface ApiOptions {
+  readonly state: State
+  /** Returns the organization of a request, or throws what it is refused with. */
+  readonly authenticate: (request: Request) => Organization
+}
+
+/** The router of the API, its paths relative to `apiPath`. */
+export function createApi({ state, authenticate }: ApiOptions): Hono {
+  const app = new Hono()
+  const methods = new Map<string, string[]>()
+  const mount = (name: EndpointName, path: string) => {
+    const { method, status } = endpoints[name]
+    const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1')
+    methods.set(pattern, [...(methods.get(pattern) ?? []), method])
+    app.on(method, pattern, async (context) => {
+      const request = context.req.raw
+      const organization = authenticate(request)
+      const id = context.req.param('id') ?? ''
+      const body = await answers[name]({ state, organization, request, id })
+      return Response.json(body, { status })
+    })
+  }
+  for (const name of Object.keys(endpoints) as EndpointName[]) {
+    const { path } = endpoints[name]
+    const legacy = legacyPaths[path]
+    mount(name, path)
+    if (legacy) mount(name, legacy)
+  }
+  for (const [pattern, allow] of methods) {
+    app.all(pattern, () => methodNotAllowed(allow).toResponse())
+  }
+  return app
+}

@@ -1,0 +1,71 @@
+// Changes of a client record: its creation (section 4.4) and, from the control plane, an
+// update or the soft delete of section 2.4.
+import { endpoints } from '../../src/client/contract.ts'
+import { defined } from '../../src/foundation/defined.ts'
+import { HttpError } from './http-error.ts'
+import type { ClientInput } from './schemas/api-inputs.ts'
+import type { ClientRow, Organization } from './schemas/snapshot.ts'
+import type { State } from './state.ts'
+
+type Client = ClientRow['resource']
+
+const names = Object.keys(endpoints.createClient.body.shape)
+/** Section 4.4: what a client has where the body says nothing; two fields have other defaults. */
+const empty = Object.fromEntries(names.map((name) => [name, null])) as Readonly<
+  Record<Exclude<keyof ClientInput, 'memberType' | 'country'>, null>
+>
+
+export function createClientRecord(
+  state: State,
+  organization: Organization,
+  input: ClientInput,
+): Client {
+  const now = state.clock.now().toISOString()
+  const resource: Client = {
+    id: state.random.uuid(),
+    orgId: organization.id,
+    ...empty,
+    ...defined(input),
+    active: true,
+    requestCount: 0,
+    createdAt: now,
+    updatedAt: now,
+  }
+  const row: ClientRow = { seq: state.nextSeq(), resource }
+  state.clients.insert(row)
+  state.saveClient(row)
+  state.emit('client.created', resource)
+  return resource
+}
+
+/** Changes the fields that are given; null empties one. A deleted client is refused (409). */
+export function updateClient(state: State, row: ClientRow, patch: Partial<Client>): Client {
+  refuseDeleted(row)
+  const changes = defined(patch)
+  if (Object.keys(changes).length === 0) return row.resource
+  return change(state, row, { event: 'client.updated', patch: changes })
+}
+
+/** The soft delete: the record stays, with `active` false. */
+export function deleteClient(state: State, row: ClientRow): Client {
+  refuseDeleted(row)
+  return change(state, row, { event: 'client.deleted', patch: { active: false } })
+}
+
+function refuseDeleted({ resource }: ClientRow): void {
+  if (!resource.active)
+    throw new HttpError(409, 'The client is deleted', { code: 'CLIENT_DELETED' })
+}
+
+interface ClientChange {
+  readonly event: 'client.updated' | 'client.deleted'
+  readonly patch: Partial<Client>
+}
+
+function change(state: State, row: ClientRow, { event, patch }: ClientChange): Client {
+  row.resource = { ...row.resource, ...patch, updatedAt: state.clock.now().toISOString() }
+  state.clients.changed(row)
+  state.saveClient(row)
+  state.emit(event, row.resource)
+  return row.resource
+}

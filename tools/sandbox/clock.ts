@@ -1,0 +1,173 @@
+// The sandbox's time: it runs, stands still, is set or advanced. What falls due happens in the
+// order of time, each task to its end before the next.
+import { longestTimer } from '../../src/foundation/check.ts'
+import type { Clock } from '../../src/foundation/clock.ts'
+import { invalidFields } from './http-error.ts'
+import { isSandboxTime, timeBoundsText } from './schemas/control-schemas.ts'
+import type { StateRow } from './schemas/snapshot.ts'
+
+export interface VirtualClockOptions {
+  /** The time it follows while it is not frozen. */
+  readonly source: Clock
+  /** The time at which it stands still from the start. */
+  readonly frozenAt?: Date | undefined
+  /** Called after somebody froze, released, set or advanced it. */
+  readonly onChange: () => void
+}
+
+interface Task {
+  readonly at: number
+  readonly seq: number
+  readonly run: () => void
+}
+
+export class VirtualClock {
+  readonly #source: Clock
+  readonly #onChange: () => void
+  readonly #tasks = new Set<Task>()
+  #frozen: number | undefined
+  #offset = 0
+  #seq = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #settle = async () => {}
+  #moving: Promise<void> = Promise.resolve()
+  /** Counts the states that were loaded: what began in one moves nothing in the next. */
+  #age = 0
+
+  constructor({ source, frozenAt, onChange }: VirtualClockOptions) {
+    this.#source = source
+    this.#frozen = frozenAt?.getTime()
+    this.#onChange = onChange
+  }
+
+  now(): Date {
+    return new Date(this.#time())
+  }
+
+  get frozen(): boolean {
+    return this.#frozen !== undefined
+  }
+
+  freeze(): void {
+    this.#frozen = this.#time()
+    this.#arm()
+    this.#onChange()
+  }
+
+  unfreeze(): void {
+    if (this.#frozen === undefined) return
+    const at = this.#frozen
+    this.#frozen = undefined
+    this.#place(at)
+    this.#arm()
+    this.#onChange()
+  }
+
+  set(date: Date): Promise<void> {
+    return this.#inTurn(() => date.getTime(), 'now')
+  }
+
+  advance({ seconds = 0, days = 0 }: { readonly seconds?: number; readonly days?: number }) {
+    const target = () => this.#time() + (seconds + days * 86_400) * 1000
+    return this.#inTurn(target, days > 0 ? 'days' : 'seconds')
+  }
+
+  /** Runs a task at a time; returns its cancellation. */
+  schedule(at: Date, run: () => void): () => void {
+    const task = { at: at.getTime(), seq: this.#seq++, run }
+    this.#tasks.add(task)
+    this.#arm()
+    return () => void this.#tasks.delete(task)
+  }
+
+  /** `settle` is awaited after each task that fell due while the clock was moved. */
+  settleWith(settle: () => Promise<void>): void {
+    this.#settle = settle
+  }
+
+  dump(): StateRow['clock'] {
+    return { now: this.now().toISOString(), frozen: this.frozen, offset: this.#offset }
+  }
+
+  /** Ends every move that is under way. */
+  load(saved: StateRow['clock']): void {
+    this.#age++
+    this.#tasks.clear()
+    this.#frozen = saved.frozen ? Date.parse(saved.now) : undefined
+    this.#offset = saved.offset
+    this.#arm()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#tasks.clear()
+  }
+
+  #time(): number {
+    return this.#frozen ?? this.#source().getTime() + this.#offset
+  }
+
+  #place(at: number): void {
+    if (this.#frozen === undefined) this.#offset = at - this.#source().getTime()
+    else this.#frozen = at
+  }
+
+  #next(until: number): Task | undefined {
+    let first: Task | undefined
+    for (const task of this.#tasks) {
+      if (task.at > until) continue
+      const earlier = !first || task.at < first.at || (task.at === first.at && task.seq < first.seq)
+      if (earlier) first = task
+    }
+    return first
+  }
+
+  /** Sets the real timer for the earliest task while the clock runs. */
+  #arm(): void {
+    clearTimeout(this.#timer)
+    const first = this.frozen ? undefined : this.#next(Number.POSITIVE_INFINITY)
+    if (!first) return
+    const wait = Math.min(Math.max(first.at - this.#time(), 0), longestTimer)
+    this.#timer = setTimeout(() => this.#fire(), wait)
+    // A sandbox inside a test must not hold the process for a retry of tomorrow.
+    this.#timer.unref()
+  }
+
+  #fire(): void {
+    for (let task = this.#next(this.#time()); task; task = this.#next(this.#time())) {
+      this.#tasks.delete(task)
+      task.run()
+    }
+    this.#arm()
+  }
+
+  /** Concurrent moves happen one after the other; a load ends them all. */
+  #inTurn(target: () => number, field: string): Promise<void> {
+    const age = this.#age
+    const move = async () => {
+      if (age === this.#age) await this.#moveTo(target, field)
+    }
+    this.#moving = this.#moving.then(move, move).finally(this.#onChange)
+    return this.#moving
+  }
+
+  async #moveTo(target: () => number, field: string): Promise<void> {
+    const age = this.#age
+    // Work that is already due runs at its due time.
+    await this.#settle()
+    const until = target()
+    if (!isSandboxTime(until)) throw invalidFields([{ field, message: timeBoundsText }])
+    while (age === this.#age) {
+      const task = this.#next(until)
+      if (!task) {
+        this.#place(until)
+        return this.#arm()
+      }
+      this.#tasks.delete(task)
+      // Time never goes back for a task that was late already.
+      if (task.at > this.#time()) this.#place(task.at)
+      task.run()
+      await this.#settle()
+    }
+  }
+}

@@ -1,0 +1,169 @@
+// The console of the sandbox: its pages at `/`, and what they read beyond the API and the control
+// plane. Its reads cost no organization its rate and strike no fault.
+import { Hono } from 'hono'
+import { fromBase64 } from '../../src/signature/encoding.ts'
+import { signedDelivery } from '../../src/testing/signed-delivery.ts'
+import { testSecret } from '../../src/testing/test-secret.ts'
+import { verify } from '../../src/verify.ts'
+import { createActivityLog } from '../console/activity.ts'
+import { assetResponse, pageResponse, safeHeaders } from '../console/page.ts'
+import { bringsToken, tokenCookie, tokenOf } from '../console/token.ts'
+import { apiPath, createApi } from './api.ts'
+import { assemble, stepData } from './assemble.ts'
+import { controlPath } from './control.ts'
+import type { Core } from './core.ts'
+import { jsonBody } from './exchange.ts'
+import { guardedPath } from './host-guard.ts'
+import { HttpError, methodNotAllowed, notFound } from './http-error.ts'
+import { profile } from './profile.ts'
+import { allowedIn } from './transitions.ts'
+
+/** The path of the console's own routes. */
+export const consolePath = '/_console'
+
+/**
+ * Answers requests for the console; undefined for the service's own. Throws a refusal (403)
+ * for a change that a browser makes without the token of a page of ours.
+ */
+export function createSandboxConsole(core: Core) {
+  const routes = createRoutes(core)
+  return (request: Request): Response | Promise<Response> | undefined => {
+    const { pathname } = new URL(request.url)
+    refuseUntokened(request, guardedPath(request))
+    if (pathname.startsWith(`${consolePath}/`)) return routes.fetch(request)
+    if (request.method !== 'GET' || !wantsPage(request)) return undefined
+    if (pathname === '/') return page(request)
+    const isBase = [apiPath, controlPath].includes(pathname.replace(/\/$/, ''))
+    return isBase ? Response.redirect(new URL('/#/api', request.url).href, 302) : undefined
+  }
+}
+
+const wantsPage = ({ headers }: Request) => headers.get('accept')?.includes('text/html') ?? false
+
+/** Only browsers say from which site a request comes; programs need no token. */
+function refuseUntokened(request: Request, pathname: string): void {
+  if (request.method === 'GET' || request.method === 'HEAD') return
+  const isOurs = [apiPath, controlPath, consolePath].some((path) => pathname.startsWith(`${path}/`))
+  if (!isOurs || !request.headers.has('sec-fetch-site') || bringsToken(request)) return
+  const message = 'A change from a browser needs the token of a page of the console: load it again'
+  throw new HttpError(403, message, { code: 'TOKEN_MISSING' })
+}
+
+function page(request: Request): Response {
+  const { token, fresh } = tokenOf(request)
+  const config = { door: 'sandbox', title: 'Sandbox', base: consolePath, readOnly: false } as const
+  const response = pageResponse(config, token)
+  if (fresh) response.headers.append('set-cookie', tokenCookie(request, token))
+  return response
+}
+
+function createRoutes(core: Core): Hono {
+  const { state, deliveries } = core
+  const app = new Hono()
+  const activity = createActivityLog(() => state.clock.now())
+  const reads = createApi({
+    state,
+    authenticate(request) {
+      const id = request.headers.get('x-console-organization') ?? ''
+      const found = state.organizations.get(id)
+      if (request.method !== 'GET') throw methodNotAllowed(['GET'])
+      if (!found) throw notFound('Organization')
+      return found
+    },
+  })
+  app.use('*', async (context, next) => {
+    await next()
+    for (const [name, value] of Object.entries(safeHeaders)) context.res.headers.set(name, value)
+  })
+  app.route('/_console/api', reads)
+  app.get('/_console/verifications/:id', ({ req }) =>
+    Response.json(verificationIn(core, req.param('id'))),
+  )
+  app.get('/_console/clients/:id', ({ req }) => {
+    const row = state.clients.get(req.param('id'))
+    if (!row) throw notFound('Client')
+    return Response.json({ client: row.resource, ...aboutResource(core, row.resource.id) })
+  })
+  app.get('/_console/deliveries/:id/diagnosis', async ({ req }) => {
+    const delivery = deliveries.get(req.param('id'))
+    if (!delivery) throw notFound('Delivery')
+    return Response.json({ data: await diagnosed(core, delivery) })
+  })
+  app.get('/_console/deliveries/:id/capture', async ({ req }) => {
+    const delivery = deliveries.get(req.param('id'))
+    if (!delivery) throw notFound('Delivery')
+    return Response.json({ capture: await captureOf(core, delivery) })
+  })
+  app.get('/_console/reveals', () => Response.json({ data: activity.list() }))
+  app.post('/_console/reveals', async ({ req }) => {
+    const body = (await jsonBody(req.raw, { maxBytes: 4096 })) as
+      | { readonly what?: unknown }
+      | undefined
+    if (typeof body?.what !== 'string') throw new HttpError(400, 'Say what is revealed: { what }')
+    return Response.json(await activity.record({ action: 'reveal', what: body.what }))
+  })
+  app.get('/_console/:file', async ({ req }) => {
+    const asset = await assetResponse(req.param('file'))
+    if (!asset) throw notFound('File')
+    return asset
+  })
+  app.onError((error) => {
+    if (error instanceof HttpError) return error.toResponse()
+    throw error
+  })
+  app.notFound(() => notFound('Path').toResponse())
+  return app
+}
+
+/** A verification with what its page shows beside it. */
+function verificationIn(core: Core, id: string) {
+  const row = core.state.verifications.get(id)
+  if (!row) throw notFound('Verification')
+  return {
+    verification: assemble(row),
+    data: Object.fromEntries(row.resource.requirements.map((step) => [step, stepData(row, step)])),
+    allowed: allowedIn(row.resource.status),
+    thirdParties: row.thirdParties ?? [],
+    config: row.config ?? null,
+    link: `${profile.subjectPath}${row.resource.accessToken}`,
+    ...aboutResource(core, id),
+  }
+}
+
+function aboutResource({ state, deliveries }: Core, id: string) {
+  return {
+    deliveries: deliveries.list().filter(({ resourceId }) => resourceId === id),
+    mail: state.outbox.list().filter(({ verificationId }) => verificationId === id),
+  }
+}
+
+type Delivered = NonNullable<ReturnType<Core['deliveries']['get']>>
+
+/** The last attempt, for a test: a genuine signature is replaced, for its secret may be the user's own. */
+async function captureOf(core: Core, delivery: Delivered) {
+  const last = delivery.attempts.at(-1)
+  if (!last) throw notFound('Attempt')
+  const { method, url, headers, body } = last.request
+  const proof = (await diagnosed(core, delivery)).at(-1)
+  const now = () => core.state.clock.now()
+  const { scheme } = profile
+  const again = () => signedDelivery(fromBase64(body) ?? '', { secret: testSecret, scheme, now })
+  const signature = proof?.ok ? (await again()).headers : {}
+  const pairs = Object.entries({ ...headers, ...signature })
+  return { version: 1, receivedAt: last.at, method, url, headers: pairs, body }
+}
+
+/** Adds to each attempt whether it verifies with the subscription's secret, and if not, why. */
+async function diagnosed({ deliveries: { subscriptions }, state }: Core, delivery: Delivered) {
+  const secret = subscriptions.get(delivery.subscriptionId)?.secret
+  if (secret === undefined) return []
+  return Promise.all(
+    delivery.attempts.map(async ({ request: { body, headers } }) => {
+      const bytes = fromBase64(body) ?? new Uint8Array()
+      const now = () => state.clock.now()
+      const proof = await verify({ body: bytes, headers }, { secret, scheme: profile.scheme, now })
+      if (proof.ok) return { ok: true as const }
+      return { ok: false as const, code: proof.code, diagnosis: await proof.diagnose() }
+    }),
+  )
+}

@@ -1,0 +1,187 @@
+// One request of a delivery: the fixed bytes and their signature, tampered with where a fault says
+// so, and what came back.
+
+import type { Fetch } from '../../../src/client/attempt.ts'
+import { orAborted } from '../../../src/foundation/abortable.ts'
+import { longestTimer } from '../../../src/foundation/check.ts'
+import { steadyClock } from '../../../src/foundation/clock.ts'
+import { defined } from '../../../src/foundation/defined.ts'
+import { parseJson } from '../../../src/foundation/json.ts'
+import type { Scheme } from '../../../src/protocol/scheme.ts'
+import { fromBase64, toBase64 } from '../../../src/signature/encoding.ts'
+import { sign } from '../../../src/signature/signature.ts'
+import { statesTime } from '../../../src/signature/time.ts'
+import { signedDelivery } from '../../../src/testing/signed-delivery.ts'
+import type { Attempt, DeliveryRow } from '../schemas/deliveries.ts'
+import type { AttemptFault } from '../schemas/faults.ts'
+import { basicAuth } from './basic-auth.ts'
+import { asDelivery } from './from-within.ts'
+
+type AttemptFaultKind = AttemptFault['kind']
+type Bytes = Uint8Array<ArrayBuffer>
+
+export interface AttemptOptions {
+  readonly url: string
+  /** In base64. */
+  readonly body: string
+  readonly signature: Readonly<Record<string, string>>
+  readonly scheme: Scheme
+  readonly fault: AttemptFaultKind | undefined
+  readonly send: Fetch
+  readonly timeoutMs: number
+  readonly now: () => Date
+  /** Ends the attempt when its state is gone. */
+  readonly ended: AbortSignal
+}
+
+/** No more of an answer's body is read and kept. */
+const keptBody = 16_384
+
+/**
+ * The headers of the signature of an attempt: those of the first one, or new ones where the scheme
+ * states a time, which would lie outside the receiver's tolerance in a later attempt. What somebody
+ * recorded and sends again keeps its time.
+ */
+export async function signatureOf(
+  row: Pick<DeliveryRow, 'body' | 'eventId' | 'signature' | 'recorded' | 'createdAt'>,
+  secrets: readonly string[],
+  { scheme, now }: { readonly scheme: Scheme; readonly now: () => Date },
+): Promise<Readonly<Record<string, string>>> {
+  const { body, eventId, signature, recorded, createdAt } = row
+  if (signature && !statesTime(scheme)) return signature
+  const signedAt = recorded ? () => new Date(createdAt) : now
+  return sign(bytesOf(body), { secret: secrets, scheme, now: signedAt, id: eventId })
+}
+
+/** Makes one attempt; it never rejects. */
+export async function attempt(options: AttemptOptions): Promise<Attempt> {
+  const { fault, now } = options
+  // Recorded without the user and password of the address, in every place that can show it.
+  const { url } = basicAuth(options.url)
+  const at = now().toISOString()
+  const { bytes, headers } = await outgoing(options)
+  // A body sent unchanged is stored once.
+  const body = fault ? toBase64(bytes) : options.body
+  const request = { method: 'POST', url, headers, body } as const
+  // The sandbox's clock may stand still; how long an answer takes is measured all the same.
+  const begun = steadyClock().getTime()
+  const result = await post(options, bytes, headers).then(
+    (response) => ({ response }),
+    (error: unknown) => ({ error: reason(error) }),
+  )
+  const durationMs = Math.max(0, steadyClock().getTime() - begun)
+  return defined({ at, durationMs, request, fault, ...result })
+}
+
+async function post(
+  options: AttemptOptions,
+  bytes: Bytes,
+  headers: Readonly<Record<string, string>>,
+): Promise<NonNullable<Attempt['response']>> {
+  const { fault, send } = options
+  const { url, headers: user } = basicAuth(options.url)
+  const streamed = fault === 'slow-drip' || fault === 'connection-reset'
+  return withinTime(options, (signal) => {
+    const request = new Request(url, {
+      method: 'POST',
+      headers: { ...headers, ...user },
+      redirect: 'manual',
+      signal,
+      // A stream needs half duplex; Request's own types do not know it yet.
+      ...(streamed ? { body: dripping(bytes, fault), duplex: 'half' } : { body: bytes }),
+    } as RequestInit)
+    return asDelivery(async () => toAnswer(await send(request)))
+  })
+}
+
+async function toAnswer(response: Response): Promise<NonNullable<Attempt['response']>> {
+  const { bytes, truncated } = await beginning(response)
+  const { status, headers } = response
+  return defined({ status, headers: [...headers], body: toBase64(bytes), truncated })
+}
+
+/** Reads no further than what is kept: a receiver may answer without end. */
+async function beginning({ body }: Response): Promise<{ bytes: Uint8Array; truncated?: true }> {
+  const kept = new Uint8Array(keptBody)
+  let length = 0
+  const reader = body?.getReader()
+  for (;;) {
+    const next = await reader?.read()
+    if (!next || next.done) return { bytes: kept.subarray(0, length) }
+    const { value } = next
+    kept.set(value.subarray(0, keptBody - length), length)
+    length += value.length
+    if (length <= keptBody) continue
+    reader?.cancel().catch(() => {})
+    return { bytes: kept, truncated: true }
+  }
+}
+
+/** Ends at the time limit or with its state, whatever the work does with its signal. */
+async function withinTime<Result>(
+  { timeoutMs, ended }: AttemptOptions,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const controller = new AbortController()
+  const end = () => controller.abort(new Error('the state of this delivery is gone'))
+  const late = () => controller.abort(new Error(`no answer within ${timeoutMs} ms`))
+  // A timer of its own: a combined timeout signal can be lost to garbage collection.
+  const timer = setTimeout(late, Math.min(timeoutMs, longestTimer))
+  ended.addEventListener('abort', end, { once: true })
+  if (ended.aborted) end()
+  try {
+    return await orAborted(work(controller.signal), controller.signal)
+  } finally {
+    clearTimeout(timer)
+    ended.removeEventListener('abort', end)
+  }
+}
+
+/** The bytes and headers as this attempt sends them. */
+async function outgoing({ body, signature, scheme, fault, now }: AttemptOptions) {
+  const bytes = bytesOf(body)
+  const headers = { 'content-type': 'application/json', ...signature }
+  if (fault === undefined || fault === 'slow-drip' || fault === 'connection-reset') {
+    return { bytes, headers }
+  }
+  if (fault === 'reserialized') return { bytes: respaced(bytes), headers }
+  const changed = await signedDelivery(bytes, { scheme, now, tamper: fault })
+  // Either the body is wrong under the genuine signature, or the signature of the genuine body.
+  return fault === 'tampered' || fault === 'truncated'
+    ? { bytes: changed.body, headers }
+    : { bytes, headers: changed.headers }
+}
+
+/** The smallest change that a parser on the way makes: white space that was not there. */
+function respaced(bytes: Bytes): Bytes {
+  const json = parseJson(new TextDecoder().decode(bytes), Number.POSITIVE_INFINITY)
+  return json ? new TextEncoder().encode(JSON.stringify(json.value, null, 1)) : bytes
+}
+
+/** A body that comes in small pieces, or breaks off in the middle. */
+function dripping(bytes: Bytes, fault: AttemptFaultKind): ReadableStream<Uint8Array> {
+  const piece = Math.max(1, Math.ceil(bytes.length / 8))
+  let at = 0
+  return new ReadableStream({
+    async pull(controller) {
+      if (fault === 'connection-reset' && at >= bytes.length / 2) {
+        return controller.error(new Error('the connection was reset by an injected fault'))
+      }
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      controller.enqueue(bytes.slice(at, at + piece))
+      at += piece
+      if (at >= bytes.length) controller.close()
+    },
+  })
+}
+
+function bytesOf(body: string): Bytes {
+  return new Uint8Array(fromBase64(body) ?? [])
+}
+
+/** An error's own words and those of its cause: fetch says only that it failed. */
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const cause = error.cause instanceof Error ? `: ${error.cause.message}` : ''
+  return `${error.message}${cause}`
+}

@@ -1,0 +1,296 @@
+// Sends deliveries to their subscriptions: in the order of events, a few at a time, again after a
+// failure, until the retries are spent. Every change is recorded before anything else happens.
+import type { Fetch } from '../../../src/client/attempt.ts'
+import { systemClock } from '../../../src/foundation/clock.ts'
+import type { Vendor } from '../../../src/protocol/vendor.ts'
+import type { VirtualClock } from '../clock.ts'
+import type { FaultRules } from '../faults.ts'
+import { profile } from '../profile.ts'
+import type { SeededRandom } from '../random.ts'
+import type {
+  Attempt,
+  DeliveryFilter,
+  DeliveryRow,
+  DeliverySummary,
+  SandboxDelivery,
+} from '../schemas/deliveries.ts'
+import type { SubscriptionRow } from '../schemas/snapshot.ts'
+import { attempt, signatureOf } from './attempt.ts'
+import { refuseFromWithin } from './from-within.ts'
+import { type Occurrence, planDeliveries } from './plan.ts'
+import { DueQueue } from './queue.ts'
+import { isSuccess, retryDelays, waitAfter } from './retry.ts'
+import { details, summary } from './shown.ts'
+import { Subscriptions, signingSecrets } from './subscriptions.ts'
+
+export interface DeliveriesOptions {
+  readonly clock: VirtualClock
+  readonly random: SeededRandom
+  readonly faults: FaultRules
+  readonly send: Fetch
+  readonly timeoutMs: number
+  /** The secret of subscriptions without their own. */
+  readonly secret: () => string
+  /** The vendor whose dialect is sent; the service's own by default. */
+  readonly vendor: Vendor | undefined
+  readonly hasOrganization: (id: string) => boolean
+  readonly onChange: (change: DeliveriesChange) => void
+}
+
+/** A subscription or a delivery that was made, changed or (value undefined) removed. */
+export type DeliveriesChange =
+  | {
+      readonly kind: 'subscription'
+      readonly id: string
+      readonly value: SubscriptionRow | undefined
+    }
+  | { readonly kind: 'delivery'; readonly id: string; readonly value: DeliveryRow }
+
+/** Subscriptions and deliveries as JSON. */
+export interface DeliveriesDump {
+  readonly subscriptions: SubscriptionRow[]
+  readonly deliveries: DeliveryRow[]
+}
+
+export class Deliveries {
+  readonly subscriptions: Subscriptions
+  readonly #options: DeliveriesOptions
+  readonly #rows = new Map<string, DeliveryRow>()
+  readonly #scheduled = new Map<string, () => void>()
+  /** The reordered delivery of each subscription that waits for the next one to pass it. */
+  readonly #waiting = new Map<string, string>()
+  #queue = this.#newQueue()
+  #seq = 0
+
+  constructor(options: DeliveriesOptions) {
+    this.#options = options
+    const { clock, random, secret, hasOrganization, onChange } = options
+    this.subscriptions = new Subscriptions({
+      now: () => clock.now(),
+      random,
+      secret,
+      hasOrganization,
+      onChange: (id, row) => {
+        onChange({ kind: 'subscription', id, value: row })
+        for (const one of this.#rows.values()) {
+          if (one.subscriptionId === id) this.#reconsider(one, row)
+        }
+      },
+    })
+    // While the clock moves, a reordered delivery waits for its time or for the one that passes it.
+    clock.settleWith(() => this.#queue.idle())
+  }
+
+  /** Makes and keeps the deliveries of an occurrence before it returns; sends them later. */
+  emit(occurrence: Occurrence): void {
+    const { clock, random, faults, vendor } = this.#options
+    const ids = new Map<string, string>()
+    const eventId = (name: string) => {
+      const id = ids.get(name) ?? `evt_${random.uuid()}`
+      ids.set(name, id)
+      return id
+    }
+    const context = {
+      now: clock.now(),
+      random,
+      faults,
+      vendor,
+      nextSeq: () => ++this.#seq,
+      eventId,
+      waiting: (subscriptionId: string) => this.#waiting.get(subscriptionId),
+      planned: (row: DeliveryRow) => this.#replan(row),
+    }
+    for (const subscription of this.subscriptions.rows()) {
+      const owner = subscription.organizationId
+      if (owner !== null && owner !== occurrence.organizationId) continue
+      planDeliveries(subscription, occurrence, context)
+    }
+  }
+
+  /** Newest first, without bytes. */
+  list(filter: DeliveryFilter = {}): readonly DeliverySummary[] {
+    return this.#matching(filter).reverse().map(summary)
+  }
+
+  /** With every attempt's exact bytes. */
+  get(id: string): SandboxDelivery | undefined {
+    const row = this.#rows.get(id)
+    return row && details(row)
+  }
+
+  /** Sends a delivery again; undefined when it or its subscription is gone. */
+  resend(id: string): SandboxDelivery | undefined {
+    const row = this.#rows.get(id)
+    const again = row && this.#sendAgain(row)
+    return again && details(again)
+  }
+
+  /** Sends again what fits the filter; returns how many. */
+  resendAll(filter: DeliveryFilter = {}): number {
+    return this.#matching(filter).filter((row) => this.#sendAgain(row)).length
+  }
+
+  /** Resolves when nothing is due, or when another state is loaded. */
+  async flush(): Promise<void> {
+    refuseFromWithin('flush()')
+    const queue = this.#queue
+    do {
+      await queue.idle()
+      if (queue !== this.#queue) return
+      // A reordered delivery that nothing followed goes at the end.
+      for (const id of [...this.#waiting.values()]) this.#release(id)
+    } while (queue.busy)
+  }
+
+  dump(): DeliveriesDump {
+    return { subscriptions: this.subscriptions.rows(), deliveries: [...this.#rows.values()] }
+  }
+
+  load({ subscriptions, deliveries }: DeliveriesDump): void {
+    this.#queue.end('another state was loaded')
+    this.#queue = this.#newQueue()
+    for (const cancel of this.#scheduled.values()) cancel()
+    for (const map of [this.#scheduled, this.#waiting, this.#rows]) map.clear()
+    this.subscriptions.load(subscriptions)
+    const kept = [...deliveries].sort((one, other) => one.seq - other.seq)
+    for (const row of kept) this.#rows.set(row.id, row)
+    this.#seq = kept.at(-1)?.seq ?? 0
+    for (const row of kept) this.#plan(row)
+  }
+
+  close(): void {
+    this.#queue.end('the sandbox is closing')
+    for (const cancel of this.#scheduled.values()) cancel()
+  }
+
+  #newQueue(): DueQueue {
+    return new DueQueue({
+      perSubscription: profile.delivery.concurrency,
+      deliver: (id, ended) => this.#deliver(id, ended),
+    })
+  }
+
+  #matching({ subscriptionId, event, status }: DeliveryFilter): DeliveryRow[] {
+    return [...this.#rows.values()].filter(
+      (row) =>
+        (subscriptionId === undefined || subscriptionId === row.subscriptionId) &&
+        (event === undefined || event === row.event || event === row.canonicalEvent) &&
+        (status === undefined || status === row.status),
+    )
+  }
+
+  /** Keeps a row, and puts it where it waits. */
+  #replan(row: DeliveryRow): void {
+    this.#put(row)
+    this.#plan(row)
+  }
+
+  #put(row: DeliveryRow): void {
+    this.#rows.set(row.id, row)
+    this.#options.onChange({ kind: 'delivery', id: row.id, value: row })
+  }
+
+  /** A pause holds what is pending, its end releases it, a removal drops it. */
+  #reconsider(row: DeliveryRow, subscription: SubscriptionRow | undefined): void {
+    if (row.status !== 'pending' && row.status !== 'held') return
+    if (subscription && subscription.active === (row.status === 'pending')) return
+    this.#unplan(row)
+    if (!subscription) this.#put({ ...row, status: 'dropped', nextAttemptAt: null })
+    else this.#replan({ ...row, status: subscription.active ? 'pending' : 'held' })
+  }
+
+  #unplan({ id, subscriptionId }: DeliveryRow): void {
+    this.#scheduled.get(id)?.()
+    this.#scheduled.delete(id)
+    if (this.#waiting.get(subscriptionId) === id) this.#waiting.delete(subscriptionId)
+    this.#queue.remove({ id, subscriptionId })
+  }
+
+  /** Puts a pending delivery where it waits: in the queue when it is due, else on the clock. */
+  #plan(row: DeliveryRow): void {
+    const { id, subscriptionId, nextAttemptAt, status } = row
+    if (status !== 'pending' || nextAttemptAt === null) return
+    const waiting = this.#waiting
+    if (row.after) waiting.set(subscriptionId, id)
+    // They swap in pairs: the next reordered delivery waits for one of its own.
+    if (waiting.get(subscriptionId) === row.passes) waiting.delete(subscriptionId)
+    // Nothing holds the deliveries of a storm back.
+    const lane = row.fault === 'storm' ? id : `${subscriptionId} ${row.resourceId}`
+    const makeDue = () => {
+      this.#scheduled.delete(id)
+      if (waiting.get(subscriptionId) === id) waiting.delete(subscriptionId)
+      this.#queue.add({ id, subscriptionId, lane })
+    }
+    const { clock } = this.#options
+    const at = new Date(nextAttemptAt)
+    if (at.getTime() <= clock.now().getTime()) makeDue()
+    else this.#scheduled.set(id, clock.schedule(at, makeDue))
+  }
+
+  /** Releases a reordered delivery: the next one has passed it, or none will come. */
+  #release(id: string): void {
+    const row = this.#rows.get(id)
+    if (row?.status !== 'pending' || !row.after) return
+    const { after: _, ...free } = row
+    this.#unplan(row)
+    this.#replan({ ...free, nextAttemptAt: this.#options.clock.now().toISOString() })
+  }
+
+  async #deliver(id: string, ended: AbortSignal): Promise<void> {
+    const { clock, faults, send, timeoutMs, vendor } = this.#options
+    const scheme = vendor?.scheme ?? profile.scheme
+    const row = this.#rows.get(id)
+    const subscription = row && this.subscriptions.row(row.subscriptionId)
+    if (!subscription) return
+    const at = clock.now()
+    const now = () => at
+    const { url } = subscription
+    const { body } = row
+    const secrets = signingSecrets(subscription, at)
+    const signature = await signatureOf(row, secrets, { scheme, now })
+    if (ended.aborted) return
+    const struck = faults.forAttempt({
+      subscriptionId: subscription.id,
+      event: row.canonicalEvent,
+      die: `attempt ${row.id} ${row.attempts.length}`,
+    })
+    const fault = struck?.kind
+    const request = { url, body, signature, scheme, fault }
+    const made = await attempt({ ...request, send, timeoutMs, now, ended })
+    // An attempt interrupted by close, reset or restore does not count.
+    const current = ended.aborted ? undefined : this.#rows.get(row.id)
+    if (current) this.#settle({ ...current, signature }, made)
+  }
+
+  #settle({ after: _, passes, ...row }: DeliveryRow, made: Attempt): void {
+    const attempts = [...row.attempts, made]
+    const status = made.response?.status ?? 0
+    const { vendor } = this.#options
+    const succeeded = isSuccess(status, vendor)
+    const wait = succeeded ? undefined : waitAfter(attempts, systemClock, retryDelays(vendor))
+    if (wait === undefined) {
+      const ended = succeeded ? 'delivered' : 'failed'
+      this.#put({ ...row, attempts, status: ended, nextAttemptAt: null })
+    } else {
+      const next = this.#options.clock.now().getTime() + wait * 1000
+      this.#replan({ ...row, attempts, nextAttemptAt: new Date(next).toISOString() })
+    }
+    if (passes !== undefined) this.#release(passes)
+  }
+
+  /** Undefined when its subscription is gone; held while that is paused. */
+  #sendAgain(row: DeliveryRow): DeliveryRow | undefined {
+    const subscription = this.subscriptions.row(row.subscriptionId)
+    if (!subscription) return undefined
+    this.#unplan(row)
+    // A delivery that is sent again by hand is signed with the current secrets.
+    const { signature: _, after: __, ...fresh } = row
+    const next: DeliveryRow = {
+      ...fresh,
+      status: subscription.active ? 'pending' : 'held',
+      nextAttemptAt: this.#options.clock.now().toISOString(),
+    }
+    this.#replan(next)
+    return next
+  }
+}

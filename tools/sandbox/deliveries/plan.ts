@@ -1,0 +1,154 @@
+// Which deliveries an occurrence makes for a subscription, the planned faults among them. Bytes and
+// ids are fixed here and never made again.
+import { defined } from '../../../src/foundation/defined.ts'
+import { canonicalName, type EventName, legacyNameOf } from '../../../src/protocol/names.ts'
+import type { Vendor } from '../../../src/protocol/vendor.ts'
+import { toBase64 } from '../../../src/signature/encoding.ts'
+import { inDialect } from '../../../src/vendors/dialect.ts'
+import type { FaultRules } from '../faults.ts'
+import type { SeededRandom } from '../random.ts'
+import type { DeliveryRow } from '../schemas/deliveries.ts'
+import type { PlannedFault } from '../schemas/faults.ts'
+import type { SubscriptionRow } from '../schemas/snapshot.ts'
+import { namesFor } from './subscriptions.ts'
+
+/** Something that happened to a resource. */
+export interface Occurrence {
+  readonly organizationId: string
+  readonly name: EventName
+  /** The resource, as JSON. */
+  readonly data: Readonly<Record<string, unknown>> & { readonly id: string }
+  readonly occurredAt: Date
+}
+
+export interface PlanContext {
+  readonly now: Date
+  readonly random: SeededRandom
+  readonly faults: FaultRules
+  readonly nextSeq: () => number
+  /** One id for each name of an occurrence, whoever receives it. */
+  readonly eventId: (name: string) => string
+  /** The reordered delivery of a subscription that waits for the next one to pass it. */
+  readonly waiting: (subscriptionId: string) => string | undefined
+  /** The vendor in whose words events are sent; the service itself by default. */
+  readonly vendor: Vendor | undefined
+  /** Called with each row, before the next is planned. */
+  readonly planned: (row: DeliveryRow) => void
+}
+
+/** Bytes above every receiver's default limit of 1 MiB. */
+const oversized = 2 * 1024 ** 2
+const stormCopies = 100
+const staleAfterSeconds = 86_400
+/** A reordered delivery that nothing follows goes alone after this. */
+const reorderedAfterSeconds = 30
+const unknownEvent = 'verification.unheard_of'
+
+export function planDeliveries(
+  subscription: SubscriptionRow,
+  occurrence: Occurrence,
+  context: PlanContext,
+): void {
+  for (const name of namesFor(subscription.events, occurrence.name)) {
+    const fault = context.faults.forPlan({
+      subscriptionId: subscription.id,
+      event: occurrence.name,
+      die: `plan ${context.eventId(name)} ${subscription.id}`,
+    })
+    for (const variant of variants(name, fault)) {
+      const row = toRow(subscription, { occurrence, fault, ...variant }, context)
+      if (row) context.planned(row)
+    }
+  }
+}
+
+interface Variant {
+  readonly name: string
+  /** Seconds before it is due. */
+  readonly delay?: number
+  readonly dropped?: true
+  /** Signed at the time of the one that it repeats. */
+  readonly recorded?: true
+  /** Waits for the next one to go first. */
+  readonly after?: true
+  readonly padding?: number
+}
+
+/** The variants of one delivery that a planned fault creates. */
+function variants(name: string, fault: PlannedFault | undefined): Variant[] {
+  const plain = { name }
+  const legacy = legacyNameOf(canonicalName(name))
+  switch (fault?.kind) {
+    case 'duplicate':
+      return [plain, plain]
+    case 'storm':
+      return Array.from({ length: fault.copies ?? stormCopies }, () => plain)
+    case 'stale-replay':
+      return [plain, { name, delay: fault.seconds ?? staleAfterSeconds, recorded: true }]
+    case 'delay':
+      return [{ name, delay: fault.seconds ?? 60 }]
+    case 'drop':
+      return [{ name, dropped: true }]
+    case 'reorder':
+      return [{ name, after: true, delay: fault.seconds ?? reorderedAfterSeconds }]
+    case 'oversized':
+      return [{ name, padding: oversized }]
+    case 'unknown-event':
+      return [{ name: unknownEvent }]
+    case 'legacy-name':
+      return [{ name: legacy ?? name }]
+    case 'overlap':
+      return legacy ? [{ name: canonicalName(name) }, { name: legacy }] : [plain]
+    default:
+      return [plain]
+  }
+}
+
+interface PlannedVariant extends Variant {
+  readonly occurrence: Occurrence
+  readonly fault: PlannedFault | undefined
+}
+
+function toRow(
+  subscription: SubscriptionRow,
+  variant: PlannedVariant,
+  { now, random, nextSeq, ...context }: PlanContext,
+): DeliveryRow | undefined {
+  const { occurrence, fault, name, dropped, recorded, padding = 0 } = variant
+  // They swap in pairs: the one that is waited for goes at once, whatever its own fault says.
+  const waiting = context.waiting(subscription.id)
+  const after: true | undefined = variant.after && waiting === undefined ? true : undefined
+  const delay = variant.after && !after ? 0 : (variant.delay ?? 0)
+  const eventId = context.eventId(name)
+  const { occurredAt, data } = occurrence
+  const status: DeliveryRow['status'] = dropped
+    ? 'dropped'
+    : subscription.active
+      ? 'pending'
+      : 'held'
+  const due = new Date(now.getTime() + delay * 1000).toISOString()
+  const envelope = context.vendor
+    ? inDialect(context.vendor, { name: canonicalName(name), id: eventId, occurredAt, data })
+    : { id: eventId, event: name, createdAt: occurredAt.toISOString(), data }
+  // A vendor that has no such event sends nothing.
+  if (!envelope) return undefined
+  const content = padding > 0 ? { ...envelope, padding: ' '.repeat(padding) } : envelope
+  return defined({
+    id: random.uuid(),
+    seq: nextSeq(),
+    subscriptionId: subscription.id,
+    eventId,
+    event: name,
+    canonicalEvent: occurrence.name,
+    resourceId: data.id,
+    body: toBase64(new TextEncoder().encode(JSON.stringify(content))),
+    createdAt: now.toISOString(),
+    status,
+    nextAttemptAt: dropped ? null : due,
+    attempts: [],
+    fault: fault?.kind,
+    recorded,
+    after,
+    passes: delay === 0 && !dropped ? waiting : undefined,
+  })
+}

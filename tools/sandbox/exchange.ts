@@ -1,0 +1,128 @@
+// From a request to checked input: reads a body within its limit, as JSON, and checks it and the
+// query against a schema. What is wrong becomes an error of section 7, every field at once.
+import { readStream } from '../../src/foundation/bytes.ts'
+import { decodeUtf8, parseJson } from '../../src/foundation/json.ts'
+import { type FieldError, HttpError, invalidFields, mostErrors } from './http-error.ts'
+import { profile } from './profile.ts'
+
+/** The part of a schema that checking uses. */
+export interface Schema<Output> {
+  safeParse(
+    value: unknown,
+  ):
+    | { readonly success: true; readonly data: Output }
+    | { readonly success: false; readonly error: { readonly issues: readonly SchemaIssue[] } }
+}
+
+interface SchemaIssue {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+  /** The fields that a strict object does not know. */
+  readonly keys?: readonly string[]
+}
+
+/** The value as its schema gives it; throws 422 with an entry for each offending field. */
+export function checked<Output>(schema: Schema<Output>, value: unknown, what: string): Output {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw invalidFields(fieldErrors(result.error.issues), what)
+}
+
+/** One entry for each offending field, with the first thing that is wrong with it. */
+export function fieldErrors(issues: readonly SchemaIssue[]): FieldError[] {
+  const errors = new Map<string, FieldError>()
+  for (const { path, message, keys } of issues) {
+    for (const key of keys ?? [undefined]) {
+      if (errors.size >= mostErrors) return [...errors.values()]
+      const field = [...path, ...(key === undefined ? [] : [key])].map(String).join('.')
+      const error = { field, message: key === undefined ? message : 'is unknown' }
+      if (!errors.has(field)) errors.set(field, error)
+    }
+  }
+  return [...errors.values()]
+}
+
+/** The query as an object; of a parameter that is given twice, the last one counts. */
+export function queryOf(url: string): Readonly<Record<string, string>> {
+  const at = url.indexOf('?')
+  if (at < 0) return {}
+  return Object.fromEntries(new URLSearchParams(url.slice(at)))
+}
+
+/** How much JSON a request may hold. */
+export interface JsonBounds {
+  readonly maxBytes?: number | undefined
+  /** Levels of nesting. */
+  readonly maxLevels?: number
+}
+
+/** A request's JSON body; undefined when it has none. */
+export async function jsonBody(
+  request: Request,
+  { maxBytes = profile.maxBodyBytes, maxLevels = profile.maxLevels }: JsonBounds = {},
+): Promise<unknown> {
+  const bytes = await bodyBytes(request, maxBytes)
+  if (bytes.length === 0) return undefined
+  const type = request.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  if (type !== 'application/json' && !/^application\/[\w.+-]+\+json$/.test(type)) {
+    throw new HttpError(400, 'A request with a body must have Content-Type: application/json')
+  }
+  const encoding = request.headers.get('content-encoding')?.trim().toLowerCase()
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new HttpError(400, 'The request body must not be compressed')
+  }
+  const text = decodeUtf8(bytes)
+  const parsed = text === undefined ? undefined : parseJson(text, maxLevels)
+  if (text === undefined || !parsed) {
+    throw new HttpError(400, `The request body is not JSON in UTF-8 of at most ${maxLevels} levels`)
+  }
+  refuseLostKeys(text)
+  return parsed.value
+}
+
+/** Keys that could reach a prototype are not kept, and must not get lost silently. */
+function refuseLostKeys(text: string): void {
+  if (!/__proto__|\\u|constructor/.test(text)) return
+  const lost: FieldError[] = []
+  const walk = (value: unknown, path: string) => {
+    if (typeof value !== 'object' || value === null) return
+    for (const [name, one] of Object.entries(value)) {
+      if (lost.length >= mostErrors) return
+      const field = path ? `${path}.${name}` : name
+      if (isLost(name, one)) lost.push({ field, message: 'has a name that cannot be kept' })
+      else walk(one, field)
+    }
+  }
+  walk(JSON.parse(text), '')
+  if (lost.length > 0) throw invalidFields(lost)
+}
+
+function isLost(name: string, value: unknown): boolean {
+  if (name !== 'constructor') return name === '__proto__'
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
+}
+
+/** A form's fields; at most `maxBytes` of them. */
+export async function formBody(request: Request, maxBytes: number): Promise<URLSearchParams> {
+  return new URLSearchParams(new TextDecoder().decode(await bodyBytes(request, maxBytes)))
+}
+
+const read = new WeakMap<Request, Uint8Array>()
+
+/** The bytes of a request's body, once they were read and where there were any. */
+export function bodyRead(request: Request): Uint8Array | undefined {
+  return read.get(request)
+}
+
+async function bodyBytes(request: Request, most: number): Promise<Uint8Array> {
+  const declared = Number(request.headers.get('content-length'))
+  const bytes =
+    declared > most
+      ? undefined
+      : await readStream(request.body, { most }).catch(() => {
+          throw new HttpError(400, 'The request body ended early')
+        })
+  if (!bytes) throw new HttpError(413, `The request body is larger than ${most} bytes`)
+  if (bytes.length > 0) read.set(request, bytes)
+  return bytes
+}

@@ -1,0 +1,121 @@
+// Injected faults: rules as data, counted or by chance, for deliveries and for the API.
+// It decides when a fault strikes; what the fault does is done where it strikes.
+import { canonicalName, covers, type EventName } from '../../src/protocol/names.ts'
+import { fieldErrors } from './exchange.ts'
+import type { FieldError } from './http-error.ts'
+import { canonicalPath } from './legacy-paths.ts'
+import type { SeededRandom } from './random.ts'
+import {
+  type ApiFault,
+  type AttemptFault,
+  type Fault,
+  type FaultsByStage,
+  faultsBody,
+  isOfStage,
+  type PlannedFault,
+} from './schemas/faults.ts'
+import type { StateRow } from './schemas/snapshot.ts'
+
+/** The properties of a delivery that rules match. */
+export interface DeliveryTarget {
+  readonly subscriptionId: string
+  readonly event: EventName
+  /** Names the die, so that chance does not depend on the order of answers. */
+  readonly die: string
+}
+
+type Rule = StateRow['faults'][number]
+
+export class FaultRules {
+  readonly #random: SeededRandom
+  readonly #onChange: () => void
+  #rules: Rule[] = []
+
+  constructor(random: SeededRandom, onChange: () => void) {
+    this.#random = random
+    this.#onChange = onChange
+  }
+
+  list(): Fault[] {
+    return this.#rules.map(({ fault, struck }) => ({ ...fault, struck }))
+  }
+
+  /** Replaces all rules; returns what is wrong with them instead, if anything is. */
+  set(value: unknown): readonly FieldError[] {
+    const read = faultsBody.safeParse(Array.isArray(value) ? { faults: value } : value)
+    if (!read.success) return fieldErrors(read.error.issues)
+    this.#replace(
+      read.data.faults.map(({ struck: _, ...fault }) => ({ fault, struck: 0, seen: 0 })),
+    )
+    return []
+  }
+
+  clear(): void {
+    this.#replace([])
+  }
+
+  forPlan(target: DeliveryTarget): PlannedFault | undefined {
+    return this.#strike('plan', (fault) => matches(fault, target), target.die)
+  }
+
+  forAttempt(target: DeliveryTarget): AttemptFault | undefined {
+    return this.#strike('attempt', (fault) => matches(fault, target), target.die)
+  }
+
+  /** The fault that the next API request meets; counts it. */
+  forApi(request: { readonly method: string; readonly path: string }): ApiFault | undefined {
+    return this.#strike(
+      'api',
+      ({ method, path }) =>
+        (method === undefined || method === request.method) &&
+        (path === undefined || isUnder(request.path, path)),
+    )
+  }
+
+  dump(): Rule[] {
+    return this.#rules.map((rule) => ({ ...rule }))
+  }
+
+  load(saved: readonly Rule[]): void {
+    this.#rules = saved.map((rule) => ({ ...rule }))
+  }
+
+  #replace(rules: Rule[]): void {
+    this.#rules = rules
+    this.#onChange()
+  }
+
+  /** The first rule of a stage that fits and whose chance comes up. */
+  #strike<Stage extends keyof FaultsByStage>(
+    stage: Stage,
+    fits: (fault: FaultsByStage[Stage]) => boolean,
+    die?: string,
+  ): FaultsByStage[Stage] | undefined {
+    for (const [at, rule] of this.#rules.entries()) {
+      const { fault } = rule
+      if (!isOfStage(fault, stage) || !fits(fault)) continue
+      if (fault.times !== undefined && rule.struck >= fault.times) continue
+      rule.seen += 1
+      // Also a throw of the die that misses changes what comes next.
+      this.#onChange()
+      const chance = this.#random.die(`fault ${at} ${die ?? rule.seen}`)
+      if (fault.probability !== undefined && chance >= fault.probability) continue
+      rule.struck += 1
+      return fault
+    }
+    return undefined
+  }
+}
+
+/** A fault of the canonical paths strikes the legacy ones too: they are the same endpoints. */
+function isUnder(path: string, beginning: string): boolean {
+  return path.startsWith(beginning) || canonicalPath(path).startsWith(beginning)
+}
+
+function matches(
+  { event, subscriptionId }: PlannedFault | AttemptFault,
+  target: DeliveryTarget,
+): boolean {
+  if (subscriptionId !== undefined && subscriptionId !== target.subscriptionId) return false
+  return event === undefined || covers(canonicalName(event), target.event)
+}

@@ -1,0 +1,179 @@
+// The options of a sandbox, checked: what the caller got wrong throws here, with the fix. A data
+// file goes on with the options that it was started with.
+
+import type { Fetch } from '../../src/client/attempt.ts'
+import { checkOptionNames, invalid, longestTimer, shown } from '../../src/foundation/check.ts'
+import { defined } from '../../src/foundation/defined.ts'
+import type { Vendor } from '../../src/protocol/vendor.ts'
+import { isPublicKey } from '../../src/signature/hmac/hmac.ts'
+import { fieldErrors } from './exchange.ts'
+import type { SavedState } from './saved-state.ts'
+import {
+  isSandboxTime,
+  secret as secretSchema,
+  subscriptionBody,
+} from './schemas/control-schemas.ts'
+import type { Scenario } from './schemas/scenario.ts'
+import type { StartOptions } from './schemas/snapshot.ts'
+
+/** A subscription that exists from the start. */
+export interface SubscriptionOption {
+  readonly url: string
+  /** Names, families, `*`, or legacy forms; everything by default. */
+  readonly events?: readonly string[]
+  /** `sandbox.secret` by default. */
+  readonly secret?: string
+}
+
+/** The options of `createSandbox`; all have defaults. */
+export interface SandboxOptions {
+  /** Seed of ids, tokens and random choices; the same seed and calls give the same bytes. */
+  readonly seed?: string | number
+  /** A time at which the clock stands still, or a source of time; the system's time by default. */
+  readonly now?: Date | string | (() => Date)
+  /** A SQLite file that keeps the state; in memory without one. */
+  readonly data?: string
+  readonly subscriptions?: readonly SubscriptionOption[]
+  /** The secret of subscriptions without their own; derived from the seed by default. */
+  readonly secret?: string
+  /** Host names besides localhost that the sandbox accepts, e.g. a container's. */
+  readonly hosts?: readonly string[]
+  /** Requests per minute for every organization, or false for no limit (section 8). */
+  readonly rateLimit?: number | false
+  /** A scenario to start from and to run; options beside it take precedence. */
+  readonly scenario?: Scenario | Readonly<Record<string, unknown>>
+  /**
+   * Sends events as this vendor would: its names, shapes, signature and repeats. Events that the
+   * vendor does not have are not sent.
+   */
+  readonly vendor?: Vendor
+  /** Milliseconds that a delivery waits for its answer; 10,000 by default. */
+  readonly deliveryTimeout?: number
+  /**
+   * Sends the deliveries, each as one `Request` object; the global fetch by default. `toFetch(receiver)`
+   * is one: then neither side needs a port.
+   */
+  readonly fetch?: Fetch | undefined
+  /** Sends the mail, e.g. `smtp://127.0.0.1:1025`; none is sent without it, or with ''. */
+  readonly smtpUrl?: string
+}
+
+interface Check {
+  readonly holds: (value: unknown) => boolean
+  readonly what: string
+  /** Its value must not be repeated in a message. */
+  readonly isSecret?: true
+}
+
+/** The sandbox has no private key of a vendor. */
+const isSignable = (value: unknown) => {
+  const { scheme, fixtures } = (value ?? {}) as Partial<Vendor>
+  return Array.isArray(fixtures) && scheme !== undefined && !isPublicKey(scheme.algorithm)
+}
+
+const isName = (value: unknown) => typeof value === 'string' && value !== ''
+
+const checks: Readonly<Record<keyof SandboxOptions, Check>> = {
+  seed: {
+    holds: (seed) => typeof seed === 'string' || Number.isFinite(seed),
+    what: 'a string or a finite number',
+  },
+  now: {
+    holds: isTime,
+    what: 'a Date, an ISO 8601 string or a function returning a Date, from 1970 to 9000',
+  },
+  data: { holds: isName, what: 'the name of a file' },
+  secret: {
+    holds: (value) => secretSchema.safeParse(value).success,
+    what: 'a string of 8 to 256 characters without white space',
+    isSecret: true,
+  },
+  subscriptions: { holds: Array.isArray, what: 'an array' },
+  rateLimit: {
+    holds: (rate) => rate === false || (Number.isInteger(rate) && Number(rate) >= 0),
+    what: 'a whole number, 0 or more, or false',
+  },
+  vendor: {
+    holds: isSignable,
+    what: 'one of vendors.*() that signs with a shared secret, or signs nothing',
+  },
+  scenario: { holds: (value) => typeof value === 'object', what: 'a scenario' },
+  deliveryTimeout: {
+    holds: (ms) => Number.isInteger(ms) && Number(ms) >= 1 && Number(ms) <= longestTimer,
+    what: 'a whole number of milliseconds, 1 or more',
+  },
+  hosts: {
+    holds: (value) => Array.isArray(value) && value.every(isName),
+    what: 'an array of host names',
+  },
+  fetch: {
+    holds: (value) => typeof value === 'function',
+    what: 'a function, e.g. toFetch(receiver)',
+  },
+  smtpUrl: {
+    holds: (value) => value === '' || /^smtps?:\/\/[^/]/i.test(String(URL.parse(String(value)))),
+    what: 'an address such as smtp://127.0.0.1:1025, or an empty string',
+    isSecret: true,
+  },
+}
+
+/** @throws WebhookError `OPTION_INVALID` */
+export function checkOptions(options: SandboxOptions): void {
+  checkOptionNames('createSandbox', options, Object.keys(checks))
+  for (const [name, { holds, what, isSecret }] of Object.entries(checks)) {
+    const value: unknown = options[name as keyof SandboxOptions]
+    if (value === undefined || holds(value)) continue
+    const got = isSecret ? '' : `, got ${shown(value)}`
+    throw invalid(`createSandbox: ${name} must be ${what}${got}`)
+  }
+  for (const [at, one] of (options.subscriptions ?? []).entries()) {
+    const read = subscriptionBody.safeParse(one)
+    const wrong = read.success ? [] : fieldErrors(read.error.issues)
+    const words = wrong.map(({ field, message }) => `subscriptions.${at}.${field}: ${message}`)
+    if (words.length > 0) throw invalid(`createSandbox: ${words.join('; ')}`)
+  }
+}
+
+function isTime(now: unknown): boolean {
+  const time: unknown = typeof now === 'function' ? now() : now
+  if (!(time instanceof Date) && typeof time !== 'string') return false
+  return isSandboxTime(new Date(time).getTime())
+}
+
+/** The options that a data file keeps, in the form in which it keeps them. */
+export function startOptions({ now, secret, subscriptions }: SandboxOptions): StartOptions {
+  return defined({
+    now: now === undefined || typeof now === 'function' ? undefined : new Date(now).toISOString(),
+    secret,
+    subscriptions: subscriptions?.map(({ url, events, secret: own }) =>
+      defined({ url, events: events && [...events], secret: own }),
+    ),
+  })
+}
+
+/**
+ * Refuses options other than those that a data file was started with: they decide how a state
+ * begins, and this one has begun. Options that are left out stay as they were.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ */
+export function checkSameStart(options: SandboxOptions, saved: SavedState): void {
+  const before = { ...saved.startOptions, seed: String(saved.snapshot.seed) }
+  const { seed } = options
+  const now = defined({ ...startOptions(options), seed: seed === undefined ? seed : String(seed) })
+  for (const name of ['seed', 'now', 'secret', 'subscriptions'] as const) {
+    if (now[name] === undefined || JSON.stringify(now[name]) === JSON.stringify(before[name]))
+      continue
+    const was = name === 'seed' || name === 'now' ? ` (${before[name] ?? 'the system’s time'})` : ''
+    throw invalid(
+      `createSandbox: the data file was started with another ${name}${was}: leave ${name} out and ${fixes[name]}, or use another file`,
+    )
+  }
+}
+
+const fixes = {
+  seed: 'go on with the file’s own',
+  now: 'set the clock (PUT /_sandbox/clock)',
+  secret: 'change it per subscription (PATCH /_sandbox/subscriptions/{id})',
+  subscriptions: 'change them at /_sandbox/subscriptions',
+}

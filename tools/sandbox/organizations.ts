@@ -1,0 +1,142 @@
+// Who may call: the seeded organizations with their plans, and their API keys (section 5). A key
+// is shown when it is made; afterwards only masked.
+import { limits } from '../../src/protocol/resources.ts'
+import { profile } from './profile.ts'
+import type { SeededRandom } from './random.ts'
+import type { ApiKey, Organization, Plan } from './schemas/snapshot.ts'
+
+/** An API key with its secret masked. */
+export interface MaskedKey extends ApiKey {
+  readonly plan: Plan
+}
+
+export interface SavedOrganizations {
+  readonly organizations: Organization[]
+  readonly keys: ApiKey[]
+}
+
+/** Requests per minute that an organization has by its plan or its agreement (section 8). */
+export function rateOf({ plan, ratePerMinute }: Organization): number {
+  if (ratePerMinute !== null) return ratePerMinute
+  return plan === 'Enterprise' ? profile.rate.enterprisePerMinute : limits.ratePerMinute
+}
+
+/** The seeded organizations and keys; `key_limited` always gets 429. */
+export function seededOrganizations(now: Date): SavedOrganizations {
+  const createdAt = now.toISOString()
+  const organizations = [
+    seeded('acme', 'Acme', 'Professional'),
+    seeded('globex', 'Globex', 'Business'),
+    seeded('initech', 'Initech', 'Enterprise'),
+    seeded('hooli', 'Hooli', 'Starter'),
+    { ...seeded('umbrella', 'Umbrella', 'Professional'), subscriptionActive: false },
+    { ...seeded('vandelay', 'Vandelay', 'Professional'), ratePerMinute: 0 },
+  ]
+  const key = (id: string, owner: string, active = true): ApiKey => {
+    return { id, organizationId: `org_${owner}`, key: `key_${id}`, active, createdAt }
+  }
+  const keys = [
+    key('acme', 'acme'),
+    key('globex', 'globex'),
+    key('initech', 'initech'),
+    key('noplan', 'hooli'),
+    key('unpaid', 'umbrella'),
+    key('limited', 'vandelay'),
+    key('revoked', 'acme', false),
+  ]
+  return { organizations, keys }
+}
+
+function seeded(id: string, name: string, plan: Plan): Organization {
+  return {
+    id: `org_${id}`,
+    name,
+    requestorName: `${name} Onboarding`,
+    requestorEmail: `onboarding@${id}.example`,
+    plan,
+    subscriptionActive: true,
+    ratePerMinute: null,
+  }
+}
+
+export class Organizations {
+  readonly #random: SeededRandom
+  readonly #organizations = new Map<string, Organization>()
+  readonly #keys = new Map<string, ApiKey>()
+  readonly #byKey = new Map<string, ApiKey>()
+
+  constructor(random: SeededRandom) {
+    this.#random = random
+  }
+
+  get(id: string): Organization | undefined {
+    return this.#organizations.get(id)
+  }
+
+  list(): Organization[] {
+    return [...this.#organizations.values()]
+  }
+
+  update(id: string, patch: Partial<Organization>): Organization | undefined {
+    const organization = this.#organizations.get(id)
+    if (!organization) return undefined
+    const next = { ...organization, ...patch, id }
+    this.#organizations.set(id, next)
+    return next
+  }
+
+  /** The organization of an active key. */
+  ofKey(key: string): Organization | undefined {
+    const found = this.#byKey.get(key)
+    return found?.active ? this.get(found.organizationId) : undefined
+  }
+
+  keys(): MaskedKey[] {
+    return [...this.#keys.values()].map((key) => this.#masked(key))
+  }
+
+  generate(organizationId: string, now: Date): ApiKey {
+    const key = `key_${this.#random.token()}`
+    const createdAt = now.toISOString()
+    return this.#put({ id: this.#random.uuid(), organizationId, key, active: true, createdAt })
+  }
+
+  /** A new key for the same organization; the old one stops at once. */
+  rotate(id: string, now: Date): ApiKey | undefined {
+    const key = this.#keys.get(id)
+    if (!key?.active) return undefined
+    this.#put({ ...key, active: false })
+    return this.generate(key.organizationId, now)
+  }
+
+  revoke(id: string): MaskedKey | undefined {
+    const key = this.#keys.get(id)
+    return key && this.#masked(this.#put({ ...key, active: false }))
+  }
+
+  load({ organizations, keys }: SavedOrganizations): void {
+    for (const map of [this.#organizations, this.#keys, this.#byKey]) map.clear()
+    for (const one of organizations) this.#organizations.set(one.id, one)
+    for (const key of keys) this.#put(key)
+  }
+
+  dump(): SavedOrganizations {
+    return { organizations: this.list(), keys: [...this.#keys.values()] }
+  }
+
+  #put(key: ApiKey): ApiKey {
+    this.#keys.set(key.id, key)
+    this.#byKey.set(key.key, key)
+    return key
+  }
+
+  #masked(key: ApiKey): MaskedKey {
+    const plan = this.get(key.organizationId)?.plan ?? 'Starter'
+    return { ...key, key: mask(key.key), plan }
+  }
+}
+
+/** The ends of a secret: enough to recognize it, too little to use it. */
+export function mask(secret: string): string {
+  return secret.length > 12 ? `${secret.slice(0, 6)}…${secret.slice(-3)}` : `${secret.slice(0, 4)}…`
+}

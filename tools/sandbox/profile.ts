@@ -1,0 +1,32 @@
+// The one place that decides what the service's document does not show, as values; assumptions.ts
+// says the same in sentences.
+import { deepestAnswer } from '../../src/foundation/json.ts'
+import { schemes } from '../../src/protocol/scheme.ts'
+
+/** The sandbox's decisions. */
+export const profile = {
+  /** The receiver's default scheme (section 6, rules 1 and 4). */
+  scheme: schemes.service(),
+  delivery: {
+    timeoutMs: 10_000,
+    /** How many of one subscription are in flight at once. */
+    concurrency: 8,
+    /** Seconds before the second, third, … attempt; after the last one the delivery has failed. */
+    retryDelaysSeconds: [5, 30, 120, 600, 3600, 21_600, 86_400],
+    /** A longer `Retry-After` is cut to this. */
+    retryAfterMaxSeconds: 86_400,
+  },
+  /** How long the old secret signs beside the new one after a rotation. */
+  rotationOverlapSeconds: 86_400,
+  rate: {
+    windowSeconds: 60,
+    /** Section 8 leaves the Enterprise figure to an agreement; this is the sandbox's. */
+    enterprisePerMinute: 1000,
+  },
+  /** Bytes of a request body beyond which the answer is 413 (section 8: not shown). */
+  maxBodyBytes: 1_048_576,
+  /** Levels of a request body's nesting: clients still read it inside a list, or a snapshot. */
+  maxLevels: deepestAnswer - 10,
+  /** The path of the subject's page; the token follows. */
+  subjectPath: '/verify/',
+} as const

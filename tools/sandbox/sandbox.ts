@@ -1,0 +1,248 @@
+// The sandbox as its user holds it: its inside, everything that answers requests, and the ports.
+// Each call that changes something is recorded, so that a scenario can do it again.
+import { defined } from '../../src/foundation/defined.ts'
+import { WebhookError } from '../../src/foundation/errors.ts'
+import type { AssembledVerification } from '../../src/protocol/resources.ts'
+import { apiPath } from './api.ts'
+import { type AppFetch, createApp } from './app.ts'
+import { asArgumentError, checkedArgument } from './argument-error.ts'
+import { assemble } from './assemble.ts'
+import { toStep } from './control-handlers.ts'
+import { Core } from './core.ts'
+import type { DataFile } from './data-file.ts'
+import { refuseFromWithin } from './deliveries/from-within.ts'
+import { HttpError } from './http-error.ts'
+import type { Listening, ListenOptions } from './listen.ts'
+import { smtpHost, smtpMailer } from './mailer.ts'
+import { type SandboxOptions, startOptions } from './options.ts'
+import { profile } from './profile.ts'
+import {
+  recordedClock,
+  recordedDeliveries,
+  recordedFaults,
+  type SandboxClock,
+  type SandboxDeliveries,
+  type SandboxFaults,
+} from './recorded-calls.ts'
+import { Recorder } from './recorder.ts'
+import type { SavedState } from './saved-state.ts'
+import { actionsBody } from './schemas/control-schemas.ts'
+import type { Scenario } from './schemas/scenario.ts'
+import type { Snapshot } from './schemas/snapshot.ts'
+import type { ActionName } from './transitions.ts'
+import { act, type Step } from './verifications.ts'
+
+/** An action by its name, or with its step or reason. */
+export type VerificationAction = ActionName | Step
+
+/** The service in a box. */
+export interface Sandbox {
+  /** The whole service without a port; pass it wherever a `fetch` is expected. */
+  readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>
+  /** Serves over HTTP, on loopback and any free port by default. */
+  listen(options?: ListenOptions): Promise<Listening>
+  /** The base URL, without a path; `/v2/api` and `/_sandbox` are below it. */
+  readonly url: string
+  /** The API's base address: `url` with `/v2/api`. */
+  readonly baseUrl: string
+  /** A key of the Professional organization. */
+  readonly apiKey: string
+  /** The secret of subscriptions without their own. */
+  readonly secret: string
+  /**
+   * Acts on a verification as its subject, its operator or the clock: all actions, or none.
+   *
+   * @throws WebhookError `VERIFICATION_UNKNOWN`, `ILLEGAL_TRANSITION`, `OPTION_INVALID`
+   */
+  act(
+    id: string,
+    actions: VerificationAction | readonly VerificationAction[],
+    options?: { readonly force?: boolean },
+  ): Promise<AssembledVerification>
+  readonly clock: SandboxClock
+  readonly faults: SandboxFaults
+  readonly deliveries: SandboxDeliveries
+  /**
+   * Resolves when no delivery and no mail is due, or when the state is reset or restored.
+   *
+   * @throws WebhookError `CALLED_FROM_DELIVERY` when a delivery waits for the caller
+   */
+  flush(): Promise<void>
+  /** The seed of ids, tokens and random choices. */
+  readonly seed: string | number
+  /** Resets everything to the state right after the start. */
+  reset(): void
+  /** The whole state as JSON, secrets included. */
+  snapshot(): Snapshot
+  /**
+   * Records the calls since the start or the last reset as a scenario that repeats them, byte for
+   * byte: print it when a test fails.
+   *
+   * @throws WebhookError `SCENARIO_FAILED` after more than 10,000 actions or 16 MiB of bodies
+   */
+  scenario(): Scenario
+  /** @throws WebhookError `OPTION_INVALID` with every field that is wrong */
+  restore(snapshot: Snapshot): void
+  close(): Promise<void>
+}
+
+export interface SandboxDeps {
+  /** The options, checked and with a seed. */
+  readonly options: SandboxOptions & { readonly seed: string | number }
+  readonly file?: DataFile | undefined
+  readonly saved?: SavedState | undefined
+}
+
+export class LocalSandbox implements Sandbox {
+  readonly fetch: Sandbox['fetch']
+  readonly apiKey = 'key_acme'
+  readonly clock: SandboxClock
+  readonly faults: SandboxFaults
+  readonly deliveries: SandboxDeliveries
+  readonly #core: Core
+  readonly #recorder: Recorder
+  readonly #file: DataFile | undefined
+  readonly #answer: AppFetch
+  readonly #closing = new AbortController()
+  readonly #listening: Listening[] = []
+  #closed: Promise<void> | undefined
+
+  constructor({ options, file, saved }: SandboxDeps) {
+    const { seed, now, fetch: send = fetch, smtpUrl, deliveryTimeout, rateLimit, hosts } = options
+    const { vendor } = options
+    this.#file = file
+    this.#core = new Core({
+      seed,
+      source: typeof now === 'function' ? now : undefined,
+      send,
+      timeoutMs: deliveryTimeout ?? vendor?.delivery.timeout ?? profile.delivery.timeoutMs,
+      vendor,
+      mailer: smtpUrl ? smtpMailer(smtpUrl) : undefined,
+      origin: () => this.url,
+      start: saved?.startOptions ?? startOptions(options),
+      file,
+      saved,
+    })
+    const { clock, faults, deliveries } = this.#core
+    const recorder = new Recorder(clock, options)
+    this.#recorder = recorder
+    this.#restartRecording()
+    this.clock = recordedClock(clock, recorder)
+    this.faults = recordedFaults(faults, recorder)
+    this.deliveries = recordedDeliveries(deliveries, recorder)
+    this.#answer = createApp({
+      core: this.#core,
+      reset: () => this.reset(),
+      restore: (snapshot) => this.#restore(snapshot),
+      scenario: () => this.scenario(),
+      rateLimit,
+      mailServer: smtpUrl ? smtpHost(smtpUrl) : undefined,
+      listenHost: () => this.#listening.at(-1)?.host,
+      hosts: hosts ?? [],
+      origin: () => this.url,
+      closing: this.#closing.signal,
+    })
+    // A field, so that it can be handed on without its sandbox.
+    this.fetch = (input, init) => this.#fetch(input, init)
+  }
+
+  get url(): string {
+    return this.#listening.at(-1)?.url ?? 'http://sandbox.localhost'
+  }
+
+  get baseUrl(): string {
+    return `${this.url}${apiPath}`
+  }
+
+  get seed(): string | number {
+    return this.#core.random.seed
+  }
+
+  get secret(): string {
+    return this.#core.secret
+  }
+
+  async listen(options?: ListenOptions): Promise<Listening> {
+    const { serve } = await import('./listen.ts')
+    const listening = await serve(this.fetch, options)
+    this.#listening.push(listening)
+    return listening
+  }
+
+  async act(
+    id: string,
+    actions: VerificationAction | readonly VerificationAction[],
+    { force }: { readonly force?: boolean } = {},
+  ): Promise<AssembledVerification> {
+    const { state, journal } = this.#core
+    const body = defined({ actions: [actions].flat(), force })
+    const read = checkedArgument('act', actionsBody, body)
+    const row = state.verifications.get(id)
+    if (!row)
+      throw new WebhookError('VERIFICATION_UNKNOWN', `act: verification ${id} does not exist`)
+    // Recorded as a request: what fails here fails again, and the rest goes on.
+    this.#recorder.call('POST', `/verifications/${id}/actions`, body)
+    try {
+      act(state, row, { steps: read.actions.map(toStep), force })
+    } catch (cause) {
+      if (!(cause instanceof HttpError)) throw cause
+      throw new WebhookError('ILLEGAL_TRANSITION', `act: ${cause.message}`, { cause })
+    }
+    await journal.settled()
+    return assemble(row)
+  }
+
+  async flush(): Promise<void> {
+    refuseFromWithin('flush()')
+    this.#recorder.add({ flush: true })
+    await this.#core.flush()
+  }
+
+  reset(): void {
+    this.#core.reset()
+    this.#restartRecording()
+  }
+
+  snapshot(): Snapshot {
+    return this.#core.snapshot()
+  }
+
+  scenario(): Scenario {
+    return this.#recorder.scenario()
+  }
+
+  restore(snapshot: Snapshot): void {
+    try {
+      this.#restore(snapshot)
+    } catch (error) {
+      throw asArgumentError('restore: the snapshot', error)
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
+    if (this.#closing.signal.aborted) throw new TypeError('the sandbox is closed')
+    const request = input instanceof Request && !init ? input : new Request(input, init)
+    const answered = this.#recorder.request(request)
+    return this.#answer(request).finally(answered)
+  }
+
+  #restore(snapshot: unknown): void {
+    this.#core.restore(snapshot)
+    this.#recorder.restart(this.#core.snapshot())
+  }
+
+  #restartRecording(): void {
+    this.#recorder.restart(this.#core.fresh ? undefined : this.#core.snapshot())
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort()
+    await Promise.all(this.#listening.map((one) => one.close()))
+    await this.#core.close().finally(() => this.#file?.close())
+  }
+}

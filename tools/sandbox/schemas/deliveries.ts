@@ -1,0 +1,109 @@
+// Deliveries of the sandbox and their attempts as schemas: what is kept of them, and what its
+// control plane shows. Bytes are base64.
+import * as z from 'zod'
+import { eventNames } from '../../../src/protocol/names.ts'
+import { dateTime, paginationSchema } from '../../../src/protocol/resources.ts'
+import { attemptFaults, plannedFaults } from './faults.ts'
+
+/** `held` while its subscription is paused, `dropped` by a fault or with its subscription. */
+const deliveryStatuses = ['pending', 'delivered', 'failed', 'dropped', 'held'] as const
+
+const base64 = z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/, 'must be base64')
+const headers = z.record(z.string(), z.string())
+
+/** One request and what came of it. */
+export const attemptSchema = z.object({
+  /** By the sandbox's clock. */
+  at: dateTime,
+  /** Measured in real time, whatever the sandbox's clock does; not kept in a snapshot. */
+  durationMs: z.number().min(0).optional(),
+  request: z.object({ method: z.literal('POST'), url: z.string(), headers, body: base64 }),
+  response: z
+    .object({
+      status: z.int(),
+      /** As pairs: a name may come more than once. */
+      headers: z.array(z.tuple([z.string(), z.string()])),
+      body: base64,
+      /** Whether the answer went on after what is kept of it. */
+      truncated: z.literal(true).optional(),
+    })
+    .optional(),
+  /** Why no answer came. */
+  error: z.string().optional(),
+  /** The fault that changed it. */
+  fault: z.enum(attemptFaults).optional(),
+})
+
+const deliveryFields = {
+  id: z.string().min(1),
+  subscriptionId: z.string(),
+  eventId: z.string(),
+  /** The name under which it is delivered. */
+  event: z.string(),
+  canonicalEvent: z.enum(eventNames),
+  /** The resource that it is about. */
+  resourceId: z.string(),
+  createdAt: dateTime,
+  status: z.enum(deliveryStatuses),
+  /** When the next attempt is due; null for the last one. */
+  nextAttemptAt: dateTime.nullable(),
+  /** The fault that planned it so. */
+  fault: z.enum(plannedFaults).optional(),
+  /** A recording of another one: it has the time and signature of when it was made. */
+  recorded: z.literal(true).optional(),
+  /** Waits until the next delivery to the same subscription has gone first. */
+  after: z.literal(true).optional(),
+  /** The reordered delivery that waits for this one to go first. */
+  passes: z.string().optional(),
+}
+
+/** A delivery with every attempt's exact bytes. */
+export const deliverySchema = z.object({
+  ...deliveryFields,
+  body: base64,
+  attempts: z.array(attemptSchema),
+})
+
+/** A delivery as a list shows it: without bytes, and the same for the same seed and calls. */
+export const deliverySummarySchema = z.object({
+  ...deliveryFields,
+  attempts: z.array(
+    attemptSchema
+      .omit({ request: true, response: true, durationMs: true })
+      .extend({ status: z.int().optional() }),
+  ),
+})
+
+/** A delivery as it is kept. */
+export const deliveryRowSchema = deliverySchema.extend({
+  seq: z.int().min(0),
+  /** The headers of its signature; a later attempt has them again if they state no time. */
+  signature: headers.optional(),
+})
+
+/** Selects deliveries. */
+export const deliveryFilter = z.object({
+  subscriptionId: z.string().optional(),
+  event: z.string().optional(),
+  status: z.enum(deliveryStatuses).optional(),
+})
+
+const whole = z.coerce.number().int().min(1)
+
+/** The deliveries of a list; without page and limit all of them. */
+export const deliveryQuery = deliveryFilter.extend({
+  page: whole.optional(),
+  limit: whole.max(1000).optional(),
+})
+
+/** A list of deliveries. */
+export const deliveryPage = z.looseObject({
+  data: z.array(deliverySummarySchema),
+  pagination: paginationSchema.optional(),
+})
+
+export type Attempt = Readonly<z.infer<typeof attemptSchema>>
+export type SandboxDelivery = Readonly<z.infer<typeof deliverySchema>>
+export type DeliverySummary = Readonly<z.infer<typeof deliverySummarySchema>>
+export type DeliveryRow = Readonly<z.infer<typeof deliveryRowSchema>>
+export type DeliveryFilter = Readonly<z.input<typeof deliveryFilter>>

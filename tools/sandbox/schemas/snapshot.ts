@@ -1,0 +1,201 @@
+// The sandbox's whole state as a schema: a snapshot is checked by it, whole, before anything of it
+// is taken, and so is each row of a data file. The types of all rows are inferred from it.
+import * as z from 'zod'
+import {
+  clientSchema,
+  dateTime,
+  thirdPartySchema,
+  verificationSchema,
+} from '../../../src/protocol/resources.ts'
+import {
+  json,
+  organizationPlans,
+  sandboxTime,
+  secret,
+  seed,
+  subscriptionFilters,
+  target,
+} from './control-schemas.ts'
+import { deliveryRowSchema } from './deliveries.ts'
+import { faultSchema } from './faults.ts'
+
+const text = z.string().min(1)
+const count = z.int().min(0)
+
+/** One entry of a verification's audit trail (section 2.2; its fields are the sandbox's). */
+const trailEntry = z.object({
+  at: dateTime,
+  action: z.string(),
+  actor: z.enum(['subject', 'operator', 'service', 'requestor']),
+  /** The step that was submitted; null for what concerns the verification as a whole. */
+  step: z.string().nullable(),
+  /** The verification's status afterwards. */
+  status: z.string(),
+  reason: z.string().optional(),
+})
+
+const verification = z.object({
+  seq: count,
+  resource: verificationSchema.extend({ id: text }),
+  /** Null until the subject has submitted. */
+  score: z.number().min(0).max(100).nullable(),
+  /** When each step was submitted. */
+  completed: z.record(z.string(), dateTime),
+  /** The subject's answers, by step and field. */
+  given: z
+    .record(z.string(), z.record(z.string(), z.union([z.string(), z.literal(true)])))
+    .optional(),
+  trail: z.array(trailEntry),
+  config: json.optional(),
+  thirdParties: z.array(thirdPartySchema).optional(),
+})
+
+const client = z.object({ seq: count, resource: clientSchema.extend({ id: text }) })
+
+const mail = z.object({
+  id: text,
+  kind: z.enum(['invitation', 'shared_result']),
+  to: z.string(),
+  subject: z.string(),
+  text: z.string(),
+  verificationId: z.string(),
+  organizationId: z.string(),
+  createdAt: dateTime,
+  /** The subject-facing link of an invitation. */
+  link: z.string().optional(),
+  /** The data shared with a third party. */
+  shared: json.optional(),
+  /** Where the mail stands: only kept, or handed to the mail server. */
+  transport: z.enum(['none', 'pending', 'sent', 'failed']),
+  /** Why the mail server did not take it. */
+  error: z.string().optional(),
+})
+
+const organization = z.object({
+  id: text,
+  name: z.string(),
+  requestorName: z.string(),
+  requestorEmail: z.string(),
+  plan: z.enum(organizationPlans),
+  /** Whether its subscription is paid; otherwise 402. */
+  subscriptionActive: z.boolean(),
+  /** Requests per minute; null for what its plan gives. */
+  ratePerMinute: count.nullable(),
+})
+
+const key = z.object({
+  id: text,
+  organizationId: z.string(),
+  key: text,
+  active: z.boolean(),
+  createdAt: dateTime,
+})
+
+const subscription = z.object({
+  id: text,
+  url: target,
+  events: z.array(z.enum(subscriptionFilters)),
+  secret,
+  active: z.boolean(),
+  createdAt: dateTime,
+  /** The organization whose events it receives; null for all of them. */
+  organizationId: z.string().nullable(),
+  /** The secret before the last rotation, and until when it signs beside the new one. */
+  previous: z.object({ secret, until: dateTime }).optional(),
+})
+
+/** Real time and the offset together must stay within what the clock may show. */
+const offset = z.number().min(-1.7e12).max(2.1e14)
+const word = z
+  .number()
+  .int()
+  .min(-(2 ** 31))
+  .max(2 ** 31 - 1)
+
+const parts = {
+  version: z.literal(2),
+  seed,
+  /** The secret of subscriptions without their own. */
+  secret,
+  clock: z.object({ now: sandboxTime, frozen: z.boolean(), offset }),
+  random: z.tuple([word, word, word, word]),
+  faults: z.array(z.object({ fault: faultSchema, struck: count, seen: count })),
+}
+/** The last sequence number, and each organization's rate window. */
+const counters = { seq: count, rates: z.record(z.string(), z.tuple([z.number(), count])) }
+const access = { organizations: several(organization), keys: several(key) }
+
+/** A snapshot. */
+export const snapshotSchema = z.object({
+  ...parts,
+  state: z.object({
+    ...counters,
+    verifications: several(verification),
+    clients: several(client),
+    outbox: several(mail),
+    ...access,
+  }),
+  webhooks: z.object({
+    subscriptions: several(subscription),
+    deliveries: several(deliveryRowSchema),
+  }),
+})
+
+/** The options of the first start; a later start must not differ from them. */
+const startOptions = z.object({
+  now: z.iso.datetime().optional(),
+  secret: z.string().optional(),
+  subscriptions: z
+    .array(
+      z.object({
+        url: z.string(),
+        events: z.array(z.string()).optional(),
+        secret: z.string().optional(),
+      }),
+    )
+    .optional(),
+})
+
+/** The row of a data file for what has no record of its own. */
+export const stateRowSchema = z.object({ ...parts, ...counters, startOptions })
+
+/** The rows of a data file, by their kind. */
+export const rowSchemas = {
+  state: stateRowSchema,
+  organizations: z.object(access),
+  verification,
+  client,
+  mail,
+  subscription,
+  delivery: deliveryRowSchema,
+} as const
+
+/** A list in which no id comes twice. */
+function several<Item extends z.ZodType<Identified>>(item: Item) {
+  return z.array(item).check(({ value, issues }) => {
+    const seen = new Set<string>()
+    for (const [at, one] of value.entries()) {
+      const id = 'resource' in one ? one.resource.id : one.id
+      if (seen.has(id)) {
+        issues.push({ code: 'custom', input: one, path: [at], message: `has the id ${id} again` })
+      }
+      seen.add(id)
+    }
+  })
+}
+
+type Identified = { readonly id: string } | { readonly resource: { readonly id: string } }
+
+/** The whole state as one JSON value, secrets included. */
+export type Snapshot = z.infer<typeof snapshotSchema>
+export type StateRow = z.infer<typeof stateRowSchema>
+export type StartOptions = z.infer<typeof startOptions>
+export type RowKind = keyof typeof rowSchemas
+export type VerificationRow = z.infer<typeof verification>
+export type TrailEntry = z.infer<typeof trailEntry>
+export type ClientRow = z.infer<typeof client>
+export type Mail = Readonly<z.infer<typeof mail>>
+export type Organization = Readonly<z.infer<typeof organization>>
+export type Plan = Organization['plan']
+export type ApiKey = Readonly<z.infer<typeof key>>
+export type SubscriptionRow = Readonly<z.infer<typeof subscription>>
