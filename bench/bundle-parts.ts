@@ -25,12 +25,9 @@ const proof: Parts = {
     'signature/encoding',
     'signature/time',
   ],
-  'claims of headers, none twice, in every form of headers': [
-    'signature/claims',
-    'foundation/delivery',
-  ],
+  'claims of headers, none twice, in every form of headers': ['signature/claims', 'delivery'],
   'errors with code, cause and address; names that are nearly right': [
-    'foundation/errors',
+    'errors',
     'foundation/check',
     'leven/index',
   ],

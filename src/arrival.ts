@@ -1,7 +1,7 @@
 // The pipeline's input to an inbox: the verified bytes, and all that could be parsed from them.
 
+import type { VerifiedDelivery } from './delivery.ts'
 import { defined } from './foundation/defined.ts'
-import type { VerifiedDelivery } from './foundation/delivery.ts'
 import type { Arrival } from './inbox/entry.ts'
 import { observedName } from './observe/observe.ts'
 import { createParser, type Parsed, type ParseOptions, type Parser } from './parse.ts'

@@ -1,7 +1,6 @@
+export type { Delivery, HeaderList, HeadersInput, VerifiedDelivery } from './delivery.ts'
 export type { Around } from './dispatch/around.ts'
 export type { Context, Handler, HandlerFailure, HandlerOptions } from './dispatch/handler.ts'
-export type { Clock } from './foundation/clock.ts'
-export type { Delivery, HeaderList, HeadersInput, VerifiedDelivery } from './foundation/delivery.ts'
 export {
   errorPage,
   type FailedCode,
@@ -12,7 +11,8 @@ export {
   type WarningCode,
   WebhookError,
   type WebhookErrorCode,
-} from './foundation/errors.ts'
+} from './errors.ts'
+export type { Clock } from './foundation/clock.ts'
 export type { SettledAs } from './inbox/work.ts'
 export type { BodyFault, BodyReading } from './intake/intake.ts'
 export type { Incoming } from './intake/walk.ts'

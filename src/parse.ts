@@ -1,9 +1,10 @@
 // The only decoder: verified bytes → strict UTF-8 → JSON → envelope → canonical name → typed
 // event. After it there are no bytes and no legacy names.
+
+import { assertVerified, type VerifiedDelivery } from './delivery.ts'
+import { type RejectedCode, WebhookError } from './errors.ts'
 import { checkOptionNames, invalid, kindShown, shown } from './foundation/check.ts'
 import { defined } from './foundation/defined.ts'
-import { assertVerified, type VerifiedDelivery } from './foundation/delivery.ts'
-import { type RejectedCode, WebhookError } from './foundation/errors.ts'
 import { decodeUtf8, parseExact, parseJson } from './foundation/json.ts'
 import {
   type EnvelopeOption,

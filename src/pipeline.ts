@@ -1,22 +1,17 @@
 // The inside of a receiver, that every delivery walks through: admit, verify, then keep, or parse
 // and dispatch. Everything that a sender can do wrong comes out as an outcome.
 import { createPeek, isProbe, toArrival } from './arrival.ts'
+import { type Delivery, markVerified, type VerifiedDelivery, withProof } from './delivery.ts'
 import { Dispatcher } from './dispatch/dispatch.ts'
 import { ResourceReads } from './dispatch/fetch-resource.ts'
 import type { HandlerReport } from './dispatch/handler.ts'
 import { type AtWork, InFlight } from './dispatch/in-flight.ts'
 import { type ContextServices, runTask, type Task } from './dispatch/run.ts'
 import { RunningHandlers } from './dispatch/running.ts'
+import type { OutcomeCode } from './errors.ts'
 import { checkMilliseconds } from './foundation/check.ts'
 import { type Clock, millisecondsOf, systemClock } from './foundation/clock.ts'
 import { defined } from './foundation/defined.ts'
-import {
-  type Delivery,
-  markVerified,
-  type VerifiedDelivery,
-  withProof,
-} from './foundation/delivery.ts'
-import type { OutcomeCode } from './foundation/errors.ts'
 import { isPromise } from './foundation/promises.ts'
 import { admit, declaredLength } from './intake/admission.ts'
 import { Intake, type Reading } from './intake/intake.ts'

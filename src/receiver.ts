@@ -1,12 +1,12 @@
 // createReceiver: a frozen object of on, fallback, receive, handle and drain. Its inside, the
 // pipeline, is reached by `insideOf` alone.
 
+import type { Delivery } from './delivery.ts'
 import type { Handler, HandlerOptions } from './dispatch/handler.ts'
 import type { AnyPattern, KnownPattern } from './dispatch/known-pattern.ts'
 import type { EventsWith, Matching, Pattern, ResourceOf } from './dispatch/patterns.ts'
+import { blamingCaller } from './errors.ts'
 import { checkOptionNames, receiverInside } from './foundation/check.ts'
-import type { Delivery } from './foundation/delivery.ts'
-import { blamingCaller } from './foundation/errors.ts'
 import type { Incoming } from './intake/walk.ts'
 import type { ReceiverOptions } from './options.ts'
 import type { Outcome } from './outcome/outcome.ts'

@@ -1,5 +1,13 @@
 // Proves that bytes came from a holder of a secret: header present, well formed, in tolerance,
 // some secret matches. It returns the same bytes and understands nothing of them.
+
+import {
+  assertVerified,
+  type Delivery,
+  HeaderIndex,
+  type VerifiedDelivery,
+  withProof,
+} from './delivery.ts'
 import {
   checkChoice,
   checkFunction,
@@ -8,13 +16,6 @@ import {
   kindShown,
 } from './foundation/check.ts'
 import type { Clock } from './foundation/clock.ts'
-import {
-  assertVerified,
-  type Delivery,
-  HeaderIndex,
-  type VerifiedDelivery,
-  withProof,
-} from './foundation/delivery.ts'
 import { isPromise } from './foundation/promises.ts'
 import { checkScheme } from './protocol/check-scheme.ts'
 import type { Authenticity, Scheme } from './protocol/scheme-definition.ts'

@@ -1,8 +1,9 @@
 // Runs reconcile on a schedule, one run at a time, each from where the last complete one ended.
+
+import { isWebhookError } from '../errors.ts'
 import { sleep } from '../foundation/abortable.ts'
 import { checkFunction, checkMilliseconds } from '../foundation/check.ts'
 import { systemClock } from '../foundation/clock.ts'
-import { isWebhookError } from '../foundation/errors.ts'
 import { warn, warnIfItThrows, warnOnce } from '../foundation/warn.ts'
 import { describeError, printable } from '../observe/observe.ts'
 import { isApiError } from './api-error.ts'

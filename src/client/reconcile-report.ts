@@ -1,8 +1,8 @@
 // The report of a reconcile run, counted while it runs. It contains event names and ids,
 // never personal data.
 
+import type { OutcomeCode } from '../errors.ts'
 import { defined } from '../foundation/defined.ts'
-import type { OutcomeCode } from '../foundation/errors.ts'
 import type { Entity } from '../protocol/events.ts'
 import { parseTime } from '../protocol/json-paths.ts'
 import type { EventName } from '../protocol/names.ts'

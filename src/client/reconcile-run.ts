@@ -1,4 +1,6 @@
 // The options of a run of reconcile, checked: mistakes are reported before the API is called.
+
+import type { WebhookError } from '../errors.ts'
 import {
   checkFunction,
   checkMilliseconds,
@@ -9,7 +11,6 @@ import {
   suggestion,
 } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
-import type { WebhookError } from '../foundation/errors.ts'
 import type { Keeper } from '../options.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import type { Entity } from '../protocol/events.ts'

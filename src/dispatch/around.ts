@@ -1,6 +1,6 @@
 // The option `around`: user code that surrounds each run of a handler, and cannot hide what became
 // of it.
-import { WebhookError } from '../foundation/errors.ts'
+import { WebhookError } from '../errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import type { Context, Handler } from './handler.ts'
 

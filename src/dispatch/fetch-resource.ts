@@ -1,9 +1,10 @@
 // The current truth behind an event: late and reordered events do no harm to who asks for it.
 // Handlers that ask for the same resource at the same time share one request, never its answer.
+
+import type { VerifiedDelivery } from '../delivery.ts'
+import { WebhookError } from '../errors.ts'
 import { orAborted } from '../foundation/abortable.ts'
 import { type Clock, createAgeClock, systemClock } from '../foundation/clock.ts'
-import type { VerifiedDelivery } from '../foundation/delivery.ts'
-import { WebhookError } from '../foundation/errors.ts'
 import { unawaited } from '../foundation/unawaited.ts'
 import { type ClientOption, isReader } from '../options.ts'
 import type { WebhookEvent } from '../protocol/events.ts'

@@ -1,5 +1,5 @@
 // A handler's context, registration and report.
-import type { VerifiedDelivery } from '../foundation/delivery.ts'
+import type { VerifiedDelivery } from '../delivery.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import type { Superseded } from '../protocol/finality.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'

@@ -1,7 +1,7 @@
 // One attempt at an event: its handlers in turn, each within its time, with a context that makes what
 // costs something when it is asked for.
 import { sha256, sha256Hex } from '#hmac'
-import { idempotencyKeyOf, type VerifiedDelivery } from '../foundation/delivery.ts'
+import { idempotencyKeyOf, type VerifiedDelivery } from '../delivery.ts'
 import { isPromise } from '../foundation/promises.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import type { Superseded } from '../protocol/finality.ts'

@@ -1,7 +1,7 @@
 // Checks of what a caller passes: unknown options, wrong types, values out of range.
 // Every message says what is wrong, with the type of the value, and what to pass instead.
 import leven from 'leven'
-import { WebhookError, type WebhookErrorCode } from './errors.ts'
+import { WebhookError, type WebhookErrorCode } from '../errors.ts'
 
 /** A refusal of a caller's argument. */
 export function invalid(

@@ -1,5 +1,5 @@
 // Warnings to the operator that no option asked for; used sparingly, never with a person's data.
-import { errorPage, type OutcomeCode, type WarningCode } from './errors.ts'
+import { errorPage, type OutcomeCode, type WarningCode } from '../errors.ts'
 
 /**
  * A warning to the operator, with the address of the page about its code: a process warning where

@@ -1,7 +1,8 @@
 // The inbox as an operator sees it: look entries up, run them again, erase what must go.
+
+import { WebhookError } from '../errors.ts'
 import { checkMilliseconds, checkOptionNames } from '../foundation/check.ts'
 import type { Clock } from '../foundation/clock.ts'
-import { WebhookError } from '../foundation/errors.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { LatencyQuery, Purged, StoredEntry, StoreQuery, StoreStats } from './admin-store.ts'
 import { unpackContent, unpackMetadata } from './content.ts'

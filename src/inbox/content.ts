@@ -1,6 +1,7 @@
 // The content of an entry: the exact bytes of a delivery and its metadata, encrypted for it.
+
+import { type HeaderList, markVerified, type VerifiedDelivery } from '../delivery.ts'
 import { defined } from '../foundation/defined.ts'
-import { type HeaderList, markVerified, type VerifiedDelivery } from '../foundation/delivery.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
 import type { Encryption } from './encryption.ts'

@@ -1,6 +1,6 @@
 // How long a store is waited for: a sender must hear 503 rather than nothing, and so must whoever
 // ends the process.
-import { WebhookError } from '../foundation/errors.ts'
+import { WebhookError } from '../errors.ts'
 
 /** A signal that is aborted with `STORE_TIMEOUT` after `timeout` milliseconds, unless stopped. */
 export function deadline(timeout: number) {

@@ -1,6 +1,6 @@
 // One delivery in the inbox: what the receiver hands over, what it hears back, the states that an
 // entry goes through and the moves between them.
-import type { VerifiedDelivery } from '../foundation/delivery.ts'
+import type { VerifiedDelivery } from '../delivery.ts'
 import type { Entity, EventSource } from '../protocol/events.ts'
 
 /** A verified delivery with what could be read of it; bytes that nobody understood have no name. */

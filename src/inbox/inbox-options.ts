@@ -1,5 +1,6 @@
 // The options of an inbox, checked when it is created.
 
+import { WebhookError } from '../errors.ts'
 import {
   checkChoice,
   checkFunction,
@@ -10,7 +11,6 @@ import {
   shown,
 } from '../foundation/check.ts'
 import type { Clock } from '../foundation/clock.ts'
-import { WebhookError } from '../foundation/errors.ts'
 import type { RetentionDays } from './admin.ts'
 import type { EncryptionOptions } from './encryption.ts'
 import { createRetry, type Retry, type RetryOptions } from './retry.ts'

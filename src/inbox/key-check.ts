@@ -1,6 +1,6 @@
 // The salt of an inbox: stored encrypted, so that reading it also proves that the key is right.
 import { randomBytes } from 'node:crypto'
-import { WebhookError } from '../foundation/errors.ts'
+import { WebhookError } from '../errors.ts'
 import type { Encryption } from './encryption.ts'
 import { assertNotMoved } from './move.ts'
 import type { InboxStore } from './store.ts'

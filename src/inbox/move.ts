@@ -1,8 +1,8 @@
 // Moves an inbox from one store to another: every row as it is, once. Each step may be repeated, so
 // that a move which was interrupted goes on where it was.
 import { randomUUID } from 'node:crypto'
+import { WebhookError } from '../errors.ts'
 import { sleep } from '../foundation/abortable.ts'
-import { WebhookError } from '../foundation/errors.ts'
 import { type CopyStore, type CopyTable, type CopyTally, copyTables } from './copy-store.ts'
 import {
   type MoveState,

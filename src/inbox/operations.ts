@@ -1,6 +1,7 @@
 // Changes of an inbox by operators, timed and reported to those who listen.
+
+import { WebhookError } from '../errors.ts'
 import { sleep } from '../foundation/abortable.ts'
-import { WebhookError } from '../foundation/errors.ts'
 
 /** An operator's action on entries, by the inbox's own methods. */
 export interface Operated {

@@ -1,6 +1,6 @@
 // Entries from before there was a key: noted where they are accepted, and counted where they no
 // longer are, so that none is lost by an option that was removed too early.
-import { WebhookError } from '../foundation/errors.ts'
+import { WebhookError } from '../errors.ts'
 import type { Encryption } from './encryption.ts'
 import type { InboxStore } from './store.ts'
 

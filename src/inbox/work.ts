@@ -1,9 +1,9 @@
 // The inbox as a worker sees it: claimed entries, how an attempt at one may end, and what a worker
 // asks for.
 
+import type { VerifiedDelivery } from '../delivery.ts'
 import type { Placed } from '../foundation/bag.ts'
 import type { Clock } from '../foundation/clock.ts'
-import type { VerifiedDelivery } from '../foundation/delivery.ts'
 import type { EventSource } from '../protocol/events.ts'
 import type { Decision } from '../protocol/finality.ts'
 import type { Arrival, EntryFailure, EntryReason } from './entry.ts'

@@ -1,5 +1,5 @@
 // The headers of a delivery alone can refuse it, before a byte of its body is read.
-import type { HeaderIndex } from '../foundation/delivery.ts'
+import type { HeaderIndex } from '../delivery.ts'
 
 /** Why a delivery of `length` bytes is refused by its headers, or undefined when it is admitted. */
 export function admit(

@@ -1,8 +1,9 @@
 // How many bytes of bodies may be held, by whom and for how long. A stranger holds only what has
 // really arrived, and not for long.
+
+import type { OutcomeCode } from '../errors.ts'
 import { bodyDeadline } from '../foundation/body-deadline.ts'
 import { shown } from '../foundation/check.ts'
-import type { OutcomeCode } from '../foundation/errors.ts'
 import { type Linked, LinkedList } from '../foundation/linked-list.ts'
 import { shareNameOf } from '../signature/addresses.ts'
 import { Arrival, Arrivals, Shares } from './shares.ts'

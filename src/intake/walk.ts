@@ -1,6 +1,7 @@
 // A request as it comes in, and one delivery on its way through.
+
+import { type Delivery, HeaderIndex, type HeadersInput } from '../delivery.ts'
 import { invalid, kindShown } from '../foundation/check.ts'
-import { type Delivery, HeaderIndex, type HeadersInput } from '../foundation/delivery.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import type { HeaderClaims } from '../signature/claims.ts'
 import type { Arrived } from '../signature/verifier.ts'

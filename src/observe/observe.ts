@@ -1,10 +1,10 @@
 // Observations of outcomes, attempts and failures: never data of an event, nor the text
 // of an error that is not this package's own.
 
+import type { VerifiedDelivery } from '../delivery.ts'
 import type { HandlerFailure, HandlerReport } from '../dispatch/handler.ts'
+import { isWebhookError, type OutcomeCode, type WebhookError } from '../errors.ts'
 import { defined } from '../foundation/defined.ts'
-import type { VerifiedDelivery } from '../foundation/delivery.ts'
-import { isWebhookError, type OutcomeCode, type WebhookError } from '../foundation/errors.ts'
 import { errorsOf, type Outcome, type OutcomeKind } from '../outcome/outcome.ts'
 import type { EventSource, WebhookEvent } from '../protocol/events.ts'
 import { isLegacyName } from '../protocol/names.ts'

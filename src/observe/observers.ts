@@ -1,11 +1,11 @@
 // Who observes: two ready observers, and the one hub through which a receiver tells them. An
 // observer that throws never reaches a delivery.
 
+import type { HeaderIndex } from '../delivery.ts'
 import type { HearAttempt, Task } from '../dispatch/run.ts'
+import { isWebhookError, type OutcomeCode } from '../errors.ts'
 import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { type Clock, millisecondsOf, systemClock } from '../foundation/clock.ts'
-import type { HeaderIndex } from '../foundation/delivery.ts'
-import { isWebhookError, type OutcomeCode } from '../foundation/errors.ts'
 import { keepAwake } from '../foundation/unawaited.ts'
 import { isDevelopment, unharmed, warnOnce } from '../foundation/warn.ts'
 import type { Incoming } from '../intake/walk.ts'

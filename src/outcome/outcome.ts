@@ -1,6 +1,6 @@
 // Outcomes of deliveries, as values.
 import type { HandlerFailure, HandlerReport } from '../dispatch/handler.ts'
-import type { FailedCode, OutcomeCode, RejectedCode } from '../foundation/errors.ts'
+import type { FailedCode, OutcomeCode, RejectedCode } from '../errors.ts'
 import type { Issue, WebhookEvent } from '../protocol/events.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
 import type { Diagnosis } from '../signature/diagnose.ts'

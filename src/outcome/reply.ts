@@ -1,8 +1,9 @@
 // The HTTP reply to an outcome: a code, never a cause. What a user overrides never hides a failure.
+
+import type { HeadersInput } from '../delivery.ts'
+import type { OutcomeCode } from '../errors.ts'
 import { inTime } from '../foundation/abortable.ts'
 import { invalid, shown } from '../foundation/check.ts'
-import type { HeadersInput } from '../foundation/delivery.ts'
-import type { OutcomeCode } from '../foundation/errors.ts'
 import { isPromise } from '../foundation/promises.ts'
 import { unawaited } from '../foundation/unawaited.ts'
 import { type warn, warnOnce } from '../foundation/warn.ts'

@@ -1,5 +1,5 @@
 // The one table from outcome to status, and what each code says to the sender.
-import type { FailedCode, OutcomeCode, RejectedCode } from '../foundation/errors.ts'
+import type { FailedCode, OutcomeCode, RejectedCode } from '../errors.ts'
 
 /** Status and message of each refusal. */
 export const rejected: Readonly<Record<RejectedCode, readonly [status: number, message: string]>> =

@@ -1,7 +1,7 @@
 // The meaning of a received name: its canonical name, the type of its entity, and the schema that its
 // data has to fit.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { WebhookError } from '../foundation/errors.ts'
+import { WebhookError } from '../errors.ts'
 import { isPromise } from '../foundation/promises.ts'
 import { unawaited } from '../foundation/unawaited.ts'
 import { eventSchemas, type Issue } from './events.ts'

@@ -1,7 +1,8 @@
 // Checks of a scheme's definition before it is used: known fields, header names, a template
 // that can be read in one way only. Anything else is refused when it is defined.
+
+import type { WebhookError } from '../errors.ts'
 import { checkOptionNames, invalid, shown, suggestion } from '../foundation/check.ts'
-import type { WebhookError } from '../foundation/errors.ts'
 import type {
   Grammar,
   Scheme,

@@ -1,7 +1,7 @@
 // Claims of a delivery's headers, before any byte of its body is read: which signatures,
 // over which time and id. Every header that a scheme signs may occur once.
-import type { HeaderIndex } from '../foundation/delivery.ts'
-import type { RejectedCode } from '../foundation/errors.ts'
+import type { HeaderIndex } from '../delivery.ts'
+import type { RejectedCode } from '../errors.ts'
 import type { Scheme, TemplatePart } from '../protocol/scheme-definition.ts'
 import { type Claim, readAllClaims, readClaims } from './grammar.ts'
 import { isInTolerance, readTime } from './time.ts'

@@ -1,7 +1,8 @@
 // Why a signature does not match, as far as it can be proved: a variant of the bytes or of the key
 // that does verify. It reads unverified bytes, so its work is bounded.
+
+import { type Delivery, type HeaderList, headerValues } from '../delivery.ts'
 import { concat } from '../foundation/bytes.ts'
-import { type Delivery, type HeaderList, headerValues } from '../foundation/delivery.ts'
 import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import type { Claim } from './grammar.ts'

@@ -1,5 +1,5 @@
 // A refusal of unproved bytes, with what its diagnosis needs.
-import type { RejectedCode } from '../foundation/errors.ts'
+import type { RejectedCode } from '../errors.ts'
 import type { Diagnosis, Evidence } from './diagnose.ts'
 import { holdEvidence } from './held-evidence.ts'
 

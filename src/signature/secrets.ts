@@ -1,9 +1,9 @@
 // The secrets of a receiver: checked when they are configured, turned into keys once, chosen by
 // time while they rotate. A secret's text leaves this file for a diagnosis alone.
 import { makeHmacKey } from '#hmac'
+import type { Delivery } from '../delivery.ts'
 import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
-import type { Delivery } from '../foundation/delivery.ts'
 import type { WaitUntil } from '../foundation/unawaited.ts'
 import { isWorkerd } from '../foundation/warn.ts'
 import { parseTime } from '../protocol/json-paths.ts'

@@ -1,13 +1,14 @@
 // Proves one delivery by a scheme and its keys: headers first, then every valid key with every claim.
 // Refusals are values, and hold what a diagnosis needs.
-import { inTime } from '../foundation/abortable.ts'
+
 import {
   type HeaderIndex,
   type HeaderList,
   markVerified,
   type VerifiedDelivery,
-} from '../foundation/delivery.ts'
-import { WebhookError } from '../foundation/errors.ts'
+} from '../delivery.ts'
+import { WebhookError } from '../errors.ts'
+import { inTime } from '../foundation/abortable.ts'
 import { firstTrue, isPromise } from '../foundation/promises.ts'
 import type { WaitUntil } from '../foundation/unawaited.ts'
 import type { Scheme } from '../protocol/scheme.ts'

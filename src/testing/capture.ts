@@ -1,9 +1,10 @@
 // A delivery as a file for tests: exact bytes, headers and scheme; by default without personal data,
 // and signed again with a test secret so that it still verifies.
+
+import { type Delivery, type HeaderList, headerList } from '../delivery.ts'
 import { checkOptionNames, invalid as refusal, shown } from '../foundation/check.ts'
 import { systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
-import { type Delivery, type HeaderList, headerList } from '../foundation/delivery.ts'
 import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import { type Scheme, type SchemeDefinition, schemes } from '../protocol/scheme.ts'
 import { fromBase64, toBase64 } from '../signature/encoding.ts'

@@ -1,6 +1,6 @@
 // The headers by which a refused delivery claims its authenticity. They keep what a sender computes,
 // so that the delivery is refused for the same reason again, and nothing that could be a token.
-import type { HeaderList } from '../foundation/delivery.ts'
+import type { HeaderList } from '../delivery.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import { digestHex } from '../signature/encoding.ts'
 import { digestLength, isHmac } from '../signature/hmac/hmac.ts'

@@ -1,6 +1,6 @@
 // Removes personal data from what surrounds a body: the address and the headers of a delivery. What
 // is not known to be harmless is masked: letters become x, digits 0.
-import type { HeaderList } from '../foundation/delivery.ts'
+import type { HeaderList } from '../delivery.ts'
 import { isEventName, isLegacyName } from '../protocol/names.ts'
 import { isOpaqueId } from './opaque-id.ts'
 

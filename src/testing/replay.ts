@@ -1,11 +1,11 @@
 // Runs captures through a receiver, a mounted app or a running server, and reports an outcome for
 // each. It opens a port only for apps that take node:http requests.
 import type { ServerResponse } from 'node:http'
+import type { Delivery, HeaderList } from '../delivery.ts'
+import { isWebhookError } from '../errors.ts'
 import { checkOptionNames, checkWholeNumber, invalid, kindShown } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
-import type { Delivery, HeaderList } from '../foundation/delivery.ts'
-import { isWebhookError } from '../foundation/errors.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import { toReply } from '../outcome/reply.ts'
 import { type Scheme, schemes } from '../protocol/scheme.ts'

@@ -1,8 +1,9 @@
 // Deliveries as a sender would make them, and tampered ones that a receiver must reject.
+
+import type { Delivery } from '../delivery.ts'
 import { checkChoice, checkOptionNames, invalid } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
-import type { Delivery } from '../foundation/delivery.ts'
 import { type Scheme, schemes } from '../protocol/scheme.ts'
 import type { SecretInput } from '../signature/secrets.ts'
 import { sign } from '../signature/signature.ts'

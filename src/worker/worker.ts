@@ -1,7 +1,8 @@
 // createWorker: claim → attempt → settle, a given number of entries at a time; start, drain.
+
+import { WebhookError } from '../errors.ts'
 import { checkOptionNames, insideOf, invalid, kindShown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
-import { WebhookError } from '../foundation/errors.ts'
 import type { FailedRequest, SettledWork, Swept, Work, WorkSource } from '../inbox/work.ts'
 import { describeError, type Observation, timed } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { createClient, ValidationError } from '../../src/client/index.ts'
-import { errorPage } from '../../src/foundation/errors.ts'
+import { errorPage } from '../../src/errors.ts'
 import { clientOf, failure, openSandbox, start } from './service.ts'
 
 const silent = () => {

@@ -1,6 +1,6 @@
 import { createClient } from 'idv-webhooks/client'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { errorPage } from '../../src/foundation/errors.ts'
+import { errorPage } from '../../src/errors.ts'
 
 /** The warnings of a client whose service has this address. */
 function warnings(origin: string) {

@@ -1,6 +1,6 @@
 import ts from 'typescript'
 import { expect, test } from 'vitest'
-import { errorPage, isWebhookError, WebhookError } from '../../src/foundation/errors.ts'
+import { errorPage, isWebhookError, WebhookError } from '../../src/errors.ts'
 import { failed, rejected } from '../../src/outcome/table.ts'
 import { eachNode, filesIn, textOf } from './sources.ts'
 
@@ -10,7 +10,7 @@ const codeOf = (page: string) => page.slice(12, -3).toUpperCase().replaceAll('-'
 /** The members of a union of literals in errors.ts. */
 function codesOf(name: string): string[] {
   const codes: string[] = []
-  eachNode('src/foundation/errors.ts', (node) => {
+  eachNode('src/errors.ts', (node) => {
     if (!ts.isTypeAliasDeclaration(node) || node.name.text !== name) return
     if (!ts.isUnionTypeNode(node.type)) return
     for (const type of node.type.types) {

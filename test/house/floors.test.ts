@@ -11,7 +11,8 @@ const outside = imports.filter(({ to }) => !isOurs(to))
  * where one delivery is taken all the way, the digits after the point are the order of its files.
  */
 const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
-  [/^src\/foundation\/delivery\.ts$/, 1],
+  [/^src\/delivery\.ts$/, 1],
+  [/^src\/errors\.ts$/, 0],
   [/^src\/foundation\//, 0],
   [/^src\/(signature|protocol)\//, 1],
   [/^src\/dispatch\/fetch-resource\.ts$/, 4.1],
@@ -113,7 +114,7 @@ describe('imports', () => {
     expect(
       through.filter(
         ({ to }) =>
-          !/\/index\.ts$|^src\/inbox\/stores\/(sqlite\/sqlite|postgres\/postgres)\.ts$|^src\/vendors\/dialect\.ts$|^src\/foundation\/(check|defined|abortable|body-deadline|bytes|chunks|errors|json)\.ts$/.test(
+          !/\/index\.ts$|^src\/inbox\/stores\/(sqlite\/sqlite|postgres\/postgres)\.ts$|^src\/vendors\/dialect\.ts$|^src\/errors\.ts$|^src\/foundation\/(check|defined|abortable|body-deadline|bytes|chunks|json)\.ts$/.test(
             to,
           ),
       ),

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { reasonOf } from '../../src/foundation/errors.ts'
+import { reasonOf } from '../../src/errors.ts'
 import { isWebhookError } from '../../src/index.ts'
 import { type ReadCapture, readCapture } from '../../src/testing/index.ts'
 import { CliError } from './exit-code.ts'

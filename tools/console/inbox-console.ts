@@ -1,5 +1,7 @@
 // The console of an inbox, to be mounted in the user's own app. It decides who may ask; what the
 // pages read and do lies in inbox-routes.ts.
+
+import { isWebhookError } from '../../src/errors.ts'
 import { readStream } from '../../src/foundation/bytes.ts'
 import {
   checkFunction,
@@ -8,7 +10,6 @@ import {
   invalid,
 } from '../../src/foundation/check.ts'
 import { steadyClock, systemClock } from '../../src/foundation/clock.ts'
-import { isWebhookError } from '../../src/foundation/errors.ts'
 import type { Inbox } from '../../src/inbox/inbox.ts'
 import { createActivityLog, type TellActivity } from './activity.ts'
 import { type InboxRoute, inboxRoutes } from './inbox-routes.ts'

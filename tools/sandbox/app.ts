@@ -1,7 +1,7 @@
 // Everything that answers a request, as one fetch: the API, the control plane, the pages, 404 in the
 // error form for the rest. A fault of ours gets through in the error form only.
 import { Hono } from 'hono'
-import { isWebhookError } from '../../src/foundation/errors.ts'
+import { isWebhookError } from '../../src/errors.ts'
 import { apiPath, createApi } from './api.ts'
 import { withFault } from './api-faults.ts'
 import { authenticate, type RateOption } from './authenticate.ts'

@@ -1,7 +1,8 @@
 // Calls are checked as the requests that do the same: what would be refused over HTTP throws here,
 // naming every field that is wrong.
+
+import type { WebhookError } from '../../src/errors.ts'
 import { invalid } from '../../src/foundation/check.ts'
-import type { WebhookError } from '../../src/foundation/errors.ts'
 import { fieldErrors, type Schema } from './exchange.ts'
 import { type FieldError, HttpError } from './http-error.ts'
 

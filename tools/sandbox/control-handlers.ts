@@ -1,6 +1,7 @@
 // Handlers of the control plane's routes. Input is checked already; a missing record is 404.
+
+import { reasonOf } from '../../src/errors.ts'
 import { defined } from '../../src/foundation/defined.ts'
-import { reasonOf } from '../../src/foundation/errors.ts'
 import { assemble } from './assemble.ts'
 import { assumptions } from './assumptions.ts'
 import { deleteClient, updateClient } from './clients.ts'

@@ -1,6 +1,6 @@
 // The error for a damaged data file; apart from data-file.ts, so that a sandbox in memory does not
 // load SQLite.
-import { WebhookError } from '../../src/foundation/errors.ts'
+import { WebhookError } from '../../src/errors.ts'
 
 /** A file that holds something else than was written; it is left as it is. */
 export function damaged(path: string, what: string, cause?: unknown): WebhookError {

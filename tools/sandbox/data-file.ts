@@ -4,7 +4,7 @@ import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import { isWebhookError, WebhookError } from '../../src/foundation/errors.ts'
+import { isWebhookError, WebhookError } from '../../src/errors.ts'
 import { damaged } from './damaged.ts'
 import type { Change, ChangeSink } from './journal.ts'
 

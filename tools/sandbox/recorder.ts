@@ -1,7 +1,8 @@
 // Writes down what is done to a sandbox, as a scenario that does it again. It keeps a bounded
 // number of actions and bytes, and says so when there were more.
+
+import { WebhookError } from '../../src/errors.ts'
 import { defined } from '../../src/foundation/defined.ts'
-import { WebhookError } from '../../src/foundation/errors.ts'
 import { decodeUtf8, parseJson } from '../../src/foundation/json.ts'
 import { toBase64 } from '../../src/signature/encoding.ts'
 import { apiPath } from './api.ts'

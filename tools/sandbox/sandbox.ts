@@ -1,7 +1,8 @@
 // The sandbox as its user holds it: its inside, everything that answers requests, and the ports.
 // Each call that changes something is recorded, so that a scenario can do it again.
+
+import { WebhookError } from '../../src/errors.ts'
 import { defined } from '../../src/foundation/defined.ts'
-import { WebhookError } from '../../src/foundation/errors.ts'
 import type { AssembledVerification } from '../../src/protocol/resources.ts'
 import { apiPath } from './api.ts'
 import { type AppFetch, createApp } from './app.ts'

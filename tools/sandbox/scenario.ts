@@ -1,7 +1,8 @@
 // Scenario files: they are checked, and their actions are run against a sandbox in order. Every
 // action is a request that any user could make.
+
+import { WebhookError } from '../../src/errors.ts'
 import { defined } from '../../src/foundation/defined.ts'
-import { WebhookError } from '../../src/foundation/errors.ts'
 import { parseJson } from '../../src/foundation/json.ts'
 import { fromBase64 } from '../../src/signature/encoding.ts'
 import { apiPath } from './api.ts'

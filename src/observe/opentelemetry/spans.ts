@@ -9,8 +9,8 @@ import {
   type TextMapGetter,
   type Tracer,
 } from '@opentelemetry/api'
+import { type HeaderList, headerValues } from '../../delivery.ts'
 import type { Context } from '../../dispatch/handler.ts'
-import { type HeaderList, headerValues } from '../../foundation/delivery.ts'
 import { unawaited } from '../../foundation/unawaited.ts'
 import { warnIfItThrows } from '../../foundation/warn.ts'
 import type { WebhookEvent } from '../../protocol/events.ts'

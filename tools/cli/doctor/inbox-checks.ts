@@ -2,7 +2,7 @@
 // what waits in it. No entry is shown.
 import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { reasonOf } from '../../../src/foundation/errors.ts'
+import { reasonOf } from '../../../src/errors.ts'
 import type { InboxStats, StoreCapabilities } from '../../../src/inbox/index.ts'
 import { CliError } from '../exit-code.ts'
 import { type FoundInbox, openFound } from '../inbox/find-inbox.ts'

@@ -1,5 +1,5 @@
 // Checks without a receiver: Node, the form of the secret, the clock.
-import { reasonOf } from '../../../src/foundation/errors.ts'
+import { reasonOf } from '../../../src/errors.ts'
 import { type Scheme, type Secret, verify } from '../../../src/index.ts'
 import { testSecret } from '../../../src/testing/index.ts'
 

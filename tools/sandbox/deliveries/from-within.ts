@@ -1,6 +1,6 @@
 // Detects calls that wait for deliveries from inside one of them: they would wait for themselves.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { WebhookError } from '../../../src/foundation/errors.ts'
+import { WebhookError } from '../../../src/errors.ts'
 
 const deliveries = new AsyncLocalStorage<{ under: boolean }>()
 

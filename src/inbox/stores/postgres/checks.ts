@@ -1,6 +1,6 @@
 // Requirements of the server, checked at opening: a promise that it cannot keep is an error
 // then, with the fix, and not a loss later.
-import { WebhookError } from '../../../foundation/errors.ts'
+import { WebhookError } from '../../../errors.ts'
 import { warn } from '../../../foundation/warn.ts'
 import type { StoreCapabilities } from '../../store.ts'
 import type { PostgresRow } from './driver.ts'

@@ -1,5 +1,5 @@
 // Moves of a whole inbox: rows as JSON, which every driver sends alike.
-import { WebhookError } from '../../../foundation/errors.ts'
+import { WebhookError } from '../../../errors.ts'
 import {
   type CopyKey,
   type CopyRequest,

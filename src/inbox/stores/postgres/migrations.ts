@@ -1,6 +1,6 @@
 // The schema as numbered steps that only add. Functions carry versions in their names, so that old
 // and new processes run side by side while a deployment is under way.
-import { WebhookError } from '../../../foundation/errors.ts'
+import { WebhookError } from '../../../errors.ts'
 import type { PostgresTransaction } from './driver.ts'
 import { assertOwner, ownerGuard } from './schema-owner.ts'
 import { assign } from './sql/assign.ts'

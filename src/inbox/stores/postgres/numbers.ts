@@ -1,7 +1,7 @@
 // The numbers of entries, by which an entity's events are in order. Copies by logical replication leave
 // their sequence behind.
 import { randomUUID } from 'node:crypto'
-import { WebhookError } from '../../../foundation/errors.ts'
+import { WebhookError } from '../../../errors.ts'
 import { type Statements, toStoreError } from './statements.ts'
 
 /* One that is ahead stays as it is; who may only write has no right to it. */

@@ -1,5 +1,5 @@
 // A pool of postgres.js, by its shape, and what the inbox cannot work with.
-import { WebhookError } from '../../../foundation/errors.ts'
+import { WebhookError } from '../../../errors.ts'
 import type { PostgresRow } from './driver.ts'
 
 /** Rows, with the first word of what the server has done. */

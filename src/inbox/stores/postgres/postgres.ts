@@ -1,8 +1,9 @@
 // The shared store: the inbox in a Postgres database, for any number of receivers and workers. A
 // group of deliveries is one statement and one commit; rules of the port live in its functions.
+
+import { WebhookError } from '../../../errors.ts'
 import { checkOptionNames, invalid, kindShown } from '../../../foundation/check.ts'
 import { type Clock, steadyClock } from '../../../foundation/clock.ts'
-import { WebhookError } from '../../../foundation/errors.ts'
 import { warn } from '../../../foundation/warn.ts'
 import type {
   LatencyQuery,

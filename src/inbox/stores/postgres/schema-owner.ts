@@ -1,6 +1,6 @@
 // The owner of the schema of the inbox. Who owns a schema, or a function in it, may put other code behind
 // the names that the inbox calls, and it would run with the rights of the inbox.
-import { WebhookError } from '../../../foundation/errors.ts'
+import { WebhookError } from '../../../errors.ts'
 import type { PostgresValue } from './driver.ts'
 
 const isSuperuser = '(select m.rolsuper from pg_catalog.pg_roles m where m.rolname = current_user)'

@@ -1,8 +1,9 @@
 // Statements with a time limit on our side. Errors carry an SQLSTATE and words of our own: the
 // message of a server may hold data of an entry.
+
+import { isWebhookError, WebhookError } from '../../../errors.ts'
 import { orAborted } from '../../../foundation/abortable.ts'
 import { defined } from '../../../foundation/defined.ts'
-import { isWebhookError, WebhookError } from '../../../foundation/errors.ts'
 import { warnOnce } from '../../../foundation/warn.ts'
 import { moveRefusals } from '../../move-state.ts'
 import {

@@ -1,6 +1,7 @@
 // Queries of operators and of retention: find, reopen, dismiss, forget, purge, count.
+
+import { WebhookError } from '../../../errors.ts'
 import { defined } from '../../../foundation/defined.ts'
-import { WebhookError } from '../../../foundation/errors.ts'
 import type { EventSource } from '../../../protocol/events.ts'
 import type {
   LatencyQuery,

@@ -1,5 +1,5 @@
 // Carries out batches of calls on an open file: each batch is one transaction, and so one sync.
-import { isWebhookError, reasonOf, WebhookError } from '../../../foundation/errors.ts'
+import { isWebhookError, reasonOf, WebhookError } from '../../../errors.ts'
 import { AdminQueries } from './admin-queries.ts'
 import { ArrivalQueries } from './arrival-queries.ts'
 import type { Answer, BatchAnswer, Call, Gives, Handlers, Method, Takes } from './calls.ts'

@@ -1,5 +1,5 @@
 // The calls to the writer, as one list for both threads: what each takes and what it gives.
-import type { WebhookErrorCode } from '../../../foundation/errors.ts'
+import type { WebhookErrorCode } from '../../../errors.ts'
 import type {
   LatencyQuery,
   Purge,

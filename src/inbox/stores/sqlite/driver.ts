@@ -2,7 +2,7 @@
 // other of this shape instead.
 import { realpathSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { WebhookError } from '../../../foundation/errors.ts'
+import { WebhookError } from '../../../errors.ts'
 
 export type SqliteValue = null | number | bigint | string | Uint8Array
 

@@ -2,7 +2,7 @@
 // the log into the file when it closes, and deletes it: of a damaged file, or of a backup beside
 // which the log of another file lies, that would take what could still be saved.
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
-import { WebhookError } from '../../../foundation/errors.ts'
+import { WebhookError } from '../../../errors.ts'
 import { isFatal, type Open, type SqliteDatabase } from './driver.ts'
 
 /** How much of the file is read at start: all of it and its indexes, or all but those. */

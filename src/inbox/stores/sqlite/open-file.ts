@@ -1,6 +1,6 @@
 // One open file for each path and process, shared by all stores on it: bundlers and development
 // servers load a module more than once, and each time it makes an inbox on the same file.
-import { WebhookError } from '../../../foundation/errors.ts'
+import { WebhookError } from '../../../errors.ts'
 import type { SqliteDriver } from './driver.ts'
 import type { TransactionGate } from './transaction.ts'
 import type { WriteQueue } from './write-queue.ts'

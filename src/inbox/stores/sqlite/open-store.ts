@@ -1,6 +1,6 @@
 // Opens what a store works with: the writer and its queue, who looks beside it, and the connection
 // of handlers.
-import { WebhookError } from '../../../foundation/errors.ts'
+import { WebhookError } from '../../../errors.ts'
 import type { Gives, Method, Takes } from './calls.ts'
 import { loadDriver, locateDriver, type SqliteDatabase, type SqliteDriver } from './driver.ts'
 import { watchFile } from './file-watch.ts'

@@ -2,7 +2,7 @@
 // commit synced, an intact file, nobody else's.
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { WebhookError } from '../../../foundation/errors.ts'
+import { WebhookError } from '../../../errors.ts'
 import { isBusy, isFatal, type Open, type SqliteDatabase, transact } from './driver.ts'
 import { diskOf, isNetworkDisk } from './file-system.ts'
 import {

@@ -12,7 +12,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { WebhookError } from '../../../foundation/errors.ts'
+import { WebhookError } from '../../../errors.ts'
 import { warn } from '../../../foundation/warn.ts'
 
 /**

@@ -1,6 +1,6 @@
 // The tables, as numbered steps that only add: a newer program brings an older file up to date, an
 // older program refuses a newer file.
-import { WebhookError } from '../../../foundation/errors.ts'
+import { WebhookError } from '../../../errors.ts'
 import { type SqliteDatabase, transact } from './driver.ts'
 
 /**

@@ -3,7 +3,7 @@
 // all, and the file is damaged (section 2.2.1 of sqlite.org/howtocorrupt.html).
 import { readFileSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { WebhookError } from '../../../foundation/errors.ts'
+import { WebhookError } from '../../../errors.ts'
 import { lostFile } from './lost-file.ts'
 import { OwnLocks } from './own-locks.ts'
 

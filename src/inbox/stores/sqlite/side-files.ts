@@ -2,7 +2,7 @@
 // makes a new one for whoever comes next: two writers that do not see each other damage the file.
 import { randomUUID } from 'node:crypto'
 import { existsSync, linkSync, rmSync } from 'node:fs'
-import { WebhookError } from '../../../foundation/errors.ts'
+import { WebhookError } from '../../../errors.ts'
 import { isBusy, type Open } from './driver.ts'
 import { hasLog } from './intact.ts'
 

@@ -1,6 +1,6 @@
 // The writer's thread of the SQLite store: carries out one batch after the other.
 import { parentPort, workerData } from 'node:worker_threads'
-import { isWebhookError, reasonOf } from '../../../foundation/errors.ts'
+import { isWebhookError, reasonOf } from '../../../errors.ts'
 import { Batches } from './batches.ts'
 import type { Call } from './calls.ts'
 import { loadDriver } from './driver.ts'

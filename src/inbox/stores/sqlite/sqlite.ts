@@ -1,8 +1,9 @@
 // The embedded store: one SQLite file, written by a thread of its own that groups commits, each of
 // them synced before anybody hears of it.
+
+import { WebhookError } from '../../../errors.ts'
 import { inTime } from '../../../foundation/abortable.ts'
 import { checkChoice, checkOptionNames, invalid, shown } from '../../../foundation/check.ts'
-import { WebhookError } from '../../../foundation/errors.ts'
 import type {
   LatencyQuery,
   Purge,

@@ -1,7 +1,7 @@
 // The writer's thread, seen from the outside: batches go in by message, and a flag in shared
 // memory tells when one is committed.
 import { Worker } from 'node:worker_threads'
-import { WebhookError, type WebhookErrorCode } from '../../../foundation/errors.ts'
+import { WebhookError, type WebhookErrorCode } from '../../../errors.ts'
 import type { BatchAnswer } from './calls.ts'
 import type { OpenWriter } from './inline.ts'
 

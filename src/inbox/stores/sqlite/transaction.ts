@@ -1,6 +1,6 @@
 // `context.tx` on SQLite: one transaction at a time on a connection of the calling thread. It
 // commits a handler's effects together with its checkpoint, under the fence of its lease.
-import { WebhookError } from '../../../foundation/errors.ts'
+import { WebhookError } from '../../../errors.ts'
 import type { Lease, StoreTx } from '../../work-store.ts'
 import { inTransaction, type SqliteDatabase, type SqliteStatement } from './driver.ts'
 import type { WriteQueue } from './write-queue.ts'

@@ -1,6 +1,6 @@
 // The queue before the writer (group commit): while one batch syncs, what arrives queues up, so
 // batches form by themselves and nobody waits for a timer.
-import { WebhookError, type WebhookErrorCode } from '../../../foundation/errors.ts'
+import { WebhookError, type WebhookErrorCode } from '../../../errors.ts'
 import type { Answer, BatchAnswer, Call, Gives, Method, Takes } from './calls.ts'
 
 /** Where batches are carried out: a thread of its own, or this one. */

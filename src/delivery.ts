@@ -1,8 +1,8 @@
 // One HTTP request from the sender, as it arrived, and the proof that it was verified.
 // Its bytes are never changed, and its headers are not trusted before verify.ts has spoken.
 
-import type { Authenticity } from '../protocol/scheme-definition.ts'
 import { WebhookError } from './errors.ts'
+import type { Authenticity } from './protocol/scheme-definition.ts'
 
 /**
  * The accepted forms of headers: a `Headers`, pairs, a record (a list is a repeated header), or
