@@ -48,7 +48,7 @@ export function embedConsole({ script, style }: ConsoleBundle): Plugin {
   return {
     name: 'embed-console',
     setup(building) {
-      building.onLoad({ filter: /[\\/]src[\\/]console[\\/]assets\.ts$/ }, () => ({
+      building.onLoad({ filter: /[\\/]tools[\\/]console[\\/]assets\.ts$/ }, () => ({
         contents: text,
         loader: 'js',
       }))

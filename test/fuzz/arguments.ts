@@ -21,6 +21,8 @@ const session: Session = {
   env: {},
   cwd: '/',
   stdin: Readable.from([]) as never,
+  stdout: nowhere,
+  stderr: nowhere,
   signal,
   now: () => new Date(0),
   config: { values: {} },

@@ -22,7 +22,7 @@ export interface Session {
 export async function openSession(): Promise<Session> {
   const built: Instrumented = await instrumented(join(here, 'targets.ts'), {
     '#hmac': source('signature/hmac/node.ts'),
-    'idv-webhooks/sandbox': source('sandbox/index.ts'),
+    'idv-webhooks/sandbox': join(root, 'tools/sandbox/index.ts'),
     'idv-webhooks/testing': source('testing/index.ts'),
     'idv-webhooks': source('index.ts'),
   })

@@ -55,11 +55,11 @@ test('every built file knows no await at its top, so that require() works', () =
 
 test('every package whose code is bundled is named with its licence', () => {
   const root = join(import.meta.dirname, '../..')
-  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  const sources = readdirSync(join(root, 'tools'), { recursive: true, encoding: 'utf8' })
   const packages = sources
     .filter((file) => /^(cli|sandbox)\/.*\.ts$/.test(file))
     .flatMap((file) => {
-      const text = readFileSync(join(root, 'src', file), 'utf8')
+      const text = readFileSync(join(root, 'tools', file), 'utf8')
       return ts.preProcessFile(text, true, true).importedFiles.map((one) => one.fileName)
     })
     .filter((to) => !isBuiltin(to) && !/^[.#]/.test(to) && !/^(zod|fastify|express|next)$/.test(to))

@@ -13,9 +13,9 @@ export async function needConsent(
   { yes }: { readonly yes?: boolean },
   warning: string,
 ): Promise<void> {
-  const { stdin, out } = session
+  const { stdin, stderr, out } = session
   if (yes) return
-  if (!stdin.isTTY || !process.stderr.isTTY || out.json) {
+  if (!stdin.isTTY || !stderr.isTTY || out.json) {
     throw new CliError('CONSENT_MISSING', `${warning}: pass --yes to confirm`)
   }
   const reply = await ask(session, `${warning}. Type yes to continue: `)
@@ -25,8 +25,8 @@ export async function needConsent(
 }
 
 /** Ctrl-C ends the run as everywhere; the end of the input counts as a refusal. */
-async function ask({ stdin, signal }: Session, question: string): Promise<string> {
-  const line = createInterface({ input: stdin, output: process.stderr })
+async function ask({ stdin, stderr, signal }: Session, question: string): Promise<string> {
+  const line = createInterface({ input: stdin, output: stderr })
   const ended = new Promise<string>((resolve, reject) => {
     // Not by the signal alone: a second Ctrl-C would close the line, which counts as a refusal.
     line.on('SIGINT', () => {

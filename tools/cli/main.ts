@@ -4,7 +4,7 @@ import { CommanderError } from 'commander'
 import { commands } from './commands.ts'
 import { loadConfig } from './config.ts'
 import { type ExitCode, exitCodes } from './exit-code.ts'
-import { createOutput, type Output, printable } from './output.ts'
+import { createOutput, type Output, printable, type TextStream } from './output.ts'
 import { createProgram, mapOf } from './program.ts'
 import { refuseSecretArguments } from './secrets.ts'
 import type { Ending, Session } from './session.ts'
@@ -20,48 +20,61 @@ interface EarlyOptions {
   readonly helpOnly: boolean
 }
 
-/** Runs the command line; sets the exit code and never exits while output is pending. */
+/** Runs the command line of this process; sets the exit code and never exits while output is pending. */
 export async function main(): Promise<void> {
-  const args = process.argv.slice(2)
-  const early = readEarly(args)
-  const { stdout, stderr } = process
-  const out = createOutput({ stdout, stderr, json: early.json, color: early.color })
+  const { env, stdin, stdout, stderr } = process
   const ending: Ending = { exitCode: exitCodes.ok }
   const signal = interruption(ending)
-  const ended = expectEnd(out)
-  try {
-    refuseSecretArguments(args)
-    const session = await createSession(early, { out, signal, ending })
-    await run(session, args, early)
-    process.exitCode = signal.aborted ? exitCodes.interrupted : ending.exitCode
-  } catch (error) {
-    process.exitCode = reportFailure(error, out, { signal, args })
-  } finally {
-    ended()
-  }
+  const args = process.argv.slice(2)
+  const surroundings = { args, env, cwd: process.cwd(), stdin, stdout, stderr, signal, ending }
+  const ended = expectEnd(stderr)
+  process.exitCode = await runIn(surroundings)
+  ended()
 }
 
 /** A run that waits for what cannot come, such as a promise of the config file, has not succeeded. */
-function expectEnd(out: Output): () => void {
+function expectEnd(stderr: TextStream): () => void {
   const stuck = () => {
     process.exitCode = exitCodes.failed
-    out.say('error: the run ended without a result: check `await` in the config file')
+    stderr.write('error: the run ended without a result: check `await` in the config file\n')
   }
   process.once('beforeExit', stuck)
   return () => void process.off('beforeExit', stuck)
 }
 
-type Base = Pick<Session, 'out' | 'signal' | 'ending'>
+/** What a run takes from outside. */
+export type Surroundings = Pick<
+  Session,
+  'env' | 'cwd' | 'stdin' | 'stdout' | 'stderr' | 'signal' | 'ending'
+> & { readonly args: readonly string[] }
 
-async function createSession(early: EarlyOptions, base: Base): Promise<Session> {
-  const { env, stdin } = process
-  const cwd = process.cwd()
+/** Runs a command line to its exit code; touches nothing of the process. */
+export async function runIn(surroundings: Surroundings): Promise<ExitCode> {
+  const { args, signal, ending } = surroundings
+  const early = readEarly(args)
+  const out = createOutput({ ...surroundings, json: early.json, color: early.color })
+  try {
+    refuseSecretArguments(args)
+    await run(await createSession(early, surroundings, out), args, early)
+    return signal.aborted ? exitCodes.interrupted : ending.exitCode
+  } catch (error) {
+    return reportFailure(error, out, { signal, args })
+  }
+}
+
+async function createSession(
+  early: EarlyOptions,
+  surroundings: Surroundings,
+  out: Output,
+): Promise<Session> {
+  const { args: _, ...around } = surroundings
+  const { cwd, env } = around
   // Help must work even when the config file is broken.
   const config = early.helpOnly
     ? { values: {} }
     : await loadConfig(cwd, early.config ?? (env.IDV_CONFIG || undefined))
   // The only place of the command line that reads the clock.
-  return { ...base, env, stdin, cwd, config, now: () => new Date() }
+  return { ...around, out, config, now: () => new Date() }
 }
 
 async function run(session: Session, args: readonly string[], early: EarlyOptions): Promise<void> {
@@ -71,7 +84,7 @@ async function run(session: Session, args: readonly string[], early: EarlyOption
   const needsAll = name === 'completion' || name === 'config' || args.includes('--map')
   const program = await createProgram(session, needsAll ? undefined : isKnown ? [name ?? ''] : [])
   if (args.includes('--map')) {
-    process.stdout.write(`${JSON.stringify(mapOf(program), null, 2)}\n`)
+    session.stdout.write(`${JSON.stringify(mapOf(program), null, 2)}\n`)
   } else if (args.length === 0) {
     session.out.say(program.helpInformation().trimEnd())
     session.ending.exitCode = exitCodes.usage

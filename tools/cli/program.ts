@@ -2,6 +2,7 @@
 // Only the command that was called is loaded; the help lists the others by their summaries.
 import { Command, Help, Option } from 'commander'
 import { commands } from './commands.ts'
+import type { TextStream } from './output.ts'
 import type { Session } from './session.ts'
 import { applySettings, checkKeys, unknownKeys, variableOf } from './settings.ts'
 
@@ -39,7 +40,7 @@ async function treeOf(session: Session, wanted: readonly string[] | undefined): 
   return root
 }
 
-function rootCommand({ out }: Session): Command {
+function rootCommand({ out, stdout }: Session): Command {
   return new Command('idv-webhooks')
     .description(
       'Webhooks of an identity verification service: send, record, verify, debug, migrate.',
@@ -54,18 +55,18 @@ function rootCommand({ out }: Session): Command {
     .helpCommand('help [command]', 'show help for a command')
     .configureHelp({ showGlobalOptions: true, optionDescription, minWidthToWrap: 20 })
     .configureOutput({
-      writeOut: (text) => process.stdout.write(text),
+      writeOut: (text) => stdout.write(text),
       writeErr: (text) => out.say(text.trimEnd()),
       // main.ts reports usage errors.
       outputError: () => {},
     })
     .exitOverride()
-    .addHelpText('after', () => ending.map((one) => `\n${wrapped(one)}`).join(''))
+    .addHelpText('after', () => ending.map((one) => `\n${wrapped(one, stdout)}`).join(''))
 }
 
 /** Wraps a paragraph to the width of the terminal. */
-function wrapped(paragraph: string): string {
-  return new Help().boxWrap(paragraph, process.stdout.columns ?? 80)
+function wrapped(paragraph: string, { columns = 80 }: TextStream): string {
+  return new Help().boxWrap(paragraph, columns)
 }
 
 /** Without the variable: the help of the root explains the rule for all of them. */

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import type { Clock } from '../../src/index.ts'
 import type { Config } from './config.ts'
 import { CliError, type ExitCode, exitCodes } from './exit-code.ts'
-import type { Output } from './output.ts'
+import type { Output, TextStream } from './output.ts'
 
 /** How the run ends. */
 export interface Ending {
@@ -21,6 +21,8 @@ export interface Session {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   readonly stdin: NodeJS.ReadStream
+  readonly stdout: TextStream
+  readonly stderr: TextStream
   /** Aborted by Ctrl-C, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal
   readonly now: Clock

@@ -1,12 +1,15 @@
-// Runs the built command line as a shell would: plainly, with input, at a real terminal, or in the
-// background until it says something.
+// Runs the built command line: inside this process, in a process of its own, at a real terminal, or
+// in the background until it prints something.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { Readable, Writable } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { defined } from '../../../src/foundation/defined.ts'
+import type { Surroundings } from '../../../tools/cli/main.ts'
 
 export const root = resolve(import.meta.dirname, '../../..')
 export const cli = join(root, 'dist/cli.js')
@@ -55,8 +58,49 @@ async function finish(child: ChildProcess): Promise<Ran> {
   return { stdout, stderr, code }
 }
 
-/** Runs to the end. */
-export function run(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+/** The built program without its executable, loaded as Node loads it. */
+function program(): { runIn(surroundings: Surroundings): Promise<number> } {
+  const dist = join(root, 'dist')
+  const main = readdirSync(dist).find((name) => /^main-.*\.js$/.test(name))
+  if (main === undefined) throw new Error('dist has no main-*.js: run npm run build first')
+  return createRequire(import.meta.url)(join(dist, main))
+}
+
+/** A stream that keeps what is written to it. */
+function kept(): { readonly stream: NodeJS.WriteStream; text(): string } {
+  const parts: string[] = []
+  const stream = new Writable({
+    write: (part, _, done) => {
+      parts.push(String(part))
+      done()
+    },
+  })
+  return { stream: stream as NodeJS.WriteStream, text: () => parts.join('') }
+}
+
+/**
+ * Runs to the end inside this process. What only a process has (signals, a terminal, warnings, its
+ * end) takes `runProcess`.
+ */
+export async function run(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  if (options.nodeArgs) return runProcess(args, options)
+  const { env = {}, cwd = root, input = '' } = options
+  const [stdout, stderr] = [kept(), kept()]
+  const code = await program().runIn({
+    args,
+    env: { ...bareEnv, ...env },
+    cwd,
+    stdin: Readable.from(input === '' ? [] : [Buffer.from(input)]) as unknown as NodeJS.ReadStream,
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    signal: new AbortController().signal,
+    ending: { exitCode: 0 },
+  })
+  return { stdout: stdout.text(), stderr: stderr.text(), code }
+}
+
+/** Runs to the end in a process of its own. */
+export function runProcess(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const child = begin(args, options)
   child.stdin?.end(options.input ?? '')
   return finish(child)

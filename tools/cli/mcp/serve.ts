@@ -34,9 +34,9 @@ class Transport extends StdioServerTransport {
  * @throws CliError `MESSAGE_TOO_LONG`
  */
 export async function serve(session: Session, options: McpOptions): Promise<void> {
-  const { stdin, signal } = session
+  const { stdin, stdout, signal } = session
   const ended = once(stdin, 'close', { signal }).catch(() => {})
-  const transport = new Transport(stdin, process.stdout, { maxBufferSize: longest * 1024 * 1024 })
+  const transport = new Transport(stdin, stdout, { maxBufferSize: longest * 1024 * 1024 })
   const handle = serveStdio(() => createServer(session, options), { transport })
   const why = await Promise.race([ended, transport.closed.promise])
   await handle.close()

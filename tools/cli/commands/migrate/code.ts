@@ -86,7 +86,7 @@ async function run(session: Session, options: CodeOptions, given: readonly strin
   }
   if (options.sarif) {
     const lines = JSON.stringify(toSarif(seen, cwd), null, 2).split('\n')
-    process.stdout.write(`${lines.map(printable).join('\n')}\n`)
+    session.stdout.write(`${lines.map(printable).join('\n')}\n`)
   }
   const totals = totalsOf(done, seen.length)
   if (done.length === 0) reportEnd(session, options, totals)
