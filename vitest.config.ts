@@ -31,127 +31,141 @@ const doors = {
   'idv-webhooks': here('src/index.ts'),
 }
 
-/** Compares times, so nothing else may run beside it. */
-const measured = 'test/signature/timing.test.ts'
-/** A group of its own, after the others, one file at a time. */
+/** Compares times: in groups of its own after the others, one file at a time. */
+const timing = 'test/signature/timing.full.test.ts'
 const alone = (groupOrder: number) => ({
   sequence: { groupOrder },
   fileParallelism: false,
 })
 
-const alias = (hmac: string) => [
-  { find: '#hmac', replacement: here(hmac) },
+const alias = (hmac: 'node' | 'web') => [
+  { find: '#hmac', replacement: here(`src/signature/hmac/${hmac}.ts`) },
   ...Object.entries(doors).map(([find, replacement]) => ({
     find: new RegExp(`^${find}$`),
     replacement,
   })),
 ]
+const onNode = { alias: alias('node') }
 
-export default defineConfig({
-  test: {
-    testTimeout: 20_000,
-    // Tests wait for processes and servers as much as they compute.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
-    projects: [
-      {
-        resolve: { alias: alias('src/signature/hmac/node.ts') },
-        test: {
-          name: 'node',
-          include: ['test/**/*.test.ts', 'examples/*.test.ts'],
-          exclude: [
-            'test/installed/**',
-            'test/soak/**',
-            'test/{faults,attack,performance}/**',
-            'test/cli/built/**',
-            'test/console/browser/**',
-            'test/inbox/postgres/**',
-            measured,
-          ],
-          typecheck: { enabled: true, include: ['test/types/*.test-d.ts'] },
+/**
+ * `vitest run` runs all but `*.full.test.ts`. `vitest run --mode full` runs these, and again with
+ * their whole size the tests that have one (`sized` in test/tier.ts).
+ */
+export default defineConfig(({ mode }) => {
+  const isFull = mode === 'full'
+  process.env.TEST_TIER = isFull ? 'full' : 'default'
+  const files = (folder: string, ...sized: readonly string[]) => ({
+    include: isFull ? [`${folder}/*.full.test.ts`, ...sized] : [`${folder}/*.test.ts`],
+    exclude: isFull ? [] : ['**/*.full.test.ts'],
+  })
+  /** Folders with projects of their own. */
+  const apart = [
+    'test/{installed,soak,faults,attack,performance}/**',
+    'test/cli/built/**',
+    'test/console/browser/**',
+    'test/inbox/postgres/**',
+    timing,
+  ]
+  const node = files('test/**', 'test/inbox/{model,stores}.test.ts', 'test/cli/reconcile.test.ts')
+  return {
+    test: {
+      testTimeout: 20_000,
+      // Tests wait for processes and servers as much as they compute; the full ones compute more.
+      maxWorkers: isFull ? availableParallelism() + 1 : 2 * availableParallelism(),
+      projects: [
+        {
+          resolve: onNode,
+          test: {
+            name: 'node',
+            include: [...node.include, ...(isFull ? [] : ['examples/*.test.ts'])],
+            exclude: [...node.exclude, ...apart],
+            typecheck: { enabled: !isFull, include: ['test/types/*.test-d.ts'] },
+          },
         },
-      },
-      {
-        // The command line, as it is built.
-        resolve: { alias: alias('src/signature/hmac/node.ts') },
-        test: {
-          name: 'cli',
-          include: ['test/cli/built/*.test.ts'],
-          globalSetup: 'test/cli/built/setup.ts',
-          testTimeout: 60_000,
+        {
+          // The command line, as it is built.
+          resolve: onNode,
+          test: {
+            name: 'cli',
+            ...files('test/cli/built'),
+            globalSetup: 'test/cli/built/setup.ts',
+            testTimeout: 60_000,
+          },
         },
-      },
-      {
-        // Against real servers of Postgres, which the set-up starts.
-        resolve: { alias: alias('src/signature/hmac/node.ts') },
-        test: {
-          name: 'postgres',
-          include: ['test/inbox/postgres/**/*.test.ts'],
-          globalSetup: 'test/inbox/postgres/setup.ts',
-          testTimeout: 60_000,
+        {
+          // Against real servers of Postgres, which the set-up starts.
+          resolve: onNode,
+          test: {
+            name: 'postgres',
+            ...files('test/inbox/postgres', 'test/inbox/postgres/{conformance,model}.test.ts'),
+            globalSetup: 'test/inbox/postgres/setup.ts',
+            testTimeout: 60_000,
+          },
         },
-      },
-      {
-        // The packed package, installed into projects of its own.
-        test: {
-          name: 'installed',
-          include: ['test/installed/*.test.ts'],
-          globalSetup: 'test/installed/setup.ts',
-          testTimeout: 180_000,
+        {
+          // The packed package, installed into projects of its own.
+          test: {
+            name: 'installed',
+            ...files('test/installed', 'test/installed/cli.test.ts'),
+            globalSetup: 'test/installed/setup.ts',
+            testTimeout: 180_000,
+          },
         },
-      },
-      {
-        // The built package in processes that are killed and starved.
-        test: {
-          name: 'faults',
-          include: ['test/faults/*.test.ts'],
-          globalSetup: 'test/faults/setup.ts',
-          testTimeout: 60_000,
+        {
+          // The built package in processes that are killed and starved.
+          test: {
+            name: 'faults',
+            ...files('test/faults', 'test/faults/{crashes,disk}.test.ts'),
+            globalSetup: 'test/faults/setup.ts',
+            testTimeout: 60_000,
+          },
         },
-      },
-      {
+        {
+          // The console in a real Chromium, which comes inside an npm package.
+          resolve: onNode,
+          test: {
+            name: 'browser',
+            ...files('test/console/browser'),
+            sequence: { groupOrder: 1 },
+            testTimeout: 60_000,
+            hookTimeout: 60_000,
+            expect: { poll: { timeout: 10_000 } },
+          },
+        },
+        {
+          // What proves bytes must do so under WebCrypto too.
+          resolve: { alias: alias('web') },
+          test: {
+            name: 'webcrypto',
+            include: isFull
+              ? []
+              : ['test/{signature,vendors}/*.test.ts', 'test/{parse,receiver}.test.ts'],
+            exclude: [timing],
+          },
+        },
         // The built package attacked and measured.
-        test: {
-          name: 'measured',
-          include: ['test/{attack,performance}/*.test.ts'],
-          globalSetup: 'test/faults/setup.ts',
-          testTimeout: 60_000,
-          ...alone(2),
-        },
-      },
-      // Minutes of processor time: `npm run soak` alone runs it.
-      ...(process.env.SOAK === '1'
-        ? [
-            {
-              resolve: { alias: alias('src/signature/hmac/node.ts') },
-              test: { name: 'soak', include: ['test/soak/*.test.ts'] },
-            },
-          ]
-        : []),
-      {
-        // The console in a real Chromium, which comes inside an npm package.
-        resolve: { alias: alias('src/signature/hmac/node.ts') },
-        test: {
-          name: 'browser',
-          include: ['test/console/browser/*.test.ts'],
-          sequence: { groupOrder: 1 },
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          expect: { poll: { timeout: 10_000 } },
-        },
-      },
-      {
-        // What proves bytes must do so under WebCrypto too.
-        resolve: { alias: alias('src/signature/hmac/web.ts') },
-        test: {
-          name: 'webcrypto',
-          include: ['test/{signature,vendors}/*.test.ts', 'test/{parse,receiver}.test.ts'],
-          exclude: [measured],
-        },
-      },
-      ...['node', 'web'].map((hmac, nth) => ({
-        resolve: { alias: alias(`src/signature/hmac/${hmac}.ts`) },
-        test: { name: `timing-${hmac}`, include: [measured], ...alone(3 + nth) },
-      })),
-    ],
-  },
+        ...(isFull
+          ? [
+              {
+                test: {
+                  name: 'measured',
+                  include: ['test/{attack,performance}/*.full.test.ts'],
+                  globalSetup: 'test/faults/setup.ts',
+                  testTimeout: 60_000,
+                  ...alone(2),
+                },
+              },
+              ...(['node', 'web'] as const).map((hmac, nth) => ({
+                resolve: { alias: alias(hmac) },
+                test: { name: `timing-${hmac}`, include: [timing], ...alone(3 + nth) },
+              })),
+            ]
+          : []),
+        // Minutes of processor time: `npm run soak` alone runs it.
+        ...(process.env.SOAK === '1'
+          ? [{ resolve: onNode, test: { name: 'soak', include: ['test/soak/*.test.ts'] } }]
+          : []),
+      ],
+    },
+  }
 })

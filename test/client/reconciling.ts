@@ -3,9 +3,11 @@
 import { createReceiver, createWorker, type SecretOption, type WebhookEvent } from 'idv-webhooks'
 import { toFetch } from 'idv-webhooks/fetch'
 import { createInbox, type InboxStore, memoryStore } from 'idv-webhooks/inbox'
-import { expect } from 'vitest'
-import type { ApiClient, SeenEvents } from '../../src/client/index.ts'
+import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { expect, onTestFinished } from 'vitest'
+import { type ApiClient, reconcile, type SeenEvents } from '../../src/client/index.ts'
 import type { Sandbox } from '../../tools/sandbox/sandbox.ts'
+import { temporaryFile } from '../inbox/temporary.ts'
 import { clientOf, openSandbox, start, strike } from './service.ts'
 
 export const input = { type: 'kyc', requirements: ['consent'] } as const
@@ -94,4 +96,23 @@ export async function addClient(
   const url = `${sandbox.url}/_sandbox/clients/${id}`
   expect((await sandbox.fetch(new Request(url, { method: 'DELETE' }))).ok).toBe(true)
   return [`client.created ${id}`, `client.deleted ${id}`]
+}
+
+/** Loses a tenth of the deliveries of so many verifications; one run must make up for each. */
+export async function losingATenth(verifications: number): Promise<void> {
+  const setup = await open({ seed: 2026, store: sqliteStore(temporaryFile()) })
+  onTestFinished(() => setup.inbox.close())
+  const { sandbox, api, receiver, handled } = setup
+  drop(sandbox, { probability: 0.1 })
+  const events = await live(setup, verifications)
+  await sandbox.flush()
+  await work(receiver)
+  const lost = events.length - handled.length
+  expect(events.length).toBeGreaterThan(2 * verifications)
+  expect(lost).toBeGreaterThan(0.15 * verifications)
+  const run = () => reconcile({ client: api, receiver, since: start })
+  expect((await run()).events).toMatchObject({ missing: lost, fed: lost })
+  await work(receiver)
+  expect(told(handled)).toEqual(events.sort())
+  expect((await run()).events.missing).toBe(0)
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { sized } from '../tier.ts'
 import { judge } from './history.ts'
 import { Bench, eventsOf } from './processes.ts'
 
@@ -76,7 +77,7 @@ describe('killed', () => {
     expect(starts).toHaveLength(runs)
   })
 
-  const rounds = Number(process.env.KILLS ?? 20)
+  const rounds = Number(process.env.KILLS ?? sized(3, 20))
 
   test(`${rounds} times under load: nothing is lost, doubled or out of order`, async () => {
     const bench = new Bench()

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { sized } from '../tier.ts'
 import { judge } from './history.ts'
 import { Bench, eventsOf, type Sent } from './processes.ts'
 
@@ -177,7 +178,7 @@ describe.skipIf(failing.skip)(`a failing disk${failing.note}`, () => {
     return { acked: acked.length, broken: judge(history) }
   }
 
-  const rounds = Number(process.env.POWER_CUTS ?? 12)
+  const rounds = Number(process.env.POWER_CUTS ?? sized(2, 12))
 
   test(`that loses its power ${rounds} times loses nothing that was acked, and no effect twice`, async () => {
     let all = 0

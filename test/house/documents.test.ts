@@ -6,7 +6,7 @@ const all = ['README.md', ...pages, ...filesIn('docs/errors', '.md')]
 
 test.each(pages)('%s opens with a program or a command, and what it prints', (page) => {
   const [code = '', output = ''] = fencesOf(page)
-  // Programs are run by test/installed/documents.test.ts, commands by test/cli/built/document.test.ts.
+  // Programs are run by test/installed/documents.full.test.ts, commands by test/cli/built/document.test.ts.
   if (code.startsWith('```console\n')) {
     expect(code).toMatch(/^\$ .+\n(?!\$|```)/m)
   } else {

@@ -101,7 +101,7 @@ test('npm test says first how long it takes', () => {
   const script = join(root, 'scripts/announce-tests.ts')
   const printed = execFileSync(process.execPath, [script], { encoding: 'utf8' })
   expect(printed).toMatch(
-    /^npm test takes about \d+ minutes on 2 cores \(this machine has \d+\).*\n$/,
+    /^npm test takes about \d+ minutes on 2 cores \(this machine has \d+\), npm run test:full about \d+;.*\n$/,
   )
 })
 

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { test } from 'vitest'
+import { sized } from '../tier.ts'
 import { expectAlike } from './model.ts'
 import { temporaryFolder } from './temporary.ts'
 
@@ -9,5 +10,5 @@ test('memory and SQLite answer alike, whatever is asked in whatever order', asyn
   const driver = (file: string) => new DatabaseSync(file)
   let run = 0
   const create = () => sqliteStore(`${folder}/${++run}.db`, { driver })
-  await expectAlike(create, Number(process.env.MODEL_RUNS ?? 40))
+  await expectAlike(create, Number(process.env.MODEL_RUNS ?? sized(10, 40)))
 }, 120_000)

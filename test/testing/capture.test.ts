@@ -85,8 +85,8 @@ describe('a redacted capture', () => {
     expect((await verify(refused.delivery, { secret: testSecret, scheme })).ok).toBe(false)
   })
 
-  test.each(['Canary ', '"', 'a\u0301'])('a note of 9 MB of %j is masked', async (part) => {
-    const note = part.repeat(9_000_000 / part.length)
+  test.each(['Canary ', '"', 'a\u0301'])('a note of 2 MB of %j is masked', async (part) => {
+    const note = part.repeat(2_000_000 / part.length)
     const body = new TextEncoder().encode(JSON.stringify({ event: 'client.created', note }))
     const masked = JSON.parse(text((await capture({ body, headers: {} })).body)) as { note: string }
     expect(new Set(masked.note)).toEqual(

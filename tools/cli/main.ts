@@ -26,9 +26,9 @@ export async function main(): Promise<void> {
   const ending: Ending = { exitCode: exitCodes.ok }
   const signal = interruption(ending)
   const args = process.argv.slice(2)
-  const surroundings = { args, env, cwd: process.cwd(), stdin, stdout, stderr, signal, ending }
+  const input = { args, env, cwd: process.cwd(), stdin, stdout, stderr, signal, ending }
   const ended = expectEnd(stderr)
-  process.exitCode = await runIn(surroundings)
+  process.exitCode = await runIn(input)
   ended()
 }
 
@@ -42,32 +42,28 @@ function expectEnd(stderr: TextStream): () => void {
   return () => void process.off('beforeExit', stuck)
 }
 
-/** What a run takes from outside. */
-export type Surroundings = Pick<
+/** The parts of a session that come from outside, and the arguments. */
+export type RunInput = Pick<
   Session,
   'env' | 'cwd' | 'stdin' | 'stdout' | 'stderr' | 'signal' | 'ending'
 > & { readonly args: readonly string[] }
 
 /** Runs a command line to its exit code; touches nothing of the process. */
-export async function runIn(surroundings: Surroundings): Promise<ExitCode> {
-  const { args, signal, ending } = surroundings
+export async function runIn(input: RunInput): Promise<ExitCode> {
+  const { args, signal, ending } = input
   const early = readEarly(args)
-  const out = createOutput({ ...surroundings, json: early.json, color: early.color })
+  const out = createOutput({ ...input, json: early.json, color: early.color })
   try {
     refuseSecretArguments(args)
-    await run(await createSession(early, surroundings, out), args, early)
+    await run(await createSession(early, input, out), args, early)
     return signal.aborted ? exitCodes.interrupted : ending.exitCode
   } catch (error) {
     return reportFailure(error, out, { signal, args })
   }
 }
 
-async function createSession(
-  early: EarlyOptions,
-  surroundings: Surroundings,
-  out: Output,
-): Promise<Session> {
-  const { args: _, ...around } = surroundings
+async function createSession(early: EarlyOptions, input: RunInput, out: Output): Promise<Session> {
+  const { args: _, ...around } = input
   const { cwd, env } = around
   // Help must work even when the config file is broken.
   const config = early.helpOnly

@@ -6,7 +6,7 @@ import { sign } from 'idv-webhooks'
 import { capture, fixture, signedDelivery } from 'idv-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { apps, secret } from './apps.ts'
-import { cli, folder, run, runJson, start } from './run.ts'
+import { cli, folder, run, runJson, runProcess, start } from './run.ts'
 
 const env = { WEBHOOK_SECRET: secret }
 const taken = async () =>
@@ -31,7 +31,7 @@ describe('odd files', () => {
     const cwd = folder()
     writeFileSync(join(cwd, 'idv-webhooks.config.mjs'), 'await new Promise(() => {})')
     writeFileSync(join(cwd, 'a.json'), await taken())
-    const ran = await run(['verify', 'a.json'], { cwd, env })
+    const ran = await runProcess(['verify', 'a.json'], { cwd, env })
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('without a result') })
   })
 

@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { defined } from '../../../src/foundation/defined.ts'
-import type { Surroundings } from '../../../tools/cli/main.ts'
+import type { RunInput } from '../../../tools/cli/main.ts'
 
 export const root = resolve(import.meta.dirname, '../../..')
 export const cli = join(root, 'dist/cli.js')
@@ -59,7 +59,7 @@ async function finish(child: ChildProcess): Promise<Ran> {
 }
 
 /** The built program without its executable, loaded as Node loads it. */
-function program(): { runIn(surroundings: Surroundings): Promise<number> } {
+function program(): { runIn(input: RunInput): Promise<number> } {
   const dist = join(root, 'dist')
   const main = readdirSync(dist).find((name) => /^main-.*\.js$/.test(name))
   if (main === undefined) throw new Error('dist has no main-*.js: run npm run build first')

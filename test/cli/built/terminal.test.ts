@@ -6,7 +6,7 @@ import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { capture, fixture, signedDelivery } from 'idv-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { apps, secret, serve } from './apps.ts'
-import { folder, root, run, runAtTerminal, start, startAtTerminal } from './run.ts'
+import { folder, root, run, runAtTerminal, runProcess, start, startAtTerminal } from './run.ts'
 
 const env = { WEBHOOK_SECRET: secret }
 const control = '\u001b['
@@ -216,7 +216,7 @@ describe('elsewhere', () => {
 
   test('FORCE_COLOR brings colour, for those who ask', async () => {
     const args = ['send', 'client.created', '--to', await apps.sound()]
-    const { stdout } = await run(args, { env: { ...env, FORCE_COLOR: '1' } })
+    const { stdout } = await runProcess(args, { env: { ...env, FORCE_COLOR: '1' } })
     expect(stdout).toContain(`${control}32m200`)
   })
 

@@ -16,7 +16,7 @@ export async function runCopied(file: string): Promise<string> {
   writeFileSync(
     join(folder, 'vitest.config.ts'),
     `import whole from ${JSON.stringify(join(root, 'vitest.config.ts'))}
-    const { resolve } = whole.test.projects[0]
+    const { resolve } = whole({ mode: 'test' }).test.projects[0]
     export default { resolve, test: { include: ['copied.test.ts'], root: ${JSON.stringify(folder)} } }`,
   )
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')

@@ -283,7 +283,7 @@ test('the keyboard does everything: search, move, open, go back, and say how', a
   await page.keyboard.press('/')
   await page.keyboard.type('grace')
   await expect.poll(() => page.locator('.row').count()).toBe(1)
-  expect(page.url()).toContain('search=grace')
+  await expect.poll(() => page.url()).toContain('search=grace')
   await page.keyboard.press('Escape')
   await page.keyboard.press('g')
   await page.keyboard.press('d')

@@ -103,7 +103,7 @@ describe('whoever clicks in another order than was thought of', () => {
     await page.reload()
     await page.getByRole('region', { name: 'Verification' }).getByText(id).waitFor()
     expect(await page.getByRole('searchbox').inputValue()).toBe('ada')
-    expect(await page.locator('.row').count()).toBe(1)
+    await expect.poll(() => page.locator('.row').count()).toBe(1)
     // What was revealed is masked again.
     expect(await page.getByText('Ada', { exact: true }).count()).toBe(0)
     await page.getByRole('button', { name: 'Close the detail' }).click()
@@ -158,6 +158,7 @@ describe('whoever clicks in another order than was thought of', () => {
     await page.getByText('AUTHORIZE_FAILED').waitFor()
     works = true
     await page.getByRole('searchbox').fill('')
+    await expect.poll(() => page.url()).not.toContain('search=')
     await page.locator('.row').waitFor()
     // A closed inbox opens itself again; one whose store is away cannot.
     await inbox.close()

@@ -5,12 +5,11 @@ import { fromPg, fromPglite, fromPostgresJs, postgresStore } from 'idv-webhooks/
 import pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, describe, test } from 'vitest'
+import { isFull, someCases } from '../../tier.ts'
 import { emptySql, freshSchema, poolOf, schemaOn, servers } from './servers.ts'
 
-const runner = { describe, test }
-
 /** One schema for all cases, emptied before each. */
-function under(open: () => InboxStore, empty: () => Promise<unknown>) {
+function under(open: () => InboxStore, empty: () => Promise<unknown>, runner = someCases()) {
   let isMade = false
   const create = async () => {
     if (isMade) await empty()
@@ -20,12 +19,13 @@ function under(open: () => InboxStore, empty: () => Promise<unknown>) {
   return { create, reopen: open, beside: open, runner }
 }
 
-function on(url: string) {
+function on(url: string, runner = someCases()) {
   const { schema, open } = schemaOn(url)
-  return under(open, () => poolOf(url).query(emptySql(schema)))
+  return under(open, () => poolOf(url).query(emptySql(schema)), runner)
 }
 
-describeInboxStore('PostgreSQL 18', on(servers.pg18))
+// The main engine runs all its cases in `npm test`.
+if (!isFull) describeInboxStore('PostgreSQL 18', on(servers.pg18, { describe, test }))
 if (servers.pg15) describeInboxStore('PostgreSQL 15', on(servers.pg15))
 if (servers.bouncer) describeInboxStore('PgBouncer in transaction mode', on(servers.bouncer))
 

@@ -1,4 +1,5 @@
 import { test } from 'vitest'
+import { sized } from '../../tier.ts'
 import { expectAlike } from '../model.ts'
 import { emptySql, poolOf, schemaOn } from './servers.ts'
 
@@ -10,5 +11,5 @@ test('memory and Postgres answer alike, whatever is asked in whatever order', as
     isMade = true
     return open({ listen: false })
   }
-  await expectAlike(create, Number(process.env.MODEL_RUNS ?? 12))
+  await expectAlike(create, Number(process.env.MODEL_RUNS ?? sized(4, 12)))
 }, 600_000)

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
@@ -102,9 +102,12 @@ test.each(each)(
 test.each(each)(
   'a second process of an inbox on $name hears that another one owns it',
   async ({ command: [command, ...args] }) => {
-    const { started } = start([...args, 'owned.mjs'], { command, cwd: folder, ready: /opened/ })
+    // A folder of its own: the process of the row before may not have ended yet.
+    const own = mkdtempSync(join(folder, 'owned-'))
+    const program = [...args, '../owned.mjs']
+    const { started } = start(program, { command, cwd: own, ready: /opened/ })
     await started
-    const { stdout } = await run(command, [...args, 'owned.mjs'], { cwd: folder, timeout: 30_000 })
+    const { stdout } = await run(command, program, { cwd: own, timeout: 30_000 })
     expect(stdout.trim()).toBe('STORE_OWNED')
   },
 )
