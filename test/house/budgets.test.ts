@@ -1,0 +1,94 @@
+// The size of the house, room by room. A budget only goes down.
+import { execFileSync } from 'node:child_process'
+import { dirname } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { filesIn, importsOf, textOf } from './sources.ts'
+
+const code = ['src', 'adapters', 'tools'].flatMap((folder) =>
+  ['.ts', '.tsx', '.sql'].flatMap((ending) => filesIn(folder, ending)),
+)
+const linesOf = (file: string) => textOf(file).split('\n').length - 1
+const sum = (files: readonly string[]) => files.reduce((all, file) => all + linesOf(file), 0)
+
+/** Lines that a room may have; the first pattern that fits a file gives its room. */
+const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] = [
+  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_700],
+  ['intake', /^src\/intake\//, 260],
+  ['foundation', /^src\/foundation\//, 800],
+  ['host', /^src\/host\//, 300],
+  ['dispatch', /^src\/dispatch\//, 900],
+  ['outcome and observe', /^src\/(outcome|observe)\//, 1_300],
+  ['signature', /^src\/signature\//, 2_050],
+  ['protocol', /^src\/protocol\//, 2_200],
+  ['redaction', /^src\/redaction\//, 300],
+  ['worker', /^src\/worker\//, 1_400],
+  ['memory', /^src\/inbox\/stores\/memory\//, 560],
+  ['sqlite', /^src\/inbox\/stores\/sqlite\//, 2_800],
+  ['postgres', /^src\/inbox\/stores\/postgres\//, 3_300],
+  ['inbox policy and move', /^src\/inbox\//, 2_900],
+  ['client', /^src\/client\//, 2_800],
+  ['vendors', /^src\/vendors\//, 1_620],
+  ['testing', /^src\/testing\//, 1_200],
+  ['adapters', /^adapters\//, 920],
+  ['conformance', /^tools\/conformance\//, 1_500],
+  ['sandbox', /^tools\/sandbox\//, 5_000],
+  ['console', /^tools\/console\//, 6_300],
+  ['cli', /^tools\/cli\//, 7_200],
+]
+
+describe('lines', () => {
+  const roomOf = (file: string) => rooms.find(([, files]) => files.test(file))?.[0]
+
+  test('every file belongs to a room', () => {
+    expect(code.filter((file) => roomOf(file) === undefined)).toEqual([])
+  })
+
+  test.each(rooms)('%s keeps to its budget', (room, _, lines) => {
+    expect(sum(code.filter((file) => roomOf(file) === room))).toBeLessThanOrEqual(lines)
+  })
+
+  test('all rooms together have at most 48,000 lines in 450 files', () => {
+    expect(sum(code)).toBeLessThanOrEqual(48_000)
+    expect(code.length).toBeLessThanOrEqual(450)
+  })
+})
+
+describe('words', () => {
+  const wordsOf = (files: readonly string[]) =>
+    files.reduce((all, file) => all + textOf(file).split(/\s+/).filter(Boolean).length, 0)
+  const pages = filesIn('docs', '.md')
+  const below = (folder: string) => pages.filter((file) => file.startsWith(`docs/${folder}/`))
+  const guides = pages.filter((file) => !/^docs\/(errors|decisions)\//.test(file))
+
+  test.each([
+    ['README.md', ['README.md'], 1_080],
+    ['the guides', guides, 44_900],
+    ['the pages of errors', below('errors'), 9_200],
+    ['the decisions', below('decisions'), 13_400],
+    ['CHANGELOG.md', ['CHANGELOG.md'], 250],
+  ])('%s keep to their budget', (_, files, words) => {
+    expect(wordsOf(files)).toBeLessThanOrEqual(words)
+  })
+})
+
+test('a file under 60 lines with one importer, in its own folder, is part of that importer', () => {
+  const importers = new Map<string, Set<string>>()
+  for (const { from, to } of code.filter((file) => !file.endsWith('.sql')).flatMap(importsOf)) {
+    importers.set(to, (importers.get(to) ?? new Set()).add(from))
+  }
+  const satellites = code.filter((file) => {
+    const [only, ...more] = importers.get(file) ?? []
+    const isAlone = only !== undefined && more.length === 0 && dirname(only) === dirname(file)
+    return isAlone && linesOf(file) < 60
+  })
+  expect(satellites).toEqual([])
+})
+
+test('the root shows the folders of the house and no further one', () => {
+  const known = 'src adapters tools examples test bench docs scripts'.split(' ')
+  const tracked = execFileSync('git', ['ls-tree', '-d', '--name-only', 'HEAD'], {
+    encoding: 'utf8',
+  })
+  const folders = tracked.trim().split('\n')
+  expect(folders.filter((name) => !name.startsWith('.') && !known.includes(name))).toEqual([])
+})
