@@ -28,7 +28,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   'Build and test': ['testing', 'sandbox', 'client', 'cli', 'mcp'].map(guide),
   'When something fails': ['docs/errors.md'],
   About: [
-    ...['privacy', 'comparison', 'performance', 'versioning'].map(guide),
+    ...['privacy', 'fault-model', 'comparison', 'performance', 'versioning'].map(guide),
     'SECURITY.md',
     'CHANGELOG.md',
     'ARCHITECTURE.md',
