@@ -31,6 +31,17 @@ export type {
   VerificationQuery,
 } from './inputs.ts'
 export { createLimiter, type Limiter, type LimiterOptions } from './limiter.ts'
+export {
+  type EventSubscription,
+  type MigrateSubscriptionsOptions,
+  type MigrationJournal,
+  migrateSubscriptions,
+  type PlannedSubscription,
+  type SubscriptionApi,
+  type SubscriptionMigration,
+  type SubscriptionPair,
+  type SubscriptionStep,
+} from './migrate-subscriptions.ts'
 export type { ObserveRequests, RequestObserved } from './observe-requests.ts'
 export type { Page, Pager } from './pager.ts'
 export { reconcile } from './reconcile.ts'

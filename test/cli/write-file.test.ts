@@ -1,16 +1,7 @@
-import {
-  chmodSync,
-  chownSync,
-  lchownSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { assertOwn, replaceWhole, writeNew, writeWhole } from '../../tools/cli/write-file.ts'
+import { replaceWhole, writeNew, writeWhole } from '../../tools/cli/write-file.ts'
 import { temporaryFolder } from '../inbox/temporary.ts'
 
 test('a new file takes the next free number and replaces no other file', () => {
@@ -38,28 +29,6 @@ test.runIf(process.platform !== 'win32')('what is private is so where the file w
   writeWhole(path, '["secret"]', { mode: 0o600, isPrivate: true })
   expect(statSync(path).mode & 0o777).toBe(0o600)
 })
-
-test.runIf(process.getuid?.() === 0)(
-  'a private file of another user is refused, and none is given one',
-  () => {
-    const folder = temporaryFolder()
-    const [path, link] = [join(folder, 'secrets.json'), join(folder, 'link.json')]
-    const file = () => statSync(path)
-    expect(() => assertOwn(path)).not.toThrow()
-    writeFileSync(path, '[]', { mode: 0o600 })
-    symlinkSync(path, link)
-    expect(() => [path, link].map(assertOwn)).not.toThrow()
-    chmodSync(path, 0o602)
-    expect(() => assertOwn(link)).toThrow('can be written by each user')
-    chmodSync(path, 0o600)
-    lchownSync(link, 1234, 1234)
-    expect(() => assertOwn(link)).toThrow('belongs to user 1234')
-    chownSync(path, 1234, 1234)
-    expect(() => assertOwn(path)).toThrow('belongs to user 1234')
-    writeWhole(path, '["secret"]', { mode: 0o600, isPrivate: true })
-    expect([file().uid, file().mode & 0o777]).toEqual([0, 0o600])
-  },
-)
 
 test.runIf(process.getuid?.() === 0)('a file that root replaces keeps its owner and mode', () => {
   const path = join(temporaryFolder(), 'a.js')

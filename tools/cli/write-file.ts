@@ -8,7 +8,6 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
-  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -20,7 +19,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { CliError } from './exit-code.ts'
 
 /** How a file is written. */
 export interface WriteOptions {
@@ -34,24 +32,6 @@ export interface WriteOptions {
 export interface Replacement {
   readonly before: string
   readonly after: string
-}
-
-/**
- * Whether a private file, if it is there, is of who runs this: what another has put there is no list of
- * secrets, and no journal.
- *
- * @throws CliError `FILE_INVALID`
- */
-export function assertOwn(path: string): void {
-  const uid = process.getuid?.()
-  if (uid === undefined) return
-  for (const statOf of [lstatSync, statSync]) {
-    const found = statOf(path, { throwIfNoEntry: false })
-    if (!found || (found.uid === uid && (found.isSymbolicLink() || !(found.mode & 0o002)))) continue
-    const whose = found.uid === uid ? 'can be written by each user' : `belongs to user ${found.uid}`
-    const fix = 'remove it, or choose another file; if you trust it, `chown` it and `chmod 600` it'
-    throw new CliError('FILE_INVALID', `${path} ${whose}: ${fix}`)
-  }
 }
 
 /** Writes a file atomically: an interruption leaves the old content or the new. */

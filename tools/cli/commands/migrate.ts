@@ -4,7 +4,7 @@ import { migrateCaptures } from './migrate/captures.ts'
 import { migrateCode } from './migrate/code.ts'
 import { migrateData } from './migrate/data.ts'
 import { migrateStatus } from './migrate/status.ts'
-import { migrateSubscriptions } from './migrate/subscriptions.ts'
+import { subscriptionsCommand } from './migrate/subscriptions.ts'
 
 export const migrate = (session: Session) =>
   declare('migrate', {
@@ -28,7 +28,7 @@ export const migrate = (session: Session) =>
     ],
   })
     .addCommand(migrateCode(session))
-    .addCommand(migrateSubscriptions(session))
+    .addCommand(subscriptionsCommand(session))
     .addCommand(migrateCaptures(session))
     .addCommand(migrateData(session))
     .addCommand(migrateStatus(session))

@@ -1,11 +1,11 @@
 // The --json lines of migrate.
 
+import type { PlannedSubscription, SubscriptionStep } from '../../../src/client/index.ts'
 import type { Edit, Finding } from '../migrate/code/finding.ts'
 import type { UnreadableFile } from '../migrate/code/migrate-files.ts'
 import type { Totals } from '../migrate/code/totals.ts'
 import type { LegacyArrivals } from '../migrate/quiet-period.ts'
 import type { SqlScripts } from '../migrate/sql.ts'
-import type { Planned, Step } from '../migrate/subscriptions/plan.ts'
 
 /** `migrate code`. */
 export type MigrateCodeLine =
@@ -32,12 +32,9 @@ export type MigrateSubscriptionsLine =
       readonly id: string
       readonly url: string
       readonly events: readonly string[]
-      readonly steps: readonly string[]
-    } & Omit<Planned, 'subscription'>)
+    } & Omit<PlannedSubscription, 'subscription'>)
   | { readonly type: 'summary'; readonly subscriptions: number; readonly legacy: number }
-  | ({ readonly type: 'step' } & Step)
-  /** The response to a creation was lost: the next run looks for what it created. */
-  | { readonly type: 'unconfirmed'; readonly of: string; readonly url: string }
+  | ({ readonly type: 'step' } & SubscriptionStep)
   | { readonly type: 'summary'; readonly steps: number; readonly waiting: number }
 
 /** Result for a capture. */

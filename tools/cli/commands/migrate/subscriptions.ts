@@ -1,44 +1,32 @@
-// migrate subscriptions: the plan from legacy filters to current ones, and its steps on a service.
-import { existsSync, readFileSync } from 'node:fs'
+// migrate subscriptions: the plan for an export, and the migration of a sandbox's subscriptions.
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { defined } from '../../../../src/foundation/defined.ts'
+import {
+  type EventSubscription,
+  type MigrationJournal,
+  migrateSubscriptions,
+  type PlannedSubscription,
+  type SubscriptionPair,
+  type SubscriptionStep,
+} from '../../../../src/client/index.ts'
 import { CliError, exitCodes } from '../../exit-code.ts'
-import { applyPlan, type Deps, listAll } from '../../migrate/subscriptions/apply.ts'
-import { openJournal } from '../../migrate/subscriptions/journal.ts'
-import {
-  hasNextPage,
-  type Planned,
-  planSubscription,
-  readSubscriptions,
-  type Step,
-  type Subscription,
-  stepsOf,
-} from '../../migrate/subscriptions/plan.ts'
-import { findRestored, rollBack } from '../../migrate/subscriptions/roll-back.ts'
-import { signingSecrets } from '../../migrate/subscriptions/signing-secrets.ts'
-import {
-  type SubscriptionService,
-  subscriptionService,
-} from '../../migrate/subscriptions/subscription-routes.ts'
 import { count, printable, withoutUser } from '../../output.ts'
 import { readFailure } from '../../read-failure.ts'
-import { findSecrets, type SecretOptions, secretFileOption } from '../../secrets.ts'
 import { act, declare, type Session } from '../../session.ts'
+import { writeWhole } from '../../write-file.ts'
 
-interface SubscriptionsOptions extends SecretOptions {
-  readonly newSecrets?: string
+interface SubscriptionsOptions {
   readonly apply?: boolean
   readonly rollback?: boolean
   readonly journal: string
 }
 
-export const migrateSubscriptions = (session: Session) =>
+export const subscriptionsCommand = (session: Session) =>
   declare('subscriptions', {
     summary: 'replace subscriptions that have legacy filters',
     details: [
-      'Reads subscriptions from a JSON export, or from a service that has the sandbox’s subscription routes, and prints what replaces each one with legacy filters. --apply takes the next safe step for each: the first run creates replacements, and later runs delete each old subscription whose replacement has delivered and whose own deliveries have all arrived or failed for good, and no other. A run that fails can be started again. --rollback restores the old subscriptions and removes the replacements that were created. The journal file holds ids and filters but no secrets.',
-      'If the service hides secrets, the replacement signs with the secret that you provide (WEBHOOK_SECRET or --secret-file, by subscription id if they differ), or with a new one that --new-secrets saves in a file for your receiver.',
+      'Reads subscriptions from a JSON export or from a sandbox, and prints what replaces each one with legacy filters. On a sandbox, --apply takes the next safe step for each: the first run creates replacements, and later runs delete each old subscription whose replacement has delivered and whose own deliveries are not being retried. --rollback restores the old subscriptions. For another service, call migrateSubscriptions() of idv-webhooks/client with its API.',
       'While both subscriptions run, every renamed event arrives twice, with two names and two ids. An inbox treats the second as a duplicate; without an inbox, handlers run twice.',
     ],
     examples: [
@@ -47,174 +35,187 @@ export const migrateSubscriptions = (session: Session) =>
       'idv-webhooks migrate subscriptions http://localhost:4747 --rollback',
     ],
   })
-    .argument('<source>', 'a JSON export, - for stdin, or the address of a service')
+    .argument('<source>', 'a JSON export, - for stdin, or the address of a sandbox')
     .option('--apply', 'take the next safe step')
     .option('--rollback', 'restore the old subscriptions')
     .option('--journal <file>', 'records what was done', 'idv-webhooks.subscriptions.json')
-    .option('--new-secrets <file>', 'let the service draw the secrets that it hides, saved here')
-    .addOption(secretFileOption())
     .action(
       act<SubscriptionsOptions>(session, (options, [source = '']) => run(session, options, source)),
     )
 
 async function run(session: Session, options: SubscriptionsOptions, source: string) {
-  const changes = options.apply || options.rollback
-  if (!/^https?:\/\//.test(source)) {
-    if (!changes) return showPlan(session, await readExport(session, source))
-    throw new CliError('USAGE', 'an export can only be planned: pass a service address')
+  const { apply, rollback } = options
+  if (apply && rollback) throw new CliError('USAGE', 'use --apply or --rollback, not both')
+  const isSandbox = /^https?:\/\//.test(source)
+  if (!isSandbox && (apply || rollback)) {
+    throw new CliError('USAGE', 'an export can only be planned: pass the address of a sandbox')
   }
-  if (options.apply && options.rollback) {
-    throw new CliError('USAGE', 'use --apply or --rollback, not both')
+  const { hasDelivered, isSettled, ...api } = isSandbox
+    ? sandboxApi(source)
+    : await exportApi(session, source)
+  if (!apply && !rollback) return showPlan(session, (await migrateSubscriptions(api)).plan)
+  const file = resolve(session.cwd, options.journal)
+  if (rollback && !existsSync(file)) {
+    const message = `${file} does not exist, so it is unknown what to roll back: pass the journal of --apply with --journal`
+    throw new CliError('JOURNAL_MISSING', message)
   }
-  const service = subscriptionService({ url: source, apiKey: session.env.IDV_API_KEY })
-  if (!changes) return showPlan(session, await service.list())
-  return change(session, options, service)
+  // Ctrl-C waits for the change in progress.
+  session.ending.waits = true
+  const { steps } = await migrateSubscriptions(api, {
+    action: apply ? 'apply' : 'rollback',
+    journal: journalOf(file),
+    hasDelivered,
+    isSettled,
+    onStep: (step) => showStep(session, step),
+    signal: session.signal,
+  })
+  const waiting = steps.filter(({ did }) => did === 'waiting').length
+  session.out.record({ type: 'summary', steps: steps.length, waiting })
+  if (steps.some(({ did }) => did === 'created')) {
+    session.out.say('let both run, then run this again to delete the old ones')
+  }
+  if (steps.length === 0) session.out.say('nothing to do')
+  return waiting > 0 ? exitCodes.failed : exitCodes.ok
 }
 
-async function readExport(session: Session, source: string) {
+/** A list that can only be planned. */
+async function exportApi({ cwd, stdin }: Session, source: string) {
+  const invalid = (why: string) => new CliError('EXPORT_INVALID', `${source} ${why}`)
   let content: string
   try {
-    content =
-      source === '-'
-        ? await text(session.stdin)
-        : readFileSync(resolve(session.cwd, source), 'utf8')
+    content = source === '-' ? await text(stdin) : readFileSync(resolve(cwd, source), 'utf8')
   } catch (error) {
     throw new CliError('FILE_MISSING', `${source} ${readFailure(error)}`)
   }
-  let json: unknown
+  let json: { readonly data?: unknown; readonly subscriptions?: unknown } | null
   try {
     json = JSON.parse(content.replace(/^\uFEFF/, ''))
   } catch {
-    throw new CliError('EXPORT_INVALID', `${source} is not JSON`)
+    throw invalid('is not JSON')
   }
-  if (hasNextPage(json)) {
-    throw new CliError('EXPORT_INVALID', `${source} is one page of several: export them all`)
+  const rows = [json, json?.data, json?.subscriptions].find(Array.isArray)
+  if (!rows?.every(isSubscription)) {
+    throw invalid(
+      'is no list of subscriptions: expected [{ id, url, events }, …], or it under data',
+    )
   }
-  return readSubscriptions(json)
+  const refuse = () => Promise.reject(invalid('can only be planned'))
+  const none = { hasDelivered: undefined, isSettled: undefined }
+  return { list: () => rows, create: refuse, remove: refuse, ...none }
 }
 
-function showPlan({ out }: Session, subscriptions: readonly Subscription[]) {
-  const plan = subscriptions.map(planSubscription)
-  for (const planned of plan) {
-    const { subscription, action, legacy, beside, final, doubtful } = planned
+function isSubscription(row: Partial<EventSubscription> | null): row is EventSubscription {
+  const { id, url, events } = row ?? {}
+  const isText = (value: unknown) => typeof value === 'string'
+  return isText(id) && isText(url) && Array.isArray(events) && events.every(isText)
+}
+
+/** The subscription routes of a sandbox, and what its deliveries show. */
+function sandboxApi(address: string) {
+  const base = `${address.replace(/\/+$/, '').replace(/\/(v2\/api|_sandbox)$/, '')}/_sandbox`
+  const call = (method: string, path: string, body?: unknown) =>
+    request(method, `${base}${path}`, body)
+  const deliveries = async (subscriptionId: string, status: string) => {
+    const query = new URLSearchParams({ subscriptionId, status })
+    const { data } = (await call('GET', `/deliveries?${query}`)) as { readonly data: object[] }
+    return data
+  }
+  return {
+    async list() {
+      const { data } = (await call('GET', '/subscriptions?reveal=true')) as {
+        readonly data: EventSubscription[]
+      }
+      return data
+    },
+    async create(input: Omit<EventSubscription, 'id'>) {
+      return (await call('POST', '/subscriptions', input)) as EventSubscription
+    },
+    remove: (id: string) => call('DELETE', `/subscriptions/${encodeURIComponent(id)}`),
+    hasDelivered: async (id: string) => (await deliveries(id, 'delivered')).length > 0,
+    async isSettled(id: string) {
+      return (
+        (await Promise.all(['pending', 'held'].map((one) => deliveries(id, one)))).flat().length ===
+        0
+      )
+    },
+  }
+}
+
+async function request(method: string, url: string, body: unknown): Promise<unknown> {
+  const failed = (why: string) =>
+    new CliError('SANDBOX_FAILED', `${method} ${new URL(url).pathname}: ${why}`, exitCodes.failed)
+  const init = body !== undefined && {
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  }
+  let response: Response
+  try {
+    response = await fetch(url, { method, ...init, signal: AbortSignal.timeout(30_000) })
+  } catch {
+    throw failed('no response: is a sandbox running at that address?')
+  }
+  const answer: unknown = await response.json().catch(() => undefined)
+  if (response.ok && typeof answer === 'object') return answer
+  throw failed(`the response is ${response.status}: is it a sandbox?`)
+}
+
+/** The file has addresses, which may hold a user and a password. */
+function journalOf(file: string): MigrationJournal {
+  return {
+    read() {
+      if (!existsSync(file)) return []
+      try {
+        const pairs: unknown = JSON.parse(readFileSync(file, 'utf8'))
+        if (Array.isArray(pairs)) return pairs as readonly SubscriptionPair[]
+      } catch {
+        // Reported below, with every other file that is not a journal.
+      }
+      throw new CliError('JOURNAL_INVALID', `${file} is not a journal of this command`)
+    },
+    write(pairs) {
+      if (pairs.length === 0) return rmSync(file, { force: true })
+      const content = `${JSON.stringify(pairs, null, 2)}\n`
+      writeWhole(file, content, { mode: 0o600, isPrivate: true })
+    },
+  }
+}
+
+function showPlan({ out }: Session, plan: readonly PlannedSubscription[]) {
+  for (const { subscription, action, renamed, kept } of plan) {
     const { id, events } = subscription
     const url = withoutUser(subscription.url)
-    const steps = stepsOf(planned)
-    out.record({ type: 'plan', id, url, events, action, legacy, beside, final, doubtful, steps })
+    out.record({ type: 'plan', id, url, events, action, renamed, kept })
+    const list = (filters: readonly string[]) => printable(filters.join(', '))
     if (action !== 'current') {
-      const filters = printable(events.join(', '))
-      out.data(`${out.paint('bold', printable(id))}  ${printable(url)}  ${filters}`)
-      for (const [at, step] of steps.entries()) out.data(`  ${at + 1}. ${printable(step)}`)
+      out.data(`${out.paint('bold', printable(id))}  ${printable(url)}  ${list(events)}`)
     }
-    if (doubtful.length > 0) {
-      const names = printable(doubtful.join(', '))
-      out.say(`${printable(id)}: ${names} is not an event name of the service: check it`)
+    if (action === 'covered') out.data(`  remove its legacy names yourself: ${list(kept)} stays`)
+    if (action === 'inactive') out.data('  is inactive: activate it and plan again, or delete it')
+    if (action === 'replace') {
+      const second = kept.length > 0 ? ` create another for ${list(kept)},` : ''
+      out.data(`  1. create a subscription beside it: ${list(renamed)}`)
+      out.data('  2. run both until the new one has delivered')
+      out.data(`  3.${second} delete ${printable(id)} once none of its deliveries is being retried`)
     }
   }
-  const old = plan.filter(({ action }: Planned) => action !== 'current').length
-  out.record({ type: 'summary', subscriptions: plan.length, legacy: old })
-  out.say(`${count(plan.length, 'subscription')}, ${old} with legacy filters`)
+  const legacy = plan.filter(({ action }) => action !== 'current').length
+  out.record({ type: 'summary', subscriptions: plan.length, legacy })
+  out.say(`${count(plan.length, 'subscription')}, ${legacy} with legacy filters`)
   return exitCodes.ok
 }
 
-async function change(
-  session: Session,
-  options: SubscriptionsOptions,
-  service: SubscriptionService,
-) {
-  const { cwd, ending, signal } = session
-  const file = resolve(cwd, options.journal)
-  if (options.rollback && !existsSync(file)) {
-    throw new CliError(
-      'JOURNAL_MISSING',
-      `${file} does not exist, so it is unknown what to roll back: pass the journal of --apply with --journal`,
-    )
+function showStep({ out }: Session, step: SubscriptionStep): void {
+  out.record({ type: 'step', ...step })
+  const { id, did, replacement, waitsFor } = step
+  const texts = {
+    created: 'created a replacement beside it',
+    removed: 'deleted',
+    restored: 'restored',
+    waiting:
+      waitsFor === 'retries'
+        ? 'not deleted: deliveries of it are being retried or held'
+        : 'not deleted: its replacement has delivered nothing yet',
   }
-  const newSecrets = options.newSecrets && resolve(cwd, options.newSecrets)
-  const secrets = signingSecrets({ given: await findSecrets(session, options), newSecrets })
-  const deps: Deps = { service, journal: openJournal(file, service.url), secrets, signal }
-  // Ctrl-C waits for the change in progress: an unanswered request would leave it unknown.
-  ending.waits = true
-  const steps: Step[] = []
-  try {
-    for await (const step of takeSteps(deps, options)) {
-      steps.push(step)
-      reportStep(session, options, step)
-    }
-  } catch (error) {
-    reportStopped(session, deps, steps.length)
-    throw error
-  }
-  return reportEnd(session, steps)
-}
-
-async function* takeSteps(deps: Deps, { rollback }: SubscriptionsOptions): AsyncGenerator<Step> {
-  const listed = await listAll(deps)
-  yield* findRestored(deps, listed)
-  yield* rollback ? rollBack(deps, listed) : applyPlan(deps, listed.map(planSubscription))
-}
-
-const actions = {
-  created: 'created a replacement beside it',
-  dropped: 'deleted; its replacement has delivered',
-  found: 'has an equivalent subscription already',
-  gone: 'no longer exists',
-  kept: 'kept, because it existed before',
-  narrowed: 'removed its legacy names',
-  waiting: 'not deleted: its replacement has delivered nothing yet',
-  restored: 'restored',
-  removed: 'removed',
-} as const
-
-function reportStep({ out }: Session, { newSecrets }: SubscriptionsOptions, step: Step): void {
-  const { id, did, replacement, secret } = step
-  out.record({ type: 'step', ...defined(step) })
-  const color = did === 'waiting' ? 'yellow' : 'green'
   const beside = replacement === undefined ? '' : ` (${printable(replacement)})`
-  out.data(`${printable(id)}  ${out.paint(color, waitsFor(step) ?? actions[did])}${beside}`)
-  const created = printable(replacement ?? id)
-  if (secret === 'given') out.say(`${created} signs with the secret that you provided`)
-  if (secret === 'new') {
-    out.say(
-      `${created} signs with a new secret, saved in ${newSecrets}: add it to the receiver before the first delivery`,
-    )
-  }
-}
-
-/** The deliveries that keep a subscription from being deleted, and what to do. */
-function waitsFor({ undelivered, inactive }: Step): string | undefined {
-  if (undelivered === undefined) return undefined
-  const deliveries = `not deleted: ${count(undelivered, 'delivery', 'deliveries')} of it`
-  return inactive
-    ? `${deliveries} would be lost, because it is inactive: activate it, then run this again`
-    : `${deliveries} ${undelivered === 1 ? 'is' : 'are'} still being retried: run this again later`
-}
-
-/** Reports a failed run: every step is in the journal, and the next run continues. */
-function reportStopped({ out, signal }: Session, { journal }: Deps, steps: number): void {
-  for (const { old, replacement, restoring } of journal.pairs) {
-    if (replacement !== undefined && !restoring) continue
-    out.record({ type: 'unconfirmed', of: old.id, url: withoutUser(old.url) })
-    const what = restoring
-      ? `${printable(old.id)} was restored`
-      : `a replacement for ${printable(old.id)} was created`
-    out.say(`unknown whether ${what}: the next run looks for it before it creates one`)
-  }
-  if (steps === 0) return
-  const how = signal.aborted ? 'interrupted' : 'failed'
-  out.say(
-    `${how} after ${count(steps, 'step')}: run this again to continue, or --rollback to undo them`,
-  )
-}
-
-function reportEnd({ out }: Session, steps: readonly Step[]) {
-  const waiting = steps.filter(({ did }) => did === 'waiting').length
-  out.record({ type: 'summary', steps: steps.length, waiting })
-  if (steps.some(({ did }) => did === 'created' || did === 'found')) {
-    out.say(
-      'let both run, then run this again to delete the old ones; until then, a receiver without an inbox handles each renamed event twice',
-    )
-  }
-  if (steps.length === 0) out.say('nothing to do')
-  return waiting > 0 ? exitCodes.failed : exitCodes.ok
+  out.data(`${printable(id)}  ${texts[did]}${beside}`)
 }

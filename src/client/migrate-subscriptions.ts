@@ -1,0 +1,280 @@
+// Replaces subscriptions that have legacy filters, on any subscription API: creates a replacement
+// beside each, removes the old one once the replacement has delivered, and can undo both.
+import { checkChoice, checkFunction, checkOptionNames, invalid } from '../foundation/check.ts'
+import { covers, isLegacyName, migrateFilters } from '../protocol/names.ts'
+
+/** A subscription. Its further fields, such as an owner, are handed on to its replacement. */
+export interface EventSubscription {
+  readonly id: string
+  readonly url: string
+  readonly events: readonly string[]
+  /** False for a paused subscription, which is left alone. */
+  readonly active?: boolean | undefined
+  /** The signing secret, if the API shows it. */
+  readonly secret?: string | undefined
+}
+
+/** The functions of a subscription API that a migration calls. */
+export interface SubscriptionApi {
+  /** Lists every subscription, all pages of them. */
+  list(): Promise<Iterable<EventSubscription>> | Iterable<EventSubscription>
+  /** Creates a subscription like another one. If the API hides secrets, add the receiver's here. */
+  create(input: Omit<EventSubscription, 'id'>): Promise<Pick<EventSubscription, 'id'>>
+  remove(id: string): Promise<unknown>
+}
+
+/** An old subscription and what was created for it, without their secrets. */
+export interface SubscriptionPair {
+  readonly old: EventSubscription
+  /** The replacement; then the subscription for filters that were not renamed. */
+  readonly created: readonly string[]
+  /** The filters of a creation that was not confirmed: the next run looks for its result first. */
+  readonly creating?: readonly string[]
+  /** The old subscription was removed. */
+  readonly removed?: boolean
+}
+
+/** Keeps what a migration did, so that a later run continues it or rolls it back. */
+export interface MigrationJournal {
+  read(): Promise<readonly SubscriptionPair[]> | readonly SubscriptionPair[]
+  write(pairs: readonly SubscriptionPair[]): Promise<void> | void
+}
+
+/** Options of `migrateSubscriptions`. */
+export interface MigrateSubscriptionsOptions {
+  /** `plan`, the default, changes nothing; `apply` takes the next safe step of each subscription. */
+  readonly action?: 'plan' | 'apply' | 'rollback' | undefined
+  /** Required to apply and to roll back. */
+  readonly journal?: MigrationJournal | undefined
+  /**
+   * Whether a replacement has delivered, by your receiver or the API; required to apply. An old
+   * subscription is removed only after its replacement has.
+   */
+  readonly hasDelivered?: ((id: string) => boolean | Promise<boolean>) | undefined
+  /** Whether no delivery of a subscription is being retried: its removal would lose them. */
+  readonly isSettled?: ((id: string) => boolean | Promise<boolean>) | undefined
+  /** Called after every step. */
+  readonly onStep?: ((step: SubscriptionStep) => void) | undefined
+  /** Stops between two subscriptions. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What replaces one subscription. */
+export interface PlannedSubscription {
+  readonly subscription: EventSubscription
+  /**
+   * `current` needs no change; `replace` gets a replacement beside it; `covered` has the current
+   * names too, so remove its legacy ones yourself; `inactive` is left to its owner.
+   */
+  readonly action: 'current' | 'replace' | 'covered' | 'inactive'
+  /** Filters of the replacement: the renamed ones alone, so that nothing else arrives twice. */
+  readonly renamed: readonly string[]
+  /** Filters that get a second new subscription when the old one is removed. */
+  readonly kept: readonly string[]
+}
+
+/** A step that a run took or must wait with. */
+export interface SubscriptionStep {
+  /** The old subscription; of a rollback's `removed`, the replacement. */
+  readonly id: string
+  readonly did: 'created' | 'removed' | 'restored' | 'waiting'
+  /** The new subscription. */
+  readonly replacement?: string
+  /** It waits until the replacement has delivered, or until retries have ended. */
+  readonly waitsFor?: 'delivery' | 'retries'
+}
+
+/** The result of a run. */
+export interface SubscriptionMigration {
+  readonly plan: readonly PlannedSubscription[]
+  readonly steps: readonly SubscriptionStep[]
+}
+
+const names: readonly (keyof MigrateSubscriptionsOptions)[] = [
+  'action',
+  'journal',
+  'hasDelivered',
+  'isSettled',
+  'onStep',
+  'signal',
+]
+
+/**
+ * Plans, applies or rolls back the replacement of legacy filters. Deploy the receiver first: it takes
+ * both names. A failed run can be started again; start one run at a time.
+ *
+ * @throws WebhookError `OPTION_INVALID`; what the API and the journal throw; the signal's reason
+ * @example
+ * await migrateSubscriptions({ list, create, remove }, { action: 'apply', journal, hasDelivered })
+ */
+export async function migrateSubscriptions(
+  api: SubscriptionApi,
+  options: MigrateSubscriptionsOptions = {},
+): Promise<SubscriptionMigration> {
+  const { action = 'plan', journal, onStep } = checked(api, options)
+  const listed = [...(await api.list())]
+  const plan = listed.map(planSubscription)
+  const steps: SubscriptionStep[] = []
+  if (action !== 'plan' && journal) {
+    const run = new Migration(api, options, { journal, listed, pairs: await journal.read() })
+    for await (const step of action === 'apply' ? run.apply(plan) : run.rollBack()) {
+      steps.push(step)
+      onStep?.(step)
+    }
+  }
+  return { plan, steps }
+}
+
+function checked(api: SubscriptionApi, options: MigrateSubscriptionsOptions) {
+  checkOptionNames('migrateSubscriptions', options, names)
+  checkChoice('action', options.action, ['plan', 'apply', 'rollback'])
+  for (const name of ['list', 'create', 'remove'] as const) {
+    if (typeof api?.[name] === 'function') continue
+    throw invalid(`migrateSubscriptions needs { list, create, remove }: ${name} is no function`)
+  }
+  checkFunction('hasDelivered', options.hasDelivered, '(id) => deliveredIds.has(id)')
+  checkFunction('isSettled', options.isSettled, '(id) => !pendingIds.has(id)')
+  checkFunction('onStep', options.onStep, '(step) => log.info(step)')
+  const { action = 'plan', journal, hasDelivered } = options
+  if (action !== 'plan' && !journal) {
+    throw invalid(`action '${action}' needs a journal: { read, write }, e.g. of a file`)
+  }
+  if (action === 'apply' && !hasDelivered) {
+    throw invalid("action 'apply' needs hasDelivered: (id) => whether that subscription delivered")
+  }
+  return options
+}
+
+function planSubscription(subscription: EventSubscription): PlannedSubscription {
+  const { events, active } = subscription
+  const kept = events.filter((filter) => !isLegacyName(filter))
+  const legacy = events.filter(isLegacyName)
+  const renamed = migrateFilters(legacy).filter((name) => !kept.some((one) => covers(one, name)))
+  const plan = { subscription, renamed, kept }
+  if (legacy.length === 0) return { ...plan, action: 'current' }
+  if (active === false) return { ...plan, action: 'inactive' }
+  return { ...plan, action: renamed.length === 0 ? 'covered' : 'replace' }
+}
+
+interface MigrationState {
+  readonly journal: MigrationJournal
+  readonly listed: readonly EventSubscription[]
+  readonly pairs: readonly SubscriptionPair[]
+}
+
+/** A run that applies or rolls back. */
+class Migration {
+  readonly #api: SubscriptionApi
+  readonly #options: MigrateSubscriptionsOptions
+  readonly #journal: MigrationJournal
+  readonly #listed: readonly EventSubscription[]
+  #pairs: readonly SubscriptionPair[]
+
+  constructor(api: SubscriptionApi, options: MigrateSubscriptionsOptions, state: MigrationState) {
+    this.#api = api
+    this.#options = options
+    this.#journal = state.journal
+    this.#listed = state.listed
+    this.#pairs = state.pairs
+  }
+
+  async *apply(plan: readonly PlannedSubscription[]): AsyncGenerator<SubscriptionStep> {
+    for (const planned of plan) {
+      this.#options.signal?.throwIfAborted()
+      if (planned.action === 'replace') yield await this.#replace(planned)
+    }
+  }
+
+  /** Undoes every pair of the journal, the latest first. */
+  async *rollBack(): AsyncGenerator<SubscriptionStep> {
+    for (const pair of [...this.#pairs].reverse()) {
+      this.#options.signal?.throwIfAborted()
+      yield* this.#takeBack(pair)
+    }
+  }
+
+  async #replace({ subscription, renamed, kept }: PlannedSubscription): Promise<SubscriptionStep> {
+    const { id } = subscription
+    const { secret: _, ...old } = subscription
+    const pair = this.#pairs.find((one) => one.old.id === id) ?? { old, created: [] }
+    const replacement = this.#listed.find((one) => one.id === pair.created[0])
+    if (!replacement) {
+      const made = await this.#create(
+        { ...pair, created: [] },
+        { ...subscription, events: renamed },
+      )
+      await this.#save({ old, created: [made] })
+      return { id, did: 'created', replacement: made }
+    }
+    const ids = { id, replacement: replacement.id }
+    const hasDelivered = await this.#options.hasDelivered?.(replacement.id)
+    if (!hasDelivered || replacement.active === false) {
+      return { ...ids, did: 'waiting', waitsFor: 'delivery' }
+    }
+    if (!(await this.#isSettled(id))) return { ...ids, did: 'waiting', waitsFor: 'retries' }
+    let { created } = pair
+    if (kept.length > 0 && created.length < 2) {
+      // Before the removal: the other order would lose events.
+      created = [...created, await this.#create(pair, { ...subscription, events: kept })]
+      await this.#save({ old, created })
+    }
+    await this.#api.remove(id)
+    await this.#save({ old, created, removed: true })
+    return { ...ids, did: 'removed' }
+  }
+
+  async *#takeBack(pair: SubscriptionPair): AsyncGenerator<SubscriptionStep> {
+    let { old, removed } = pair
+    const isReplacement = String(pair.creating) !== String(old.events)
+    const lost = isReplacement ? this.#findLost(pair, pair.creating) : undefined
+    const created = [...pair.created, ...(lost ? [lost.id] : [])]
+    const ours = this.#listed.filter(({ id }) => created.includes(id))
+    if (!this.#listed.some(({ id, active }) => id === old.id && active !== false)) {
+      const secret = ours[0]?.secret
+      const like = { ...old, ...(secret !== undefined && { secret }) }
+      const restored = await this.#create(pair, like)
+      old = { ...old, id: restored }
+      removed = true
+      await this.#save({ old, created, removed }, pair.old.id)
+      yield { id: pair.old.id, did: 'restored', replacement: restored }
+    }
+    for (const { id } of ours) {
+      // It alone carried the events since the old one was removed.
+      if (removed && !(await this.#isSettled(id))) {
+        yield { id, did: 'waiting', waitsFor: 'retries' }
+        return
+      }
+      await this.#api.remove(id)
+      yield { id, did: 'removed' }
+    }
+    await this.#save(undefined, old.id)
+  }
+
+  async #isSettled(id: string): Promise<boolean> {
+    return (await this.#options.isSettled?.(id)) ?? true
+  }
+
+  /** Creates a subscription, or finds the one that an earlier run created without the response. */
+  async #create(pair: SubscriptionPair, { id: _, ...input }: EventSubscription): Promise<string> {
+    const lost = this.#findLost(pair, input.events)
+    if (lost) return lost.id
+    await this.#save({ ...pair, creating: input.events })
+    return (await this.#api.create(input)).id
+  }
+
+  #findLost({ old, creating }: SubscriptionPair, events: readonly string[] = []) {
+    const noted = this.#pairs.flatMap((one) => [one.old.id, ...one.created])
+    const filters = String(events)
+    if (String(creating) !== filters) return undefined
+    return this.#listed.find(
+      (one) => one.url === old.url && String(one.events) === filters && !noted.includes(one.id),
+    )
+  }
+
+  /** Writes a pair in place of that of an old subscription, or removes it. */
+  async #save(pair: SubscriptionPair | undefined, of = pair?.old.id): Promise<void> {
+    const others = this.#pairs.filter(({ old }) => old.id !== of)
+    this.#pairs = pair ? [...others, pair] : others
+    await this.#journal.write(this.#pairs)
+  }
+}
